@@ -1,0 +1,1 @@
+"""The desk: public audits, plans, and the words for what was found."""

@@ -1,0 +1,1 @@
+"""Rows become counts: the only part of the trunk that sees rows."""

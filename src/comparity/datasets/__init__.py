@@ -1,0 +1,1 @@
+"""Simulated and published data: where they live and how they are prepared."""

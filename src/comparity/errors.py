@@ -1,0 +1,22 @@
+"""Errors that say what was asked, what was found and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["ComparityError", "IncompatibleCountsError"]
+
+
+class ComparityError(Exception):
+    """Base of every error this package raises about its input."""
+
+
+class IncompatibleCountsError(ComparityError, ValueError):
+    """Counts were added that do not speak of the same things."""
+
+    def __init__(self, what: str, found: Sequence[object]) -> None:
+        super().__init__(
+            f"these counts cannot be added: their {what} differ.\n"
+            f"  found: {', '.join(map(repr, found))}\n"
+            f"  hint:  count every part against the same item table, all with evaluators or none."
+        )

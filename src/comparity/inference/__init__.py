@@ -1,0 +1,1 @@
+"""Tests, intervals, power and equivalence from counts."""

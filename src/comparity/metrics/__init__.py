@@ -1,0 +1,1 @@
+"""One number from counts, with its definition and citation."""
