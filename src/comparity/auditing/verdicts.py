@@ -1,7 +1,116 @@
-"""The words for what was found, and the order in which they are decided."""
+"""The three words, and the order in which they are decided.
+
+Not rejecting equality is not parity, so each test gets one of three findings, in this order:
+
+1. *within the margin*: two one-sided tests at ``alpha`` say that the gap is smaller than the margin
+   (if equality is rejected too, ``differs_from_zero`` says so);
+2. *violated*: equality is rejected after Holm's correction over all tests of the audit;
+3. *undecided*: neither, or no test was possible.
+
+An audit is violated if any of its tests is, within the margin if all are (an intersection-union
+test, which needs no correction), otherwise undecided. Under the rule of 000 (``rule="paper"``)
+rejecting at ``alpha``, uncorrected, is a violation whatever the margin, so 2. comes before 1.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+
+from comparity.inference.looks import nominal_level, overall_p_value
+from comparity.inference.multiplicity import holm, uncorrected
+from comparity.inference.requirement import needed_data
+from comparity.results import GapTest, JudgedGap
+
+__all__ = ["EXIT_STATUS", "RULES", "UNDECIDED", "VIOLATED", "WITHIN", "judge", "overall_finding"]
 
 VIOLATED = "violated"
 WITHIN = "within the margin"
 UNDECIDED = "undecided"
+
+EXIT_STATUS = {WITHIN: 0, VIOLATED: 1, UNDECIDED: 3}
+"""What a command returns to the shell; 2 is bad input."""
+
+RULES = ("holm", "paper")
+
+
+def judge(
+    tests: Sequence[GapTest],
+    *,
+    alpha: float,
+    margin: float,
+    rule: str = "holm",
+    looks: tuple[int, int] | None = None,
+    n: int,
+    n_items: int,
+) -> tuple[JudgedGap, ...]:
+    """Give every test of an audit its finding.
+
+    Parameters
+    ----------
+    tests : sequence of GapTest
+        All tests of the audit: they form one family.
+    alpha, margin : float
+        Overall false-alarm rate and largest harmless gap.
+    rule : {"holm", "paper"}
+        Holm's correction, or none.
+    looks : (int, int), optional
+        This look and the number of planned looks.
+    n, n_items : int
+        Judgments and items there are now, for what would decide.
+    """
+    look, planned = looks or (1, 1)
+    p_values = [overall_p_value(test.p_value, look, planned) for test in tests]
+    family = holm(p_values, alpha) if rule == "holm" else uncorrected(p_values, alpha)
+    # One-sided at alpha is half of two-sided at twice alpha, at this look as at any other.
+    inside_alpha = nominal_level(min(2 * alpha, 1.0), look, planned) / 2
+    judged = []
+    for test, p_adjusted, rejected, local in zip(
+        tests, family.adjusted, family.rejected, family.local_alpha, strict=True
+    ):
+        equivalence_p = test.equivalence_p_value(margin)
+        finding = _finding(
+            rejected=bool(rejected), inside=equivalence_p <= inside_alpha, paper=rule == "paper"
+        )
+        local_alpha = nominal_level(float(local), look, planned)
+        judged.append(
+            JudgedGap(
+                **{field.name: getattr(test, field.name) for field in fields(GapTest)},
+                p_adjusted=float(p_adjusted),
+                level=1 - local_alpha,
+                finding=finding,
+                differs_from_zero=bool(rejected),
+                equivalence_p=equivalence_p,
+                needed=None
+                if finding != UNDECIDED
+                else needed_data(
+                    test,
+                    margin=margin,
+                    alpha=inside_alpha,
+                    local_alpha=local_alpha,
+                    n=n,
+                    n_items=n_items,
+                ),
+            )
+        )
+    return tuple(judged)
+
+
+def _finding(*, rejected: bool, inside: bool, paper: bool) -> str:
+    if inside and not (paper and rejected):
+        return WITHIN
+    return VIOLATED if rejected else UNDECIDED
+
+
+def overall_finding(tests: Sequence[JudgedGap]) -> str:
+    """Return the finding of an audit from those of its tests; no tests leave it open.
+
+    Examples
+    --------
+    >>> overall_finding([])
+    'undecided'
+    """
+    findings = {test.finding for test in tests}
+    if VIOLATED in findings:
+        return VIOLATED
+    return WITHIN if findings == {WITHIN} else UNDECIDED

@@ -1,0 +1,56 @@
+"""Sensitive features as people pass them, made into named columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["as_array", "named_attributes", "qualified"]
+
+UNNAMED = "group"
+
+
+def as_array(values: Any) -> NDArray[Any]:
+    """Return a column of any engine, a sequence or an array as a numpy array."""
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    return series.to_numpy() if isinstance(series, nw.Series) else np.asarray(values)
+
+
+def named_attributes(sensitive_features: Any) -> dict[str, NDArray[Any]]:
+    """Return sensitive features by name.
+
+    Parameters
+    ----------
+    sensitive_features : array-like, series, mapping or frame
+        One attribute as a sequence or series, several as a mapping of names to sequences, as the
+        columns of a frame or of a two-dimensional array.
+
+    Examples
+    --------
+    >>> list(named_attributes(["f", "m"]))
+    ['group']
+    >>> list(named_attributes({"sex": ["f", "m"], "race": ["b", "w"]}))
+    ['sex', 'race']
+    """
+    if isinstance(sensitive_features, Mapping):
+        return {str(name): as_array(values) for name, values in sensitive_features.items()}
+    native = nw.from_native(sensitive_features, allow_series=True, pass_through=True)
+    if isinstance(native, nw.LazyFrame):
+        native = native.collect()
+    if isinstance(native, nw.DataFrame):
+        return {name: native[name].to_numpy() for name in native.columns}
+    if isinstance(native, nw.Series):
+        return {native.name or UNNAMED: native.to_numpy()}
+    values = np.asarray(sensitive_features)
+    if values.ndim == 2:
+        return {str(column): values[:, column] for column in range(values.shape[1])}
+    return {UNNAMED: values}
+
+
+def qualified(attribute: str, text: str, *, several: bool) -> str:
+    """Put the attribute before a text where more than one attribute is audited."""
+    return f"{attribute}: {text}" if several else text

@@ -1,0 +1,102 @@
+"""The choices of an audit, checked once at the door."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from comparity import __version__
+from comparity.auditing.verdicts import RULES
+from comparity.errors import LookError, OptionError
+
+__all__ = ["ComparativeOptions", "SeparationOptions", "provenance"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeparationOptions:
+    """How to judge decisions about single items.
+
+    Attributes
+    ----------
+    alpha : float
+        Probability of finding any violation where there is none.
+    margin : float
+        Largest gap that does no harm.
+    rule : {"holm", "paper"}
+        Correction for several tests, or the uncorrected rule of 000.
+    looks : (int, int), optional
+        This look and how many are planned, where the audit is repeated as data come in.
+    intersection : bool
+        Whether to audit the groups formed by all sensitive attributes together, too.
+    seed : int, optional
+        Seed of whatever is drawn at random.
+    """
+
+    alpha: float = 0.05
+    margin: float = 0.05
+    rule: str = "holm"
+    looks: tuple[int, int] | None = None
+    intersection: bool = False
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_between("alpha", self.alpha, 0, 1)
+        _check_between("margin", self.margin, 0, 1)
+        _check_word("rule", self.rule, RULES)
+        if self.looks is not None:
+            look, planned = self.looks
+            if not 1 <= look <= planned:
+                raise LookError(look, planned)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparativeOptions(SeparationOptions):
+    """How to judge comparisons.
+
+    Attributes
+    ----------
+    design : {"auto", "fresh", "shared"}
+        Whether items repeat; looked up in the data by default.
+    method : {"auto", "disjoint"}
+        ``"disjoint"`` uses only pairs that share no item and no evaluator.
+    score_ties : {"disagree", "half"}
+        What a tie of the model's scores counts as.
+    continuous : bool
+        Whether the sensitive attribute is a number to be compared, not a group.
+    """
+
+    design: str = "auto"
+    method: str = "auto"
+    score_ties: str = "disagree"
+    continuous: bool = False
+
+    def __post_init__(self) -> None:
+        # Zero-argument super() does not work in a dataclass with slots.
+        SeparationOptions.__post_init__(self)
+        _check_word("design", self.design, ("auto", "fresh", "shared"))
+        _check_word("method", self.method, ("auto", "disjoint"))
+        _check_word("score_ties", self.score_ties, ("disagree", "half"))
+
+
+def provenance(options: SeparationOptions, **data: Any) -> Mapping[str, Any]:
+    """Return what is needed to repeat an audit: version, seed, options and facts about the data."""
+    choices = asdict(options)
+    return {
+        "comparity": __version__,
+        "seed": choices.pop("seed"),
+        "options": choices,
+        "data": data,
+    }
+
+
+def _check_between(option: str, found: float, low: float, high: float) -> None:
+    number = isinstance(found, int | float) and math.isfinite(found)
+    if not number or not low < found < high:
+        raise OptionError(option, found, [f"a number between {low} and {high}, both excluded"])
+
+
+def _check_word(option: str, found: str, allowed: tuple[str, ...]) -> None:
+    if found not in allowed:
+        raise OptionError(option, found, [repr(word) for word in allowed])

@@ -1,0 +1,152 @@
+"""Which judgments share an item or an evaluator, summed up so that any variance follows.
+
+For a contrast of cell rates with weights :math:`w` the residual of judgment :math:`p` is
+:math:`u_p`, linear in its trials and hits. Judgments that share an item or an evaluator are
+dependent, all others are not, so the variance is the sum of :math:`u_p u_q` over dependent
+:math:`p, q`. Summed cluster by cluster:
+
+.. math::
+
+    V = \\sum_{items} U_i^2 - \\sum_{pairs} U_{ij}^2
+        + \\sum_{evaluators} U_k^2
+        - \\Big( \\sum_{k, items} U_{ki}^2 - \\sum_{k, pairs} U_{kij}^2 \\Big)
+
+where :math:`U` is the sum of :math:`u` over the judgments of the cluster. The first difference
+counts judgments that share both items once instead of twice; the last bracket takes off what
+items and evaluators both counted. A pair judged four times is one pair.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.counting._clusters import cluster_moments
+from comparity.counts import Cell, JudgedPairs, PairCounts, SharedPairCounts
+
+__all__ = ["Sharing", "independent_judgments", "shared_judgments"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sharing:
+    """Second moments of trials and hits by cell, over dependent judgments.
+
+    Each matrix has a row and a column for the trials of every cell, then for its hits, so that
+    ``w @ matrix @ w`` is the variance of a linear combination ``w`` of them.
+
+    Attributes
+    ----------
+    cells : tuple of Cell
+    trials, hits : ndarray
+        Totals by cell; hits include half of the score ties where these were scored as half.
+    dependent : ndarray
+        Over all pairs of judgments that share an item or an evaluator.
+    bound : ndarray
+        The same without the terms taken off: never negative, never smaller.
+    own : ndarray
+        Over each judgment with itself only: what is left when nothing is shared.
+    n_items : ndarray
+        Distinct items in each cell.
+    n_evaluators : int
+        Distinct evaluators taken into account; 0 where none are.
+    """
+
+    cells: tuple[Cell, ...]
+    trials: NDArray[np.float64]
+    hits: NDArray[np.float64]
+    dependent: NDArray[np.float64]
+    bound: NDArray[np.float64]
+    own: NDArray[np.float64]
+    n_items: NDArray[np.int64]
+    n_evaluators: int = 0
+
+
+def shared_judgments(
+    counts: SharedPairCounts, *, score_ties: str = "disagree", evaluators: bool = True
+) -> Sharing:
+    """Sum up which judgments share items, and evaluators where these are known.
+
+    O(m log m) time and O(m) memory for m distinct judged pairs. The sums are defined by the
+    double loop over judgments in ``tests/plain/dyadic.py``.
+    """
+    pairs = counts.pairs
+    trials = pairs.trials.astype(np.float64)
+    value = np.where(pairs.order > 0, 1.0, np.where(pairs.order == 0, _tie_value(score_ties), 0.0))
+    hits = trials * value
+    size = len(pairs.cells)
+
+    def moments(keys: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        return cluster_moments(keys, pairs.cell, trials, hits, size)
+
+    items, n_items = moments(np.concatenate([pairs.better, pairs.worse]))
+    dependent = items - moments(_pair_keys(pairs))[0]
+    bound = items.copy()
+    n_evaluators = 0
+    if evaluators and pairs.evaluator is not None:
+        by_evaluator = moments(pairs.evaluator)[0]
+        within = moments(_within(pairs, np.concatenate([pairs.better, pairs.worse])))[0]
+        within -= moments(_within(pairs, _pair_keys(pairs)))[0]
+        dependent += by_evaluator - within
+        bound += by_evaluator
+        n_evaluators = len(np.unique(pairs.evaluator))
+    totals = (np.bincount(pairs.cell, column, size) for column in (trials, hits, hits * value))
+    n, s, squares = totals
+    return Sharing(
+        cells=pairs.cells,
+        trials=n,
+        hits=s,
+        dependent=dependent,
+        bound=bound,
+        own=_own(n, s, squares),
+        n_items=n_items,
+        n_evaluators=n_evaluators,
+    )
+
+
+def independent_judgments(counts: PairCounts, *, score_ties: str = "disagree") -> Sharing:
+    """Sum up judged pairs that share nothing."""
+    cells = tuple(counts)
+    tie = _tie_value(score_ties)
+    tallies = [counts[cell] for cell in cells]
+    n = np.array([tally.trials for tally in tallies], dtype=np.float64)
+    hits = np.array([tally.hits + tie * tally.ties for tally in tallies], dtype=np.float64)
+    squares = np.array([tally.hits + tie**2 * tally.ties for tally in tallies], dtype=np.float64)
+    own = _own(n, hits, squares)
+    return Sharing(
+        cells=cells,
+        trials=n,
+        hits=hits,
+        dependent=own,
+        bound=own,
+        own=own,
+        n_items=2 * n.astype(np.int64),
+    )
+
+
+def _tie_value(score_ties: str) -> float:
+    return {"disagree": 0.0, "half": 0.5}[score_ties]
+
+
+def _own(
+    n: NDArray[np.float64], hits: NDArray[np.float64], squares: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    return np.block([[np.diag(n), np.diag(hits)], [np.diag(hits), np.diag(squares)]])
+
+
+def _pair_keys(pairs: JudgedPairs) -> NDArray[np.int64]:
+    """Return one number for each unordered pair of items."""
+    low, high = np.minimum(pairs.better, pairs.worse), np.maximum(pairs.better, pairs.worse)
+    return low.astype(np.int64) * pairs.n_items + high
+
+
+def _within(pairs: JudgedPairs, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return one number for each evaluator and key."""
+    assert pairs.evaluator is not None
+    evaluator = np.resize(pairs.evaluator, len(keys)).astype(np.int64)
+    if int(keys.max(initial=0)) < 2**62 // max(len(pairs.evaluators), 1):
+        return keys * max(len(pairs.evaluators), 1) + evaluator
+    # Number the keys first where the product would not fit into 63 bits.
+    compact = np.unique(keys, return_inverse=True)[1].astype(np.int64)
+    return compact * len(pairs.evaluators) + evaluator

@@ -1,0 +1,157 @@
+"""The hypotheses of comparative separation, tested by what the sampling design allows.
+
+Comparative separation holds when the model agrees with the judges equally often in every cell. For
+each two groups :math:`a, b` there are two hypotheses,
+
+.. math::
+
+    H_{across}: agree(a > b) = agree(b > a), \\qquad H_{within}: agree(a > a) = agree(b > b),
+
+which for binary quality and decisions are together equivalent to separation [1]_ (all true positive
+and true negative rates equal, if none is zero).
+
+References
+----------
+.. [1] Xi, Capak, Stockwell and Yu, "Comparative Separation", equations (21)-(22), Proposition 3.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from comparity.counting.sharing import Sharing, independent_judgments, shared_judgments
+from comparity.counts import Cell, PairCounts, SharedPairCounts
+from comparity.inference.dyadic import compare_cells, rate_covariance, rate_interval
+from comparity.inference.homogeneity import joint_equality
+from comparity.inference.proportions import compare_rates, compare_rates_wald, wilson_interval
+from comparity.results import GapTest, JointTest, RateEstimate
+
+__all__ = [
+    "FEWEST_EVALUATORS",
+    "Contrast",
+    "agreement_rates",
+    "all_cells_equal",
+    "compare_fresh",
+    "compare_fresh_wald",
+    "compare_shared",
+    "contrasts_of_groups",
+    "contrasts_of_order",
+]
+
+FEWEST_EVALUATORS = 3
+"""With fewer, evaluators cannot stand for others like them and are taken as given."""
+
+
+class Contrast(NamedTuple):
+    """Two cells whose agreement should be equal."""
+
+    first: Cell
+    second: Cell
+
+    @property
+    def null(self) -> str:
+        """The hypothesis in words."""
+        return f"agree({self.first}) = agree({self.second})"
+
+
+def contrasts_of_groups(groups: Sequence[str]) -> tuple[Contrast, ...]:
+    """Return the across and within hypotheses of every two groups.
+
+    Examples
+    --------
+    >>> [contrast.null for contrast in contrasts_of_groups(["a", "b"])]
+    ['agree(a > b) = agree(b > a)', 'agree(a > a) = agree(b > b)']
+    """
+    pairs = list(combinations(groups, 2))
+    across = [Contrast(Cell(a, b), Cell(b, a)) for a, b in pairs]
+    within = [Contrast(Cell(a, a), Cell(b, b)) for a, b in pairs]
+    return (*across, *within)
+
+
+def contrasts_of_order() -> tuple[Contrast, ...]:
+    """Return the one hypothesis about a continuous attribute.
+
+    The model agrees as often where the better item has the larger value as where it has the
+    smaller one.
+    """
+    return (Contrast(Cell("larger", "smaller"), Cell("smaller", "larger")),)
+
+
+def compare_fresh(
+    counts: PairCounts, contrasts: Iterable[Contrast], *, score_ties: str = "disagree"
+) -> list[GapTest]:
+    """Test contrasts from pairs that share nothing.
+
+    Score ties counted as half make the outcome three-valued; a binomial test is then wrong, and
+    the score test of independent judgments takes its place.
+    """
+    if score_ties == "half" and any(tally.ties for tally in counts.values()):
+        sharing = independent_judgments(counts, score_ties=score_ties)
+        return [compare_cells(sharing, *contrast, null=contrast.null) for contrast in contrasts]
+    return [
+        compare_rates(counts[contrast.first], counts[contrast.second], null=contrast.null)
+        for contrast in contrasts
+    ]
+
+
+def compare_fresh_wald(counts: PairCounts, contrasts: Iterable[Contrast]) -> list[GapTest]:
+    """Test contrasts by the z-test of 000 whatever the counts: its own rule, right or wrong."""
+    return [
+        compare_rates_wald(counts[contrast.first], counts[contrast.second], null=contrast.null)
+        for contrast in contrasts
+    ]
+
+
+def compare_shared(
+    counts: SharedPairCounts, contrasts: Iterable[Contrast], *, score_ties: str = "disagree"
+) -> list[GapTest]:
+    """Test contrasts from pairs that share items or evaluators."""
+    sharing = _sharing(counts, score_ties)
+    return [compare_cells(sharing, *contrast, null=contrast.null) for contrast in contrasts]
+
+
+def agreement_rates(
+    counts: PairCounts | SharedPairCounts, *, score_ties: str = "disagree", level: float = 0.95
+) -> list[RateEstimate]:
+    """Return the agreement in every cell that holds a judgment, with its interval."""
+    half = score_ties == "half"
+    binomial = isinstance(counts, PairCounts) and not half
+    sharing = None if binomial else _sharing(counts, score_ties)
+    return [
+        RateEstimate(
+            name="agreement",
+            of=str(cell),
+            rate=tally.half_rate if half else tally.rate,
+            trials=tally.trials,
+            score_ties=tally.ties,
+            interval=wilson_interval(tally, level)
+            if sharing is None
+            else rate_interval(sharing, cell, level),
+        )
+        for cell, tally in counts.items()
+    ]
+
+
+def all_cells_equal(
+    counts: PairCounts | SharedPairCounts, *, score_ties: str = "disagree"
+) -> JointTest:
+    """Test by a Wald chi-square that the agreement is equal in all cells that hold judgments."""
+    sharing = _sharing(counts, score_ties)
+    rates = sharing.hits / np.where(sharing.trials > 0, sharing.trials, np.nan)
+    used = np.flatnonzero(sharing.trials)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        covariance = rate_covariance(sharing)
+    return joint_equality(
+        rates[used], covariance[np.ix_(used, used)], null="agreement is equal in all cells"
+    )
+
+
+def _sharing(counts: PairCounts | SharedPairCounts, score_ties: str) -> Sharing:
+    if isinstance(counts, PairCounts):
+        return independent_judgments(counts, score_ties=score_ties)
+    few = len(counts.pairs.evaluators) < FEWEST_EVALUATORS
+    return shared_judgments(counts, score_ties=score_ties, evaluators=not few)
