@@ -1,0 +1,202 @@
+"""Power: how likely a planned test is to find what is there.
+
+Everything here is a function of gaps and the covariance of their estimates, both taken as known.
+What they are for a given plan is said by :mod:`comparity.inference.scenarios`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from comparity.inference._rectangle import rectangle_probability
+
+__all__ = [
+    "all_within_power",
+    "any_detection_power",
+    "detection_power",
+    "equivalence_power",
+    "smallest_size",
+]
+
+Vector = NDArray[np.float64]
+
+#: Beyond this many judgments a size counts as unreachable.
+LARGEST_SIZE = 10**12
+
+
+def detection_power(gap: float, standard_error: float, *, alpha: float) -> float:
+    r"""Return the probability that a two-sided z-test rejects "the gap is zero".
+
+    .. math:: 1 - \beta = 1 - F(q \sigma; \mu, \sigma) + F(-q \sigma; \mu, \sigma),
+              \qquad q = \Phi^{-1}(1 - \alpha / 2)
+
+    with :math:`F` the normal distribution function, :math:`\mu` the true gap and :math:`\sigma`
+    the standard error of its estimate: Proposition 3.5 of [1]_ for any `alpha`.
+
+    Parameters
+    ----------
+    gap, standard_error : float
+        The true gap and the standard error of its estimate.
+    alpha : float
+        Level of this one test.
+
+    Returns
+    -------
+    float
+        Between `alpha` (no gap) and 1. Without error it is 1 where there is a gap and 0 where
+        there is none.
+
+    References
+    ----------
+    .. [1] Xi, Capak, Stockwell and Yu, "Comparative Separation", Proposition 3.5.
+
+    Examples
+    --------
+    >>> round(detection_power(0.0, 0.02, alpha=0.05), 4)
+    0.05
+    >>> round(detection_power(0.08, 0.03, alpha=0.05), 4)
+    0.7601
+    """
+    return any_detection_power(np.array([gap]), np.array([[standard_error**2]]), alpha=alpha)
+
+
+def equivalence_power(gap: float, standard_error: float, *, margin: float, alpha: float) -> float:
+    r"""Return the probability that two one-sided tests put the gap within the margin.
+
+    Both tests reject when the estimate lies at least :math:`q \sigma` inside the margin, where
+    :math:`q = \Phi^{-1}(1 - \alpha)`.
+
+    .. math:: P(-\delta + q \sigma < \hat\Delta < \delta - q \sigma)
+
+    Parameters
+    ----------
+    gap, standard_error : float
+        The true gap and the standard error of its estimate.
+    margin : float
+        Largest harmless gap, :math:`\delta`.
+    alpha : float
+        Level of each of the two one-sided tests.
+
+    Returns
+    -------
+    float
+        0 where the margin is narrower than :math:`q \sigma`: such data can show nothing.
+
+    References
+    ----------
+    .. [1] Schuirmann, "A comparison of the two one-sided tests procedure and the power approach",
+       J. Pharmacokinet. Biopharm. 15 (1987).
+
+    Examples
+    --------
+    >>> round(equivalence_power(0.0, 0.02, margin=0.05, alpha=0.05), 4)
+    0.6075
+    >>> equivalence_power(0.0, 0.04, margin=0.05, alpha=0.05)
+    0.0
+    """
+    covariance = np.array([[standard_error**2]])
+    return all_within_power(np.array([gap]), covariance, margin=margin, alpha=alpha)
+
+
+def any_detection_power(gaps: Vector, covariance: Vector, *, alpha: float) -> float:
+    """Return the probability that at least one of several z-tests rejects.
+
+    Parameters
+    ----------
+    gaps : ndarray of shape (m,)
+        The true gaps.
+    covariance : ndarray of shape (m, m)
+        Covariance of their estimates; may be singular.
+    alpha : float
+        Level of each test: the whole error rate over `m` for Holm's rule, whose smallest p value
+        is judged there, or the error rate itself where nothing is corrected.
+
+    Returns
+    -------
+    float
+        One minus the probability that no test rejects. Independent tests multiply, as in
+        equations (31) and (34) of Xi et al. A test without error rejects if there is a gap.
+    """
+    errors = np.sqrt(np.diag(covariance))
+    known = errors == 0
+    if np.any(gaps[known] != 0):
+        return 1.0
+    standardised = gaps[~known] / errors[~known]
+    critical = -ndtri(alpha / 2)
+    accepted = rectangle_probability(
+        -critical - standardised, critical - standardised, _correlation(covariance, ~known)
+    )
+    return 1.0 - accepted
+
+
+def all_within_power(gaps: Vector, covariance: Vector, *, margin: float, alpha: float) -> float:
+    """Return the probability that every gap is shown to lie within the margin.
+
+    Parameters
+    ----------
+    gaps, covariance : ndarray
+        As in :func:`any_detection_power`.
+    margin : float
+        Largest harmless gap.
+    alpha : float
+        Level of every one-sided test. All have to reject, so none needs a correction.
+
+    Returns
+    -------
+    float
+        0 where a standard error is too large for the margin.
+    """
+    errors = np.sqrt(np.diag(covariance))
+    known = errors == 0
+    if np.any(np.abs(gaps[known]) >= margin):
+        return 0.0
+    room = margin / errors[~known] + ndtri(alpha)
+    standardised = gaps[~known] / errors[~known]
+    correlation = _correlation(covariance, ~known)
+    return rectangle_probability(-room - standardised, room - standardised, correlation)
+
+
+def _correlation(covariance: Vector, kept: NDArray[np.bool_]) -> Vector:
+    inner = covariance[np.ix_(kept, kept)]
+    errors = np.sqrt(np.diag(inner))
+    correlation: Vector = inner / np.outer(errors, errors)
+    return correlation
+
+
+def smallest_size(power_at: Callable[[int], float], target: float) -> int | None:
+    """Return the smallest size whose power reaches the target, or ``None`` if none does.
+
+    Doubles until the target is reached, then halves the bracket: the size returned reaches the
+    target and the one below it does not.
+
+    Parameters
+    ----------
+    power_at : callable
+        Power as a function of a size of at least 1; should not fall.
+    target : float
+        Power wanted.
+
+    Examples
+    --------
+    >>> smallest_size(lambda n: 1 - 1 / n, 0.9)
+    10
+    >>> smallest_size(lambda n: 0.5, 0.9) is None
+    True
+    """
+    short, enough = 0, 1
+    while power_at(enough) < target:
+        short, enough = enough, enough * 2
+        if enough > LARGEST_SIZE:
+            return None
+    while enough - short > 1:
+        middle = math.floor((short + enough) / 2)
+        if power_at(middle) < target:
+            short = middle
+        else:
+            enough = middle
+    return enough
