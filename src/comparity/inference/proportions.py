@@ -1,0 +1,414 @@
+"""Two independent proportions: are they equal, how far apart, close enough.
+
+Three tests answer each question for any hypothesised gap: the large-sample z-test with
+variances at the observed rates (Wald), the z-test with the variance the hypothesis implies (score),
+and the exact unconditional test ordered by the score statistic. :func:`compare_rates` chooses.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+from comparity.counts import Tally
+from comparity.inference._unconditional import largest_probability, score_statistic
+from comparity.results import GapTest, Interval
+
+__all__ = [
+    "ExactPivot",
+    "ScorePivot",
+    "WaldPivot",
+    "compare_rates",
+    "compare_rates_wald",
+    "wilson_interval",
+]
+
+# Fewest trials behind each rate at which the normal law with observed variances is used.
+LARGE = 30
+# Rounding noise of the score statistic: tables this close to the observed one count as ties.
+TIE = 1e-7
+
+
+@dataclass(frozen=True, slots=True)
+class WaldPivot:
+    r"""z-test of a gap whose standard error does not depend on the hypothesis.
+
+    .. math:: z = \frac{\hat p_1 - \hat p_2 - \delta}{s}
+
+    Attributes
+    ----------
+    gap, standard_error : float
+        Observed gap and its standard error, which must be positive.
+
+    Examples
+    --------
+    >>> pivot = WaldPivot(0.1, 0.05)
+    >>> round(pivot.p_value(0.0), 4)
+    0.0455
+    >>> [round(limit, 3) for limit in pivot.interval(0.95)[:2]]
+    [0.002, 0.198]
+    """
+
+    gap: float
+    standard_error: float
+
+    def p_value(self, hypothesised: float) -> float:
+        """Return the two-sided p value of ``gap = hypothesised``."""
+        return float(2 * ndtr(-abs(self._z(hypothesised))))
+
+    def p_below(self, hypothesised: float) -> float:
+        """Return the p value of ``gap >= hypothesised`` against ``gap < hypothesised``."""
+        return float(ndtr(self._z(hypothesised)))
+
+    def p_above(self, hypothesised: float) -> float:
+        """Return the p value of ``gap <= hypothesised`` against ``gap > hypothesised``."""
+        return float(ndtr(-self._z(hypothesised)))
+
+    def interval(self, level: float) -> Interval:
+        """Return the possible gaps, between -1 and 1, that are not rejected at ``1 - level``."""
+        half_width = _quantile(level) * self.standard_error
+        return Interval(max(self.gap - half_width, -1.0), min(self.gap + half_width, 1.0), level)
+
+    def _z(self, hypothesised: float) -> float:
+        return (self.gap - hypothesised) / self.standard_error
+
+
+@dataclass(frozen=True, slots=True)
+class ScorePivot:
+    r"""z-test of a gap with the variance that the hypothesised gap implies.
+
+    .. math:: z(\delta) = \frac{\hat p_1 - \hat p_2 - \delta}
+       {\sqrt{\tilde p_1 (1 - \tilde p_1) / n_1 + \tilde p_2 (1 - \tilde p_2) / n_2}}
+
+    where :math:`\tilde p_1 - \tilde p_2 = \delta` are the rates of largest likelihood under the
+    hypothesis [1]_, [2]_, without the factor :math:`n / (n - 1)` of [1]_. It needs no variation
+    in the data: at rates of 0 or 1 test and interval still make sense.
+
+    Attributes
+    ----------
+    first, second : Tally
+        Hits and trials; both need trials.
+
+    References
+    ----------
+    .. [1] Miettinen and Nurminen (1985), "Comparative analysis of two rates".
+    .. [2] Farrington and Manning (1990), "Test statistics and sample size formulae for comparative
+       binomial trials with null hypothesis of non-zero risk difference or non-unity relative risk".
+
+    Examples
+    --------
+    >>> pivot = ScorePivot(Tally(0, 40), Tally(0, 20))
+    >>> pivot.p_value(0.0)
+    1.0
+    >>> [round(limit, 3) for limit in pivot.interval(0.95)[:2]]
+    [-0.161, 0.088]
+    """
+
+    first: Tally
+    second: Tally
+
+    def p_value(self, hypothesised: float) -> float:
+        """Return the two-sided p value of ``gap = hypothesised``."""
+        return float(2 * ndtr(-abs(self._z(hypothesised))))
+
+    def p_below(self, hypothesised: float) -> float:
+        """Return the p value of ``gap >= hypothesised`` against ``gap < hypothesised``."""
+        return float(ndtr(self._z(hypothesised)))
+
+    def p_above(self, hypothesised: float) -> float:
+        """Return the p value of ``gap <= hypothesised`` against ``gap > hypothesised``."""
+        return float(ndtr(-self._z(hypothesised)))
+
+    def interval(self, level: float) -> Interval:
+        """Return the gaps, between -1 and 1, that are not rejected at ``1 - level``."""
+        gap = self.first.rate - self.second.rate
+        quantile = _quantile(level)
+        return Interval(self._limit(gap, -1.0, quantile), self._limit(gap, 1.0, -quantile), level)
+
+    def _z(self, hypothesised: float) -> float:
+        if abs(hypothesised) > 1:  # no rates are that far apart
+            return -math.copysign(math.inf, hypothesised)
+        first, second = self.first, self.second
+        return float(
+            score_statistic(first.rate, first.trials, second.rate, second.trials, hypothesised)
+        )
+
+    def _limit(self, gap: float, end: float, target: float) -> float:
+        """Return where the statistic, which falls in the hypothesised gap, reaches the target."""
+        from scipy.optimize import brentq
+
+        if gap == end:
+            return end
+
+        def excess(hypothesised: float) -> float:
+            # Finite values for brentq; at the ends the statistic is infinite.
+            return float(np.clip(self._z(hypothesised), -1e6, 1e6)) - target
+
+        return float(brentq(excess, gap, end, xtol=1e-12))
+
+
+@dataclass(frozen=True, slots=True)
+class ExactPivot:
+    r"""Exact unconditional test of a gap, ordered by the score statistic.
+
+    .. math:: p(\delta) = \sup_{p_1 - p_2 = \delta}
+       P\bigl(|z(X; \delta)| \ge |z(x; \delta)|\bigr)
+
+    with the statistic of :class:`ScorePivot`; one-sided p values leave out the absolute values. No
+    rates whatever make the test reject a true hypothesis more often than its level. At
+    :math:`\delta = 0` it is Barnard's test with the pooled statistic; the interval is the hull of
+    the gaps that the two-sided test does not reject [1]_, [2]_. The work grows with the product of
+    the numbers of trials: it is meant for fewer than a hundred each.
+
+    Attributes
+    ----------
+    first, second : Tally
+        Hits and trials; both need trials.
+
+    References
+    ----------
+    .. [1] Chan and Zhang (1999), "Test-based exact confidence intervals for the difference of two
+       binomial proportions".
+    .. [2] Agresti and Min (2001), "On small-sample confidence intervals for parameters in discrete
+       distributions".
+
+    Examples
+    --------
+    >>> pivot = ExactPivot(Tally(7, 12), Tally(8, 15))
+    >>> pivot.p_value(0.0) > 0.8
+    True
+    >>> low, high, _ = pivot.interval(0.95)
+    >>> low < 7 / 12 - 8 / 15 < high
+    True
+    """
+
+    first: Tally
+    second: Tally
+
+    def p_value(self, hypothesised: float) -> float:
+        """Return the two-sided p value of ``gap = hypothesised``."""
+        if abs(hypothesised) > 1:  # no rates are that far apart
+            return 0.0
+        return float(self._p_values(np.array([hypothesised]), "equal")[0])
+
+    def p_below(self, hypothesised: float) -> float:
+        """Return the p value of ``gap >= hypothesised`` against ``gap < hypothesised``."""
+        if abs(hypothesised) > 1:
+            return float(hypothesised < -1)
+        return float(self._p_values(np.array([hypothesised]), "below")[0])
+
+    def p_above(self, hypothesised: float) -> float:
+        """Return the p value of ``gap <= hypothesised`` against ``gap > hypothesised``."""
+        if abs(hypothesised) > 1:
+            return float(hypothesised > 1)
+        return float(self._p_values(np.array([hypothesised]), "above")[0])
+
+    def interval(self, level: float) -> Interval:
+        """Return the hull of the gaps, between -1 and 1, that are not rejected at ``1 - level``."""
+        # Zero is on this grid, so a gap of zero that is not rejected is never left out.
+        gaps = np.arange(-100, 101) / 100
+        kept = np.append(gaps[self._p_values(gaps, "equal") > 1 - level], self._gap)
+        low, high = float(kept.min()), float(kept.max())
+        step = 0.01
+        while step > 1e-6:
+            step /= 20
+            ladder = step * np.arange(21)
+            outside = np.clip(np.concatenate([low - ladder, high + ladder]), -1, 1)
+            kept = outside[self._p_values(outside, "equal") > 1 - level]
+            low, high = min(low, float(kept.min())), max(high, float(kept.max()))
+        return Interval(low, high, level)
+
+    @property
+    def _gap(self) -> float:
+        return self.first.rate - self.second.rate
+
+    def _p_values(
+        self, gaps: NDArray[np.float64], side: Literal["equal", "below", "above"]
+    ) -> NDArray[np.float64]:
+        n_first, n_second = self.first.trials, self.second.trials
+        first = np.arange(n_first + 1)[:, None] / n_first
+        second = np.arange(n_second + 1) / n_second
+        every = score_statistic(first, n_first, second, n_second, gaps[:, None, None])
+        observed = every[:, self.first.hits, self.second.hits][:, None, None]
+        if side == "equal":
+            region = np.abs(every) >= np.abs(observed) - TIE
+        else:
+            region = every <= observed + TIE if side == "below" else every >= observed - TIE
+        return largest_probability(region, gaps)
+
+
+def compare_rates(first: Tally, second: Tally, *, null: str, what: str = "trials") -> GapTest:
+    r"""Test whether two independent proportions are equal, with the test that suits the counts.
+
+    =========================================  =======================  =====================
+    counts                                     test                     `method`
+    =========================================  =======================  =====================
+    both at least 30 trials, rates inside 0-1  :class:`WaldPivot`       "Wald z"
+    both fewer than 30 trials                  :class:`ExactPivot`      "exact unconditional"
+    otherwise                                  :class:`ScorePivot`      "score z"
+    =========================================  =======================  =====================
+
+    Parameters
+    ----------
+    first, second : Tally
+        Hits and trials behind the two proportions.
+    null : str
+        The hypothesis in words.
+    what : str
+        What the trials are, in the plural, for the reason why there is no test.
+
+    Returns
+    -------
+    GapTest
+        `standard_error` uses the observed rates in the Wald test and the pooled rate in the others.
+        p value 1 where both rates are 0 or both are 1. Without trials the p value is ``nan`` and
+        `reason` says so.
+
+    References
+    ----------
+    .. [1] Xi, Capak, Stockwell and Yu, "Comparative Separation", eqs. (12)-(22), for the Wald test.
+
+    Examples
+    --------
+    >>> test = compare_rates(Tally(9, 10), Tally(3, 12), null="tpr(a) = tpr(b)")
+    >>> test.method, round(test.gap, 2), test.p_value < 0.01
+    ('exact unconditional', 0.65, True)
+    """
+    if not first.trials or not second.trials:
+        return _untested(first, second, null, "none", _absent(first, what))
+    large = min(first.trials, second.trials) >= LARGE
+    if large and _varies(first) and _varies(second):
+        return compare_rates_wald(first, second, null=null)
+    small = max(first.trials, second.trials) < LARGE
+    pivot = ExactPivot(first, second) if small else ScorePivot(first, second)
+    return GapTest(
+        null=null,
+        gap=first.rate - second.rate,
+        standard_error=_pooled_error(first, second),
+        p_value=pivot.p_value(0.0),
+        n=(first.trials, second.trials),
+        method="exact unconditional" if small else "score z",
+        pivot=pivot,
+    )
+
+
+def compare_rates_wald(first: Tally, second: Tally, *, null: str) -> GapTest:
+    r"""Test whether two independent proportions are equal by the large-sample z-test.
+
+    .. math:: z = \frac{\hat p_1 - \hat p_2}
+       {\sqrt{\hat p_1 (1 - \hat p_1) / n_1 + \hat p_2 (1 - \hat p_2) / n_2}}
+
+    This is the test of [1]_, whatever the counts.
+
+    Parameters
+    ----------
+    first, second : Tally
+        Hits and trials behind the two proportions.
+    null : str
+        The hypothesis in words.
+
+    Returns
+    -------
+    GapTest
+        p value ``nan``, with the reason, without trials or where both rates are 0 or 1.
+
+    References
+    ----------
+    .. [1] Xi, Capak, Stockwell and Yu, "Comparative Separation", eqs. (12)-(22).
+
+    Examples
+    --------
+    >>> test = compare_rates_wald(Tally(80, 100), Tally(45, 60), null="tpr(a) = tpr(b)")
+    >>> round(test.standard_error, 4), round(test.p_value, 4)
+    (0.0687, 0.467)
+    """
+    if not first.trials or not second.trials:
+        return _untested(first, second, null, "Wald z", _absent(first, "trials"))
+    if not _varies(first) and not _varies(second):
+        reason = "both rates are 0 or 1, so the observed rates show no variance"
+        return _untested(first, second, null, "Wald z", reason)
+    pivot = WaldPivot(first.rate - second.rate, math.sqrt(_variance(first) + _variance(second)))
+    return GapTest(
+        null=null,
+        gap=pivot.gap,
+        standard_error=pivot.standard_error,
+        p_value=pivot.p_value(0.0),
+        n=(first.trials, second.trials),
+        method="Wald z",
+        pivot=pivot,
+    )
+
+
+def wilson_interval(tally: Tally, level: float = 0.95) -> Interval:
+    r"""Interval of one proportion: the rates that the score test does not reject.
+
+    .. math:: \frac{\hat p + z^2 / 2n \pm z \sqrt{\hat p (1 - \hat p) / n + z^2 / 4 n^2}}
+       {1 + z^2 / n}
+
+    Parameters
+    ----------
+    tally : Tally
+        Hits and trials.
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    Interval
+        Between 0 and 1; both ends ``nan`` without trials.
+
+    References
+    ----------
+    .. [1] Wilson (1927), "Probable inference, the law of succession, and statistical inference".
+
+    Examples
+    --------
+    >>> [round(limit, 3) for limit in wilson_interval(Tally(8, 10))[:2]]
+    [0.49, 0.943]
+    """
+    if not tally.trials:
+        return Interval(math.nan, math.nan, level)
+    ratio = _quantile(level) ** 2 / tally.trials
+    centre = (tally.rate + ratio / 2) / (1 + ratio)
+    spread = tally.rate * (1 - tally.rate) + ratio / 4
+    half_width = math.sqrt(ratio * spread) / (1 + ratio)
+    return Interval(max(centre - half_width, 0.0), min(centre + half_width, 1.0), level)
+
+
+def _quantile(level: float) -> float:
+    return float(-ndtri((1 - level) / 2))
+
+
+def _varies(tally: Tally) -> bool:
+    return 0 < tally.hits < tally.trials
+
+
+def _variance(tally: Tally) -> float:
+    return tally.rate * (1 - tally.rate) / tally.trials
+
+
+def _pooled_error(first: Tally, second: Tally) -> float:
+    rate = (first + second).rate
+    return math.sqrt(rate * (1 - rate) * (1 / first.trials + 1 / second.trials))
+
+
+def _absent(first: Tally, what: str) -> str:
+    return f"there are no {what} behind the {'second' if first.trials else 'first'} rate"
+
+
+def _untested(first: Tally, second: Tally, null: str, method: str, reason: str) -> GapTest:
+    return GapTest(
+        null=null,
+        gap=first.rate - second.rate,
+        standard_error=math.nan,
+        p_value=math.nan,
+        n=(first.trials, second.trials),
+        method=method,
+        pivot=None,
+        reason=reason,
+    )
