@@ -1,1 +1,58 @@
 """The command line: parse, call, print, exit status."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from comparity import __version__
+from comparity.cli.lazy import LazyGroup
+
+__all__ = ["commands", "main"]
+
+# 0, 1 and 3 are findings and 2 is bad input, so neither a defect of ours nor Ctrl-C may use them.
+DEFECT = 70
+INTERRUPTED = 130
+
+
+@click.group(cls=LazyGroup, names=("separation", "comparative", "plan", "demo"))
+@click.version_option(__version__, prog_name="comparity")
+def commands() -> None:
+    """Test fairness from judgments: labels, or comparisons between pairs.
+
+    An audit ends with status 0 (within the margin), 1 (violated), 2 (bad input) or
+    3 (undecided), so that scripts can act on it.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave with its exit status.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        The words after ``comparity``; those of the process by default.
+    """
+    _print_anything()
+    try:
+        status = commands.main(arguments, prog_name="comparity", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.Abort:
+        sys.exit(INTERRUPTED)
+    # Python would leave with 1, which says that something was found.
+    except Exception:
+        traceback.print_exc()
+        sys.exit(DEFECT)
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _print_anything() -> None:
+    """Let a terminal with few characters show the others as escapes instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")

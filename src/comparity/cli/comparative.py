@@ -1,0 +1,79 @@
+"""``comparity comparative``: from a table of comparisons to a verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from comparity.cli.options import INPUT_FILE, audit_options, output_options, sensitive_options
+from comparity.cli.output import deliver
+
+EXAMPLE = """\b
+Example:
+  comparity comparative judgments.csv --items items.csv --score model --sensitive sex \\
+      --evaluator judge
+"""
+
+
+@click.command(epilog=EXAMPLE)
+@click.argument("comparisons", type=INPUT_FILE)
+@click.option("--items", type=INPUT_FILE, help="One row for each item: id, score, groups.")
+@click.option("--score", required=True, help="Column of the items with the model's score.")
+@click.option(
+    "--item", default="item", show_default=True, help="Column of the items with their id."
+)
+@click.option("--evaluator", help="Column of the comparisons with who judged.")
+@click.option(
+    "--layout",
+    default="auto",
+    show_default=True,
+    help="How a comparison is written, such as better-worse or left-right-winner.",
+)
+@click.option("--better", help="Column with the better item, where it has another name.")
+@click.option("--worse", help="Column with the worse item, where it has another name.")
+@sensitive_options
+@click.option("--continuous", is_flag=True, help="The sensitive column is a number, not a group.")
+@click.option(
+    "--design",
+    type=click.Choice(["auto", "fresh", "shared"]),
+    default="auto",
+    show_default=True,
+    help="Whether items repeat; 'auto' looks.",
+)
+@click.option(
+    "--method",
+    type=click.Choice(["auto", "disjoint"]),
+    default="auto",
+    show_default=True,
+    help="'disjoint' tests exactly on pairs that share nothing.",
+)
+@click.option(
+    "--score-ties",
+    type=click.Choice(["disagree", "half"]),
+    default="disagree",
+    show_default=True,
+    help="What equal scores of the model count as.",
+)
+@audit_options
+@output_options
+def comparative(
+    comparisons: Path,
+    items: Path | None,
+    as_json: bool,
+    html: Path | None,
+    **options: Any,
+) -> None:
+    """Test whether a model agrees with judges equally often in every kind of pair.
+
+    COMPARISONS (CSV, TSV, Parquet or JSON lines) has one row for each judgment.
+
+    Exit status: 0 within the margin, 1 violated, 2 bad input, 3 undecided.
+    """
+    # Imported here so that --help loads neither numpy nor an engine.
+    from comparity.auditing.comparative import audit_files
+
+    audit = audit_files(comparisons, items, **options)
+    deliver(audit, as_json=as_json, html=html)
+    raise SystemExit(audit.exit_status)

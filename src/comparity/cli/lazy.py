@@ -1,0 +1,57 @@
+"""A group of commands that imports a command only when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import click
+
+from comparity.errors import ComparityError
+from comparity.reporting.formats import visible
+
+__all__ = ["BadInput", "LazyGroup"]
+
+
+class BadInput(click.ClickException):
+    """Input that cannot be judged: one of our errors, said without a traceback."""
+
+    exit_code = 2
+
+    def format_message(self) -> str:
+        """Return the message with everything that could steer a terminal spelled out."""
+        return visible(self.message, keep="\n")
+
+
+class LazyGroup(click.Group):
+    """Commands by name; the command ``x`` is the object ``x`` of :mod:`comparity.cli.x`.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The commands, in the order ``--help`` lists them.
+    """
+
+    def __init__(self, *args: Any, names: Sequence[str] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.names = tuple(names)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of a piece of work."""
+        return list(self.names)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command."""
+        if cmd_name not in self.names:
+            return None
+        command = getattr(import_module(f"comparity.cli.{cmd_name}"), cmd_name)
+        assert isinstance(command, click.Command), cmd_name
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; an error of ours becomes a message and status 2."""
+        try:
+            return super().invoke(ctx)
+        except ComparityError as error:
+            raise BadInput(str(error)) from error

@@ -1,0 +1,150 @@
+"""Options that several commands share, and the types of their values."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+__all__ = [
+    "INPUT_FILE",
+    "OUTPUT_FILE",
+    "PROPORTION",
+    "Command",
+    "audit_options",
+    "combine",
+    "error_options",
+    "looks",
+    "names",
+    "numbers",
+    "output_options",
+    "sensitive_options",
+]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+INPUT_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+OUTPUT_FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
+PROPORTION = click.FloatRange(0, 1, min_open=True, max_open=True)
+
+
+def names(value: str) -> tuple[str, ...]:
+    """Split names at commas; a name with a comma is put in double quotes.
+
+    Examples
+    --------
+    >>> names('sex,"age, in years"')
+    ('sex', 'age, in years')
+    """
+    found = tuple(next(csv.reader([value], skipinitialspace=True), []))
+    if not found or not all(found):
+        raise click.BadParameter(f"{value!r} holds an empty name.")
+    return found
+
+
+def numbers(value: str) -> tuple[float, ...]:
+    """Split numbers at commas.
+
+    Examples
+    --------
+    >>> numbers("0.8,0.84")
+    (0.8, 0.84)
+    """
+    try:
+        return tuple(float(part) for part in value.split(","))
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} is not a list such as 0.8,0.84.") from error
+
+
+def looks(value: str) -> tuple[int, int]:
+    """Read which of how many planned looks this is.
+
+    Examples
+    --------
+    >>> looks("2/4")
+    (2, 4)
+    """
+    look, _, planned = value.partition("/")
+    if not (look.isdecimal() and planned.isdecimal() and 1 <= int(look) <= int(planned)):
+        raise click.BadParameter(f"{value!r} does not say which look of how many, such as 2/4.")
+    return int(look), int(planned)
+
+
+def sensitive_options(command: Command) -> Command:
+    """Add the options that name the groups."""
+    return combine(
+        command,
+        click.option(
+            "--sensitive",
+            type=names,
+            required=True,
+            help="Column with the group; several separated by commas.",
+        ),
+        click.option(
+            "--intersection",
+            is_flag=True,
+            help="Judge the combinations of several sensitive columns, too.",
+        ),
+    )
+
+
+def error_options(command: Command) -> Command:
+    """Add the false-alarm rate and the rule for several tests."""
+    return combine(
+        command,
+        click.option(
+            "--alpha",
+            type=PROPORTION,
+            default=0.05,
+            show_default=True,
+            help="Overall false-alarm rate.",
+        ),
+        click.option(
+            "--rule",
+            type=click.Choice(["holm", "paper"]),
+            default="holm",
+            show_default=True,
+            help="Correction for several tests; 'paper' makes none.",
+        ),
+    )
+
+
+def audit_options(command: Command) -> Command:
+    """Add what every audit can be told about its verdict."""
+    return combine(
+        command,
+        error_options,
+        click.option(
+            "--margin",
+            type=PROPORTION,
+            default=0.05,
+            show_default=True,
+            help="Largest gap that is harmless.",
+        ),
+        click.option(
+            "--looks",
+            type=looks,
+            help="Which of how many planned looks at growing data this is, such as 2/4.",
+        ),
+        click.option("--seed", type=int, help="Seed of whatever is drawn at random."),
+    )
+
+
+def output_options(command: Command) -> Command:
+    """Add where the result goes."""
+    return combine(
+        command,
+        click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
+        click.option("--html", type=OUTPUT_FILE, help="Write the result as one HTML page."),
+    )
+
+
+def combine(command: Command, *decorators: Callable[[Any], Any]) -> Command:
+    """Apply decorators so that their options are listed in the order given."""
+    # The decorator nearest to the function is applied first, and its option listed last.
+    for decorate in reversed(decorators):
+        command = decorate(command)
+    return command

@@ -1,0 +1,115 @@
+"""``comparity plan``: how much data a study needs, or what it could show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from comparity.cli.options import (
+    OUTPUT_FILE,
+    PROPORTION,
+    Command,
+    combine,
+    error_options,
+    names,
+    numbers,
+    output_options,
+)
+from comparity.cli.output import deliver, write_plot
+
+if TYPE_CHECKING:
+    from comparity.plans import Plan
+
+SEPARATION_EXAMPLE = """\b
+Example:
+  comparity plan separation --tpr 0.8,0.84 --fpr 0.4,0.44 --shares 0.5,0.5 \\
+      --base-rates 0.5,0.5 --power 0.8
+"""
+COMPARATIVE_EXAMPLE = """\b
+Example:
+  comparity plan comparative --tpr 0.8,0.84 --tnr 0.6,0.56 --shares 0.5,0.5 \\
+      --base-rates 0.5,0.5 --power 0.8 --n-items 2000
+"""
+
+
+def plan_options(command: Command) -> Command:
+    """Add what both plans ask: the groups, the power, and where the plan goes."""
+    return combine(
+        command,
+        click.option(
+            "--shares", type=numbers, required=True, help="Share of each group among the items."
+        ),
+        click.option(
+            "--base-rates", type=numbers, required=True, help="Share of good items in each group."
+        ),
+        click.option("--groups", type=names, help="Names of the groups, as the rates are ordered."),
+        click.option("--power", type=PROPORTION, help="Power wanted: find the size."),
+        click.option(
+            "--margin", type=PROPORTION, help="Plan to show that every gap is smaller than this."
+        ),
+        error_options,
+        output_options,
+        click.option("--plot", type=OUTPUT_FILE, help="Draw power against size (PNG, SVG or PDF)."),
+    )
+
+
+@click.group()
+def plan() -> None:
+    """Find the size of a study, or its power.
+
+    Every option that speaks of groups takes one number for each, separated by commas.
+    """
+
+
+@plan.command(epilog=SEPARATION_EXAMPLE)
+@click.option("--tpr", type=numbers, required=True, help="True positive rate of each group.")
+@click.option("--fpr", type=numbers, required=True, help="False positive rate of each group.")
+@click.option("--n", type=click.IntRange(min=1), help="Number of decisions: find the power.")
+@plan_options
+def separation(**options: Any) -> None:
+    """Plan a test of separation on labelled decisions."""
+    # Imported here so that --help loads no numpy.
+    from comparity.auditing.planning import plan_separation
+
+    _finish(plan_separation, options)
+
+
+@plan.command(epilog=COMPARATIVE_EXAMPLE)
+@click.option("--tpr", type=numbers, required=True, help="True positive rate of each group.")
+@click.option("--tnr", type=numbers, required=True, help="True negative rate of each group.")
+@click.option("--n-pairs", type=click.IntRange(min=1), help="Judged pairs: find the power.")
+@click.option(
+    "--n-items", type=click.IntRange(min=2), help="Items the pairs are drawn from; fresh if unsaid."
+)
+@click.option("--n-evaluators", type=click.IntRange(min=1), help="Evaluators who share the pairs.")
+@click.option(
+    "--evaluator-lean",
+    type=click.FloatRange(min=0),
+    default=0.1,
+    show_default=True,
+    help="How strongly evaluators differ.",
+)
+@click.option(
+    "--tie-share",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.0,
+    show_default=True,
+    help="Share of judgments that put neither item first.",
+)
+@plan_options
+def comparative(**options: Any) -> None:
+    """Plan a test of comparative separation on judged pairs."""
+    # Imported here so that --help loads no numpy.
+    from comparity.auditing.planning import plan_comparative
+
+    _finish(plan_comparative, options)
+
+
+def _finish(planner: Any, options: dict[str, Any]) -> None:
+    """Make the plan and hand it out."""
+    as_json, html, plot = (options.pop(name) for name in ("as_json", "html", "plot"))
+    made: Plan = planner(**options)
+    if plot is not None:
+        write_plot(plot, made)
+    deliver(made, as_json=as_json, html=html)

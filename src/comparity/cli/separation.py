@@ -1,0 +1,40 @@
+"""``comparity separation``: from a table of decisions to a verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from comparity.cli.options import INPUT_FILE, audit_options, output_options, sensitive_options
+from comparity.cli.output import deliver
+
+EXAMPLE = """\b
+Example:
+  comparity separation decisions.csv --label hired --prediction model --sensitive sex
+"""
+
+
+@click.command(epilog=EXAMPLE)
+@click.argument("file", type=INPUT_FILE)
+@click.option("--label", required=True, help="Column with the decision taken as right.")
+@click.option("--prediction", required=True, help="Column with the model's decision or score.")
+@click.option("--positive", help="The value that means yes, where the columns are not 0 and 1.")
+@click.option("--threshold", type=float, help="Score from which on the model says yes.")
+@sensitive_options
+@audit_options
+@output_options
+def separation(file: Path, as_json: bool, html: Path | None, **options: Any) -> None:
+    """Test whether a model errs equally often in every group, given the label.
+
+    FILE (CSV, TSV, Parquet or JSON lines) has one row for each decision.
+
+    Exit status: 0 within the margin, 1 violated, 2 bad input, 3 undecided.
+    """
+    # Imported here so that --help loads neither numpy nor an engine.
+    from comparity.auditing.separation import audit_file
+
+    audit = audit_file(file, **options)
+    deliver(audit, as_json=as_json, html=html)
+    raise SystemExit(audit.exit_status)

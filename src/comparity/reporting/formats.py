@@ -1,0 +1,145 @@
+"""Numbers and strings from data as text that is safe to show."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Sequence
+
+__all__ = [
+    "count",
+    "expected",
+    "interval",
+    "p_value",
+    "percent",
+    "rate",
+    "signed",
+    "span",
+    "visible",
+]
+
+MISSING = "n/a"
+UNSAFE_CATEGORIES = {"Cc", "Cs", "Zl", "Zp"}
+# Marks that reorder what follows them, so that a name could rewrite the line it stands in.
+REORDERING = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A)), "\u061c"}
+
+
+def visible(text: str, *, keep: str = "") -> str:
+    r"""Return `text` with control characters, lone surrogates and reordering marks spelled out.
+
+    Names of groups come from data; a name must neither move the cursor nor hide its neighbours.
+
+    Examples
+    --------
+    >>> visible("a\x1b[31mb\n")
+    'a\\x1b[31mb\\n'
+    """
+    return "".join(
+        ascii(char)[1:-1] if _unsafe(char) and char not in keep else char for char in text
+    )
+
+
+def rate(value: float | None) -> str:
+    """Return a proportion with three decimals.
+
+    Examples
+    --------
+    >>> rate(0.81249), rate(None)
+    ('0.812', 'n/a')
+    """
+    return MISSING if _missing(value) else f"{value:.3f}"
+
+
+def signed(value: float | None) -> str:
+    """Return a gap with its sign and three decimals.
+
+    Examples
+    --------
+    >>> signed(0.05), signed(-0.0001)
+    ('+0.050', '-0.000')
+    """
+    return MISSING if _missing(value) else f"{value:+.3f}"
+
+
+def interval(low: float | None, high: float | None, *, sign: bool = True) -> str:
+    """Return an interval in brackets.
+
+    Examples
+    --------
+    >>> interval(-0.01, 0.2), interval(0.7, 0.8, sign=False), interval(None, None)
+    ('[-0.010, +0.200]', '[0.700, 0.800]', 'n/a')
+    """
+    form = signed if sign else rate
+    return MISSING if _missing(low) or _missing(high) else f"[{form(low)}, {form(high)}]"
+
+
+def p_value(value: float | None) -> str:
+    """Return a p value with two significant digits, and a bound below 0.0001.
+
+    Examples
+    --------
+    >>> p_value(0.01234), p_value(1.0), p_value(3e-12)
+    ('0.012', '1.00', '< 0.0001')
+    """
+    if value is None or _missing(value):
+        return MISSING
+    if value < 1e-4:
+        return "< 0.0001"
+    return f"{value:#.2g}" if value < 0.1 else f"{value:.2f}"
+
+
+def percent(value: float) -> str:
+    """Return a share as a percentage, without needless digits.
+
+    Examples
+    --------
+    >>> percent(0.95), percent(0.975), percent(1 - 0.05 / 3)
+    ('95%', '97.5%', '98.33%')
+    """
+    return f"{100 * value:.2f}".rstrip("0").rstrip(".") + "%"
+
+
+def count(value: int) -> str:
+    """Return a whole number in groups of three digits.
+
+    Examples
+    --------
+    >>> count(12345)
+    '12,345'
+    """
+    return f"{value:,}"
+
+
+def expected(value: float) -> str:
+    """Return an expected count, rounded; one without end says so.
+
+    Examples
+    --------
+    >>> expected(151.25), expected(float("inf"))
+    ('151', 'no end')
+    """
+    return count(round(value)) if math.isfinite(value) else "no end"
+
+
+def span(bounds: Sequence[int | None], never: str = "never") -> str:
+    """Return a range of counts; ``None`` stands for no number at all.
+
+    Examples
+    --------
+    >>> span((1200, 5000)), span((7, 7)), span((1200, None)), span((None, None))
+    ('1,200 to 5,000', '7', '1,200, or never', 'never')
+    """
+    known = [count(bound) for bound in bounds if bound is not None]
+    if not known:
+        return never
+    if len(known) < len(bounds):
+        return f"{known[0]}, or {never}"
+    return known[0] if len(set(known)) == 1 else " to ".join(known)
+
+
+def _missing(value: float | None) -> bool:
+    return value is None or not math.isfinite(value)
+
+
+def _unsafe(char: str) -> bool:
+    return unicodedata.category(char) in UNSAFE_CATEGORIES or char in REORDERING

@@ -1,0 +1,188 @@
+"""What an audit says in sentences, the same in a terminal and on a page.
+
+The three findings come from :mod:`comparity.auditing.verdicts`; here is only what surrounds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
+from comparity.plans import ComparativePlan, Plan
+from comparity.reporting.formats import count, percent, span, visible
+from comparity.results import Audit, JudgedGap
+
+__all__ = [
+    "DECIDING_TITLE",
+    "basis",
+    "explanation",
+    "headline",
+    "open_tests",
+    "plan_basis",
+    "plan_headline",
+    "rates_title",
+    "reasons",
+    "tie_lines",
+    "unit",
+    "what_would_decide",
+]
+
+DECIDING_TITLE = "What would decide (80% power; from the gap observed to no gap at all)"
+NEVER = "never, with these items"
+
+
+def unit(audit: Audit) -> str:
+    """Return what the audit counts: decisions, or judgments of pairs."""
+    return "decisions" if audit.notion == "separation" else "judgments"
+
+
+def rates_title(audit: Audit) -> str:
+    """Return the title of the rates."""
+    if audit.notion == "separation":
+        return "Rates by group, with their intervals"
+    return "Agreement with the judges, by the groups of the better and the worse item"
+
+
+def headline(audit: Audit) -> str:
+    """Return the notion and the finding over all tests."""
+    return f"{audit.notion.capitalize()}: {audit.finding}"
+
+
+def explanation(audit: Audit) -> str:
+    """Say in one sentence what the finding means."""
+    if not audit.tests:
+        return "There was nothing to compare."
+    margin = f"{audit.margin:g}"
+    found = sum(test.finding == VIOLATED for test in audit.tests)
+    total = len(audit.tests)
+    return {
+        VIOLATED: f"{found} of {_several(total, 'tested gap')} "
+        f"{'is' if found == 1 else 'are'} larger than chance explains.",
+        WITHIN: f"Every gap is smaller than {margin} in size, beyond what chance explains.",
+        UNDECIDED: f"The data neither show a gap nor rule out one of {margin} or more.",
+    }[audit.finding]
+
+
+def basis(audit: Audit) -> str:
+    """Say what the finding rests on: margin, error rate, design, and how much data."""
+    parts = [
+        f"Gaps up to {audit.margin:g} count as harmless",
+        _error_rate(audit),
+        f"design: {visible(audit.design)}",
+        _data(audit),
+    ]
+    if audit.looks is not None:
+        parts.append(f"look {audit.looks[0]} of {audit.looks[1]} planned")
+    return "; ".join(parts) + "."
+
+
+def open_tests(audit: Audit) -> list[JudgedGap]:
+    """Return the tests for which it is known what would decide them."""
+    return [test for test in audit.tests if test.needed is not None]
+
+
+def what_would_decide(audit: Audit, test: JudgedGap) -> str:
+    """Say how much data would decide an open test, as a range over the two possible truths."""
+    needed = test.needed
+    assert needed is not None, test.null
+    if audit.notion == "separation":
+        return f"{span(needed.judgments)} {unit(audit)} in all"
+    same_items = span(needed.judgments, NEVER)
+    if needed.judgments[1] is not None:
+        same_items += " on these items"
+    return (
+        f"{unit(audit)} in all: {same_items}; or {span(needed.judgments_with_items)} "
+        f"on {span(needed.items)} items"
+    )
+
+
+def reasons(audit: Audit) -> list[str]:
+    """Return what each test had to do without, or why it could not be made."""
+    return [f"{visible(test.null)}: {visible(test.reason)}" for test in audit.tests if test.reason]
+
+
+def tie_lines(audit: Audit) -> list[str]:
+    """Say how many comparisons had no order, where, and whether it matters."""
+    ties = audit.ties
+    lines = []
+    if ties.judgments:
+        where = _by(ties.judgments_by_groups)
+        lines.append(
+            f"{_several(ties.judgments, 'judgment')} put neither item first{where}; "
+            "left out of every rate."
+        )
+    if ties.scores:
+        treated = (
+            "count as half an agreement" if ties.scored_as == "half" else "count as disagreement"
+        )
+        lines.append(
+            f"The model ties in {_several(ties.scores, 'judged pair')}"
+            f"{_by(ties.scores_by_cell)}; these {treated}."
+        )
+    if ties.change_finding:
+        lines.append("Counting the model's ties the other way would change the finding.")
+    return lines
+
+
+def plan_headline(plan: Plan) -> str:
+    """Say what size gives what power."""
+    what = "judged pairs" if isinstance(plan, ComparativePlan) else "decisions"
+    notion = plan.notion.capitalize()
+    if plan.size is None:
+        return (
+            f"{notion}: no number of {what} gives a power of {plan.target}; "
+            f"the most there is is {plan.power:.3f}"
+        )
+    return f"{notion}: {count(plan.size)} {what} give a power of {plan.power:.3f}"
+
+
+def plan_basis(plan: Plan) -> str:
+    """Say what power means here, and what the plan is for."""
+    if plan.margin is None:
+        meaning = "Power is the probability of finding at least one gap"
+    else:
+        meaning = f"Power is the probability of showing every gap smaller than {plan.margin:g}"
+    parts = [meaning, _planned_error_rate(plan), f"design: {visible(plan.design)}"]
+    if isinstance(plan, ComparativePlan):
+        parts += _reused(plan)
+    return "; ".join(parts) + "."
+
+
+def _reused(plan: ComparativePlan) -> Iterator[str]:
+    if plan.n_items is not None:
+        times = f", each in {plan.reuse:.1f} judgments on average" if plan.n_pairs else ""
+        yield f"{_several(plan.n_items, 'item')}{times}"
+    if plan.n_evaluators is not None:
+        yield _several(plan.n_evaluators, "evaluator")
+    if plan.ceiling is not None:
+        yield f"more judgments of the same could raise the power to {plan.ceiling:.3f} at most"
+
+
+def _planned_error_rate(plan: Plan) -> str:
+    if plan.margin is not None or plan.rule == "paper":
+        return f"each test at {percent(plan.alpha)}"
+    return f"overall false-alarm rate {percent(plan.alpha)} ({plan.rule.capitalize()})"
+
+
+def _several(number: int, noun: str) -> str:
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def _by(counts: Mapping[str, int]) -> str:
+    listed = [f"{visible(name)}: {count(number)}" for name, number in counts.items() if number]
+    return f" ({', '.join(listed)})" if listed else ""
+
+
+def _error_rate(audit: Audit) -> str:
+    if audit.rule == "paper":
+        return f"each test at a false-alarm rate of {percent(audit.alpha)}, uncorrected"
+    return f"overall false-alarm rate {percent(audit.alpha)} ({audit.rule.capitalize()})"
+
+
+def _data(audit: Audit) -> str:
+    data = f"{count(audit.n)} {unit(audit)}"
+    if audit.notion != "separation":
+        data += f" of {_several(audit.n_items, 'item')}"
+    if audit.n_evaluators:
+        data += f" by {_several(audit.n_evaluators, 'evaluator')}"
+    return data
