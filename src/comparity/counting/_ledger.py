@@ -1,0 +1,206 @@
+"""From judged pairs by position to counts, whatever table the positions came from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.counts import Cell, JudgedPairs, PairCounts, SharedPairCounts, Tally
+
+Codes = NDArray[np.int64]
+
+LARGER_SMALLER_EQUAL = (
+    Cell("smaller", "larger"),
+    Cell("equal", "equal"),
+    Cell("larger", "smaller"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ledger:
+    """Judgments by position: ordered ones with how often each was made, and tied ones.
+
+    Attributes
+    ----------
+    better, worse : ndarray of int
+        Positions of the items.
+    trials : ndarray of int
+        How often this row was judged.
+    evaluator : ndarray of int or None
+        Positions in `evaluators`.
+    evaluators : tuple of str
+    tied_first, tied_second, tied_trials : ndarray of int
+        The same for judgments that put neither item first.
+    """
+
+    better: Codes
+    worse: Codes
+    trials: Codes
+    evaluator: Codes | None
+    evaluators: tuple[str, ...]
+    tied_first: Codes
+    tied_second: Codes
+    tied_trials: Codes
+
+    def repeats(self, n_items: int) -> bool:
+        """Say whether an item or an evaluator occurs in two judgments."""
+        uses = np.bincount(self.better, self.trials, n_items)
+        uses += np.bincount(self.worse, self.trials, n_items)
+        if (uses > 1).any():
+            return True
+        if self.evaluator is None or not len(self.evaluator):
+            return False
+        return bool((np.bincount(self.evaluator, self.trials) > 1).any())
+
+    def distinct(self, n_items: int) -> Ledger:
+        """Return the ledger with every (better, worse, evaluator) once."""
+        pair = self.better * n_items + self.worse
+        if self.evaluator is None:
+            rows, code = np.unique(pair, return_inverse=True)
+            better, worse, evaluator = rows // n_items, rows % n_items, None
+        else:
+            pairs, inverse = np.unique(pair, return_inverse=True)
+            n_pairs = max(len(pairs), 1)
+            rows, code = np.unique(self.evaluator * n_pairs + inverse, return_inverse=True)
+            chosen = pairs[rows % n_pairs]
+            better, worse, evaluator = chosen // n_items, chosen % n_items, rows // n_pairs
+        trials = np.bincount(code, self.trials, len(rows)).astype(np.int64)
+        return Ledger(
+            better=better,
+            worse=worse,
+            trials=trials,
+            evaluator=evaluator,
+            evaluators=self.evaluators,
+            tied_first=self.tied_first,
+            tied_second=self.tied_second,
+            tied_trials=self.tied_trials,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attribute:
+    """One sensitive attribute of the items: codes into group names, or numbers.
+
+    Attributes
+    ----------
+    codes : ndarray of int or None
+        Group of each item; ``None`` for a numeric attribute.
+    names : tuple of str
+    values : ndarray of float or None
+        Value of each item, for a numeric attribute.
+    """
+
+    codes: Codes | None = None
+    names: tuple[str, ...] = ()
+    values: NDArray[np.float64] | None = None
+
+    def cells(self, better: Codes, worse: Codes) -> tuple[Codes, tuple[Cell, ...]]:
+        """Return the cell of each pair as a code into the cells that occur."""
+        if self.values is not None:
+            sign = np.sign(self.values[better] - self.values[worse])
+            return sign.astype(np.int64) + 1, LARGER_SMALLER_EQUAL
+        assert self.codes is not None
+        return compact_cells(self.codes[better], self.codes[worse], self.names)
+
+    def content(self) -> bytes:
+        """Return what identifies the attribute."""
+        if self.values is not None:
+            return (self.values + 0.0).tobytes()
+        assert self.codes is not None
+        names = "\0".join(self.names).encode("utf-8", "surrogatepass")
+        return names + b"\0\0" + self.codes.tobytes()
+
+
+def compact_cells(
+    better: Codes, worse: Codes, names: tuple[str, ...]
+) -> tuple[Codes, tuple[Cell, ...]]:
+    """Return the cell of each pair as a code into the cells that occur."""
+    used, codes = np.unique(better * len(names) + worse, return_inverse=True)
+    pairs = [divmod(int(code), len(names)) for code in used]
+    cells = tuple(Cell(names[first], names[second]) for first, second in pairs)
+    return codes.reshape(-1).astype(np.int64), cells
+
+
+def tallied(
+    cell: Codes, order: NDArray[np.int8], trials: Codes, cells: tuple[Cell, ...]
+) -> dict[Cell, Tally]:
+    """Add up agreement by cell."""
+    counts = np.bincount(cell * 3 + order + 1, trials, 3 * len(cells)).astype(np.int64)
+    table = counts.reshape(-1, 3).tolist()
+    return {
+        name: Tally(hits, misses + ties + hits, ties)
+        for name, (misses, ties, hits) in zip(cells, table, strict=True)
+    }
+
+
+def tied_by_groups(
+    cell: Codes, trials: Codes, cells: tuple[Cell, ...]
+) -> dict[tuple[str, str], int]:
+    """Add up tied judgments by the two groups in sorted order."""
+    ties: dict[tuple[str, str], int] = {}
+    counts = np.bincount(cell, trials, len(cells)).astype(np.int64).tolist()
+    for name, count in zip(cells, counts, strict=True):
+        pair = (min(name), max(name))
+        ties[pair] = ties.get(pair, 0) + count
+    return ties
+
+
+def count_ledger(
+    ledger: Ledger,
+    *,
+    scores: NDArray[np.float64],
+    attributes: Mapping[str, Attribute],
+    design: str,
+    ids: Iterable[str] = (),
+) -> dict[str, PairCounts | SharedPairCounts]:
+    """Count judged pairs for every attribute.
+
+    Parameters
+    ----------
+    ledger : Ledger
+    scores : ndarray of float
+        The model's score of each item.
+    attributes : mapping of str to Attribute
+    design : {"auto", "fresh", "shared"}
+        ``"auto"`` looks whether an item or an evaluator occurs twice.
+    ids : iterable of str
+        Names of the items by position, for the fingerprint of the item table.
+    """
+    shared = design == "shared" or (design == "auto" and ledger.repeats(len(scores)))
+    if shared:
+        ledger = ledger.distinct(len(scores))
+        digest = hashlib.blake2b(digest_size=16)
+        digest.update("\0".join(ids).encode("utf-8", "surrogatepass"))
+        digest.update((scores + 0.0).tobytes())
+    difference = scores[ledger.better] - scores[ledger.worse]
+    order = np.sign(difference).astype(np.int8)
+    counts: dict[str, PairCounts | SharedPairCounts] = {}
+    for name, attribute in attributes.items():
+        cell, cells = attribute.cells(ledger.better, ledger.worse)
+        tied = attribute.cells(ledger.tied_first, ledger.tied_second)
+        ties = tied_by_groups(tied[0], ledger.tied_trials, tied[1])
+        if not shared:
+            counts[name] = PairCounts(tallied(cell, order, ledger.trials, cells), ties)
+            continue
+        own = digest.copy()
+        own.update(attribute.content())
+        counts[name] = SharedPairCounts(
+            JudgedPairs(
+                better=ledger.better.copy(),
+                worse=ledger.worse.copy(),
+                evaluator=None if ledger.evaluator is None else ledger.evaluator.copy(),
+                cell=cell,
+                order=order.copy(),
+                trials=ledger.trials.copy(),
+                cells=cells,
+                evaluators=ledger.evaluators,
+                n_items=len(scores),
+                item_table=own.hexdigest(),
+            ),
+            ties,
+        )
+    return counts

@@ -1,0 +1,129 @@
+"""Files as tables: CSV, TSV, Parquet and JSON lines, read by DuckDB.
+
+Ids and groups in text files stay text (``007``, ``NA`` and ``None`` survive); only an empty cell is
+missing. A path names one file on this machine; patterns and addresses are refused unless asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+
+from comparity.errors import (
+    FileAccessError,
+    RemotePathError,
+    UnreadableFileError,
+    UnsupportedFileError,
+)
+
+__all__ = ["ENDINGS", "file_sha256", "read_table"]
+
+ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
+# Types that DuckDB guesses from text in JSON; here they stay the text that was written.
+GUESSED = {"DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "UUID"}
+
+
+def read_table(path: str | os.PathLike[str], *, allow_remote: bool = False) -> nw.LazyFrame[Any]:
+    """Read a file lazily; all tables read in one process can be joined.
+
+    Parameters
+    ----------
+    path : path
+        A CSV, TSV, Parquet or JSON lines file; text files may be compressed (``.gz``).
+    allow_remote : bool
+        Whether addresses (``https://``, ``s3://``) and patterns (``*``) are allowed.
+
+    Returns
+    -------
+    narwhals.LazyFrame
+        Over a DuckDB relation. Columns of CSV and TSV files are text.
+
+    Raises
+    ------
+    FileAccessError, RemotePathError, UnsupportedFileError, UnreadableFileError
+    """
+    import duckdb
+
+    name = os.fspath(path)
+    source = name if allow_remote and _is_remote(name) else _local(name)
+    try:
+        relation = _relation(source, name)
+    except duckdb.Error as error:
+        raise UnreadableFileError(repr(name), str(error)) from error
+    frame: nw.LazyFrame[Any] = nw.from_native(relation)
+    return frame
+
+
+def file_sha256(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of a file, as hexadecimal text."""
+    _local(os.fspath(path))
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _is_remote(name: str) -> bool:
+    return "://" in name or (any(sign in name for sign in "*?[") and not Path(name).exists())
+
+
+def _local(name: str) -> str:
+    """Return a pattern that matches this one file."""
+    try:
+        exists, is_file = Path(name).exists(), Path(name).is_file()
+    except ValueError as error:  # a null byte in the name
+        raise FileAccessError(name, str(error)) from error
+    if not exists and _is_remote(name):
+        raise RemotePathError(name, "an address or a pattern, not the name of a file")
+    if not exists:
+        raise FileAccessError(name, "no such file")
+    if not is_file:
+        raise FileAccessError(name, "a directory" if Path(name).is_dir() else "not a file")
+    # DuckDB reads *, ? and [ as patterns; in brackets they stand for themselves.
+    return re.sub(r"([*?\[])", r"[\1]", os.path.abspath(name))
+
+
+def _relation(source: str, name: str) -> Any:
+    suffixes = [suffix.lower() for suffix in Path(name).suffixes]
+    zipped = suffixes[-1:] == [".gz"]
+    ending = ("", *suffixes)[-2 if zipped and len(suffixes) > 1 else -1]
+    compression = {"compression": "gzip"} if zipped else {}
+    connection = _connection()
+    if ending in {".csv", ".tsv"}:
+        return connection.read_csv(
+            source,
+            header=True,
+            sep="," if ending == ".csv" else "\t",
+            quotechar='"',
+            escapechar='"',
+            all_varchar=True,
+            **compression,
+        )
+    if ending == ".parquet" and not zipped:
+        return connection.read_parquet(source)
+    if ending in {".jsonl", ".ndjson", ".json"}:
+        return _json_relation(source, compression)
+    raise UnsupportedFileError(name, "".join(suffixes[-2:]), ENDINGS)
+
+
+def _json_relation(source: str, compression: dict[str, str]) -> Any:
+    connection = _connection()
+    guess = connection.read_json(source, sample_size=-1, **compression)
+    types = {
+        column: "VARCHAR" if str(kind) in GUESSED else str(kind)
+        for column, kind in zip(guess.columns, guess.types, strict=True)
+    }
+    return connection.read_json(source, columns=types, **compression)
+
+
+@cache
+def _connection() -> Any:
+    """Return the one connection of this process, which fetches no extensions."""
+    import duckdb
+
+    settings = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+    return duckdb.connect(":memory:", config=settings)

@@ -1,0 +1,330 @@
+"""Column contracts: which columns a table must have, what they may hold, and who breaks that.
+
+A table is any frame that narwhals knows, eager or lazy. It is opened once, keeps only the columns
+it needs under the names this package uses, and stays on its own engine. Nothing is computed here:
+expressions say what counts as missing, as a number, as true; checks run them and raise errors
+that name rows. Missing means null or NaN, on every engine alike (pandas cannot tell them apart).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from narwhals.exceptions import DuplicateError
+from numpy.typing import NDArray
+
+from comparity.errors import (
+    DuplicateColumnError,
+    EmptyTableError,
+    MissingColumnError,
+    MissingValueError,
+    NonFiniteScoreError,
+    NotNumericError,
+    Offenders,
+    OptionError,
+    UnreadableFileError,
+    UnsupportedColumnError,
+    UnsupportedTableError,
+)
+
+__all__ = [
+    "Table",
+    "check_columns",
+    "check_option",
+    "collected",
+    "is_missing",
+    "offenders",
+    "open_table",
+    "text_of",
+]
+
+Columns = dict[str, NDArray[Any]]
+Schema = Mapping[str, nw.dtypes.DType]
+
+SHOWN = 5
+BLANKS = " \t\r\n"
+# Plain decimal numbers no engine can overflow on; exponents stay within the range of a double.
+DIGITS = r"([0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})"
+NUMBER = rf"^[+-]?{DIGITS}([eE](\+?0?[0-9]{{1,2}}|-[0-2]?[0-9]{{1,2}}))?$"
+TRUE_WORDS = ("1", "1.0", "true")
+FALSE_WORDS = ("0", "0.0", "false")
+WHOLE = 2.0**53
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table with the columns it needs, under the names this package uses.
+
+    Attributes
+    ----------
+    name : str
+        What errors call it: ``"comparisons"``, ``"items"``, ``"decisions"``.
+    frame : narwhals.LazyFrame
+        The needed columns only.
+    columns : mapping of str to str
+        Our name of each column to the user's.
+    schema : mapping of str to DType
+        Types of the columns, under our names.
+    """
+
+    name: str
+    frame: nw.LazyFrame[Any]
+    columns: Mapping[str, str]
+    schema: Schema
+
+    def missing(self, column: str) -> nw.Expr:
+        """Say where a value is null or NaN."""
+        value = nw.col(column)
+        if self.schema[column].is_float():
+            return value.is_null() | value.is_nan()
+        return value.is_null()
+
+    def text(self, column: str) -> nw.Expr:
+        """Return ids as text: whole floats without their ``.0``."""
+        value, dtype = nw.col(column), self.schema[column]
+        if not dtype.is_float():
+            return value.cast(nw.String)
+        whole = (value.abs() < WHOLE) & (value == value.floor())
+        as_integer = nw.when(whole).then(value).otherwise(nw.lit(0.0)).cast(nw.Int64)
+        return nw.when(whole).then(as_integer.cast(nw.String)).otherwise(value.cast(nw.String))
+
+    def number(self, column: str) -> nw.Expr:
+        """Return values as floats; what is not a number becomes null."""
+        value, dtype = nw.col(column), self.schema[column]
+        if isinstance(dtype, nw.Boolean):
+            return value.cast(nw.Int64).cast(nw.Float64)
+        if dtype.is_numeric():
+            return value.cast(nw.Float64)
+        digits = value.str.strip_chars(BLANKS)
+        return nw.when(digits.str.contains(NUMBER)).then(digits).cast(nw.Float64)
+
+    def not_numeric(self, column: str) -> nw.Expr:
+        """Say where a value is there but is no number."""
+        if isinstance(self.schema[column], nw.String):
+            matches = nw.col(column).str.strip_chars(BLANKS).str.contains(NUMBER)
+            return ~nw.col(column).is_null() & ~matches
+        return nw.col(column).is_null() & ~nw.col(column).is_null()
+
+    def truth(self, column: str) -> nw.Expr:
+        """Return 1 where a value says true, 0 where it says false, -1 where it says neither."""
+        value = nw.col(column)
+        if isinstance(self.schema[column], nw.Boolean):
+            yes, no = value, ~value
+        elif isinstance(self.schema[column], nw.String):
+            words = value.str.strip_chars(BLANKS).str.to_lowercase()
+            yes, no = words.is_in(TRUE_WORDS), words.is_in(FALSE_WORDS)
+        else:
+            yes, no = value == 1, value == 0
+        return nw.when(yes).then(nw.lit(1)).when(no).then(nw.lit(0)).otherwise(nw.lit(-1))
+
+    def with_frame(self, frame: nw.LazyFrame[Any]) -> Table:
+        """Return the same table with other rows."""
+        return replace(self, frame=frame)
+
+
+def open_table(native: Any, name: str, columns: Mapping[str, str]) -> Table:
+    """Open a frame of any engine, keeping the columns named.
+
+    Parameters
+    ----------
+    native : frame of any engine narwhals knows
+    name : str
+        What errors call the table.
+    columns : mapping of str to str
+        Our name of each needed column to the user's.
+    """
+    frame = nw.from_native(native, pass_through=True)
+    if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
+        raise UnsupportedTableError(name, type(native).__name__)
+    try:
+        known = list(frame.collect_schema())
+    except DuplicateError as error:
+        raise DuplicateColumnError(name, str(error).splitlines()[0]) from error
+    for column in columns.values():
+        if column not in known:
+            raise MissingColumnError(column, name, known)
+    chosen = frame.select(nw.col(column).alias(ours) for ours, column in columns.items())
+    schema = {
+        ours: _supported(dtype, columns[ours], name, chosen)
+        for ours, dtype in chosen.collect_schema().items()
+    }
+    plain = _plain(chosen, schema)
+    return Table(name=name, frame=plain, columns=dict(columns), schema=dict(plain.collect_schema()))
+
+
+def _supported(dtype: Any, column: str, table: str, frame: Any) -> Any:
+    text = isinstance(dtype, nw.String | nw.Categorical | nw.Enum)
+    python = isinstance(dtype, nw.Object) and isinstance(frame, nw.DataFrame)
+    if text or python or dtype.is_numeric() or isinstance(dtype, nw.Boolean):
+        return dtype
+    raise UnsupportedColumnError(column, table, f"a column of type {dtype}")
+
+
+def _plain(frame: Any, schema: Schema) -> nw.LazyFrame[Any]:
+    """Turn categories, Python objects and decimals into text and floats."""
+    changed: list[Any] = []
+    for name, dtype in schema.items():
+        if isinstance(dtype, nw.Categorical | nw.Enum):
+            changed.append(nw.col(name).cast(nw.String))
+        elif isinstance(dtype, nw.Decimal):
+            changed.append(nw.col(name).cast(nw.Float64))
+        elif isinstance(dtype, nw.Object):
+            texts = [None if is_missing(v) else text_of(v) for v in frame[name].to_list()]
+            changed.append(nw.new_series(name, texts, nw.String, backend=frame.implementation))
+    opened = frame.with_columns(*changed) if changed else frame
+    lazy: nw.LazyFrame[Any] = opened.lazy()
+    return lazy
+
+
+def is_missing(value: object) -> bool:
+    """Say whether a Python value stands for nothing: None, NaN, pandas' NA and NaT."""
+    if value is None or type(value).__name__ in {"NAType", "NaTType"}:
+        return True
+    return isinstance(value, float | np.floating) and bool(value != value)
+
+
+def text_of(value: object) -> str:
+    """Return the name of a group or an item as text; a whole float loses its ``.0``.
+
+    Examples
+    --------
+    >>> text_of(1.0), text_of("007"), text_of(True), text_of(2.5)
+    ('1', '007', 'True', '2.5')
+    """
+    if isinstance(value, float | np.floating):
+        number = float(value)
+        return str(int(number)) if number.is_integer() and abs(number) < WHOLE else repr(number)
+    return str(value)
+
+
+def collected(frame: nw.LazyFrame[Any]) -> Columns:
+    """Bring a (small) frame to numpy; text becomes an object array with None where it is missing.
+
+    DuckDB hands its columns over without PyArrow, which is not required.
+    """
+    if frame.implementation.is_duckdb():
+        return _from_duckdb(frame.to_native())
+    eager = frame.collect()
+    return {name: _as_numpy(eager[name]) for name in eager.columns}
+
+
+def _from_duckdb(relation: Any) -> Columns:
+    import duckdb
+
+    try:
+        columns = relation.fetchnumpy()
+    except duckdb.Error as error:
+        raise UnreadableFileError("the table", str(error)) from error
+    return {name: _unmasked(column) for name, column in columns.items()}
+
+
+def _unmasked(column: Any) -> NDArray[Any]:
+    if not isinstance(column, np.ma.MaskedArray):
+        return np.asarray(column)
+    if not column.mask.any():
+        return column.data
+    values = column.data.astype(np.float64 if column.dtype.kind == "f" else object)
+    values[column.mask] = np.nan if column.dtype.kind == "f" else None
+    return values
+
+
+def _as_numpy(series: nw.Series[Any]) -> NDArray[Any]:
+    if series.dtype.is_numeric() and not series.is_null().any():
+        return series.to_numpy()
+    values = np.empty(len(series), dtype=object)
+    values[:] = [None if is_missing(value) else value for value in series.to_list()]
+    return values
+
+
+def check_columns(
+    table: Table, *, complete: Iterable[str] = (), numeric: Iterable[str] = ()
+) -> None:
+    """Raise an error unless columns have no gaps and scores are finite numbers.
+
+    Parameters
+    ----------
+    table : Table
+    complete : iterable of str
+        Columns (our names) that may not have missing values.
+    numeric : iterable of str
+        Columns that must in addition hold finite numbers.
+    """
+    complete, numeric = list(complete), list(numeric)
+    bad = {("missing", name): table.missing(name) for name in [*complete, *numeric]}
+    for name in numeric:
+        bad["words", name] = table.not_numeric(name)
+        bad["infinite", name] = ~table.number(name).is_finite() & ~table.missing(name)
+    counted = [
+        found.cast(nw.Int64).sum().alias(f"{kind} {name}") for (kind, name), found in bad.items()
+    ]
+    totals = collected(table.frame.select(nw.len().alias("rows"), *counted))
+    if not totals["rows"][0]:
+        raise EmptyTableError(table.name)
+    for (kind, name), found in bad.items():
+        if totals[f"{kind} {name}"][0]:
+            raise _BROKEN[kind](table.columns[name], table.name, offenders(table, found, name))
+
+
+_BROKEN: dict[str, type[MissingValueError | NotNumericError | NonFiniteScoreError]] = {
+    "missing": MissingValueError,
+    "words": NotNumericError,
+    "infinite": NonFiniteScoreError,
+}
+
+
+def offenders(
+    table: Table, broken: nw.Expr | nw.LazyFrame[Any], column: str | None = None
+) -> Offenders:
+    """Count the rows that break a contract and show the first of them.
+
+    Parameters
+    ----------
+    table : Table
+    broken : narwhals.Expr or narwhals.LazyFrame
+        A condition, or a frame of ids: rows whose `column` is not in that frame's are broken.
+    column : str, optional
+        The column (our name) whose values are shown.
+    """
+    rows = numbered(table.frame)
+    if isinstance(broken, nw.Expr):
+        rows = rows.filter(broken)
+    else:
+        rows = rows.join(broken, on=column, how="anti")
+    count = int(collected(rows.select(nw.len().alias("n")))["n"][0])
+    first = collected((rows.sort("row") if _has_rows(rows) else rows).head(SHOWN))
+    values = [] if column is None else [v for v in first[column].tolist() if not is_missing(v)]
+    return Offenders(
+        count,
+        tuple(int(row) + 1 for row in first.get("row", ())),
+        tuple(dict.fromkeys(text_of(value) for value in values)),
+    )
+
+
+def _has_rows(frame: nw.LazyFrame[Any]) -> bool:
+    return "row" in frame.collect_schema().names()
+
+
+def numbered(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """Add the position of each row as ``row``, where the engine keeps an order."""
+    native: Any = frame.to_native()
+    engine = frame.implementation
+    if engine.is_spark_like():
+        return frame
+    rows: nw.LazyFrame[Any]
+    if engine.is_duckdb():
+        rows = nw.from_native(native.project("row_number() over () - 1 as row, *"))
+    elif engine.is_polars():
+        rows = nw.from_native(native.lazy().with_row_index("row"))
+    else:
+        rows = nw.from_native(native, eager_only=True).with_row_index("row").lazy()
+    return rows
+
+
+def check_option(option: str, found: object, choices: Sequence[object]) -> None:
+    """Raise an error unless an option is one of its choices."""
+    if found not in choices:
+        raise OptionError(option, found, [repr(choice) for choice in choices])
