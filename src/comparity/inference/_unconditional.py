@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln, xlog1py, xlogy
+from scipy.special import gammaln
 
 __all__ = ["largest_probability", "restricted_rate", "score_statistic"]
 
 # The probability of a set of tables is a polynomial in the nuisance rate. On the scale on which
-# binomial rates have constant spread, its peaks are a few of these grid steps wide at 60 trials.
+# binomial rates have constant spread, its peaks are many of these grid steps wide at 60 trials, so
+# that the largest value on the grid lacks less than a hundredth of the largest value of all.
 GRID = np.linspace(0, np.pi / 2, 129)
+GRID_ACCURACY = 0.98
 PEAKS, ZOOM, ROUNDS = 3, np.linspace(-1, 1, 11), 5
 # Newton's steps that bring the closed-form root to full precision where two roots nearly meet.
 POLISH = 2
@@ -71,7 +73,7 @@ def score_statistic(
 
 
 def largest_probability(
-    region: NDArray[np.bool_], gaps: NDArray[np.float64]
+    region: NDArray[np.bool_], gaps: NDArray[np.float64], *, decide_at: float | None = None
 ) -> NDArray[np.float64]:
     """Return the largest probability of sets of tables over all rates with the given gaps.
 
@@ -81,22 +83,36 @@ def largest_probability(
         Which numbers of hits belong to the set, for each gap.
     gaps : ndarray, shape (n_gaps,)
         First minus second rate, between -1 and 1.
+    decide_at : float, optional
+        Work out only on which side of this number each result lies.
     """
     weights = region.astype(np.float64)
     values = _probability(weights, gaps, np.broadcast_to(GRID, (len(gaps), len(GRID))))
+    largest = np.asarray(values.max(axis=1))
+    unsure = np.ones(len(gaps), dtype=bool)
+    if decide_at is not None:
+        unsure = (largest <= decide_at) & (largest >= GRID_ACCURACY * decide_at)
+    if unsure.any():
+        refined = _refined(weights[unsure], gaps[unsure], values[unsure])
+        largest[unsure] = np.maximum(largest[unsure], refined)
+    return np.asarray(np.minimum(largest, 1))
+
+
+def _refined(
+    weights: NDArray[np.float64], gaps: NDArray[np.float64], values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the largest probability near the highest peaks of the values on the grid."""
     padded = np.pad(values, ((0, 0), (1, 1)), constant_values=-1)
     is_peak = (values >= padded[:, :-2]) & (values >= padded[:, 2:])
-    order = np.argpartition(np.where(is_peak, values, -1), -PEAKS, axis=1)[:, -PEAKS:]
-    centres, width = GRID[order], GRID[1]
-    largest = values.max(axis=1)
+    highest = np.argpartition(np.where(is_peak, values, -1), -PEAKS, axis=1)[:, -PEAKS:]
+    centres, width = GRID[highest], GRID[1]
     for _ in range(ROUNDS):
         around = np.clip(centres[:, :, None] + width * ZOOM, 0, np.pi / 2)
         nearby = _probability(weights, gaps, around.reshape(len(gaps), -1)).reshape(around.shape)
         best = nearby.argmax(axis=2)[:, :, None]
         centres = np.take_along_axis(around, best, axis=2)[:, :, 0]
-        largest = np.maximum(largest, nearby.max(axis=(1, 2)))
         width *= ZOOM[1] - ZOOM[0]
-    return np.asarray(np.minimum(largest, 1))
+    return np.asarray(nearby.max(axis=(1, 2)))
 
 
 def _probability(
@@ -115,5 +131,7 @@ def _binomial(n: int, rate: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the probabilities of 0 to n hits, along a new last axis."""
     hits = np.arange(n + 1)
     choose = gammaln(n + 1) - gammaln(hits + 1) - gammaln(n - hits + 1)
-    p = rate[..., None]
-    return np.asarray(np.exp(choose + xlogy(hits, p) + xlog1py(n - hits, -p)))
+    # Rates of 0 and 1 are moved by less than one rounding error, so that 0 * log 0 is 0.
+    p = np.clip(rate, 1e-300, 1 - 2**-53)
+    log_hit, log_miss = np.log(p)[..., None], np.log1p(-p)[..., None]
+    return np.asarray(np.exp(choose + hits * log_hit + (n - hits) * log_miss))

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from comparity.counts import Tally
-from comparity.inference._unconditional import largest_probability, score_statistic
+from comparity.inference._unconditional import score_statistic
+from comparity.inference.exact import ExactPivot
 from comparity.results import GapTest, Interval
 
 __all__ = [
@@ -30,8 +29,6 @@ __all__ = [
 
 # Fewest trials behind each rate at which the normal law with observed variances is used.
 LARGE = 30
-# Rounding noise of the score statistic: tables this close to the observed one count as ties.
-TIE = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,96 +147,6 @@ class ScorePivot:
             return float(np.clip(self._z(hypothesised), -1e6, 1e6)) - target
 
         return float(brentq(excess, gap, end, xtol=1e-12))
-
-
-@dataclass(frozen=True, slots=True)
-class ExactPivot:
-    r"""Exact unconditional test of a gap, ordered by the score statistic.
-
-    .. math:: p(\delta) = \sup_{p_1 - p_2 = \delta}
-       P\bigl(|z(X; \delta)| \ge |z(x; \delta)|\bigr)
-
-    with the statistic of :class:`ScorePivot`; one-sided p values leave out the absolute values. No
-    rates whatever make the test reject a true hypothesis more often than its level. At
-    :math:`\delta = 0` it is Barnard's test with the pooled statistic; the interval is the hull of
-    the gaps that the two-sided test does not reject [1]_, [2]_. The work grows with the product of
-    the numbers of trials: it is meant for fewer than a hundred each.
-
-    Attributes
-    ----------
-    first, second : Tally
-        Hits and trials; both need trials.
-
-    References
-    ----------
-    .. [1] Chan and Zhang (1999), "Test-based exact confidence intervals for the difference of two
-       binomial proportions".
-    .. [2] Agresti and Min (2001), "On small-sample confidence intervals for parameters in discrete
-       distributions".
-
-    Examples
-    --------
-    >>> pivot = ExactPivot(Tally(7, 12), Tally(8, 15))
-    >>> pivot.p_value(0.0) > 0.8
-    True
-    >>> low, high, _ = pivot.interval(0.95)
-    >>> low < 7 / 12 - 8 / 15 < high
-    True
-    """
-
-    first: Tally
-    second: Tally
-
-    def p_value(self, hypothesised: float) -> float:
-        """Return the two-sided p value of ``gap = hypothesised``."""
-        if abs(hypothesised) > 1:  # no rates are that far apart
-            return 0.0
-        return float(self._p_values(np.array([hypothesised]), "equal")[0])
-
-    def p_below(self, hypothesised: float) -> float:
-        """Return the p value of ``gap >= hypothesised`` against ``gap < hypothesised``."""
-        if abs(hypothesised) > 1:
-            return float(hypothesised < -1)
-        return float(self._p_values(np.array([hypothesised]), "below")[0])
-
-    def p_above(self, hypothesised: float) -> float:
-        """Return the p value of ``gap <= hypothesised`` against ``gap > hypothesised``."""
-        if abs(hypothesised) > 1:
-            return float(hypothesised > 1)
-        return float(self._p_values(np.array([hypothesised]), "above")[0])
-
-    def interval(self, level: float) -> Interval:
-        """Return the hull of the gaps, between -1 and 1, that are not rejected at ``1 - level``."""
-        # Zero is on this grid, so a gap of zero that is not rejected is never left out.
-        gaps = np.arange(-100, 101) / 100
-        kept = np.append(gaps[self._p_values(gaps, "equal") > 1 - level], self._gap)
-        low, high = float(kept.min()), float(kept.max())
-        step = 0.01
-        while step > 1e-6:
-            step /= 20
-            ladder = step * np.arange(21)
-            outside = np.clip(np.concatenate([low - ladder, high + ladder]), -1, 1)
-            kept = outside[self._p_values(outside, "equal") > 1 - level]
-            low, high = min(low, float(kept.min())), max(high, float(kept.max()))
-        return Interval(low, high, level)
-
-    @property
-    def _gap(self) -> float:
-        return self.first.rate - self.second.rate
-
-    def _p_values(
-        self, gaps: NDArray[np.float64], side: Literal["equal", "below", "above"]
-    ) -> NDArray[np.float64]:
-        n_first, n_second = self.first.trials, self.second.trials
-        first = np.arange(n_first + 1)[:, None] / n_first
-        second = np.arange(n_second + 1) / n_second
-        every = score_statistic(first, n_first, second, n_second, gaps[:, None, None])
-        observed = every[:, self.first.hits, self.second.hits][:, None, None]
-        if side == "equal":
-            region = np.abs(every) >= np.abs(observed) - TIE
-        else:
-            region = every <= observed + TIE if side == "below" else every >= observed - TIE
-        return largest_probability(region, gaps)
 
 
 def compare_rates(first: Tally, second: Tally, *, null: str, what: str = "trials") -> GapTest:
