@@ -13,34 +13,21 @@ from comparity.reporting.formats import count, percent, span, visible
 from comparity.results import Audit, JudgedGap
 
 __all__ = [
-    "DECIDING_TITLE",
+    "audit_lists",
     "basis",
     "explanation",
     "headline",
-    "open_tests",
     "plan_basis",
     "plan_headline",
-    "rates_title",
-    "reasons",
-    "tie_lines",
     "unit",
-    "what_would_decide",
 ]
 
-DECIDING_TITLE = "What would decide (80% power; from the gap observed to no gap at all)"
 NEVER = "never, with these items"
 
 
 def unit(audit: Audit) -> str:
     """Return what the audit counts: decisions, or judgments of pairs."""
     return "decisions" if audit.notion == "separation" else "judgments"
-
-
-def rates_title(audit: Audit) -> str:
-    """Return the title of the rates."""
-    if audit.notion == "separation":
-        return "Rates by group, with their intervals"
-    return "Agreement with the judges, by the groups of the better and the worse item"
 
 
 def headline(audit: Audit) -> str:
@@ -76,9 +63,24 @@ def basis(audit: Audit) -> str:
     return "; ".join(parts) + "."
 
 
-def open_tests(audit: Audit) -> list[JudgedGap]:
-    """Return the tests for which it is known what would decide them."""
-    return [test for test in audit.tests if test.needed is not None]
+def audit_lists(audit: Audit) -> dict[str, list[str]]:
+    """Return by title what is told in lines: ties, what would decide, notes."""
+    return {
+        "Ties": tie_lines(audit),
+        "What would decide (80% power; from the gap observed to no gap at all)": [
+            f"{visible(test.null)}: {what_would_decide(audit, test)}"
+            for test in audit.tests
+            if test.needed is not None
+        ],
+        "Notes": [
+            *(
+                f"{visible(test.null)}: {visible(test.reason)}"
+                for test in audit.tests
+                if test.reason
+            ),
+            *map(visible, audit.notes),
+        ],
+    }
 
 
 def what_would_decide(audit: Audit, test: JudgedGap) -> str:
@@ -96,11 +98,6 @@ def what_would_decide(audit: Audit, test: JudgedGap) -> str:
     )
 
 
-def reasons(audit: Audit) -> list[str]:
-    """Return what each test had to do without, or why it could not be made."""
-    return [f"{visible(test.null)}: {visible(test.reason)}" for test in audit.tests if test.reason]
-
-
 def tie_lines(audit: Audit) -> list[str]:
     """Say how many comparisons had no order, where, and whether it matters."""
     ties = audit.ties
@@ -112,12 +109,10 @@ def tie_lines(audit: Audit) -> list[str]:
             "left out of every rate."
         )
     if ties.scores:
-        treated = (
-            "count as half an agreement" if ties.scored_as == "half" else "count as disagreement"
-        )
+        treated = "half an agreement" if ties.scored_as == "half" else "disagreement"
         lines.append(
             f"The model ties in {_several(ties.scores, 'judged pair')}"
-            f"{_by(ties.scores_by_cell)}; these {treated}."
+            f"{_by(ties.scores_by_cell)}; these count as {treated}."
         )
     if ties.change_finding:
         lines.append("Counting the model's ties the other way would change the finding.")

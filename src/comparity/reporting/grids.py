@@ -1,0 +1,201 @@
+"""The tables of a result as cells of text, the same for a terminal and a page.
+
+A cell may have a second line, which a medium shows smaller or dimmer. Strings that come from data
+are made safe here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from comparity.auditing.verdicts import WITHIN
+from comparity.counts import Cell
+from comparity.plans import ComparativePlan, Plan
+from comparity.reporting.formats import (
+    count,
+    expected,
+    interval,
+    p_value,
+    percent,
+    rate,
+    signed,
+    visible,
+)
+from comparity.reporting.sentences import unit
+from comparity.results import Audit, JudgedGap, RateEstimate
+
+__all__ = ["Grid", "audit_grids", "plan_grids"]
+
+# A matrix of more groups than this is wider than a terminal; it is listed instead.
+MATRIX_GROUPS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """One table.
+
+    Attributes
+    ----------
+    title : str
+        What it shows.
+    header : tuple of str
+        Names of the columns; the first column names the rows.
+    rows : tuple of tuple of str
+        The cells.
+    findings : tuple of str
+        The finding of each row, where the last column shows it; otherwise empty.
+    """
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    findings: tuple[str, ...] = ()
+
+
+def audit_grids(audit: Audit) -> Iterator[Grid]:
+    """Yield the tables of an audit: tests, rates, and what is reported without being judged."""
+    if audit.tests:
+        yield _tests(audit)
+    if audit.rates:
+        yield _rates(audit)
+    if audit.summary:
+        rows = tuple((visible(name), signed(value)) for name, value in audit.summary.items())
+        yield Grid(title="Well-known numbers", header=("number", "value"), rows=rows)
+    if audit.joint_tests:
+        yield _joint(audit)
+
+
+def plan_grids(plan: Plan) -> Iterator[Grid]:
+    """Yield the tables of a plan: each test on its own, and how often items may be reused."""
+    yield _planned(plan)
+    if isinstance(plan, ComparativePlan):
+        yield _reuse(plan)
+
+
+def _tests(audit: Audit) -> Grid:
+    return Grid(
+        title="Tests",
+        header=("hypothesis", "gap", "interval judged", "p (adj.)", unit(audit), "finding"),
+        rows=tuple(_test_row(test) for test in audit.tests),
+        findings=tuple(test.finding for test in audit.tests),
+    )
+
+
+def _test_row(test: JudgedGap) -> tuple[str, ...]:
+    low, high, level = test.interval(test.level)
+    judged = interval(low, high)
+    p = p_value(test.p_adjusted)
+    finding = test.finding
+    if test.finding == WITHIN:
+        # It is this p value that put the gap within the margin.
+        p += f"\nmargin {p_value(test.equivalence_p)}"
+        finding += "\nyet not zero" if test.differs_from_zero else ""
+    return (
+        visible(test.null),
+        signed(test.gap),
+        judged if test.pivot is None else f"{judged}\nat {percent(level)}",
+        p,
+        " vs ".join(map(count, test.n)),
+        finding,
+    )
+
+
+def _rates(audit: Audit) -> Grid:
+    names = list(dict.fromkeys(estimate.name for estimate in audit.rates))
+    if len(names) > 1:
+        return _by_group(audit.rates, names)
+    by_cell = {estimate.of: estimate for estimate in audit.rates}
+    cells = {str(Cell(better, worse)) for better in audit.groups for worse in audit.groups}
+    if by_cell.keys() <= cells and len(audit.groups) <= MATRIX_GROUPS:
+        return _matrix(audit.groups, by_cell)
+    return Grid(
+        title=visible(f"{names[0].capitalize()} by kind of pair (better > worse)"),
+        header=("pairs", "rate"),
+        rows=tuple((visible(one.of), _estimate(one)) for one in audit.rates),
+    )
+
+
+def _by_group(rates: Sequence[RateEstimate], names: Sequence[str]) -> Grid:
+    found = {(estimate.of, estimate.name): estimate for estimate in rates}
+    return Grid(
+        title="Rates by group",
+        header=("group", *map(visible, names)),
+        rows=tuple(
+            (visible(group), *(_estimate(found.get((group, name))) for name in names))
+            for group in dict.fromkeys(estimate.of for estimate in rates)
+        ),
+    )
+
+
+def _matrix(groups: Sequence[str], by_cell: dict[str, RateEstimate]) -> Grid:
+    return Grid(
+        title="Agreement with the judges, by the groups of the better and the worse item",
+        header=("better item", *(f"over {visible(worse)}" for worse in groups)),
+        rows=tuple(
+            (
+                visible(better),
+                *(_estimate(by_cell.get(str(Cell(better, worse)))) for worse in groups),
+            )
+            for better in groups
+        ),
+    )
+
+
+def _estimate(estimate: RateEstimate | None) -> str:
+    if estimate is None or not estimate.trials:
+        return "none"
+    low, high, _ = estimate.interval
+    bounds = interval(low, high, sign=False)
+    return f"{rate(estimate.rate)}\n{bounds} n {count(estimate.trials)}"
+
+
+def _joint(audit: Audit) -> Grid:
+    return Grid(
+        title="Tests of several equalities at once (reported, never judged)",
+        header=("hypothesis", "chi-square", "df", "p", "method"),
+        rows=tuple(
+            (
+                visible(joint.null),
+                f"{joint.statistic:.2f}",
+                count(joint.dof),
+                p_value(joint.p_value),
+                visible(joint.method),
+            )
+            for joint in audit.joint_tests
+        ),
+    )
+
+
+def _planned(plan: Plan) -> Grid:
+    return Grid(
+        title="Tests",
+        header=("hypothesis", "rates", "gap", "std. error", "expected n", "power alone"),
+        rows=tuple(
+            (
+                visible(test.null),
+                f"{rate(test.first_rate)} vs {rate(test.second_rate)}",
+                signed(test.gap),
+                f"{test.standard_error:.4f}",
+                " vs ".join(map(expected, test.n)),
+                rate(test.power),
+            )
+            for test in plan.tests
+        ),
+    )
+
+
+def _reuse(plan: ComparativePlan) -> Grid:
+    return Grid(
+        title="How often may an item be reused?",
+        header=("items", "judged pairs", "judgments per item", "power"),
+        rows=tuple(
+            (
+                "fresh" if row.n_items is None else count(row.n_items),
+                "never enough" if row.n_pairs is None else count(row.n_pairs),
+                "" if row.n_pairs is None else f"{row.reuse:.1f}",
+                f"at most {rate(row.ceiling)}" if row.n_pairs is None else rate(row.power),
+            )
+            for row in plan.reuse_curve()
+        ),
+    )
