@@ -10,7 +10,7 @@ __all__ = ["rectangle_probability"]
 
 Vector = NDArray[np.float64]
 
-# A prime number of lattice points; the error is then about 1e-6 for the correlations of planning.
+# A prime number of lattice points: an error of about 1e-5 up to five groups, 1e-4 beyond.
 _POINTS = 8191
 _NEGLIGIBLE = 1e-10
 
@@ -33,7 +33,7 @@ def rectangle_probability(lower: Vector, upper: Vector, correlation: Vector) -> 
     Returns
     -------
     float
-        Between 0 and 1; 0 where any lower bound exceeds its upper bound.
+        Between 0 and 1; 0 where any lower bound exceeds its upper bound, 1 without coordinates.
 
     References
     ----------
@@ -59,6 +59,8 @@ def rectangle_probability(lower: Vector, upper: Vector, correlation: Vector) -> 
 
 def _blocks(correlation: Vector) -> list[NDArray[np.int64]]:
     """Split the coordinates into sets that are unrelated to each other."""
+    if not len(correlation):
+        return []
     reach = np.abs(correlation) > _NEGLIGIBLE
     for _ in range(len(reach).bit_length()):
         reach = (reach.astype(np.int64) @ reach.astype(np.int64)) > 0

@@ -20,6 +20,7 @@ __all__ = [
     "any_detection_power",
     "detection_power",
     "equivalence_power",
+    "first_step_alpha",
     "smallest_size",
 ]
 
@@ -166,6 +167,19 @@ def _correlation(covariance: Vector, kept: NDArray[np.bool_]) -> Vector:
     errors = np.sqrt(np.diag(inner))
     correlation: Vector = inner / np.outer(errors, errors)
     return correlation
+
+
+def first_step_alpha(alpha: float, rule: str, tests: int) -> float:
+    """Return the level at which the smallest of several p values is judged.
+
+    Whether anything is rejected depends on that level alone.
+
+    Examples
+    --------
+    >>> first_step_alpha(0.05, "holm", 2), first_step_alpha(0.05, "paper", 2)
+    (0.025, 0.05)
+    """
+    return alpha / tests if rule == "holm" else alpha
 
 
 def smallest_size(power_at: Callable[[int], float], target: float) -> int | None:

@@ -20,6 +20,7 @@ from comparity.inference.power import (
     any_detection_power,
     detection_power,
     equivalence_power,
+    first_step_alpha,
     smallest_size,
 )
 
@@ -196,7 +197,8 @@ class ComparativeScenario:
         of_worse: Vector = np.diag(s * (1 - s) / (self.n_items * shares * (1 - base)))
         same_better = np.kron(of_better, np.outer(s, s))
         same_worse = np.kron(np.outer(t, t), of_worse)
-        return same_better + same_worse + np.kron(of_better, of_worse)
+        added: Vector = same_better + same_worse + np.kron(of_better, of_worse)
+        return added
 
     def _from_evaluators(self) -> Vector:
         """Return what evaluators who lean add: alike within a cell, opposite in its mirror."""
@@ -255,21 +257,20 @@ class PowerQuestion:
         expected = self.scenario.expect(size)
         gaps, covariance = expected.gaps, expected.covariance
         if self.margin is None:
-            return any_detection_power(gaps, covariance, alpha=self.test_alpha(len(gaps)))
+            return any_detection_power(gaps, covariance, alpha=self._test_alpha(gaps))
         return all_within_power(gaps, covariance, margin=self.margin, alpha=self.alpha)
 
     def test_powers(self, expected: ExpectedGaps) -> list[float]:
         """Return the power of every test taken alone."""
-        alpha = self.test_alpha(len(expected.gaps))
+        alpha = self._test_alpha(expected.gaps)
         both = zip(expected.gaps, expected.standard_errors, strict=True)
         if self.margin is None:
             return [detection_power(gap, error, alpha=alpha) for gap, error in both]
         margin = self.margin
         return [equivalence_power(g, e, margin=margin, alpha=self.alpha) for g, e in both]
 
-    def test_alpha(self, tests: int) -> float:
-        """Return the level at which the smallest p value is judged."""
-        return self.alpha / tests if self.rule == "holm" else self.alpha
+    def _test_alpha(self, gaps: Vector) -> float:
+        return first_step_alpha(self.alpha, self.rule, len(gaps))
 
     def limit(self) -> float:
         """Return the power as the size grows without end."""

@@ -1,0 +1,145 @@
+"""Power of one and of several tests.
+
+Witnesses: Proposition 3.5 of Xi et al. written out (tests/plain/power.py), statsmodels, the
+multivariate normal and studentized range distributions of scipy, and draws from the normal law.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.power import normal_power_het
+from tests.plain.power import type_two_error
+
+from comparity.inference._rectangle import rectangle_probability
+from comparity.inference.power import (
+    all_within_power,
+    any_detection_power,
+    detection_power,
+    equivalence_power,
+    smallest_size,
+)
+
+rates = st.floats(0.01, 0.99)
+trials = st.integers(30, 10_000)
+alphas = st.floats(0.001, 0.3)
+
+
+def standard_error(p: float, q: float, n: int, m: int) -> float:
+    return float(np.sqrt(p * (1 - p) / n + q * (1 - q) / m))
+
+
+@given(rates, rates, trials, trials, alphas)
+def test_detection_power_is_proposition_3_5(
+    p: float, q: float, n: int, m: int, alpha: float
+) -> None:
+    power = detection_power(p - q, standard_error(p, q, n, m), alpha=alpha)
+    assert power == pytest.approx(1 - type_two_error(p, q, n, m, alpha), abs=1e-12)
+
+
+@given(st.floats(-0.3, 0.3), st.floats(0.05, 1.0), st.integers(10, 5000), alphas)
+def test_detection_power_equals_statsmodels(gap: float, sd: float, n: int, alpha: float) -> None:
+    expected = normal_power_het(
+        gap, n, alpha, std_null=sd, std_alternative=sd, alternative="two-sided"
+    )
+    assert detection_power(gap, sd / np.sqrt(n), alpha=alpha) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(("gap", "error"), [(0.0, 0.02), (0.02, 0.02), (-0.03, 0.01), (0.05, 0.01)])
+def test_equivalence_power_is_the_share_of_draws_both_tests_reject(
+    gap: float, error: float
+) -> None:
+    drawn = np.random.default_rng(7).normal(gap, error, 200_000)
+    below = stats.norm.cdf((drawn - 0.05) / error) < 0.05
+    above = stats.norm.sf((drawn + 0.05) / error) < 0.05
+    share = np.mean(below & above)
+    power = equivalence_power(gap, error, margin=0.05, alpha=0.05)
+    assert abs(power - share) <= 3 * np.sqrt(power * (1 - power) / len(drawn))
+
+
+def test_a_gap_at_the_margin_is_found_within_it_with_probability_alpha() -> None:
+    assert equivalence_power(0.05, 0.001, margin=0.05, alpha=0.03) == pytest.approx(0.03, abs=1e-12)
+
+
+def test_a_margin_narrower_than_the_error_allows_can_never_be_shown() -> None:
+    assert equivalence_power(0.0, 0.04, margin=0.05, alpha=0.05) == 0
+
+
+def test_rates_without_variation_are_detected_only_if_they_differ() -> None:
+    assert detection_power(1.0, 0.0, alpha=0.05) == 1
+    assert detection_power(0.0, 0.0, alpha=0.05) == 0
+    assert equivalence_power(0.0, 0.0, margin=0.05, alpha=0.05) == 1
+    assert equivalence_power(0.05, 0.0, margin=0.05, alpha=0.05) == 0
+
+
+@given(st.lists(st.tuples(st.floats(-0.2, 0.2), st.floats(0.01, 0.1)), min_size=1, max_size=6))
+def test_independent_tests_multiply(tests: list[tuple[float, float]]) -> None:
+    gaps, errors = np.array(tests).T
+    accepted = stats.norm.cdf(1.96, gaps / errors) - stats.norm.cdf(-1.96, gaps / errors)
+    alpha = 2 * stats.norm.sf(1.96)
+    power = any_detection_power(gaps, np.diag(errors**2), alpha=alpha)
+    assert power == pytest.approx(1 - np.prod(accepted), abs=1e-10)
+
+
+@pytest.mark.parametrize("groups", [3, 4, 5])
+@pytest.mark.parametrize("bound", [0.7, 1.5, 2.4])
+def test_all_gaps_between_equal_groups_follow_the_studentized_range(
+    groups: int, bound: float
+) -> None:
+    pairs = [(a, b) for a in range(groups) for b in range(a)]
+    contrast = np.zeros((len(pairs), groups))
+    for row, (a, b) in enumerate(pairs):
+        contrast[row, [a, b]] = 1, -1
+    limits = np.full(len(pairs), bound)
+    probability = rectangle_probability(-limits, limits, contrast @ contrast.T / 2)
+    expected = stats.studentized_range.cdf(bound * np.sqrt(2), groups, np.inf)
+    assert probability == pytest.approx(expected, abs=5e-5)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("size", [2, 3, 5])
+def test_rectangles_of_correlated_normals_equal_scipy(seed: int, size: int) -> None:
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(size, size + 1))
+    covariance = root @ root.T
+    scale = np.sqrt(np.diag(covariance))
+    correlation = covariance / np.outer(scale, scale)
+    lower, upper = -rng.uniform(0, 2, size), rng.uniform(0, 3, size)
+    law = stats.multivariate_normal(
+        np.zeros(size), correlation, seed=1, maxpts=10**6, abseps=1e-7, releps=1e-7
+    )
+    expected = law.cdf(upper, lower_limit=lower)
+    assert rectangle_probability(lower, upper, correlation) == pytest.approx(expected, abs=5e-5)
+
+
+def test_correlated_gaps_are_all_within_the_margin_as_often_as_draws_are() -> None:
+    covariance = np.array([[4.0, 2.0, -2.0], [2.0, 4.0, 2.0], [-2.0, 2.0, 4.0]]) * 1e-4
+    gaps = np.array([0.01, 0.0, -0.01])
+    drawn = (
+        gaps
+        + np.random.default_rng(3).normal(size=(200_000, 2))
+        @ np.array([[2.0, 1.0, -1.0], [0.0, np.sqrt(3), np.sqrt(3)]])
+        * 1e-2
+    )
+    share = np.mean(np.all(np.abs(drawn) < 0.06 - stats.norm.isf(0.05) * 0.02, axis=1))
+    power = all_within_power(gaps, covariance, margin=0.06, alpha=0.05)
+    assert abs(power - share) <= 3 * np.sqrt(power * (1 - power) / len(drawn))
+
+
+@given(st.floats(0.01, 0.2), st.floats(0.1, 0.98))
+@settings(max_examples=50)
+def test_the_size_found_is_the_smallest_that_reaches_the_target(gap: float, target: float) -> None:
+    def power_at(n: int) -> float:
+        return float(1 - type_two_error(0.5 + gap, 0.5, n, n, 0.05))
+
+    size = smallest_size(power_at, target)
+    assert size is not None
+    assert power_at(size) >= target
+    assert size == 1 or power_at(size - 1) < target
+
+
+def test_a_target_out_of_reach_has_no_size() -> None:
+    assert smallest_size(lambda n: 0.7 - 1 / n, 0.7) is None
