@@ -86,6 +86,8 @@ class Table:
     def text(self, column: str) -> nw.Expr:
         """Return ids as text: whole floats without their ``.0``."""
         value, dtype = nw.col(column), self.schema[column]
+        if isinstance(dtype, nw.Boolean):
+            return nw.when(value).then(nw.lit("True")).when(~value).then(nw.lit("False"))
         if not dtype.is_float():
             return value.cast(nw.String)
         whole = (value.abs() < WHOLE) & (value == value.floor())

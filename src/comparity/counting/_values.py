@@ -121,7 +121,8 @@ def crossed(
         code = code.reshape(-1).astype(np.int64)
         names = [f"{names[k // len(known)]} & {known[k % len(known)]}" for k in used.tolist()]
     joined = np.array([name.removeprefix(" & ") for name in names], dtype=object)
-    groups[" & ".join(attributes)] = group_codes(joined[code], " & ".join(attributes), "array")
+    crossing = " & ".join(attributes)
+    groups[crossing] = group_codes(joined[code], crossing, "array", several=False)
     return groups
 
 

@@ -125,5 +125,8 @@ def _connection() -> Any:
     """Return the one connection of this process, which fetches no extensions."""
     import duckdb
 
-    settings = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+    settings: dict[str, Any] = {
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
     return duckdb.connect(":memory:", config=settings)

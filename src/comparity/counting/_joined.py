@@ -1,0 +1,199 @@
+"""Judged pairs joined to an item table on the engine, with or without a ledger of pairs."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from comparity.counting._ledger import Codes, Ledger, count_ledger
+from comparity.counting._values import group_codes
+from comparity.counting._wide import SIDES, Asked, count_rows, explain_tied
+from comparity.counting.positions import attributes_of
+from comparity.counts import PairCounts, SharedPairCounts
+from comparity.errors import (
+    DuplicateItemError,
+    EmptyTableError,
+    OneGroupError,
+    SelfComparisonError,
+    UnknownItemError,
+)
+from comparity.tables import Columns, Table, check_columns, collected, offenders, text_of
+
+__all__ = ["Asked", "count_joined"]
+
+
+def count_joined(
+    comparisons: Table, items: Table, asked: Asked
+) -> dict[str, PairCounts | SharedPairCounts]:
+    """Count comparisons of items that have their own table, on one engine."""
+    check_items(items, asked)
+    comparisons, items = _with_keys(comparisons, items)
+    if asked.design == "fresh":
+        _check_groups(items, asked)
+        wide = _widened(comparisons, items, asked)
+        explain = partial(explain_joined, comparisons, items)
+        return dict(count_rows(wide, asked, explain=explain, several=False))
+    places, position = _placed(items)
+    ledger = _ledger(comparisons, items, position)
+    columns = {name: places[ours] for ours, name in asked.groups.items()}
+    return count_ledger(
+        ledger,
+        scores=places["score"].astype(np.float64),
+        attributes=attributes_of(
+            columns, continuous=asked.continuous, intersection=asked.intersection, table="items"
+        ),
+        design=asked.design,
+        ids=places["key"].tolist(),
+    )
+
+
+def check_items(items: Table, asked: Asked) -> None:
+    """Raise an error unless every item has one row, a finite score and its groups."""
+    if asked.continuous:
+        check_columns(items, complete=["item"], numeric=["score", *asked.groups])
+    else:
+        check_columns(items, complete=["item", *asked.groups], numeric=["score"])
+    keyed = items.frame.with_columns(items.text("item").alias("key"))
+    sizes = keyed.group_by("key").agg(nw.len().alias("n"))
+    repeated = sizes.filter(nw.col("n") > 1).select("key", nw.lit(True).alias("again"))
+    if not collected(repeated.select(nw.len().alias("n")))["n"][0]:
+        return
+    marked = items.with_frame(keyed.join(repeated, on="key", how="left"))
+    raise DuplicateItemError(
+        items.columns["item"], offenders(marked, ~nw.col("again").is_null(), "key")
+    )
+
+
+def _with_keys(comparisons: Table, items: Table) -> tuple[Table, Table]:
+    """Add ids that can be joined: as they are if both tables type them alike, else as text."""
+    kinds = [comparisons.schema["better"], comparisons.schema["worse"], items.schema["item"]]
+    alike = all(kind.is_integer() for kind in kinds) or all(
+        isinstance(kind, nw.String) for kind in kinds
+    )
+
+    def key(table: Table, column: str) -> nw.Expr:
+        if not alike:
+            return table.text(column)
+        return nw.col(column).cast(nw.Int64) if kinds[0].is_integer() else nw.col(column)
+
+    sides = [key(comparisons, side).alias(f"{side}_key") for side in SIDES]
+    return (
+        comparisons.with_frame(comparisons.frame.with_columns(*sides)),
+        items.with_frame(items.frame.with_columns(key(items, "item").alias("key"))),
+    )
+
+
+def _check_groups(items: Table, asked: Asked) -> None:
+    for ours, name in asked.groups.items():
+        kinds = collected(items.frame.select(ours).unique())[ours]
+        _, names = group_codes(kinds, name, "items", several=False)
+        if len(names) < 2:
+            raise OneGroupError(name, names)
+
+
+def _widened(comparisons: Table, items: Table, asked: Asked) -> Table:
+    """Put both items' scores and groups beside each comparison."""
+    frame = comparisons.frame
+    columns = dict(comparisons.columns)
+    as_group = items.number if asked.continuous else nw.col
+    for side in SIDES:
+        chosen = items.frame.select(
+            nw.col("key").alias(f"{side}_key"),
+            items.number("score").alias(f"{side}_score"),
+            *(as_group(name).alias(f"{side}_{name}") for name in asked.groups),
+        )
+        frame = frame.join(chosen, on=f"{side}_key", how="left")
+        columns |= {f"{side}_{name}": items.columns[name] for name in ("score", *asked.groups)}
+    schema = dict(frame.collect_schema())
+    return Table(name="comparisons", frame=frame, columns=columns, schema=schema)
+
+
+def _placed(items: Table) -> tuple[Columns, Codes]:
+    """Bring the items to numpy, ordered by id as text, and say where the engine's order went."""
+    frame = items.frame.with_row_index("place", order_by="key")
+    found = collected(frame.with_columns(items.number("score").alias("score")))
+    ids = [text_of(key) for key in found["key"].tolist()]
+    order = np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.int64)
+    position = np.empty(len(ids), dtype=np.int64)
+    position[found["place"].astype(np.int64)[order]] = np.arange(len(ids))
+    places = {name: column[order] for name, column in found.items()}
+    places["key"] = np.array(ids, dtype=object)[order]
+    return places, position
+
+
+def _ledger(comparisons: Table, items: Table, position: Codes) -> Ledger:
+    """Group the judgments by the positions of their items and evaluators, on the engine."""
+    indexed = items.frame.with_row_index("place", order_by="key")
+    frame = comparisons.frame
+    for side in SIDES:
+        named = indexed.select(
+            nw.col("key").alias(f"{side}_key"), nw.col("place").alias(f"{side}_place")
+        )
+        frame = frame.join(named, on=f"{side}_key", how="left")
+    keys = [_code("better_place"), _code("worse_place")]
+    evaluators: tuple[str, ...] = ()
+    if "evaluator" in comparisons.columns:
+        frame, evaluators = _with_evaluators(comparisons, frame)
+        keys.append(_code("evaluator_place"))
+    if "tied" in comparisons.columns:
+        keys.append(comparisons.truth("tied").alias("tied"))
+    chosen = frame.select(*keys)
+    names = chosen.collect_schema().names()
+    found = collected(chosen.group_by(*names).agg(nw.len().alias("n")))
+    found = {name: column.astype(np.int64) for name, column in found.items()}
+    if not len(found["n"]):
+        raise EmptyTableError(comparisons.name)
+    bad = any((column < 0).any() for column in found.values())
+    if bad or (found["better_place"] == found["worse_place"]).any():
+        explain_joined(comparisons, items)
+    return _split(found, position, evaluators)
+
+
+def _code(name: str) -> nw.Expr:
+    return nw.col(name).fill_null(-1).cast(nw.Int64)
+
+
+def _with_evaluators(
+    comparisons: Table, frame: nw.LazyFrame[Any]
+) -> tuple[nw.LazyFrame[Any], tuple[str, ...]]:
+    """Give evaluators positions on the engine, because text for every pair is dear to carry."""
+    known = comparisons.frame.filter(~comparisons.missing("evaluator")).select("evaluator")
+    indexed = known.unique().with_row_index("evaluator_place", order_by="evaluator")
+    found = collected(indexed)
+    names = [""] * len(found["evaluator"])
+    for place, name in zip(found["evaluator_place"], found["evaluator"].tolist(), strict=True):
+        names[int(place)] = text_of(name)
+    return frame.join(indexed, on="evaluator", how="left"), tuple(names)
+
+
+def _split(found: Columns, position: Codes, evaluators: tuple[str, ...]) -> Ledger:
+    """Separate tied judgments from ordered ones, with items at their final positions."""
+    better, worse = position[found["better_place"]], position[found["worse_place"]]
+    tied = found["tied"] == 1 if "tied" in found else np.zeros(len(better), dtype=bool)
+    evaluator = found["evaluator_place"][~tied] if "evaluator_place" in found else None
+    return Ledger(
+        better=better[~tied],
+        worse=worse[~tied],
+        trials=found["n"][~tied],
+        evaluator=evaluator,
+        evaluators=evaluators,
+        tied_first=better[tied],
+        tied_second=worse[tied],
+        tied_trials=found["n"][tied],
+    )
+
+
+def explain_joined(comparisons: Table, items: Table) -> None:
+    """Raise the error that says what is wrong with comparisons of known items."""
+    check_columns(comparisons, complete=list(comparisons.columns))
+    explain_tied(comparisons)
+    for side in SIDES:
+        known = items.frame.select(nw.col("key").alias(f"{side}_key"))
+        found = offenders(comparisons, known, f"{side}_key")
+        if found.count:
+            raise UnknownItemError(comparisons.columns[side], found)
+    same = nw.col("better_key") == nw.col("worse_key")
+    raise SelfComparisonError(offenders(comparisons, same, "better_key"))

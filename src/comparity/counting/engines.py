@@ -1,0 +1,53 @@
+"""Tables of two engines brought together, so that they can be joined."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+
+from comparity.errors import MixedEnginesError
+from comparity.tables import Columns, Table, collected
+
+__all__ = ["moved"]
+
+
+def moved(items: Table, comparisons: Table) -> Table:
+    """Return the items on the engine of the comparisons.
+
+    The items are the smaller table, so they travel.
+
+    Raises
+    ------
+    MixedEnginesError
+        The comparisons live in an engine that takes no rows from outside.
+    """
+    source, target = items.frame.implementation, comparisons.frame.implementation
+    if target.is_duckdb():
+        home: Any = comparisons.frame.to_native()
+        if source.is_duckdb() and _joinable(home, items.frame.to_native()):
+            return items
+        return items.with_frame(nw.from_native(_on_connection(collected(items.frame), home)))
+    if source is target:
+        return items
+    if target.is_spark_like():
+        raise MixedEnginesError(str(target.value), str(source.value))
+    columns = {name: column.tolist() for name, column in collected(items.frame).items()}
+    frame = nw.from_dict(columns, schema=dict(items.schema), backend=target).lazy()
+    return items.with_frame(frame)
+
+
+def _joinable(first: Any, second: Any) -> bool:
+    """Say whether two relations belong to one connection; DuckDB tells only by refusing."""
+    import duckdb
+
+    try:
+        first.limit(0).set_alias("first").cross(second.limit(0).set_alias("second"))
+    except duckdb.InvalidInputException:
+        return False
+    return True
+
+
+def _on_connection(columns: Columns, home: Any) -> Any:
+    """Hand columns to the connection of a relation, which DuckDB finds by their variable's name."""
+    return home.query("home", "select * from columns")
