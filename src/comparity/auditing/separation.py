@@ -1,4 +1,4 @@
-"""Separation: does a model err equally often in every group, given the true label?
+"""Separation: equal error rates of a model in every group, given the true label.
 
 For each two groups two hypotheses are tested, equal true positive rates and equal false positive
 rates; all of them form one family (see :mod:`comparity.auditing.verdicts`).

@@ -1,8 +1,8 @@
-"""Sums over clusters of products of cell totals, for every kind of cluster judged pairs have.
+r"""Sums over clusters of products of cell totals, for every kind of cluster judged pairs have.
 
 A cluster is whatever makes judgments dependent: an item, a pair of items, an evaluator. For each
 cluster let the vector :math:`a` hold its number of judgments in every cell, then its number of
-hits in every cell. The kernel returns :math:`\\sum a a^T` over clusters, from which the variance
+hits in every cell. The kernel returns :math:`\sum a a^T` over clusters, from which the variance
 of any contrast of cell rates follows at any hypothesised rates. Defined by the loops in
 ``tests/plain/clusters.py``.
 """

@@ -1,4 +1,4 @@
-"""Which judgments share an item or an evaluator, summed up so that any variance follows.
+r"""Which judgments share an item or an evaluator, summed up so that any variance follows.
 
 For a contrast of cell rates with weights :math:`w` the residual of judgment :math:`p` is
 :math:`u_p`, linear in its trials and hits. Judgments that share an item or an evaluator are
@@ -7,9 +7,9 @@ dependent, all others are not, so the variance is the sum of :math:`u_p u_q` ove
 
 .. math::
 
-    V = \\sum_{items} U_i^2 - \\sum_{pairs} U_{ij}^2
-        + \\sum_{evaluators} U_k^2
-        - \\Big( \\sum_{k, items} U_{ki}^2 - \\sum_{k, pairs} U_{kij}^2 \\Big)
+    V = \sum_{items} U_i^2 - \sum_{pairs} U_{ij}^2
+        + \sum_{evaluators} U_k^2
+        - \Big( \sum_{k, items} U_{ki}^2 - \sum_{k, pairs} U_{kij}^2 \Big)
 
 where :math:`U` is the sum of :math:`u` over the judgments of the cluster. The first difference
 counts judgments that share both items once instead of twice; the last bracket takes off what

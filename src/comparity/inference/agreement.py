@@ -1,11 +1,11 @@
-"""The hypotheses of comparative separation, tested by what the sampling design allows.
+r"""The hypotheses of comparative separation, tested by what the sampling design allows.
 
 Comparative separation holds when the model agrees with the judges equally often in every cell. For
 each two groups :math:`a, b` there are two hypotheses,
 
 .. math::
 
-    H_{across}: agree(a > b) = agree(b > a), \\qquad H_{within}: agree(a > a) = agree(b > b),
+    H_{across}: agree(a > b) = agree(b > a), \qquad H_{within}: agree(a > a) = agree(b > b),
 
 which for binary quality and decisions are together equivalent to separation [1]_ (all true positive
 and true negative rates equal, if none is zero).

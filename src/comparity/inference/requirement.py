@@ -3,21 +3,22 @@ r"""How much more data would decide an open question.
 The variance of a gap splits into a part :math:`B` that falls with the number of judgments and a
 part :math:`A` that falls only with the number of items (and evaluators): with :math:`m` times the
 judgments on the same items it is :math:`A + B / m`, with :math:`r` times everything
-:math:`(A + B) / r`. The gap :math:`\delta` is decided with power :math:`\pi` when the standard
-error is at most
+:math:`(A + B) / r`. A gap estimate :math:`D` with standard error :math:`\sigma` is decided when
 
 .. math::
 
-    \frac{|\delta|}{z_{1 - \alpha'/2} + z_\pi} \;\text{(found to differ)}, \qquad
-    \frac{m - |\delta|}{z_{1 - \alpha} + z_\pi} \;\text{(found to be inside the margin } m)
+    |D| \ge z_{1 - \alpha'/2} \sigma \;\text{(it differs from zero)} \quad\text{or}\quad
+    |D| \le m - z_{1 - \alpha} \sigma \;\text{(it is inside the margin } m),
 
-(with :math:`z_{(1+\pi)/2}` in the second for :math:`\delta = 0`, where both sides may fail).
+and the largest :math:`\sigma` at which that has the wanted probability says how far the variance
+must fall. If the gap is zero, only the second counts.
 """
 
 from __future__ import annotations
 
 import math
 
+from scipy.optimize import brentq
 from scipy.stats import norm
 
 from comparity.results import GapTest, Needed
@@ -75,12 +76,23 @@ def _widest_error(
     gap: float, *, margin: float, alpha: float, local_alpha: float, power: float
 ) -> float:
     """Return the largest standard error at which a gap of this size gets decided."""
-    z = norm.isf
+    differs, inside = norm.isf(local_alpha / 2), norm.isf(alpha)
     if gap == 0:
-        return float(margin / (z(alpha) + z((1 - power) / 2)))
-    differs = abs(gap) / (z(local_alpha / 2) + z(1 - power))
-    inside = (margin - abs(gap)) / (z(alpha) + z(1 - power))
-    return float(max(differs, inside))
+        return float(margin / (inside + norm.isf((1 - power) / 2)))
+
+    def shortfall(error: float) -> float:
+        limit = margin - inside * error
+        decided = norm.sf(differs - gap / error) + norm.cdf(-differs - gap / error)
+        if limit > 0:
+            decided += norm.cdf((limit - gap) / error) - norm.cdf((-limit - gap) / error)
+        return float(decided - power)
+
+    # Below the first bound every estimate is decided; the second is too wide even for its power.
+    always = margin / (differs + inside)
+    wide = always + abs(gap)
+    while shortfall(wide) > 0:
+        wide *= 2
+    return float(brentq(shortfall, always, wide))
 
 
 def _judgment_factor(variance: float, shared: float, target: float) -> float:

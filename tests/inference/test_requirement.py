@@ -1,0 +1,91 @@
+"""Simulation: the data said to decide a test decide it about four times in five."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from comparity.counts import Tally
+from comparity.inference.proportions import compare_rates
+from comparity.inference.requirement import needed_data
+from comparity.results import GapTest
+
+CHOICES = {"margin": 0.05, "alpha": 0.05, "local_alpha": 0.05}
+REPETITIONS = 1500
+
+
+def open_test(first: float, second: float, n: int) -> GapTest:
+    return compare_rates(Tally(round(first * n), n), Tally(round(second * n), n), null="")
+
+
+def drawn(first: float, second: float, n: int, rng: np.random.Generator) -> GapTest:
+    one, two = (Tally(int(rng.binomial(n, rate)), n) for rate in (first, second))
+    return compare_rates(one, two, null="")
+
+
+def within(first: float, second: float, n: int, rng: np.random.Generator) -> bool:
+    return drawn(first, second, n, rng).equivalence_p_value(0.05) <= 0.05
+
+
+def decided(first: float, second: float, n: int, rng: np.random.Generator) -> bool:
+    test = drawn(first, second, n, rng)
+    return test.p_value <= 0.05 or test.equivalence_p_value(0.05) <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "observed_first"),
+    [(0.60, 0.50, True), (0.57, 0.56, True), (0.58, 0.54, False)],
+)
+def test_four_fifths_of_audits_of_the_needed_size_decide(
+    first: float, second: float, observed_first: bool
+) -> None:
+    rng = np.random.default_rng(8)
+    needed = needed_data(open_test(first, second, 100), n=200, n_items=200, **CHOICES)
+    assert needed is not None
+    for_observed, for_zero = needed.items if observed_first else needed.items[::-1]
+    binomial_error = np.sqrt(0.8 * 0.2 / REPETITIONS)
+    outcomes = [decided(first, second, for_observed // 2, rng) for _ in range(REPETITIONS)]
+    assert np.mean(outcomes) == pytest.approx(0.8, abs=3 * binomial_error)
+    inside = [within(0.55, 0.55, for_zero // 2, rng) for _ in range(REPETITIONS)]
+    assert np.mean(inside) == pytest.approx(0.8, abs=3 * binomial_error)
+
+
+def test_with_shared_variance_above_the_target_no_number_of_judgments_is_enough() -> None:
+    test = open_test(0.6, 0.5, 100)
+    stuck = GapTest(
+        null="",
+        gap=test.gap,
+        standard_error=test.standard_error,
+        p_value=test.p_value,
+        n=test.n,
+        method="",
+        pivot=test.pivot,
+        shared_variance=0.9 * test.standard_error**2,
+    )
+    needed = needed_data(stuck, n=200, n_items=50, **CHOICES)
+    assert needed is not None
+    assert needed.judgments == (None, None)
+    assert needed.items[0] > 50
+
+
+def test_judgments_on_the_same_items_cost_more_than_judgments_on_new_ones() -> None:
+    test = open_test(0.6, 0.5, 100)
+    half = GapTest(
+        null="",
+        gap=test.gap,
+        standard_error=test.standard_error,
+        p_value=test.p_value,
+        n=test.n,
+        method="",
+        pivot=test.pivot,
+        shared_variance=0.1 * test.standard_error**2,
+    )
+    needed = needed_data(half, n=200, n_items=50, **CHOICES)
+    assert needed is not None
+    assert needed.judgments[0] is not None
+    assert needed.judgments[0] > needed.judgments_with_items[0]
+
+
+def test_an_untested_gap_needs_nothing_said() -> None:
+    test = compare_rates(Tally(0, 0), Tally(3, 40), null="")
+    assert needed_data(test, n=40, n_items=40, **CHOICES) is None
