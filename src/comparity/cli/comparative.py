@@ -17,7 +17,7 @@ Example:
 """
 
 
-@click.command(epilog=EXAMPLE)
+@click.command(epilog=EXAMPLE, short_help="Equal agreement with judges, from judged pairs.")
 @click.argument("comparisons", type=INPUT_FILE)
 @click.option("--items", type=INPUT_FILE, help="One row for each item: id, score, groups.")
 @click.option("--score", required=True, help="Column of the items with the model's score.")

@@ -16,7 +16,7 @@ Example:
 """
 
 
-@click.command(epilog=EXAMPLE)
+@click.command(epilog=EXAMPLE, short_help="Equal error rates in all groups, from labels.")
 @click.argument("file", type=INPUT_FILE)
 @click.option("--label", required=True, help="Column with the decision taken as right.")
 @click.option("--prediction", required=True, help="Column with the model's decision or score.")

@@ -61,11 +61,12 @@ def as_text(result: Audit | Plan) -> str:
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
-def show(result: Audit | Plan) -> None:
-    """Print a result, in colour where the terminal has any."""
+def show(*results: Audit | Plan | Grid) -> None:
+    """Print results, in colour where the terminal has any."""
     # What is piped has no width of its own; rich would take 80.
-    width = None if sys.stdout.isatty() else TEXT_WIDTH
-    Console(width=width).print(_view(result))
+    console = Console(width=None if sys.stdout.isatty() else TEXT_WIDTH)
+    for result in results:
+        console.print(_table(result) if isinstance(result, Grid) else _view(result))
 
 
 def _view(result: Audit | Plan) -> RenderableType:
