@@ -66,7 +66,8 @@ def demo(directory: Path, seed: int) -> None:
     )
     _write_tables(directory, panel)
     audits = _audits(directory, models, seed)
-    for name, result in {**plans, **audits}.items():
+    results: dict[str, Audit | Plan] = {**plans, **audits}
+    for name, result in results.items():
         write(directory / f"{name}.json", as_json_text(result))
     report = directory / "report.html"
     write(report, page([*audits.values(), *plans.values()], title="A hiring panel, audited"))

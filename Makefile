@@ -1,0 +1,68 @@
+# Every target does its own set-up, in .venv, and repeats it only when the requirements changed.
+
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& echo $$python && break; done)
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+REQUIREMENTS := pyproject.toml constraints.txt
+
+.PHONY: help demo test test-all check bench constraints clean
+
+help:
+	@echo "make demo         simulate a hiring panel, plan, audit, write demo/report.html"
+	@echo "make test         fast tests and doctests"
+	@echo "make test-all     all tests, the slow ones too"
+	@echo "make check        ruff, mypy, fast tests"
+	@echo "make bench        benchmarks"
+	@echo "make constraints  write constraints.txt anew from what .venv holds"
+	@echo "make clean        remove .venv, caches and demo/"
+
+demo: .venv/runtime.stamp
+	@$(BIN)/comparity demo --directory demo
+
+test: .venv/test.stamp
+	@$(BIN)/python -m pytest -q -n 2 -m "not slow"
+
+test-all: .venv/test.stamp
+	@$(BIN)/python -m pytest -q -n 2
+
+check: .venv/test.stamp
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/python -m pytest -q -n 2 -m "not slow"
+
+bench: .venv/bench.stamp
+	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done
+
+constraints: .venv/test.stamp .venv/bench.stamp
+	@{ sed -n '/^#/p' constraints.txt; $(BIN)/python -m pip freeze --exclude-editable; } > .venv/frozen
+	@mv .venv/frozen constraints.txt
+
+clean:
+	rm -rf .venv demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/bin/python:
+	@test -n "$(PYTHON)" || { echo "comparity needs Python 3.11 or newer; none was found." \
+		"Install one, or name it: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) cannot make a virtual" \
+		"environment: python3-venv is missing (Debian, Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
+	@echo "making .venv with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv .venv
+
+.venv/runtime.stamp: $(REQUIREMENTS) | .venv/bin/python
+	@echo "installing comparity and what it needs"
+	@$(PIP) -e .
+	@touch $@
+
+.venv/test.stamp: $(REQUIREMENTS) | .venv/bin/python
+	@echo "installing comparity and what its tests need"
+	@$(PIP) -e ".[test]"
+	@touch .venv/runtime.stamp $@
+
+.venv/bench.stamp: $(REQUIREMENTS) | .venv/bin/python
+	@echo "installing comparity and what its benchmarks need"
+	@$(PIP) -e ".[bench]"
+	@touch .venv/runtime.stamp $@
