@@ -39,6 +39,7 @@ __all__ = [
     "is_missing",
     "offenders",
     "open_table",
+    "opened",
     "text_of",
 ]
 
@@ -128,6 +129,17 @@ class Table:
         return replace(self, frame=frame)
 
 
+def opened(native: Any, name: str) -> tuple[Any, list[str]]:
+    """Return a narwhals frame, eager or lazy as it was given, and the names of its columns."""
+    frame = nw.from_native(native, pass_through=True)
+    if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
+        raise UnsupportedTableError(name, type(native).__name__)
+    try:
+        return frame, frame.collect_schema().names()
+    except DuplicateError as error:
+        raise DuplicateColumnError(name, str(error).splitlines()[0]) from error
+
+
 def open_table(native: Any, name: str, columns: Mapping[str, str]) -> Table:
     """Open a frame of any engine, keeping the columns named.
 
@@ -139,13 +151,7 @@ def open_table(native: Any, name: str, columns: Mapping[str, str]) -> Table:
     columns : mapping of str to str
         Our name of each needed column to the user's.
     """
-    frame = nw.from_native(native, pass_through=True)
-    if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
-        raise UnsupportedTableError(name, type(native).__name__)
-    try:
-        known = list(frame.collect_schema())
-    except DuplicateError as error:
-        raise DuplicateColumnError(name, str(error).splitlines()[0]) from error
+    frame, known = opened(native, name)
     for column in columns.values():
         if column not in known:
             raise MissingColumnError(column, name, known)
@@ -177,8 +183,7 @@ def _plain(frame: Any, schema: Schema) -> nw.LazyFrame[Any]:
         elif isinstance(dtype, nw.Object):
             texts = [None if is_missing(v) else text_of(v) for v in frame[name].to_list()]
             changed.append(nw.new_series(name, texts, nw.String, backend=frame.implementation))
-    opened = frame.with_columns(*changed) if changed else frame
-    lazy: nw.LazyFrame[Any] = opened.lazy()
+    lazy: nw.LazyFrame[Any] = (frame.with_columns(*changed) if changed else frame).lazy()
     return lazy
 
 

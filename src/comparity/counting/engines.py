@@ -6,8 +6,9 @@ from typing import Any
 
 import narwhals as nw
 
+from comparity.counting.files import in_memory
 from comparity.errors import MixedEnginesError
-from comparity.tables import Columns, Table, collected
+from comparity.tables import Table, collected
 
 __all__ = ["moved"]
 
@@ -27,7 +28,7 @@ def moved(items: Table, comparisons: Table) -> Table:
         home: Any = comparisons.frame.to_native()
         if source.is_duckdb() and _joinable(home, items.frame.to_native()):
             return items
-        return items.with_frame(nw.from_native(_on_connection(collected(items.frame), home)))
+        return items.with_frame(in_memory(collected(items.frame), home))
     if source is target:
         return items
     if target.is_spark_like():
@@ -46,8 +47,3 @@ def _joinable(first: Any, second: Any) -> bool:
     except duckdb.InvalidInputException:
         return False
     return True
-
-
-def _on_connection(columns: Columns, home: Any) -> Any:
-    """Hand columns to the connection of a relation, which DuckDB finds by their variable's name."""
-    return home.query("home", "select * from columns")

@@ -22,7 +22,7 @@ from comparity.errors import (
     UnsupportedFileError,
 )
 
-__all__ = ["ENDINGS", "file_sha256", "read_table"]
+__all__ = ["ENDINGS", "connection", "file_sha256", "in_memory", "local_file", "read_table"]
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
 # Types that DuckDB guesses from text in JSON; here they stay the text that was written.
@@ -51,7 +51,7 @@ def read_table(path: str | os.PathLike[str], *, allow_remote: bool = False) -> n
     import duckdb
 
     name = os.fspath(path)
-    source = name if allow_remote and _is_remote(name) else _local(name)
+    source = name if allow_remote and _is_remote(name) else local_file(name)
     try:
         relation = _relation(source, name)
     except duckdb.Error as error:
@@ -62,7 +62,7 @@ def read_table(path: str | os.PathLike[str], *, allow_remote: bool = False) -> n
 
 def file_sha256(path: str | os.PathLike[str]) -> str:
     """Return the SHA-256 of a file, as hexadecimal text."""
-    _local(os.fspath(path))
+    local_file(os.fspath(path))
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -71,7 +71,7 @@ def _is_remote(name: str) -> bool:
     return "://" in name or (any(sign in name for sign in "*?[") and not Path(name).exists())
 
 
-def _local(name: str) -> str:
+def local_file(name: str) -> str:
     """Return a pattern that matches this one file."""
     try:
         exists, is_file = Path(name).exists(), Path(name).is_file()
@@ -92,9 +92,9 @@ def _relation(source: str, name: str) -> Any:
     zipped = suffixes[-1:] == [".gz"]
     ending = ("", *suffixes)[-2 if zipped and len(suffixes) > 1 else -1]
     compression = {"compression": "gzip"} if zipped else {}
-    connection = _connection()
+    reader = connection()
     if ending in {".csv", ".tsv"}:
-        return connection.read_csv(
+        return reader.read_csv(
             source,
             header=True,
             sep="," if ending == ".csv" else "\t",
@@ -104,24 +104,24 @@ def _relation(source: str, name: str) -> Any:
             **compression,
         )
     if ending == ".parquet" and not zipped:
-        return connection.read_parquet(source)
+        return reader.read_parquet(source)
     if ending in {".jsonl", ".ndjson", ".json"}:
         return _json_relation(source, compression)
     raise UnsupportedFileError(name, "".join(suffixes[-2:]), ENDINGS)
 
 
 def _json_relation(source: str, compression: dict[str, str]) -> Any:
-    connection = _connection()
-    guess = connection.read_json(source, sample_size=-1, **compression)
+    reader = connection()
+    guess = reader.read_json(source, sample_size=-1, **compression)
     types = {
         column: "VARCHAR" if str(kind) in GUESSED else str(kind)
         for column, kind in zip(guess.columns, guess.types, strict=True)
     }
-    return connection.read_json(source, columns=types, **compression)
+    return reader.read_json(source, columns=types, **compression)
 
 
 @cache
-def _connection() -> Any:
+def connection() -> Any:
     """Return the one connection of this process, which fetches no extensions."""
     import duckdb
 
@@ -130,3 +130,14 @@ def _connection() -> Any:
         "autoload_known_extensions": False,
     }
     return duckdb.connect(":memory:", config=settings)
+
+
+def in_memory(columns: dict[str, Any], home: Any = None) -> nw.LazyFrame[Any]:
+    """Hand arrays to DuckDB, on the connection of a relation or that of files.
+
+    DuckDB finds the arrays by the name of the variable that holds them.
+    """
+    query = "select * from columns"
+    relation = connection().sql(query) if home is None else home.query("home", query)
+    frame: nw.LazyFrame[Any] = nw.from_native(relation)
+    return frame
