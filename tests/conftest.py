@@ -1,0 +1,60 @@
+"""One test, all engines: the ``frame`` fixture builds the same table on each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+Build = Callable[[Mapping[str, Sequence[Any]]], Any]
+
+
+def _pandas(columns: Mapping[str, Sequence[Any]]) -> Any:
+    import pandas
+
+    return pandas.DataFrame(dict(columns))
+
+
+def _pandas_arrow(columns: Mapping[str, Sequence[Any]]) -> Any:
+    import pandas
+
+    return _pyarrow(columns).to_pandas(types_mapper=pandas.ArrowDtype)
+
+
+def _polars(columns: Mapping[str, Sequence[Any]]) -> Any:
+    import polars
+
+    return polars.DataFrame(dict(columns))
+
+
+def _polars_lazy(columns: Mapping[str, Sequence[Any]]) -> Any:
+    return _polars(columns).lazy()
+
+
+def _pyarrow(columns: Mapping[str, Sequence[Any]]) -> Any:
+    import pyarrow
+
+    return pyarrow.table(dict(columns))
+
+
+def _duckdb(columns: Mapping[str, Sequence[Any]]) -> Any:
+    from comparity.counting.files import connection
+
+    return connection().from_arrow(_pyarrow(columns))
+
+
+ENGINES: dict[str, Build] = {
+    "pandas": _pandas,
+    "pandas-pyarrow": _pandas_arrow,
+    "polars": _polars,
+    "polars-lazy": _polars_lazy,
+    "pyarrow": _pyarrow,
+    "duckdb": _duckdb,
+}
+
+
+@pytest.fixture(params=list(ENGINES), scope="session")
+def frame(request: pytest.FixtureRequest) -> Build:
+    """Return a function that builds a native frame of one engine from columns."""
+    return ENGINES[request.param]
