@@ -1,0 +1,125 @@
+"""Witnesses: scipy's Barnard test and plain enumeration (``tests/plain/two_proportions.py``)."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import barnard_exact, binom
+from tests.plain import two_proportions as plain
+
+from comparity.counts import Tally
+from comparity.inference.exact import ExactPivot
+
+
+def tallies(largest: int) -> st.SearchStrategy[Tally]:
+    sizes = st.integers(1, largest)
+    return sizes.flatmap(lambda n: st.integers(0, n).map(lambda hits: Tally(hits, n)))
+
+
+def barnard(first: Tally, second: Tally) -> float:
+    misses = [first.trials - first.hits, second.trials - second.hits]
+    return float(barnard_exact([[first.hits, second.hits], misses], pooled=True, n=64).pvalue)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (Tally(3, 15), Tally(12, 14)),
+        (Tally(0, 9), Tally(3, 20)),
+        (Tally(18, 29), Tally(9, 29)),
+        (Tally(1, 5), Tally(27, 28)),
+        (Tally(4, 11), Tally(9, 13)),
+    ],
+)
+def test_at_zero_it_is_barnards_test(first: Tally, second: Tally) -> None:
+    assert ExactPivot(first, second).p_value(0.0) == pytest.approx(barnard(first, second), abs=1e-6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(tallies(29), tallies(29))
+def test_tables_that_tie_with_the_observed_one_count(first: Tally, second: Tally) -> None:
+    """SciPy compares statistics without a tolerance: it can only lose tables that tie."""
+    n1, n2 = first.trials, second.trials
+    found = ExactPivot(first, second).p_value(0.0)
+    rates = np.linspace(0, 1, 4001)[:, None]
+    i, j = np.array(plain.tables_as_extreme_at_zero(first.hits, n1, second.hits, n2)).T
+    one, two = (binom.pmf(np.arange(n + 1), n, rates) for n in (n1, n2))
+    expected = (one[:, i] * two[:, j]).sum(axis=1).max()
+    assert expected - 1e-9 <= found <= expected + 1e-5
+    assert 0 < (first + second).hits < n1 + n2 or found == pytest.approx(1)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    tallies(9),
+    tallies(9),
+    st.sampled_from([-0.6, -0.05, 0.0, 0.05, 0.2, 0.75]),
+    st.sampled_from(["equal", "below", "above"]),
+)
+def test_p_values_equal_the_plain_enumeration(
+    first: Tally, second: Tally, gap: float, side: str
+) -> None:
+    pivot = ExactPivot(first, second)
+    found = {"equal": pivot.p_value, "below": pivot.p_below, "above": pivot.p_above}[side](gap)
+    expected = plain.exact_p_value(first.hits, first.trials, second.hits, second.trials, gap, side)
+    # The plain search has 4,001 steps: its largest value lacks at most this much.
+    assert expected - 1e-9 <= found <= expected + 1e-5
+
+
+@settings(max_examples=25, deadline=None)
+@given(tallies(20), tallies(20), st.sampled_from([0.8, 0.95, 0.975]))
+def test_the_interval_is_the_hull_of_the_gaps_not_rejected(
+    first: Tally, second: Tally, level: float
+) -> None:
+    pivot = ExactPivot(first, second)
+    low, high, _ = pivot.interval(level)
+    alpha = 1 - level
+    gaps = np.linspace(-1, 1, 81)
+    kept = np.array([pivot.p_value(gap) > alpha for gap in gaps])
+    assert (gaps[kept] >= low).all()
+    assert (gaps[kept] <= high).all()
+    assert low == -1 or pivot.p_value(low - 2e-6) <= alpha
+    assert high == 1 or pivot.p_value(high + 2e-6) <= alpha
+    assert pivot.p_value(low) > alpha < pivot.p_value(high)
+
+
+def test_the_interval_reaches_over_gaps_that_are_rejected() -> None:
+    """3/9 against 23/27: gaps near -0.12 are rejected, gaps near -0.098 are not."""
+    pivot = ExactPivot(Tally(3, 9), Tally(23, 27))
+    found = [plain.exact_p_value(3, 9, 23, 27, gap) > 0.05 for gap in (-0.12, -0.098)]
+    assert found == [False, True]
+    assert pivot.interval(0.95).high > -0.098
+
+
+@settings(deadline=None)
+@given(tallies(12), tallies(12), st.floats(-1, 1))
+def test_exchanging_the_groups_mirrors_the_test(first: Tally, second: Tally, gap: float) -> None:
+    one, other = ExactPivot(first, second), ExactPivot(second, first)
+    assert one.p_value(gap) == pytest.approx(other.p_value(-gap), abs=1e-8)
+    assert one.p_below(gap) == pytest.approx(other.p_above(-gap), abs=1e-8)
+
+
+def test_gaps_beyond_one_are_impossible() -> None:
+    pivot = ExactPivot(Tally(5, 9), Tally(4, 9))
+    assert pivot.p_value(1.5) == 0
+    assert (pivot.p_below(1.5), pivot.p_above(1.5)) == (0, 1)
+    assert (pivot.p_below(-1.5), pivot.p_above(-1.5)) == (1, 0)
+
+
+def test_without_hits_the_p_value_is_one_and_the_interval_is_informative() -> None:
+    pivot = ExactPivot(Tally(0, 20), Tally(0, 20))
+    low, high, _ = pivot.interval(0.95)
+    assert pivot.p_value(0.0) == pytest.approx(1)
+    assert -0.5 < low < 0 < high < 0.5
+    assert low == pytest.approx(-high, abs=2e-6)
+
+
+def test_an_interval_of_thirty_against_thirty_takes_less_than_a_second() -> None:
+    pivot = ExactPivot(Tally(18, 30), Tally(9, 30))
+    started = time.process_time()
+    pivot.interval(0.95)
+    assert time.process_time() - started < 1.0

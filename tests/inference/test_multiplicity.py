@@ -1,0 +1,70 @@
+"""Witness: statsmodels' ``multipletests``."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statsmodels.stats.multitest import multipletests
+
+from comparity.inference.multiplicity import holm, uncorrected
+
+p_values = st.lists(st.floats(0, 1), min_size=1, max_size=8)
+alphas = st.sampled_from([0.01, 0.05, 0.2])
+
+
+@settings(max_examples=40, deadline=None)
+@given(p_values, alphas)
+def test_holm_equals_statsmodels(p: list[float], alpha: float) -> None:
+    rejected, adjusted, _, _ = multipletests(p, alpha, method="holm")
+    outcome = holm(p, alpha)
+    assert outcome.adjusted == pytest.approx(adjusted, rel=1e-12)
+    assert outcome.rejected == tuple(rejected)
+
+
+@given(st.lists(st.floats(0, 1) | st.just(math.nan), max_size=8), alphas)
+def test_a_test_is_rejected_exactly_at_its_local_alpha(p: list[float], alpha: float) -> None:
+    outcome = holm(p, alpha)
+    assert outcome.rejected == tuple(
+        value <= level for value, level in zip(p, outcome.local_alpha, strict=True)
+    )
+
+
+def test_local_levels_follow_the_rank_until_the_first_failure() -> None:
+    """Ranks 1 to 4 have levels 0.05 / 4, / 3, / 2, / 1; the third p value fails."""
+    outcome = holm([0.04, 0.001, 0.03, 0.01], 0.05)
+    assert outcome.local_alpha == pytest.approx([0.05 / 2, 0.05 / 4, 0.05 / 2, 0.05 / 3])
+    assert outcome.rejected == (False, True, False, True)
+
+
+def test_tests_that_were_not_made_are_not_part_of_the_family() -> None:
+    outcome = holm([math.nan, 0.02, 0.9], 0.05)
+    assert outcome.adjusted == pytest.approx([math.nan, 0.04, 0.9], nan_ok=True)
+    assert outcome.rejected == (False, True, False)
+    assert outcome.local_alpha == pytest.approx([0.025, 0.025, 0.05])
+
+
+def test_an_empty_family_is_judged_at_alpha() -> None:
+    outcome = holm([math.nan], 0.05)
+    assert (outcome.rejected, outcome.local_alpha) == ((False,), (0.05,))
+    assert holm([], 0.05).rejected == ()
+
+
+def test_the_papers_rule_rejects_strictly_below_alpha() -> None:
+    outcome = uncorrected([0.049, 0.05, math.nan], 0.05)
+    assert outcome.rejected == (True, False, False)
+    assert outcome.local_alpha == (0.05, 0.05, 0.05)
+    assert outcome.adjusted == pytest.approx((0.049, 0.05, math.nan), nan_ok=True)
+
+
+def test_under_the_null_holm_keeps_alpha_and_the_papers_rule_does_not() -> None:
+    """Two independent tests at 0.05: 0.05 against 1 - 0.95**2 = 0.0975; 4 binomial errors."""
+    p = np.random.default_rng(20240701).random((4000, 2))
+    holm_rate = np.mean([any(holm(row, 0.05).rejected) for row in p])
+    paper_rate = np.mean([any(uncorrected(row, 0.05).rejected) for row in p])
+    # Holm's false alarms are those of Bonferroni: 1 - 0.975**2.
+    assert holm_rate == pytest.approx(1 - 0.975**2, abs=4 * math.sqrt(0.05 * 0.95 / 4000))
+    assert paper_rate == pytest.approx(0.0975, abs=4 * math.sqrt(0.0975 * 0.9025 / 4000))

@@ -1,0 +1,81 @@
+"""Definition: vectorised kernels equal the plain loops of ``tests/plain/two_proportions.py``."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.plain import two_proportions as plain
+
+from comparity.inference._unconditional import (
+    largest_probability,
+    restricted_rate,
+    score_statistic,
+)
+
+tallies = st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+gaps = st.floats(-0.999, 0.999).filter(lambda gap: gap == 0 or abs(gap) > 1e-6)
+
+
+@settings(deadline=None)
+@given(tallies, tallies, gaps)
+def test_the_restricted_rate_maximises_the_likelihood(
+    first: tuple[int, int], second: tuple[int, int], gap: float
+) -> None:
+    (x1, n1), (x2, n2) = first, second
+    expected = plain.restricted_rate(x1, n1, x2, n2, gap)
+    assert restricted_rate(x1 / n1, n1, x2 / n2, n2, gap) == pytest.approx(expected, abs=1e-9)
+
+
+@settings(deadline=None)
+@given(tallies, tallies, gaps)
+def test_the_score_statistic_is_the_excess_in_restricted_standard_errors(
+    first: tuple[int, int], second: tuple[int, int], gap: float
+) -> None:
+    (x1, n1), (x2, n2) = first, second
+    if x1 / n1 == x2 / n2 and x1 in (0, n1) and gap == 0:
+        return
+    expected = plain.score_statistic(x1, n1, x2, n2, gap)
+    assert score_statistic(x1 / n1, n1, x2 / n2, n2, gap) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(("n1", "n2"), [(5, 9), (29, 29), (29, 3), (200, 10)])
+def test_the_score_statistic_rises_with_the_first_and_falls_with_the_second_and_the_gap(
+    n1: int, n2: int
+) -> None:
+    gap = np.linspace(-0.99, 0.99, 199)[:, None, None]
+    z = score_statistic(np.arange(n1 + 1)[:, None] / n1, n1, np.arange(n2 + 1) / n2, n2, gap)
+    assert (np.diff(z, axis=0) < 0).all()
+    assert (np.diff(z, axis=1) > 0).all()
+    assert (np.diff(z, axis=2) < 0).all()
+
+
+def test_a_gap_of_one_leaves_one_outcome() -> None:
+    assert score_statistic(1.0, 5, 0.0, 4, 1.0) == 0
+    assert score_statistic(0.8, 5, 0.0, 4, 1.0) == -np.inf
+    assert score_statistic(0.8, 5, 0.0, 4, -1.0) == np.inf
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.data(), st.integers(1, 29), st.integers(1, 29), st.floats(-1, 1))
+def test_no_rates_give_a_set_of_tables_a_larger_probability(
+    data: st.DataObject, n1: int, n2: int, gap: float
+) -> None:
+    rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
+    region = rng.random((1, n1 + 1, n2 + 1)) < 0.3
+    found = largest_probability(region, np.array([gap]))[0]
+    low, high = max(0, -gap), min(1, 1 - gap)
+    for p2 in low + (high - low) * rng.random(300):
+        first = np.array([plain.binomial(i, n1, p2 + gap) for i in range(n1 + 1)])
+        second = np.array([plain.binomial(j, n2, p2) for j in range(n2 + 1)])
+        assert first @ region[0] @ second <= found + 1e-9
+
+
+def test_the_largest_probability_of_one_table_is_where_its_rates_are() -> None:
+    """x hits of n have their largest probability at the rate x / n."""
+    region = np.zeros((1, 4, 6), dtype=bool)
+    region[0, 2, 3] = True
+    expected = plain.binomial(2, 3, 2 / 3) * plain.binomial(3, 5, 3 / 5)
+    found = largest_probability(region, np.array([2 / 3 - 3 / 5]))[0]
+    assert found == pytest.approx(expected, rel=1e-9)
