@@ -29,7 +29,7 @@ Example:
     "--layout",
     default="auto",
     show_default=True,
-    help="How a comparison is written, such as better-worse or left-right-winner.",
+    help="How a comparison is written, such as 'left, right, winner'; 'auto' looks.",
 )
 @click.option("--better", help="Column with the better item, where it has another name.")
 @click.option("--worse", help="Column with the worse item, where it has another name.")

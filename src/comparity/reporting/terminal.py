@@ -80,19 +80,20 @@ def _titled(grids: Iterable[Grid]) -> Iterator[RenderableType]:
 
 
 def _table(grid: Grid) -> Table:
-    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1))
-    for position, name in enumerate(grid.header):
-        first = position == 0
-        table.add_column(
-            Text(name),
-            justify="left" if first else "right",
-            overflow="fold" if first else "ellipsis",
-        )
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    first, *others = grid.header
+    table.add_column(Text(first), overflow="fold")
+    for name in others:
+        table.add_column(Text(name), justify="right", overflow="fold")
+    if grid.findings:
+        # The one column that must stay whole in a narrow terminal.
+        words = " ".join(grid.findings).split()
+        table.columns[-1].min_width = max(map(len, words))
     for position, row in enumerate(grid.rows):
-        *others, last = map(_cell, row)
+        *cells, last = map(_cell, row)
         if grid.findings:
             last.stylize(COLOUR[grid.findings[position]])
-        table.add_row(*others, last)
+        table.add_row(*cells, last)
     return table
 
 

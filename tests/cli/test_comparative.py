@@ -1,0 +1,79 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from comparity.auditing.verdicts import VIOLATED
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Write 300 items whose model takes a whole deviation off group f, and 3,000 judgments."""
+    rng = np.random.default_rng(11)
+    quality, woman = rng.normal(size=300), rng.random(300) < 0.5
+    score = quality - woman + 0.3 * rng.normal(size=300)
+    folder = tmp_path_factory.mktemp("tables")
+    items = ["item,sex,model"]
+    items += [f"{i:03d},{'f' if woman[i] else 'm'},{score[i]}" for i in range(300)]
+    rows = ["better,worse,judge"]
+    for judgment in range(3000):
+        first, second = rng.choice(300, 2, replace=False)
+        better, worse = (first, second) if quality[first] > quality[second] else (second, first)
+        rows.append(f"{better:03d},{worse:03d},j{judgment % 20}")
+    files = {"items": folder / "items.csv", "judgments": folder / "judgments.csv"}
+    files["items"].write_text("\n".join(items) + "\n", encoding="utf-8")
+    files["judgments"].write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return files
+
+
+def words(tables: dict[str, Path]) -> list[Any]:
+    return [
+        *("comparative", tables["judgments"], "--items", tables["items"]),
+        *("--score", "model", "--sensitive", "sex"),
+    ]
+
+
+def test_a_biased_model_is_found_and_the_design_named(run: Run, tables: dict[str, Path]) -> None:
+    outcome = run(*words(tables), "--evaluator", "judge")
+    assert outcome.status == 1
+    assert outcome.out.startswith(f"Comparative separation: {VIOLATED}")
+    assert "shared items and evaluators" in outcome.out
+    assert "better item" in outcome.out
+
+
+def test_json_has_what_an_audit_must_hold(run: Run, tables: dict[str, Path]) -> None:
+    content = json.loads(run(*words(tables), "--evaluator", "judge", "--json").out)
+    assert {"finding", "design", "alpha", "margin", "groups", "tests", "ties"} <= content.keys()
+    wanted = {"null", "gap", "standard_error", "interval", "level", "p_value", "p_adjusted", "n"}
+    assert all(wanted <= test.keys() for test in content["tests"])
+    assert content["n_evaluators"] == 20
+    assert "provenance" in content
+
+
+def test_options_of_comparisons_reach_the_audit(run: Run, tables: dict[str, Path]) -> None:
+    disjoint = json.loads(run(*words(tables), "--method", "disjoint", "--json").out)
+    assert disjoint["design"] == "disjoint pairs"
+    half = json.loads(run(*words(tables), "--score-ties", "half", "--json").out)
+    assert half["ties"]["scored_as"] == "half"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("--score", "nothing"), "nothing"),
+        (("--design", "odd"), "--design"),
+        (("--layout", "odd"), "odd"),
+        (("--evaluator", "nobody"), "nobody"),
+    ],
+)
+def test_bad_input_is_named_with_status_2(
+    run: Run, tables: dict[str, Path], change: tuple[str, str], said: str
+) -> None:
+    outcome = run(*words(tables), *change)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert said in outcome.err

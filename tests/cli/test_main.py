@@ -1,0 +1,46 @@
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+import pytest
+
+import comparity
+from comparity.cli import DEFECT, INTERRUPTED, commands
+from comparity.cli.lazy import BadInput
+
+Run = Callable[..., Any]
+
+
+def test_the_module_runs_and_knows_its_version() -> None:
+    words = [sys.executable, "-m", "comparity", "--version"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout == f"comparity, version {comparity.__version__}\n"
+
+
+def test_an_unknown_command_is_bad_input(run: Run) -> None:
+    outcome = run("separate")
+    assert outcome.status == 2
+    assert "separate" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("raised", "status"),
+    [(RuntimeError("a defect"), DEFECT), (KeyboardInterrupt(), INTERRUPTED)],
+)
+def test_neither_a_defect_nor_an_interruption_looks_like_a_finding(
+    run: Run, monkeypatch: pytest.MonkeyPatch, raised: BaseException, status: int
+) -> None:
+    def fail(**_: object) -> None:
+        raise raised
+
+    monkeypatch.setattr(commands, "get_command", lambda *_: click.Command("x", callback=fail))
+    assert run("separation").status == status
+    assert status not in {0, 1, 2, 3}
+
+
+def test_messages_cannot_steer_the_terminal() -> None:
+    assert BadInput("no column '\x1b[2J'\n  hint: look").format_message() == (
+        "no column '\\x1b[2J'\n  hint: look"
+    )

@@ -1,0 +1,115 @@
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+
+from comparity.auditing.planning import plan_separation
+from comparity.reporting.html import fragment, page
+from comparity.results import Audit
+
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+
+class Reader(HTMLParser):
+    """Notes tags, attributes and text, and that every tag is closed in turn."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data.strip())
+
+
+def test_the_page_is_well_formed_and_says_the_finding_in_its_first_heading(audit: Audit) -> None:
+    reader = Reader(page(audit))
+    assert reader.open == []
+    texts = [text for text in reader.texts[reader.texts.index("") :] if text]
+    body = next(text for text in texts if not text.startswith((":root", ".")))
+    assert body == f"Comparative separation: {audit.finding}"
+    assert [tag for tag, _ in reader.tags].count("h1") == 1
+
+
+def test_the_page_loads_nothing_and_runs_nothing(audit: Audit) -> None:
+    source = page(audit)
+    assert not re.search(r"https?:|//[a-z]|url\(|@import|<script|<link|<img", source)
+
+
+def test_the_page_can_be_read_without_seeing_it(audit: Audit) -> None:
+    reader = Reader(page(audit))
+    assert ("html", {"lang": "en"}) in reader.tags
+    tables = [tag for tag, _ in reader.tags if tag == "table"]
+    assert [tag for tag, _ in reader.tags].count("caption") == len(tables) > 0
+    assert all("scope" in attributes for tag, attributes in reader.tags if tag == "th")
+    assert all(attributes["aria-label"] for tag, attributes in reader.tags if tag == "svg")
+
+
+def test_names_from_data_are_text_and_nothing_else(
+    audit_with_groups: Callable[[str, str], Audit],
+) -> None:
+    source = page(audit_with_groups("<script>alert(1)</script>", '"&\x1b\x00\ud800'))
+    assert "<script" not in source
+    assert "&lt;script&gt;" in source
+    assert not {"\x1b", "\x00"} & set(source)
+    source.encode("utf-8")
+
+
+def test_the_picture_is_valid_xml_with_one_line_for_each_gap(audit: Audit) -> None:
+    svg = re.search(r"<svg.*?</svg>", page(audit), re.DOTALL)
+    assert svg is not None
+    root = ElementTree.fromstring(svg.group())
+    assert len(root.findall("g")) == len(audit.tests)
+
+
+def test_gaps_are_placed_in_proportion(audit: Audit) -> None:
+    svg = ElementTree.fromstring(re.search(r"<svg.*?</svg>", page(audit), re.DOTALL).group())
+    band = svg.find("rect[@class='band']")
+    margin = float(band.get("width")) / 2
+    zero = float(band.get("x")) + margin
+    lines = [group.find("line") for group in svg.findall("g")]
+    for line, test in zip(lines, audit.tests, strict=True):
+        low, high, _ = test.interval(test.level)
+        placed = [(float(line.get(end)) - zero) / margin * audit.margin for end in ("x1", "x2")]
+        assert placed == pytest.approx([low, high], abs=1e-3)
+
+
+def test_an_untestable_hypothesis_has_a_row_without_a_mark(audit: Audit) -> None:
+    untested = replace(audit.tests[0], pivot=None, gap=float("nan"), p_adjusted=float("nan"))
+    source = page(replace(audit, tests=(untested,)))
+    assert "no test possible" in source
+    assert "nan" not in source
+
+
+def test_several_results_share_a_page_under_one_title(audit: Audit, open_audit: Audit) -> None:
+    plan = plan_separation(
+        tpr=[0.8, 0.8], fpr=[0.4, 0.3], shares=[0.5, 0.5], base_rates=[0.5, 0.5], power=0.8
+    )
+    reader = Reader(page([audit, open_audit, plan], title="Both <models>"))
+    tags = [tag for tag, _ in reader.tags]
+    assert (tags.count("h1"), tags.count("section"), tags.count("svg")) == (1, 3, 3)
+    assert "Both <models>" in reader.texts
+
+
+def test_a_notebook_gets_a_fragment_and_not_a_page(audit: Audit) -> None:
+    reader = Reader(fragment(audit))
+    assert reader.open == []
+    assert not {"html", "body", "h1"} & {tag for tag, _ in reader.tags}
+    assert audit._repr_html_() == fragment(audit)

@@ -1,0 +1,73 @@
+from dataclasses import replace
+
+import pytest
+
+from comparity.auditing.planning import plan_comparative, plan_separation
+from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
+from comparity.reporting.sentences import (
+    audit_lists,
+    basis,
+    explanation,
+    headline,
+    plan_basis,
+    plan_headline,
+)
+from comparity.results import Audit, Needed
+
+ASSUMED = {"shares": [0.5, 0.5], "base_rates": [0.5, 0.5]}
+
+
+@pytest.mark.parametrize("finding", [VIOLATED, WITHIN, UNDECIDED])
+def test_the_headline_names_the_notion_and_the_finding(audit: Audit, finding: str) -> None:
+    assert headline(replace(audit, finding=finding)) == f"Comparative separation: {finding}"
+
+
+def test_the_basis_names_margin_error_rate_design_and_size(audit: Audit) -> None:
+    said = basis(replace(audit, looks=(2, 4)))
+    for part in ("0.05", "5%", "Holm", "shared items and evaluators", "4,868 judgments"):
+        assert part in said
+    assert "400 items by 12 evaluators" in said
+    assert "look 2 of 4" in said
+
+
+def test_the_rule_of_the_paper_is_said_to_correct_nothing(audit: Audit) -> None:
+    assert "uncorrected" in basis(replace(audit, rule="paper"))
+
+
+def test_an_audit_of_nothing_says_so(audit: Audit) -> None:
+    nothing = replace(audit, tests=(), finding=UNDECIDED)
+    assert explanation(nothing) == "There was nothing to compare."
+
+
+def test_what_would_decide_is_a_range_and_never_where_no_number_would_do(audit: Audit) -> None:
+    (line,) = next(lines for title, lines in audit_lists(audit).items() if "decide" in title)
+    assert "9,000, or never, with these items" in line
+    assert "9,600 to 28,800 on 800 to 2,400 items" in line
+
+
+def test_decisions_are_not_said_to_be_of_items(audit: Audit) -> None:
+    needed = Needed(judgments=(700, 900), items=(700, 900), judgments_with_items=(700, 900))
+    tests = (replace(audit.tests[1], needed=needed),)
+    pointwise = replace(audit, notion="separation", tests=tests)
+    (line,) = next(lines for title, lines in audit_lists(pointwise).items() if "decide" in title)
+    assert line.endswith(": 700 to 900 decisions in all")
+    assert "items" not in basis(replace(pointwise, design="independent decisions", n_evaluators=0))
+
+
+def test_ties_that_would_change_the_finding_are_announced(audit: Audit) -> None:
+    matter = replace(audit, ties=replace(audit.ties, change_finding=True))
+    assert len(audit_lists(matter)["Ties"]) == len(audit_lists(audit)["Ties"]) + 1
+
+
+def test_a_plan_says_its_size_and_its_power() -> None:
+    plan = plan_separation(tpr=[0.8, 0.8], fpr=[0.4, 0.32], n=1000, **ASSUMED)
+    assert plan_headline(plan).startswith("Separation: 1,000 decisions give a power of 0.")
+    assert "at least one gap" in plan_basis(plan)
+
+
+def test_a_plan_out_of_reach_says_how_much_there_is() -> None:
+    plan = plan_comparative(
+        tpr=[0.8, 0.81], tnr=[0.6, 0.6], power=0.9, n_items=40, groups=["a", "b"], **ASSUMED
+    )
+    assert "no number of judged pairs gives a power of 0.9" in plan_headline(plan)
+    assert "40 items" in plan_basis(plan)

@@ -1,0 +1,76 @@
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from comparity.auditing.planning import plan_comparative
+from comparity.reporting.terminal import as_text, audit_view, show
+from comparity.results import Audit
+
+HOSTILE = ("[bold red]f[/]\x1b[2J", "m\r\n\x07")
+
+
+def test_the_finding_comes_first(audit: Audit) -> None:
+    assert as_text(audit).splitlines()[0] == f"Comparative separation: {audit.finding}"
+
+
+def test_the_interval_shown_is_the_one_that_was_judged(audit: Audit) -> None:
+    # -0.11 and 0.01 plus and minus 2.2414 standard errors of 0.02 (normal quantile of 0.9875).
+    shown = as_text(audit)
+    assert "[-0.155, -0.065]" in shown
+    assert "[-0.035, +0.055]" in shown
+    assert shown.count("at 97.5%") == 2
+
+
+def test_rates_of_two_groups_are_a_matrix(audit: Audit) -> None:
+    lines = as_text(audit).splitlines()
+    head = next(line for line in lines if line.startswith("better item"))
+    assert "over f" in head
+    assert "over m" in head
+    assert next(line for line in lines if line.startswith("f ")).split() == ["f", "0.800", "0.690"]
+
+
+def test_markup_and_control_characters_in_data_do_nothing(
+    audit_with_groups: Callable[[str, str], Audit],
+) -> None:
+    shown = as_text(audit_with_groups(*HOSTILE))
+    assert "[bold red]f[/]\\x1b[2J" in shown.replace("\n", "")
+    assert not set(shown) & {"\x1b", "\r", "\x07"}
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 140])
+def test_no_line_is_wider_than_the_terminal_and_no_finding_is_cut(audit: Audit, width: int) -> None:
+    console = Console(width=width, color_system=None)
+    with console.capture() as captured:
+        console.print(audit_view(audit))
+    shown = captured.get()
+    assert max(map(len, shown.splitlines())) <= width
+    for test in audit.tests:
+        assert test.finding in shown.partition("Tests")[2]
+
+
+def test_an_untestable_hypothesis_shows_its_reason_and_no_numbers(audit: Audit) -> None:
+    nan = float("nan")
+    test = replace(
+        audit.tests[1], pivot=None, gap=nan, p_adjusted=nan, n=(0, 3), reason="an empty cell"
+    )
+    shown = as_text(replace(audit, tests=(test,)))
+    assert "n/a" in shown
+    assert "an empty cell" in shown
+
+
+def test_what_is_piped_has_neither_colour_nor_escapes(
+    audit: Audit, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show(audit)
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_a_plan_for_shared_items_shows_how_often_they_may_be_reused() -> None:
+    halves = {"shares": [0.5, 0.5], "base_rates": [0.5, 0.5]}
+    plan = plan_comparative(tpr=[0.8, 0.84], tnr=[0.6, 0.56], power=0.8, **halves)
+    shown = as_text(plan)
+    assert f"{plan.n_pairs:,} judged pairs" in shown
+    assert "fresh" in shown
+    assert "never enough" in shown
