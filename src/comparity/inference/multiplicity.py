@@ -105,7 +105,7 @@ def uncorrected(p_values: Sequence[float], alpha: float) -> HolmOutcome:
 
     References
     ----------
-    .. [1] Xi, Capak, Stockwell and Yu, "Comparative Separation", Section 3.
+    .. [1] Xi, Capak, Stockwell and Yu, "Comparative Separation", Section 3.3.
 
     Examples
     --------

@@ -176,9 +176,17 @@ def compare_rates(first: Tally, second: Tally, *, null: str, what: str = "trials
         p value 1 where both rates are 0 or both are 1. Without trials the p value is ``nan`` and
         `reason` says so.
 
+    Notes
+    -----
+    True false-alarm rates at a nominal 0.05, by enumerating all tables: the exact test stays below
+    everywhere. The score test has at most 0.06 with 20 trials or more in the smaller group, but up
+    to 0.09 at 5 against 200 and 0.15 at 1 against 100, at rates near 0 or 1. The Wald test has up
+    to 0.06 in equal groups and 0.083 at 30 against 200.
+
     References
     ----------
-    .. [1] Xi, Capak, Stockwell and Yu, "Comparative Separation", eqs. (12)-(22), for the Wald test.
+    .. [1] Xi, Capak, Stockwell and Yu, "Comparative Separation", eqs. (13)-(15) and
+       (18)-(20), for the Wald test.
 
     Examples
     --------
@@ -226,7 +234,8 @@ def compare_rates_wald(first: Tally, second: Tally, *, null: str) -> GapTest:
 
     References
     ----------
-    .. [1] Xi, Capak, Stockwell and Yu, "Comparative Separation", eqs. (12)-(22).
+    .. [1] Xi, Capak, Stockwell and Yu, "Comparative Separation", eqs. (13)-(15) and
+       (18)-(20).
 
     Examples
     --------

@@ -42,7 +42,7 @@ def true_positive_rate(counts: DecisionCounts, group: str) -> float:
 
     References
     ----------
-    .. [1] Xi, Capak, Stockwell and Yu, "Comparative Separation", eqs. (10)-(11).
+    .. [1] Xi, Capak, Stockwell and Yu, "Comparative Separation", eq. (12).
 
     Examples
     --------
@@ -73,7 +73,7 @@ def false_positive_rate(counts: DecisionCounts, group: str) -> float:
 
     References
     ----------
-    .. [1] Xi, Capak, Stockwell and Yu, "Comparative Separation", eqs. (10)-(11).
+    .. [1] Xi, Capak, Stockwell and Yu, "Comparative Separation", eq. (12).
 
     Examples
     --------
