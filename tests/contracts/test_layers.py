@@ -1,0 +1,76 @@
+"""The code base keeps its own map: imports point one way."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import comparity
+
+ROOT = Path(comparity.__file__).parent
+MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
+
+TRUNK = ["errors", "tables", "counts", "results", "plans", "counting", "metrics", "inference"]
+BRANCHES = {"ranking", "mitigation", "bridging", "catalogue", "datasets"}
+SURFACES = {"reporting", "collecting", "cli", "__main__"}
+# Results print and draw themselves, so their methods may import the media; nothing else may.
+PRINTING = {"results", "plans"}
+
+
+def allowed(stage: str) -> set[str]:
+    """Say what a stage may import: the trunk up to it, and for the desk the branches too."""
+    if stage in SURFACES:
+        return {*TRUNK, *BRANCHES, "auditing", *SURFACES}
+    if stage == "auditing":
+        return {*TRUNK, *BRANCHES, "auditing"}
+    if stage in BRANCHES:
+        return {*TRUNK, stage}
+    return {*TRUNK[: TRUNK.index(stage) + 1]}
+
+
+def imported(tree: ast.Module, *, at_the_top: bool) -> set[str]:
+    """Return the stages a module imports, at its top or inside its functions."""
+    lazy = {
+        id(node)
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+    }
+    nodes = [node for node in ast.walk(tree) if (id(node) in lazy) != at_the_top]
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports name the whole path"
+            # "from comparity import counts" names a stage, "... import __version__" does not.
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    paths = [name.split(".") for name in names if name.startswith("comparity.")]
+    return {path[1] for path in paths if path[1] in {*TRUNK, *BRANCHES, *SURFACES, "auditing"}}
+
+
+def stage_of(module: Path) -> str:
+    return module.relative_to(ROOT).with_suffix("").parts[0]
+
+
+def name_of(module: Path) -> str:
+    return str(module.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("module", MODULES, ids=name_of)
+def test_imports_point_one_way(module: Path) -> None:
+    tree = ast.parse(module.read_text(encoding="utf-8"))
+    stage = stage_of(module)
+    assert imported(tree, at_the_top=True) <= allowed(stage)
+    printing = {"reporting"} if stage in PRINTING else set()
+    assert imported(tree, at_the_top=False) <= allowed(stage) | printing
+
+
+def test_the_map_would_notice_a_wrong_turn() -> None:
+    wrong = ast.parse("from comparity.auditing.verdicts import VIOLATED")
+    assert not imported(wrong, at_the_top=True) <= allowed("metrics")
+    lazily = ast.parse("def f():\n    import comparity.cli.demo\n")
+    assert not imported(lazily, at_the_top=False) <= allowed("inference")
+
+
+def test_the_package_has_no_room_without_a_name() -> None:
+    banned = {"utils", "helpers", "common", "core", "misc"}
+    assert not banned & {part for path in MODULES for part in path.with_suffix("").parts}

@@ -1,0 +1,45 @@
+"""Findings are worded once, in one module."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import comparity
+from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
+
+ROOT = Path(comparity.__file__).parent
+WORDS = (VIOLATED, WITHIN, UNDECIDED)
+HOME = ROOT / "auditing" / "verdicts.py"
+TEXTS = sorted({*ROOT.rglob("*.py"), *ROOT.rglob("*.jinja")} - {HOME})
+DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def strings(source: str) -> list[str]:
+    """Return the string constants of a module that are not documentation."""
+    tree = ast.parse(source)
+    documentation = {
+        id(node.value)
+        for parent in ast.walk(tree)
+        if isinstance(parent, DOCUMENTED | ast.ClassDef)
+        for node in parent.body
+        if isinstance(node, ast.Expr)
+    }
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and id(node) not in documentation
+    ]
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_other_module_words_a_finding(path: Path) -> None:
+    source = path.read_text(encoding="utf-8")
+    texts = strings(source) if path.suffix == ".py" else [source]
+    assert not [text for text in texts if any(word in text for word in WORDS)]
+
+
+def test_a_second_wording_would_be_noticed() -> None:
+    assert strings('"""violated in a docstring"""\nx = f"{1} violated"') == [" violated"]
