@@ -6,6 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# The first call of a compiled kernel takes a second, so examples have no deadline.
+settings.register_profile("comparity", deadline=None)
+settings.load_profile("comparity")
 
 Build = Callable[[Mapping[str, Sequence[Any]]], Any]
 

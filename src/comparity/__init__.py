@@ -1,3 +1,44 @@
-"""comparity: test fairness from judgments."""
+"""Test fairness from judgments: labels, comparisons between pairs, or two decision makers."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from comparity.auditing.comparative import comparative_separation
+    from comparity.auditing.planning import plan_comparative, plan_separation
+    from comparity.auditing.separation import separation
+    from comparity.errors import ComparityError
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "ComparityError",
+    "__version__",
+    "comparative_separation",
+    "plan_comparative",
+    "plan_separation",
+    "separation",
+]
+
+# Public names are imported when they are first used: `import comparity` loads no engine.
+_HOMES = {
+    "ComparityError": "comparity.errors",
+    "comparative_separation": "comparity.auditing.comparative",
+    "plan_comparative": "comparity.auditing.planning",
+    "plan_separation": "comparity.auditing.planning",
+    "separation": "comparity.auditing.separation",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'comparity' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

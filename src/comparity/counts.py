@@ -280,13 +280,11 @@ class JudgedPairs:
 
     def tallies(self) -> dict[Cell, Tally]:
         """Return the tally of every cell."""
-        size = len(self.cells)
-        trials, hits, ties = (
-            np.bincount(self.cell, np.where(keep, self.trials, 0), size).astype(np.int64)
-            for keep in (True, self.order > 0, self.order == 0)
-        )
+        codes = 3 * self.cell + self.order + 1
+        table = np.bincount(codes, self.trials, 3 * len(self.cells)).astype(np.int64)
+        missed, tied, hit = table.reshape(-1, 3).T.tolist()
         return {
-            cell: Tally(int(hits[code]), int(trials[code]), int(ties[code]))
+            cell: Tally(hit[code], missed[code] + tied[code] + hit[code], tied[code])
             for code, cell in enumerate(self.cells)
         }
 

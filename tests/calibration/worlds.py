@@ -18,9 +18,9 @@ TABLE_1 = {
     "f2": (0.231, 0.044, 0.081, 0.144, 0.171, 0.054, 0.121, 0.154),
     "f3": (0.230, 0.045, 0.105, 0.120, 0.200, 0.025, 0.100, 0.175),
 }
-DECISION, LABEL, GROUP = np.array([[int(c) for c in kind] for kind in (
-    "111", "011", "101", "001", "110", "010", "100", "000"
-)]).T
+DECISION, LABEL, GROUP = np.array(
+    [[int(c) for c in kind] for kind in ("111", "011", "101", "001", "110", "010", "100", "000")]
+).T
 CELLS = tuple(Cell(better, worse) for better in "01" for worse in "01")
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-
-from comparity.counting._clusters import _sorted_sequence, cluster_moments
-from comparity.counting.sharing import independent_judgments, shared_judgments
-from comparity.counts import Cell, JudgedPairs, PairCounts, SharedPairCounts, Tally
 from tests.plain.clusters import cluster_moments as plain_cluster_moments
 from tests.plain.dyadic import variance as plain_variance
+
+from comparity.counting._clusters import moments_by_key, moments_by_number
+from comparity.counting.sharing import independent_judgments, shared_judgments
+from comparity.counts import Cell, JudgedPairs, PairCounts, SharedPairCounts, Tally
 
 CELLS = tuple(Cell(better, worse) for better in "ab" for worse in "ab")
 
@@ -41,24 +43,41 @@ def judgments(draw: st.DrawFn, *, evaluators: bool) -> SharedPairCounts:
     )
 
 
-@given(
-    rows=st.lists(st.tuples(st.integers(0, 2), st.integers(1, 5)), min_size=1, max_size=20),
-    keys=arrays(np.int64, st.integers(1, 40), elements=st.integers(0, 6)),
-)
-def test_cluster_moments_equal_the_loop(
-    rows: list[tuple[int, int]], keys: np.ndarray[tuple[int], np.dtype[np.int64]]
-) -> None:
+@st.composite
+def clustered_rows(draw: st.DrawFn) -> tuple[np.ndarray, ...]:
+    rows = draw(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 5)), min_size=1, max_size=20))
     cell = np.array([row[0] for row in rows])
     trials = np.array([row[1] for row in rows], dtype=float)
-    moments, _ = cluster_moments(keys, cell, trials, trials / 2, 3)
-    assert moments.tolist() == plain_cluster_moments(
-        keys.tolist(), cell.tolist(), trials.tolist(), (trials / 2).tolist(), 3
+    keys = draw(arrays(np.int64, len(rows), elements=st.integers(0, 6)))
+    return keys, cell, trials, trials / 2
+
+
+@given(clustered_rows())
+def test_moments_by_key_equal_the_loop(rows: tuple[np.ndarray, ...]) -> None:
+    moments, _ = moments_by_key(*rows, 3)
+    assert moments.tolist() == plain_cluster_moments(*(column.tolist() for column in rows), 3)
+
+
+@pytest.mark.parametrize("dense_bytes", [0, 2**30])
+@given(rows=clustered_rows())
+def test_moments_by_number_equal_the_loop(dense_bytes: int, rows: tuple[np.ndarray, ...]) -> None:
+    keys, *columns = rows
+    with mock.patch("comparity.counting._clusters.DENSE_BYTES", dense_bytes):
+        moments, clusters = moments_by_number((keys, keys[::-1].copy()), 7, *columns, 3)
+    expected = plain_cluster_moments(
+        [*keys.tolist(), *keys[::-1].tolist()], *(column.tolist() for column in columns), 3
     )
+    assert moments.tolist() == expected
+    touched = {(key, cell) for key, cell in zip(keys, columns[0], strict=True)}
+    touched |= {(key, cell) for key, cell in zip(keys[::-1], columns[0], strict=True)}
+    assert clusters.sum() == len(touched)
 
 
-def test_keys_too_large_to_pack_are_sorted_all_the_same() -> None:
-    keys = np.array([2**62, 5, 2**62, 0])
-    assert keys[_sorted_sequence(keys)].tolist() == [0, 5, 2**62, 2**62]
+def test_keys_too_large_to_pack_give_the_same_sums() -> None:
+    rows = (np.array([0, 1, 0, 1]), np.ones(4), np.array([1.0, 0.0, 1.0, 1.0]), 2)
+    small, _ = moments_by_key(np.array([2, 1, 2, 0]), *rows)
+    large, _ = moments_by_key(np.array([2**62, 5, 2**62, 0]), *rows)
+    assert large.tolist() == small.tolist()
 
 
 @pytest.mark.parametrize("evaluators", [False, True])

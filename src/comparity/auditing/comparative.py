@@ -7,23 +7,23 @@ for that design, and says in words what was assumed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
+from comparity.auditing.assumed import Size, design_name, notes_on
 from comparity.auditing.attributes import as_array, named_attributes, qualified
 from comparity.auditing.options import ComparativeOptions, provenance
 from comparity.auditing.verdicts import EXIT_STATUS, judge, overall_finding
 from comparity.counting.comparisons import count_comparisons, count_wide_comparisons
 from comparity.counting.files import file_sha256, read_table
-from comparity.counting.formats import to_comparisons
+from comparity.counting.formats import read_comparisons
 from comparity.counting.positions import count_position_pairs
 from comparity.counts import PairCounts, SharedPairCounts
 from comparity.inference.agreement import (
-    FEWEST_EVALUATORS,
     Contrast,
     agreement_rates,
     all_cells_equal,
@@ -171,8 +171,8 @@ def audit_frames(
     score: str,
     sensitive: Sequence[str],
     item: str = "item",
-    better: str = "better",
-    worse: str = "worse",
+    better: str | None = "better",
+    worse: str | None = "worse",
     evaluator: str | None = None,
     tied: str | None = None,
     **choices: Any,
@@ -194,7 +194,7 @@ def audit_frames(
         As in :func:`comparative_separation`.
     """
     options = ComparativeOptions(**choices)
-    columns = {
+    columns: dict[str, Any] = {
         "better": better,
         "worse": worse,
         "evaluator": evaluator,
@@ -229,7 +229,7 @@ def audit_counts(
     """Test comparative separation from counts, one for each sensitive attribute."""
     used = {attribute: _as_designed(one, options) for attribute, one in counts.items()}
     judged, finding = _judged(used, options, options.score_ties)
-    size = _Size.of(next(iter(used.values())))
+    size = Size.of(next(iter(used.values())))
     several = len(used) > 1
     ties = _ties(used, options, finding)
     return Audit(
@@ -252,7 +252,7 @@ def audit_counts(
             for attribute, one in used.items()
             for group in one.groups
         ),
-        design=_design_name(next(iter(used.values())), options),
+        design=design_name(next(iter(used.values())), options),
         n=size.judgments,
         n_items=size.items,
         n_evaluators=size.evaluators,
@@ -261,28 +261,9 @@ def audit_counts(
         rule=options.rule,
         looks=options.looks,
         ties=ties,
-        notes=_notes(counts, used, options, ties, evaluators_known=evaluators_known),
+        notes=notes_on(counts, used, options, ties, evaluators_known=evaluators_known),
         provenance=provenance(options, **data),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Size:
-    """How much there is to go by."""
-
-    judgments: int
-    items: int
-    evaluators: int
-
-    @classmethod
-    def of(cls, counts: Counts) -> _Size:
-        if isinstance(counts, PairCounts):
-            return cls(counts.n, 2 * counts.n, 0)
-        pairs = counts.pairs
-        items = np.zeros(pairs.n_items, dtype=bool)
-        items[pairs.better] = items[pairs.worse] = True
-        judges = 0 if pairs.evaluator is None else len(np.unique(pairs.evaluator))
-        return cls(counts.n, int(items.sum()), judges)
 
 
 def _design_to_count(options: ComparativeOptions) -> str:
@@ -310,7 +291,7 @@ def _judged(
         for attribute, one in counts.items()
         for test in _tests(one, options, score_ties)
     ]
-    size = _Size.of(next(iter(counts.values())))
+    size = Size.of(next(iter(counts.values())))
     judged = judge(
         tests,
         alpha=options.alpha,
@@ -332,13 +313,6 @@ def _tests(counts: Counts, options: ComparativeOptions, score_ties: str) -> list
     if options.rule == "paper" and score_ties == "disagree":
         return compare_fresh_wald(counts, contrasts)
     return compare_fresh(counts, contrasts, score_ties=score_ties)
-
-
-def _design_name(counts: Counts, options: ComparativeOptions) -> str:
-    if isinstance(counts, PairCounts):
-        return "disjoint" if options.method == "disjoint" else "fresh"
-    clustered = counts.has_evaluators and len(counts.pairs.evaluators) >= FEWEST_EVALUATORS
-    return "shared items and evaluators" if clustered else "shared items"
 
 
 def _ties(counts: Mapping[str, Counts], options: ComparativeOptions, finding: str) -> Ties:
@@ -365,70 +339,54 @@ def _ties(counts: Mapping[str, Counts], options: ComparativeOptions, finding: st
     )
 
 
-def _notes(
-    given: Mapping[str, Counts],
-    used: Mapping[str, Counts],
-    options: ComparativeOptions,
-    ties: Ties,
-    *,
-    evaluators_known: bool,
-) -> tuple[str, ...]:
-    before, after = next(iter(given.values())), next(iter(used.values()))
-    notes = [_design_note(before, after, options)]
-    if not evaluators_known:
-        notes.append(
-            "Evaluators were not given, so they were not taken into account: if one evaluator made "
-            "many of the judgments, the true error is larger than shown."
-        )
-    elif isinstance(after, SharedPairCounts) and len(after.pairs.evaluators) < FEWEST_EVALUATORS:
-        notes.append(
-            f"With {len(after.pairs.evaluators)} evaluator(s) the finding is about these "
-            "evaluators, not about others like them."
-        )
-    if ties.change_finding:
-        other = "half an agreement" if options.score_ties == "disagree" else "disagreement"
-        notes.append(
-            f"{ties.scores:,} pairs have tied scores; counting each as {other} would change "
-            "the finding."
-        )
-    notes.append(
-        "Equal agreement in all kinds of pairs is comparative separation. It is separation only "
-        "where the judged quality is binary."
-    )
-    return tuple(notes)
-
-
-def _design_note(before: Counts, after: Counts, options: ComparativeOptions) -> str:
-    if isinstance(before, PairCounts):
-        if options.design == "fresh":
-            return "Pairs were declared to be fresh by the caller; this was not checked."
-        return "No item occurs in two judgments, so the judgments are taken to be independent."
-    size = _Size.of(before)
-    uses = 2 * size.judgments / size.items
-    shared = f"{size.judgments:,} judgments share {size.items:,} items ({uses:.1f} uses of an item)"
-    if options.method == "disjoint":
-        return (
-            f"{shared}; only {after.n:,} of them, in which no item and no evaluator occurs twice, "
-            "were tested. They were chosen without looking at agreement."
-        )
-    if isinstance(after, PairCounts):
-        return (
-            f"WARNING: {shared}, but the rule of the paper takes all pairs to be independent. "
-            f"Where it promises {1 - (1 - options.alpha) ** 2:.4f} false alarms, 0.27 to 0.99 "
-            "have been measured for such designs."
-        )
-    return f"{shared}; the standard errors take this into account."
-
-
 def audit_files(
     comparisons: str | Path,
     items: str | Path | None = None,
     *,
-    evaluator: str | None = None,
+    layout: str = "auto",
     better: str | None = None,
     worse: str | None = None,
-    layout: str = "auto",
+    evaluator: str | None = None,
     **choices: Any,
 ) -> Audit:
-    """Test comparative separation in files; other `choices` as in :func:`audit_frames`."""
-    raise NotImplementedError
+    """Test comparative separation in files.
+
+    Parameters
+    ----------
+    comparisons : path
+        One row for each judgment, in any layout of :mod:`comparity.counting.formats`.
+    items : path, optional
+        One row for each item; without it the comparisons carry scores and groups themselves.
+    layout, better, worse, evaluator : str, optional
+        How a comparison is written, where it cannot be recognised by its column names.
+    **choices
+        As in :func:`audit_frames`.
+    """
+    columns: dict[str, Any] = {"better": better, "worse": worse, "evaluator": evaluator}
+    if items is None:
+        table = read_table(comparisons)
+        known = {role: name or _if_present(table, role) for role, name in columns.items()}
+        audit = audit_frames(table, tied=_if_present(table, "tied"), **known, **choices)
+        data: dict[str, Any] = {}
+        notes: tuple[str, ...] = ()
+    else:
+        read = read_comparisons(comparisons, layout=layout, **columns)
+        judge = "evaluator" if read.has_evaluators else None
+        audit = audit_frames(read.frame, read_table(items), evaluator=judge, tied="tied", **choices)
+        data = {"layout": read.layout, "columns": dict(read.columns)}
+        notes = read.notes
+    files = [
+        {"name": Path(path).name, "sha256": file_sha256(path)}
+        for path in (comparisons, items)
+        if path is not None
+    ]
+    data = {**audit.provenance["data"], **data, "files": files}
+    return replace(
+        audit,
+        notes=(*audit.notes, *notes),
+        provenance={**audit.provenance, "data": data},
+    )
+
+
+def _if_present(table: nw.LazyFrame[Any], column: str) -> str | None:
+    return column if column in table.collect_schema().names() else None

@@ -209,9 +209,7 @@ def _tallies(counts: DecisionCounts) -> dict[str, dict[str, Tally]]:
     }
 
 
-def _tests(
-    counts: DecisionCounts, attribute: str, *, several: bool, paper: bool
-) -> list[GapTest]:
+def _tests(counts: DecisionCounts, attribute: str, *, several: bool, paper: bool) -> list[GapTest]:
     compare = compare_rates_wald if paper else compare_rates
     return [
         compare(

@@ -2,34 +2,41 @@ r"""Sums over clusters of products of cell totals, for every kind of cluster jud
 
 A cluster is whatever makes judgments dependent: an item, a pair of items, an evaluator. For each
 cluster let the vector :math:`a` hold its number of judgments in every cell, then its number of
-hits in every cell. The kernel returns :math:`\sum a a^T` over clusters, from which the variance
+hits in every cell. The kernels return :math:`\sum a a^T` over clusters, from which the variance
 of any contrast of cell rates follows at any hypothesised rates. Defined by the loops in
 ``tests/plain/clusters.py``.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["cluster_moments"]
+__all__ = ["hits_of", "moments_by_key", "moments_by_number", "pair_keys"]
+
+# Totals of all clusters and cells are held at once up to this size; beyond it rows are sorted.
+DENSE_BYTES = 2**30
 
 
-def cluster_moments(
-    keys: NDArray[np.int64],
+def moments_by_number(
+    columns: tuple[NDArray[np.int64], ...],
+    n_clusters: int,
     cell: NDArray[np.int64],
     trials: NDArray[np.float64],
     hits: NDArray[np.float64],
     n_cells: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Sum the outer products of cell totals over clusters.
+    """Sum over clusters that are numbered without gaps, such as items or evaluators.
 
     Parameters
     ----------
-    keys : ndarray of int
-        Cluster of each row, not negative. Longer than the other columns by a whole factor where a
-        row belongs to several clusters: key ``r`` then belongs to row ``r % len(cell)``.
+    columns : tuple of ndarray
+        Cluster of each row; several columns where a row belongs to several clusters.
+    n_clusters : int
+        Number of clusters.
     cell, trials, hits : ndarray
         Cell, number of judgments and number of hits of each row.
     n_cells : int
@@ -42,57 +49,150 @@ def cluster_moments(
     clusters : ndarray, (n_cells,)
         How many clusters touch each cell.
     """
+    if n_clusters * n_cells * 16 > DENSE_BYTES:
+        times = len(columns)
+        rows = np.tile(cell, times), np.tile(trials, times), np.tile(hits, times)
+        return moments_by_key(np.concatenate(columns), *rows, n_cells)
+    totals = np.zeros((n_clusters, n_cells, 2))
+    _add_rows(totals, columns, cell, trials, hits)
+    return _empty_after(n_cells, _add_totals, totals)
+
+
+def moments_by_key(
+    keys: NDArray[np.int64],
+    cell: NDArray[np.int64],
+    trials: NDArray[np.float64],
+    hits: NDArray[np.float64],
+    n_cells: int,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Sum over clusters named by any numbers that are not negative, such as pairs of items.
+
+    Parameters and result are those of :func:`moments_by_number`.
+    """
+    if not len(keys):
+        return np.zeros((2 * n_cells, 2 * n_cells)), np.zeros(n_cells, dtype=np.int64)
+    row_bits = np.uint64(int(len(keys) - 1).bit_length())
+    packed = _sorted_with_rows(keys, row_bits)
+    return _empty_after(n_cells, _add_runs, packed, row_bits, cell, trials, hits)
+
+
+def _sorted_with_rows(keys: NDArray[np.int64], row_bits: np.uint64) -> NDArray[np.uint64]:
+    """Return keys in order, the row of each in the low bits."""
+    if int(keys.max()).bit_length() + int(row_bits) <= 64:
+        # A key-only sort with the row in the low bits is several times faster than argsort.
+        packed: NDArray[np.uint64] = _packed(keys, np.arange(len(keys)), row_bits)
+        packed.sort()
+        return packed
+    rows = np.argsort(keys)
+    ranks = np.cumsum(np.diff(keys[rows], prepend=keys[rows[0]]) != 0)
+    numbered: NDArray[np.uint64] = _packed(ranks, rows, row_bits)
+    return numbered
+
+
+def _empty_after(
+    n_cells: int, kernel: Any, *arguments: Any
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Let a kernel fill empty sums, and return these."""
     moments = np.zeros((2 * n_cells, 2 * n_cells))
     clusters = np.zeros(n_cells, dtype=np.int64)
-    if len(keys):
-        sequence = _sorted_sequence(keys)
-        _accumulate(keys, sequence, cell, trials, hits, moments, clusters)
+    kernel(*arguments, moments, clusters)
     return moments, clusters
 
 
-def _sorted_sequence(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the rows in the order of their keys."""
-    row_bits = int(len(keys) - 1).bit_length()
-    if int(keys.max()).bit_length() + row_bits <= 63:
-        # A key-only sort with the row in the low bits is several times faster than argsort.
-        packed = (keys << row_bits) | np.arange(len(keys), dtype=np.int64)
-        packed.sort()
-        packed &= (1 << row_bits) - 1
-        return packed
-    return np.argsort(keys, kind="stable")
+@njit(cache=True, nogil=True)
+def pair_keys(better, worse, n_items):  # type: ignore[no-untyped-def]
+    """Return one number for each unordered pair of items."""
+    keys = np.empty(len(better), dtype=np.int64)
+    for row in range(len(better)):
+        keys[row] = min(better[row], worse[row]) * n_items + max(better[row], worse[row])
+    return keys
 
 
 @njit(cache=True, nogil=True)
-def _accumulate(keys, sequence, cell, trials, hits, moments, clusters):  # type: ignore[no-untyped-def]
-    n_cells = len(clusters)
-    n_rows = len(cell)
-    cluster_trials = np.zeros(n_cells)
-    cluster_hits = np.zeros(n_cells)
-    touched = np.empty(n_cells, dtype=np.int64)
-    n_touched = 0
-    for position in range(len(sequence)):
-        member = sequence[position]
-        row = member % n_rows
-        code = cell[row]
-        if cluster_trials[code] == 0.0:
-            touched[n_touched] = code
-            n_touched += 1
-        cluster_trials[code] += trials[row]
-        cluster_hits[code] += hits[row]
-        last = position + 1 == len(sequence)
-        if last or keys[sequence[position + 1]] != keys[member]:
-            for i in range(n_touched):
-                first = touched[i]
-                clusters[first] += 1
-                for j in range(n_touched):
-                    second = touched[j]
-                    moments[first, second] += cluster_trials[first] * cluster_trials[second]
-                    moments[first, n_cells + second] += cluster_trials[first] * cluster_hits[second]
-                    moments[n_cells + first, second] += cluster_hits[first] * cluster_trials[second]
-                    moments[n_cells + first, n_cells + second] += (
-                        cluster_hits[first] * cluster_hits[second]
-                    )
-            for i in range(n_touched):
-                cluster_trials[touched[i]] = 0.0
-                cluster_hits[touched[i]] = 0.0
+def hits_of(trials, order, tie):  # type: ignore[no-untyped-def]
+    """Return the hits of each row: all its trials, `tie` of them, or none."""
+    hits = np.zeros(len(trials))
+    for row in range(len(trials)):
+        if order[row] > 0:
+            hits[row] = trials[row]
+        elif order[row] == 0:
+            hits[row] = tie * trials[row]
+    return hits
+
+
+@njit(cache=True, nogil=True)
+def _packed(keys, rows, row_bits):  # type: ignore[no-untyped-def]
+    packed = np.empty(len(keys), dtype=np.uint64)
+    for position in range(len(keys)):
+        packed[position] = (np.uint64(keys[position]) << row_bits) | np.uint64(rows[position])
+    return packed
+
+
+@njit(cache=True, nogil=True)
+def _add_rows(totals, columns, cell, trials, hits):  # type: ignore[no-untyped-def]
+    for row in range(len(cell)):
+        code, n, s = cell[row], trials[row], hits[row]
+        for column in columns:
+            # The totals of one cluster in four cells fill one cache line.
+            cluster = column[row]
+            totals[cluster, code, 0] += n
+            totals[cluster, code, 1] += s
+
+
+@njit(cache=True, nogil=True)
+def _add_totals(totals, moments, clusters):  # type: ignore[no-untyped-def]
+    touched = np.empty(len(clusters), dtype=np.int64)
+    for cluster in range(len(totals)):
+        n_touched = 0
+        for code in range(len(clusters)):
+            if totals[cluster, code, 0] > 0.0:
+                touched[n_touched] = code
+                n_touched += 1
+        _add_outer(totals[cluster], touched[:n_touched], moments, clusters)
+
+
+@njit(cache=True, nogil=True)
+def _add_runs(packed, row_bits, cell, trials, hits, moments, clusters):  # type: ignore[no-untyped-def]
+    last_row = (np.uint64(1) << row_bits) - np.uint64(1)
+    totals = np.zeros((len(clusters), 2))
+    touched = np.empty(len(clusters), dtype=np.int64)
+    alone = np.ones(len(cell), dtype=np.bool_)
+    start = 0
+    for end in range(1, len(packed) + 1):
+        if end < len(packed) and packed[end] >> row_bits == packed[start] >> row_bits:
+            continue
+        if end - start > 1:
             n_touched = 0
+            for position in range(start, end):
+                member = np.int64(packed[position] & last_row)
+                alone[member] = False
+                code = cell[member]
+                if totals[code, 0] == 0.0:
+                    touched[n_touched] = code
+                    n_touched += 1
+                totals[code, 0] += trials[member]
+                totals[code, 1] += hits[member]
+            _add_outer(totals, touched[:n_touched], moments, clusters)
+            for i in range(n_touched):
+                totals[touched[i]] = 0.0
+        start = end
+    # Most pairs are judged once: these are summed in the order of the table, not of the keys.
+    for row in range(len(cell)):
+        if alone[row]:
+            code = cell[row]
+            totals[code, 0] = trials[row]
+            totals[code, 1] = hits[row]
+            touched[0] = code
+            _add_outer(totals, touched[:1], moments, clusters)
+
+
+@njit(cache=True, nogil=True)
+def _add_outer(totals, touched, moments, clusters):  # type: ignore[no-untyped-def]
+    n_cells = len(clusters)
+    for first in touched:
+        clusters[first] += 1
+        for second in touched:
+            moments[first, second] += totals[first, 0] * totals[second, 0]
+            moments[first, n_cells + second] += totals[first, 0] * totals[second, 1]
+            moments[n_cells + first, second] += totals[first, 1] * totals[second, 0]
+            moments[n_cells + first, n_cells + second] += totals[first, 1] * totals[second, 1]

@@ -23,10 +23,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counting._clusters import cluster_moments
+from comparity.counting._clusters import (
+    hits_of,
+    moments_by_key,
+    moments_by_number,
+    pair_keys,
+)
 from comparity.counts import Cell, JudgedPairs, PairCounts, SharedPairCounts
 
 __all__ = ["Sharing", "independent_judgments", "shared_judgments"]
+
+TIE_VALUE = {"disagree": 0.0, "half": 0.5}
+"""What a tie of the model's scores counts as."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -73,33 +81,27 @@ def shared_judgments(
     """
     pairs = counts.pairs
     trials = pairs.trials.astype(np.float64)
-    value = np.where(pairs.order > 0, 1.0, np.where(pairs.order == 0, _tie_value(score_ties), 0.0))
-    hits = trials * value
-    size = len(pairs.cells)
-
-    def moments(keys: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        return cluster_moments(keys, pairs.cell, trials, hits, size)
-
-    items, n_items = moments(np.concatenate([pairs.better, pairs.worse]))
-    dependent = items - moments(_pair_keys(pairs))[0]
+    hits = hits_of(trials, pairs.order, TIE_VALUE[score_ties])
+    rows = (pairs.cell, trials, hits, len(pairs.cells))
+    same_pair = pair_keys(pairs.better, pairs.worse, pairs.n_items)
+    both = (pairs.better, pairs.worse)
+    items, n_items = moments_by_number(both, pairs.n_items, *rows)
+    dependent = items - moments_by_key(same_pair, *rows)[0]
     bound = items.copy()
     n_evaluators = 0
     if evaluators and pairs.evaluator is not None:
-        by_evaluator = moments(pairs.evaluator)[0]
-        within = moments(_within(pairs, np.concatenate([pairs.better, pairs.worse])))[0]
-        within -= moments(_within(pairs, _pair_keys(pairs)))[0]
-        dependent += by_evaluator - within
+        by_evaluator = moments_by_number((pairs.evaluator,), len(pairs.evaluators), *rows)[0]
+        dependent += by_evaluator - _within_evaluators(pairs, same_pair, trials, hits)
         bound += by_evaluator
         n_evaluators = len(np.unique(pairs.evaluator))
-    totals = (np.bincount(pairs.cell, column, size) for column in (trials, hits, hits * value))
-    n, s, squares = totals
+    n, totals, own = _own(counts, pairs.cells, score_ties)
     return Sharing(
         cells=pairs.cells,
         trials=n,
-        hits=s,
+        hits=totals,
         dependent=dependent,
         bound=bound,
-        own=_own(n, s, squares),
+        own=own,
         n_items=n_items,
         n_evaluators=n_evaluators,
     )
@@ -108,12 +110,7 @@ def shared_judgments(
 def independent_judgments(counts: PairCounts, *, score_ties: str = "disagree") -> Sharing:
     """Sum up judged pairs that share nothing."""
     cells = tuple(counts)
-    tie = _tie_value(score_ties)
-    tallies = [counts[cell] for cell in cells]
-    n = np.array([tally.trials for tally in tallies], dtype=np.float64)
-    hits = np.array([tally.hits + tie * tally.ties for tally in tallies], dtype=np.float64)
-    squares = np.array([tally.hits + tie**2 * tally.ties for tally in tallies], dtype=np.float64)
-    own = _own(n, hits, squares)
+    n, hits, own = _own(counts, cells, score_ties)
     return Sharing(
         cells=cells,
         trials=n,
@@ -125,28 +122,39 @@ def independent_judgments(counts: PairCounts, *, score_ties: str = "disagree") -
     )
 
 
-def _tie_value(score_ties: str) -> float:
-    return {"disagree": 0.0, "half": 0.5}[score_ties]
-
-
 def _own(
-    n: NDArray[np.float64], hits: NDArray[np.float64], squares: NDArray[np.float64]
+    counts: PairCounts | SharedPairCounts, cells: tuple[Cell, ...], score_ties: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return trials and hits by cell, and the moments of single judgments."""
+    tie = TIE_VALUE[score_ties]
+    tallies = [counts[cell] for cell in cells]
+    n = np.array([tally.trials for tally in tallies], dtype=np.float64)
+    hits = np.array([tally.hits + tie * tally.ties for tally in tallies], dtype=np.float64)
+    squares = np.array([tally.hits + tie**2 * tally.ties for tally in tallies], dtype=np.float64)
+    own = np.block([[np.diag(n), np.diag(hits)], [np.diag(hits), np.diag(squares)]])
+    return n, hits, own
+
+
+def _within_evaluators(
+    pairs: JudgedPairs,
+    same_pair: NDArray[np.int64],
+    trials: NDArray[np.float64],
+    hits: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    return np.block([[np.diag(n), np.diag(hits)], [np.diag(hits), np.diag(squares)]])
+    """Return the sum over judgments that share an item and were made by the same evaluator."""
+    keys = np.concatenate([pairs.better, pairs.worse])
+    size = len(pairs.cells)
+    cell, n, s = np.tile(pairs.cell, 2), np.tile(trials, 2), np.tile(hits, 2)
+    items = moments_by_key(_by_evaluator(pairs, keys), cell, n, s, size)[0]
+    same = _by_evaluator(pairs, same_pair)
+    return items - moments_by_key(same, pairs.cell, trials, hits, size)[0]
 
 
-def _pair_keys(pairs: JudgedPairs) -> NDArray[np.int64]:
-    """Return one number for each unordered pair of items."""
-    low, high = np.minimum(pairs.better, pairs.worse), np.maximum(pairs.better, pairs.worse)
-    return low.astype(np.int64) * pairs.n_items + high
-
-
-def _within(pairs: JudgedPairs, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+def _by_evaluator(pairs: JudgedPairs, keys: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return one number for each evaluator and key."""
     assert pairs.evaluator is not None
     evaluator = np.resize(pairs.evaluator, len(keys)).astype(np.int64)
-    if int(keys.max(initial=0)) < 2**62 // max(len(pairs.evaluators), 1):
-        return keys * max(len(pairs.evaluators), 1) + evaluator
-    # Number the keys first where the product would not fit into 63 bits.
-    compact = np.unique(keys, return_inverse=True)[1].astype(np.int64)
-    return compact * len(pairs.evaluators) + evaluator
+    if int(keys.max(initial=0)) >= 2**62 // max(len(pairs.evaluators), 1):
+        # Number the keys first where the product would not fit into 63 bits.
+        keys = np.unique(keys, return_inverse=True)[1].astype(np.int64)
+    return keys * len(pairs.evaluators) + evaluator
