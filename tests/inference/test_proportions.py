@@ -21,6 +21,7 @@ from tests.plain import two_proportions as plain
 from comparity.counts import Tally
 from comparity.inference.proportions import (
     ScorePivot,
+    WaldPivot,
     compare_rates,
     compare_rates_wald,
     wilson_interval,
@@ -224,3 +225,20 @@ def test_the_wilson_interval_of_nothing_is_nan() -> None:
     assert math.isnan(low)
     assert math.isnan(high)
     assert level == 0.9
+
+
+@pytest.mark.parametrize("pivot", [ScorePivot(Tally(3, 40), Tally(9, 50)), WaldPivot(0.1, 0.02)])
+def test_a_level_that_rounds_to_one_still_has_an_interval(pivot: ScorePivot | WaldPivot) -> None:
+    """Early looks ask for levels such as 1 - 1e-58."""
+    low, high, _ = pivot.interval(1 - 1e-58)
+    assert -1 <= low < pivot.interval(0.999999).low
+    assert pivot.interval(0.999999).high < high <= 1
+
+
+def test_rare_hits_among_very_many_trials_keep_their_digits() -> None:
+    """Equal sizes and no first hit: the pooled z is minus the root of the second hits."""
+    for n in (10**6, 10**9):
+        test = compare_rates(Tally(0, n), Tally(5, n), null="p = q")
+        mirrored = compare_rates(Tally(n, n), Tally(n - 5, n), null="p = q")
+        assert test.p_value == pytest.approx(2 * norm.sf(math.sqrt(5)), rel=1e-4)
+        assert mirrored.p_value == pytest.approx(2 * norm.sf(math.sqrt(5)), rel=1e-4)

@@ -14,7 +14,7 @@ from comparity.inference._unconditional import (
     score_statistic,
 )
 
-tallies = st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+tallies = st.integers(1, 10**6).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 gaps = st.floats(-0.999, 0.999).filter(lambda gap: gap == 0 or abs(gap) > 1e-6)
 
 

@@ -18,8 +18,9 @@ __all__ = ["largest_probability", "restricted_rate", "score_statistic"]
 GRID = np.linspace(0, np.pi / 2, 129)
 GRID_ACCURACY = 0.98
 PEAKS, ZOOM, ROUNDS = 3, np.linspace(-1, 1, 11), 5
-# Newton's steps that bring the closed-form root to full precision where two roots nearly meet.
-POLISH = 2
+# Newton's steps that bring the closed-form root to full precision where two roots nearly meet, as
+# they do for rare hits among very many trials.
+POLISH = 4
 # A difference of two rates is exact up to this.
 ROUNDING = 1e-14
 
@@ -49,9 +50,10 @@ def restricted_rate(
     for _ in range(POLISH):
         value = ((a * root + b) * root + c) * root + d
         slope = (3 * a * root + 2 * b) * root + c
-        step = np.divide(value, slope, out=np.zeros_like(root), where=np.abs(slope) > 1e-6)
+        step = np.divide(value, slope, out=np.zeros_like(root), where=np.abs(slope) > 1e-13)
         root = np.clip(root - step, low, high)
-    return root
+    # Of equal rates the likeliest is the pooled one, without rounding.
+    return np.where(s == 0, (p + ratio * q) / a, root)
 
 
 def score_statistic(
@@ -63,11 +65,14 @@ def score_statistic(
     infinite where the hypothesis leaves no other outcome.
     """
     p, q, s = (np.asarray(value, dtype=np.float64) for value in (first, second, gap))
+    excess = p - q - s
+    excess = np.where(np.abs(excess) < ROUNDING, 0, excess)
+    # Rates near 1 lose digits that rates near 0 keep; misses have the same variance as hits.
+    flip = p + q > 1
+    p, q, s = np.where(flip, 1 - p, p), np.where(flip, 1 - q, q), np.where(flip, -s, s)
     rate = restricted_rate(p, n_first, q, n_second, s)
     other = np.clip(rate - s, 0, 1)
     error = np.sqrt(rate * (1 - rate) / n_first + other * (1 - other) / n_second)
-    excess = p - q - s
-    excess = np.where(np.abs(excess) < ROUNDING, 0, excess)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(excess == 0, 0, excess / error)
 

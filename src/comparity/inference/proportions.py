@@ -8,6 +8,7 @@ and the exact unconditional test ordered by the score statistic. :func:`compare_
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -297,7 +298,8 @@ def wilson_interval(tally: Tally, level: float = 0.95) -> Interval:
 
 
 def _quantile(level: float) -> float:
-    return float(-ndtri((1 - level) / 2))
+    # A level that rounds to 1, as at an early look, still gets a finite quantile.
+    return float(-ndtri(max((1 - level) / 2, sys.float_info.min)))
 
 
 def _varies(tally: Tally) -> bool:
