@@ -16,6 +16,7 @@ __all__ = [
     "IncompatibleCountsError",
     "InconsistentItemError",
     "LengthMismatchError",
+    "LookError",
     "MissingColumnError",
     "MissingValueError",
     "MixedEnginesError",
