@@ -143,10 +143,8 @@ def _story(plans: Mapping[str, Plan], panel: Panel) -> Iterator[str]:
         f"Simulated: {n_items:,} applicants, and {n_judgments:,} judgments of pairs of them by "
         f"{N_JUDGES} judges who lean."
     )
-    yield (
-        f"The first model takes {BIAS} standard deviations of quality off every woman's score, "
-        "the revised one nothing."
-    )
+    yield f"The first model takes {BIAS} standard deviations of quality off every woman's score,"
+    yield "the revised one nothing."
     yield "\nWhat the audits found, beside what is true:\n"
 
 
@@ -155,23 +153,23 @@ def _found_and_true(audits: Mapping[str, Audit], models: Mapping[str, PanelModel
     from comparity.reporting.grids import Grid
 
     rows = [
-        (name.replace("-", " of "), test, models[name.partition("-")[2]].gaps()[test.null])
+        (model, test, models[model].gaps()[test.null])
         for name, audit in audits.items()
+        for model in [name.partition("-")[2]]
         for test in audit.tests
     ]
     return Grid(
         title="",
-        header=("audit", "hypothesis", "true gap", "found", "interval judged", "finding"),
+        header=("model and hypothesis", "true gap", "found", "interval judged", "finding"),
         rows=tuple(
             (
-                name,
-                test.null,
+                f"{model}: {test.null}",
                 signed(truth),
                 signed(test.gap),
                 f"{interval(*test.interval(test.level)[:2])}\nat {percent(test.level)}",
                 test.finding,
             )
-            for name, test, truth in rows
+            for model, test, truth in rows
         ),
         findings=tuple(test.finding for _, test, _ in rows),
     )
@@ -179,6 +177,9 @@ def _found_and_true(audits: Mapping[str, Audit], models: Mapping[str, PanelModel
 
 def _ending(directory: Path, report: Path) -> Iterator[str]:
     at = directory
+    # The seed was fixed before its panel was seen: one chosen for its result would show nothing.
+    yield "\nAn interval at 95% misses the truth in one panel of twenty, and so may one of these;"
+    yield "--seed draws another panel."
     yield f"\nWrote {report}, the tables ({', '.join(f'{name}.csv' for name in FILES)}) and every"
     yield f"result as JSON, all under {at}. The same with commands of your own:\n"
     yield f"  comparity separation {at}/decisions.csv --label hired --prediction model \\"
