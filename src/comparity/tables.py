@@ -100,6 +100,8 @@ class Table:
         value, dtype = nw.col(column), self.schema[column]
         if isinstance(dtype, nw.Boolean):
             return value.cast(nw.Int64).cast(nw.Float64)
+        if isinstance(dtype, nw.Float64):
+            return value
         if dtype.is_numeric():
             return value.cast(nw.Float64)
         digits = value.str.strip_chars(BLANKS)

@@ -183,6 +183,7 @@ def _split(found: Columns, position: Codes, evaluators: tuple[str, ...]) -> Ledg
         tied_first=better[tied],
         tied_second=worse[tied],
         tied_trials=found["n"][tied],
+        is_distinct=True,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ LARGER_SMALLER_EQUAL = (
     Cell("equal", "equal"),
     Cell("larger", "smaller"),
 )
+
+
+MANY_CELLS = 10**6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +38,8 @@ class Ledger:
     evaluators : tuple of str
     tied_first, tied_second, tied_trials : ndarray of int
         The same for judgments that put neither item first.
+    is_distinct : bool
+        Whether every (better, worse, evaluator) has one row already.
     """
 
     better: Codes
@@ -45,6 +50,7 @@ class Ledger:
     tied_first: Codes
     tied_second: Codes
     tied_trials: Codes
+    is_distinct: bool = False
 
     def repeats(self, n_items: int) -> bool:
         """Say whether an item or an evaluator occurs in two judgments."""
@@ -58,6 +64,8 @@ class Ledger:
 
     def distinct(self, n_items: int) -> Ledger:
         """Return the ledger with every (better, worse, evaluator) once."""
+        if self.is_distinct:
+            return self
         pair = self.better * n_items + self.worse
         if self.evaluator is None:
             rows, code = np.unique(pair, return_inverse=True)
@@ -69,15 +77,8 @@ class Ledger:
             chosen = pairs[rows % n_pairs]
             better, worse, evaluator = chosen // n_items, chosen % n_items, rows // n_pairs
         trials = np.bincount(code, self.trials, len(rows)).astype(np.int64)
-        return Ledger(
-            better=better,
-            worse=worse,
-            trials=trials,
-            evaluator=evaluator,
-            evaluators=self.evaluators,
-            tied_first=self.tied_first,
-            tied_second=self.tied_second,
-            tied_trials=self.tied_trials,
+        return replace(
+            self, better=better, worse=worse, trials=trials, evaluator=evaluator, is_distinct=True
         )
 
 
@@ -119,10 +120,18 @@ def compact_cells(
     better: Codes, worse: Codes, names: tuple[str, ...]
 ) -> tuple[Codes, tuple[Cell, ...]]:
     """Return the cell of each pair as a code into the cells that occur."""
-    used, codes = np.unique(better * len(names) + worse, return_inverse=True)
-    pairs = [divmod(int(code), len(names)) for code in used]
-    cells = tuple(Cell(names[first], names[second]) for first, second in pairs)
-    return codes.reshape(-1).astype(np.int64), cells
+    size = len(names)
+    codes = better * size + worse
+    if size**2 <= MANY_CELLS:
+        # A table of all cells is cheaper than sorting the pairs.
+        used = np.flatnonzero(np.bincount(codes, minlength=size**2))
+        place = np.zeros(size**2, dtype=np.int64)
+        place[used] = np.arange(len(used))
+        codes = place[codes]
+    else:
+        used, codes = np.unique(codes, return_inverse=True)
+    pairs = [divmod(int(code), size) for code in used]
+    return codes, tuple(Cell(names[first], names[second]) for first, second in pairs)
 
 
 def tallied(
@@ -135,6 +144,17 @@ def tallied(
         name: Tally(hits, misses + ties + hits, ties)
         for name, (misses, ties, hits) in zip(cells, table, strict=True)
     }
+
+
+def summed(
+    cell: Codes, hits: Codes, trials: Codes, ties: Codes, cells: tuple[Cell, ...]
+) -> dict[Cell, Tally]:
+    """Add up rows that are tallies already, by cell."""
+    columns = [
+        np.bincount(cell, column, len(cells)).astype(np.int64).tolist()
+        for column in (hits, trials, ties)
+    ]
+    return {name: Tally(*row) for name, *row in zip(cells, *columns, strict=True)}
 
 
 def tied_by_groups(

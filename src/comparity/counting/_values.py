@@ -60,9 +60,11 @@ def factorised(values: NDArray[Any]) -> tuple[Codes, list[Any]]:
         codes = inverse.reshape(-1).astype(np.int64)
     else:
         listed = values.tolist()
-        first = {value: code for code, value in enumerate(dict.fromkeys(map(_hashable, listed)))}
+        if not set(map(type, listed)) <= {str, type(None)}:
+            listed = list(map(_hashable, listed))
+        first = {value: code for code, value in enumerate(dict.fromkeys(listed))}
         known = list(first)
-        codes = np.fromiter((first[_hashable(v)] for v in listed), np.int64, len(listed))
+        codes = np.fromiter(map(first.__getitem__, listed), np.int64, len(listed))
     names: dict[str, int] = {}
     merged = [-1 if is_missing(v) else names.setdefault(text_of(v), len(names)) for v in known]
     codes = np.array(merged, dtype=np.int64)[codes] if known else codes

@@ -14,7 +14,7 @@ from comparity.counting._ledger import (
     LARGER_SMALLER_EQUAL,
     Codes,
     compact_cells,
-    tallied,
+    summed,
     tied_by_groups,
 )
 from comparity.counting._values import crossed, factorised, group_codes
@@ -29,7 +29,7 @@ from comparity.errors import (
 from comparity.tables import Table, check_columns, collected, offenders, text_of
 
 SIDES = ("better", "worse")
-# The order of a pair whose scores cannot be compared.
+# The sign of a pair whose numbers cannot be compared.
 BROKEN = 2
 
 
@@ -83,49 +83,58 @@ def count_rows(
     several : bool
         Whether the rows must show at least two groups.
     """
-    keys = {"order": sign(table, "score")}
-    if asked.continuous:
-        keys |= {name: sign(table, name) for name in asked.groups}
-    else:
-        names = [f"{side}_{name}" for side in SIDES for name in asked.groups]
-        keys |= {name: nw.col(name) for name in names}
-    if "tied" in table.columns:
-        keys["tied"] = table.truth("tied")
+    keys = _keys(table, asked)
+    better, worse = (table.number(f"{side}_score") for side in SIDES)
+    sums = {
+        "hits": better > worse,
+        "score_ties": better == worse,
+        "usable": better.is_finite() & worse.is_finite(),
+    }
     if "better" in table.columns:
-        same = table.text("better") == table.text("worse")
-        keys["same"] = nw.when(same).then(nw.lit(1)).otherwise(nw.lit(0))
-    wanted = table.frame.select(**keys)
-    found = collected(wanted.group_by(*keys).agg(nw.len().alias("n")))
+        sums["same"] = table.text("better") == table.text("worse")
+    # Sums by group are faster than the order of the scores as one more key.
+    numbers = {name: flag.cast(nw.Int32) for name, flag in sums.items()}
+    grouped = table.frame.select(**keys, **numbers).group_by(*keys)
+    found = collected(grouped.agg(nw.len().alias("n"), *(nw.col(name).sum() for name in sums)))
     if not len(found["n"]):
         raise EmptyTableError(table.name)
-    if _broken(found):
+    if _broken({name: found[name] for name in keys}, found):
         (explain or (lambda: explain_rows(table, asked)))()
     return _counted(found, asked, several=several)
 
 
-def _broken(found: Mapping[str, NDArray[Any]]) -> bool:
+def _keys(table: Table, asked: Asked) -> dict[str, nw.Expr]:
+    if asked.continuous:
+        keys = {name: sign(table, name) for name in asked.groups}
+    else:
+        names = [f"{side}_{name}" for side in SIDES for name in asked.groups]
+        keys = {name: nw.col(name) for name in names}
+    if "tied" in table.columns:
+        keys["tied"] = table.truth("tied")
+    return keys
+
+
+def _broken(keys: Mapping[str, NDArray[Any]], found: Mapping[str, NDArray[Any]]) -> bool:
     """Say whether any of the few distinct rows cannot be counted."""
-    return (
-        any((factorised(column)[0] < 0).any() for column in found.values())
-        or any((found[name] == BROKEN).any() for name in found if name not in {"n", *_texts(found)})
-        or bool((found.get("tied", np.zeros(1)) == -1).any())
-        or bool(found.get("same", np.zeros(1)).any())
+    numeric = [name for name in keys if not name.startswith(SIDES)]
+    return bool(
+        (found["usable"] != found["n"]).any()
+        or ("same" in found and found["same"].any())
+        or ("tied" in keys and (keys["tied"] == -1).any())
+        or any((keys[name] == BROKEN).any() for name in numeric)
+        or any((factorised(column)[0] < 0).any() for column in keys.values())
     )
-
-
-def _texts(found: Mapping[str, NDArray[Any]]) -> set[str]:
-    return {name for name in found if name.startswith(SIDES)}
 
 
 def _counted(
     found: Mapping[str, NDArray[Any]], asked: Asked, *, several: bool
 ) -> dict[str, PairCounts]:
-    trials = found["n"].astype(np.int64)
-    order = found["order"].astype(np.int8)
+    trials, hits, ties = (found[name].astype(np.int64) for name in ("n", "hits", "score_ties"))
     tied = found["tied"] == 1 if "tied" in found else np.zeros(len(trials), dtype=bool)
+    order = ~tied
     counts = {}
     for name, (cell, cells) in _cells(found, asked, several=several).items():
-        tallies = tallied(cell[~tied], order[~tied], trials[~tied], cells)
+        tallies = summed(cell[order], hits[order], trials[order], ties[order], cells)
         counts[name] = PairCounts(tallies, tied_by_groups(cell[tied], trials[tied], cells))
     return counts
 
