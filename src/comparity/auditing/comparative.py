@@ -365,7 +365,9 @@ def audit_files(
     columns: dict[str, Any] = {"better": better, "worse": worse, "evaluator": evaluator}
     if items is None:
         table = read_table(comparisons)
-        known = {role: name or _if_present(table, role) for role, name in columns.items()}
+        known: dict[str, Any] = {
+            role: name or _if_present(table, role) for role, name in columns.items()
+        }
         audit = audit_frames(table, tied=_if_present(table, "tied"), **known, **choices)
         data: dict[str, Any] = {}
         notes: tuple[str, ...] = ()
