@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
@@ -49,8 +49,8 @@ Schema = Mapping[str, nw.dtypes.DType]
 SHOWN = 5
 BLANKS = " \t\r\n"
 # Plain decimal numbers no engine can overflow on; exponents stay within the range of a double.
-DIGITS = r"([0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})"
-NUMBER = rf"^[+-]?{DIGITS}([eE](\+?0?[0-9]{{1,2}}|-[0-2]?[0-9]{{1,2}}))?$"
+DIGITS = r"(?:[0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})"
+NUMBER = rf"^[+-]?{DIGITS}(?:[eE](?:\+?0?[0-9]{{1,2}}|-[0-2]?[0-9]{{1,2}}))?$"
 TRUE_WORDS = ("1", "1.0", "true")
 FALSE_WORDS = ("0", "0.0", "false")
 WHOLE = 2.0**53
@@ -133,13 +133,13 @@ class Table:
 
 def opened(native: Any, name: str) -> tuple[Any, list[str]]:
     """Return a narwhals frame, eager or lazy as it was given, and the names of its columns."""
-    frame = nw.from_native(native, pass_through=True)
-    if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
-        raise UnsupportedTableError(name, type(native).__name__)
     try:
-        return frame, frame.collect_schema().names()
+        frame = nw.from_native(native, pass_through=True)
+        if isinstance(frame, nw.DataFrame | nw.LazyFrame):
+            return frame, frame.collect_schema().names()
     except DuplicateError as error:
-        raise DuplicateColumnError(name, str(error).splitlines()[0]) from error
+        raise DuplicateColumnError(name, " ".join(str(error).split())) from error
+    raise UnsupportedTableError(name, type(native).__name__)
 
 
 def open_table(native: Any, name: str, columns: Mapping[str, str]) -> Table:
@@ -167,7 +167,8 @@ def open_table(native: Any, name: str, columns: Mapping[str, str]) -> Table:
 
 
 def _supported(dtype: Any, column: str, table: str, frame: Any) -> Any:
-    text = isinstance(dtype, nw.String | nw.Categorical | nw.Enum)
+    # A column of nothing but nulls has no type of its own.
+    text = isinstance(dtype, nw.String | nw.Categorical | nw.Enum | nw.Unknown)
     python = isinstance(dtype, nw.Object) and isinstance(frame, nw.DataFrame)
     if text or python or dtype.is_numeric() or isinstance(dtype, nw.Boolean):
         return dtype
@@ -178,7 +179,7 @@ def _plain(frame: Any, schema: Schema) -> nw.LazyFrame[Any]:
     """Turn categories, Python objects and decimals into text and floats."""
     changed: list[Any] = []
     for name, dtype in schema.items():
-        if isinstance(dtype, nw.Categorical | nw.Enum):
+        if isinstance(dtype, nw.Categorical | nw.Enum | nw.Unknown):
             changed.append(nw.col(name).cast(nw.String))
         elif isinstance(dtype, nw.Decimal):
             changed.append(nw.col(name).cast(nw.Float64))
@@ -286,7 +287,11 @@ _BROKEN: dict[str, type[MissingValueError | NotNumericError | NonFiniteScoreErro
 
 
 def offenders(
-    table: Table, broken: nw.Expr | nw.LazyFrame[Any], column: str | None = None
+    table: Table,
+    broken: nw.Expr | nw.LazyFrame[Any],
+    column: str | None = None,
+    *,
+    how: Literal["anti", "semi"] = "anti",
 ) -> Offenders:
     """Count the rows that break a contract and show the first of them.
 
@@ -294,15 +299,16 @@ def offenders(
     ----------
     table : Table
     broken : narwhals.Expr or narwhals.LazyFrame
-        A condition, or a frame of ids: rows whose `column` is not in that frame's are broken.
+        A condition, or a frame of ids that `column` should have (``"anti"``) or not (``"semi"``).
     column : str, optional
         The column (our name) whose values are shown.
+    how : {"anti", "semi"}
     """
     rows = numbered(table.frame)
     if isinstance(broken, nw.Expr):
         rows = rows.filter(broken)
     else:
-        rows = rows.join(broken, on=column, how="anti")
+        rows = rows.join(broken, on=column, how=how)
     count = int(collected(rows.select(nw.len().alias("n")))["n"][0])
     first = collected((rows.sort("row") if _has_rows(rows) else rows).head(SHOWN))
     values = [] if column is None else [v for v in first[column].tolist() if not is_missing(v)]

@@ -56,15 +56,12 @@ def check_items(items: Table, asked: Asked) -> None:
         check_columns(items, complete=["item"], numeric=["score", *asked.groups])
     else:
         check_columns(items, complete=["item", *asked.groups], numeric=["score"])
-    keyed = items.frame.with_columns(items.text("item").alias("key"))
-    sizes = keyed.group_by("key").agg(nw.len().alias("n"))
-    repeated = sizes.filter(nw.col("n") > 1).select("key", nw.lit(True).alias("again"))
-    if not collected(repeated.select(nw.len().alias("n")))["n"][0]:
-        return
-    marked = items.with_frame(keyed.join(repeated, on="key", how="left"))
-    raise DuplicateItemError(
-        items.columns["item"], offenders(marked, ~nw.col("again").is_null(), "key")
-    )
+    keyed = items.with_frame(items.frame.with_columns(items.text("item").alias("key")))
+    sizes = keyed.frame.group_by("key").agg(nw.len().alias("n"))
+    repeated = sizes.filter(nw.col("n") > 1).select("key")
+    if collected(repeated.select(nw.len().alias("n")))["n"][0]:
+        found = offenders(keyed, repeated, "key", how="semi")
+        raise DuplicateItemError(items.columns["item"], found)
 
 
 def _with_keys(comparisons: Table, items: Table) -> tuple[Table, Table]:

@@ -26,7 +26,7 @@ Codes = NDArray[np.int64]
 
 def as_array(values: ArrayLike, name: str, table: str = "array") -> NDArray[Any]:
     """Return a one-dimensional array that keeps the values as they were given."""
-    array = np.asarray(values) if hasattr(values, "__array__") else _of_list(values)
+    array = np.asarray(values) if hasattr(values, "__array__") else _of_list(values, name, table)
     if isinstance(array, np.ma.MaskedArray):
         mask, array = np.ma.getmaskarray(array), array.data.astype(object)
         array[mask] = None
@@ -36,17 +36,21 @@ def as_array(values: ArrayLike, name: str, table: str = "array") -> NDArray[Any]
     return array
 
 
-def _of_list(values: Any) -> NDArray[Any]:
-    listed = list(values) if isinstance(values, Sequence) else values
-    kinds = {type(value) for value in listed} if isinstance(listed, list) else set()
-    # numpy would write numbers and gaps among text as text.
-    if isinstance(listed, list) and not kinds <= {int, float, bool, np.float64, np.int64}:
-        array = np.empty(len(listed), dtype=object)
-        array[:] = listed
-        return array
-    if kinds == {bool, int} or kinds == {bool, float}:
-        return np.array(listed, dtype=object)
-    return np.asarray(listed)
+def _of_list(values: Any, name: str, table: str) -> NDArray[Any]:
+    if not isinstance(values, Sequence) or isinstance(values, str | bytes):
+        raise UnsupportedColumnError(name, table, f"{type(values).__name__}, no array")
+    kinds = set(map(type, values))
+    if kinds & {list, tuple, np.ndarray}:
+        raise UnsupportedColumnError(name, table, "lists within a list")
+    # numpy would write numbers and gaps among text as text, and true among numbers as 1.
+    if kinds <= {int, float} or kinds == {bool}:
+        try:
+            return np.array(values)
+        except OverflowError:
+            return np.array(values, dtype=object)
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
 
 
 def factorised(values: NDArray[Any]) -> tuple[Codes, list[Any]]:
