@@ -1,0 +1,171 @@
+"""Files: text survives as it was written, one path is one file, nothing reaches the network."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from comparity.counting.comparisons import count_comparisons
+from comparity.counting.decisions import count_decisions
+from comparity.counting.files import connection, file_sha256, read_table
+from comparity.counts import Cell, Confusion, Tally
+from comparity.errors import (
+    FileAccessError,
+    MissingValueError,
+    NotNumericError,
+    RemotePathError,
+    UnreadableFileError,
+    UnsupportedFileError,
+)
+
+ROWS = [("007", "NA", "1"), ("None", "a,b", "2"), ("7", 'say "x"\nagain', "3")]
+
+
+def rows(path: Path) -> list[tuple[Any, ...]]:
+    relation: Any = read_table(path).to_native()
+    found: list[tuple[Any, ...]] = relation.fetchall()
+    return found
+
+
+def quoted(cells: tuple[str, ...], separator: str) -> str:
+    doubled = (cell.replace('"', '""') for cell in cells)
+    return separator.join(f'"{cell}"' for cell in doubled)
+
+
+@pytest.mark.parametrize(("ending", "separator"), [("csv", ","), ("tsv", "\t")])
+@pytest.mark.parametrize("zipped", [False, True])
+def test_text_files_keep_ids_quotes_and_line_breaks(
+    tmp_path: Path, ending: str, separator: str, zipped: bool
+) -> None:
+    path = tmp_path / f"items.{ending}{'.gz' if zipped else ''}"
+    lines = [quoted(row, separator) for row in [("item", "group", "score"), *ROWS]]
+    content = "\n".join(lines).encode()
+    path.write_bytes(gzip.compress(content) if zipped else content)
+    assert rows(path) == ROWS
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "ndjson", "json", "jsonl.gz"])
+def test_json_lines_keep_text_that_looks_like_dates_and_numbers(
+    tmp_path: Path, ending: str
+) -> None:
+    path = tmp_path / f"items.{ending}"
+    records = [{"item": "2024-01-01", "group": "007"}, {"item": "2024-01-02", "group": "8"}]
+    content = "\n".join(map(json.dumps, records)).encode()
+    path.write_bytes(gzip.compress(content) if ending.endswith("gz") else content)
+    assert rows(path) == [("2024-01-01", "007"), ("2024-01-02", "8")]
+
+
+def test_parquet_keeps_its_types(tmp_path: Path) -> None:
+    path = tmp_path / "items.parquet"
+    connection().sql("select '007' as item, 0.5::double as score").write_parquet(str(path))
+    assert rows(path) == [("007", 0.5)]
+
+
+def test_an_empty_cell_is_missing_and_named(tmp_path: Path) -> None:
+    path = tmp_path / "decisions.csv"
+    path.write_text("y,p,sex\n1,1,f\n0,,m\n0,0,f\n")
+    with pytest.raises(MissingValueError, match=r"(?s)'p'.*data row 2"):
+        count_decisions(read_table(path), label="y", prediction="p", sensitive=["sex"])
+
+
+def test_two_files_are_joined_and_numbers_read_from_text(tmp_path: Path) -> None:
+    judged, items = tmp_path / "judged.csv", tmp_path / "items.tsv"
+    judged.write_text("better,worse\n007,7\nNA,7\n")
+    items.write_text("item\tmodel\tsex\n007\t1e-3\tf\n7\t.5\tm\nNA\t 0.75\tf\n")
+    counts = count_comparisons(
+        read_table(judged), read_table(items), score="model", sensitive=["sex"]
+    )
+    assert dict(counts["sex"]) == {Cell("f", "m"): Tally(1, 2)}
+
+
+def test_words_among_numbers_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "decisions.csv"
+    path.write_text("y,p,sex\n1,0.5,f\n0,n/a,m\n")
+    with pytest.raises(NotNumericError, match=r"(?s)data row 2.*'n/a'"):
+        count_decisions(
+            read_table(path), label="y", prediction="p", sensitive=["sex"], threshold=0.5
+        )
+
+
+def test_column_names_cannot_carry_sql(tmp_path: Path) -> None:
+    path = tmp_path / "decisions.csv"
+    odd = 'y"; drop table x; --'
+    path.write_text(f"{quoted((odd, 'p', 'g'), ',')}\n1,1,f\n0,0,m\n")
+    counts = count_decisions(read_table(path), label=odd, prediction="p", sensitive=["g"])
+    assert counts["g"]["f"] == Confusion(true_positives=1)
+
+
+@pytest.mark.parametrize("name", ["a*.csv", "a?.csv", "a[b].csv", "it's; --.csv", "é x.csv"])
+def test_signs_in_the_name_of_a_file_are_no_pattern(tmp_path: Path, name: str) -> None:
+    (tmp_path / "ab.csv").write_text("item\nother\n")
+    (tmp_path / name).write_text("item\nmine\n")
+    assert rows(tmp_path / name) == [("mine",)]
+
+
+@pytest.mark.parametrize(
+    "path", ["https://example.org/a.csv", "s3://bucket/a.csv", "*.csv", "data/[ab]?.csv"]
+)
+def test_addresses_and_patterns_are_refused_unless_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("item\n1\n")
+    with pytest.raises(RemotePathError, match="allow_remote=True"):
+        read_table(path)
+
+
+def test_patterns_are_read_when_asked_for(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.csv").write_text(f"item\n{name}\n")
+    relation: Any = read_table(tmp_path / "*.csv", allow_remote=True).to_native()
+    assert sorted(relation.fetchall()) == [("a",), ("b",)]
+
+
+def test_no_extension_is_fetched_or_loaded_by_itself() -> None:
+    query = "select value from duckdb_settings() where name like 'auto%known_extensions'"
+    assert connection().sql(query).fetchall() == [("false",), ("false",)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "error", "said"),
+    [
+        ("none.csv", None, FileAccessError, "no such file"),
+        ("folder", "", FileAccessError, "a directory"),
+        ("table.xlsx", b"x", UnsupportedFileError, ".csv, .tsv, .parquet"),
+        ("table", b"x", UnsupportedFileError, "ending ''"),
+        ("table.parquet.gz", b"x", UnsupportedFileError, ".parquet.gz"),
+        ("table.parquet", b"not parquet", UnreadableFileError, "table.parquet"),
+        ("table.jsonl", b"{not json", UnreadableFileError, "table.jsonl"),
+        ("table.csv.gz", b"not gzip", UnreadableFileError, "table.csv.gz"),
+    ],
+)
+def test_files_that_cannot_be_read_are_named(
+    tmp_path: Path, name: str, content: bytes | str | None, error: type[Exception], said: str
+) -> None:
+    path = tmp_path / name
+    if content == "":
+        path.mkdir()
+    elif isinstance(content, bytes):
+        path.write_bytes(content)
+    with pytest.raises(error, match=said):
+        read_table(path)
+
+
+def test_a_file_that_breaks_off_in_the_middle_is_our_error(tmp_path: Path) -> None:
+    path = tmp_path / "decisions.csv"
+    path.write_text("y,p,sex\n" + "1,1,f\n" * 30_000 + "1,1,f,too,many\n" + "0,0,m\n")
+    with pytest.raises(UnreadableFileError):
+        count_decisions(read_table(path), label="y", prediction="p", sensitive=["sex"])
+
+
+def test_the_hash_of_a_file_is_that_of_its_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"item\n1\n")
+    assert file_sha256(path) == hashlib.sha256(b"item\n1\n").hexdigest()
+    with pytest.raises(FileAccessError, match="no such file"):
+        file_sha256(tmp_path / "none.csv")
