@@ -30,31 +30,42 @@ COMPAS = [
 ]  # fmt: skip
 
 
-def compas(folder: Path) -> tuple[pd.DataFrame, pd.Series, list[str]]:
-    """Return features, label and sensitive columns of COMPAS."""
+def compas(folder: Path) -> tuple[pd.DataFrame, pd.Series, pd.DataFrame]:
+    """Return features, label and groups of COMPAS."""
     table = pd.read_csv(folder / "compas" / "compas_no_names.csv")[COMPAS]
+    label = 1 - table.pop("two_year_recid")
     table["sex"] = (table["sex"] == "Male").astype(int)
     table["race"] = (table["race"] == "Caucasian").astype(int)
-    return table.drop(columns="two_year_recid"), 1 - table["two_year_recid"], ["sex", "race"]
+    groups = pd.DataFrame(
+        {
+            "sex": table["sex"].map({1: "men", 0: "women"}),
+            "race": table["race"].map({1: "Caucasian", 0: "other"}),
+        }
+    )
+    return table, label, groups
 
 
-def german(folder: Path) -> tuple[pd.DataFrame, pd.Series, list[str]]:
-    """Return features, label and sensitive columns of German Credit."""
+def german(folder: Path) -> tuple[pd.DataFrame, pd.Series, pd.DataFrame]:
+    """Return features, label and groups of German Credit."""
     names = [f"attribute_{number}" for number in range(1, 21)] + ["label"]
     table = pd.read_csv(folder / "german" / "german.data", sep=" ", header=None, names=names)
+    label = (table.pop("label") == 1).astype(int)
     table["age"] = (table.pop("attribute_13") > 25).astype(int)
     table["sex"] = (table.pop("attribute_9") != "A92").astype(int)
-    label = (table.pop("label") == 1).astype(int)
-    return table, label, ["age", "sex"]
+    groups = pd.DataFrame(
+        {
+            "age": table["age"].map({1: "over 25", 0: "up to 25"}),
+            "sex": table["sex"].map({1: "men", 0: "women"}),
+        }
+    )
+    return table, label, groups
 
 
-def held_out(
-    table: pd.DataFrame, label: pd.Series, sensitive: list[str], rng: np.random.Generator
-) -> np.ndarray:
-    """Mark half of every group and label."""
-    keys = [table[name] for name in sensitive] + [label]
-    marks = np.zeros(len(table), dtype=bool)
-    for rows in table.groupby(keys, sort=True).indices.values():
+def held_out(label: pd.Series, groups: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
+    """Mark half of the people of every intersection of groups and every label."""
+    marks = np.zeros(len(label), dtype=bool)
+    cells = groups.assign(label=label).groupby([*groups.columns, "label"]).indices
+    for rows in cells.values():
         marks[rng.permutation(rows)[: len(rows) // 2]] = True
     return marks
 
@@ -83,16 +94,14 @@ def main(folder: Path) -> None:
     """Print two audits for each data set."""
     for name, load in (("COMPAS", compas), ("German Credit", german)):
         rng = np.random.default_rng(0)
-        table, label, sensitive = load(folder)
-        test = held_out(table, label, sensitive, rng)
-        predicted = predictions(table, label, test)
-        truth, groups = label[test].to_numpy(), table.loc[test, sensitive]
+        table, label, groups = load(folder)
+        test = held_out(label, groups, rng)
+        predicted, truth = predictions(table, label, test), label[test].to_numpy()
         print(f"\n{name}: {test.sum():,} people held out\n")
-        print(separation(truth, predicted, sensitive_features=groups))
+        print(separation(truth, predicted, sensitive_features=groups[test]))
         pairs, ties = judged_pairs(truth, rng)
-        print(
-            comparative_separation(pairs, ties=ties, scores=predicted, sensitive_features=groups)
-        )
+        people = {"scores": predicted, "sensitive_features": groups[test]}
+        print(comparative_separation(pairs, ties=ties, **people))
 
 
 if __name__ == "__main__":

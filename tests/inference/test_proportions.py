@@ -7,7 +7,7 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import norm
+from scipy.stats import chi2_contingency, norm
 from statsmodels.stats.proportion import (
     confint_proportions_2indep,
     proportion_confint,
@@ -124,7 +124,7 @@ def test_the_wald_test_equals_statsmodels(first: Tally, second: Tally) -> None:
 def test_equivalence_equals_the_two_one_sided_tests_of_statsmodels(
     first: Tally, second: Tally, margin: float
 ) -> None:
-    test = compare_rates(first, second, null="p = q")
+    test = compare_rates_wald(first, second, null="p = q")
     expected = tost_proportions_2indep(*flat(first, second), -margin, margin, method="wald")
     assert test.equivalence_p_value(margin) == pytest.approx(expected.pvalue, rel=1e-9)
 
@@ -143,10 +143,14 @@ def test_exchanging_the_groups_mirrors_the_score_test(
 @pytest.mark.parametrize(
     ("first", "second", "method"),
     [
-        (Tally(1, 30), Tally(29, 30), "Wald z"),
+        (Tally(15, 30), Tally(20, 35), "Wald z"),
+        (Tally(15, 30), Tally(21, 35), "score z"),
         (Tally(0, 30), Tally(29, 30), "score z"),
         (Tally(15, 30), Tally(30, 30), "score z"),
-        (Tally(15, 29), Tally(15, 30), "score z"),
+        (Tally(1, 30), Tally(2, 30), "corrected score z"),
+        (Tally(0, 1), Tally(0, 200), "corrected score z"),
+        (Tally(15, 29), Tally(15, 30), "exact unconditional"),
+        (Tally(0, 1), Tally(3, 199), "exact unconditional"),
         (Tally(15, 29), Tally(15, 29), "exact unconditional"),
         (Tally(0, 1), Tally(0, 1), "exact unconditional"),
     ],
@@ -238,7 +242,23 @@ def test_a_level_that_rounds_to_one_still_has_an_interval(pivot: ScorePivot | Wa
 def test_rare_hits_among_very_many_trials_keep_their_digits() -> None:
     """Equal sizes and no first hit: the pooled z is minus the root of the second hits."""
     for n in (10**6, 10**9):
-        test = compare_rates(Tally(0, n), Tally(5, n), null="p = q")
-        mirrored = compare_rates(Tally(n, n), Tally(n - 5, n), null="p = q")
-        assert test.p_value == pytest.approx(2 * norm.sf(math.sqrt(5)), rel=1e-4)
-        assert mirrored.p_value == pytest.approx(2 * norm.sf(math.sqrt(5)), rel=1e-4)
+        pivot = ScorePivot(Tally(0, n), Tally(5, n))
+        mirrored = ScorePivot(Tally(n, n), Tally(n - 5, n))
+        assert pivot.p_value(0.0) == pytest.approx(2 * norm.sf(math.sqrt(5)), rel=1e-4)
+        assert mirrored.p_value(0.0) == pytest.approx(2 * norm.sf(math.sqrt(5)), rel=1e-4)
+
+
+def test_the_corrected_score_test_equals_the_corrected_chi_square_test_of_scipy() -> None:
+    for first, second in ((Tally(1, 40), Tally(9, 60)), (Tally(3, 12), Tally(20, 300))):
+        table = [[tally.hits, tally.trials - tally.hits] for tally in (first, second)]
+        expected = chi2_contingency(table, correction=True).pvalue
+        assert ScorePivot(first, second, corrected=True).p_value(0.0) == pytest.approx(expected)
+
+
+def test_the_ends_of_a_corrected_interval_are_just_not_rejected() -> None:
+    pivot = ScorePivot(Tally(1, 40), Tally(9, 60), corrected=True)
+    low, high, _ = pivot.interval(0.9)
+    assert pivot.p_value(low) == pytest.approx(0.1, rel=1e-4)
+    assert pivot.p_value(high) == pytest.approx(0.1, rel=1e-4)
+    plain = ScorePivot(Tally(1, 40), Tally(9, 60)).interval(0.9)
+    assert low < plain.low < plain.high < high

@@ -30,6 +30,13 @@ __all__ = [
 
 # Fewest trials behind each rate at which the normal law with observed variances is used.
 LARGE = 30
+# With fewer hits or misses in a group the Wald test finds gaps that are not there.
+COMMON = 15
+# With fewer expected in the smaller group the score test does (the old rule for chi-square tests).
+EXPECTED = 5
+# Listing all tables takes about 0.2 s for an interval at this size.
+MOST_TABLES = 1500
+MOST_EXACT_TRIALS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +98,9 @@ class ScorePivot:
     ----------
     first, second : Tally
         Hits and trials; both need trials.
+    corrected : bool
+        Whether the distance between observed and hypothesised gap is first shortened by
+        :math:`(1 / n_1 + 1 / n_2) / 2`, but not below zero (Yates' continuity correction).
 
     References
     ----------
@@ -109,6 +119,7 @@ class ScorePivot:
 
     first: Tally
     second: Tally
+    corrected: bool = False
 
     def p_value(self, hypothesised: float) -> float:
         """Return the two-sided p value of ``gap = hypothesised``."""
@@ -132,9 +143,14 @@ class ScorePivot:
         if abs(hypothesised) > 1:  # no rates are that far apart
             return -math.copysign(math.inf, hypothesised)
         first, second = self.first, self.second
-        return float(
+        z = float(
             score_statistic(first.rate, first.trials, second.rate, second.trials, hypothesised)
         )
+        distance = abs(first.rate - second.rate - hypothesised)
+        if not self.corrected or distance == 0:
+            return z
+        step = (1 / first.trials + 1 / second.trials) / 2
+        return z * max(1 - step / distance, 0.0) if math.isfinite(z) else z
 
     def _limit(self, gap: float, end: float, target: float) -> float:
         """Return where the statistic, which falls in the hypothesised gap, reaches the target."""
@@ -153,13 +169,17 @@ class ScorePivot:
 def compare_rates(first: Tally, second: Tally, *, null: str, what: str = "trials") -> GapTest:
     r"""Test whether two independent proportions are equal, with the test that suits the counts.
 
-    =========================================  =======================  =====================
-    counts                                     test                     `method`
-    =========================================  =======================  =====================
-    both at least 30 trials, rates inside 0-1  :class:`WaldPivot`       "Wald z"
-    both fewer than 30 trials                  :class:`ExactPivot`      "exact unconditional"
-    otherwise                                  :class:`ScorePivot`      "score z"
-    =========================================  =======================  =====================
+    ========================================================  =====================
+    counts                                                    `method`
+    ========================================================  =====================
+    30 trials, 15 hits and 15 misses or more in both groups   "Wald z"
+    few enough tables to list them all                        "exact unconditional"
+    5 or more hits and misses expected in the smaller group   "score z"
+    otherwise                                                 "corrected score z"
+    ========================================================  =====================
+
+    tried from the top (:class:`WaldPivot`, :class:`ExactPivot`, :class:`ScorePivot` without and
+    with the continuity correction).
 
     Parameters
     ----------
@@ -179,10 +199,10 @@ def compare_rates(first: Tally, second: Tally, *, null: str, what: str = "trials
 
     Notes
     -----
-    True false-alarm rates at a nominal 0.05, by enumerating all tables: the exact test stays below
-    everywhere. The score test has at most 0.06 with 20 trials or more in the smaller group, but up
-    to 0.09 at 5 against 200 and 0.15 at 1 against 100, at rates near 0 or 1. The Wald test has up
-    to 0.06 in equal groups and 0.083 at 30 against 200.
+    The true false-alarm rate at a nominal 0.05, found by enumerating all tables, is at most 0.057
+    at any rates for groups from 1 against 100 to 200 against 2,000. Without these conditions it
+    would reach 0.11 for the Wald test and 0.18 for the score test, where hits are rare and one
+    group is much smaller than the other.
 
     References
     ----------
@@ -197,20 +217,34 @@ def compare_rates(first: Tally, second: Tally, *, null: str, what: str = "trials
     """
     if not first.trials or not second.trials:
         return _untested(first, second, null, "none", _absent(first, what))
-    large = min(first.trials, second.trials) >= LARGE
-    if large and _varies(first) and _varies(second):
+    if min(first.trials, second.trials) >= LARGE and _rarest(first, second) >= COMMON:
         return compare_rates_wald(first, second, null=null)
-    small = max(first.trials, second.trials) < LARGE
-    pivot = ExactPivot(first, second) if small else ScorePivot(first, second)
+    method, pivot = _small_sample_test(first, second)
     return GapTest(
         null=null,
         gap=first.rate - second.rate,
         standard_error=_pooled_error(first, second),
         p_value=pivot.p_value(0.0),
         n=(first.trials, second.trials),
-        method="exact unconditional" if small else "score z",
+        method=method,
         pivot=pivot,
     )
+
+
+def _rarest(first: Tally, second: Tally) -> int:
+    """Return the least number of hits or misses in either group."""
+    return min(min(tally.hits, tally.trials - tally.hits) for tally in (first, second))
+
+
+def _small_sample_test(first: Tally, second: Tally) -> tuple[str, ExactPivot | ScorePivot]:
+    smaller, total = min(first.trials, second.trials), first.trials + second.trials
+    tables = (first.trials + 1) * (second.trials + 1)
+    if smaller < LARGE and tables <= MOST_TABLES and total <= MOST_EXACT_TRIALS:
+        return "exact unconditional", ExactPivot(first, second)
+    pooled = (first.hits + second.hits) / total
+    if smaller * min(pooled, 1 - pooled) >= EXPECTED:
+        return "score z", ScorePivot(first, second)
+    return "corrected score z", ScorePivot(first, second, corrected=True)
 
 
 def compare_rates_wald(first: Tally, second: Tally, *, null: str) -> GapTest:
