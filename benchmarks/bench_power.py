@@ -15,10 +15,9 @@ import numpy as np
 # The row-by-row loop is the twin that the tests use; it lives outside the package.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.plain.power import decisions_violate, pairs_violate
-
 from comparity.inference.scenarios import ComparativeScenario, SeparationScenario
 from comparity.inference.simulation import simulate_comparative, simulate_separation
+from tests.plain.power import decisions_violate, pairs_violate
 
 TABLE_1 = {
     "f0": ((220 / 275, 180 / 225), (135 / 225, 165 / 275)),

@@ -30,9 +30,7 @@ class World:
         self.score = self.quality + rng.normal(size=n_items) - bias * (self.group == "f")
         first, second = worlds.random_pairs(n_items, n_pairs, rng)
         swap = self.quality[first] < self.quality[second]
-        self.pairs = np.column_stack(
-            [np.where(swap, second, first), np.where(swap, first, second)]
-        )
+        self.pairs = np.column_stack([np.where(swap, second, first), np.where(swap, first, second)])
         self.evaluator = rng.integers(0, 12, n_pairs)
 
     def audit(self, **choices: Any) -> Audit:
@@ -160,9 +158,7 @@ def test_binary_labels_make_both_notions_speak_of_the_same_bias() -> None:
     first, second = worlds.random_pairs(20_000, 60_000, np.random.default_rng(2))
     ordered = people.label[first] > people.label[second]
     pairs = np.column_stack([first[ordered], second[ordered]])
-    judged = comparative_separation(
-        pairs, scores=people.decision, sensitive_features=people.group
-    )
+    judged = comparative_separation(pairs, scores=people.decision, sensitive_features=people.group)
     labelled = separation(people.label, people.decision, sensitive_features=people.group)
     assert judged.finding == labelled.finding == VIOLATED
 
@@ -282,8 +278,7 @@ def test_nothing_odd_gives_anything_but_an_audit_or_our_error(
 ) -> None:
     scores, groups = ([item[place] for item in items] for place in range(2))
     try:
-        audit = comparative_separation(pairs, scores=scores, sensitive_features=groups)
+        outcome = comparative_separation(pairs, scores=scores, sensitive_features=groups).finding
     except ComparityError as error:
-        assert "hint" in str(error)
-    else:
-        assert audit.finding in (VIOLATED, WITHIN, UNDECIDED)
+        outcome = str(error)
+    assert outcome in (VIOLATED, WITHIN, UNDECIDED) or "hint:" in outcome

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from tests.plain.power import rates_of_random_pairs
 
 from comparity.auditing.planning import plan_comparative, plan_separation
 from comparity.errors import PlanError
 from comparity.inference.scenarios import ComparativeScenario, SeparationScenario
 from comparity.inference.simulation import simulate_comparative, simulate_separation
+from tests.plain.power import rates_of_random_pairs
 
 # Table 1: true positive and true negative rates of the groups A = 1 and A = 0.
 TABLE_1 = {

@@ -22,6 +22,13 @@ from comparity.results import Audit
 from tests.calibration import worlds
 
 
+OF_AN_AUDIT = ("finding", "design", "alpha", "margin", "groups", "tests", "ties", "provenance")
+OF_A_TEST = (
+    *("null", "gap", "standard_error", "interval", "level"),
+    *("p_value", "p_adjusted", "n", "finding"),
+)
+
+
 def decisions(classifier: str, n: int, seed: int = 0) -> worlds.People:
     return worlds.People(classifier, n, np.random.default_rng(seed))
 
@@ -106,11 +113,8 @@ def test_the_json_of_a_file_holds_what_an_auditor_needs(tmp_path: Path) -> None:
     path.write_text("hired,model,sex\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows))
     audit = audit_file(path, label="hired", prediction="model", sensitive=("sex",))
     content = json.loads(json.dumps(audit.to_dict(), allow_nan=False))
-    assert {"finding", "design", "alpha", "margin", "groups", "tests", "ties", "provenance"} <= set(
-        content
-    )
-    needed = "null gap standard_error interval level p_value p_adjusted n finding".split()
-    assert all(set(needed) <= set(test) for test in content["tests"])
+    assert set(OF_AN_AUDIT) <= set(content)
+    assert all(set(OF_A_TEST) <= set(test) for test in content["tests"])
     assert len(content["provenance"]["data"]["files"][0]["sha256"]) == 64
 
 
@@ -156,11 +160,10 @@ odd = st.one_of(
 
 @settings(max_examples=200)
 @given(st.lists(st.tuples(odd, odd, odd), max_size=12))
-def test_no_odd_columns_give_anything_but_an_audit_or_our_error(rows: list[tuple[Any, ...]]) -> None:
+def test_nothing_odd_gives_anything_but_an_audit_or_our_error(rows: list[tuple[Any, ...]]) -> None:
     label, prediction, group = ([row[place] for row in rows] for place in range(3))
     try:
-        audit = separation(label, prediction, sensitive_features=group)
+        outcome = separation(label, prediction, sensitive_features=group).finding
     except ComparityError as error:
-        assert "hint" in str(error)
-    else:
-        assert audit.finding in (VIOLATED, WITHIN, UNDECIDED)
+        outcome = str(error)
+    assert outcome in (VIOLATED, WITHIN, UNDECIDED) or "hint:" in outcome

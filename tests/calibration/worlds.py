@@ -29,8 +29,8 @@ Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 def agreement(classifier: str, cell: Cell) -> float:
     """Equation (9): a pair is ordered rightly when both its items are."""
     share = np.array(TABLE_1[classifier])
-    positive = (GROUP == int(cell.better)) & (LABEL == 1)
-    negative = (GROUP == int(cell.worse)) & (LABEL == 0)
+    positive = (int(cell.better) == GROUP) & (LABEL == 1)
+    negative = (int(cell.worse) == GROUP) & (LABEL == 0)
     tpr = share[positive & (DECISION == 1)].sum() / share[positive].sum()
     tnr = share[negative & (DECISION == 0)].sum() / share[negative].sum()
     return float(tpr * tnr)

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from tests.plain.clusters import cluster_moments as plain_cluster_moments
-from tests.plain.dyadic import variance as plain_variance
 
 from comparity.counting._clusters import moments_by_key, moments_by_number
 from comparity.counting.sharing import independent_judgments, shared_judgments
 from comparity.counts import Cell, JudgedPairs, PairCounts, SharedPairCounts, Tally
+from tests.plain.clusters import cluster_moments as plain_cluster_moments
+from tests.plain.dyadic import variance as plain_variance
 
 CELLS = tuple(Cell(better, worse) for better in "ab" for worse in "ab")
 

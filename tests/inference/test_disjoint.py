@@ -28,7 +28,7 @@ def test_no_item_or_evaluator_occurs_twice_and_no_pair_could_be_added(
     assert len(judges) == len(set(judges))
     for row in set(range(30)) - set(kept):
         clash = {better[row], worse[row]} & set(items)
-        assert clash or judge is not None and judge[row] in judges
+        assert clash or (judge is not None and judge[row] in judges)
 
 
 def test_the_choice_ignores_the_scores() -> None:

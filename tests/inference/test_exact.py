@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import barnard_exact, binom
-from tests.plain import two_proportions as plain
 
 from comparity.counts import Tally
 from comparity.inference.exact import ExactPivot
+from tests.plain import two_proportions as plain
 
 
 def tallies(largest: int) -> st.SearchStrategy[Tally]:

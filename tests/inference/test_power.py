@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.power import normal_power_het
-from tests.plain.power import type_two_error
 
 from comparity.inference._rectangle import rectangle_probability
 from comparity.inference.power import (
@@ -22,6 +21,7 @@ from comparity.inference.power import (
     equivalence_power,
     smallest_size,
 )
+from tests.plain.power import type_two_error
 
 rates = st.floats(0.01, 0.99)
 trials = st.integers(30, 10_000)

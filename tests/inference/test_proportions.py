@@ -16,7 +16,6 @@ from statsmodels.stats.proportion import (
 from statsmodels.stats.proportion import (
     test_proportions_2indep as proportions_2indep,
 )
-from tests.plain import two_proportions as plain
 
 from comparity.counts import Tally
 from comparity.inference.proportions import (
@@ -26,6 +25,7 @@ from comparity.inference.proportions import (
     compare_rates_wald,
     wilson_interval,
 )
+from tests.plain import two_proportions as plain
 
 TABLES = [
     (Tally(80, 100), Tally(45, 60)),

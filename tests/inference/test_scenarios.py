@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.plain import power as plain
 
 from comparity.inference.scenarios import (
     ComparativeScenario,
@@ -21,6 +20,7 @@ from comparity.inference.scenarios import (
     PowerQuestion,
     SeparationScenario,
 )
+from tests.plain import power as plain
 
 DRAWS = 6000
 THREE_GROUPS = {

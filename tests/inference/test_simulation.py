@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.plain.power import decisions_violate, pairs_violate
 
 from comparity.inference.scenarios import ComparativeScenario, SeparationScenario
 from comparity.inference.simulation import simulate_comparative, simulate_separation
+from tests.plain.power import decisions_violate, pairs_violate
 
 # Xi et al., Table 1: true positive and true negative rates of the groups A = 1 and A = 0.
 TABLE_1 = {

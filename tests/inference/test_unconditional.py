@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.plain import two_proportions as plain
 
 from comparity.inference._unconditional import (
     largest_probability,
     restricted_rate,
     score_statistic,
 )
+from tests.plain import two_proportions as plain
 
 tallies = st.integers(1, 10**6).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 gaps = st.floats(-0.999, 0.999).filter(lambda gap: gap == 0 or abs(gap) > 1e-6)
