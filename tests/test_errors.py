@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.conftest import ENGINES, Build
 
 from comparity import errors
 from comparity.counting.comparisons import count_comparisons, count_wide_comparisons
 from comparity.counting.decisions import count_decisions
 from comparity.errors import ComparityError, Offenders
+from tests.conftest import ENGINES, Build
 
 JUDGED: dict[str, list[Any]] = {
     "better": ["a", "b", "c"],

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hypothesis import strategies as st
+
 from tests.plain.counting import Item, Judgment
 
 IDS = ["007", "NA", "é", "b", "10", "2"]

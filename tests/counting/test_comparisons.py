@@ -9,6 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from comparity.counting.comparisons import count_comparisons, count_wide_comparisons
+from comparity.counting.positions import count_position_pairs
+from comparity.counts import Cell, PairCounts, SharedPairCounts, Tally
+from comparity.errors import IncompatibleCountsError
 from tests.conftest import ENGINES, Build
 from tests.counting.tables import (
     comparison_columns,
@@ -25,11 +30,6 @@ from tests.plain.counting import (
     count_ties,
     is_shared,
 )
-
-from comparity.counting.comparisons import count_comparisons, count_wide_comparisons
-from comparity.counting.positions import count_position_pairs
-from comparity.counts import Cell, PairCounts, SharedPairCounts, Tally
-from comparity.errors import IncompatibleCountsError
 
 OPTIONS: dict[str, Any] = {"tied": "tied", "score": "score", "sensitive": ["sex", "race"]}
 BY_AGE: dict[str, Any] = {**OPTIONS, "sensitive": ["age"], "continuous": True}

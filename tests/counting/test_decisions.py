@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.conftest import ENGINES, Build
-from tests.plain.counting import count_confusion
 
 from comparity.counting.decisions import count_decisions
 from comparity.counting.positions import count_decision_arrays
 from comparity.counts import Confusion, DecisionCounts
 from comparity.errors import NonBinaryError, UnknownPositiveError
+from tests.conftest import ENGINES, Build
+from tests.plain.counting import count_confusion
 
 rows = st.lists(
     st.tuples(st.booleans(), st.booleans(), st.sampled_from("fm"), st.sampled_from("xyz")),

@@ -9,7 +9,6 @@ from typing import Any
 
 import narwhals as nw
 import pytest
-from tests.conftest import ENGINES, Build
 
 from comparity.counting.comparisons import count_comparisons
 from comparity.counting.files import read_table
@@ -22,6 +21,7 @@ from comparity.errors import (
     UnknownLayoutError,
     UnknownWinnerError,
 )
+from tests.conftest import ENGINES, Build
 
 LAYOUTS: dict[str, dict[str, list[Any]]] = {
     "better, worse": {"better": ["a", "b"], "worse": ["b", "c"], "tied": [False, True]},
