@@ -19,10 +19,10 @@ def test_the_demo_finds_the_known_bias_and_clears_the_model_without_it(
         if not file.stem.startswith("plan")
     }
     assert findings == {
-        "separation-model": VIOLATED,
-        "comparative-model": VIOLATED,
-        "separation-revised": WITHIN,
-        "comparative-revised": WITHIN,
+        "model-decisions": VIOLATED,
+        "model-judgments": VIOLATED,
+        "revised-decisions": WITHIN,
+        "revised-judgments": WITHIN,
     }
     report = (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
     assert report.count("<svg") == 6

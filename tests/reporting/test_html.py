@@ -102,10 +102,11 @@ def test_several_results_share_a_page_under_one_title(audit: Audit, open_audit: 
     plan = plan_separation(
         tpr=[0.8, 0.8], fpr=[0.4, 0.3], shares=[0.5, 0.5], base_rates=[0.5, 0.5], power=0.8
     )
-    reader = Reader(page([audit, open_audit, plan], title="Both <models>"))
+    named = {"first": audit, "second <b>": open_audit, "plan": plan}
+    reader = Reader(page(named, title="Both <models>"))
     tags = [tag for tag, _ in reader.tags]
     assert (tags.count("h1"), tags.count("section"), tags.count("svg")) == (1, 3, 3)
-    assert "Both <models>" in reader.texts
+    assert {"Both <models>", "second <b>"} <= set(reader.texts)
 
 
 def test_a_notebook_gets_a_fragment_and_not_a_page(audit: Audit) -> None:

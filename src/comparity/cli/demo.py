@@ -70,7 +70,8 @@ def demo(directory: Path, seed: int) -> None:
     for name, result in results.items():
         write(directory / f"{name}.json", as_json_text(result))
     report = directory / "report.html"
-    write(report, page([*audits.values(), *plans.values()], title="A hiring panel, audited"))
+    named = {name.replace("-", ", "): results[name] for name in (*audits, *plans)}
+    write(report, page(named, title="A hiring panel, audited"))
     click.echo("\n".join(_story(plans, panel)))
     show(_found_and_true(audits, models))
     click.echo("\n".join(_ending(directory, report)))
@@ -122,10 +123,10 @@ def _audits(directory: Path, models: Iterable[str], seed: int) -> dict[str, Audi
     choices: dict[str, Any] = {"sensitive": ("sex",), "margin": MARGIN, "seed": seed}
     audits = {}
     for model in models:
-        audits[f"separation-{model}"] = audit_file(
+        audits[f"{model}-decisions"] = audit_file(
             decisions, label="hired", prediction=model, **choices
         )
-        audits[f"comparative-{model}"] = audit_files(
+        audits[f"{model}-judgments"] = audit_files(
             judgments, items, score=model, evaluator="judge", **choices
         )
     return audits
@@ -155,7 +156,7 @@ def _found_and_true(audits: Mapping[str, Audit], models: Mapping[str, PanelModel
     rows = [
         (model, test, models[model].gaps()[test.null])
         for name, audit in audits.items()
-        for model in [name.partition("-")[2]]
+        for model in [name.partition("-")[0]]
         for test in audit.tests
     ]
     return Grid(

@@ -7,7 +7,7 @@ terminal and page share.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -35,18 +35,18 @@ __all__ = ["fragment", "page"]
 KINDS = {VIOLATED: "found", WITHIN: "inside", UNDECIDED: "open"}
 
 
-def page(results: Audit | Plan | Sequence[Audit | Plan], *, title: str = "") -> str:
-    """Return a whole HTML page for one result or several.
+def page(result: Audit | Plan | Mapping[str, Audit | Plan], *, title: str = "") -> str:
+    """Return a whole HTML page for one result, or for several by name.
 
     Parameters
     ----------
-    results : Audit, Plan or sequence of them
-        What to show, in this order.
+    result : Audit, Plan or mapping of str to them
+        What to show; several are shown in their order, each under its name.
     title : str, optional
         Title of the page, where it shows more than one result.
     """
-    several = [results] if isinstance(results, Audit | Plan) else results
-    sections = [_section(result) for result in several]
+    named = {"": result} if isinstance(result, Audit | Plan) else result
+    sections = [{**_section(one), "name": visible(name)} for name, one in named.items()]
     first = sections[0]["headline"] if sections else "Nothing to show"
     template = _environment().get_template("page.html.jinja")
     return template.render(heading=visible(title), title=visible(title) or first, sections=sections)
@@ -54,7 +54,8 @@ def page(results: Audit | Plan | Sequence[Audit | Plan], *, title: str = "") -> 
 
 def fragment(result: Audit | Plan) -> str:
     """Return a result as HTML to be put into another page, such as a notebook."""
-    return _environment().get_template("fragment.html.jinja").render(section=_section(result))
+    section = {**_section(result), "name": ""}
+    return _environment().get_template("fragment.html.jinja").render(section=section)
 
 
 @cache
