@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from comparity.counting.decisions import count_decisions
 from comparity.counting.positions import count_decision_arrays
 from comparity.counts import Confusion, DecisionCounts
-from comparity.errors import NonBinaryError, UnknownPositiveError
+from comparity.errors import NonBinaryError, OptionError, UnknownPositiveError
 from tests.conftest import ENGINES, Build
 from tests.plain.counting import count_confusion
 
@@ -127,3 +127,9 @@ def test_groups_are_text(frame: Build, values: list[Any], names: str | None) -> 
     table = frame({"y": [1, 0], "p": [1, 0], "g": values})
     counts = count_decisions(table, label="y", prediction="p", sensitive=["g"])
     assert counts["g"].groups == (tuple(names) if names else ("False", "True"))
+
+
+@pytest.mark.parametrize("threshold", [float("nan"), float("inf"), "0.5"])
+def test_a_threshold_is_a_finite_number(threshold: Any) -> None:
+    with pytest.raises(OptionError, match="threshold"):
+        count_decision_arrays([1, 0], [0.9, 0.1], sensitive={"g": "ab"}, threshold=threshold)

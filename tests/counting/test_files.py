@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +163,33 @@ def test_a_file_that_breaks_off_in_the_middle_is_our_error(tmp_path: Path) -> No
     path.write_text("y,p,sex\n" + "1,1,f\n" * 30_000 + "1,1,f,too,many\n" + "0,0,m\n")
     with pytest.raises(UnreadableFileError):
         count_decisions(read_table(path), label="y", prediction="p", sensitive=["sex"])
+
+
+WITHOUT_ENGINES = """
+import sys
+for engine in ("pandas", "polars", "pyarrow", "pyspark"):
+    sys.modules[engine] = None
+from comparity.counting.comparisons import count_comparisons
+from comparity.counting.decisions import count_decisions
+assert "duckdb" not in sys.modules
+from comparity.counting.files import read_table
+from comparity.counting.formats import read_comparisons
+judged, items = sys.argv[1:]
+table = read_comparisons(judged)
+options = {"tied": "tied", "evaluator": "evaluator", "score": "model", "sensitive": ["sex"]}
+for design in ("fresh", "shared"):
+    counts = count_comparisons(table.frame, read_table(items), design=design, **options)
+    print({str(cell): tally.trials for cell, tally in counts["sex"].items()})
+"""
+
+
+def test_files_are_counted_without_any_dataframe_library(tmp_path: Path) -> None:
+    judged, items = tmp_path / "judged.csv", tmp_path / "items.csv"
+    judged.write_text("left,right,winner,judge\na,b,left,x\na,b,tie,y\n")
+    items.write_text("item,model,sex\na,1,f\nb,2,m\n")
+    command = [sys.executable, "-c", WITHOUT_ENGINES, str(judged), str(items)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["{'f > m': 1}"] * 2
 
 
 def test_the_hash_of_a_file_is_that_of_its_bytes(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def count_every_way(judged: Any, items: Any) -> None:
 
 @pytest.mark.parametrize("engine", ["polars", "pyarrow", "duckdb"])
 @given(judged=tables(one_kind), items=tables(one_kind))
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 def test_odd_typed_tables_give_counts_or_our_errors(
     engine: str, judged: dict[str, list[Any]], items: dict[str, list[Any]]
 ) -> None:
@@ -110,7 +110,7 @@ def test_odd_typed_tables_give_counts_or_our_errors(
 
 
 @given(judged=tables(any_kind), items=tables(any_kind))
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 def test_odd_pandas_tables_give_counts_or_our_errors(
     judged: dict[str, list[Any]], items: dict[str, list[Any]]
 ) -> None:
@@ -126,7 +126,7 @@ def as_csv(table: dict[str, list[Any]]) -> str:
 
 
 @given(table=tables(one_kind), tail=st.lists(CELLS, max_size=12).map("".join), raw=st.binary())
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 def test_odd_files_give_counts_or_our_errors(
     tmp_path: Path, table: dict[str, list[Any]], tail: str, raw: bytes
 ) -> None:
@@ -141,7 +141,7 @@ def test_odd_files_give_counts_or_our_errors(
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "json", "jsonl", "csv.gz"])
 @given(raw=st.binary(max_size=60))
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 def test_arbitrary_bytes_give_counts_or_our_errors(tmp_path: Path, ending: str, raw: bytes) -> None:
     path = tmp_path / f"table.{ending}"
     path.write_bytes(raw)

@@ -24,6 +24,9 @@ from comparity.tables import Columns, Table, check_columns, collected, offenders
 
 __all__ = ["Asked", "count_joined"]
 
+# Integers that 64 signed bits hold.
+SMALL_INTEGERS = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32)
+
 
 def count_joined(
     comparisons: Table, items: Table, asked: Asked
@@ -65,16 +68,16 @@ def check_items(items: Table, asked: Asked) -> None:
 
 
 def _with_keys(comparisons: Table, items: Table) -> tuple[Table, Table]:
-    """Add ids that can be joined: as they are if both tables type them alike, else as text."""
-    kinds = [comparisons.schema["better"], comparisons.schema["worse"], items.schema["item"]]
-    alike = all(kind.is_integer() for kind in kinds) or all(
-        isinstance(kind, nw.String) for kind in kinds
-    )
+    """Add ids that can be joined: as integers or text if all three columns are, else as text."""
+    tables = ((comparisons, "better"), (comparisons, "worse"), (items, "item"))
+    kinds = [table.schema[column] for table, column in tables]
+    small = all(isinstance(kind, SMALL_INTEGERS) for kind in kinds)
+    alike = all(isinstance(kind, nw.String) for kind in kinds)
 
     def key(table: Table, column: str) -> nw.Expr:
-        if not alike:
-            return table.text(column)
-        return nw.col(column).cast(nw.Int64) if kinds[0].is_integer() else nw.col(column)
+        if small:
+            return nw.col(column).cast(nw.Int64)
+        return nw.col(column) if alike else table.text(column)
 
     sides = [key(comparisons, side).alias(f"{side}_key") for side in SIDES]
     return (

@@ -16,6 +16,7 @@ from comparity.errors import (
     NotNumericError,
     Offenders,
     OneGroupError,
+    OptionError,
     UnknownPositiveError,
     UnsupportedColumnError,
 )
@@ -128,6 +129,9 @@ def crossed(
         names = [f"{names[k // len(known)]} & {known[k % len(known)]}" for k in used.tolist()]
     joined = np.array([name.removeprefix(" & ") for name in names], dtype=object)
     crossing = " & ".join(attributes)
+    if crossing in attributes or len(set(names)) < len(names):
+        why = f"two columns or groups would both be called {max(names, key=names.count)!r}"
+        raise OptionError("intersection", True, ["other names for groups with ' & '"], why)
     groups[crossing] = group_codes(joined[code], crossing, "array", several=False)
     return groups
 

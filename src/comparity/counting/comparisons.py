@@ -164,7 +164,7 @@ def count_wide_comparisons(
 
 def _asked(sensitive: Sequence[str], *, continuous: bool, intersection: bool, design: str) -> Asked:
     check_option("design", design, DESIGNS)
-    check_sensitive(list(sensitive))
+    check_sensitive(sensitive)
     if continuous:
         check_not_crossed(intersection)
     groups = {f"group{place}": name for place, name in enumerate(sensitive)}

@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 
 from comparity.counting._values import crossed, factorised, group_codes
-from comparity.counting.positions import check_sensitive, count_confusions
+from comparity.counting.positions import check_sensitive, check_threshold, count_confusions
 from comparity.counts import DecisionCounts
 from comparity.errors import EmptyTableError
 from comparity.tables import Table, check_columns, collected, open_table
@@ -66,7 +66,8 @@ def count_decisions(
     >>> counts["sex"]["f"].positives.rate, counts["sex"]["f"].negatives.rate
     (1.0, 1.0)
     """
-    check_sensitive(list(sensitive))
+    check_sensitive(sensitive)
+    check_threshold(threshold)
     groups = {f"group{place}": name for place, name in enumerate(sensitive)}
     columns = {"label": label, "prediction": prediction, **groups}
     table = open_table(frame, "decisions", columns)

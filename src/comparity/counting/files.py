@@ -113,11 +113,11 @@ def _relation(source: str, name: str) -> Any:
 def _json_relation(source: str, compression: dict[str, str]) -> Any:
     reader = connection()
     guess = reader.read_json(source, sample_size=-1, **compression)
-    types = {
-        column: "VARCHAR" if str(kind) in GUESSED else str(kind)
-        for column, kind in zip(guess.columns, guess.types, strict=True)
-    }
-    return reader.read_json(source, columns=types, **compression)
+    kinds = dict(zip(guess.columns, map(str, guess.types), strict=True))
+    if GUESSED.isdisjoint(kinds.values()):
+        return guess
+    written = {name: "VARCHAR" if kind in GUESSED else kind for name, kind in kinds.items()}
+    return reader.read_json(source, columns=written, **compression)
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -70,6 +70,7 @@ def count_decision_arrays(
     >>> counts["sex"]["m"].positives
     Tally(hits=0, trials=1, ties=0)
     """
+    check_threshold(threshold)
     labels, predictions = as_array(y_true, "y_true"), as_array(y_pred, "y_pred")
     groups = {str(name): as_array(column, str(name)) for name, column in sensitive.items()}
     check_sensitive(list(groups))
@@ -132,10 +133,17 @@ def _confusions(
     )
 
 
-def check_sensitive(names: list[str]) -> None:
+def check_sensitive(names: Sequence[str]) -> None:
     """Raise an error unless at least one sensitive attribute is named, and none twice."""
-    if not names or len(set(names)) < len(names):
-        raise OptionError("sensitive", names, ["one or more different columns"])
+    if isinstance(names, str) or not names or len(set(names)) < len(names):
+        raise OptionError("sensitive", names, ["a list of one or more different columns"])
+
+
+def check_threshold(threshold: float | None) -> None:
+    """Raise an error unless the threshold is absent or a finite number."""
+    number = isinstance(threshold, int | float | np.number)
+    if threshold is not None and not (number and np.isfinite(threshold)):
+        raise OptionError("threshold", threshold, ["a finite number"])
 
 
 def count_position_pairs(
