@@ -34,7 +34,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from comparity.counting.sharing import Sharing
 from comparity.counts import Cell
@@ -108,18 +108,18 @@ class ScoreGap:
 
     def _tail(self, statistic: float) -> float:
         if not self.n_evaluators:
-            return float(stats.norm.sf(statistic))
+            return float(ndtr(-statistic))
         clusters = self.n_evaluators
         room = clusters - statistic**2
         if room <= 0:
             return 0.0 if statistic > 0 else 1.0
-        return float(stats.t.sf(statistic * math.sqrt((clusters - 1) / room), clusters - 1))
+        return float(stdtr(clusters - 1, -statistic * math.sqrt((clusters - 1) / room)))
 
     def _quantile(self, alpha: float) -> float:
         if not self.n_evaluators:
-            return float(stats.norm.isf(alpha / 2))
+            return float(-ndtri(alpha / 2))
         clusters = self.n_evaluators
-        t = float(stats.t.isf(alpha / 2, clusters - 1))
+        t = float(-stdtrit(clusters - 1, alpha / 2))
         return t * math.sqrt(clusters / (clusters - 1 + t * t))
 
 

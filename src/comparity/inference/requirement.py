@@ -18,8 +18,7 @@ from __future__ import annotations
 
 import math
 
-from scipy.optimize import brentq
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 from comparity.results import GapTest, Needed
 
@@ -76,15 +75,17 @@ def _widest_error(
     gap: float, *, margin: float, alpha: float, local_alpha: float, power: float
 ) -> float:
     """Return the largest standard error at which a gap of this size gets decided."""
-    differs, inside = norm.isf(local_alpha / 2), norm.isf(alpha)
+    from scipy.optimize import brentq
+
+    differs, inside = -ndtri(local_alpha / 2), -ndtri(alpha)
     if gap == 0:
-        return float(margin / (inside + norm.isf((1 - power) / 2)))
+        return float(margin / (inside - ndtri((1 - power) / 2)))
 
     def shortfall(error: float) -> float:
         limit = margin - inside * error
-        decided = norm.sf(differs - gap / error) + norm.cdf(-differs - gap / error)
+        decided = ndtr(gap / error - differs) + ndtr(-differs - gap / error)
         if limit > 0:
-            decided += norm.cdf((limit - gap) / error) - norm.cdf((-limit - gap) / error)
+            decided += ndtr((limit - gap) / error) - ndtr((-limit - gap) / error)
         return float(decided - power)
 
     # Below the first bound every estimate is decided; the second is too wide even for its power.
