@@ -40,8 +40,8 @@ ANYTHING = st.one_of(
 def one_kind(size: int) -> st.SearchStrategy[list[Any]]:
     kinds = [st.none() | kind for kind in KINDS.values()] + list(KINDS.values()) + [st.none()]
     columns = [st.lists(kind, min_size=size, max_size=size) for kind in kinds]
-    few = st.lists(st.sampled_from(["a", "b"]), min_size=size, max_size=size)
-    return st.one_of(*columns, few)
+    few = [st.sampled_from(["a", "b"]), st.sampled_from([0, 1])]
+    return st.one_of(*columns, *(st.lists(kind, min_size=size, max_size=size) for kind in few))
 
 
 def any_kind(size: int) -> st.SearchStrategy[list[Any]]:
@@ -72,7 +72,7 @@ def tables(column: Any) -> st.SearchStrategy[dict[str, list[Any]]]:
             )
         )
 
-    return st.integers(0, 4).flatmap(odd)
+    return st.sampled_from([4, 4, 4, 4, 1, 0]).flatmap(odd)
 
 
 def count_every_way(judged: Any, items: Any) -> None:
@@ -151,7 +151,7 @@ def test_arbitrary_bytes_give_counts_or_our_errors(tmp_path: Path, ending: str, 
 
 @given(
     pairs=st.lists(st.lists(st.integers(-1, 4), min_size=2, max_size=2)) | st.just([[0, 1]]),
-    columns=st.integers(0, 4).flatmap(lambda n: st.tuples(*[any_kind(n)] * 3)),
+    columns=st.sampled_from([4, 4, 2, 0]).flatmap(lambda n: st.tuples(*[any_kind(n)] * 3)),
 )
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 def test_odd_arrays_give_counts_or_our_errors(
