@@ -1,9 +1,9 @@
 """Importing is cheap: what costs is imported where it is used."""
 
 import json
+import resource
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -35,13 +35,14 @@ except SystemExit as left:
     assert not loaded(program) & (HEAVY | {"numpy", "narwhals", "rich", "jinja2"})
 
 
-def test_help_answers_in_less_than_three_tenths_of_a_second() -> None:
+def test_help_costs_less_than_three_tenths_of_a_second() -> None:
     words = [sys.executable, "-m", "comparity", "--help"]
 
     def seconds() -> float:
-        start = time.perf_counter()
+        # Processor time: the clock on the wall also counts what others do on a busy machine.
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(words, capture_output=True, check=True)
-        return time.perf_counter() - start
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
-    # The least of several, because other work on the machine only ever adds.
     assert min(seconds() for _ in range(5)) < 0.3
