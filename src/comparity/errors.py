@@ -18,6 +18,7 @@ __all__ = [
     "LengthMismatchError",
     "LookError",
     "MissingColumnError",
+    "MissingEngineError",
     "MissingValueError",
     "MixedEnginesError",
     "NonBinaryError",
@@ -26,9 +27,11 @@ __all__ = [
     "Offenders",
     "OneGroupError",
     "OptionError",
+    "PlanError",
     "PositionError",
     "RemotePathError",
     "SelfComparisonError",
+    "TooManyGroupsError",
     "UnknownItemError",
     "UnknownLayoutError",
     "UnknownPositiveError",
@@ -208,6 +211,21 @@ class OneGroupError(ComparityError, ValueError):
                 f"column {column!r} must have at least two groups to compare.",
                 _listed(groups),
                 "choose another sensitive column, or check the filter that made this table.",
+            )
+        )
+        self.column = column
+
+
+class TooManyGroupsError(ComparityError, ValueError):
+    """A sensitive attribute has so many groups that no comparison of all of them says much."""
+
+    def __init__(self, column: str, groups: Collection[str], most: int) -> None:
+        super().__init__(
+            _message(
+                f"column {column!r} must have at most {most} groups, every two are compared.",
+                f"{len(groups):,} groups: {_listed(groups)}",
+                "check that this is no id column; join small groups, or compare the values of a "
+                "number with continuous=True.",
             )
         )
         self.column = column

@@ -64,8 +64,8 @@ class GapTest:
     gap : float
         First proportion minus second.
     standard_error : float
-        Standard error of the gap as the test uses it, so that ``gap / standard_error`` is its
-        statistic where the test is a z-test.
+        Standard error of the gap: at the observed rates where counts are large or pairs are
+        shared, at the pooled rate in the small-sample tests of independent proportions.
     p_value : float
         Probability, if the null holds, of a gap at least this large; ``nan`` where no test is
         possible, and then `reason` says why.

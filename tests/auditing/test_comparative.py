@@ -15,7 +15,12 @@ from hypothesis import strategies as st
 from comparity import ComparityError, comparative_separation, separation
 from comparity.auditing.comparative import audit_files, audit_frames
 from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
-from comparity.errors import DesignUnknownError, OptionError, SelfComparisonError
+from comparity.errors import (
+    DesignUnknownError,
+    OptionError,
+    SelfComparisonError,
+    TooManyGroupsError,
+)
 from comparity.results import Audit
 from tests.calibration import worlds
 
@@ -258,6 +263,13 @@ def test_choices_outside_their_range_are_refused(
 ) -> None:
     with pytest.raises(error):
         World(50, 60).audit(**choices)
+
+
+def test_an_id_is_no_group() -> None:
+    world = World(300, 600)
+    world.group = np.arange(300)
+    with pytest.raises(TooManyGroupsError):
+        world.audit()
 
 
 def test_an_item_is_not_compared_with_itself() -> None:

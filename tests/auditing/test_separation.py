@@ -17,10 +17,9 @@ from scipy.stats import norm
 from comparity import ComparityError, separation
 from comparity.auditing.separation import audit_file, audit_frame
 from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
-from comparity.errors import LookError, OneGroupError, OptionError
+from comparity.errors import LookError, OneGroupError, OptionError, TooManyGroupsError
 from comparity.results import Audit
 from tests.calibration import worlds
-
 
 OF_AN_AUDIT = ("finding", "design", "alpha", "margin", "groups", "tests", "ties", "provenance")
 OF_A_TEST = (
@@ -139,6 +138,12 @@ def test_choices_outside_their_range_are_refused(
 def test_one_group_cannot_be_compared() -> None:
     with pytest.raises(OneGroupError):
         separation([0, 1, 1], [0, 1, 0], sensitive_features=["a", "a", "a"])
+
+
+def test_an_id_is_no_group() -> None:
+    people = decisions("f0", 200)
+    with pytest.raises(TooManyGroupsError, match="200 groups"):
+        separation(people.label, people.decision, sensitive_features=np.arange(200))
 
 
 def test_an_audit_prints_and_becomes_a_frame() -> None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["as_array", "named_attributes", "qualified"]
+from comparity.errors import TooManyGroupsError
+
+__all__ = ["as_array", "check_groups", "named_attributes", "qualified"]
 
 UNNAMED = "group"
+
+MOST_GROUPS = 50
+"""More groups give more than 2,400 tests, which share one false-alarm rate."""
 
 
 def as_array(values: Any) -> NDArray[Any]:
@@ -54,3 +59,10 @@ def named_attributes(sensitive_features: Any) -> dict[str, NDArray[Any]]:
 def qualified(attribute: str, text: str, *, several: bool) -> str:
     """Put the attribute before a text where more than one attribute is audited."""
     return f"{attribute}: {text}" if several else text
+
+
+def check_groups(groups: Mapping[str, Collection[str]]) -> None:
+    """Refuse attributes with too many groups, such as ids."""
+    for attribute, names in groups.items():
+        if len(names) > MOST_GROUPS:
+            raise TooManyGroupsError(attribute, names, MOST_GROUPS)

@@ -15,7 +15,7 @@ import narwhals as nw
 import numpy as np
 
 from comparity.auditing.assumed import Size, design_name, notes_on
-from comparity.auditing.attributes import as_array, named_attributes, qualified
+from comparity.auditing.attributes import as_array, check_groups, named_attributes, qualified
 from comparity.auditing.options import ComparativeOptions, provenance
 from comparity.auditing.verdicts import EXIT_STATUS, judge, overall_finding
 from comparity.counting.comparisons import count_comparisons, count_wide_comparisons
@@ -227,6 +227,7 @@ def audit_counts(
     **data: Any,
 ) -> Audit:
     """Test comparative separation from counts, one for each sensitive attribute."""
+    check_groups({attribute: one.groups for attribute, one in counts.items()})
     used = {attribute: _as_designed(one, options) for attribute, one in counts.items()}
     judged, finding = _judged(used, options, options.score_ties)
     size = Size.of(next(iter(used.values())))

@@ -12,7 +12,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from comparity.auditing.attributes import as_array, named_attributes, qualified
+from comparity.auditing.attributes import as_array, check_groups, named_attributes, qualified
 from comparity.auditing.options import SeparationOptions, provenance
 from comparity.auditing.verdicts import EXIT_STATUS, judge, overall_finding
 from comparity.counting.decisions import count_decisions
@@ -147,6 +147,7 @@ def audit_counts(
     counts: Mapping[str, DecisionCounts], options: SeparationOptions, **data: Any
 ) -> Audit:
     """Test separation from counts, one for each sensitive attribute."""
+    check_groups({attribute: one.groups for attribute, one in counts.items()})
     several = len(counts) > 1
     tests = [
         test

@@ -173,18 +173,19 @@ def _score_test(sharing: Sharing, first: int, second: int, *, null: str) -> GapT
     if not _positive(variance):
         variance = _quadratic(sharing.bound[block], at_zero, slope)
         reason = "the variance came out negative; a larger, conservative one was used"
-    own = float(at_zero @ sharing.own[block] @ at_zero)
-    shares = sharing.n_evaluators or not np.array_equal(sharing.own, sharing.dependent)
     pivot = ScoreGap(gap=gap, variance=variance, n_evaluators=sharing.n_evaluators)
+    observed = at_zero + gap * slope
+    total, own = pivot.variance_at(gap), float(observed @ sharing.own[block] @ observed)
+    shares = sharing.n_evaluators or not np.array_equal(sharing.own, sharing.dependent)
     return GapTest(
         null=null,
         gap=gap,
-        standard_error=math.sqrt(variance[0]),
+        standard_error=math.sqrt(total),
         p_value=pivot.p_value(0.0),
         n=(round(n[0]), round(n[1])),
         method="dyadic score z" if shares else "score z, independent pairs",
         pivot=pivot,
-        shared_variance=max(variance[0] - own, 0.0) if shares else 0.0,
+        shared_variance=max(total - own, 0.0) if shares else 0.0,
         reason=reason,
     )
 
