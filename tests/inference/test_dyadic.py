@@ -66,14 +66,14 @@ def test_equivalence_is_the_interval_of_twice_the_level_inside_the_margin() -> N
 @given(st.integers(2, 50), st.floats(0.001, 0.3))
 def test_reference_law_of_few_evaluators_is_that_of_normal_parts(g: int, alpha: float) -> None:
     """z = sum / root of squares of g normal parts: z^2 / g has the law Beta(1/2, (g - 1)/2)."""
-    pivot = ScoreGap(gap=0.3, variance=(1.0, 0.0, 0.0), n_evaluators=g)
+    pivot = ScoreGap(gap=0.3, variance=(1.0, 0.0, 0.0), n_clusters=g)
     z = pivot._quantile(alpha)
     assert stats.beta.sf(z * z / g, 0.5, (g - 1) / 2) == pytest.approx(alpha, rel=1e-6)
     assert 2 * pivot._tail(z) == pytest.approx(alpha, rel=1e-6)
 
 
 def test_a_statistic_beyond_what_the_evaluators_allow_has_no_tail() -> None:
-    pivot = ScoreGap(gap=0.9, variance=(0.01, 0.0, 0.0), n_evaluators=4)
+    pivot = ScoreGap(gap=0.9, variance=(0.01, 0.0, 0.0), n_clusters=4)
     assert pivot.p_value(0.0) == 0.0
     assert pivot.p_below(0.0) == 1.0
 

@@ -57,8 +57,11 @@ class Sharing:
         Over each judgment with itself only: what is left when nothing is shared.
     n_items : ndarray
         Distinct items in each cell.
-    n_evaluators : int
-        Distinct evaluators taken into account; 0 where none are.
+    n_clusters : int
+        How many independent clusters (evaluators, queries) the variance is a sum over, where
+        these are few; 0 where it sums over items and the normal law will do.
+    method : str
+        Name of the test made from it.
     """
 
     cells: tuple[Cell, ...]
@@ -68,7 +71,8 @@ class Sharing:
     bound: NDArray[np.float64]
     own: NDArray[np.float64]
     n_items: NDArray[np.int64]
-    n_evaluators: int = 0
+    n_clusters: int = 0
+    method: str = "dyadic score z"
 
 
 def shared_judgments(
@@ -88,12 +92,12 @@ def shared_judgments(
     items, n_items = moments_by_number(both, pairs.n_items, *rows)
     dependent = items - moments_by_key(same_pair, *rows)[0]
     bound = items.copy()
-    n_evaluators = 0
+    n_clusters = 0
     if evaluators and pairs.evaluator is not None:
         by_evaluator = moments_by_number((pairs.evaluator,), len(pairs.evaluators), *rows)[0]
         dependent += by_evaluator - _within_evaluators(pairs, same_pair, trials, hits)
         bound += by_evaluator
-        n_evaluators = len(np.unique(pairs.evaluator))
+        n_clusters = len(np.unique(pairs.evaluator))
     n, totals, own = _own(counts, pairs.cells, score_ties)
     return Sharing(
         cells=pairs.cells,
@@ -103,7 +107,7 @@ def shared_judgments(
         bound=bound,
         own=own,
         n_items=n_items,
-        n_evaluators=n_evaluators,
+        n_clusters=n_clusters,
     )
 
 
@@ -119,6 +123,7 @@ def independent_judgments(counts: PairCounts, *, score_ties: str = "disagree") -
         bound=own,
         own=own,
         n_items=2 * n.astype(np.int64),
+        method="score z, independent pairs",
     )
 
 

@@ -56,15 +56,15 @@ class ScoreGap:
         The observed gap.
     variance : tuple of float
         Constant, linear and quadratic coefficient of the variance.
-    n_evaluators : int
-        Evaluators taken as clusters; 0 for the normal law.
+    n_clusters : int
+        Independent clusters (evaluators, queries) behind the variance; 0 for the normal law.
     low, high : float
         The range gaps can have.
     """
 
     gap: float
     variance: tuple[float, float, float]
-    n_evaluators: int = 0
+    n_clusters: int = 0
     low: float = -1.0
     high: float = 1.0
 
@@ -107,18 +107,18 @@ class ScoreGap:
         return (self.gap - hypothesised) / math.sqrt(self.variance_at(hypothesised))
 
     def _tail(self, statistic: float) -> float:
-        if not self.n_evaluators:
+        if not self.n_clusters:
             return float(ndtr(-statistic))
-        clusters = self.n_evaluators
+        clusters = self.n_clusters
         room = clusters - statistic**2
         if room <= 0:
             return 0.0 if statistic > 0 else 1.0
         return float(stdtr(clusters - 1, -statistic * math.sqrt((clusters - 1) / room)))
 
     def _quantile(self, alpha: float) -> float:
-        if not self.n_evaluators:
+        if not self.n_clusters:
             return float(-ndtri(alpha / 2))
-        clusters = self.n_evaluators
+        clusters = self.n_clusters
         t = float(-stdtrit(clusters - 1, alpha / 2))
         return t * math.sqrt(clusters / (clusters - 1 + t * t))
 
@@ -173,19 +173,18 @@ def _score_test(sharing: Sharing, first: int, second: int, *, null: str) -> GapT
     if not _positive(variance):
         variance = _quadratic(sharing.bound[block], at_zero, slope)
         reason = "the variance came out negative; a larger, conservative one was used"
-    pivot = ScoreGap(gap=gap, variance=variance, n_evaluators=sharing.n_evaluators)
+    pivot = ScoreGap(gap=gap, variance=variance, n_clusters=sharing.n_clusters)
     observed = at_zero + gap * slope
     total, own = pivot.variance_at(gap), float(observed @ sharing.own[block] @ observed)
-    shares = sharing.n_evaluators or not np.array_equal(sharing.own, sharing.dependent)
     return GapTest(
         null=null,
         gap=gap,
         standard_error=math.sqrt(total),
         p_value=pivot.p_value(0.0),
         n=(round(n[0]), round(n[1])),
-        method="dyadic score z" if shares else "score z, independent pairs",
+        method=sharing.method,
         pivot=pivot,
-        shared_variance=max(total - own, 0.0) if shares else 0.0,
+        shared_variance=max(total - own, 0.0),
         reason=reason,
     )
 
@@ -244,7 +243,7 @@ def rate_interval(sharing: Sharing, cell: Cell, level: float = 0.95) -> Interval
         variance = _quadratic(matrix[block], constant, slope)
         rate = float(sharing.hits[code] / n)
         pivot = ScoreGap(
-            gap=rate, variance=variance, n_evaluators=sharing.n_evaluators, low=0.0, high=1.0
+            gap=rate, variance=variance, n_clusters=sharing.n_clusters, low=0.0, high=1.0
         )
         if min(pivot.variance_at(p) for p in (rate, 0.0, 1.0)) > 0 or matrix is sharing.bound:
             break
