@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 __all__ = [
     "ComparityError",
+    "ConstantLabelError",
     "DesignUnknownError",
     "DuplicateColumnError",
     "DuplicateItemError",
@@ -40,6 +41,7 @@ __all__ = [
     "UnsupportedColumnError",
     "UnsupportedFileError",
     "UnsupportedTableError",
+    "WeightError",
 ]
 
 
@@ -257,6 +259,32 @@ class UnknownPositiveError(ComparityError, LookupError):
                 f"positive value {positive!r} does not occur in {_listed(columns)}.",
                 _listed(values, 6),
                 "values are compared exactly; check case and spaces.",
+            )
+        )
+
+
+class ConstantLabelError(ComparityError, ValueError):
+    """All labels are equal, so that no pair has a better item."""
+
+    def __init__(self, column: str, value: str) -> None:
+        super().__init__(
+            _message(
+                f"column {column!r} must have at least two different labels.",
+                f"every label is {value}",
+                "check the filter that made this table; pairs need a better and a worse item.",
+            )
+        )
+
+
+class WeightError(ComparityError, ValueError):
+    """A weight is zero or negative."""
+
+    def __init__(self, column: str, offenders: Offenders) -> None:
+        super().__init__(
+            _message(
+                f"column {column!r} must hold positive weights.",
+                str(offenders),
+                "leave out items that should not count.",
             )
         )
 

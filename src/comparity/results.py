@@ -317,8 +317,10 @@ class Audit:
         The groups compared.
     design : str
         Which sampling design the variance is right for.
+    unit : str
+        What was counted: ``"decisions"``, ``"judgments"`` or ``"pairs"``.
     n, n_items, n_evaluators : int
-        Judgments (or decisions) counted, distinct items and evaluators; 0 where not applicable.
+        How many of them, distinct items and evaluators; 0 where not applicable.
     alpha, margin : float
         Overall false-alarm rate and the largest harmless gap.
     rule : str
@@ -344,6 +346,7 @@ class Audit:
     alpha: float
     margin: float
     rule: str
+    unit: str = "judgments"
     n_items: int = 0
     n_evaluators: int = 0
     joint_tests: tuple[JointTest, ...] = ()
@@ -364,6 +367,7 @@ class Audit:
             "rule": self.rule,
             "looks": None if self.looks is None else list(self.looks),
             "groups": list(self.groups),
+            "unit": self.unit,
             "n": self.n,
             "n_items": self.n_items,
             "n_evaluators": self.n_evaluators,

@@ -48,7 +48,7 @@ def test_what_would_decide_is_a_range_and_never_where_no_number_would_do(audit: 
 def test_decisions_are_not_said_to_be_of_items(audit: Audit) -> None:
     needed = Needed(judgments=(700, 900), items=(700, 900), judgments_with_items=(700, 900))
     tests = (replace(audit.tests[1], needed=needed),)
-    pointwise = replace(audit, notion="separation", tests=tests)
+    pointwise = replace(audit, notion="separation", unit="decisions", tests=tests)
     (line,) = next(lines for title, lines in audit_lists(pointwise).items() if "decide" in title)
     assert line.endswith(": 700 to 900 decisions in all")
     assert "items" not in basis(replace(pointwise, design="independent decisions", n_evaluators=0))

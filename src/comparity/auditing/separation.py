@@ -192,6 +192,7 @@ def audit_counts(
         },
         groups=tuple(groups),
         design="independent decisions",
+        unit="decisions",
         n=n,
         n_items=n,
         alpha=options.alpha,

@@ -22,7 +22,6 @@ from comparity.reporting.formats import (
     signed,
     visible,
 )
-from comparity.reporting.sentences import unit
 from comparity.results import Audit, JudgedGap, RateEstimate
 
 __all__ = ["Grid", "audit_grids", "plan_grids"]
@@ -76,7 +75,7 @@ def plan_grids(plan: Plan) -> Iterator[Grid]:
 def _tests(audit: Audit) -> Grid:
     return Grid(
         title="Tests",
-        header=("hypothesis", "gap", "interval judged", "p (adj.)", unit(audit), "finding"),
+        header=("hypothesis", "gap", "interval judged", "p (adj.)", audit.unit, "finding"),
         rows=tuple(_test_row(test) for test in audit.tests),
         findings=tuple(test.finding for test in audit.tests),
     )
@@ -108,7 +107,7 @@ def _rates(audit: Audit) -> Grid:
     by_cell = {estimate.of: estimate for estimate in audit.rates}
     cells = {str(Cell(better, worse)) for better in audit.groups for worse in audit.groups}
     if by_cell.keys() <= cells and len(audit.groups) <= MATRIX_GROUPS:
-        return _matrix(audit.groups, by_cell)
+        return _matrix(audit, by_cell)
     return Grid(
         title=visible(f"{names[0].capitalize()} by kind of pair (better > worse)"),
         header=("pairs", "rate"),
@@ -128,9 +127,11 @@ def _by_group(rates: Sequence[RateEstimate], names: Sequence[str]) -> Grid:
     )
 
 
-def _matrix(groups: Sequence[str], by_cell: dict[str, RateEstimate]) -> Grid:
+def _matrix(audit: Audit, by_cell: dict[str, RateEstimate]) -> Grid:
+    groups = audit.groups
+    source = "judges" if audit.unit == "judgments" else "labels"
     return Grid(
-        title="Agreement with the judges, by the groups of the better and the worse item",
+        title=f"Agreement with the {source}, by the groups of the better and the worse item",
         header=("better item", *(f"over {visible(worse)}" for worse in groups)),
         rows=tuple(
             (

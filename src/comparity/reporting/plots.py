@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
 from comparity.plans import ComparativePlan, Plan
 from comparity.reporting.formats import count, visible
-from comparity.reporting.sentences import headline, plan_headline, unit
+from comparity.reporting.sentences import headline, plan_headline
 from comparity.results import Audit
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _own_axes(*, width: float, height: float) -> Any:
 
 
 def _sizes(audit: Audit, n: tuple[int, int]) -> str:
-    return f"{count(n[0])} vs {count(n[1])} {unit(audit)}"
+    return f"{count(n[0])} vs {count(n[1])} {audit.unit}"
 
 
 def _finish(ax: Axes, *, own: bool) -> None:

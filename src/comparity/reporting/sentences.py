@@ -19,15 +19,9 @@ __all__ = [
     "headline",
     "plan_basis",
     "plan_headline",
-    "unit",
 ]
 
 NEVER = "never, with these items"
-
-
-def unit(audit: Audit) -> str:
-    """Return what the audit counts: decisions, or judgments of pairs."""
-    return "decisions" if audit.notion == "separation" else "judgments"
 
 
 def headline(audit: Audit) -> str:
@@ -87,13 +81,13 @@ def what_would_decide(audit: Audit, test: JudgedGap) -> str:
     """Say how much data would decide an open test, as a range over the two possible truths."""
     needed = test.needed
     assert needed is not None, test.null
-    if audit.notion == "separation":
-        return f"{span(needed.judgments)} {unit(audit)} in all"
+    if audit.unit != "judgments":
+        return f"{span(needed.items)} {'items' if audit.unit == 'pairs' else audit.unit} in all"
     same_items = span(needed.judgments, NEVER)
     if needed.judgments[1] is not None:
         same_items += " on these items"
     return (
-        f"{unit(audit)} in all: {same_items}; or {span(needed.judgments_with_items)} "
+        f"{audit.unit} in all: {same_items}; or {span(needed.judgments_with_items)} "
         f"on {span(needed.items)} items"
     )
 
@@ -175,8 +169,8 @@ def _error_rate(audit: Audit) -> str:
 
 
 def _data(audit: Audit) -> str:
-    data = f"{count(audit.n)} {unit(audit)}"
-    if audit.notion != "separation":
+    data = f"{count(audit.n)} {audit.unit}"
+    if audit.unit != "decisions":
         data += f" of {_several(audit.n_items, 'item')}"
     if audit.n_evaluators:
         data += f" by {_several(audit.n_evaluators, 'evaluator')}"

@@ -1,0 +1,165 @@
+"""Frozen answers about all pairs: a matrix of accuracies by group, with two audits of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.results import Audit, Interval
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from rich.console import RenderableType
+
+__all__ = ["PairwiseAccuracy"]
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PairwiseAccuracy:
+    """How often scores order pairs as labels do, by the groups of the better and the worse item.
+
+    Attributes
+    ----------
+    groups : tuple of str
+        Rows and columns of the matrix.
+    matrix : ndarray, (K, K)
+        Row: group of the better item; column: group of the worse one. ``nan`` without pairs.
+    n_pairs, score_ties : ndarray, (K, K)
+        Pairs (or their weight) behind each entry, and how many of them have equal scores.
+    overall : float
+        Accuracy over all pairs, those of items in no group included: the AUC for binary labels.
+    overall_interval : Interval
+        95 % interval of it.
+    row_marginals, column_marginals : ndarray, (K,)
+        Accuracy where the better, or the worse, item is of the group, whatever the other.
+    covariance : ndarray, (K * K, K * K)
+        Of the entries of the matrix, row by row.
+    notions : mapping of str to float
+        Published single numbers that follow from the matrix.
+    labels : str
+        ``"binary"``, ``"ordinal"`` or ``"continuous"``.
+    raw : Audit
+        Of the matrix as it is.
+    standardised : Audit
+        Of the matrix over items weighted so that labels have the same law in every group. With
+        binary labels both matrices agree, and so do the audits.
+    effective_sizes : mapping of str to float
+        What the items of each group are worth after weighting.
+    imbalance : float
+        How far the weighted label laws of two groups are still apart.
+    """
+
+    groups: tuple[str, ...]
+    matrix: Matrix
+    n_pairs: Matrix
+    score_ties: Matrix
+    overall: float
+    overall_interval: Interval
+    row_marginals: Matrix
+    column_marginals: Matrix
+    covariance: Matrix
+    notions: Mapping[str, float]
+    labels: str
+    raw: Audit
+    standardised: Audit
+    effective_sizes: Mapping[str, float] = field(default_factory=dict)
+    imbalance: float = 0.0
+
+    @property
+    def audit(self) -> Audit:
+        """The audit that decides: of the raw matrix for binary labels, else standardised."""
+        return self.raw if self.labels == "binary" else self.standardised
+
+    @property
+    def finding(self) -> str:
+        """The finding of the audit that decides."""
+        return self.audit.finding
+
+    @property
+    def tests(self) -> tuple[Any, ...]:
+        """The tests of the audit that decides."""
+        return self.audit.tests
+
+    @property
+    def exit_status(self) -> int:
+        """What a command that made this audit returns to the shell."""
+        return self.audit.exit_status
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data; the deciding audit's fields come first."""
+        return {
+            **self.audit.to_dict(),
+            "labels": self.labels,
+            "groups": list(self.groups),
+            "matrix": _listed(self.matrix),
+            "n_pairs": _listed(self.n_pairs),
+            "score_ties": _listed(self.score_ties),
+            "overall": _plain(self.overall),
+            "overall_interval": [_plain(end) for end in self.overall_interval[:2]],
+            "row_marginals": _listed(self.row_marginals),
+            "column_marginals": _listed(self.column_marginals),
+            "covariance": _listed(self.covariance),
+            "notions": {name: _plain(value) for name, value in self.notions.items()},
+            "effective_sizes": {name: _plain(n) for name, n in self.effective_sizes.items()},
+            "imbalance": _plain(self.imbalance),
+            "raw": self.raw.to_dict(),
+            "standardised": self.standardised.to_dict(),
+        }
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row for each entry of the matrix, as a frame of the named engine."""
+        from comparity.reporting.frames import frame_of_rows
+
+        errors = np.sqrt(np.maximum(np.diag(self.covariance), 0)).reshape(self.matrix.shape)
+        rows = [
+            {
+                "better": better,
+                "worse": worse,
+                "accuracy": _plain(self.matrix[i, j]),
+                "standard_error": _plain(errors[i, j]),
+                "pairs": _plain(self.n_pairs[i, j]),
+                "score_ties": _plain(self.score_ties[i, j]),
+            }
+            for i, better in enumerate(self.groups)
+            for j, worse in enumerate(self.groups)
+        ]
+        return frame_of_rows(rows, backend)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the matrix as a heat map."""
+        from comparity.reporting.plots import plot_matrix
+
+        return plot_matrix(self, ax)
+
+    def __rich__(self) -> RenderableType:
+        from comparity.reporting.terminal import pairwise_view
+
+        return pairwise_view(self)
+
+    def __str__(self) -> str:
+        from comparity.reporting.terminal import as_text
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from comparity.reporting.html import fragment
+
+        return fragment(self)
+
+
+def _plain(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _listed(array: Matrix) -> list[Any]:
+    """Return nested lists with None where there is no number."""
+    if array.ndim == 1:
+        return [_plain(value) for value in array.tolist()]
+    return [_listed(row) for row in array]
