@@ -52,14 +52,3 @@ def moments(
         if items & others:
             total += np.outer(one, two)
     return total
-
-
-def items(y: Sequence[float], group: Sequence[int], n_groups: int) -> NDArray[np.int64]:
-    """Count the distinct items of each cell."""
-    members: dict[tuple[int, int], set[int]] = {}
-    for i, j, cell, *_ in pairs(y, y, group, [1.0] * len(y)):
-        members.setdefault(cell, set()).update((i, j))
-    found = np.zeros((n_groups, n_groups), dtype=np.int64)
-    for cell, touched in members.items():
-        found[cell] = len(touched)
-    return found

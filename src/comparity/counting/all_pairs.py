@@ -21,16 +21,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counting._dominance import new_state, place
-from comparity.counting.sharing import TIE_VALUE, Sharing
+from comparity.counting._levels import level_counts, level_placements, levels_of
+from comparity.counting._placements import Placements, moments_by_cell
+from comparity.counting._weighted import weighted_placements
+from comparity.counting.sharing import TIE_VALUE, Sharing, evenness
 from comparity.counts import Cell
 
 __all__ = ["AllPairs", "all_pairs", "cell_counts"]
 
 METHOD = "all-pairs score z"
-
-CHUNK = 2**14
-"""So many items have their placements in memory at once."""
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -44,8 +43,7 @@ class AllPairs:
     ----------
     sharing : Sharing
         Trials, hits and second moments of all K * K cells, in the order of the groups given; the
-        group of the better item changes slowest. `own` equals `dependent`: labels cannot be judged
-        again, more pairs come with more items only.
+        group of the better item changes slowest.
     score_ties : ndarray
         Pairs with equal scores by cell (their weight, where items are weighted), counted in the
         trials, whatever they count for in the hits.
@@ -100,25 +98,25 @@ def all_pairs(
     """
     tie = TIE_VALUE[score_ties]
     k = len(groups)
-    sums, products, ties = _placed(y, f, group, k, weights, tie)
-    trials, hits = sums[:, :k], sums[:, 2 * k : 3 * k]
-    pairs = trials, hits, ties
-    if weights is not None:
-        sums, _, squares = _placed(y, f, group, k, weights**2, tie)
-        pairs = sums[:, :k], sums[:, 2 * k : 3 * k], squares
-    moments = _by_cell(products)
-    dependent = moments - _pair_moments(*pairs, tie)
+    if weights is None:
+        placed = squared = _placed(y, f, group, k, tie)
+    else:
+        placed = weighted_placements(y, f, group, k, weights, tie)
+        squared = weighted_placements(y, f, group, k, weights**2, tie)
+    moments = moments_by_cell(placed.products)
+    own = _pair_moments(squared, tie)
+    trials, ties = placed.trials.ravel(), placed.ties.ravel()
     sharing = Sharing(
         cells=tuple(Cell(better, worse) for better in groups for worse in groups),
-        trials=trials.ravel(),
-        hits=hits.ravel(),
-        dependent=dependent,
-        bound=moments,
-        own=dependent,
-        n_items=_n_items(y, group, k).ravel(),
+        trials=trials,
+        hits=placed.hits.ravel(),
+        dependent=moments - own,
+        own=own,
+        half_hits=ties if tie else np.zeros_like(ties),
+        effective_items=evenness(trials, np.diag(moments)),
         method=METHOD,
     )
-    return AllPairs(sharing=sharing, score_ties=ties.ravel())
+    return AllPairs(sharing=sharing, score_ties=ties)
 
 
 def cell_counts(y: Floats, f: Floats, group: Codes, n_groups: int) -> tuple[Codes, Codes, Codes]:
@@ -126,73 +124,25 @@ def cell_counts(y: Floats, f: Floats, group: Codes, n_groups: int) -> tuple[Code
 
     Parameters are those of :func:`all_pairs`; three K x K arrays. A score tie is no hit.
     """
-    sums, _, ties = _placed(y, f, group, n_groups, None, 0.0)
-    trials, hits = sums[:, :n_groups], sums[:, 2 * n_groups : 3 * n_groups]
+    levels = levels_of(y, group, n_groups)
+    if levels is not None:
+        below = np.cumsum(levels.sizes, axis=0) - levels.sizes
+        return levels.sizes.T @ below, *level_counts(levels, f)
+    placed = weighted_placements(y, f, group, n_groups, np.ones(len(y)), 0.0)
+    trials, hits, ties = placed.trials, placed.hits, placed.ties
     return trials.astype(np.int64), hits.astype(np.int64), ties.astype(np.int64)
 
 
-def _placed(
-    y: Floats, f: Floats, group: Codes, k: int, weights: Floats | None, tie: float
-) -> tuple[Floats, Floats, Floats]:
-    """Return sums and sums of products of the placements by group, and score ties by cell.
-
-    A placement has 4 K entries: trials as better item against each group, trials as worse item,
-    hits as better item, hits as worse item.
-    """
-    levels, level = np.unique(y, return_inverse=True)
-    order = np.lexsort((level, f))
-    level, group, score = level[order], group[order], f[order]
-    weight = np.ones(len(y)) if weights is None else weights[order]
-    at = np.zeros((len(levels), k))
-    np.add.at(at, (level, group), weight)
-    upto = np.cumsum(at, axis=0)
-    lower, higher = upto - at, upto[-1:] - upto
-    sums, products, ties = np.zeros((k, 4 * k)), np.zeros((k, 4 * k, 4 * k)), np.zeros((k, k))
-    state = new_state(len(levels), k)
-    rows = np.empty((min(CHUNK, len(y)), 4 * k))
-    for start in range(0, len(y), CHUNK):
-        stop = min(start + CHUNK, len(y))
-        place(start, stop, score, level, group, weight, lower, higher, tie, state, rows, ties)
-        for g in range(k):
-            placed = rows[: stop - start][group[start:stop] == g]
-            sums[g] += placed.sum(axis=0)
-            products[g] += placed.T @ placed
-    return sums, products, ties
+def _placed(y: Floats, f: Floats, group: Codes, k: int, tie: float) -> Placements:
+    levels = levels_of(y, group, k)
+    if levels is not None:
+        return level_placements(levels, f, tie)
+    return weighted_placements(y, f, group, k, np.ones(len(y)), tie)
 
 
-def _by_cell(products: Floats) -> Floats:
-    """Add up the products of all groups by the cells that their entries belong to."""
-    k = len(products)
-    codes = np.arange(k * k).reshape(k, k)
-    moments = np.zeros((2 * k * k, 2 * k * k))
-    for g in range(k):
-        touched = np.concatenate([codes[g], codes[:, g]])
-        entries = np.concatenate([touched, k * k + touched])
-        # Cell (g, g) is touched in both roles: its entries come twice and must be added.
-        np.add.at(moments, np.ix_(entries, entries), products[g])
-    return moments
-
-
-def _pair_moments(trials: Floats, hits: Floats, ties: Floats, tie: float) -> Floats:
+def _pair_moments(placed: Placements, tie: float) -> Floats:
     """Return the moments of single pairs: a pair is in one cell, and agrees, ties or does not."""
-    n, s = np.diag(trials.ravel()), np.diag(hits.ravel())
+    n, s = np.diag(placed.trials.ravel()), np.diag(placed.hits.ravel())
     # Hits hold `tie` for every score tie, squares of hits its square.
-    squares = s - np.diag((tie - tie**2) * ties.ravel())
+    squares = s - np.diag((tie - tie**2) * placed.ties.ravel())
     return np.block([[n, s], [s, squares]])
-
-
-def _n_items(y: Floats, group: Codes, k: int) -> Codes:
-    """Count the items of every cell: better than some item of the other group, or worse."""
-    found = np.zeros((k, k), dtype=np.int64)
-    members = [y[group == g] for g in range(k)]
-    for a in range(k):
-        for b in range(k):
-            if not len(members[a]) or not len(members[b]):
-                continue
-            above = members[a] > members[b].min()
-            under = members[b] < members[a].max()
-            if a == b:
-                found[a, a] = np.count_nonzero(above | under)
-            else:
-                found[a, b] = np.count_nonzero(above) + np.count_nonzero(under)
-    return found

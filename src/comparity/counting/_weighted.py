@@ -8,12 +8,50 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-__all__ = ["new_state", "place"]
+from comparity.counting._placements import Placements, add_products, chunks
+from comparity.counting._sorting import order_of
+
+__all__ = ["weighted_placements"]
 
 
-def new_state(n_levels: int, n_groups: int):  # type: ignore[no-untyped-def]
-    """Return what :func:`place` carries from one chunk of items to the next.
+def weighted_placements(
+    y: NDArray[np.float64],
+    f: NDArray[np.float64],
+    group: NDArray[np.int64],
+    n_groups: int,
+    weights: NDArray[np.float64],
+    tie: float,
+) -> Placements:
+    """Return sums and products of the placements of items with weights.
+
+    O(N log N K + N K^2) time, O(N K) memory.
+    """
+    k = n_groups
+    by_label = order_of(y)
+    level = np.cumsum(np.diff(y[by_label], prepend=y[by_label[0]]) > 0)
+    by_score = order_of(f[by_label])
+    level, order = level[by_score], by_label[by_score]
+    score, group, weight = f[order], group[order], weights[order]
+    at = np.bincount(level * k + group, weight, minlength=(level.max() + 1) * k).reshape(-1, k)
+    upto = np.cumsum(at, axis=0)
+    lower, higher = upto - at, upto[-1] - upto
+    sums, products, ties = np.zeros((k, 4 * k)), np.zeros((k, 4 * k, 4 * k)), np.zeros((k, k))
+    state = _new_state(len(at), k)
+    for start, stop in chunks(0, len(y), 4 * k):
+        rows = np.empty((stop - start, 4 * k))
+        items = score, level, group, weight, lower, higher
+        _place(start, stop, *items, tie, state, rows, ties)
+        by_group = np.argsort(group[start:stop], kind="stable")
+        begins = np.searchsorted(group[start:stop][by_group], np.arange(k + 1))
+        add_products(products, rows[by_group], begins)
+        np.add.at(sums, group[start:stop], rows)
+    return Placements(sums=sums, products=products, ties=ties)
+
+
+def _new_state(n_levels: int, n_groups: int):  # type: ignore[no-untyped-def]
+    """Return what :func:`_place` carries from one chunk of items to the next.
 
     Start and end of the present block of tied scores and the present level in it; weights by
     group of all items seen, of the block, of the block below the level and at the level; the tree.
@@ -22,7 +60,7 @@ def new_state(n_levels: int, n_groups: int):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def place(start, stop, score, level, group, weight, lower, higher, tie, state, rows, ties):  # type: ignore[no-untyped-def]
+def _place(start, stop, score, level, group, weight, lower, higher, tie, state, rows, ties):  # type: ignore[no-untyped-def]
     """Fill one row for each of the items from `start` to `stop`, ordered by score, then by level.
 
     A row holds trials as better item against each group, trials as worse item, hits as better and
