@@ -123,7 +123,23 @@ def test_a_union_of_cells_that_are_not_there_holds_no_pairs() -> None:
     sharing = counted([(0, 0, 0), (1, 1, 0)])
     empty = merged(sharing, {Cell("x", ANY): [Cell("x", "a")], Cell("y", ANY): []})
     assert empty.trials.tolist() == [0, 0]
-    assert empty.n_items.tolist() == [0, 0]
+    assert empty.effective_items.tolist() == [0, 0]
+
+
+@given(ROWS, st.integers(0, 2))
+def test_unions_rest_on_at_least_as_many_items_as_is_said(
+    rows: list[tuple[int, int, int]], code: int
+) -> None:
+    """Effective items by definition: the square of all uses over the sum of squared uses."""
+    y, f, group = columns(rows)
+    row = merged(counted(rows), row_marginals(GROUPS))
+    uses = np.zeros(len(rows))
+    for i, j, cell, *_ in plain.pairs(y, f, group.astype(int), [1.0] * len(rows)):
+        uses[[i, j]] += cell[0] == code
+    if uses.any():
+        assert 0 < row.effective_items[code] <= uses.sum() ** 2 / (uses**2).sum() + 1e-9
+    else:
+        assert row.effective_items[code] == 0
 
 
 def test_marginals_can_be_compared_like_cells() -> None:

@@ -19,6 +19,9 @@ from comparity.counts import Cell
 __all__ = ["ANY", "column_marginals", "merged", "overall", "row_marginals", "without"]
 
 
+Floats = NDArray[np.float64]
+
+
 class AnyGroup(str):
     """Stands for every group in a cell; equal to itself alone, whatever groups are called."""
 
@@ -58,9 +61,9 @@ def merged(sharing: Sharing, parts: Mapping[Cell, Sequence[Cell]]) -> Sharing:
     Returns
     -------
     Sharing
-        One cell for each entry of `parts`. Its distinct items are not known exactly from those of
-        its cells; the largest number of any of them is given, which can only be too small. (It
-        decides whether there are enough items to believe a variance.)
+        One cell for each entry of `parts`. How many evenly used items it rests on is not known
+        exactly from those of its cells; a bound is given that can only be too small (it decides
+        whether there are enough items to believe a variance).
 
     Examples
     --------
@@ -76,23 +79,35 @@ def merged(sharing: Sharing, parts: Mapping[Cell, Sequence[Cell]]) -> Sharing:
     merge = np.zeros((len(parts), len(known)))
     for row, cells in enumerate(parts.values()):
         merge[row, [known[cell] for cell in cells if cell in known]] = 1.0
-    n_items = np.where(merge > 0, sharing.n_items, 0).max(axis=1, initial=0)
     return replace(
         sharing,
         cells=tuple(parts),
         trials=merge @ sharing.trials,
         hits=merge @ sharing.hits,
         dependent=_moments(merge, sharing.dependent),
-        bound=_moments(merge, sharing.bound),
         own=_moments(merge, sharing.own),
-        n_items=n_items.astype(np.int64),
+        half_hits=merge @ sharing.half_hits,
+        effective_items=_effective_items(merge, sharing),
     )
 
 
-def _moments(merge: NDArray[np.float64], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+def _effective_items(merge: Floats, sharing: Sharing) -> Floats:
+    r"""Return at most as many evenly used items as each union rests on.
+
+    The root of the sum of squared uses is a norm, so that of a union is at most the sum of those of
+    its cells, :math:`2 n_c / \sqrt{e_c}` with :math:`e_c` the effective items of cell c.
+    """
+    roots = np.sqrt(sharing.effective_items)
+    norms = np.divide(sharing.trials, roots, out=np.zeros_like(roots), where=roots > 0)
+    trials, norm = merge @ sharing.trials, merge @ norms
+    found: Floats = np.divide(trials, norm, out=np.zeros_like(trials), where=norm > 0) ** 2
+    return found
+
+
+def _moments(merge: Floats, matrix: Floats) -> Floats:
     """Merge rows and columns of a matrix of trials, then hits."""
     both = np.kron(np.eye(2), merge)
-    moments: NDArray[np.float64] = both @ matrix @ both.T
+    moments: Floats = both @ matrix @ both.T
     return moments
 
 
