@@ -1,0 +1,172 @@
+r"""How often two orders of the same items agree, item by item.
+
+For item :math:`i` the kernel returns :math:`\sum_j w_j \operatorname{sign}(u_i - u_j)
+\operatorname{sign}(v_i - v_j)` over the items :math:`j` of its segment: the weight of items that
+both orders put on the same side of it, less the weight of those that they put on opposite sides.
+Defined by the double loop in ``tests/plain/ordered_pairs.py``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["Classes", "classes", "joint_classes", "signed_agreement"]
+
+
+class Classes(NamedTuple):
+    """Items in order, and the position of each one's value among the distinct values."""
+
+    order: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    n_distinct: int
+
+    def weight(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return for each item the weight of all items with the same value, itself included."""
+        if self.n_distinct == len(self.rank):
+            return weight
+        totals = np.bincount(self.rank, weight, self.n_distinct).astype(np.float64, copy=False)
+        return totals[self.rank]
+
+
+def classes(values: NDArray[np.float64] | NDArray[np.int64]) -> Classes:
+    """Rank values; equal values share a rank."""
+    order = np.argsort(values)
+    rank, n_distinct = _ranks(values, order)
+    return Classes(order, rank, n_distinct)
+
+
+def joint_classes(first: Classes, second: Classes) -> Classes:
+    """Rank items by the first value, and by the second where the first is equal."""
+    return classes(first.rank * max(second.n_distinct, 1) + second.rank)
+
+
+def signed_agreement(
+    order: NDArray[np.int64],
+    segment: NDArray[np.int64],
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+    weight: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the signed agreement of two orders for every item, within segments.
+
+    Parameters
+    ----------
+    order : ndarray
+        The items by segment, then by `first`, then by `second`.
+    segment, first, second : ndarray
+        Ranks of each item. Equal ranks of `first` lie in one segment.
+    weight : ndarray
+        Weight of each item.
+
+    Returns
+    -------
+    ndarray
+        One number for each item; exact while all weights are whole numbers.
+
+    Notes
+    -----
+    O(n log d) time for d distinct values of `first` in a segment, O(n) memory: runs of equal
+    `first` are merged two by two in the order of `second`.
+    """
+    answer = np.zeros(len(order))
+    _merge_segments(order, segment, first, second, weight, answer)
+    return answer
+
+
+@njit(cache=True, nogil=True)
+def _ranks(values, order):  # type: ignore[no-untyped-def]
+    rank = np.empty(len(order), dtype=np.int64)
+    current = -1
+    for place in range(len(order)):
+        if place == 0 or values[order[place]] != values[order[place - 1]]:
+            current += 1
+        rank[order[place]] = current
+    return rank, current + 1
+
+
+@njit(cache=True, nogil=True)
+def _merge_segments(order, segment, first, second, weight, answer):  # type: ignore[no-untyped-def]
+    n = len(order)
+    values, item, weights, sums = _columns(n)
+    spare = _columns(n)
+    bounds = np.empty(n + 1, dtype=np.int64)
+    for place in range(n):
+        values[place] = second[order[place]]
+        item[place] = order[place]
+        weights[place] = weight[order[place]]
+    start = 0
+    while start < n:
+        end, n_runs = start, 0
+        while end < n and segment[order[end]] == segment[order[start]]:
+            if end == start or first[order[end]] != first[order[end - 1]]:
+                bounds[n_runs] = end
+                n_runs += 1
+            end += 1
+        bounds[n_runs] = end
+        one, two = (values, item, weights, sums), spare
+        while n_runs > 1:
+            n_runs = _merge_runs(one, two, bounds, n_runs)
+            one, two = two, one
+        for place in range(start, end):
+            answer[one[1][place]] = one[3][place]
+        start = end
+
+
+@njit(cache=True, nogil=True)
+def _columns(n):  # type: ignore[no-untyped-def]
+    return np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n), np.zeros(n)
+
+
+@njit(cache=True, nogil=True)
+def _merge_runs(one, two, bounds, n_runs):  # type: ignore[no-untyped-def]
+    """Merge neighbouring runs from one set of columns into the other; return how many are left."""
+    for run in range(0, n_runs - 1, 2):
+        _merge(one, two, bounds[run], bounds[run + 1], bounds[run + 2])
+    if n_runs % 2:
+        for place in range(bounds[n_runs - 1], bounds[n_runs]):
+            _move(one, place, two, place, 0.0)
+    left = (n_runs + 1) // 2
+    for run in range(left):
+        bounds[run] = bounds[2 * run]
+    bounds[left] = bounds[n_runs]
+    return left
+
+
+@njit(cache=True, nogil=True)
+def _merge(one, two, start, middle, end):  # type: ignore[no-untyped-def]
+    values, weights = one[0], one[2]
+    all_low, all_high = weights[start:middle].sum(), weights[middle:end].sum()
+    low, high, place = start, middle, start
+    before_low = before_high = 0.0
+    while place < end:
+        # All items of both runs with the next value, at once: ties count for neither side.
+        if low < middle and (high >= end or values[low] <= values[high]):
+            value = values[low]
+        else:
+            value = values[high]
+        stop_low, stop_high, up_to_low, up_to_high = low, high, before_low, before_high
+        while stop_low < middle and values[stop_low] == value:
+            up_to_low += weights[stop_low]
+            stop_low += 1
+        while stop_high < end and values[stop_high] == value:
+            up_to_high += weights[stop_high]
+            stop_high += 1
+        for source in range(low, stop_low):
+            _move(one, source, two, place, all_high - before_high - up_to_high)
+            place += 1
+        for source in range(high, stop_high):
+            _move(one, source, two, place, before_low + up_to_low - all_low)
+            place += 1
+        low, high, before_low, before_high = stop_low, stop_high, up_to_low, up_to_high
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _move(one, source, two, place, more):  # type: ignore[no-untyped-def]
+    two[0][place] = one[0][source]
+    two[1][place] = one[1][source]
+    two[2][place] = one[2][source]
+    two[3][place] = one[3][source] + more

@@ -1,0 +1,271 @@
+r"""Kernel that counts pairs within small queries, and what kernels for queries add to.
+
+Items of one query are the bits of a word, so sets of items are compared and counted at once. For
+each query let :math:`a` hold its trials by cell, then its hits; the kernel adds :math:`a a^T`.
+Defined by the loops in ``tests/plain/query_pairs.py``.
+
+Kernels add to two arrays. `sums`, one row for each cell: trials, hits, score ties (no hits), the
+same three with squared weights of pairs, distinct items, and the sum over items of the squared
+weight of their pairs. `products`, for every two cells: trials by trials, hits by trials, trials by
+hits, hits by hits; two cells of a query are met in one of their two orders, the other one is left
+to :func:`moments`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+__all__ = ["WORD", "add_products", "add_sums", "count_masked", "empty_sums", "moments"]
+
+WORD = 64
+"""Largest query whose items are the bits of one word."""
+
+N_SUMS = 8
+SQUARES, ITEMS, USES = 3, 6, 7
+
+# Places in the workspace of a query: sets of items with a lower label, a higher one, a lower score
+# and the same score than each item, and the set of items of each group. One array with constant
+# places, because the compiler can then tell them apart and compare eight items at once.
+LOWER, HIGHER, BEATEN, LEVEL, MEMBER = (WORD * place for place in range(5))
+SIZE = 5 * WORD
+SQUARE = WORD * WORD
+# And in the table of two groups: counts in lanes of 16 bits, squared uses of better and of worse
+# items with the number of these items from bit 32 on.
+COUNTS, BETTER, WORSE = 0, SQUARE, 2 * SQUARE
+
+# Products in 16-bit lanes are moved on before a lane can overflow; larger ones are added directly.
+LANE = 16
+LANE_ROOM = 2**LANE - 1
+LARGEST_IN_LANE = 2**11
+
+
+def empty_sums(n_cells: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return sums and products over no query."""
+    return np.zeros((n_cells, N_SUMS)), np.zeros((n_cells, n_cells, 4))
+
+
+def moments(products: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sum over queries of products of trials and hits by cell, trials first."""
+    diagonal = np.arange(len(products))
+    once = products.copy()
+    once[diagonal, diagonal] /= 2
+    one, two, three, four = np.moveaxis(once, 2, 0)
+    cross = three + two.T
+    return np.block([[one + one.T, cross], [cross.T, four + four.T]])
+
+
+def _count_bits(typing_context, word):  # type: ignore[no-untyped-def]
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
+popcount: Any = intrinsic(_count_bits)
+"""The number of bits of a word that are set, as one instruction."""
+
+
+@njit(cache=True, nogil=True)
+def count_masked(y, f, group, offsets, first, last, n_groups, mean, tie, sums, products):  # type: ignore[no-untyped-def]
+    """Add the queries `first` to `last` that have at most 64 items; items weigh one.
+
+    Returns how many of them hold a pair.
+    """
+    n_cells = n_groups * n_groups
+    scale = 2 if tie == 0.5 else 1
+    lanes = np.zeros((n_cells, n_cells), dtype=np.uint64)
+    room = LANE_ROOM
+    values, sets = np.empty(2 * WORD), np.empty(SIZE, dtype=np.uint64)
+    table = np.empty(3 * SQUARE, dtype=np.uint64)
+    rank_of = np.full(n_groups, -1, dtype=np.int64)
+    names = np.empty(2 * WORD, dtype=np.int64)
+    cell = np.empty(SQUARE, dtype=np.int64)
+    amounts, packed = np.empty(2 * SQUARE), np.empty(2 * SQUARE, dtype=np.uint64)
+    n_queries = 0
+    for query in range(first, last):
+        start, n = offsets[query], offsets[query + 1] - offsets[query]
+        if n < 2 or n > WORD:
+            continue
+        _compare(y, f, start, n, values, sets)
+        tied = _find_ties(n, values, sets)
+        n_present = _local_groups(group, start, n, rank_of, names, sets)
+        _count_items(n, n_present, tied, names, sets, table)
+        n_touched, most = _collect(
+            n_present, n_groups, mean, tie, names, table, cell, amounts, packed, sums
+        )
+        most *= scale
+        n_queries += n_touched > 0
+        if mean or most * most > LARGEST_IN_LANE:
+            add_products(cell, amounts, n_touched, products)
+            continue
+        if most * most > room:
+            _empty_lanes(lanes, scale, products)
+            room = LANE_ROOM
+        room -= most * most
+        for one in range(n_touched):
+            for two in range(one, n_touched):
+                # One product of two words holds the four products of trials and hits.
+                lanes[cell[one], cell[two]] += packed[one] * packed[SQUARE + two]
+    _empty_lanes(lanes, scale, products)
+    return n_queries
+
+
+@njit(cache=True, nogil=True)
+def _compare(y, f, start, n, values, sets):  # type: ignore[no-untyped-def]
+    """Fill the sets of items with a lower label, a higher label and a lower score."""
+    padded = (n + 7) // 8 * 8
+    for item in range(n):
+        values[item] = y[start + item]
+        values[WORD + item] = f[start + item]
+    for item in range(n, padded):
+        # Nothing compares with nan, so whole vectors can be compared.
+        values[item] = values[WORD + item] = np.nan
+    for item in range(padded):
+        sets[LOWER + item] = sets[HIGHER + item] = sets[BEATEN + item] = 0
+    for other in range(n):
+        label, score, shift = values[other], values[WORD + other], np.uint64(other)
+        for item in range(padded):
+            sets[LOWER + item] |= np.uint64(label < values[item]) << shift
+            sets[HIGHER + item] |= np.uint64(label > values[item]) << shift
+            sets[BEATEN + item] |= np.uint64(score < values[WORD + item]) << shift
+
+
+@njit(cache=True, nogil=True)
+def _find_ties(n, values, sets):  # type: ignore[no-untyped-def]
+    """Say whether scores tie, and if so fill the sets of items with the same score."""
+    ordered = np.uint64(0)
+    for item in range(n):
+        ordered += popcount(sets[BEATEN + item])
+    if np.int64(ordered) == n * (n - 1) // 2:
+        return False
+    for item in range(n):
+        sets[LEVEL + item] = 0
+        for other in range(n):
+            same = np.uint64(values[WORD + other] == values[WORD + item])
+            sets[LEVEL + item] |= same << np.uint64(other)
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _local_groups(group, start, n, rank_of, names, sets):  # type: ignore[no-untyped-def]
+    """Fill the local number of each item's group, the groups, and the set of items of each."""
+    n_present = 0
+    for item in range(n):
+        name = np.int64(group[start + item])
+        if rank_of[name] < 0:
+            rank_of[name] = n_present
+            names[WORD + n_present] = name
+            sets[MEMBER + n_present] = 0
+            n_present += 1
+        names[item] = rank_of[name]
+        sets[MEMBER + rank_of[name]] |= np.uint64(1) << np.uint64(item)
+    for place in range(n_present):
+        rank_of[names[WORD + place]] = -1
+    return n_present
+
+
+@njit(cache=True, nogil=True)
+def _count_items(n, n_present, tied, names, sets, table):  # type: ignore[no-untyped-def]
+    """Fill trials, hits, score ties and uses of items for every two groups of the query."""
+    for a in range(n_present):
+        for b in range(n_present):
+            place = a * WORD + b
+            table[COUNTS + place] = table[BETTER + place] = table[WORSE + place] = 0
+    for item in range(n):
+        row = names[item] * WORD
+        lower, higher = sets[LOWER + item], sets[HIGHER + item]
+        agreed = lower & sets[BEATEN + item]
+        for b in range(n_present):
+            member = sets[MEMBER + b]
+            below, above = popcount(lower & member), popcount(higher & member)
+            table[COUNTS + row + b] += below | (popcount(agreed & member) << np.uint64(16))
+            table[BETTER + row + b] += _use(below)
+            table[WORSE + row + b] += _use(above)
+        # Within a group an item may be better in one pair and worse in the next.
+        member = sets[MEMBER + names[item]]
+        below, above = popcount(lower & member), popcount(higher & member)
+        table[BETTER + row + names[item]] += _use(below + above) - _use(below)
+        if tied:
+            level = lower & sets[LEVEL + item]
+            for b in range(n_present):
+                table[COUNTS + row + b] += popcount(level & sets[MEMBER + b]) << np.uint64(32)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _use(n):  # type: ignore[no-untyped-def]
+    return n * n | (np.uint64(n != 0) << np.uint64(32))
+
+
+@njit(cache=True, nogil=True)
+def _collect(n_present, n_groups, mean, tie, names, table, cell, amounts, packed, sums):  # type: ignore[no-untyped-def]
+    """Add the sums of one query; return how many cells it touches and its most trials in one."""
+    n_touched, most = 0, 0
+    lane, half = np.uint64(0xFFFF), np.uint64(0xFFFFFFFF)
+    double = tie == 0.5
+    for a in range(n_present):
+        for b in range(n_present):
+            counts = table[COUNTS + a * WORD + b]
+            if counts == 0:
+                continue
+            code = names[WORD + a] * n_groups + names[WORD + b]
+            uses = table[BETTER + a * WORD + b]
+            if a != b:
+                uses += table[WORSE + b * WORD + a]
+            trials = np.int64(counts & lane)
+            hits = np.int64((counts >> np.uint64(16)) & lane)
+            ties = np.int64(counts >> np.uint64(32))
+            share = 1.0 / trials if mean else 1.0
+            cell[n_touched] = code
+            amounts[n_touched] = trials * share
+            amounts[SQUARE + n_touched] = (hits + tie * ties) * share
+            add_sums(code, trials, hits, ties, share, sums, 0)
+            add_sums(code, trials, hits, ties, share * share, sums, SQUARES)
+            sums[code, ITEMS] += np.int64(uses >> np.uint64(32))
+            sums[code, USES] += np.int64(uses & half) * share * share
+            scored = np.uint64(2 * hits + ties if double else hits)
+            packed[n_touched] = np.uint64(trials) | (scored << np.uint64(LANE))
+            packed[SQUARE + n_touched] = np.uint64(trials) | (scored << np.uint64(2 * LANE))
+            most = trials if trials > most else most
+            n_touched += 1
+    return n_touched, most
+
+
+@njit(cache=True, nogil=True, inline="always")
+def add_sums(cell, trials, hits, ties, weight, sums, place):  # type: ignore[no-untyped-def]
+    """Add trials, hits and score ties of one query and cell."""
+    sums[cell, place] += trials * weight
+    sums[cell, place + 1] += hits * weight
+    sums[cell, place + 2] += ties * weight
+
+
+@njit(cache=True, nogil=True)
+def _empty_lanes(lanes, scale, products):  # type: ignore[no-untyped-def]
+    mask = np.uint64(LANE_ROOM)
+    for one in range(len(lanes)):
+        for two in range(len(lanes)):
+            packed = lanes[one, two]
+            if packed == 0:
+                continue
+            products[one, two, 0] += packed & mask
+            products[one, two, 1] += ((packed >> np.uint64(LANE)) & mask) / scale
+            products[one, two, 2] += ((packed >> np.uint64(2 * LANE)) & mask) / scale
+            products[one, two, 3] += (packed >> np.uint64(3 * LANE)) / scale**2
+            lanes[one, two] = 0
+
+
+@njit(cache=True, nogil=True)
+def add_products(cell, amounts, n_touched, products):  # type: ignore[no-untyped-def]
+    """Add the products of trials, then hits, of every two cells of one query."""
+    size = len(amounts) // 2
+    for i in range(n_touched):
+        for j in range(i, n_touched):
+            one, two = cell[i], cell[j]
+            products[one, two, 0] += amounts[i] * amounts[j]
+            products[one, two, 1] += amounts[size + i] * amounts[j]
+            products[one, two, 2] += amounts[i] * amounts[size + j]
+            products[one, two, 3] += amounts[size + i] * amounts[size + j]

@@ -1,0 +1,203 @@
+r"""Pairs of items within queries: only items that were ranked for the same query are compared.
+
+Queries are independent clusters. With :math:`a_q` the trials and hits of query :math:`q` by cell,
+the second moments of the design are :math:`\sum_q a_q a_q^T`, whatever happens within a query.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.counting._concordance import classes, joint_classes
+from comparity.counting._merging import count_merged
+from comparity.counting._queries import WORD, count_masked, empty_sums, moments
+from comparity.counting.sharing import TIE_VALUE, Sharing, evenness
+from comparity.counts import Cell
+
+__all__ = ["QueryPairs", "query_pairs"]
+
+METHOD = "query-clustered score z"
+
+# Two threads are slower than one below this many rows, and hold a second set of products.
+ROWS_FOR_THREADS = 10**6
+CELLS_FOR_THREADS = 10**3
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+Column = NDArray[Any]
+
+# numba's own types know no arguments.
+_count_masked: Any = count_masked
+_count_merged: Any = count_merged
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class QueryPairs:
+    """All pairs within queries, summed up.
+
+    Attributes
+    ----------
+    sharing : Sharing
+        Trials, hits and second moments of all K * K cells, in the order of the groups given; the
+        group of the better item changes slowest. Its clusters are the queries that hold a pair.
+    score_ties : ndarray
+        Pairs with equal scores by cell, in the unit of the trials.
+    n_queries : int
+        Number of queries, those without a pair included.
+    """
+
+    sharing: Sharing
+    score_ties: Floats
+    n_queries: int
+
+
+def query_pairs(
+    y: Floats,
+    f: Floats,
+    group: Codes,
+    groups: tuple[str, ...],
+    query: Codes,
+    *,
+    weights: Floats | None = None,
+    average: str = "pairs",
+    score_ties: str = "disagree",
+) -> QueryPairs:
+    """Sum up how often scores order the items of a query as labels do.
+
+    Parameters
+    ----------
+    y, f : ndarray of float
+        Label and score of each item, all finite; the item with the larger label is better.
+    group : ndarray of int
+        Position of its group in `groups`.
+    groups : tuple of str
+        The groups; some may have no item.
+    query : ndarray of int
+        Query of each item, in any order.
+    weights : ndarray of float, optional
+        Positive weights of items; a pair weighs the product of its two.
+    average : {"pairs", "queries"}
+        Whether every pair counts once, or every query that has pairs in a cell counts once there,
+        with the rate of its pairs, as in the experiments of [1]_.
+    score_ties : {"disagree", "half"}
+        What a pair with equal scores counts as: a miss, or half a hit.
+
+    Returns
+    -------
+    QueryPairs
+        With no trials where all labels of every query are equal.
+
+    Notes
+    -----
+    O(n) memory for n items, beside the moments: O(K^4) for K groups. Queries of up to 64 items
+    take the time of n m / 64 words for m items to a query; larger ones O(n log n + n K log L) for
+    L distinct labels. To this add the square of the number of cells that each query touches.
+    Defined by the double loops in ``tests/plain/query_pairs.py``.
+
+    References
+    ----------
+    .. [1] Narasimhan, Cotter, Gupta and Wang, "Pairwise fairness for ranking and regression",
+       AAAI 2020.
+
+    Examples
+    --------
+    >>> y, f = np.array([1.0, 0.0, 1.0, 0.0]), np.array([0.9, 0.1, 0.4, 0.7])
+    >>> group, query = np.array([0, 1, 0, 1]), np.array([7, 7, 3, 3])
+    >>> pairs = query_pairs(y, f, group, ("a", "b"), query)
+    >>> pairs.sharing.trials.tolist(), pairs.sharing.hits.tolist(), pairs.sharing.n_clusters
+    ([0.0, 2.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], 2)
+    """
+    how = (len(groups), average == "queries", TIE_VALUE[score_ties])
+    columns = [y, f, group] if weights is None else [y, f, group, weights]
+    query, columns = _by_query(query, columns)
+    offsets = _offsets(query)
+    sizes = np.diff(offsets)
+    sums, products = empty_sums(len(groups) ** 2)
+    n_clusters = 0
+    if weights is None:
+        n_clusters += _add_small(columns, offsets, how, (sums, products))
+    large = sizes > (WORD if weights is None else 1)
+    if large.any():
+        rows = np.flatnonzero(np.repeat(large, sizes))
+        n_clusters += _add_large(columns, query, rows, how, (sums, products))
+    cells = tuple(Cell(better, worse) for better in groups for worse in groups)
+    sharing = _sharing(cells, sums, moments(products), how[2], n_clusters)
+    return QueryPairs(sharing=sharing, score_ties=sums[:, 2], n_queries=len(sizes))
+
+
+def _sharing(
+    cells: tuple[Cell, ...], sums: Floats, products: Floats, tie: float, n_clusters: int
+) -> Sharing:
+    """Name the parts of the sums."""
+    trials, hits, ties, *squares, items, uses = sums.T.copy()
+    n, strict, tied = squares
+    cross, both = np.diag(strict + tie * tied), np.diag(strict + tie**2 * tied)
+    return Sharing(
+        cells=cells,
+        trials=trials,
+        hits=hits + tie * ties,
+        dependent=products,
+        bound=products,
+        own=np.block([[np.diag(n), cross], [cross, both]]),
+        half_hits=ties if tie else np.zeros_like(ties),
+        effective_items=evenness(trials, uses),
+        n_items=items.astype(np.int64),
+        n_clusters=n_clusters,
+        method=METHOD,
+    )
+
+
+def _by_query(query: Codes, columns: list[Column]) -> tuple[Codes, list[Column]]:
+    """Bring rows of one query together; rows that are so already are not copied."""
+    if np.all(query[1:] >= query[:-1]):
+        return query, columns
+    order = np.argsort(query)
+    return query[order], [column[order] for column in columns]
+
+
+def _offsets(query: Codes) -> Codes:
+    """Return where each query starts, and where the last one ends."""
+    if not len(query):
+        return np.zeros(1, dtype=np.int64)
+    changes = np.flatnonzero(query[1:] != query[:-1]) + 1
+    return np.concatenate([[0], changes, [len(query)]]).astype(np.int64)
+
+
+def _add_small(
+    columns: list[Column], offsets: Codes, how: tuple[int, bool, float], total: tuple[Floats, ...]
+) -> int:
+    """Add queries of at most 64 items; return how many hold a pair."""
+    n_queries, n_cells = len(offsets) - 1, how[0] ** 2
+    if len(columns[0]) < ROWS_FOR_THREADS or n_cells > CELLS_FOR_THREADS:
+        return int(_count_masked(*columns, offsets, 0, n_queries, *how, *total))
+    middle, other = n_queries // 2, empty_sums(n_cells)
+    with ThreadPoolExecutor(1) as pool:
+        rest = (*columns, offsets, middle, n_queries, *how, *other)
+        running = pool.submit(_count_masked, *rest)
+        found = _count_masked(*columns, offsets, 0, middle, *how, *total)
+        found += running.result()
+    for part, more in zip(total, other, strict=True):
+        part += more
+    return int(found)
+
+
+def _add_large(
+    columns: list[Column],
+    query: Codes,
+    rows: Codes,
+    how: tuple[int, bool, float],
+    total: tuple[Floats, ...],
+) -> int:
+    """Add the queries of the given rows, whatever their size; return how many hold a pair."""
+    query, y, f, group = (column[rows] for column in (query, *columns[:3]))
+    weight = columns[3][rows] if len(columns) > 3 else np.ones(len(rows))
+    # Ranks first: one sort of whole numbers then orders by query, label and score.
+    labels = joint_classes(classes(query), classes(y))
+    order = joint_classes(labels, classes(f)).order
+    in_order = (labels.rank[order], f[order], group[order], weight[order])
+    return int(_count_merged(*in_order, _offsets(query), *how, *total))
