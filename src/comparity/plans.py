@@ -117,8 +117,9 @@ class Plan:
     Attributes
     ----------
     power : float
-        P(at least one violation found) by the rule; P(all gaps shown within the margin) where a
-        margin is planned for; the largest power there is where the power wanted is out of reach.
+        P(at least one gap is found to differ from zero) by the rule, whatever margin the audit
+        will have; P(all gaps shown within the margin) where a margin is planned for; the largest
+        power there is where the power wanted is out of reach.
     target : float or None
         The power asked for; ``None`` where a size was.
     tests : tuple of PlannedTest

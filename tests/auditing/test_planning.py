@@ -12,8 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from statsmodels.stats.power import TTestPower
 
 from comparity.auditing.planning import plan_comparative, plan_separation
+from comparity.auditing.separation import separation as separation_audit
+from comparity.auditing.verdicts import VIOLATED, WITHIN
 from comparity.errors import PlanError
 from comparity.inference.scenarios import ComparativeScenario, SeparationScenario
 from comparity.inference.simulation import simulate_comparative, simulate_separation
@@ -155,6 +158,59 @@ def test_leaning_evaluators_limit_the_power_even_on_fresh_items() -> None:
     added = few.tests[0].standard_error ** 2 - alone.tests[0].standard_error ** 2
     assert added == pytest.approx(0.3**2 / 3, rel=0.01)
     assert few.tests[1].standard_error == alone.tests[1].standard_error
+
+
+@pytest.mark.parametrize("n_evaluators", [1, 2])
+def test_one_or_two_evaluators_are_taken_as_given_and_said_so(n_evaluators: int) -> None:
+    few = plan_comparative(**comparative("f1"), n_pairs=4000, n_evaluators=n_evaluators)
+    assert few.power == plan_comparative(**comparative("f1"), n_pairs=4000).power
+    assert any("not about others like them" in note for note in few.notes)
+    panel = plan_comparative(**comparative("f1"), n_pairs=4000, n_evaluators=3)
+    assert not any("others like them" in note for note in panel.notes)
+
+
+@pytest.mark.parametrize("n_evaluators", [3, 5, 10])
+def test_few_evaluators_have_little_power_even_if_none_leans(n_evaluators: int) -> None:
+    plan = plan_comparative(
+        **comparative("f1"), n_pairs=6700, n_evaluators=n_evaluators, evaluator_lean=0
+    )
+    ratios = [abs(test.gap) / test.standard_error for test in plan.tests]
+    # Holm judges the smaller of two p values at 0.025; without leans the tests are independent.
+    alone = [TTestPower().power(z / n_evaluators**0.5, n_evaluators, 0.025) for z in ratios]
+    t_test = 1 - np.prod([1 - power for power in alone])
+    assert t_test - 0.03 < plan.power < t_test
+
+
+SMALL_GAP = {"tpr": (0.9, 0.92), "fpr": (0.2, 0.2), "shares": (0.5, 0.5), "base_rates": (0.5, 0.5)}
+
+
+def test_gaps_that_an_audit_finds_within_its_margin_are_noted() -> None:
+    plan = plan_separation(**SMALL_GAP, power=0.8)
+    assert plan.n is not None
+    rng, findings = np.random.default_rng(5), []
+    for _ in range(20):
+        group, label = rng.integers(2, size=plan.n), rng.integers(2, size=plan.n)
+        rate = np.where(label, np.array(SMALL_GAP["tpr"])[group], np.array(SMALL_GAP["fpr"])[group])
+        decided = (rng.random(plan.n) < rate).astype(int)
+        findings.append(separation_audit(label, decided, sensitive_features=group).finding)
+    assert findings.count(WITHIN) > 15
+    assert VIOLATED not in findings
+    assert any("every assumed gap is smaller than 0.05" in note for note in plan.notes)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"tpr": (0.8, 0.85)},
+        {"fpr": (0.2, 0.3)},
+        {"tpr": (0.9, 0.9)},
+        {"margin": 0.1},
+        {"rule": "paper"},
+    ],
+)
+def test_gaps_that_an_audit_can_report_are_not_noted(change: dict[str, Any]) -> None:
+    plan = plan_separation(**{**SMALL_GAP, **change}, n=1000)
+    assert not any("every assumed gap is smaller" in note for note in plan.notes)
 
 
 def test_few_trials_are_noted() -> None:

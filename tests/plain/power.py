@@ -6,7 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
+from comparity.counts import Cell, JudgedPairs, SharedPairCounts
+
 Rates = NDArray[np.float64]
+CELLS = tuple(Cell(better, worse) for better in "01" for worse in "01")
 
 
 def type_two_error(p: float, q: float, n: float, m: float, alpha: float) -> float:
@@ -73,6 +76,49 @@ def gap_with_evaluators(
     agree = rng.random(judgments) < rate + in_cell
     mirror = rng.random(judgments) < rate - in_mirror
     return float(agree.mean() - mirror.mean())
+
+
+def study_with_evaluators(
+    rng: np.random.Generator,
+    tpr: tuple[float, float],
+    tnr: tuple[float, float],
+    shares: tuple[float, float],
+    base_rates: tuple[float, float],
+    n_pairs: int,
+    n_items: int | None,
+    n_evaluators: int,
+    lean: float,
+) -> SharedPairCounts:
+    """Draw items, pairs, and evaluators who turn some agreements round, judging equal shares."""
+    total = n_items or 2 * n_pairs
+    group = rng.choice(2, total, p=shares)
+    label = rng.random(total) < np.array(base_rates)[group]
+    right = rng.random(total) < np.where(label, np.array(tpr)[group], np.array(tnr)[group])
+    first = rng.integers(total, size=n_pairs) if n_items else np.arange(n_pairs)
+    apart = rng.integers(1, total, size=n_pairs) if n_items else n_pairs
+    second = (first + apart) % total
+    evaluator = rng.permutation(n_pairs) % n_evaluators
+    ordered = label[first] != label[second]
+    better, worse = np.where(label[first], [first, second], [second, first])[:, ordered]
+    evaluator = evaluator[ordered]
+    # The lean is added to the agreement in cell (0, 1) and taken off in cell (1, 0).
+    added = rng.normal(0, lean / 2, n_evaluators)[evaluator] * (group[worse] - group[better])
+    rate = np.outer(tpr, tnr)[group[better], group[worse]]
+    kept, gained = 1 - np.maximum(-added, 0) / rate, np.maximum(added, 0) / (1 - rate)
+    agree = rng.random(len(better)) < np.where(right[better] & right[worse], kept, gained)
+    return SharedPairCounts(
+        JudgedPairs(
+            better=better,
+            worse=worse,
+            evaluator=evaluator,
+            cell=2 * group[better] + group[worse],
+            order=np.where(agree, 1, -1).astype(np.int8),
+            trials=np.ones(len(better), dtype=np.int64),
+            cells=CELLS,
+            evaluators=tuple(f"e{k}" for k in range(n_evaluators)),
+            n_items=total,
+        )
+    )
 
 
 def decisions_violate(

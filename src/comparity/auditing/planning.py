@@ -15,7 +15,9 @@ from comparity.auditing.assumptions import (
     checked_groups,
     checked_rates,
 )
+from comparity.auditing.options import SeparationOptions
 from comparity.counts import Cell
+from comparity.inference.agreement import FEWEST_EVALUATORS
 from comparity.inference.power import LARGEST_SIZE
 from comparity.inference.scenarios import (
     ComparativeScenario,
@@ -64,7 +66,9 @@ def plan_separation(
         Overall false-alarm rate.
     margin : float, optional
         Plan to show that all gaps are smaller than this, by two one-sided tests at `alpha` each;
-        by default the plan is to find a violation.
+        by default the plan is to find that at least one gap differs from zero. An audit decides
+        first whether a gap is within *its* margin, so a note says when all assumed gaps are
+        smaller than the margin audits have by default.
     rule : {"holm", "paper"}, default "holm"
         Whether the overall false-alarm rate is kept, or each test is judged at `alpha`.
     groups : sequence of str, optional
@@ -154,6 +158,8 @@ def plan_comparative(
         Number of items the pairs are drawn from; by default every pair is made of fresh items.
     n_evaluators : int, optional
         Number of evaluators who judge equal shares of the pairs; by default none judges twice.
+        The audit estimates its errors from them, so few evaluators have little power even where
+        none leans. One or two are taken as given: the plan is about them alone.
     evaluator_lean : float, default 0.1
         Standard deviation, over evaluators, of what one adds to the across gap. Used only where
         `n_evaluators` is given.
@@ -310,9 +316,37 @@ def _notes(
         )
     if question.rule == "paper" and question.margin is None:
         yield f"each test is judged at {question.alpha:g}, so a false alarm in any is more likely"
-    scenario = question.scenario
-    if isinstance(scenario, ComparativeScenario) and scenario.n_evaluators is None:
+    yield from _small_gaps(question, tests)
+    if isinstance(question.scenario, ComparativeScenario):
+        yield from _about_evaluators(question.scenario.n_evaluators)
+
+
+def _small_gaps(question: PowerQuestion, tests: Sequence[PlannedTest]) -> Iterator[str]:
+    """Say when an audit would not report what the plan is to find."""
+    usual = SeparationOptions().margin
+    # By the rule of the paper a gap that differs from zero is reported whatever the margin.
+    if question.margin is not None or question.rule == "paper":
+        return
+    largest = max(abs(test.gap) for test in tests)
+    # Rates such as 0.8 and 0.85 differ by 0.05 in print only.
+    if 0 < largest < usual - 1e-9:
+        yield (
+            f"every assumed gap is smaller than {usual:g}, the margin of an audit by default: a "
+            "large study would find such gaps to be within that margin, even where they differ "
+            "from zero; plan with margin= to show that, or audit with a margin smaller than "
+            f"{largest:.3g}"
+        )
+
+
+def _about_evaluators(n_evaluators: int | None) -> Iterator[str]:
+    if n_evaluators is None:
         yield "no evaluator is taken to judge twice; give n_evaluators if some will"
+    elif n_evaluators < FEWEST_EVALUATORS:
+        yield (
+            f"with fewer than {FEWEST_EVALUATORS} evaluators the audit, and so this plan, is about "
+            "these evaluators, not about others like them: the assumed rates are those seen "
+            "through their judgments"
+        )
 
 
 def _unreachable(question: PowerQuestion, target: float | None, limit: float, unit: str) -> str:

@@ -1,7 +1,8 @@
 """Power: how likely a planned test is to find what is there.
 
-Everything here is a function of gaps and the covariance of their estimates, both taken as known.
-What they are for a given plan is said by :mod:`comparity.inference.scenarios`.
+Everything here is a function of gaps and the covariance of their estimates. A test either knows its
+standard error or has to estimate it from a few evaluators. What gaps, covariance and evaluators are
+for a given plan is said by :mod:`comparity.inference.scenarios`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from comparity.inference._critical import Clusters, half_width, normal_within
 from comparity.inference._rectangle import rectangle_probability
 
 __all__ = [
@@ -30,8 +32,10 @@ Vector = NDArray[np.float64]
 LARGEST_SIZE = 10**12
 
 
-def detection_power(gap: float, standard_error: float, *, alpha: float) -> float:
-    r"""Return the probability that a two-sided z-test rejects "the gap is zero".
+def detection_power(
+    gap: float, standard_error: float, *, alpha: float, clusters: Clusters | None = None
+) -> float:
+    r"""Return the probability that a two-sided test rejects "the gap is zero".
 
     .. math:: 1 - \beta = 1 - F(q \sigma; \mu, \sigma) + F(-q \sigma; \mu, \sigma),
               \qquad q = \Phi^{-1}(1 - \alpha / 2)
@@ -45,6 +49,8 @@ def detection_power(gap: float, standard_error: float, *, alpha: float) -> float
         The true gap and the standard error of its estimate.
     alpha : float
         Level of this one test.
+    clusters : Clusters, optional
+        The evaluators from whom the test estimates the standard error; by default it knows it.
 
     Returns
     -------
@@ -63,10 +69,18 @@ def detection_power(gap: float, standard_error: float, *, alpha: float) -> float
     >>> round(detection_power(0.08, 0.03, alpha=0.05), 4)
     0.7601
     """
-    return any_detection_power(np.array([gap]), np.array([[standard_error**2]]), alpha=alpha)
+    covariance = np.array([[standard_error**2]])
+    return any_detection_power(np.array([gap]), covariance, alpha=alpha, clusters=clusters)
 
 
-def equivalence_power(gap: float, standard_error: float, *, margin: float, alpha: float) -> float:
+def equivalence_power(
+    gap: float,
+    standard_error: float,
+    *,
+    margin: float,
+    alpha: float,
+    clusters: Clusters | None = None,
+) -> float:
     r"""Return the probability that two one-sided tests put the gap within the margin.
 
     Both tests reject when the estimate lies at least :math:`q \sigma` inside the margin, where
@@ -82,6 +96,8 @@ def equivalence_power(gap: float, standard_error: float, *, margin: float, alpha
         Largest harmless gap, :math:`\delta`.
     alpha : float
         Level of each of the two one-sided tests.
+    clusters : Clusters, optional
+        As in :func:`detection_power`.
 
     Returns
     -------
@@ -101,11 +117,15 @@ def equivalence_power(gap: float, standard_error: float, *, margin: float, alpha
     0.0
     """
     covariance = np.array([[standard_error**2]])
-    return all_within_power(np.array([gap]), covariance, margin=margin, alpha=alpha)
+    return all_within_power(
+        np.array([gap]), covariance, margin=margin, alpha=alpha, clusters=clusters
+    )
 
 
-def any_detection_power(gaps: Vector, covariance: Vector, *, alpha: float) -> float:
-    """Return the probability that at least one of several z-tests rejects.
+def any_detection_power(
+    gaps: Vector, covariance: Vector, *, alpha: float, clusters: Clusters | None = None
+) -> float:
+    """Return the probability that at least one of several two-sided tests rejects.
 
     Parameters
     ----------
@@ -116,31 +136,51 @@ def any_detection_power(gaps: Vector, covariance: Vector, *, alpha: float) -> fl
     alpha : float
         Level of each test: the whole error rate over `m` for Holm's rule, whose smallest p value
         is judged there, or the error rate itself where nothing is corrected.
+    clusters : Clusters, optional
+        The evaluators from whom the tests estimate their standard errors; by default they know
+        them, and are z-tests.
 
     Returns
     -------
     float
         One minus the probability that no test rejects. Independent tests multiply, as in
         equations (31) and (34) of Xi et al. A test without error rejects if there is a gap.
+
+    Notes
+    -----
+    A test that estimates its error has a power of its own. It is replaced by the z-test of the
+    same power, so that the joint probability is one of correlated normal variables in a box.
     """
     errors = np.sqrt(np.diag(covariance))
     known = errors == 0
     if np.any(gaps[known] != 0):
         return 1.0
-    standardised = gaps[~known] / errors[~known]
-    critical = -ndtri(alpha / 2)
+    errors, standardised = errors[~known], gaps[~known] / errors[~known]
+    if clusters is None:
+        critical = np.full(len(errors), -ndtri(alpha / 2))
+    else:
+        distances, weights = clusters.of(~known).thresholds(alpha)
+        short = normal_within(distances / errors[:, None], standardised[:, None]) @ weights
+        critical = half_width(short, standardised)
     accepted = rectangle_probability(
         -critical - standardised, critical - standardised, _correlation(covariance, ~known)
     )
     return 1.0 - accepted
 
 
-def all_within_power(gaps: Vector, covariance: Vector, *, margin: float, alpha: float) -> float:
+def all_within_power(
+    gaps: Vector,
+    covariance: Vector,
+    *,
+    margin: float,
+    alpha: float,
+    clusters: Clusters | None = None,
+) -> float:
     """Return the probability that every gap is shown to lie within the margin.
 
     Parameters
     ----------
-    gaps, covariance : ndarray
+    gaps, covariance, clusters
         As in :func:`any_detection_power`.
     margin : float
         Largest harmless gap.
@@ -156,8 +196,14 @@ def all_within_power(gaps: Vector, covariance: Vector, *, margin: float, alpha: 
     known = errors == 0
     if np.any(np.abs(gaps[known]) >= margin):
         return 0.0
-    room = margin / errors[~known] + ndtri(alpha)
-    standardised = gaps[~known] / errors[~known]
+    errors, standardised = errors[~known], gaps[~known] / errors[~known]
+    if clusters is None:
+        room = margin / errors + ndtri(alpha)
+    else:
+        # One-sided at alpha is two-sided at twice alpha.
+        distances, weights = clusters.of(~known).thresholds(2 * alpha)
+        inside = np.maximum(margin - distances, 0.0) / errors[:, None]
+        room = half_width(normal_within(inside, standardised[:, None]) @ weights, standardised)
     correlation = _correlation(covariance, ~known)
     return rectangle_probability(-room - standardised, room - standardised, correlation)
 

@@ -14,6 +14,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.inference._critical import Clusters
+from comparity.inference.agreement import FEWEST_EVALUATORS
 from comparity.inference.power import (
     LARGEST_SIZE,
     all_within_power,
@@ -48,6 +50,8 @@ class ExpectedGaps:
         Trials expected behind them.
     covariance : ndarray of shape (m, m)
         Covariance of the estimated gaps.
+    clusters : Clusters or None
+        Evaluators from whom the tests estimate that covariance, where they have to.
     """
 
     first_rates: Vector
@@ -55,6 +59,7 @@ class ExpectedGaps:
     first_trials: Vector
     second_trials: Vector
     covariance: Vector
+    clusters: Clusters | None = None
 
     @property
     def gaps(self) -> Vector:
@@ -143,7 +148,9 @@ class ComparativeScenario:
     an evaluator moves the gap by :math:`2 L_k`; `evaluator_lean` is the standard deviation of
     that over evaluators. Each judges an equal share of the pairs, at random, which adds
     :math:`\text{lean}^2 / n_\text{evaluators}` to the variance of the across gap. Leans towards
-    different groups are independent.
+    different groups are independent. All tests then estimate their variance from evaluators
+    (:mod:`comparity.inference._critical`). One or two evaluators cannot stand for others: an audit
+    takes them as given, so their leans are part of the assumed rates and add nothing.
 
     Examples
     --------
@@ -168,17 +175,30 @@ class ComparativeScenario:
         """Return the across and within gaps for every two groups among `size` judged pairs."""
         rates = np.outer(self.tpr, self.tnr).ravel()
         trials = size * self.cell_shares().ravel()
-        covariance = np.diag(rates * (1 - rates) / trials)
-        again = self._from_items() + self._from_evaluators()
-        # A judgment shares nothing with itself; the variance of one is counted already.
-        again[np.diag_indices_from(again)] *= np.maximum(1 - 1 / trials, 0)
+        judgments = np.diag(rates * (1 - rates) / trials)
+        items, evaluators = self._from_items(), self._from_evaluators()
+        for again in (items, evaluators):
+            # A judgment shares nothing with itself; the variance of one is counted already.
+            again[np.diag_indices_from(again)] *= np.maximum(1 - 1 / trials, 0)
         groups = len(self.tpr)
         pairs = [
             (a * groups + b, b * groups + a) if across else (a * groups + a, b * groups + b)
             for across in (True, False)
             for a, b in combinations(range(groups), 2)
         ]
-        return _contrasted(rates, trials, covariance + again, pairs)
+        expected = _contrasted(rates, trials, judgments + items + evaluators, pairs)
+        if not self._clustered():
+            return expected
+        assert self.n_evaluators is not None
+        parts = (_contrast(pairs, part) for part in (judgments, items, evaluators))
+        single, shared, leaning = (np.diag(part).copy() for part in parts)
+        clusters = Clusters(
+            number=self.n_evaluators, judgments=single, items=shared, evaluators=leaning
+        )
+        return replace(expected, clusters=clusters)
+
+    def _clustered(self) -> bool:
+        return self.n_evaluators is not None and self.n_evaluators >= FEWEST_EVALUATORS
 
     def cell_shares(self) -> Vector:
         """Return the probability that a pair is judged with an order in each cell."""
@@ -204,7 +224,7 @@ class ComparativeScenario:
         """Return what evaluators who lean add: alike within a cell, opposite in its mirror."""
         groups = len(self.tpr)
         added = np.zeros((groups**2, groups**2))
-        if self.n_evaluators is None:
+        if self.n_evaluators is None or not self._clustered():
             return added
         lean = self.evaluator_lean**2 / 4 / self.n_evaluators
         for a, b in combinations(range(groups), 2):
@@ -219,16 +239,23 @@ def _contrasted(
 ) -> ExpectedGaps:
     """Return the gaps between pairs of rates from the covariance of the rates."""
     first, second = np.array(pairs).T
-    contrast: Vector = np.zeros((len(pairs), len(rates)))
-    rows = np.arange(len(pairs))
-    contrast[rows, first], contrast[rows, second] = 1.0, -1.0
     return ExpectedGaps(
         first_rates=rates[first],
         second_rates=rates[second],
         first_trials=trials[first],
         second_trials=trials[second],
-        covariance=contrast @ covariance @ contrast.T,
+        covariance=_contrast(pairs, covariance),
     )
+
+
+def _contrast(pairs: list[tuple[int, int]], covariance: Vector) -> Vector:
+    """Return the covariance of the gaps between pairs of rates."""
+    first, second = np.array(pairs).T
+    contrast: Vector = np.zeros((len(pairs), len(covariance)))
+    rows = np.arange(len(pairs))
+    contrast[rows, first], contrast[rows, second] = 1.0, -1.0
+    gaps: Vector = contrast @ covariance @ contrast.T
+    return gaps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,19 +282,26 @@ class PowerQuestion:
     def power(self, size: float) -> float:
         """Return P(any test rejects), or P(all gaps shown within the margin)."""
         expected = self.scenario.expect(size)
-        gaps, covariance = expected.gaps, expected.covariance
+        gaps, covariance, clusters = expected.gaps, expected.covariance, expected.clusters
         if self.margin is None:
-            return any_detection_power(gaps, covariance, alpha=self._test_alpha(gaps))
-        return all_within_power(gaps, covariance, margin=self.margin, alpha=self.alpha)
+            alpha = self._test_alpha(gaps)
+            return any_detection_power(gaps, covariance, alpha=alpha, clusters=clusters)
+        return all_within_power(
+            gaps, covariance, margin=self.margin, alpha=self.alpha, clusters=clusters
+        )
 
     def test_powers(self, expected: ExpectedGaps) -> list[float]:
         """Return the power of every test taken alone."""
-        alpha = self._test_alpha(expected.gaps)
-        both = zip(expected.gaps, expected.standard_errors, strict=True)
-        if self.margin is None:
-            return [detection_power(gap, error, alpha=alpha) for gap, error in both]
-        margin = self.margin
-        return [equivalence_power(g, e, margin=margin, alpha=self.alpha) for g, e in both]
+        alpha, margin, clusters = self._test_alpha(expected.gaps), self.margin, expected.clusters
+        powers = []
+        for i, (gap, error) in enumerate(zip(expected.gaps, expected.standard_errors, strict=True)):
+            own = None if clusters is None else clusters.of([i])
+            powers.append(
+                detection_power(gap, error, alpha=alpha, clusters=own)
+                if margin is None
+                else equivalence_power(gap, error, margin=margin, alpha=self.alpha, clusters=own)
+            )
+        return powers
 
     def _test_alpha(self, gaps: Vector) -> float:
         return first_step_alpha(self.alpha, self.rule, len(gaps))

@@ -1,0 +1,74 @@
+"""Calibration of plans: whole studies with evaluators, drawn and audited.
+
+A share p of r studies has the standard error sqrt(p (1 - p) / r). Beyond three of these a plan may
+promise 0.05 too much, since it takes counts as expected and tests as jointly normal, and 0.12 too
+little: where items are shared by few evaluators, it takes the items' part of the error as known.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from comparity.auditing.planning import plan_comparative
+from comparity.auditing.verdicts import judge
+from comparity.inference.agreement import compare_shared, contrasts_of_groups
+from tests.plain.power import study_with_evaluators
+
+# The classifiers f1 and f0 of Xi et al., Table 1.
+COMMON = {"tpr": (0.8, 0.8), "shares": (0.5, 0.5), "base_rates": (0.55, 0.45)}
+UNEQUAL = {**COMMON, "tnr": (0.64, 0.56)}
+EQUAL = {**COMMON, "tnr": (0.6, 0.6)}
+HYPOTHESES = contrasts_of_groups("01")
+
+
+def assert_promise_kept(
+    rates: dict[str, Any],
+    design: dict[str, Any],
+    repetitions: int,
+    rng: np.random.Generator,
+    *,
+    lean: float = 0.1,
+    margin: float | None = None,
+) -> None:
+    promised = plan_comparative(**rates, **design, evaluator_lean=lean, margin=margin).power
+    kept = 0
+    for _ in range(repetitions):
+        tests = compare_shared(study_with_evaluators(rng, **rates, **design, lean=lean), HYPOTHESES)
+        judged = judge(tests, alpha=0.05, margin=margin or 0.05, n=1, n_items=1)
+        if margin is None:
+            kept += any(test.differs_from_zero for test in judged)
+        else:
+            kept += all(test.equivalence_p <= 0.05 for test in judged)
+    share = kept / repetitions
+    slack = 3 * np.sqrt(max(promised * (1 - promised), 0.01) / repetitions)
+    assert share - 0.12 - slack < promised < share + 0.05 + slack
+
+
+@pytest.mark.parametrize("lean", [0.0, 0.1])
+@pytest.mark.parametrize("n_evaluators", [3, 5, 10, 30])
+def test_planned_power_on_fresh_items_is_that_of_the_audit(
+    n_evaluators: int, lean: float, repetitions: int, rng: np.random.Generator
+) -> None:
+    design = {"n_pairs": 7000, "n_items": None, "n_evaluators": n_evaluators}
+    assert_promise_kept(UNEQUAL, design, repetitions, rng, lean=lean)
+
+
+@pytest.mark.parametrize("n_items", [2000, 5600])
+@pytest.mark.parametrize("n_evaluators", [5, 10, 30])
+def test_planned_power_on_shared_items_is_that_of_the_audit(
+    n_evaluators: int, n_items: int, repetitions: int, rng: np.random.Generator
+) -> None:
+    design = {"n_pairs": 12_000, "n_items": n_items, "n_evaluators": n_evaluators}
+    assert_promise_kept(UNEQUAL, design, repetitions, rng)
+
+
+@pytest.mark.parametrize("n_items", [None, 5000])
+@pytest.mark.parametrize("n_evaluators", [5, 10, 30])
+def test_planned_power_to_show_a_margin_is_that_of_the_audit(
+    n_evaluators: int, n_items: int | None, repetitions: int, rng: np.random.Generator
+) -> None:
+    design = {"n_pairs": 8000, "n_items": n_items, "n_evaluators": n_evaluators}
+    assert_promise_kept(EQUAL, design, repetitions, rng, margin=0.1)

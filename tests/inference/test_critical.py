@@ -1,0 +1,111 @@
+"""Power of tests that estimate their errors from evaluators.
+
+Witnesses: the noncentral t distribution of scipy, the t-test power of statsmodels, t-tests of drawn
+sums, and the variance of the module's first formula drawn number by number.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.power import TTestPower
+
+from comparity.inference._critical import Clusters, half_width
+from comparity.inference.power import any_detection_power, detection_power, equivalence_power
+
+DRAWS = 100_000
+NUMBERS = [3, 5, 10, 30, 300]
+
+
+def clusters(number: int, judgments: float, items: float, evaluators: float) -> Clusters:
+    parts = {"judgments": judgments, "items": items, "evaluators": evaluators}
+    return Clusters(number=number, **{name: np.array([part]) for name, part in parts.items()})
+
+
+def close_to_share(power: float, share: float) -> bool:
+    return abs(power - share) <= 4 * np.sqrt(max(power * (1 - power), 1e-4) / DRAWS)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("ratio", [0.0, 0.7, 2.0, 3.5, 5.0])
+def test_without_a_known_part_the_power_is_that_of_the_t_test(number: int, ratio: float) -> None:
+    power = detection_power(ratio, 1.0, alpha=0.025, clusters=clusters(number, 0, 0, 1))
+    t = stats.t.isf(0.0125, number - 1)
+    noncentral = stats.nct.sf(t, number - 1, ratio) + stats.nct.cdf(-t, number - 1, ratio)
+    assert power == pytest.approx(noncentral, abs=1e-5)
+    if ratio:
+        expected = TTestPower().power(ratio / np.sqrt(number), number, 0.025)
+        assert power == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("number", [3, 6, 12])
+@pytest.mark.parametrize("gap", [0.0, 1.0])
+def test_a_margin_is_shown_as_often_as_two_t_tests_of_drawn_sums_show_it(
+    number: int, gap: float
+) -> None:
+    # Sums of evaluators with mean gap / G and variance 1 / G: their total is the estimate.
+    rng = np.random.default_rng(8)
+    sums = rng.normal(gap / number, number**-0.5, (DRAWS, number))
+    below = stats.ttest_1samp(sums, 4 / number, axis=1, alternative="less").pvalue < 0.05
+    above = stats.ttest_1samp(sums, -4 / number, axis=1, alternative="greater").pvalue < 0.05
+    own = clusters(number, 0, 0, 1)
+    power = equivalence_power(gap, 1.0, margin=4.0, alpha=0.05, clusters=own)
+    assert close_to_share(power, float(np.mean(below & above)))
+
+
+@pytest.mark.parametrize("number", [3, 5, 10, 30])
+@pytest.mark.parametrize("parts", [(1.0, 0.0, 0.0), (0.5, 0.5, 0.0), (0.3, 0.3, 0.4)])
+def test_the_distances_solve_the_test_of_an_audit(
+    number: int, parts: tuple[float, float, float]
+) -> None:
+    judgments, items, evaluators = parts
+    rng = np.random.default_rng(9)
+    spread = np.sqrt((judgments + evaluators) / number)
+    # What items share moves the sums of all evaluators alike.
+    moved = rng.normal(3.0, np.sqrt(items), (DRAWS, 1)) / number
+    sums = moved + rng.normal(0, spread, (DRAWS, number))
+    variance = np.maximum(judgments, items + (sums**2).sum(axis=1))
+    statistic = sums.sum(axis=1) ** 2 / variance
+    t = stats.t.isf(0.0125, number - 1)
+    share = np.mean(statistic > t**2 * number / (number - 1 + t**2))
+    power = detection_power(3.0, 1.0, alpha=0.025, clusters=clusters(number, *parts))
+    assert close_to_share(power, float(share))
+
+
+def test_very_many_evaluators_are_as_good_as_a_known_error() -> None:
+    own = clusters(10**6, 0.5, 0.3, 0.2)
+    known = detection_power(2.5, 1.0, alpha=0.05)
+    assert detection_power(2.5, 1.0, alpha=0.05, clusters=own) == pytest.approx(known, abs=1e-4)
+    within = equivalence_power(0.1, 1.0, margin=3.0, alpha=0.05)
+    found = equivalence_power(0.1, 1.0, margin=3.0, alpha=0.05, clusters=own)
+    assert found == pytest.approx(within, abs=1e-4)
+
+
+def test_independent_tests_that_estimate_their_errors_multiply() -> None:
+    both = Clusters(number=6, judgments=np.zeros(2), items=np.zeros(2), evaluators=np.ones(2))
+    power = any_detection_power(np.array([2.0, -3.0]), np.eye(2), alpha=0.025, clusters=both)
+    alone = [TTestPower().power(gap / np.sqrt(6), 6, 0.025) for gap in (2.0, 3.0)]
+    assert power == pytest.approx(1 - (1 - alone[0]) * (1 - alone[1]), abs=1e-5)
+
+
+@given(st.floats(0.0, 6.0), st.floats(-5.0, 5.0))
+def test_half_width_is_where_the_normal_law_has_the_probability(
+    width: float, centre: float
+) -> None:
+    law = stats.norm(centre, 1)
+    probability = law.cdf(width) - law.cdf(-width)
+    found = half_width(np.array([probability]), np.array([centre]))[0]
+    assert law.cdf(found) - law.cdf(-found) == pytest.approx(probability, abs=1e-12)
+
+
+@pytest.mark.parametrize("margin", [None, 8.0])
+def test_no_number_of_evaluators_makes_an_endless_gap_ratio_fail(margin: float | None) -> None:
+    own = clusters(3, 1e-18, 0, 0)
+    if margin is None:
+        assert detection_power(0.5, 1e-9, alpha=0.05, clusters=own) == pytest.approx(1)
+    else:
+        power = equivalence_power(0.5, 1e-9, margin=margin, alpha=0.05, clusters=own)
+        assert power == pytest.approx(1)
