@@ -128,7 +128,7 @@ def plan_headline(plan: Plan) -> str:
 def plan_basis(plan: Plan) -> str:
     """Say what power means here, and what the plan is for."""
     if plan.margin is None:
-        meaning = "Power is the probability of finding at least one gap"
+        meaning = "Power is the probability that at least one gap is found to differ from zero"
     else:
         meaning = f"Power is the probability of showing every gap smaller than {plan.margin:g}"
     parts = [meaning, _planned_error_rate(plan), f"design: {visible(plan.design)}"]
