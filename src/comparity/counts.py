@@ -206,6 +206,9 @@ class _CellTallies(Mapping[Cell, Tally]):
 class PairCounts(_CellTallies):
     """Judged pairs made of fresh items: no item and no evaluator occurs twice.
 
+    Adding parts says that no item and no evaluator of one occurs in another; where they may, count
+    every part with ``design="shared"``, whose counts add up whatever they share.
+
     Parameters
     ----------
     cells : mapping of Cell to Tally
@@ -230,6 +233,8 @@ class PairCounts(_CellTallies):
     __hash__ = None  # type: ignore[assignment]
 
     def __add__(self, other: PairCounts) -> PairCounts:
+        if not isinstance(other, PairCounts):
+            raise IncompatibleCountsError("design", [type(self).__name__, type(other).__name__])
         return PairCounts(
             _added(self, other, Tally(0, 0)), _added(self._judgment_ties, other._judgment_ties, 0)
         )
@@ -320,6 +325,8 @@ class SharedPairCounts(_CellTallies):
     __hash__ = None  # type: ignore[assignment]
 
     def __add__(self, other: SharedPairCounts) -> SharedPairCounts:
+        if not isinstance(other, SharedPairCounts):
+            raise IncompatibleCountsError("design", [type(self).__name__, type(other).__name__])
         return SharedPairCounts(
             _merged([self.pairs, other.pairs]),
             _added(self._judgment_ties, other._judgment_ties, 0),

@@ -94,7 +94,8 @@ class IncompatibleCountsError(ComparityError, ValueError):
         super().__init__(
             f"these counts cannot be added: their {what} differ.\n"
             f"  found: {', '.join(map(repr, found))}\n"
-            f"  hint:  count every part against the same item table, all with evaluators or none."
+            f"  hint:  count every part with design='shared' against the same item table, "
+            f"all with evaluators or none."
         )
 
 

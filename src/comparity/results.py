@@ -88,7 +88,7 @@ class GapTest:
     p_value: float
     n: tuple[int, int]
     method: str
-    pivot: Pivot | None
+    pivot: Pivot | None = field(compare=False)
     shared_variance: float = 0.0
     reason: str = ""
 

@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 from comparity import ComparityError, comparative_separation, separation
 from comparity.auditing.comparative import audit_files, audit_frames
 from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
+from comparity.counting.positions import count_position_pairs
 from comparity.errors import (
     DesignUnknownError,
+    IncompatibleCountsError,
     OptionError,
     SelfComparisonError,
     TooManyGroupsError,
@@ -93,7 +95,8 @@ def test_repeating_every_judgment_changes_no_standard_error() -> None:
 
 def test_the_rule_of_the_paper_ignores_sharing_and_is_warned_of() -> None:
     audit = World(300, 1200).audit(rule="paper")
-    assert audit.design == "fresh"
+    assert audit.design == "shared items, taken as fresh"
+    assert audit.n_items <= 300
     assert any("WARNING" in note for note in audit.notes)
     honest = World(300, 1200).audit(rule="paper", design="shared")
     assert honest.tests[0].standard_error > audit.tests[0].standard_error
@@ -172,13 +175,65 @@ def test_few_items_leave_the_audit_undecided_with_the_reason() -> None:
     world = World(8, 200)
     audit = world.audit()
     assert audit.finding == UNDECIDED
-    assert all("distinct items" in test.reason for test in audit.tests)
+    assert all("10 are needed" in test.reason for test in audit.tests)
 
 
 def test_what_would_decide_is_said_only_where_it_is_open() -> None:
     audit = World(100, 400).audit()
     for test in audit.tests:
         assert (test.needed is not None) == (test.finding == UNDECIDED)
+
+
+def test_a_single_judge_of_fresh_pairs_needs_no_dyadic_test() -> None:
+    world = World(400, 600)
+    audit = comparative_separation(
+        np.arange(400).reshape(-1, 2),
+        scores=world.score,
+        sensitive_features=world.group,
+        evaluators=["one judge"] * 200,
+    )
+    assert audit.design == "fresh"
+    assert any("With 1 evaluator(s)" in note for note in audit.notes)
+
+
+def test_scores_that_all_tie_give_an_audit() -> None:
+    world = World(100, 300)
+    world.score = np.ones(100)
+    assert world.audit().finding == UNDECIDED
+    assert world.audit(score_ties="half").finding == UNDECIDED
+
+
+def test_a_model_that_always_puts_one_group_first_is_found_out() -> None:
+    for seed in range(20):
+        world = World(200, 800, seed=seed)
+        world.score = (world.group == "m").astype(float)
+        across = world.audit(evaluators=world.evaluator).tests[0]
+        assert (across.gap, across.finding) == (-1.0, VIOLATED)
+
+
+def test_equal_values_of_a_continuous_attribute_are_told() -> None:
+    world = World(200, 800)
+    audit = comparative_separation(
+        world.pairs,
+        scores=world.score,
+        sensitive_features=np.arange(200) % 5,
+        continuous=True,
+    )
+    assert audit.groups == ("larger", "smaller")
+    assert any("same value of the attribute" in note for note in audit.notes)
+
+
+def test_counts_of_different_designs_do_not_add() -> None:
+    world = World(50, 60)
+    shared = count_position_pairs(
+        world.pairs, scores=world.score, sensitive={"sex": world.group}, design="shared"
+    )["sex"]
+    fresh = count_position_pairs(
+        world.pairs, scores=world.score, sensitive={"sex": world.group}, design="fresh"
+    )["sex"]
+    for one, two in ((shared, fresh), (fresh, shared)):
+        with pytest.raises(IncompatibleCountsError, match="design"):
+            one + two
 
 
 def test_reusing_items_without_end_never_decides() -> None:

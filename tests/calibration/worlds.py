@@ -86,6 +86,41 @@ def fresh_pairs(classifier: str, n_pairs: int, rng: np.random.Generator) -> Pair
     return PairCounts(counts)
 
 
+def hard_items(
+    *,
+    minority: float,
+    log_odds: float,
+    n_items: int,
+    n_pairs: int,
+    rng: np.random.Generator,
+    hub: float = 0.0,
+) -> SharedPairCounts:
+    """Pairs whose agreement has the log odds given plus the hardness of both items.
+
+    `minority` is the share of group 1. With `hub`, the first item is one of that share of pairs.
+    """
+    group = (rng.random(n_items) < minority).astype(np.int64)
+    hardness = rng.normal(0, 0.5, n_items)
+    better, worse = random_pairs(n_items, n_pairs, rng)
+    against_hub, wins = rng.random((2, n_pairs)) < [[hub], [0.5]]
+    other = rng.integers(1, n_items, n_pairs)
+    better = np.where(against_hub, np.where(wins, 0, other), better)
+    worse = np.where(against_hub, np.where(wins, other, 0), worse)
+    agrees = rng.random(n_pairs) < 1 / (1 + np.exp(-log_odds - hardness[better] - hardness[worse]))
+    return SharedPairCounts(
+        JudgedPairs(
+            better=better,
+            worse=worse,
+            evaluator=None,
+            cell=2 * group[better] + group[worse],
+            order=np.where(agrees, 1, -1).astype(np.int8),
+            trials=np.ones(n_pairs, dtype=np.int64),
+            cells=CELLS,
+            n_items=n_items,
+        )
+    )
+
+
 def leaning_panel(
     n_evaluators: int, rng: np.random.Generator, *, n_items: int = 200, n_pairs: int = 1000
 ) -> SharedPairCounts:

@@ -6,18 +6,22 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import optimize, stats
+from scipy import stats
 from statsmodels.stats import proportion
 
 from comparity.counting.sharing import independent_judgments, shared_judgments
-from comparity.counts import Cell, JudgedPairs, PairCounts, SharedPairCounts, Tally
+from comparity.counts import Cell, PairCounts, SharedPairCounts, Tally
+from comparity.inference._unconditional import restricted_rate
 from comparity.inference.dyadic import (
-    ScoreGap,
+    Reference,
+    SharedGap,
     compare_cells,
     rate_covariance,
     rate_interval,
 )
+from comparity.inference.proportions import ScorePivot
 from tests.calibration import worlds
+from tests.plain.dyadic import variance as plain_variance
 
 FIRST, SECOND = Cell("1", "0"), Cell("0", "1")
 
@@ -36,15 +40,45 @@ def test_without_sharing_the_test_is_the_pooled_score_test_of_statsmodels() -> N
     ours = compare_cells(independent_judgments(counts), FIRST, SECOND, null="")
     theirs = proportion.test_proportions_2indep(60, 100, 45, 110, method="score", correction=False)
     assert ours.p_value == pytest.approx(theirs.pvalue, rel=1e-9)
-    assert ours.shared_variance == 0
+    assert ours.shared_variance == pytest.approx(0, abs=1e-12)
 
 
-def test_without_sharing_the_interval_of_a_rate_has_a_closed_form() -> None:
-    """(r - p)^2 <= q^2 (r (1 - r) + (r - p)^2) / n gives r +- q sqrt(r (1 - r) / (n - q^2))."""
-    sharing = independent_judgments(fresh(Tally(60, 100), Tally(45, 110)))
-    low, high, _ = rate_interval(sharing, FIRST, 0.9)
-    half = 1.6448536 * np.sqrt(0.6 * 0.4 / (100 - 1.6448536**2))
-    assert (low, high) == pytest.approx((0.6 - half, 0.6 + half))
+def test_without_sharing_the_interval_is_the_score_interval_of_two_proportions() -> None:
+    """ScorePivot is checked against Newcombe's published table."""
+    for first, second in ((Tally(60, 100), Tally(45, 110)), (Tally(20, 20), Tally(450, 500))):
+        ours = compare_cells(independent_judgments(fresh(first, second)), FIRST, SECOND, null="")
+        low, high, _ = ScorePivot(first, second).interval(0.95)
+        assert ours.interval(0.95)[:2] == pytest.approx((low, high), abs=1e-9)
+
+
+def test_without_sharing_the_interval_of_a_rate_is_the_wilson_interval() -> None:
+    for tally in (Tally(60, 100), Tally(100, 100), Tally(0, 40)):
+        sharing = independent_judgments(fresh(tally, Tally(45, 110)))
+        low, high, _ = rate_interval(sharing, FIRST, 0.9)
+        expected = proportion.proportion_confint(tally.hits, tally.trials, 0.1, method="wilson")
+        assert (low, high) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("hypothesised", [0.0, 0.1, -0.3])
+def test_the_variance_is_binomial_plus_the_double_sum_over_sharing_judgments(
+    hypothesised: float,
+) -> None:
+    counts = judged(80, 300, 2)
+    pairs = counts.pairs
+    test = compare_cells(shared_judgments(counts), FIRST, SECOND, null="")
+    assert isinstance(test.pivot, SharedGap)
+    n, m = test.n
+    rate = test.pivot.rates[0]
+    first = float(restricted_rate(rate, n, rate - test.gap, m, hypothesised))
+    second = first - hypothesised
+    residual = np.zeros(len(pairs))
+    agree = (pairs.order > 0).astype(float)
+    one, two = (pairs.cell == pairs.cells.index(cell) for cell in (FIRST, SECOND))
+    residual[one], residual[two] = (agree[one] - first) / n, -(agree[two] - second) / m
+    items = list(zip(pairs.better.tolist(), pairs.worse.tolist(), strict=True))
+    shared = plain_variance(residual.tolist(), items) - float((residual**2).sum())
+    expected = first * (1 - first) / n + second * (1 - second) / m + max(shared, 0)
+    assert test.pivot.variance_at(hypothesised) == pytest.approx(expected, rel=1e-9)
 
 
 def test_the_interval_holds_the_gaps_that_are_not_rejected() -> None:
@@ -64,32 +98,26 @@ def test_equivalence_is_the_interval_of_twice_the_level_inside_the_margin() -> N
 
 
 @given(st.integers(2, 50), st.floats(0.001, 0.3))
-def test_reference_law_of_few_evaluators_is_that_of_normal_parts(g: int, alpha: float) -> None:
+def test_reference_law_of_few_clusters_is_that_of_normal_parts(g: int, alpha: float) -> None:
     """z = sum / root of squares of g normal parts: z^2 / g has the law Beta(1/2, (g - 1)/2)."""
-    pivot = ScoreGap(gap=0.3, variance=(1.0, 0.0, 0.0), n_clusters=g)
-    z = pivot._quantile(alpha)
+    law = Reference(n_clusters=g)
+    z = law.quantile(alpha)
     assert stats.beta.sf(z * z / g, 0.5, (g - 1) / 2) == pytest.approx(alpha, rel=1e-6)
-    assert 2 * pivot._tail(z) == pytest.approx(alpha, rel=1e-6)
+    assert 2 * law.tail(z) == pytest.approx(alpha, rel=1e-6)
 
 
-def test_a_statistic_beyond_what_the_evaluators_allow_has_no_tail() -> None:
-    pivot = ScoreGap(gap=0.9, variance=(0.01, 0.0, 0.0), n_clusters=4)
-    assert pivot.p_value(0.0) == 0.0
-    assert pivot.p_below(0.0) == 1.0
-
-
-def test_an_interval_that_no_judgment_bounds_is_the_whole_range() -> None:
-    pivot = ScoreGap(gap=0.1, variance=(0.1, 0.0, 1.0))
-    assert pivot.interval(0.95)[:2] == (-1.0, 1.0)
+def test_a_statistic_beyond_what_the_clusters_allow_has_no_tail() -> None:
+    assert Reference(n_clusters=4).tail(2.1) == 0.0
+    assert Reference(n_clusters=4).tail(-2.1) == 1.0
 
 
 @pytest.mark.parametrize(
     ("first", "second", "reason"),
     [
-        (Tally(0, 0), Tally(5, 50), "no judged pair of the kind 1 > 0"),
-        (Tally(50, 50), Tally(40, 40), "agrees with every judgment"),
-        (Tally(0, 50), Tally(0, 40), "agrees with no judgment"),
-        (Tally(2, 4), Tally(20, 40), "only 8 distinct items in pairs 1 > 0"),
+        (Tally(0, 0), Tally(5, 50), "no pair of the kind 1 > 0"),
+        (Tally(50, 50), Tally(40, 40), "nothing varies"),
+        (Tally(0, 50), Tally(0, 40), "nothing varies"),
+        (Tally(2, 4), Tally(20, 40), "the pairs 1 > 0 rest on 8.0 items"),
     ],
 )
 def test_what_cannot_be_tested_says_why(first: Tally, second: Tally, reason: str) -> None:
@@ -100,22 +128,26 @@ def test_what_cannot_be_tested_says_why(first: Tally, second: Tally, reason: str
     assert reason in test.reason
 
 
-def test_a_negative_variance_is_replaced_by_a_larger_one() -> None:
-    """A chain of pairs whose residuals alternate in sign has negative covariance."""
-    n = 40
-    pairs = JudgedPairs(
-        better=np.arange(n),
-        worse=np.arange(1, n + 1),
-        evaluator=None,
-        cell=np.arange(n) % 2,
-        order=np.where(np.arange(n) < 20, -1, 1).astype(np.int8),
-        trials=np.ones(n, dtype=np.int64),
-        cells=(FIRST, SECOND),
-        n_items=n + 1,
+def test_scores_that_all_tie_leave_nothing_to_test() -> None:
+    counts = fresh(Tally(0, 50, 50), Tally(0, 60, 60))
+    test = compare_cells(independent_judgments(counts, score_ties="half"), FIRST, SECOND, null="")
+    assert "nothing varies" in test.reason
+
+
+def test_opposite_rates_of_one_and_zero_are_a_gap_without_error() -> None:
+    test = compare_cells(
+        independent_judgments(fresh(Tally(40, 40), Tally(0, 60))), FIRST, SECOND, null=""
     )
-    test = compare_cells(shared_judgments(SharedPairCounts(pairs)), FIRST, SECOND, null="")
-    assert "negative" in test.reason
-    assert test.standard_error > 0
+    assert (test.gap, test.standard_error) == (1.0, 0.0)
+    assert test.p_value < 1e-9
+    assert 0.5 < test.interval(0.95).low < test.interval(0.95).high == 1.0
+
+
+def test_half_hits_have_the_variance_of_a_three_valued_outcome() -> None:
+    """Of 100 outcomes 40 are 1, 20 are one half: mean 0.5, variance 0.45 - 0.25 = 0.20."""
+    counts = fresh(Tally(40, 100, 20), Tally(40, 100, 20))
+    test = compare_cells(independent_judgments(counts, score_ties="half"), FIRST, SECOND, null="")
+    assert test.standard_error == pytest.approx(np.sqrt(2 * 0.20 / 100))
 
 
 def test_covariance_of_rates_is_that_of_repeated_samples() -> None:
@@ -129,18 +161,3 @@ def test_covariance_of_rates_is_that_of_repeated_samples() -> None:
     # The relative standard error of a variance over r samples is sqrt(2 / r).
     expected = np.var(rates, axis=0)
     assert np.mean(estimates, axis=0) == pytest.approx(expected, rel=4 * np.sqrt(2 / 1500))
-
-
-def test_interval_of_a_rate_solves_its_equation() -> None:
-    sharing = shared_judgments(judged(150, 600, 3))
-    low, high, _ = rate_interval(sharing, FIRST, 0.95)
-    code = sharing.cells.index(FIRST)
-    n, hits = sharing.trials[code], sharing.hits[code]
-
-    def excess(p: float) -> float:
-        weights = np.zeros(8)
-        weights[[code, 4 + code]] = -p / n, 1 / n
-        return float((hits / n - p) ** 2 - 3.841459 * (weights @ sharing.dependent @ weights))
-
-    assert optimize.brentq(excess, 0.0, hits / n) == pytest.approx(low, abs=1e-6)
-    assert optimize.brentq(excess, hits / n, 1.0) == pytest.approx(high, abs=1e-6)

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from comparity.auditing.options import ComparativeOptions
 from comparity.counts import PairCounts, SharedPairCounts
-from comparity.inference.agreement import FEWEST_EVALUATORS
+from comparity.inference.agreement import EQUAL_VALUES, FEWEST_EVALUATORS
 from comparity.results import Ties
 
-__all__ = ["Size", "design_name", "notes_on"]
+__all__ = ["Size", "design_name", "few_evaluators", "notes_on", "uses_of_items"]
 
 Counts = PairCounts | SharedPairCounts
 
@@ -26,23 +27,39 @@ class Size:
     evaluators: int
 
     @classmethod
-    def of(cls, counts: Counts) -> Size:
-        """Return the size of what was counted; fresh pairs have two items each."""
+    def of(cls, counts: Counts, *, declared: bool = False) -> Size:
+        """Return the size of what was counted.
+
+        Fresh pairs have two items each; where they were only declared to be fresh, nobody knows,
+        and 0 items are returned.
+        """
         if isinstance(counts, PairCounts):
-            return cls(counts.n, 2 * counts.n, 0)
+            return cls(counts.n, 0 if declared else 2 * counts.n, 0)
         pairs = counts.pairs
-        items = np.zeros(pairs.n_items, dtype=bool)
-        items[pairs.better] = items[pairs.worse] = True
         judges = 0 if pairs.evaluator is None else len(np.unique(pairs.evaluator))
-        return cls(counts.n, int(items.sum()), judges)
+        return cls(counts.n, int((uses_of_items(counts) > 0).sum()), judges)
 
 
-def design_name(counts: Counts, options: ComparativeOptions) -> str:
-    """Name the sampling design the tests were made for."""
-    if isinstance(counts, PairCounts):
-        return "disjoint" if options.method == "disjoint" else "fresh"
-    clustered = counts.has_evaluators and len(counts.pairs.evaluators) >= FEWEST_EVALUATORS
-    return "shared items and evaluators" if clustered else "shared items"
+def uses_of_items(counts: SharedPairCounts) -> NDArray[np.int64]:
+    """Return in how many judgments each item occurs."""
+    pairs = counts.pairs
+    uses = np.bincount(pairs.better, pairs.trials, pairs.n_items)
+    return (uses + np.bincount(pairs.worse, pairs.trials, pairs.n_items)).astype(np.int64)
+
+
+def design_name(given: Counts, used: Counts, options: ComparativeOptions) -> str:
+    """Name the sampling design, and what the tests took it for where that is something else."""
+    if options.method == "disjoint":
+        return "disjoint"
+    if isinstance(used, PairCounts):
+        taken_as_fresh = isinstance(given, SharedPairCounts) and options.rule == "paper"
+        return "shared items, taken as fresh" if taken_as_fresh else "fresh"
+    return "shared items" if few_evaluators(used) else "shared items and evaluators"
+
+
+def few_evaluators(counts: SharedPairCounts) -> bool:
+    """Say whether evaluators are unknown, or too few to stand for others."""
+    return len(counts.pairs.evaluators) < FEWEST_EVALUATORS
 
 
 def notes_on(
@@ -65,16 +82,12 @@ def notes_on(
         Whether the caller said who judged.
     """
     before, after = next(iter(given.values())), next(iter(used.values()))
-    notes = [_design_note(before, after, options)]
-    if not evaluators_known:
+    notes = [_design_note(before, after, options), *_evaluator_notes(before, evaluators_known)]
+    equal = after[EQUAL_VALUES].trials if options.continuous else 0
+    if equal:
         notes.append(
-            "Evaluators were not given, so they were not taken into account: if one evaluator made "
-            "many of the judgments, the true error is larger than shown."
-        )
-    elif isinstance(after, SharedPairCounts) and len(after.pairs.evaluators) < FEWEST_EVALUATORS:
-        notes.append(
-            f"With {len(after.pairs.evaluators)} evaluator(s) the finding is about these "
-            "evaluators, not about others like them."
+            f"In {equal:,} of {after.n:,} judgments both items have the same value of the "
+            "attribute; they are not part of the test."
         )
     if ties.change_finding:
         other = "half an agreement" if options.score_ties == "disagree" else "disagreement"
@@ -89,6 +102,20 @@ def notes_on(
     return tuple(notes)
 
 
+def _evaluator_notes(counts: Counts, known: bool) -> list[str]:
+    if not known:
+        return [
+            "Evaluators were not given, so they were not taken into account: if one evaluator made "
+            "many of the judgments, the true error is larger than shown."
+        ]
+    if isinstance(counts, SharedPairCounts) and few_evaluators(counts):
+        return [
+            f"With {len(counts.pairs.evaluators)} evaluator(s) the finding is about these "
+            "evaluators, not about others like them."
+        ]
+    return []
+
+
 def _design_note(before: Counts, after: Counts, options: ComparativeOptions) -> str:
     if isinstance(before, PairCounts):
         if options.design == "fresh":
@@ -100,12 +127,14 @@ def _design_note(before: Counts, after: Counts, options: ComparativeOptions) -> 
     if options.method == "disjoint":
         return (
             f"{shared}; only {after.n:,} of them, in which no item and no evaluator occurs twice, "
-            "were tested. They were chosen without looking at agreement."
+            "were tested. The pairs were chosen without looking at their judgments."
         )
-    if isinstance(after, PairCounts):
+    if isinstance(after, SharedPairCounts):
+        return f"{shared}; the standard errors take this into account."
+    if options.rule == "paper":
         return (
             f"WARNING: {shared}, but the rule of the paper takes all pairs to be independent. "
             f"Where it promises {1 - (1 - options.alpha) ** 2:.4f} false alarms, 0.27 to 0.99 "
             "have been measured for such designs."
         )
-    return f"{shared}; the standard errors take this into account."
+    return "No item occurs in two judgments, so the judgments are taken to be independent."

@@ -14,7 +14,13 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from comparity.auditing.assumed import Size, design_name, notes_on
+from comparity.auditing.assumed import (
+    Size,
+    design_name,
+    few_evaluators,
+    notes_on,
+    uses_of_items,
+)
 from comparity.auditing.attributes import as_array, check_groups, named_attributes, qualified
 from comparity.auditing.options import ComparativeOptions, provenance
 from comparity.auditing.verdicts import EXIT_STATUS, judge, overall_finding
@@ -24,6 +30,7 @@ from comparity.counting.formats import read_comparisons
 from comparity.counting.positions import count_position_pairs
 from comparity.counts import PairCounts, SharedPairCounts
 from comparity.inference.agreement import (
+    EQUAL_VALUES,
     Contrast,
     agreement_rates,
     all_cells_equal,
@@ -230,7 +237,7 @@ def audit_counts(
     check_groups({attribute: one.groups for attribute, one in counts.items()})
     used = {attribute: _as_designed(one, options) for attribute, one in counts.items()}
     judged, finding = _judged(used, options, options.score_ties)
-    size = Size.of(next(iter(used.values())))
+    size = _size(counts, used, options)
     several = len(used) > 1
     ties = _ties(used, options, finding)
     return Audit(
@@ -252,8 +259,9 @@ def audit_counts(
             f"{attribute}={group}" if several else group
             for attribute, one in used.items()
             for group in one.groups
+            if not options.continuous or group != EQUAL_VALUES.better
         ),
-        design=design_name(next(iter(used.values())), options),
+        design=design_name(next(iter(counts.values())), next(iter(used.values())), options),
         n=size.judgments,
         n_items=size.items,
         n_evaluators=size.evaluators,
@@ -278,9 +286,18 @@ def _as_designed(counts: Counts, options: ComparativeOptions) -> Counts:
         return counts
     if options.method == "disjoint":
         return disjoint_pairs(counts, rng=np.random.default_rng(options.seed or 0))
-    if options.rule == "paper" and options.design == "auto":
+    fresh = few_evaluators(counts) and uses_of_items(counts).max(initial=0) <= 1
+    if options.design == "auto" and (options.rule == "paper" or fresh):
         return PairCounts(counts, counts.judgment_ties)
     return counts
+
+
+def _size(
+    given: Mapping[str, Counts], used: Mapping[str, Counts], options: ComparativeOptions
+) -> Size:
+    """Return the size of what was tested, with items as they were counted."""
+    source = used if options.method == "disjoint" else given
+    return Size.of(next(iter(source.values())), declared=options.design == "fresh")
 
 
 def _judged(

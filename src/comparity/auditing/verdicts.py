@@ -63,7 +63,10 @@ def judge(
     p_values = [overall_p_value(test.p_value, look, planned) for test in tests]
     family = holm(p_values, alpha) if rule == "holm" else uncorrected(p_values, alpha)
     # One-sided at alpha is half of two-sided at twice alpha, at this look as at any other.
-    inside_alpha = nominal_level(min(2 * alpha, 1.0), look, planned) / 2
+    twice = min(2 * alpha, 1.0)
+    inside_alpha = nominal_level(twice, look, planned) / 2
+    # More data will be judged at the last look, not at the level of this one.
+    final_inside_alpha = nominal_level(twice, planned, planned) / 2
     judged = []
     for test, p_adjusted, rejected, local in zip(
         tests, family.adjusted, family.rejected, family.local_alpha, strict=True
@@ -86,8 +89,8 @@ def judge(
                 else needed_data(
                     test,
                     margin=margin,
-                    alpha=inside_alpha,
-                    local_alpha=local_alpha,
+                    alpha=final_inside_alpha,
+                    local_alpha=nominal_level(float(local), planned, planned),
                     n=n,
                     n_items=n_items,
                 ),

@@ -9,8 +9,6 @@ of any contrast of cell rates follows at any hypothesised rates. Defined by the 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -28,7 +26,7 @@ def moments_by_number(
     trials: NDArray[np.float64],
     hits: NDArray[np.float64],
     n_cells: int,
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+) -> NDArray[np.float64]:
     """Sum over clusters that are numbered without gaps, such as items or evaluators.
 
     Parameters
@@ -44,10 +42,8 @@ def moments_by_number(
 
     Returns
     -------
-    moments : ndarray, (2 * n_cells, 2 * n_cells)
+    ndarray, (2 * n_cells, 2 * n_cells)
         Products of trials and hits by cell, trials first.
-    clusters : ndarray, (n_cells,)
-        How many clusters touch each cell.
     """
     if n_clusters * n_cells * 16 > DENSE_BYTES:
         times = len(columns)
@@ -55,7 +51,9 @@ def moments_by_number(
         return moments_by_key(np.concatenate(columns), *rows, n_cells)
     totals = np.zeros((n_clusters, n_cells, 2))
     _add_rows(totals, columns, cell, trials, hits)
-    return _empty_after(n_cells, _add_totals, totals)
+    moments = np.zeros((2 * n_cells, 2 * n_cells))
+    _add_totals(totals, moments)
+    return moments
 
 
 def moments_by_key(
@@ -64,16 +62,18 @@ def moments_by_key(
     trials: NDArray[np.float64],
     hits: NDArray[np.float64],
     n_cells: int,
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+) -> NDArray[np.float64]:
     """Sum over clusters named by any numbers that are not negative, such as pairs of items.
 
     Parameters and result are those of :func:`moments_by_number`.
     """
     if not len(keys):
-        return np.zeros((2 * n_cells, 2 * n_cells)), np.zeros(n_cells, dtype=np.int64)
+        return np.zeros((2 * n_cells, 2 * n_cells))
     row_bits = np.uint64(int(len(keys) - 1).bit_length())
     packed = _sorted_with_rows(keys, row_bits)
-    return _empty_after(n_cells, _add_runs, packed, row_bits, cell, trials, hits)
+    moments = np.zeros((2 * n_cells, 2 * n_cells))
+    _add_runs(packed, row_bits, cell, trials, hits, moments)
+    return moments
 
 
 def _sorted_with_rows(keys: NDArray[np.int64], row_bits: np.uint64) -> NDArray[np.uint64]:
@@ -87,16 +87,6 @@ def _sorted_with_rows(keys: NDArray[np.int64], row_bits: np.uint64) -> NDArray[n
     ranks = np.cumsum(np.diff(keys[rows], prepend=keys[rows[0]]) != 0)
     numbered: NDArray[np.uint64] = _packed(ranks, rows, row_bits)
     return numbered
-
-
-def _empty_after(
-    n_cells: int, kernel: Any, *arguments: Any
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Let a kernel fill empty sums, and return these."""
-    moments = np.zeros((2 * n_cells, 2 * n_cells))
-    clusters = np.zeros(n_cells, dtype=np.int64)
-    kernel(*arguments, moments, clusters)
-    return moments, clusters
 
 
 @njit(cache=True, nogil=True)
@@ -140,22 +130,24 @@ def _add_rows(totals, columns, cell, trials, hits):  # type: ignore[no-untyped-d
 
 
 @njit(cache=True, nogil=True)
-def _add_totals(totals, moments, clusters):  # type: ignore[no-untyped-def]
-    touched = np.empty(len(clusters), dtype=np.int64)
+def _add_totals(totals, moments):  # type: ignore[no-untyped-def]
+    n_cells = totals.shape[1]
+    touched = np.empty(n_cells, dtype=np.int64)
     for cluster in range(len(totals)):
         n_touched = 0
-        for code in range(len(clusters)):
+        for code in range(n_cells):
             if totals[cluster, code, 0] > 0.0:
                 touched[n_touched] = code
                 n_touched += 1
-        _add_outer(totals[cluster], touched[:n_touched], moments, clusters)
+        _add_outer(totals[cluster], touched[:n_touched], moments)
 
 
 @njit(cache=True, nogil=True)
-def _add_runs(packed, row_bits, cell, trials, hits, moments, clusters):  # type: ignore[no-untyped-def]
+def _add_runs(packed, row_bits, cell, trials, hits, moments):  # type: ignore[no-untyped-def]
     last_row = (np.uint64(1) << row_bits) - np.uint64(1)
-    totals = np.zeros((len(clusters), 2))
-    touched = np.empty(len(clusters), dtype=np.int64)
+    n_cells = len(moments) // 2
+    totals = np.zeros((n_cells, 2))
+    touched = np.empty(n_cells, dtype=np.int64)
     alone = np.ones(len(cell), dtype=np.bool_)
     start = 0
     for end in range(1, len(packed) + 1):
@@ -172,7 +164,7 @@ def _add_runs(packed, row_bits, cell, trials, hits, moments, clusters):  # type:
                     n_touched += 1
                 totals[code, 0] += trials[member]
                 totals[code, 1] += hits[member]
-            _add_outer(totals, touched[:n_touched], moments, clusters)
+            _add_outer(totals, touched[:n_touched], moments)
             for i in range(n_touched):
                 totals[touched[i]] = 0.0
         start = end
@@ -183,14 +175,13 @@ def _add_runs(packed, row_bits, cell, trials, hits, moments, clusters):  # type:
             totals[code, 0] = trials[row]
             totals[code, 1] = hits[row]
             touched[0] = code
-            _add_outer(totals, touched[:1], moments, clusters)
+            _add_outer(totals, touched[:1], moments)
 
 
 @njit(cache=True, nogil=True)
-def _add_outer(totals, touched, moments, clusters):  # type: ignore[no-untyped-def]
-    n_cells = len(clusters)
+def _add_outer(totals, touched, moments):  # type: ignore[no-untyped-def]
+    n_cells = len(moments) // 2
     for first in touched:
-        clusters[first] += 1
         for second in touched:
             moments[first, second] += totals[first, 0] * totals[second, 0]
             moments[first, n_cells + second] += totals[first, 0] * totals[second, 1]

@@ -18,7 +18,8 @@ items and evaluators both counted. A pair judged four times is one pair.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ from comparity.counting._clusters import (
 )
 from comparity.counts import Cell, JudgedPairs, PairCounts, SharedPairCounts
 
-__all__ = ["Sharing", "independent_judgments", "shared_judgments"]
+__all__ = ["Sharing", "evenness", "independent_judgments", "shared_judgments", "subset"]
 
 TIE_VALUE = {"disagree": 0.0, "half": 0.5}
 """What a tie of the model's scores counts as."""
@@ -51,12 +52,14 @@ class Sharing:
         Totals by cell; hits include half of the score ties where these were scored as half.
     dependent : ndarray
         Over all pairs of judgments that share an item or an evaluator.
-    bound : ndarray
-        The same without the terms taken off: never negative, never smaller.
     own : ndarray
         Over each judgment with itself only: what is left when nothing is shared.
-    n_items : ndarray
-        Distinct items in each cell.
+    half_hits : ndarray
+        Trials that count as half a hit, by cell.
+    effective_items : ndarray
+        Items in each cell, counted by how evenly they are used: the square of all uses over the
+        sum of squared uses. Equal to their number where all are used alike, near one where one
+        item occurs in most judgments.
     n_clusters : int
         How many independent clusters (evaluators, queries) the variance is a sum over, where
         these are few; 0 where it sums over items and the normal law will do.
@@ -68,11 +71,19 @@ class Sharing:
     trials: NDArray[np.float64]
     hits: NDArray[np.float64]
     dependent: NDArray[np.float64]
-    bound: NDArray[np.float64]
     own: NDArray[np.float64]
-    n_items: NDArray[np.int64]
+    half_hits: NDArray[np.float64] = None  # type: ignore[assignment]
+    effective_items: NDArray[np.float64] = None  # type: ignore[assignment]
     n_clusters: int = 0
     method: str = "dyadic score z"
+    bound: NDArray[np.float64] | None = None
+    n_items: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        if self.half_hits is None:
+            object.__setattr__(self, "half_hits", np.zeros_like(self.trials))
+        if self.effective_items is None:
+            object.__setattr__(self, "effective_items", np.asarray(self.n_items, dtype=float))
 
 
 def shared_judgments(
@@ -89,24 +100,22 @@ def shared_judgments(
     rows = (pairs.cell, trials, hits, len(pairs.cells))
     same_pair = pair_keys(pairs.better, pairs.worse, pairs.n_items)
     both = (pairs.better, pairs.worse)
-    items, n_items = moments_by_number(both, pairs.n_items, *rows)
-    dependent = items - moments_by_key(same_pair, *rows)[0]
-    bound = items.copy()
+    items = moments_by_number(both, pairs.n_items, *rows)
+    dependent = items - moments_by_key(same_pair, *rows)
     n_clusters = 0
     if evaluators and pairs.evaluator is not None:
-        by_evaluator = moments_by_number((pairs.evaluator,), len(pairs.evaluators), *rows)[0]
+        by_evaluator = moments_by_number((pairs.evaluator,), len(pairs.evaluators), *rows)
         dependent += by_evaluator - _within_evaluators(pairs, same_pair, trials, hits)
-        bound += by_evaluator
         n_clusters = len(np.unique(pairs.evaluator))
-    n, totals, own = _own(counts, pairs.cells, score_ties)
+    n, totals, own, half_hits = _own(counts, pairs.cells, score_ties)
     return Sharing(
         cells=pairs.cells,
         trials=n,
         hits=totals,
         dependent=dependent,
-        bound=bound,
         own=own,
-        n_items=n_items,
+        half_hits=half_hits,
+        effective_items=evenness(n, np.diag(items)),
         n_clusters=n_clusters,
     )
 
@@ -114,30 +123,61 @@ def shared_judgments(
 def independent_judgments(counts: PairCounts, *, score_ties: str = "disagree") -> Sharing:
     """Sum up judged pairs that share nothing."""
     cells = tuple(counts)
-    n, hits, own = _own(counts, cells, score_ties)
+    n, hits, own, half_hits = _own(counts, cells, score_ties)
     return Sharing(
         cells=cells,
         trials=n,
         hits=hits,
         dependent=own,
-        bound=own,
         own=own,
-        n_items=2 * n.astype(np.int64),
+        half_hits=half_hits,
+        effective_items=2 * n,
         method="score z, independent pairs",
+    )
+
+
+def evenness(trials: NDArray[np.float64], squared_uses: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how many evenly used items each cell is worth; every judgment uses two.
+
+    Parameters
+    ----------
+    trials : ndarray, (n_cells,)
+        Judgments by cell.
+    squared_uses : ndarray
+        Sum over items of their squared uses, by cell first.
+    """
+    squares = squared_uses[: len(trials)]
+    return np.divide((2 * trials) ** 2, squares, out=np.zeros_like(trials), where=squares > 0)
+
+
+def subset(sharing: Sharing, codes: Sequence[int]) -> Sharing:
+    """Keep the cells at the given positions."""
+    chosen = np.asarray(codes, dtype=np.int64)
+    block = np.ix_(*[np.concatenate([chosen, len(sharing.cells) + chosen])] * 2)
+    return replace(
+        sharing,
+        cells=tuple(sharing.cells[code] for code in codes),
+        trials=sharing.trials[chosen],
+        hits=sharing.hits[chosen],
+        dependent=sharing.dependent[block],
+        own=sharing.own[block],
+        half_hits=sharing.half_hits[chosen],
+        effective_items=sharing.effective_items[chosen],
     )
 
 
 def _own(
     counts: PairCounts | SharedPairCounts, cells: tuple[Cell, ...], score_ties: str
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return trials and hits by cell, and the moments of single judgments."""
+) -> tuple[NDArray[np.float64], ...]:
+    """Return trials and hits by cell, the moments of single judgments, and hits that are half."""
     tie = TIE_VALUE[score_ties]
     tallies = [counts[cell] for cell in cells]
     n = np.array([tally.trials for tally in tallies], dtype=np.float64)
-    hits = np.array([tally.hits + tie * tally.ties for tally in tallies], dtype=np.float64)
-    squares = np.array([tally.hits + tie**2 * tally.ties for tally in tallies], dtype=np.float64)
-    own = np.block([[np.diag(n), np.diag(hits)], [np.diag(hits), np.diag(squares)]])
-    return n, hits, own
+    ties = np.array([tally.ties for tally in tallies], dtype=np.float64)
+    hits = np.array([tally.hits for tally in tallies], dtype=np.float64)
+    total, squares = hits + tie * ties, hits + tie**2 * ties
+    own = np.block([[np.diag(n), np.diag(total)], [np.diag(total), np.diag(squares)]])
+    return n, total, own, ties if tie else np.zeros_like(ties)
 
 
 def _within_evaluators(
@@ -150,9 +190,9 @@ def _within_evaluators(
     keys = np.concatenate([pairs.better, pairs.worse])
     size = len(pairs.cells)
     cell, n, s = np.tile(pairs.cell, 2), np.tile(trials, 2), np.tile(hits, 2)
-    items = moments_by_key(_by_evaluator(pairs, keys), cell, n, s, size)[0]
+    items = moments_by_key(_by_evaluator(pairs, keys), cell, n, s, size)
     same = _by_evaluator(pairs, same_pair)
-    return items - moments_by_key(same, pairs.cell, trials, hits, size)[0]
+    return items - moments_by_key(same, pairs.cell, trials, hits, size)
 
 
 def _by_evaluator(pairs: JudgedPairs, keys: NDArray[np.int64]) -> NDArray[np.int64]:

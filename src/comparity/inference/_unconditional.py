@@ -26,7 +26,7 @@ ROUNDING = 1e-14
 
 
 def restricted_rate(
-    first: ArrayLike, n_first: int, second: ArrayLike, n_second: int, gap: ArrayLike
+    first: ArrayLike, n_first: float, second: ArrayLike, n_second: float, gap: ArrayLike
 ) -> NDArray[np.float64]:
     r"""Return the likeliest first rate if the first minus the second rate is `gap`.
 

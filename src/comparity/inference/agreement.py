@@ -23,14 +23,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from comparity.counting.sharing import Sharing, independent_judgments, shared_judgments
+from comparity.counting.sharing import (
+    Sharing,
+    independent_judgments,
+    shared_judgments,
+    subset,
+)
 from comparity.counts import Cell, PairCounts, SharedPairCounts
-from comparity.inference.dyadic import compare_cells, rate_covariance, rate_interval
+from comparity.inference.dyadic import (
+    FEWEST_ITEMS,
+    compare_cells,
+    null_covariance,
+    rate_interval,
+)
 from comparity.inference.homogeneity import joint_equality
 from comparity.inference.proportions import compare_rates, compare_rates_wald, wilson_interval
 from comparity.results import GapTest, JointTest, RateEstimate
 
 __all__ = [
+    "EQUAL_VALUES",
     "FEWEST_EVALUATORS",
     "Contrast",
     "agreement_rates",
@@ -40,10 +51,16 @@ __all__ = [
     "compare_shared",
     "contrasts_of_groups",
     "contrasts_of_order",
+    "equal_cells",
 ]
 
 FEWEST_EVALUATORS = 3
 """With fewer, evaluators cannot stand for others like them and are taken as given."""
+
+
+LARGER, SMALLER = Cell("larger", "smaller"), Cell("smaller", "larger")
+EQUAL_VALUES = Cell("equal", "equal")
+"""The cells of a continuous attribute: how the better item's value compares."""
 
 
 class Contrast(NamedTuple):
@@ -78,7 +95,7 @@ def contrasts_of_order() -> tuple[Contrast, ...]:
     The model agrees as often where the better item has the larger value as where it has the
     smaller one.
     """
-    return (Contrast(Cell("larger", "smaller"), Cell("smaller", "larger")),)
+    return (Contrast(LARGER, SMALLER),)
 
 
 def compare_fresh(
@@ -140,14 +157,27 @@ def all_cells_equal(
     counts: PairCounts | SharedPairCounts, *, score_ties: str = "disagree"
 ) -> JointTest:
     """Test by a Wald chi-square that the agreement is equal in all cells that hold judgments."""
-    sharing = _sharing(counts, score_ties)
-    rates = sharing.hits / np.where(sharing.trials > 0, sharing.trials, np.nan)
-    used = np.flatnonzero(sharing.trials)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        covariance = rate_covariance(sharing)
-    return joint_equality(
-        rates[used], covariance[np.ix_(used, used)], null="agreement is equal in all cells"
-    )
+    return equal_cells(_sharing(counts, score_ties))
+
+
+def equal_cells(sharing: Sharing) -> JointTest:
+    """Test by a chi-square that the rate is equal in all cells that hold pairs.
+
+    Variances are those under the hypothesis, as in the tests of two cells. Cells that rest on too
+    few items are left out, and so is the cell of pairs with equal attributes.
+    """
+    enough = sharing.effective_items >= FEWEST_ITEMS
+    used = [
+        code for code, cell in enumerate(sharing.cells) if enough[code] and cell != EQUAL_VALUES
+    ]
+    kept = subset(sharing, used)
+    left_out = sum(sharing.trials[code] > 0 for code in range(len(enough))) - len(used)
+    null = "agreement is equal in all cells"
+    if left_out:
+        null = f"agreement is equal in {len(used)} cells, {left_out} rest on too few items"
+    if len(used) < 2:
+        return joint_equality(np.zeros(len(used)), np.zeros((len(used),) * 2), null=null)
+    return joint_equality(kept.hits / kept.trials, null_covariance(kept), null=null)
 
 
 def _sharing(counts: PairCounts | SharedPairCounts, score_ties: str) -> Sharing:

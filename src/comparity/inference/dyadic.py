@@ -2,27 +2,30 @@ r"""Tests of agreement gaps when judged pairs share items or evaluators.
 
 Question: may two kinds of pairs have the same agreement, given that one item occurs in many pairs?
 
-For cells 1 and 2 with :math:`n_1, n_2` judgments, observed gap :math:`d` and hypothesised gap
-:math:`\delta`, the residual of judgment :math:`p` is :math:`e_p = agree_p - \rho_c` with
+Cells 1 and 2 have :math:`n_1, n_2` judgments, the observed gap is :math:`d`. For a hypothesised gap
+:math:`\delta` let :math:`\rho_1, \rho_2` be the likeliest rates with
+:math:`\rho_1 - \rho_2 = \delta` (the pooled rate for :math:`\delta = 0`), let
+:math:`u_p = (agree_p - \rho_1) / n_1` in cell 1 and :math:`-(agree_p - \rho_2) / n_2` in cell 2.
+The variance of the gap under the hypothesis is what single judgments contribute, plus what
+judgments that share an item or an evaluator contribute together:
 
 .. math::
 
-    \rho_1 = \bar p + \delta \frac{n_2}{n_1 + n_2}, \qquad
-    \rho_2 = \bar p - \delta \frac{n_1}{n_1 + n_2},
+    V(\delta) = \frac{\rho_1 (1 - \rho_1)}{n_1} + \frac{\rho_2 (1 - \rho_2)}{n_2}
+    + \max\Big(0, \sum_{p \ne q \text{ that share}} u_p u_q \Big)
 
-:math:`\bar p` pooled over both cells, and :math:`u_p = e_p / n_1` in cell 1,
-:math:`-e_p / n_2` in cell 2. Then :math:`V(\delta)` is the sum of :math:`u_p u_q` over judgments
-that share an item or an evaluator (:mod:`comparity.counting.sharing`), a quadratic in
-:math:`\delta`, and :math:`(d - \delta) / \sqrt{V(\delta)}` is the statistic. Because residuals are
-taken at the hypothesis (a *score* test) it keeps its level in small samples, where the usual form
-with residuals at the observed rates does not.
+and :math:`(d - \delta) / \sqrt{V(\delta)}` is the statistic. Without sharing this is the score test
+of two proportions. Rates and residuals are taken at the hypothesis: the usual form with residuals
+at the observed rates finds too much in small samples, and so does the sum over all :math:`p, q`
+with the squared residuals in place of the first two terms, where cells are of unequal size and
+agreement is high (a small cell without a miss then has next to no variance).
 
-The reference law is the normal. With :math:`G` evaluators as clusters the sum of :math:`G`
-independent parts over the root of their squares is not normal but
+The reference law is the normal. With :math:`G` evaluators (or queries) as clusters the sum of
+:math:`G` independent parts over the root of their squares is not normal but
 :math:`t \sqrt{G / (G - 1 + t^2)}` with :math:`t` on :math:`G - 1` degrees of freedom, which is
-exact for normal parts, tends to the normal, and matters with ten evaluators or fewer.
+exact for normal parts, tends to the normal, and matters with ten clusters or fewer.
 
-The variance follows Aronow, Samii and Assenova, "Cluster-robust variance estimation for dyadic
+The shared part follows Aronow, Samii and Assenova, "Cluster-robust variance estimation for dyadic
 data", Political Analysis 23 (2015), and Cameron, Gelbach and Miller, "Robust inference with
 multiway clustering", J. Business and Economic Statistics 29 (2011), with null-imposed residuals.
 """
@@ -30,6 +33,7 @@ multiway clustering", J. Business and Economic Statistics 29 (2011), with null-i
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,89 +42,157 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from comparity.counting.sharing import Sharing
 from comparity.counts import Cell
+from comparity.inference._unconditional import restricted_rate
 from comparity.results import GapTest, Interval
 
-__all__ = ["FEWEST_ITEMS", "ScoreGap", "compare_cells", "rate_covariance", "rate_interval"]
+__all__ = [
+    "FEWEST_ITEMS",
+    "SharedGap",
+    "compare_cells",
+    "null_covariance",
+    "rate_covariance",
+    "rate_interval",
+]
 
 FEWEST_ITEMS = 10
-"""Below this many distinct items in a cell no variance is believed."""
+"""Below this many items in a cell, counted by how evenly they are used, no variance is believed."""
+
+# A variance below this is rounding.
+NOTHING = 1e-15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreGap:
-    """A gap with its variance as a quadratic in the hypothesised gap: a :class:`Pivot`.
+class Reference:
+    """The law a statistic is compared with.
 
     Attributes
     ----------
-    gap : float
-        The observed gap.
-    variance : tuple of float
-        Constant, linear and quadratic coefficient of the variance.
     n_clusters : int
-        Independent clusters (evaluators, queries) behind the variance; 0 for the normal law.
-    low, high : float
-        The range gaps can have.
+        Independent clusters behind the variance; 0 for the normal law.
     """
 
-    gap: float
-    variance: tuple[float, float, float]
     n_clusters: int = 0
-    low: float = -1.0
-    high: float = 1.0
+
+    def tail(self, statistic: float) -> float:
+        """Return the probability of a statistic at least this large."""
+        if not self.n_clusters:
+            return float(ndtr(-statistic))
+        room = self.n_clusters - statistic**2
+        if room <= 0:
+            return 0.0 if statistic > 0 else 1.0
+        t = statistic * math.sqrt((self.n_clusters - 1) / room)
+        return float(stdtr(self.n_clusters - 1, -t))
+
+    def quantile(self, alpha: float) -> float:
+        """Return the size a statistic has with probability `alpha`, on either side."""
+        if not self.n_clusters:
+            return float(-ndtri(alpha / 2))
+        t = float(-stdtrit(self.n_clusters - 1, alpha / 2))
+        return t * math.sqrt(self.n_clusters / (self.n_clusters - 1 + t * t))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SharedGap:
+    """A gap between two cells that may share items: a :class:`comparity.results.Pivot`.
+
+    Attributes
+    ----------
+    rates, trials : tuple of float
+        Agreement and judgments (or their weight) of the two cells.
+    own : tuple of float
+        Sum of squared weights of the judgments; the number of judgments where they weigh one.
+    shared : ndarray, (4, 4)
+        Second moments of (trials 1, trials 2, hits 1, hits 2) over judgments that share.
+    tie_share : float
+        Share of judgments that count as half a hit.
+    reference : Reference
+    """
+
+    rates: tuple[float, float]
+    trials: tuple[float, float]
+    own: tuple[float, float]
+    shared: NDArray[np.float64]
+    tie_share: float = 0.0
+    reference: Reference = Reference()
+
+    @property
+    def gap(self) -> float:
+        """The observed gap."""
+        return self.rates[0] - self.rates[1]
+
+    def parts_at(self, hypothesised: float) -> tuple[float, float]:
+        """Return what single judgments and what shared ones add to the variance."""
+        first, second = self._restricted(hypothesised)
+        n, m = self.trials
+        single = _spread(first, self.tie_share) * self.own[0] / n**2
+        single += _spread(second, self.tie_share) * self.own[1] / m**2
+        weights = np.array([-first / n, second / m, 1 / n, -1 / m])
+        return single, max(float(weights @ self.shared @ weights), 0.0)
 
     def variance_at(self, hypothesised: float) -> float:
         """Return the variance of the gap if it is `hypothesised`."""
-        constant, linear, quadratic = self.variance
-        return constant + hypothesised * (linear + hypothesised * quadratic)
+        return sum(self.parts_at(hypothesised))
 
     def p_value(self, hypothesised: float) -> float:
         """Return the two-sided p value of ``gap = hypothesised``."""
-        return min(1.0, 2 * self._tail(abs(self._statistic(hypothesised))))
+        return min(1.0, 2 * self.reference.tail(abs(self._statistic(hypothesised))))
 
     def p_below(self, hypothesised: float) -> float:
         """Return the p value of ``gap >= hypothesised`` against ``gap < hypothesised``."""
-        return self._tail(-self._statistic(hypothesised))
+        return self.reference.tail(-self._statistic(hypothesised))
 
     def p_above(self, hypothesised: float) -> float:
         """Return the p value of ``gap <= hypothesised`` against ``gap > hypothesised``."""
-        return self._tail(self._statistic(hypothesised))
+        return self.reference.tail(self._statistic(hypothesised))
 
     def interval(self, level: float) -> Interval:
-        """Return the gaps that the two-sided test at ``1 - level`` does not reject.
+        """Return the gaps that the two-sided test at ``1 - level`` does not reject."""
+        quantile = self.reference.quantile(1 - level)
+        low, high = (
+            _crossing(lambda gap: abs(self._statistic(gap)) - quantile, self.gap, end)
+            for end in (-1.0, 1.0)
+        )
+        return Interval(low, high, level)
 
-        These solve a quadratic inequality. Where they are no bounded interval (very few clusters)
-        the whole range is returned.
-        """
-        squared = self._quantile(1 - level) ** 2
-        constant, linear, quadratic = self.variance
-        a = 1 - squared * quadratic
-        b = -(2 * self.gap + squared * linear)
-        c = self.gap**2 - squared * constant
-        discriminant = b * b - 4 * a * c
-        if a <= 0 or discriminant < 0:
-            return Interval(self.low, self.high, level)
-        root = math.sqrt(discriminant)
-        low, high = (-b - root) / (2 * a), (-b + root) / (2 * a)
-        return Interval(max(low, self.low), min(high, self.high), level)
+    def _restricted(self, hypothesised: float) -> tuple[float, float]:
+        """Return the likeliest rates that differ by the hypothesised gap."""
+        gap = min(max(hypothesised, -1.0), 1.0)
+        # Weighted judgments count as many as would have their variance.
+        n, m = (total**2 / own for total, own in zip(self.trials, self.own, strict=True))
+        first = float(restricted_rate(self.rates[0], n, self.rates[1], m, gap))
+        return first, min(max(first - gap, 0.0), 1.0)
 
     def _statistic(self, hypothesised: float) -> float:
-        return (self.gap - hypothesised) / math.sqrt(self.variance_at(hypothesised))
+        distance = self.gap - hypothesised
+        if abs(distance) < NOTHING:
+            return 0.0
+        variance = self.variance_at(hypothesised)
+        if variance < NOTHING:
+            return math.copysign(math.inf, distance)
+        return distance / math.sqrt(variance)
 
-    def _tail(self, statistic: float) -> float:
-        if not self.n_clusters:
-            return float(ndtr(-statistic))
-        clusters = self.n_clusters
-        room = clusters - statistic**2
-        if room <= 0:
-            return 0.0 if statistic > 0 else 1.0
-        return float(stdtr(clusters - 1, -statistic * math.sqrt((clusters - 1) / room)))
 
-    def _quantile(self, alpha: float) -> float:
-        if not self.n_clusters:
-            return float(-ndtri(alpha / 2))
-        clusters = self.n_clusters
-        t = float(-stdtrit(clusters - 1, alpha / 2))
-        return t * math.sqrt(clusters / (clusters - 1 + t * t))
+def _spread(rate: float, tie_share: float) -> float:
+    """Return the variance of an outcome of 0, 1, or one half with the given probability."""
+    return max(rate * (1 - rate) - tie_share / 4, 0.0)
+
+
+def _crossing(excess: Callable[[float], float], inside: float, end: float) -> float:
+    """Return where a function that is negative at `inside` becomes positive towards `end`.
+
+    The last such place on a grid of 64 steps, refined; `end` if the function is negative there.
+    """
+    from scipy.optimize import brentq
+
+    if excess(end) <= 0 or inside == end:
+        return end
+    grid = np.linspace(inside, end, 65)
+    outer = next(k for k in range(64, 0, -1) if k == 1 or excess(float(grid[k - 1])) <= 0)
+
+    def bounded(gap: float) -> float:
+        return min(excess(gap), 1e6)
+
+    return float(brentq(bounded, float(grid[outer - 1]), float(grid[outer]), xtol=1e-12))
 
 
 def compare_cells(sharing: Sharing, first: Cell, second: Cell, *, null: str) -> GapTest:
@@ -138,55 +210,65 @@ def compare_cells(sharing: Sharing, first: Cell, second: Cell, *, null: str) -> 
     Returns
     -------
     GapTest
-        Without a p value, and with the reason, where a cell holds no judgments or fewer than
-        ten distinct items, or where all judgments of both cells agree, or all disagree.
+        Without a p value, and with the reason, where a cell holds no judgments, where its judgments
+        rest on fewer than ten items (an item that occurs in most of them counts for little), or
+        where nothing varies: all judgments of both cells agree, or none, or all tie.
     """
     known = {cell: code for code, cell in enumerate(sharing.cells)}
-    trials, hits, items = (
-        [float(column[known[cell]]) if cell in known else 0.0 for cell in (first, second)]
-        for column in (sharing.trials, sharing.hits, sharing.n_items)
-    )
-    n = (round(trials[0]), round(trials[1]))
-    if not all(n):
-        empty = first if not n[0] else second
-        return _untested(null, math.nan, n, f"no judged pair of the kind {empty}")
-    gap = hits[0] / trials[0] - hits[1] / trials[1]
-    if min(items) < FEWEST_ITEMS:
-        scarce = first if items[0] <= items[1] else second
-        found = f"only {min(items):.0f} distinct items in pairs {scarce}, {FEWEST_ITEMS} are needed"
-        return _untested(null, gap, n, found)
-    if sum(hits) in (0.0, sum(trials)):
-        word = "no" if sum(hits) == 0 else "every"
-        return _untested(null, gap, n, f"the model agrees with {word} judgment, nothing varies")
-    return _score_test(sharing, known[first], known[second], null=null)
-
-
-def _score_test(sharing: Sharing, first: int, second: int, *, null: str) -> GapTest:
-    n = sharing.trials[[first, second]]
-    hits = sharing.hits[[first, second]]
-    gap = float(hits[0] / n[0] - hits[1] / n[1])
-    at_zero, slope = _weights(n, hits)
-    codes = [first, second, len(sharing.cells) + first, len(sharing.cells) + second]
-    block = np.ix_(codes, codes)
-    variance = _quadratic(sharing.dependent[block], at_zero, slope)
-    reason = ""
-    if not _positive(variance):
-        variance = _quadratic(sharing.bound[block], at_zero, slope)
-        reason = "the variance came out negative; a larger, conservative one was used"
-    pivot = ScoreGap(gap=gap, variance=variance, n_clusters=sharing.n_clusters)
-    observed = at_zero + gap * slope
-    total, own = pivot.variance_at(gap), float(observed @ sharing.own[block] @ observed)
+    for cell in (first, second):
+        if cell not in known or not sharing.trials[known[cell]]:
+            n = _judgments(sharing, known, first, second)
+            return _untested(null, math.nan, n, f"no pair of the kind {cell}")
+    codes = [known[first], known[second]]
+    pivot = _pivot(sharing, codes)
+    n = _judgments(sharing, known, first, second)
+    scarce = min(codes, key=lambda code: float(sharing.effective_items[code]))
+    found = float(sharing.effective_items[scarce])
+    if found < FEWEST_ITEMS:
+        reason = (
+            f"the pairs {sharing.cells[scarce]} rest on {found:.1f} items, counted by how evenly "
+            f"they are used; {FEWEST_ITEMS} are needed"
+        )
+        return _untested(null, pivot.gap, n, reason)
+    if pivot.variance_at(0.0) < NOTHING:
+        return _untested(null, pivot.gap, n, "all outcomes are equal, nothing varies")
+    single, shared = pivot.parts_at(pivot.gap)
     return GapTest(
         null=null,
-        gap=gap,
-        standard_error=math.sqrt(total),
+        gap=pivot.gap,
+        standard_error=math.sqrt(single + shared),
         p_value=pivot.p_value(0.0),
-        n=(round(n[0]), round(n[1])),
+        n=n,
         method=sharing.method,
         pivot=pivot,
-        shared_variance=max(total - own, 0.0),
-        reason=reason,
+        shared_variance=shared,
     )
+
+
+def _pivot(sharing: Sharing, codes: list[int]) -> SharedGap:
+    n, hits = sharing.trials[codes], sharing.hits[codes]
+    size = len(sharing.cells)
+    rows = [*codes, *(size + code for code in codes)]
+    block = np.ix_(rows, rows)
+    rates = hits / n
+    return SharedGap(
+        rates=(float(rates[0]), float(rates[1])),
+        trials=(float(n[0]), float(n[1])),
+        own=(float(sharing.own[codes[0], codes[0]]), float(sharing.own[codes[1], codes[1]])),
+        shared=sharing.dependent[block] - sharing.own[block],
+        tie_share=float(sharing.half_hits[codes].sum() / n.sum()),
+        reference=Reference(n_clusters=sharing.n_clusters),
+    )
+
+
+def _judgments(
+    sharing: Sharing, known: dict[Cell, int], first: Cell, second: Cell
+) -> tuple[int, int]:
+    one, two = (
+        round(float(sharing.trials[known[cell]])) if cell in known else 0
+        for cell in (first, second)
+    )
+    return one, two
 
 
 def _untested(null: str, gap: float, n: tuple[int, int], reason: str) -> GapTest:
@@ -202,59 +284,50 @@ def _untested(null: str, gap: float, n: tuple[int, int], reason: str) -> GapTest
     )
 
 
-def _weights(
-    n: NDArray[np.float64], hits: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the weights of (n1, n2, hits1, hits2) in the sum of u: at gap zero, and per gap."""
-    pooled = hits.sum() / n.sum()
-    at_zero = np.array([-pooled / n[0], pooled / n[1], 1 / n[0], -1 / n[1]])
-    slope = np.array([-n[1] / n.sum() / n[0], -n[0] / n.sum() / n[1], 0.0, 0.0])
-    return at_zero, slope
-
-
-def _quadratic(
-    matrix: NDArray[np.float64], at_zero: NDArray[np.float64], slope: NDArray[np.float64]
-) -> tuple[float, float, float]:
-    return (
-        float(at_zero @ matrix @ at_zero),
-        float(2 * at_zero @ matrix @ slope),
-        float(slope @ matrix @ slope),
-    )
-
-
-def _positive(variance: tuple[float, float, float]) -> bool:
-    """Say whether the variance is positive for every gap between -1 and 1."""
-    constant, linear, quadratic = variance
-    gaps = [-1.0, 0.0, 1.0]
-    if quadratic > 0 and abs(linear) < 2 * quadratic:
-        gaps.append(-linear / (2 * quadratic))
-    return all(constant + gap * (linear + gap * quadratic) > 0 for gap in gaps)
-
-
 def rate_interval(sharing: Sharing, cell: Cell, level: float = 0.95) -> Interval:
     """Return the score interval of the agreement in one cell; ``nan`` where there is none."""
-    if cell not in sharing.cells:
+    if cell not in sharing.cells or not sharing.trials[sharing.cells.index(cell)]:
         return Interval(math.nan, math.nan, level)
-    code = sharing.cells.index(cell)
-    n = sharing.trials[code]
-    block = np.ix_([code, len(sharing.cells) + code], [code, len(sharing.cells) + code])
-    constant, slope = np.array([0.0, 1 / n]), np.array([-1 / n, 0.0])
-    for matrix in (sharing.dependent, sharing.bound):
-        variance = _quadratic(matrix[block], constant, slope)
-        rate = float(sharing.hits[code] / n)
-        pivot = ScoreGap(
-            gap=rate, variance=variance, n_clusters=sharing.n_clusters, low=0.0, high=1.0
-        )
-        if min(pivot.variance_at(p) for p in (rate, 0.0, 1.0)) > 0 or matrix is sharing.bound:
-            break
-    return pivot.interval(level)
+    code, size = sharing.cells.index(cell), len(sharing.cells)
+    n, own = float(sharing.trials[code]), float(sharing.own[code, code])
+    observed, ties = float(sharing.hits[code]) / n, float(sharing.half_hits[code]) / n
+    block = np.ix_([code, size + code], [code, size + code])
+    shared = sharing.dependent[block] - sharing.own[block]
+    quantile = Reference(n_clusters=sharing.n_clusters).quantile(1 - level)
+
+    def excess(rate: float) -> float:
+        weights = np.array([-rate / n, 1 / n])
+        variance = _spread(rate, ties) * own / n**2 + max(float(weights @ shared @ weights), 0.0)
+        return (observed - rate) ** 2 - quantile**2 * variance
+
+    return Interval(_crossing(excess, observed, 0.0), _crossing(excess, observed, 1.0), level)
 
 
 def rate_covariance(sharing: Sharing) -> NDArray[np.float64]:
     """Return the covariance matrix of the agreement in all cells, residuals at observed rates."""
-    size = len(sharing.cells)
+    return _covariance(sharing, sharing.hits / sharing.trials)
+
+
+def null_covariance(sharing: Sharing) -> NDArray[np.float64]:
+    """Return the covariance matrix of the agreement if all cells have the pooled rate."""
+    pooled = sharing.hits.sum() / sharing.trials.sum()
+    covariance = _covariance(sharing, np.full(len(sharing.cells), pooled))
+    residual = _covariance_of(sharing.own, sharing.trials, pooled)
+    ties = float(sharing.half_hits.sum() / sharing.trials.sum())
+    single = _spread(float(pooled), ties) * np.diag(sharing.own)[: len(sharing.cells)]
+    return covariance - residual + np.diag(single / sharing.trials**2)
+
+
+def _covariance(sharing: Sharing, rates: NDArray[np.float64]) -> NDArray[np.float64]:
+    return _covariance_of(sharing.dependent, sharing.trials, rates)
+
+
+def _covariance_of(
+    moments: NDArray[np.float64], trials: NDArray[np.float64], rates: NDArray[np.float64] | float
+) -> NDArray[np.float64]:
+    size = len(trials)
     weights = np.zeros((2 * size, size))
-    weights[np.arange(size), np.arange(size)] = -sharing.hits / sharing.trials**2
-    weights[size + np.arange(size), np.arange(size)] = 1 / sharing.trials
-    covariance: NDArray[np.float64] = weights.T @ sharing.dependent @ weights
+    weights[np.arange(size), np.arange(size)] = -rates / trials
+    weights[size + np.arange(size), np.arange(size)] = 1 / trials
+    covariance: NDArray[np.float64] = weights.T @ moments @ weights
     return covariance

@@ -21,8 +21,6 @@ __all__ = [
     "plan_headline",
 ]
 
-NEVER = "never, with these items"
-
 
 def headline(audit: Audit) -> str:
     """Return the notion and the finding over all tests."""
@@ -83,13 +81,14 @@ def what_would_decide(audit: Audit, test: JudgedGap) -> str:
     assert needed is not None, test.null
     if audit.unit != "judgments":
         return f"{span(needed.items)} {'items' if audit.unit == 'pairs' else audit.unit} in all"
-    same_items = span(needed.judgments, NEVER)
+    with_items = f"{span(needed.judgments_with_items)} of {span(needed.items)} items"
+    if audit.design in ("fresh", "disjoint"):
+        return f"{audit.unit} in all: {with_items}, each used once"
+    these = "these items and evaluators" if audit.n_evaluators else "these items"
+    same_items = span(needed.judgments, f"never, with {these}")
     if needed.judgments[1] is not None:
-        same_items += " on these items"
-    return (
-        f"{audit.unit} in all: {same_items}; or {span(needed.judgments_with_items)} "
-        f"on {span(needed.items)} items"
-    )
+        same_items += f" of {these}"
+    return f"{audit.unit} in all: {same_items}; or {with_items}"
 
 
 def tie_lines(audit: Audit) -> list[str]:
@@ -170,7 +169,7 @@ def _error_rate(audit: Audit) -> str:
 
 def _data(audit: Audit) -> str:
     data = f"{count(audit.n)} {audit.unit}"
-    if audit.unit != "decisions":
+    if audit.unit != "decisions" and audit.n_items:
         data += f" of {_several(audit.n_items, 'item')}"
     if audit.n_evaluators:
         data += f" by {_several(audit.n_evaluators, 'evaluator')}"
