@@ -36,7 +36,7 @@ Codes = NDArray[np.int64]
 MOST_LEVELS = 20
 """Up to this many distinct labels the shares of the groups are read off the table."""
 
-MOST_BINS = 10_000
+MOST_BINS = 2_000
 """More distinct labels than this are taken together in so many bins of neighbours."""
 
 FEWEST_KNOTS, MOST_KNOTS = 5, 20
@@ -302,9 +302,15 @@ def _newton_step(
     total = counts.sum(axis=1)
     free = shares[:, :n_logits]
     gradient = (counts[:, :n_logits] - total[:, None] * free).T @ design
-    spread = total[:, None, None] * free[:, :, None] * (np.eye(n_logits) - free[:, None, :])
-    hessian = np.einsum("lab,lp,lq->apbq", spread, design, design, optimize=True)
-    flat = hessian.reshape(n_logits * size, -1) + penalty
+    hessian = penalty.copy().reshape(n_logits, size, n_logits, size)
+    for a in range(n_logits):
+        for b in range(a + 1):
+            spread = total * free[:, a] * ((a == b) - free[:, b])
+            block = (design * spread[:, None]).T @ design
+            hessian[a, :, b] += block
+            if a != b:
+                hessian[b, :, a] += block
+    flat = hessian.reshape(n_logits * size, -1)
     return np.linalg.solve(flat, gradient.ravel() - penalty @ beta.ravel()).reshape(beta.shape)
 
 
