@@ -37,6 +37,8 @@ SQUARE = WORD * WORD
 # And in the table of two groups: counts in lanes of 16 bits, squared uses of better and of worse
 # items with the number of these items from bit 32 on.
 COUNTS, BETTER, WORSE = 0, SQUARE, 2 * SQUARE
+# And in the list of cells that a query touches: the cell, its counts and uses, and two factors.
+CELL, COUNTED, USED, LEFT, RIGHT = (SQUARE * place for place in range(5))
 
 # Products in 16-bit lanes are moved on before a lane can overflow; larger ones are added directly.
 LANE = 16
@@ -78,14 +80,12 @@ def count_masked(y, f, group, offsets, first, last, n_groups, mean, tie, sums, p
     """
     n_cells = n_groups * n_groups
     scale = 2 if tie == 0.5 else 1
-    lanes = np.zeros((n_cells, n_cells), dtype=np.uint64)
+    lanes = np.zeros(n_cells * (n_cells + 2), dtype=np.uint64)
     room = LANE_ROOM
     values, sets = np.empty(2 * WORD), np.empty(SIZE, dtype=np.uint64)
-    table = np.empty(3 * SQUARE, dtype=np.uint64)
-    rank_of = np.full(n_groups, -1, dtype=np.int64)
-    names = np.empty(2 * WORD, dtype=np.int64)
-    cell = np.empty(SQUARE, dtype=np.int64)
-    amounts, packed = np.empty(2 * SQUARE), np.empty(2 * SQUARE, dtype=np.uint64)
+    table, found = np.empty(3 * SQUARE, dtype=np.uint64), np.empty(5 * SQUARE, dtype=np.uint64)
+    names, rank_of = np.empty(2 * WORD, dtype=np.uint64), np.empty(n_groups, dtype=np.uint64)
+    amounts = np.empty(2 * SQUARE)
     n_queries = 0
     for query in range(first, last):
         start, n = offsets[query], offsets[query + 1] - offsets[query]
@@ -95,23 +95,18 @@ def count_masked(y, f, group, offsets, first, last, n_groups, mean, tie, sums, p
         tied = _find_ties(n, values, sets)
         n_present = _local_groups(group, start, n, rank_of, names, sets)
         _count_items(n, n_present, tied, names, sets, table)
-        n_touched, most = _collect(
-            n_present, n_groups, mean, tie, names, table, cell, amounts, packed, sums
-        )
+        n_touched, most = _collect(n_present, np.uint64(n_groups), names, table, found)
         most *= scale
         n_queries += n_touched > 0
         if mean or most * most > LARGEST_IN_LANE:
-            add_products(cell, amounts, n_touched, products)
+            _add_directly(n_touched, mean, tie, found, amounts, sums, products)
             continue
         if most * most > room:
-            _empty_lanes(lanes, scale, products)
+            _empty_lanes(lanes, scale, sums, products)
             room = LANE_ROOM
         room -= most * most
-        for one in range(n_touched):
-            for two in range(one, n_touched):
-                # One product of two words holds the four products of trials and hits.
-                lanes[cell[one], cell[two]] += packed[one] * packed[SQUARE + two]
-    _empty_lanes(lanes, scale, products)
+        _add_lanes(n_touched, scale, np.uint64(n_cells), found, lanes)
+    _empty_lanes(lanes, scale, sums, products)
     return n_queries
 
 
@@ -153,19 +148,23 @@ def _find_ties(n, values, sets):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _local_groups(group, start, n, rank_of, names, sets):  # type: ignore[no-untyped-def]
-    """Fill the local number of each item's group, the groups, and the set of items of each."""
+    """Fill the local number of each item's group, the groups in order, and the items of each."""
     n_present = 0
-    for item in range(n):
-        name = np.int64(group[start + item])
-        if rank_of[name] < 0:
+    for base in range(0, len(rank_of), WORD):
+        present = np.uint64(0)
+        for item in range(start, start + n):
+            place = np.int64(group[item]) - base
+            present |= np.uint64(0 <= place < WORD) << (np.uint64(place) & np.uint64(WORD - 1))
+        while present:
+            name = np.uint64(base) + popcount((present - np.uint64(1)) & ~present)
             rank_of[name] = n_present
             names[WORD + n_present] = name
             sets[MEMBER + n_present] = 0
             n_present += 1
-        names[item] = rank_of[name]
-        sets[MEMBER + rank_of[name]] |= np.uint64(1) << np.uint64(item)
-    for place in range(n_present):
-        rank_of[names[WORD + place]] = -1
+            present &= present - np.uint64(1)
+    for item in range(n):
+        names[item] = rank_of[group[start + item]]
+        sets[np.uint64(MEMBER) + names[item]] |= np.uint64(1) << np.uint64(item)
     return n_present
 
 
@@ -177,7 +176,8 @@ def _count_items(n, n_present, tied, names, sets, table):  # type: ignore[no-unt
             place = a * WORD + b
             table[COUNTS + place] = table[BETTER + place] = table[WORSE + place] = 0
     for item in range(n):
-        row = names[item] * WORD
+        group = np.int64(names[item])
+        row = group * WORD
         lower, higher = sets[LOWER + item], sets[HIGHER + item]
         agreed = lower & sets[BEATEN + item]
         for b in range(n_present):
@@ -187,9 +187,9 @@ def _count_items(n, n_present, tied, names, sets, table):  # type: ignore[no-unt
             table[BETTER + row + b] += _use(below)
             table[WORSE + row + b] += _use(above)
         # Within a group an item may be better in one pair and worse in the next.
-        member = sets[MEMBER + names[item]]
+        member = sets[MEMBER + group]
         below, above = popcount(lower & member), popcount(higher & member)
-        table[BETTER + row + names[item]] += _use(below + above) - _use(below)
+        table[BETTER + row + group] += _use(below + above) - _use(below)
         if tied:
             level = lower & sets[LEVEL + item]
             for b in range(n_present):
@@ -202,37 +202,84 @@ def _use(n):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _collect(n_present, n_groups, mean, tie, names, table, cell, amounts, packed, sums):  # type: ignore[no-untyped-def]
-    """Add the sums of one query; return how many cells it touches and its most trials in one."""
-    n_touched, most = 0, 0
-    lane, half = np.uint64(0xFFFF), np.uint64(0xFFFFFFFF)
-    double = tie == 0.5
+def _collect(n_present, n_groups, names, table, found):  # type: ignore[no-untyped-def]
+    """List the cells of one query; return how many it touches and its most trials in one."""
+    n_touched, most = 0, np.uint64(0)
     for a in range(n_present):
+        row = names[WORD + a] * n_groups
+        table[WORSE + a * WORD + a] = 0
         for b in range(n_present):
+            # Written even where nothing was found, because a jump would be hard to foresee.
             counts = table[COUNTS + a * WORD + b]
-            if counts == 0:
-                continue
-            code = names[WORD + a] * n_groups + names[WORD + b]
-            uses = table[BETTER + a * WORD + b]
-            if a != b:
-                uses += table[WORSE + b * WORD + a]
-            trials = np.int64(counts & lane)
-            hits = np.int64((counts >> np.uint64(16)) & lane)
-            ties = np.int64(counts >> np.uint64(32))
-            share = 1.0 / trials if mean else 1.0
-            cell[n_touched] = code
-            amounts[n_touched] = trials * share
-            amounts[SQUARE + n_touched] = (hits + tie * ties) * share
-            add_sums(code, trials, hits, ties, share, sums, 0)
-            add_sums(code, trials, hits, ties, share * share, sums, SQUARES)
-            sums[code, ITEMS] += np.int64(uses >> np.uint64(32))
-            sums[code, USES] += np.int64(uses & half) * share * share
-            scored = np.uint64(2 * hits + ties if double else hits)
-            packed[n_touched] = np.uint64(trials) | (scored << np.uint64(LANE))
-            packed[SQUARE + n_touched] = np.uint64(trials) | (scored << np.uint64(2 * LANE))
+            found[CELL + n_touched] = row + names[WORD + b]
+            found[COUNTED + n_touched] = counts
+            found[USED + n_touched] = table[BETTER + a * WORD + b] + table[WORSE + b * WORD + a]
+            trials = counts & np.uint64(LANE_ROOM)
             most = trials if trials > most else most
-            n_touched += 1
-    return n_touched, most
+            n_touched += counts != 0
+    return n_touched, np.int64(most)
+
+
+@njit(cache=True, nogil=True)
+def _add_lanes(n_touched, scale, n_cells, found, lanes):  # type: ignore[no-untyped-def]
+    """Add the sums and products of one query in 16-bit lanes."""
+    low = np.uint64(LANE_ROOM)
+    for one in range(n_touched):
+        cell, counts = found[CELL + one], found[COUNTED + one]
+        trials, scored = counts & low, (counts >> np.uint64(LANE)) & low
+        if scale == 2:
+            scored = np.uint64(2) * scored + (counts >> np.uint64(2 * LANE))
+        found[LEFT + one] = trials | (scored << np.uint64(LANE))
+        found[RIGHT + one] = trials | (scored << np.uint64(2 * LANE))
+        lanes[cell] += counts
+        lanes[n_cells + cell] += found[USED + one]
+    for one in range(n_touched):
+        row = (found[CELL + one] + np.uint64(2)) * n_cells
+        factor = found[LEFT + one]
+        for two in range(one, n_touched):
+            # One product of two words holds the four products of trials and hits.
+            lanes[row + found[CELL + two]] += factor * found[RIGHT + two]
+
+
+@njit(cache=True, nogil=True)
+def _empty_lanes(lanes, scale, sums, products):  # type: ignore[no-untyped-def]
+    low = np.uint64(LANE_ROOM)
+    n_cells = len(sums)
+    for cell in range(n_cells):
+        counts, uses = lanes[cell], lanes[n_cells + cell]
+        for place in range(3):
+            amount = (counts >> np.uint64(LANE * place)) & low
+            sums[cell, place] += amount
+            sums[cell, SQUARES + place] += amount
+        sums[cell, ITEMS] += uses >> np.uint64(32)
+        sums[cell, USES] += uses & np.uint64(0xFFFFFFFF)
+        for other in range(n_cells):
+            packed = lanes[(2 + cell) * n_cells + other]
+            if packed:
+                products[cell, other, 0] += packed & low
+                products[cell, other, 1] += ((packed >> np.uint64(LANE)) & low) / scale
+                products[cell, other, 2] += ((packed >> np.uint64(2 * LANE)) & low) / scale
+                products[cell, other, 3] += (packed >> np.uint64(3 * LANE)) / scale**2
+    lanes[:] = 0
+
+
+@njit(cache=True, nogil=True)
+def _add_directly(n_touched, mean, tie, found, amounts, sums, products):  # type: ignore[no-untyped-def]
+    """Add the sums and products of one query as numbers of any size."""
+    low = np.uint64(LANE_ROOM)
+    for one in range(n_touched):
+        cell, counts, uses = found[CELL + one], found[COUNTED + one], found[USED + one]
+        trials = np.int64(counts & low)
+        hits = np.int64((counts >> np.uint64(LANE)) & low)
+        ties = np.int64(counts >> np.uint64(2 * LANE))
+        share = 1.0 / trials if mean else 1.0
+        amounts[one] = trials * share
+        amounts[SQUARE + one] = (hits + tie * ties) * share
+        add_sums(cell, trials, hits, ties, share, sums, 0)
+        add_sums(cell, trials, hits, ties, share * share, sums, SQUARES)
+        sums[cell, ITEMS] += np.int64(uses >> np.uint64(32))
+        sums[cell, USES] += np.int64(uses & np.uint64(0xFFFFFFFF)) * share * share
+    add_products(found[CELL : CELL + n_touched], amounts, n_touched, products)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -241,21 +288,6 @@ def add_sums(cell, trials, hits, ties, weight, sums, place):  # type: ignore[no-
     sums[cell, place] += trials * weight
     sums[cell, place + 1] += hits * weight
     sums[cell, place + 2] += ties * weight
-
-
-@njit(cache=True, nogil=True)
-def _empty_lanes(lanes, scale, products):  # type: ignore[no-untyped-def]
-    mask = np.uint64(LANE_ROOM)
-    for one in range(len(lanes)):
-        for two in range(len(lanes)):
-            packed = lanes[one, two]
-            if packed == 0:
-                continue
-            products[one, two, 0] += packed & mask
-            products[one, two, 1] += ((packed >> np.uint64(LANE)) & mask) / scale
-            products[one, two, 2] += ((packed >> np.uint64(2 * LANE)) & mask) / scale
-            products[one, two, 3] += (packed >> np.uint64(3 * LANE)) / scale**2
-            lanes[one, two] = 0
 
 
 @njit(cache=True, nogil=True)
