@@ -177,10 +177,3 @@ def test_without_two_labels_there_are_no_pairs(pairs) -> None:
     assert not found.hits.any()
     assert not found.dependent.any()
     assert not found.effective_items.any()
-
-
-def test_chunks_of_items_join_without_a_seam(monkeypatch: pytest.MonkeyPatch) -> None:
-    y, f, group = simulated(500, decimals=0)
-    whole = all_pairs(y, f, group, NAMES).sharing.dependent
-    monkeypatch.setattr("comparity.counting._placements.BUFFER", 50)
-    assert np.array_equal(all_pairs(y, f, group, NAMES).sharing.dependent, whole)

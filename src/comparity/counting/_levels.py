@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from comparity.counting._placements import Placements, add_products, chunks
+from comparity.counting._placements import HELD, Placements, add_held, add_rest
 from comparity.counting._sorting import sorted_with_codes
 
 __all__ = ["Levels", "level_counts", "level_placements", "levels_of"]
@@ -91,13 +91,7 @@ def _hits(
     width = now.shape[1]
     sums, ties = np.zeros((levels.sizes.size, width)), np.zeros((k, k))
     products = np.zeros((part_of[-1] + 1, width, width))
-    walk = np.array([0, 0, -1]), np.zeros((3, k))
-    rows = np.empty((chunks(0, len(f), width)[0][1], width))
-    for first, last in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
-        for start, stop in chunks(first, last, width):
-            state = bits, now, part_of, tie, walk, sums, ties, rows
-            begins = _fill_rows(packed, start, stop, last, *state)
-            add_products(products, rows, begins)
+    _place(packed, borders, bits, now, part_of, tie, sums, products, ties)
     if n_levels == 2:
         return *_both_roles(sums, products, k), ties
     return sums.reshape(n_levels, k, 2 * k), products, ties
@@ -204,87 +198,69 @@ def _count_ties(codes, level_of, group_of, ties):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True, nogil=True)
-def _fill_rows(packed, start, stop, last, bits, now, part_of, tie, walk, sums, ties, rows):  # type: ignore[no-untyped-def]
-    """Write the hits of the items from `start` to `stop` into rows, part by part.
+def _place(packed, borders, bits, now, part_of, tie, sums, products, ties):  # type: ignore[no-untyped-def]
+    """Add up the hits of all items, by code, and their products, by part.
 
     `now` has a row for each level: hits of its next item as better item against each group, then
     as worse item. With two levels an item has one of the roles only, and both share the columns.
-    `last` is the end of the stretch, `walk` what is carried from chunk to chunk. Rows are added to
-    `sums` by code, score ties to `ties` by groups. Returned is where each part of the rows begins.
     """
     mask = (np.uint64(1) << bits) - np.uint64(1)
-    ends, block = walk
-    n_groups, width = block.shape[1], now.shape[1]
-    level_of, group_of = _split(len(now), n_groups)
-    begins = _part_begins(packed[start:stop], mask, part_of)
-    place = begins.copy()
-    for position in range(start, stop):
-        code = np.int64(packed[position] & mask)
-        level, part = level_of[code], part_of[code]
-        row = rows[place[part]]
-        place[part] += 1
-        for g in range(width):
-            row[g] = now[level, g]
-        if position == ends[1]:
-            _begin_block(packed[position:last], bits, mask, group_of, position, walk)
-        if ends[1] - ends[0] > 1:
-            if level != ends[2]:
-                ends[2] = level
-                _next_level(packed[position : ends[1]], mask, level_of, group_of, block)
-            for g in range(n_groups):
-                ties[group_of[code], g] += block[0, g]
-                row[g] += tie * block[0, g]
-                row[width - n_groups + g] -= (1.0 - tie) * block[2, g]
-        for g in range(width):
-            sums[code, g] += row[g]
-        if position + 1 == ends[1]:
-            for seen in range(ends[0], ends[1]):
-                _see(np.int64(packed[seen] & mask), level_of, group_of, now)
-    return begins
+    n_levels, width = now.shape
+    n_groups = len(ties)
+    level_of, group_of = _split(n_levels, n_groups)
+    held, n_held = np.zeros((len(products), HELD, width)), np.zeros(len(products), dtype=np.int64)
+    block = np.zeros((2, n_groups))
+    for stretch in range(len(borders) - 1):
+        end = borders[stretch]
+        while end < borders[stretch + 1]:
+            start, end = end, _block_end(packed, end, borders[stretch + 1], bits)
+            here = -1
+            for position in range(start, end):
+                code = np.int64(packed[position] & mask)
+                level, own, part = level_of[code], group_of[code], part_of[code]
+                row = held[part, n_held[part]]
+                for g in range(width):
+                    row[g] = now[level, g]
+                if end - start > 1:
+                    if level != here:
+                        _count_levels(packed[start:end], mask, level_of, group_of, level, block)
+                        here = level
+                    for g in range(n_groups):
+                        ties[own, g] += block[0, g]
+                        row[g] += tie * block[0, g]
+                        row[width - n_groups + g] -= (1.0 - tie) * block[1, g]
+                for g in range(width):
+                    sums[code, g] += row[g]
+                n_held[part] += 1
+                if n_held[part] == HELD:
+                    add_held(held[part], products[part])
+                    n_held[part] = 0
+            for position in range(start, end):
+                code = np.int64(packed[position] & mask)
+                level, own = level_of[code], group_of[code]
+                for above in range(level + 1, n_levels):
+                    now[above, own] += 1.0
+                for under in range(level):
+                    now[under, width - n_groups + own] -= 1.0
+    add_rest(held, n_held, products)
 
 
 @njit(cache=True, nogil=True)
-def _part_begins(packed, mask, part_of):  # type: ignore[no-untyped-def]
-    sizes = np.zeros(part_of[-1] + 2, dtype=np.int64)
-    for number in packed:
-        sizes[part_of[np.int64(number & mask)] + 1] += 1
-    return np.cumsum(sizes)
+def _block_end(packed, start, last, bits):  # type: ignore[no-untyped-def]
+    """Return the end of the block of tied scores that starts here, most often one item long."""
+    end = start + 1
+    while end < last and packed[end] >> bits == packed[start] >> bits:
+        end += 1
+    return end
 
 
 @njit(cache=True, nogil=True)
-def _see(code, level_of, group_of, now):  # type: ignore[no-untyped-def]
-    """Note that an item is seen: it is below higher levels now, and no longer to come for lower."""
-    level, own = level_of[code], group_of[code]
-    for above in range(level + 1, len(now)):
-        now[above, own] += 1.0
-    as_worse = now.shape[1] - group_of[-1] - 1 + own
-    for under in range(level):
-        now[under, as_worse] -= 1.0
-
-
-@njit(cache=True, nogil=True)
-def _begin_block(packed, bits, mask, group_of, position, walk):  # type: ignore[no-untyped-def]
-    """Begin a block of tied scores, most often of one item: all its items are above."""
-    ends, block = walk
-    size = 1
-    while size < len(packed) and packed[size] >> bits == packed[0] >> bits:
-        size += 1
-    ends[0], ends[1], ends[2] = position, position + size, -1
-    if size > 1:
-        block[:] = 0.0
-        for number in packed[:size]:
-            block[2, group_of[np.int64(number & mask)]] += 1.0
-
-
-@njit(cache=True, nogil=True)
-def _next_level(packed, mask, level_of, group_of, block):  # type: ignore[no-untyped-def]
-    """Move on to the level of the first of the items left in a block of tied scores."""
-    block[0] += block[1]
-    block[1] = 0.0
-    level = level_of[np.int64(packed[0] & mask)]
+def _count_levels(packed, mask, level_of, group_of, level, block):  # type: ignore[no-untyped-def]
+    """Count the items of a block of tied scores below a level and above it."""
+    block[:] = 0.0
     for number in packed:
         code = np.int64(number & mask)
-        if level_of[code] != level:
-            break
-        block[1, group_of[code]] += 1.0
-    block[2] -= block[1]
+        if level_of[code] < level:
+            block[0, group_of[code]] += 1.0
+        elif level_of[code] > level:
+            block[1, group_of[code]] += 1.0

@@ -10,12 +10,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["Placements", "add_products", "chunks", "moments_by_cell"]
+__all__ = ["HELD", "Placements", "add_held", "add_rest", "moments_by_cell"]
 
-BUFFER = 2**17
-"""Placements of many items are multiplied at once: this many numbers stay in the cache."""
+HELD = 8
+"""Rows held back until their products are added at once: sums are read and written less often."""
 
 Floats = NDArray[np.float64]
 
@@ -49,19 +50,6 @@ class Placements(NamedTuple):
         return self.sums[:, 2 * k : 3 * k]
 
 
-def chunks(start: int, end: int, width: int) -> list[tuple[int, int]]:
-    """Cut items into chunks whose rows of `width` numbers fit into the buffer."""
-    size = max(BUFFER // width, 1)
-    return [(first, min(first + size, end)) for first in range(start, end, size)]
-
-
-def add_products(products: Floats, rows: Floats, begins: NDArray[np.int64]) -> None:
-    """Add the products of each part of the rows; part p begins at ``begins[p]``."""
-    for part in np.flatnonzero(np.diff(begins)):
-        placed = rows[begins[part] : begins[part + 1]]
-        products[part] += placed.T @ placed
-
-
 def moments_by_cell(products: Floats) -> Floats:
     """Add up the products of all groups by the cells that their entries belong to."""
     k = len(products)
@@ -73,3 +61,28 @@ def moments_by_cell(products: Floats) -> Floats:
         # Cell (g, g) is touched in both roles: its entries come twice and must be added.
         np.add.at(moments, np.ix_(entries, entries), products[g])
     return moments
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def add_held(held, products):  # type: ignore[no-untyped-def]
+    """Add the outer products of the rows held.
+
+    Not a matrix product of the linear algebra library: for so narrow matrices that is no faster,
+    and where it starts threads on a busy machine it can be a hundred times slower.
+    """
+    width = held.shape[1]
+    for i in range(width):
+        a, b, c, d = held[0, i], held[1, i], held[2, i], held[3, i]
+        e, f, g, h = held[4, i], held[5, i], held[6, i], held[7, i]
+        for j in range(width):
+            first = a * held[0, j] + b * held[1, j] + c * held[2, j] + d * held[3, j]
+            second = e * held[4, j] + f * held[5, j] + g * held[6, j] + h * held[7, j]
+            products[i, j] += first + second
+
+
+@njit(cache=True, nogil=True)
+def add_rest(held, n_held, products):  # type: ignore[no-untyped-def]
+    """Add the products of the rows still held in each part."""
+    for part in range(len(held)):
+        held[part, n_held[part] :] = 0.0
+        add_held(held[part], products[part])

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from comparity.counting._placements import Placements, add_products, chunks
+from comparity.counting._placements import HELD, Placements, add_held, add_rest
 from comparity.counting._sorting import order_of
 
 __all__ = ["weighted_placements"]
@@ -31,93 +31,90 @@ def weighted_placements(
     k = n_groups
     by_label = order_of(y)
     level = np.cumsum(np.diff(y[by_label], prepend=y[by_label[0]]) > 0)
+    n_levels = int(level[-1]) + 1
     by_score = order_of(f[by_label])
     level, order = level[by_score], by_label[by_score]
     score, group, weight = f[order], group[order], weights[order]
-    at = np.bincount(level * k + group, weight, minlength=(level.max() + 1) * k).reshape(-1, k)
-    upto = np.cumsum(at, axis=0)
-    lower, higher = upto - at, upto[-1] - upto
+    at = np.bincount(level * k + group, weight, minlength=n_levels * k)
+    upto = np.zeros((n_levels + 1, k))
+    np.cumsum(at.reshape(-1, k), axis=0, out=upto[1:])
     sums, products, ties = np.zeros((k, 4 * k)), np.zeros((k, 4 * k, 4 * k)), np.zeros((k, k))
-    state = _new_state(len(at), k)
-    for start, stop in chunks(0, len(y), 4 * k):
-        rows = np.empty((stop - start, 4 * k))
-        items = score, level, group, weight, lower, higher
-        _place(start, stop, *items, tie, state, rows, ties)
-        by_group = np.argsort(group[start:stop], kind="stable")
-        begins = np.searchsorted(group[start:stop][by_group], np.arange(k + 1))
-        add_products(products, rows[by_group], begins)
-        np.add.at(sums, group[start:stop], rows)
+    _place(score, level, group, weight, upto, tie, sums, products, ties)
     return Placements(sums=sums, products=products, ties=ties)
 
 
-def _new_state(n_levels: int, n_groups: int):  # type: ignore[no-untyped-def]
-    """Return what :func:`_place` carries from one chunk of items to the next.
+@njit(cache=True, nogil=True)
+def _place(score, level, group, weight, upto, tie, sums, products, ties):  # type: ignore[no-untyped-def]
+    """Add up the placements of items ordered by score, then by level.
 
-    Start and end of the present block of tied scores and the present level in it; weights by
-    group of all items seen, of the block, of the block below the level and at the level; the tree.
+    `upto` is the weight of each group below each level, and after the last.
     """
-    return np.array([0, 0, -1]), np.zeros((4, n_groups)), np.zeros((n_levels + 1, n_groups))
+    n_groups = len(ties)
+    tree = np.zeros_like(upto)
+    held, n_held = np.zeros((n_groups, HELD, 4 * n_groups)), np.zeros(n_groups, dtype=np.int64)
+    block = np.zeros((4, n_groups))
+    below, above = block[0], block[2]
+    end = 0
+    while end < len(score):
+        start, end = end, _next_block(score, group, weight, end, block)
+        here = -1
+        for position in range(start, end):
+            if level[position] != here:
+                here = level[position]
+                _next_level(level, group, weight, position, end, block)
+            own, w = group[position], weight[position]
+            row = held[own, n_held[own]]
+            for g in range(n_groups):
+                row[g] = w * upto[here, g]
+                row[n_groups + g] = w * (upto[-1, g] - upto[here + 1, g])
+                row[2 * n_groups + g] = w * tie * below[g]
+                # Of the items with higher labels, those with lower or tied scores are misses.
+                missed = block[3, g] + (1.0 - tie) * above[g]
+                row[3 * n_groups + g] = row[n_groups + g] - w * missed
+                ties[own, g] += w * below[g]
+            _add_prefix(tree, here, w, row[2 * n_groups : 3 * n_groups])
+            _add_prefix(tree, here + 1, w, row[3 * n_groups :])
+            sums[own] += row
+            n_held[own] += 1
+            if n_held[own] == HELD:
+                add_held(held[own], products[own])
+                n_held[own] = 0
+        for position in range(start, end):
+            block[3, group[position]] += weight[position]
+            node = level[position] + 1
+            while node < len(tree):
+                tree[node, group[position]] += weight[position]
+                node += node & -node
+    add_rest(held, n_held, products)
 
 
 @njit(cache=True, nogil=True)
-def _place(start, stop, score, level, group, weight, lower, higher, tie, state, rows, ties):  # type: ignore[no-untyped-def]
-    """Fill one row for each of the items from `start` to `stop`, ordered by score, then by level.
-
-    A row holds trials as better item against each group, trials as worse item, hits as better and
-    hits as worse item. `lower` and `higher` are the weights of each group below and above each
-    level. Score ties are added to `ties`, by group of the better and of the worse item.
-    """
-    ends, sums, tree = state
-    seen, block, below, equal = sums[0], sums[1], sums[2], sums[3]
-    n_groups = len(seen)
-    for position in range(start, stop):
-        here, own, w = level[position], group[position], weight[position]
-        if position == ends[1]:
-            _next_block(score, level, group, weight, ends, sums, tree)
-        if here != ends[2]:
-            for g in range(n_groups):
-                below[g] += equal[g]
-                equal[g] = 0.0
-            ends[2] = here
-            for other in range(position, ends[1]):
-                if level[other] != here:
-                    break
-                equal[group[other]] += weight[other]
-        row = rows[position - start]
-        for g in range(n_groups):
-            row[g] = w * lower[here, g]
-            row[n_groups + g] = w * higher[here, g]
-            row[2 * n_groups + g] = w * tie * below[g]
-            # What is above in label and not above in score is taken off below.
-            missed = seen[g] + (1.0 - tie) * (block[g] - below[g] - equal[g])
-            row[3 * n_groups + g] = w * (higher[here, g] - missed)
-            ties[own, g] += w * below[g]
-        node = here
-        while node > 0:
-            for g in range(n_groups):
-                row[2 * n_groups + g] += w * tree[node, g]
-            node -= node & -node
-        node = here + 1
-        while node > 0:
-            for g in range(n_groups):
-                row[3 * n_groups + g] += w * tree[node, g]
-            node -= node & -node
+def _add_prefix(tree, node, w, row):  # type: ignore[no-untyped-def]
+    """Add the weights seen below level `node`, times the weight of the item."""
+    while node > 0:
+        for g in range(len(row)):
+            row[g] += w * tree[node, g]
+        node -= node & -node
 
 
 @njit(cache=True, nogil=True)
-def _next_block(score, level, group, weight, ends, sums, tree):  # type: ignore[no-untyped-def]
-    """Move the block of tied scores into the tree and read the next one."""
-    for position in range(ends[0], ends[1]):
-        node = level[position] + 1
-        while node < len(tree):
-            tree[node, group[position]] += weight[position]
-            node += node & -node
-        sums[0, group[position]] += weight[position]
-    sums[1:] = 0.0
-    ends[0] = ends[1]
-    end = ends[0]
-    while end < len(score) and score[end] == score[ends[0]]:
-        sums[1, group[end]] += weight[end]
+def _next_block(score, group, weight, start, block):  # type: ignore[no-untyped-def]
+    """Return the end of the block of tied scores; all its items are above the level so far."""
+    block[:3] = 0.0
+    end = start
+    while end < len(score) and score[end] == score[start]:
+        block[2, group[end]] += weight[end]
         end += 1
-    ends[1] = end
-    ends[2] = -1
+    return end
+
+
+@njit(cache=True, nogil=True)
+def _next_level(level, group, weight, start, end, block):  # type: ignore[no-untyped-def]
+    """Move on to the next level in a block of tied scores."""
+    block[0] += block[1]
+    block[1] = 0.0
+    for position in range(start, end):
+        if level[position] != level[start]:
+            break
+        block[1, group[position]] += weight[position]
+    block[2] -= block[1]

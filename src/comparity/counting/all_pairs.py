@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.counting._dominance import line_counts, line_placements, lined_up
 from comparity.counting._levels import level_counts, level_placements, levels_of
 from comparity.counting._placements import Placements, moments_by_cell
 from comparity.counting._weighted import weighted_placements
@@ -128,16 +129,14 @@ def cell_counts(y: Floats, f: Floats, group: Codes, n_groups: int) -> tuple[Code
     if levels is not None:
         below = np.cumsum(levels.sizes, axis=0) - levels.sizes
         return levels.sizes.T @ below, *level_counts(levels, f)
-    placed = weighted_placements(y, f, group, n_groups, np.ones(len(y)), 0.0)
-    trials, hits, ties = placed.trials, placed.hits, placed.ties
-    return trials.astype(np.int64), hits.astype(np.int64), ties.astype(np.int64)
+    return line_counts(lined_up(y, f, group, n_groups))
 
 
 def _placed(y: Floats, f: Floats, group: Codes, k: int, tie: float) -> Placements:
     levels = levels_of(y, group, k)
     if levels is not None:
         return level_placements(levels, f, tie)
-    return weighted_placements(y, f, group, k, np.ones(len(y)), tie)
+    return line_placements(lined_up(y, f, group, k), tie)
 
 
 def _pair_moments(placed: Placements, tie: float) -> Floats:

@@ -1,0 +1,299 @@
+r"""All pairs where labels have many levels: how many items are lower in label and in score.
+
+Items are numbered by label, from the highest, and lined up by score, from the lowest. The hits of
+an item as better item are the items before it in the line with larger numbers. These are counted
+digit by digit, from the first: while items of the same leading digits are dealt out by their next
+digit, each is told how many items of each group went to larger digits before it. Ties need no
+care: items with equal labels are numbered by score and items with equal scores are lined up by
+number, so that neither count as hits. As worse item the same holds in the reversed line. Defined
+by the loops in ``tests/plain/all_pairs.py``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from comparity.counting._placements import HELD, Placements, add_held, add_rest
+from comparity.counting._sorting import order_of
+
+__all__ = ["line_counts", "line_placements", "lined_up"]
+
+DIGIT = 6
+RADIX = 2**DIGIT
+SLAB = 2**20
+"""Items whose hits are in memory at once."""
+
+
+class Line(NamedTuple):
+    """Items in the order of scores.
+
+    Attributes
+    ----------
+    records : ndarray
+        Number of the item by label, highest first, and its group in the lowest bits.
+    same_score : ndarray of bool
+        Whether the score equals the one before.
+    first : ndarray of int
+        The least number of an item with the same label, by number.
+    group : ndarray of int
+        Group by number.
+    n_groups : int
+    """
+
+    records: NDArray[np.int64]
+    same_score: NDArray[np.bool_]
+    first: NDArray[np.int64]
+    group: NDArray[np.int64]
+    n_groups: int
+
+    @property
+    def bits(self) -> int:
+        """Bits of a record that hold the group."""
+        return max(self.n_groups - 1, 1).bit_length()
+
+
+def lined_up(
+    y: NDArray[np.float64], f: NDArray[np.float64], group: NDArray[np.int64], n_groups: int
+) -> Line:
+    """Line up items by score, numbered by label. O(N log N) time."""
+    by_label = order_of(y, descending=True)
+    first, score, group = _by_label(y, f, group, by_label)
+    by_score = order_of(score)
+    line = Line(by_score, np.empty(len(y), dtype=np.bool_), first, np.empty_like(group), n_groups)
+    _number(by_score, score, first, group, line.bits, line.same_score, line.group)
+    return line
+
+
+def line_counts(line: Line) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return trials, hits and score ties by group of the better and group of the worse item."""
+    k = line.n_groups
+    trials, hits, ties = (np.zeros((k, k), dtype=np.int64) for _ in range(3))
+    _count_trials(line.first, line.group, trials)
+    _count_ties(line.records, line.same_score, line.first, line.bits, ties)
+    for low in range(0, len(line.records), SLAB):
+        high = min(low + SLAB, len(line.records))
+        _add_rows(_hits(line.records, low, high, line), line.group[low:high], hits)
+    return trials, hits, ties
+
+
+def line_placements(line: Line, tie: float) -> Placements:
+    """Return sums and products of the placements of all items.
+
+    O(N log N K + N K^2) time; O(N) memory for the line and O(K) for each item of a slab.
+    """
+    k, n = line.n_groups, len(line.records)
+    ties = np.zeros((k, k), dtype=np.int64)
+    _count_ties(line.records, line.same_score, line.first, line.bits, ties)
+    lines = [line.records]
+    if tie and ties.any():
+        # Half a hit for a tie is the mean of a line that breaks ties against and one for hits.
+        lines.append(_favourable(line.records, line.same_score, line.first, line.bits))
+    backwards = [_reversed(records, line.bits) for records in lines]
+    sums, products = np.zeros((k, 4 * k)), np.zeros((k, 4 * k, 4 * k))
+    above = np.zeros((3, k))
+    above[2] = np.bincount(line.group, minlength=k)
+    for low in range(0, n, SLAB):
+        high = min(low + SLAB, n)
+        better = sum(_hits(records, low, high, line) for records in lines)
+        worse = sum(_hits(records, n - high, n - low, line) for records in backwards)
+        slab = low, better, worse[::-1], 1 / len(lines)
+        _place(line.first, line.group, *slab, above, sums, products)
+    return Placements(sums=sums, products=products, ties=ties.astype(np.float64))
+
+
+def _hits(records: NDArray[np.int64], low: int, high: int, line: Line) -> NDArray[np.int32]:
+    """Return the hits against each group of the items numbered from `low` to `high`, by number."""
+    own, rows = _collect(records, low, high, line.bits, line.n_groups)
+    hits: NDArray[np.int32] = _deal(own, rows, line.bits)
+    return hits
+
+
+@njit(cache=True, nogil=True)
+def _by_label(y, f, group, by_label):  # type: ignore[no-untyped-def]
+    """Return where ties of the label begin, scores and groups, in the order of labels."""
+    first, score = np.empty(len(y), dtype=np.int64), np.empty(len(y))
+    own = np.empty(len(y), dtype=np.int64)
+    for number in range(len(y)):
+        item = by_label[number]
+        tied = number > 0 and y[item] == y[by_label[number - 1]]
+        first[number] = first[number - 1] if tied else number
+        score[number], own[number] = f[item], group[item]
+    return first, score, own
+
+
+@njit(cache=True, nogil=True)
+def _number(line, score, first, group, bits, same_score, group_of):  # type: ignore[no-untyped-def]
+    """Turn a line of items into records, equal labels numbered in the order of scores."""
+    used = np.zeros(len(line), dtype=np.int32)
+    before = np.nan
+    for place in range(len(line)):
+        item = line[place]
+        number = first[item] + used[first[item]]
+        used[first[item]] += 1
+        line[place] = (number << bits) | group[item]
+        group_of[number] = group[item]
+        same_score[place] = score[item] == before
+        before = score[item]
+
+
+@njit(cache=True, nogil=True)
+def _count_trials(first, group, trials):  # type: ignore[no-untyped-def]
+    above, block = np.zeros(len(trials), dtype=np.int64), np.zeros(len(trials), dtype=np.int64)
+    for number in range(len(first)):
+        if first[number] == number:
+            for g in range(len(above)):
+                above[g] += block[g]
+                block[g] = 0
+        for g in range(len(above)):
+            trials[g, group[number]] += above[g]
+        block[group[number]] += 1
+
+
+@njit(cache=True, nogil=True)
+def _count_ties(records, same_score, first, bits, ties):  # type: ignore[no-untyped-def]
+    """Count the pairs with equal scores; the items of a block come by label, highest first."""
+    above, equal = np.zeros(len(ties), dtype=np.int64), np.zeros(len(ties), dtype=np.int64)
+    for place in range(1, len(records)):
+        if not same_score[place]:
+            continue
+        if not same_score[place - 1]:
+            above[:] = 0
+            equal[:] = 0
+            equal[records[place - 1] & ((1 << bits) - 1)] = 1
+        if first[records[place] >> bits] != first[records[place - 1] >> bits]:
+            above += equal
+            equal[:] = 0
+        own = records[place] & ((1 << bits) - 1)
+        ties[:, own] += above
+        equal[own] += 1
+
+
+@njit(cache=True, nogil=True)
+def _favourable(records, same_score, first, bits):  # type: ignore[no-untyped-def]
+    """Return the line with equal scores in the order of labels, lowest first."""
+    line = np.empty_like(records)
+    start = 0
+    for end in range(1, len(records) + 1):
+        if end < len(records) and same_score[end]:
+            continue
+        place, last = start, end
+        while last > start:
+            run = last - 1
+            while run > start and first[records[run - 1] >> bits] == first[records[run] >> bits]:
+                run -= 1
+            line[place : place + last - run] = records[run:last]
+            place += last - run
+            last = run
+        start = end
+    return line
+
+
+@njit(cache=True, nogil=True)
+def _reversed(records, bits):  # type: ignore[no-untyped-def]
+    line = np.empty_like(records)
+    n, mask = len(records), (1 << bits) - 1
+    for place in range(n):
+        record = records[n - 1 - place]
+        line[place] = ((n - 1 - (record >> bits)) << bits) | (record & mask)
+    return line
+
+
+@njit(cache=True, nogil=True)
+def _collect(records, low, high, bits, n_groups):  # type: ignore[no-untyped-def]
+    """Return the records from `low` to `high`, numbered anew, and the larger ones before each."""
+    size, mask = high - low, (1 << bits) - 1
+    own, rows = np.empty(size, dtype=np.int64), np.empty((size, n_groups), dtype=np.int32)
+    larger = np.zeros(n_groups, dtype=np.int32)
+    found = 0
+    for record in records:
+        number = record >> bits
+        if low <= number < high:
+            own[found] = record - (low << bits)
+            for g in range(n_groups):
+                rows[found, g] = larger[g]
+            found += 1
+        larger[record & mask] += np.int32(number >= high)
+    return own, rows
+
+
+@njit(cache=True, nogil=True)
+def _deal(records, rows, bits):  # type: ignore[no-untyped-def]
+    """Add to each row the larger numbers before its record; return the rows by number."""
+    dealt, out = np.empty_like(records), np.empty_like(rows)
+    n_digits = 1
+    while len(records) > 1 << (n_digits * DIGIT):
+        n_digits += 1
+    for digit in range(n_digits - 1, -1, -1):
+        _deal_digit(records, rows, bits, digit * DIGIT, dealt, out)
+        records, dealt = dealt, records
+        rows, out = out, rows
+    return rows
+
+
+@njit(cache=True, nogil=True)
+def _deal_digit(records, rows, bits, shift, dealt, out):  # type: ignore[no-untyped-def]
+    n, n_groups = rows.shape
+    mask = (1 << bits) - 1
+    seen, places = np.empty((n_groups, RADIX), dtype=np.int32), np.empty(RADIX, dtype=np.int64)
+    # All numbers occur, so those with the same leading digits are where these digits say.
+    for start in range(0, n, RADIX << shift):
+        for digit in range(RADIX):
+            places[digit] = start + (digit << shift)
+        seen[:] = 0
+        for place in range(start, min(start + (RADIX << shift), n)):
+            record = records[place]
+            digit, own = (record >> (bits + shift)) & (RADIX - 1), record & mask
+            to = places[digit]
+            places[digit] += 1
+            dealt[to] = record
+            for g in range(n_groups):
+                out[to, g] = rows[place, g] + seen[g, digit]
+            for smaller in range(RADIX):
+                seen[own, smaller] += np.int32(smaller < digit)
+
+
+@njit(cache=True, nogil=True)
+def _add_rows(rows, group, hits):  # type: ignore[no-untyped-def]
+    for number in range(len(rows)):
+        own = group[number]
+        for g in range(rows.shape[1]):
+            hits[own, g] += rows[number, g]
+
+
+@njit(cache=True, nogil=True)
+def _place(first, group, low, better, worse, scale, state, sums, products):  # type: ignore[no-untyped-def]
+    """Add up the placements of the items numbered from `low` on.
+
+    `state` holds the items above the present label, at it, and all, by group.
+    """
+    above, at, total = state[0], state[1], state[2]
+    k = len(above)
+    held, n_held = np.zeros((k, HELD, 4 * k)), np.zeros(k, dtype=np.int64)
+    for place in range(len(better)):
+        number = low + place
+        if first[number] == number:
+            for g in range(k):
+                above[g] += at[g]
+                at[g] = 0.0
+            last = number
+            while last < len(first) and first[last] == number:
+                at[group[last]] += 1.0
+                last += 1
+        own = group[number]
+        row = held[own, n_held[own]]
+        for g in range(k):
+            row[g] = total[g] - above[g] - at[g]
+            row[k + g] = above[g]
+            row[2 * k + g] = better[place, g] * scale
+            row[3 * k + g] = worse[place, g] * scale
+        for entry in range(4 * k):
+            sums[own, entry] += row[entry]
+        n_held[own] += 1
+        if n_held[own] == HELD:
+            add_held(held[own], products[own])
+            n_held[own] = 0
+    add_rest(held, n_held, products)
