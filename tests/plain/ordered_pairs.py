@@ -90,14 +90,6 @@ def effective_items(pairs: Sequence[Pair], n_cells: int) -> list[float]:
     return found
 
 
-def items_by_cell(pairs: Sequence[Pair], n_cells: int) -> list[int]:
-    """Count the distinct items in each cell."""
-    return [
-        len({item for pair in pairs if pair.cell == cell for item in (pair.better, pair.worse)})
-        for cell in range(n_cells)
-    ]
-
-
 def signed_agreement(
     segment: Sequence[int], u: Sequence[float], v: Sequence[float], weight: Sequence[float]
 ) -> list[float]:

@@ -8,14 +8,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from comparity.counting._queries import ITEMS, SQUARES, USES, add_products, add_sums
+from comparity.counting._queries import SQUARES, USES, add_products, add_sums
 
 __all__ = ["count_merged"]
 
 
 # Places in the sums over one query for every two of its groups: first with the weights of pairs,
 # then with these squared.
-TRIALS, HITS, TIES, ITEMS_HERE, USES_HERE, N_LOCAL = 0, 2, 4, 6, 7, 8
+TRIALS, HITS, TIES, USED, N_LOCAL = 0, 2, 4, 6, 7
 
 
 @njit(cache=True, nogil=True)
@@ -86,13 +86,8 @@ def _count_trials(rows, bounds, n_runs, n_present, local):  # type: ignore[no-un
     """Add the trials of all items as the better one, and the uses of items in each cell."""
     _, rank, weight = rows
     passed, here, above = np.zeros((2, n_present)), np.empty((2, n_present)), np.zeros(n_present)
-    lowest = np.full(n_present, n_runs, dtype=np.int64)
-    highest = np.full(n_present, -1, dtype=np.int64)
-    for run in range(n_runs):
-        for place in range(bounds[run], bounds[run + 1]):
-            above[rank[place]] += weight[place]
-            lowest[rank[place]] = min(lowest[rank[place]], run)
-            highest[rank[place]] = run
+    for place in range(bounds[n_runs]):
+        above[rank[place]] += weight[place]
     for run in range(n_runs):
         here[:] = 0.0
         for place in range(bounds[run], bounds[run + 1]):
@@ -105,17 +100,12 @@ def _count_trials(rows, bounds, n_runs, n_present, local):  # type: ignore[no-un
                 local[TRIALS, a, b] += w * passed[0, b]
                 local[TRIALS + 1, a, b] += w * w * passed[1, b]
                 better, worse = w * passed[0, b], w * above[b]
-                # Compared as whole numbers, because sums of weights are rounded.
-                is_better, is_worse = run > lowest[b], run < highest[b]
                 if a == b:
                     # Within a group an item may be better in one pair and worse in the next.
-                    local[USES_HERE, a, a] += (better + worse) ** 2
-                    local[ITEMS_HERE, a, a] += is_better or is_worse
+                    local[USED, a, a] += (better + worse) ** 2
                 else:
-                    local[USES_HERE, a, b] += better**2
-                    local[USES_HERE, b, a] += worse**2
-                    local[ITEMS_HERE, a, b] += is_better
-                    local[ITEMS_HERE, b, a] += is_worse
+                    local[USED, a, b] += better**2
+                    local[USED, b, a] += worse**2
         passed += here
 
 
@@ -198,7 +188,7 @@ def _collect(n_present, n_groups, mean, tie, code, local, cell, amounts, sums): 
     n_touched = 0
     for a in range(n_present):
         for b in range(n_present):
-            if local[ITEMS_HERE, a, b] == 0:
+            if local[TRIALS, a, b] == 0:
                 continue
             place = code[a] * n_groups + code[b]
             here = local[:, a, b]
@@ -210,7 +200,6 @@ def _collect(n_present, n_groups, mean, tie, code, local, cell, amounts, sums): 
             add_sums(place, trials, hits, ties, share, sums, 0)
             squares = here[TRIALS + 1], here[HITS + 1], here[TIES + 1]
             add_sums(place, squares[0], squares[1], squares[2], share**2, sums, SQUARES)
-            sums[place, ITEMS] += here[ITEMS_HERE]
-            sums[place, USES] += here[USES_HERE] * share**2
+            sums[place, USES] += here[USED] * share**2
             n_touched += 1
     return n_touched

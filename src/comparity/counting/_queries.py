@@ -5,10 +5,10 @@ each query let :math:`a` hold its trials by cell, then its hits; the kernel adds
 Defined by the loops in ``tests/plain/query_pairs.py``.
 
 Kernels add to two arrays. `sums`, one row for each cell: trials, hits, score ties (no hits), the
-same three with squared weights of pairs, distinct items, and the sum over items of the squared
-weight of their pairs. `products`, for every two cells: trials by trials, hits by trials, trials by
-hits, hits by hits; two cells of a query are met in one of their two orders, the other one is left
-to :func:`moments`.
+same three with squared weights of pairs, and the sum over items of the squared weight of their
+pairs. `products`, for every two cells: trials by trials, hits by trials, trials by hits, hits by
+hits; two cells of a query are met in one of their two orders, the other one is left to
+:func:`moments`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ __all__ = ["WORD", "add_products", "add_sums", "count_masked", "empty_sums", "mo
 WORD = 64
 """Largest query whose items are the bits of one word."""
 
-N_SUMS = 8
-SQUARES, ITEMS, USES = 3, 6, 7
+N_SUMS = 7
+SQUARES, USES = 3, 6
 
 # Places in the workspace of a query: sets of items with a lower label, a higher one, a lower score
 # and the same score than each item, and the set of items of each group. One array with constant
@@ -35,7 +35,7 @@ LOWER, HIGHER, BEATEN, LEVEL, MEMBER = (WORD * place for place in range(5))
 SIZE = 5 * WORD
 SQUARE = WORD * WORD
 # And in the table of two groups: counts in lanes of 16 bits, squared uses of better and of worse
-# items with the number of these items from bit 32 on.
+# items.
 COUNTS, BETTER, WORSE = 0, SQUARE, 2 * SQUARE
 # And in the list of cells that a query touches: the cell, its counts and uses, and two factors.
 CELL, COUNTED, USED, LEFT, RIGHT = (SQUARE * place for place in range(5))
@@ -184,21 +184,16 @@ def _count_items(n, n_present, tied, names, sets, table):  # type: ignore[no-unt
             member = sets[MEMBER + b]
             below, above = popcount(lower & member), popcount(higher & member)
             table[COUNTS + row + b] += below | (popcount(agreed & member) << np.uint64(16))
-            table[BETTER + row + b] += _use(below)
-            table[WORSE + row + b] += _use(above)
+            table[BETTER + row + b] += below * below
+            table[WORSE + row + b] += above * above
         # Within a group an item may be better in one pair and worse in the next.
         member = sets[MEMBER + group]
         below, above = popcount(lower & member), popcount(higher & member)
-        table[BETTER + row + group] += _use(below + above) - _use(below)
+        table[BETTER + row + group] += above * (above + np.uint64(2) * below)
         if tied:
             level = lower & sets[LEVEL + item]
             for b in range(n_present):
                 table[COUNTS + row + b] += popcount(level & sets[MEMBER + b]) << np.uint64(32)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _use(n):  # type: ignore[no-untyped-def]
-    return n * n | (np.uint64(n != 0) << np.uint64(32))
 
 
 @njit(cache=True, nogil=True)
@@ -251,8 +246,7 @@ def _empty_lanes(lanes, scale, sums, products):  # type: ignore[no-untyped-def]
             amount = (counts >> np.uint64(LANE * place)) & low
             sums[cell, place] += amount
             sums[cell, SQUARES + place] += amount
-        sums[cell, ITEMS] += uses >> np.uint64(32)
-        sums[cell, USES] += uses & np.uint64(0xFFFFFFFF)
+        sums[cell, USES] += uses
         for other in range(n_cells):
             packed = lanes[(2 + cell) * n_cells + other]
             if packed:
@@ -277,8 +271,7 @@ def _add_directly(n_touched, mean, tie, found, amounts, sums, products):  # type
         amounts[SQUARE + one] = (hits + tie * ties) * share
         add_sums(cell, trials, hits, ties, share, sums, 0)
         add_sums(cell, trials, hits, ties, share * share, sums, SQUARES)
-        sums[cell, ITEMS] += np.int64(uses >> np.uint64(32))
-        sums[cell, USES] += np.int64(uses & np.uint64(0xFFFFFFFF)) * share * share
+        sums[cell, USES] += np.int64(uses) * share * share
     add_products(found[CELL : CELL + n_touched], amounts, n_touched, products)
 
 

@@ -118,11 +118,10 @@ def ordered_pairs(
     vectors = np.vstack([pairs.trials, pairs.hits + tie * pairs.ties])
     items, own = vectors @ vectors.T, squares.own(tie)
     if query is None:
-        bound = items
         dependent, n_clusters, method = items - own, 0, "all-pairs score z"
     else:
         by_query = np.vstack([np.bincount(clusters.rank, row) for row in vectors]) / 2
-        bound = dependent = by_query @ by_query.T
+        dependent = by_query @ by_query.T
         held = np.bincount(clusters.rank, plain.trials.sum(axis=0))
         n_clusters, method = int(np.count_nonzero(held)), "query-clustered score z"
     totals, ties = vectors.sum(axis=1) / 2, pairs.ties.sum(axis=1) / 2
@@ -131,11 +130,9 @@ def ordered_pairs(
         trials=totals[:3],
         hits=totals[3:],
         dependent=dependent,
-        bound=bound,
         own=own,
         half_hits=ties if tie else np.zeros(3),
         effective_items=evenness(totals[:3], np.diag(items)),
-        n_items=np.count_nonzero(plain.trials, axis=1),
         n_clusters=n_clusters,
         method=method,
     )

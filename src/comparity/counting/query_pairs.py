@@ -134,7 +134,7 @@ def _sharing(
     cells: tuple[Cell, ...], sums: Floats, products: Floats, tie: float, n_clusters: int
 ) -> Sharing:
     """Name the parts of the sums."""
-    trials, hits, ties, *squares, items, uses = sums.T.copy()
+    trials, hits, ties, *squares, uses = sums.T.copy()
     n, strict, tied = squares
     cross, both = np.diag(strict + tie * tied), np.diag(strict + tie**2 * tied)
     return Sharing(
@@ -142,11 +142,9 @@ def _sharing(
         trials=trials,
         hits=hits + tie * ties,
         dependent=products,
-        bound=products,
         own=np.block([[np.diag(n), cross], [cross, both]]),
         half_hits=ties if tie else np.zeros_like(ties),
         effective_items=evenness(trials, uses),
-        n_items=items.astype(np.int64),
         n_clusters=n_clusters,
         method=METHOD,
     )
