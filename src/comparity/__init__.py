@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from comparity.auditing.comparative import comparative_separation
+    from comparity.auditing.pairwise import pairwise_accuracy, pairwise_parity
     from comparity.auditing.planning import plan_comparative, plan_separation
     from comparity.auditing.separation import separation
     from comparity.errors import ComparityError
@@ -17,6 +18,8 @@ __all__ = [
     "ComparityError",
     "__version__",
     "comparative_separation",
+    "pairwise_accuracy",
+    "pairwise_parity",
     "plan_comparative",
     "plan_separation",
     "separation",
@@ -26,6 +29,8 @@ __all__ = [
 _HOMES = {
     "ComparityError": "comparity.errors",
     "comparative_separation": "comparity.auditing.comparative",
+    "pairwise_accuracy": "comparity.auditing.pairwise",
+    "pairwise_parity": "comparity.auditing.pairwise",
     "plan_comparative": "comparity.auditing.planning",
     "plan_separation": "comparity.auditing.planning",
     "separation": "comparity.auditing.separation",

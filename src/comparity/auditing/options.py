@@ -11,7 +11,10 @@ from comparity import __version__
 from comparity.auditing.verdicts import RULES
 from comparity.errors import LookError, OptionError
 
-__all__ = ["ComparativeOptions", "SeparationOptions", "provenance"]
+__all__ = ["NOTIONS", "ComparativeOptions", "PairwiseOptions", "SeparationOptions", "provenance"]
+
+NOTIONS = ("cross-group", "within-group", "marginal", "symmetric")
+"""Equalities in the matrix of pairwise accuracies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +81,38 @@ class ComparativeOptions(SeparationOptions):
         _check_word("design", self.design, ("auto", "fresh", "shared"))
         _check_word("method", self.method, ("auto", "disjoint"))
         _check_word("score_ties", self.score_ties, ("disagree", "half"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairwiseOptions(SeparationOptions):
+    """How to judge all pairs that labels imply.
+
+    Attributes
+    ----------
+    average : {"pairs", "queries"}
+        Whether every pair counts alike, or every query.
+    score_ties : {"disagree", "half"}
+        What a tie of the scores counts as.
+    continuous : bool
+        Whether the sensitive attribute is a number to be compared, not a group.
+    notions : tuple of str
+        Which equalities form the family of tests; some of :data:`NOTIONS`.
+    """
+
+    average: str = "pairs"
+    score_ties: str = "disagree"
+    continuous: bool = False
+    notions: tuple[str, ...] = ("cross-group", "within-group")
+
+    def __post_init__(self) -> None:
+        # Zero-argument super() does not work in a dataclass with slots.
+        SeparationOptions.__post_init__(self)
+        _check_word("average", self.average, ("pairs", "queries"))
+        _check_word("score_ties", self.score_ties, ("disagree", "half"))
+        if not self.notions:
+            raise OptionError("notions", self.notions, [repr(word) for word in NOTIONS])
+        for notion in self.notions:
+            _check_word("notions", notion, NOTIONS)
 
 
 def provenance(options: SeparationOptions, **data: Any) -> Mapping[str, Any]:

@@ -18,7 +18,7 @@ DEFECT = 70
 INTERRUPTED = 130
 
 
-@click.group(cls=LazyGroup, names=("separation", "comparative", "plan", "demo"))
+@click.group(cls=LazyGroup, names=("separation", "comparative", "pairwise", "plan", "demo"))
 @click.version_option(__version__, prog_name="comparity")
 def commands() -> None:
     """Test fairness from judgments: labels, or comparisons between pairs.

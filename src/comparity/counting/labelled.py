@@ -57,7 +57,7 @@ class LabelledItems:
     weight: Floats | None = None
 
     def __len__(self) -> int:
-        return len(self.label)
+        return len(self.score)
 
     @property
     def n_levels(self) -> int:

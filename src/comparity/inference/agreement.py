@@ -31,6 +31,7 @@ from comparity.counting.sharing import (
 )
 from comparity.counts import Cell, PairCounts, SharedPairCounts
 from comparity.inference.dyadic import (
+    FEWEST_CLUSTERS,
     FEWEST_ITEMS,
     compare_cells,
     null_covariance,
@@ -54,7 +55,7 @@ __all__ = [
     "equal_cells",
 ]
 
-FEWEST_EVALUATORS = 3
+FEWEST_EVALUATORS = FEWEST_CLUSTERS
 """With fewer, evaluators cannot stand for others like them and are taken as given."""
 
 
@@ -166,17 +167,19 @@ def equal_cells(sharing: Sharing) -> JointTest:
     Variances are those under the hypothesis, as in the tests of two cells. Cells that rest on too
     few items are left out, and so is the cell of pairs with equal attributes.
     """
-    enough = sharing.effective_items >= FEWEST_ITEMS
-    used = [
-        code for code, cell in enumerate(sharing.cells) if enough[code] and cell != EQUAL_VALUES
+    held = [
+        code
+        for code, cell in enumerate(sharing.cells)
+        if sharing.trials[code] > 0 and cell != EQUAL_VALUES
     ]
-    kept = subset(sharing, used)
-    left_out = sum(sharing.trials[code] > 0 for code in range(len(enough))) - len(used)
+    used = [code for code in held if sharing.effective_items[code] >= FEWEST_ITEMS]
     null = "agreement is equal in all cells"
-    if left_out:
-        null = f"agreement is equal in {len(used)} cells, {left_out} rest on too few items"
+    if len(used) < len(held):
+        few = len(held) - len(used)
+        null = f"agreement is equal in {len(used)} cells, {few} rest on too few items"
     if len(used) < 2:
         return joint_equality(np.zeros(len(used)), np.zeros((len(used),) * 2), null=null)
+    kept = subset(sharing, used)
     return joint_equality(kept.hits / kept.trials, null_covariance(kept), null=null)
 
 

@@ -46,16 +46,25 @@ from comparity.inference._unconditional import restricted_rate
 from comparity.results import GapTest, Interval
 
 __all__ = [
+    "FEWEST_CLUSTERS",
     "FEWEST_ITEMS",
+    "Reference",
     "SharedGap",
+    "SharedRate",
+    "WinGap",
     "compare_cells",
+    "compare_wins",
     "null_covariance",
     "rate_covariance",
     "rate_interval",
+    "shared_rate",
 ]
 
 FEWEST_ITEMS = 10
 """Below this many items in a cell, counted by how evenly they are used, no variance is believed."""
+
+FEWEST_CLUSTERS = 3
+"""With fewer evaluators or queries as clusters no variance is believed."""
 
 # A variance below this is rounding.
 NOTHING = 1e-15
@@ -163,13 +172,16 @@ class SharedGap:
         return first, min(max(first - gap, 0.0), 1.0)
 
     def _statistic(self, hypothesised: float) -> float:
-        distance = self.gap - hypothesised
-        if abs(distance) < NOTHING:
-            return 0.0
-        variance = self.variance_at(hypothesised)
-        if variance < NOTHING:
-            return math.copysign(math.inf, distance)
-        return distance / math.sqrt(variance)
+        return _standardised(self.gap - hypothesised, self.variance_at(hypothesised))
+
+
+def _standardised(distance: float, variance: float) -> float:
+    """Return a distance in standard errors; infinite where there is no error."""
+    if abs(distance) < NOTHING:
+        return 0.0
+    if variance < NOTHING:
+        return math.copysign(math.inf, distance)
+    return distance / math.sqrt(variance)
 
 
 def _spread(rate: float, tie_share: float) -> float:
@@ -225,11 +237,9 @@ def compare_cells(sharing: Sharing, first: Cell, second: Cell, *, null: str) -> 
     scarce = min(codes, key=lambda code: float(sharing.effective_items[code]))
     found = float(sharing.effective_items[scarce])
     if found < FEWEST_ITEMS:
-        reason = (
-            f"the pairs {sharing.cells[scarce]} rest on {found:.1f} items, counted by how evenly "
-            f"they are used; {FEWEST_ITEMS} are needed"
-        )
-        return _untested(null, pivot.gap, n, reason)
+        return _untested(null, pivot.gap, n, _few(sharing.cells[scarce], found))
+    if 0 < sharing.n_clusters < FEWEST_CLUSTERS:
+        return _untested(null, pivot.gap, n, _few_clusters(sharing))
     if pivot.variance_at(0.0) < NOTHING:
         return _untested(null, pivot.gap, n, "all outcomes are equal, nothing varies")
     single, shared = pivot.parts_at(pivot.gap)
@@ -271,6 +281,17 @@ def _judgments(
     return one, two
 
 
+def _few(cell: Cell, found: float) -> str:
+    return (
+        f"the pairs {cell} rest on {found:.1f} items, counted by how evenly they are used; "
+        f"{FEWEST_ITEMS} are needed"
+    )
+
+
+def _few_clusters(sharing: Sharing) -> str:
+    return f"only {sharing.n_clusters} independent clusters, {FEWEST_CLUSTERS} are needed"
+
+
 def _untested(null: str, gap: float, n: tuple[int, int], reason: str) -> GapTest:
     return GapTest(
         null=null,
@@ -284,23 +305,138 @@ def _untested(null: str, gap: float, n: tuple[int, int], reason: str) -> GapTest
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SharedRate:
+    """The rate of one cell whose pairs may share items, tested like a gap.
+
+    Attributes
+    ----------
+    rate, trials, own, tie_share : float
+        As in :class:`SharedGap`, of one cell.
+    shared : ndarray, (2, 2)
+        Second moments of (trials, hits) over judgments that share.
+    reference : Reference
+    """
+
+    rate: float
+    trials: float
+    own: float
+    shared: NDArray[np.float64]
+    tie_share: float = 0.0
+    reference: Reference = Reference()
+
+    def variance_at(self, hypothesised: float) -> float:
+        """Return the variance of the rate if it is `hypothesised`."""
+        weights = np.array([-hypothesised, 1.0]) / self.trials
+        single = _spread(hypothesised, self.tie_share) * self.own / self.trials**2
+        return single + max(float(weights @ self.shared @ weights), 0.0)
+
+    def statistic(self, hypothesised: float) -> float:
+        """Return the distance between observed and hypothesised rate in standard errors."""
+        return _standardised(self.rate - hypothesised, self.variance_at(hypothesised))
+
+    def interval(self, level: float) -> Interval:
+        """Return the rates that the two-sided test at ``1 - level`` does not reject."""
+        quantile = self.reference.quantile(1 - level)
+        low, high = (
+            _crossing(lambda rate: abs(self.statistic(rate)) - quantile, self.rate, end)
+            for end in (0.0, 1.0)
+        )
+        return Interval(low, high, level)
+
+
+def shared_rate(sharing: Sharing, cell: Cell) -> SharedRate:
+    """Return the rate of a cell that holds pairs."""
+    code, size = sharing.cells.index(cell), len(sharing.cells)
+    n = float(sharing.trials[code])
+    block = np.ix_([code, size + code], [code, size + code])
+    return SharedRate(
+        rate=float(sharing.hits[code]) / n,
+        trials=n,
+        own=float(sharing.own[code, code]),
+        shared=sharing.dependent[block] - sharing.own[block],
+        tie_share=float(sharing.half_hits[code]) / n,
+        reference=Reference(n_clusters=sharing.n_clusters),
+    )
+
+
 def rate_interval(sharing: Sharing, cell: Cell, level: float = 0.95) -> Interval:
     """Return the score interval of the agreement in one cell; ``nan`` where there is none."""
-    if cell not in sharing.cells or not sharing.trials[sharing.cells.index(cell)]:
+    held = cell in sharing.cells and sharing.trials[sharing.cells.index(cell)] > 0
+    if not held or 0 < sharing.n_clusters < FEWEST_CLUSTERS:
         return Interval(math.nan, math.nan, level)
-    code, size = sharing.cells.index(cell), len(sharing.cells)
-    n, own = float(sharing.trials[code]), float(sharing.own[code, code])
-    observed, ties = float(sharing.hits[code]) / n, float(sharing.half_hits[code]) / n
-    block = np.ix_([code, size + code], [code, size + code])
-    shared = sharing.dependent[block] - sharing.own[block]
-    quantile = Reference(n_clusters=sharing.n_clusters).quantile(1 - level)
+    return shared_rate(sharing, cell).interval(level)
 
-    def excess(rate: float) -> float:
-        weights = np.array([-rate / n, 1 / n])
-        variance = _spread(rate, ties) * own / n**2 + max(float(weights @ shared @ weights), 0.0)
-        return (observed - rate) ** 2 - quantile**2 * variance
 
-    return Interval(_crossing(excess, observed, 0.0), _crossing(excess, observed, 1.0), level)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WinGap:
+    """How much more often one side wins than the other: twice a rate minus one.
+
+    A :class:`comparity.results.Pivot`; ties of the scores are half a win of both sides.
+
+    Attributes
+    ----------
+    wins : SharedRate
+        Share of wins of the first side.
+    """
+
+    wins: SharedRate
+
+    def p_value(self, hypothesised: float) -> float:
+        """Return the two-sided p value of ``gap = hypothesised``."""
+        return min(1.0, 2 * self.wins.reference.tail(abs(self._statistic(hypothesised))))
+
+    def p_below(self, hypothesised: float) -> float:
+        """Return the p value of ``gap >= hypothesised`` against ``gap < hypothesised``."""
+        return self.wins.reference.tail(-self._statistic(hypothesised))
+
+    def p_above(self, hypothesised: float) -> float:
+        """Return the p value of ``gap <= hypothesised`` against ``gap > hypothesised``."""
+        return self.wins.reference.tail(self._statistic(hypothesised))
+
+    def interval(self, level: float) -> Interval:
+        """Return the gaps that the two-sided test at ``1 - level`` does not reject."""
+        low, high, _ = self.wins.interval(level)
+        return Interval(2 * low - 1, 2 * high - 1, level)
+
+    def _statistic(self, hypothesised: float) -> float:
+        return self.wins.statistic((1 + hypothesised) / 2)
+
+
+def compare_wins(sharing: Sharing, cell: Cell, *, null: str) -> GapTest:
+    """Test whether the first item of a pair wins as often as the second.
+
+    Parameters
+    ----------
+    sharing : Sharing
+        With score ties counted as half a hit.
+    cell : Cell
+        The pairs.
+    null : str
+        The hypothesis in words.
+    """
+    code = sharing.cells.index(cell)
+    n = round(float(sharing.trials[code]))
+    if not n:
+        return _untested(null, math.nan, (0, 0), f"no pair of the kind {cell}")
+    wins = shared_rate(sharing, cell)
+    found = float(sharing.effective_items[code])
+    if found < FEWEST_ITEMS:
+        return _untested(null, 2 * wins.rate - 1, (n, n), _few(cell, found))
+    if 0 < sharing.n_clusters < FEWEST_CLUSTERS:
+        return _untested(null, 2 * wins.rate - 1, (n, n), _few_clusters(sharing))
+    if wins.variance_at(0.5) < NOTHING:
+        return _untested(null, 2 * wins.rate - 1, (n, n), "all outcomes are equal, nothing varies")
+    pivot = WinGap(wins=wins)
+    return GapTest(
+        null=null,
+        gap=2 * wins.rate - 1,
+        standard_error=2 * math.sqrt(wins.variance_at(wins.rate)),
+        p_value=pivot.p_value(0.0),
+        n=(n, n),
+        method=sharing.method,
+        pivot=pivot,
+    )
 
 
 def rate_covariance(sharing: Sharing) -> NDArray[np.float64]:

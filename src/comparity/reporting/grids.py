@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from comparity.auditing.verdicts import WITHIN
 from comparity.counts import Cell
+from comparity.matrices import PairwiseAccuracy
 from comparity.plans import ComparativePlan, Plan
 from comparity.reporting.formats import (
     count,
@@ -24,7 +25,7 @@ from comparity.reporting.formats import (
 )
 from comparity.results import Audit, JudgedGap, RateEstimate
 
-__all__ = ["Grid", "audit_grids", "plan_grids"]
+__all__ = ["Grid", "audit_grids", "pairwise_grids", "plan_grids"]
 
 # A matrix of more groups than this is wider than a terminal; it is listed instead.
 MATRIX_GROUPS = 4
@@ -63,6 +64,43 @@ def audit_grids(audit: Audit) -> Iterator[Grid]:
         yield Grid(title="Well-known numbers", header=("number", "value"), rows=rows)
     if audit.joint_tests:
         yield _joint(audit)
+
+
+def pairwise_grids(result: PairwiseAccuracy) -> Iterator[Grid]:
+    """Yield the tables of all pairs: the deciding audit's, both matrices, marginals, notions."""
+    yield from audit_grids(result.audit)
+    if result.labels != "binary" and result.raw is not result.standardised:
+        yield _raw_and_standardised(result)
+    yield Grid(
+        title=f"Overall accuracy {rate(result.overall)}, and by the group of one item",
+        header=("group", "better item", "worse item"),
+        rows=tuple(
+            (visible(group), rate(row), rate(column))
+            for group, row, column in zip(
+                result.groups, result.row_marginals, result.column_marginals, strict=True
+            )
+        ),
+    )
+    rows = tuple((name, rate(value)) for name, value in result.notions.items())
+    yield Grid(title="Notions of the raw matrix", header=("notion", "value"), rows=rows)
+
+
+def _raw_and_standardised(result: PairwiseAccuracy) -> Grid:
+    raw = {one.of: one.rate for one in result.raw.rates}
+    even = {one.of: one.rate for one in result.standardised.rates}
+    sizes = ", ".join(
+        f"{visible(group)} {size:,.0f}" for group, size in result.effective_sizes.items()
+    )
+    return Grid(
+        title=(
+            "Raw accuracy, and standardised to one law of labels "
+            f"(imbalance left {result.imbalance:.3f}; effective items {sizes})"
+        ),
+        header=("pairs", "raw", "standardised"),
+        rows=tuple(
+            (visible(of), rate(raw[of]), rate(even[of]) if of in even else "none") for of in raw
+        ),
+    )
 
 
 def plan_grids(plan: Plan) -> Iterator[Grid]:

@@ -12,10 +12,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
+from comparity.matrices import PairwiseAccuracy
 from comparity.plans import ComparativePlan, Plan
 from comparity.reporting.charts import gap_chart, power_chart
 from comparity.reporting.formats import visible
-from comparity.reporting.grids import audit_grids, plan_grids
+from comparity.reporting.grids import audit_grids, pairwise_grids, plan_grids
 from comparity.reporting.sentences import (
     audit_lists,
     basis,
@@ -31,28 +32,30 @@ if TYPE_CHECKING:
 
 __all__ = ["fragment", "page"]
 
+Result = Audit | Plan | PairwiseAccuracy
+
 # Classes of the style sheet.
 KINDS = {VIOLATED: "found", WITHIN: "inside", UNDECIDED: "open"}
 
 
-def page(result: Audit | Plan | Mapping[str, Audit | Plan], *, title: str = "") -> str:
+def page(result: Result | Mapping[str, Result], *, title: str = "") -> str:
     """Return a whole HTML page for one result, or for several by name.
 
     Parameters
     ----------
-    result : Audit, Plan or mapping of str to them
+    result : Audit, Plan, PairwiseAccuracy or mapping of str to them
         What to show; several are shown in their order, each under its name.
     title : str, optional
         Title of the page, where it shows more than one result.
     """
-    named = {"": result} if isinstance(result, Audit | Plan) else result
+    named = {"": result} if isinstance(result, Result) else result
     sections = [{**_section(one), "name": visible(name)} for name, one in named.items()]
     first = sections[0]["headline"] if sections else "Nothing to show"
     template = _environment().get_template("page.html.jinja")
     return template.render(heading=visible(title), title=visible(title) or first, sections=sections)
 
 
-def fragment(result: Audit | Plan) -> str:
+def fragment(result: Result) -> str:
     """Return a result as HTML to be put into another page, such as a notebook."""
     section = {**_section(result), "name": ""}
     return _environment().get_template("fragment.html.jinja").render(section=section)
@@ -73,8 +76,11 @@ def _environment() -> Environment:
     return environment
 
 
-def _section(result: Audit | Plan) -> dict[str, Any]:
-    own = _audit_section(result) if isinstance(result, Audit) else _plan_section(result)
+def _section(result: Result) -> dict[str, Any]:
+    if isinstance(result, PairwiseAccuracy):
+        own = {**_audit_section(result.audit), "grids": list(pairwise_grids(result))}
+    else:
+        own = _audit_section(result) if isinstance(result, Audit) else _plan_section(result)
     provenance = json.dumps(result.to_dict()["provenance"], indent=2, ensure_ascii=False)
     return {**own, "provenance": visible(provenance, keep="\n")}
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
+from comparity.matrices import PairwiseAccuracy
 from comparity.plans import ComparativePlan, Plan
 from comparity.reporting.formats import count, visible
 from comparity.reporting.sentences import headline, plan_headline
@@ -15,7 +16,7 @@ from comparity.results import Audit
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["COLOURS", "FORMATS", "plot_gaps", "plot_power", "save"]
+__all__ = ["COLOURS", "FORMATS", "plot_gaps", "plot_matrix", "plot_power", "save"]
 
 FORMATS = (".png", ".svg", ".pdf")
 
@@ -64,6 +65,35 @@ def plot_gaps(audit: Audit, ax: Axes | None = None) -> Axes:
     ax.set_xlabel("gap, with the interval it was judged by")
     ax.set_title(headline(audit), loc="left")
     _finish(ax, own=own)
+    return ax
+
+
+def plot_matrix(result: PairwiseAccuracy, ax: Axes | None = None) -> Axes:
+    """Draw the matrix of pairwise accuracies as a heat map, with pairs behind each entry.
+
+    Parameters
+    ----------
+    result : PairwiseAccuracy
+        All pairs.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a figure of its own by default.
+    """
+    k = len(result.groups)
+    ax = _own_axes(width=2.6 + 1.1 * k, height=2.2 + 0.9 * k) if ax is None else ax
+    shown = ax.imshow(result.matrix, vmin=0.0, vmax=1.0, cmap="cividis")
+    for row in range(k):
+        for column in range(k):
+            value, pairs = result.matrix[row, column], result.n_pairs[row, column]
+            text = "none" if value != value else f"{value:.3f}\nn {count(round(pairs))}"
+            ink = "black" if value > 0.55 else "white"
+            ax.text(column, row, text, ha="center", va="center", color=ink)
+    names = [visible(group) for group in result.groups]
+    ax.set_xticks(range(k), names)
+    ax.set_yticks(range(k), names)
+    ax.set_xlabel("group of the worse item")
+    ax.set_ylabel("group of the better item")
+    ax.set_title(headline(result.audit))
+    ax.figure.colorbar(shown, ax=ax, label="pairwise accuracy")
     return ax
 
 

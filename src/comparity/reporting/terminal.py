@@ -11,9 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
+from comparity.matrices import PairwiseAccuracy
 from comparity.plans import Plan
 from comparity.reporting.formats import visible
-from comparity.reporting.grids import Grid, audit_grids, plan_grids
+from comparity.reporting.grids import Grid, audit_grids, pairwise_grids, plan_grids
 from comparity.reporting.sentences import (
     audit_lists,
     basis,
@@ -24,7 +25,9 @@ from comparity.reporting.sentences import (
 )
 from comparity.results import Audit
 
-__all__ = ["as_text", "audit_view", "plan_view", "show"]
+__all__ = ["as_text", "audit_view", "heat_map", "pairwise_view", "plan_view", "show"]
+
+Result = Audit | Plan | PairwiseAccuracy
 
 COLOUR = {VIOLATED: "bold red", WITHIN: "bold green", UNDECIDED: "bold yellow"}
 TEXT_WIDTH = 100
@@ -43,6 +46,39 @@ def audit_view(audit: Audit) -> RenderableType:
     )
 
 
+def pairwise_view(result: PairwiseAccuracy) -> RenderableType:
+    """Lay out all pairs: the finding, the matrix as a heat map, and the tables."""
+    audit = result.audit
+    return Group(
+        Text(headline(audit), style=COLOUR[audit.finding]),
+        Text(explanation(audit)),
+        Text(basis(audit), style="dim"),
+        Text("\nAccuracy by the group of the better item (row) and the worse (column)", "bold"),
+        heat_map(result),
+        *_titled(pairwise_grids(result)),
+        *_listed(audit_lists(audit)),
+    )
+
+
+def heat_map(result: PairwiseAccuracy) -> Table:
+    """Show the matrix with darker cells where scores agree less with labels."""
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column(Text(""), overflow="fold")
+    for group in result.groups:
+        table.add_column(Text(visible(group)), justify="center", overflow="fold")
+    for group, row in zip(result.groups, result.matrix, strict=True):
+        table.add_row(Text(visible(group)), *map(_shaded, row.tolist()))
+    return table
+
+
+def _shaded(value: float) -> Text:
+    if value != value:
+        return Text(" - ")
+    grey = round(40 + 200 * min(max(value, 0.0), 1.0))
+    ink = "black" if grey > 128 else "white"
+    return Text(f" {value:.3f} ", style=f"{ink} on rgb({grey},{grey},{grey})")
+
+
 def plan_view(plan: Plan) -> RenderableType:
     """Lay out a plan: what it takes, each test on its own, and what more items would save."""
     return Group(
@@ -53,7 +89,7 @@ def plan_view(plan: Plan) -> RenderableType:
     )
 
 
-def as_text(result: Audit | Plan) -> str:
+def as_text(result: Result) -> str:
     """Return a result as plain text, 100 columns wide, without colour."""
     console = Console(width=TEXT_WIDTH, color_system=None, force_terminal=False)
     with console.capture() as captured:
@@ -61,7 +97,7 @@ def as_text(result: Audit | Plan) -> str:
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
-def show(*results: Audit | Plan | Grid) -> None:
+def show(*results: Result | Grid) -> None:
     """Print results, in colour where the terminal has any."""
     # What is piped has no width of its own; rich would take 80.
     console = Console(width=None if sys.stdout.isatty() else TEXT_WIDTH)
@@ -69,7 +105,9 @@ def show(*results: Audit | Plan | Grid) -> None:
         console.print(_table(result) if isinstance(result, Grid) else _view(result))
 
 
-def _view(result: Audit | Plan) -> RenderableType:
+def _view(result: Result) -> RenderableType:
+    if isinstance(result, PairwiseAccuracy):
+        return pairwise_view(result)
     return audit_view(result) if isinstance(result, Audit) else plan_view(result)
 
 

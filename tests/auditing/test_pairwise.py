@@ -1,0 +1,231 @@
+"""All pairs: who else gets the same numbers, and what the audit says of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import mannwhitneyu
+from sklearn.metrics import roc_auc_score
+
+from comparity import ComparityError, comparative_separation, pairwise_accuracy, pairwise_parity
+from comparity.auditing.pairwise import audit_file, audit_frame
+from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
+from comparity.errors import ConstantLabelError, OneGroupError, OptionError, WeightError
+
+
+class Scored:
+    """Labels, scores and groups; a bias takes points off group b."""
+
+    def __init__(self, n: int, *, bias: float = 0.0, levels: int = 2, seed: int = 0) -> None:
+        rng = np.random.default_rng(seed)
+        self.label = rng.integers(0, levels, n) if levels else rng.normal(size=n)
+        self.group = rng.choice(["a", "b"], n)
+        self.score = self.label + rng.normal(size=n) - bias * (self.group == "b")
+        self.query = np.arange(n) // 10
+
+    def accuracy(self, **choices: Any) -> Any:
+        choices = {"sensitive_features": self.group} | choices
+        return pairwise_accuracy(self.label, self.score, **choices)
+
+
+def test_entries_and_overall_are_areas_under_the_curve() -> None:
+    world = Scored(800, bias=0.5)
+    result = world.accuracy()
+    assert result.overall == pytest.approx(roc_auc_score(world.label, world.score))
+    for i, better in enumerate("ab"):
+        for j, worse in enumerate("ab"):
+            kept = (world.label == 1) & (world.group == better)
+            kept |= (world.label == 0) & (world.group == worse)
+            expected = roc_auc_score(world.label[kept], world.score[kept])
+            assert result.matrix[i, j] == pytest.approx(expected)
+
+
+def test_marginals_pool_the_pairs_of_a_row_or_a_column() -> None:
+    result = Scored(500, levels=5).accuracy()
+    rows = (result.matrix * result.n_pairs).sum(axis=1) / result.n_pairs.sum(axis=1)
+    assert result.row_marginals == pytest.approx(rows)
+    columns = (result.matrix * result.n_pairs).sum(axis=0) / result.n_pairs.sum(axis=0)
+    assert result.column_marginals == pytest.approx(columns)
+
+
+def test_all_pairs_are_judged_like_the_same_pairs_listed() -> None:
+    world = Scored(120, bias=0.7, levels=0)
+    first, second = np.triu_indices(120, 1)
+    swap = world.label[first] < world.label[second]
+    pairs = np.column_stack([np.where(swap, second, first), np.where(swap, first, second)])
+    listed = comparative_separation(
+        pairs, scores=world.score, sensitive_features=world.group, design="shared"
+    )
+    for ours, theirs in zip(world.accuracy().raw.tests, listed.tests, strict=True):
+        assert ours.gap == pytest.approx(theirs.gap)
+        assert ours.standard_error == pytest.approx(theirs.standard_error)
+        assert ours.p_value == pytest.approx(theirs.p_value)
+
+
+def test_covariance_of_entries_agrees_with_the_jackknife() -> None:
+    world = Scored(150, bias=0.3)
+    full = world.accuracy()
+    leave_one_out = []
+    for item in range(150):
+        kept = np.arange(150) != item
+        part = pairwise_accuracy(
+            world.label[kept], world.score[kept], sensitive_features=world.group[kept]
+        )
+        leave_one_out.append(part.matrix.ravel())
+    spread = np.cov(np.array(leave_one_out).T, bias=True) * 149
+    assert np.diag(full.covariance) == pytest.approx(np.diag(spread), rel=0.1)
+
+
+def test_items_in_no_group_count_overall_but_in_no_entry() -> None:
+    world = Scored(600)
+    world.group = np.where(np.arange(600) % 4 == 0, "neither", world.group)
+    result = world.accuracy(no_group="neither")
+    assert result.groups == ("a", "b")
+    assert result.overall == pytest.approx(roc_auc_score(world.label, world.score))
+    better = (world.label == 1) & (world.group == "a")
+    kept = better | (world.label == 0)
+    expected = roc_auc_score(world.label[kept], world.score[kept])
+    assert result.row_marginals[0] == pytest.approx(expected)
+
+
+def test_queries_are_compared_within_themselves() -> None:
+    world = Scored(400, levels=3)
+    result = world.accuracy(queries=world.query)
+    hits = trials = 0
+    for query in range(40):
+        rows = np.flatnonzero(world.query == query)
+        for i in rows:
+            for j in rows:
+                trials += world.label[i] > world.label[j]
+                hits += world.label[i] > world.label[j] and world.score[i] > world.score[j]
+    assert result.overall == pytest.approx(hits / trials)
+    assert result.raw.design == "all pairs within queries"
+
+
+def test_separation_with_unequal_label_laws_breaks_raw_accuracy_only() -> None:
+    """Labels N(0, 1) and N(0, 0.5), scores label + N(0, 1): separation holds exactly."""
+    rng = np.random.default_rng(2)
+    group = rng.choice(["wide", "narrow"], 12_000)
+    label = rng.normal(size=12_000) * np.where(group == "wide", 1.0, 0.5)
+    result = pairwise_accuracy(label, label + rng.normal(size=12_000), sensitive_features=group)
+    assert result.raw.finding == VIOLATED
+    assert result.finding == WITHIN
+    rates = [rate.rate for rate in result.standardised.rates]
+    assert rates == pytest.approx([0.67] * 4, abs=0.02)
+
+
+def test_binary_labels_need_no_standardisation() -> None:
+    result = Scored(400, bias=0.8).accuracy()
+    assert result.labels == "binary"
+    assert result.standardised is result.raw
+    assert result.finding == VIOLATED
+
+
+def test_every_notion_adds_its_hypotheses() -> None:
+    notions = ("cross-group", "within-group", "marginal", "symmetric")
+    nulls = [test.null for test in Scored(400).accuracy(notions=notions).tests]
+    assert nulls == [
+        "agree(a > b) = agree(b > a)",
+        "agree(a > a) = agree(b > b)",
+        "agree(a > *) = agree(b > *)",
+        "symmetric(a) = symmetric(b)",
+    ]
+
+
+def test_a_continuous_attribute_compares_larger_with_smaller_values() -> None:
+    world = Scored(200, levels=0)
+    value = np.random.default_rng(3).normal(size=200)
+    result = world.accuracy(sensitive_features=value, continuous=True)
+    i, j = np.meshgrid(np.arange(200), np.arange(200), indexing="ij")
+    pairs = (world.label[i] > world.label[j]) & (value[i] > value[j])
+    expected = (world.score[i] > world.score[j])[pairs].mean()
+    assert result.matrix[0, 1] == pytest.approx(expected)
+    assert np.isnan(result.matrix[0, 0])
+
+
+def test_parity_without_labels_is_the_mann_whitney_statistic() -> None:
+    world = Scored(300, bias=0.5)
+    first, second = (world.score[world.group == group] for group in "ab")
+    share = mannwhitneyu(first, second).statistic / len(first) / len(second)
+    (test,) = pairwise_parity(world.score, sensitive_features=world.group).tests
+    assert test.gap == pytest.approx(2 * share - 1)
+    assert test.interval(0.95).low < test.gap < test.interval(0.95).high
+
+
+def test_parity_keeps_its_level() -> None:
+    rng = np.random.default_rng(4)
+    alarms = [
+        pairwise_parity(rng.normal(size=80), sensitive_features=rng.choice(["a", "b"], 80)).finding
+        == VIOLATED
+        for _ in range(300)
+    ]
+    assert np.mean(alarms) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
+
+
+def test_every_engine_gives_the_same_result(frame: Callable[..., Any]) -> None:
+    world = Scored(150, levels=4)
+    columns = {"y": world.label, "f": world.score, "sex": world.group, "q": world.query}
+    found = audit_frame(frame(columns), label="y", score="f", sensitive="sex", query="q")
+    assert found.matrix == pytest.approx(world.accuracy(queries=world.query).matrix)
+
+
+def test_the_json_of_a_file_can_be_read_back(tmp_path: Path) -> None:
+    world = Scored(200, levels=4)
+    rows = zip(world.label, world.score, world.group, strict=True)
+    path = tmp_path / "items.csv"
+    path.write_text("y,f,sex\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows))
+    result = audit_file(path, label="y", score="f", sensitive="sex")
+    content = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert np.array(content["matrix"]) == pytest.approx(result.matrix)
+    assert content["finding"] == result.finding
+    assert {"raw", "standardised", "tests", "provenance"} <= set(content)
+    assert "agree(a > b)" in str(result)
+    assert result.to_frame("polars").shape == (4, 6)
+    assert result.plot().get_xlabel() == "group of the worse item"
+
+
+@pytest.mark.parametrize(
+    ("choices", "error"),
+    [
+        ({"sensitive_features": ["a"] * 60}, OneGroupError),
+        ({"average": "items"}, OptionError),
+        ({"notions": ()}, OptionError),
+        ({"notions": ("everything",)}, OptionError),
+        ({"sample_weight": [0.0] * 60}, WeightError),
+        ({"queries": [1, 2]}, ComparityError),
+        ({"sensitive_features": {"a": ["x", "y"] * 30, "b": ["x", "y"] * 30}}, OptionError),
+    ],
+)
+def test_bad_choices_are_refused(choices: dict[str, Any], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        Scored(60).accuracy(**choices)
+
+
+def test_equal_labels_have_no_better_item() -> None:
+    with pytest.raises(ConstantLabelError):
+        pairwise_accuracy([1, 1, 1], [1, 2, 3], sensitive_features=["a", "b", "a"])
+
+
+odd = st.one_of(st.none(), st.integers(-2, 2), st.floats(), st.text(max_size=2))
+
+
+@settings(max_examples=150)
+@given(st.lists(st.tuples(odd, odd, odd, st.integers(0, 2)), max_size=12), st.booleans())
+def test_nothing_odd_gives_anything_but_a_result_or_our_error(
+    rows: list[tuple[Any, ...]], with_queries: bool
+) -> None:
+    label, score, group, query = ([row[place] for row in rows] for place in range(4))
+    queries = query if with_queries else None
+    try:
+        result = pairwise_accuracy(label, score, sensitive_features=group, queries=queries)
+        outcome = result.finding
+    except ComparityError as error:
+        outcome = str(error)
+    assert outcome in (VIOLATED, WITHIN, UNDECIDED) or "hint:" in outcome
