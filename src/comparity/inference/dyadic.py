@@ -157,8 +157,9 @@ class SharedGap:
     def interval(self, level: float) -> Interval:
         """Return the gaps that the two-sided test at ``1 - level`` does not reject."""
         quantile = self.reference.quantile(1 - level)
+        step = quantile * math.sqrt(self.variance_at(self.gap))
         low, high = (
-            _crossing(lambda gap: abs(self._statistic(gap)) - quantile, self.gap, end)
+            _crossing(lambda gap: abs(self._statistic(gap)) - quantile, self.gap, end, step)
             for end in (-1.0, 1.0)
         )
         return Interval(low, high, level)
@@ -189,22 +190,21 @@ def _spread(rate: float, tie_share: float) -> float:
     return max(rate * (1 - rate) - tie_share / 4, 0.0)
 
 
-def _crossing(excess: Callable[[float], float], inside: float, end: float) -> float:
+def _crossing(excess: Callable[[float], float], inside: float, end: float, step: float) -> float:
     """Return where a function that is negative at `inside` becomes positive towards `end`.
 
-    The last such place on a grid of 64 steps, refined; `end` if the function is negative there.
+    Walks in growing steps, the first of the size given; `end` if it stays negative.
     """
     from scipy.optimize import brentq
 
-    if excess(end) <= 0 or inside == end:
-        return end
-    grid = np.linspace(inside, end, 65)
-    outer = next(k for k in range(64, 0, -1) if k == 1 or excess(float(grid[k - 1])) <= 0)
-
-    def bounded(gap: float) -> float:
-        return min(excess(gap), 1e6)
-
-    return float(brentq(bounded, float(grid[outer - 1]), float(grid[outer]), xtol=1e-12))
+    direction = math.copysign(1.0, end - inside)
+    near, reach = inside, max(step, 1e-9)
+    while abs(near - end) > NOTHING:
+        far = inside + direction * min(reach, abs(end - inside))
+        if excess(far) > 0:
+            return float(brentq(lambda x: min(excess(x), 1e6), near, far, xtol=1e-12))
+        near, reach = far, 1.5 * reach
+    return end
 
 
 def compare_cells(sharing: Sharing, first: Cell, second: Cell, *, null: str) -> GapTest:
@@ -338,8 +338,9 @@ class SharedRate:
     def interval(self, level: float) -> Interval:
         """Return the rates that the two-sided test at ``1 - level`` does not reject."""
         quantile = self.reference.quantile(1 - level)
+        step = quantile * math.sqrt(self.variance_at(self.rate))
         low, high = (
-            _crossing(lambda rate: abs(self.statistic(rate)) - quantile, self.rate, end)
+            _crossing(lambda rate: abs(self.statistic(rate)) - quantile, self.rate, end, step)
             for end in (0.0, 1.0)
         )
         return Interval(low, high, level)

@@ -1,0 +1,100 @@
+"""Calibration of the tests over all pairs: false alarms, coverage, queries, continuous attribute.
+
+Labels are binary and scores are label + noise, the same for all groups, so every hypothesis holds
+and every accuracy is Phi(1 / sqrt 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import erf
+
+import numpy as np
+import pytest
+
+from comparity.auditing.verdicts import VIOLATED, judge, overall_finding
+from comparity.counting.all_pairs import all_pairs
+from comparity.counting.marginals import merged, row_marginals
+from comparity.counting.ordered_pairs import ordered_pairs
+from comparity.counting.query_pairs import query_pairs
+from comparity.inference.agreement import contrasts_of_groups, contrasts_of_order
+from comparity.inference.dyadic import compare_cells, rate_interval
+from comparity.inference.symmetric import compare_symmetric
+from comparity.results import GapTest
+
+ALPHA = 0.05
+GROUPS = ("a", "b")
+ACROSS, WITHIN = contrasts_of_groups(GROUPS)
+TRUE_ACCURACY = 0.5 * (1 + erf(0.5))  # the normal distribution function at 1 / sqrt 2
+
+
+class Items:
+    def __init__(self, n: int, rng: np.random.Generator, *, queries: bool) -> None:
+        self.label = rng.integers(0, 2, n).astype(np.float64)
+        self.group = (rng.random(n) < 0.3).astype(np.int64)
+        self.value = self.group + rng.normal(size=n)
+        query = np.arange(n) // 10
+        # Items of a query share a part of the score, as they do where queries differ in length.
+        self.score = self.label + rng.normal(size=n) + (rng.normal(size=n)[query] if queries else 0)
+        self.query = query if queries else None
+
+    def sharing(self):  # type: ignore[no-untyped-def]
+        if self.query is None:
+            return all_pairs(self.label, self.score, self.group, GROUPS).sharing
+        return query_pairs(self.label, self.score, self.group, GROUPS, self.query).sharing
+
+
+def cross_and_within(items: Items) -> list[GapTest]:
+    sharing = items.sharing()
+    return [compare_cells(sharing, *one, null="") for one in (ACROSS, WITHIN)]
+
+
+def marginal(items: Items) -> list[GapTest]:
+    rows = merged(items.sharing(), row_marginals(GROUPS))
+    return [compare_cells(rows, *rows.cells, null="")]
+
+
+def symmetric(items: Items) -> list[GapTest]:
+    return compare_symmetric(items.sharing(), GROUPS)
+
+
+def continuous(items: Items) -> list[GapTest]:
+    sharing = ordered_pairs(items.label, items.score, items.value, query=items.query).sharing
+    return [compare_cells(sharing, *contrasts_of_order()[0], null="")]
+
+
+@pytest.mark.parametrize("queries", [False, True], ids=["no queries", "queries"])
+@pytest.mark.parametrize("n", [300, 2000])
+@pytest.mark.parametrize("notion", [cross_and_within, marginal, symmetric, continuous])
+def test_false_alarms_are_between_half_of_alpha_and_alpha(
+    notion: Callable[[Items], list[GapTest]],
+    n: int,
+    queries: bool,
+    repetitions: int,
+    rng: np.random.Generator,
+) -> None:
+    alarms = []
+    for _ in range(repetitions):
+        tests = notion(Items(n, rng, queries=queries))
+        judged = judge(tests, alpha=ALPHA, margin=0.001, n=n, n_items=n)
+        alarms.append(overall_finding(judged) == VIOLATED)
+    rate, error = np.mean(alarms), np.sqrt(ALPHA * (1 - ALPHA) / repetitions)
+    assert rate >= ALPHA / 2 - (0.0 if repetitions >= 4000 else 3 * error)
+    assert rate <= ALPHA + 3 * error
+
+
+@pytest.mark.parametrize("n", [300, 2000])
+def test_intervals_of_gaps_and_rates_cover_the_truth(
+    n: int, repetitions: int, rng: np.random.Generator
+) -> None:
+    gaps, rates = [], []
+    for _ in range(repetitions):
+        sharing = Items(n, rng, queries=False).sharing()
+        test = compare_cells(sharing, *ACROSS, null="")
+        low, high, _ = test.interval(0.95)
+        gaps.append(low <= 0 <= high)
+        low, high, _ = rate_interval(sharing, ACROSS.first)
+        rates.append(low <= TRUE_ACCURACY <= high)
+    slack = 0.0 if repetitions >= 4000 else 3 * np.sqrt(0.05 * 0.95 / repetitions)
+    assert 0.93 - slack <= np.mean(gaps) <= 0.97 + slack
+    assert 0.93 - slack <= np.mean(rates) <= 0.97 + slack
