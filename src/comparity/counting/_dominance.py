@@ -11,7 +11,7 @@ by the loops in ``tests/plain/all_pairs.py``.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -22,10 +22,11 @@ from comparity.counting._sorting import order_of
 
 __all__ = ["line_counts", "line_placements", "lined_up"]
 
-DIGIT = 6
+HALF = 4
+DIGIT = 2 * HALF
 RADIX = 2**DIGIT
-SLAB = 2**20
-"""Items whose hits are in memory at once."""
+SLAB = 2**24
+"""So many numbers of hits are in memory at once. Each slab takes a walk through the whole line."""
 
 
 class Line(NamedTuple):
@@ -44,10 +45,10 @@ class Line(NamedTuple):
     n_groups : int
     """
 
-    records: NDArray[np.int64]
+    records: NDArray[np.uint32] | NDArray[np.int64]
     same_score: NDArray[np.bool_]
-    first: NDArray[np.int64]
-    group: NDArray[np.int64]
+    first: NDArray[np.uint32]
+    group: NDArray[np.uint16]
     n_groups: int
 
     @property
@@ -55,17 +56,29 @@ class Line(NamedTuple):
         """Bits of a record that hold the group."""
         return max(self.n_groups - 1, 1).bit_length()
 
+    @property
+    def slabs(self) -> list[tuple[int, int]]:
+        """First and last number of the items looked at together."""
+        n, size = len(self.records), min(max(SLAB // self.n_groups, 1), RADIX**3)
+        return [(low, min(low + size, n)) for low in range(0, n, size)]
+
 
 def lined_up(
     y: NDArray[np.float64], f: NDArray[np.float64], group: NDArray[np.int64], n_groups: int
 ) -> Line:
     """Line up items by score, numbered by label. O(N log N) time."""
-    by_label = order_of(y, descending=True)
-    first, score, group = _by_label(y, f, group, by_label)
-    by_score = order_of(score)
-    line = Line(by_score, np.empty(len(y), dtype=np.bool_), first, np.empty_like(group), n_groups)
-    _number(by_score, score, first, group, line.bits, line.same_score, line.group)
-    return line
+    by_label, same_label = order_of(y, descending=True)
+    first = _first_of(same_label)
+    # Narrow columns are faster to look up in random order.
+    score, group = f[by_label], group.astype(np.uint16)[by_label]
+    by_score, same_score = order_of(score)
+    bits = max(n_groups - 1, 1).bit_length()
+    records = np.empty(len(y), dtype=np.uint32 if len(y) << bits <= 2**32 else np.int64)
+    if same_label.any():
+        group = _number(by_score, first, group, bits, records)
+    else:
+        _record(by_score, group, bits, records)
+    return Line(records, same_score, first, group, n_groups)
 
 
 def line_counts(line: Line) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -74,8 +87,7 @@ def line_counts(line: Line) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArr
     trials, hits, ties = (np.zeros((k, k), dtype=np.int64) for _ in range(3))
     _count_trials(line.first, line.group, trials)
     _count_ties(line.records, line.same_score, line.first, line.bits, ties)
-    for low in range(0, len(line.records), SLAB):
-        high = min(low + SLAB, len(line.records))
+    for low, high in line.slabs:
         _add_rows(_hits(line.records, low, high, line), line.group[low:high], hits)
     return trials, hits, ties
 
@@ -96,8 +108,7 @@ def line_placements(line: Line, tie: float) -> Placements:
     sums, products = np.zeros((k, 4 * k)), np.zeros((k, 4 * k, 4 * k))
     above = np.zeros((3, k))
     above[2] = np.bincount(line.group, minlength=k)
-    for low in range(0, n, SLAB):
-        high = min(low + SLAB, n)
+    for low, high in line.slabs:
         better = sum(_hits(records, low, high, line) for records in lines)
         worse = sum(_hits(records, n - high, n - low, line) for records in backwards)
         slab = low, better, worse[::-1], 1 / len(lines)
@@ -105,7 +116,7 @@ def line_placements(line: Line, tie: float) -> Placements:
     return Placements(sums=sums, products=products, ties=ties.astype(np.float64))
 
 
-def _hits(records: NDArray[np.int64], low: int, high: int, line: Line) -> NDArray[np.int32]:
+def _hits(records: NDArray[Any], low: int, high: int, line: Line) -> NDArray[np.int32]:
     """Return the hits against each group of the items numbered from `low` to `high`, by number."""
     own, rows = _collect(records, low, high, line.bits, line.n_groups)
     hits: NDArray[np.int32] = _deal(own, rows, line.bits)
@@ -113,31 +124,36 @@ def _hits(records: NDArray[np.int64], low: int, high: int, line: Line) -> NDArra
 
 
 @njit(cache=True, nogil=True)
-def _by_label(y, f, group, by_label):  # type: ignore[no-untyped-def]
-    """Return where ties of the label begin, scores and groups, in the order of labels."""
-    first, score = np.empty(len(y), dtype=np.int64), np.empty(len(y))
-    own = np.empty(len(y), dtype=np.int64)
-    for number in range(len(y)):
-        item = by_label[number]
-        tied = number > 0 and y[item] == y[by_label[number - 1]]
-        first[number] = first[number - 1] if tied else number
-        score[number], own[number] = f[item], group[item]
-    return first, score, own
+def _first_of(same):  # type: ignore[no-untyped-def]
+    """Return where the run of equal values that each is in begins."""
+    first = np.empty(len(same), dtype=np.uint32)
+    start = 0
+    for number in range(len(same)):
+        if not same[number]:
+            start = number
+        first[number] = start
+    return first
 
 
 @njit(cache=True, nogil=True)
-def _number(line, score, first, group, bits, same_score, group_of):  # type: ignore[no-untyped-def]
-    """Turn a line of items into records, equal labels numbered in the order of scores."""
-    used = np.zeros(len(line), dtype=np.int32)
-    before = np.nan
+def _record(line, group, bits, records):  # type: ignore[no-untyped-def]
+    """Write the records of a line of items that are numbered by label."""
+    for place in range(len(line)):
+        records[place] = (line[place] << bits) | np.int64(group[line[place]])
+
+
+@njit(cache=True, nogil=True)
+def _number(line, first, group, bits, records):  # type: ignore[no-untyped-def]
+    """Give numbers to equal labels in the order of scores; return groups by number."""
+    used, group_of = np.zeros(len(line), dtype=np.uint32), np.empty_like(group)
     for place in range(len(line)):
         item = line[place]
-        number = first[item] + used[first[item]]
-        used[first[item]] += 1
-        line[place] = (number << bits) | group[item]
+        start = np.int64(first[item])
+        number = start + np.int64(used[start])
+        used[start] += 1
+        records[place] = (number << bits) | np.int64(group[item])
         group_of[number] = group[item]
-        same_score[place] = score[item] == before
-        before = score[item]
+    return group_of
 
 
 @njit(cache=True, nogil=True)
@@ -157,17 +173,19 @@ def _count_trials(first, group, trials):  # type: ignore[no-untyped-def]
 def _count_ties(records, same_score, first, bits, ties):  # type: ignore[no-untyped-def]
     """Count the pairs with equal scores; the items of a block come by label, highest first."""
     above, equal = np.zeros(len(ties), dtype=np.int64), np.zeros(len(ties), dtype=np.int64)
+    mask = (1 << bits) - 1
     for place in range(1, len(records)):
         if not same_score[place]:
             continue
         if not same_score[place - 1]:
             above[:] = 0
             equal[:] = 0
-            equal[records[place - 1] & ((1 << bits) - 1)] = 1
-        if first[records[place] >> bits] != first[records[place - 1] >> bits]:
+            equal[np.int64(records[place - 1]) & mask] = 1
+        record, before = np.int64(records[place]), np.int64(records[place - 1])
+        if first[record >> bits] != first[before >> bits]:
             above += equal
             equal[:] = 0
-        own = records[place] & ((1 << bits) - 1)
+        own = record & mask
         ties[:, own] += above
         equal[own] += 1
 
@@ -183,7 +201,8 @@ def _favourable(records, same_score, first, bits):  # type: ignore[no-untyped-de
         place, last = start, end
         while last > start:
             run = last - 1
-            while run > start and first[records[run - 1] >> bits] == first[records[run] >> bits]:
+            label = first[np.int64(records[run]) >> bits]
+            while run > start and first[np.int64(records[run - 1]) >> bits] == label:
                 run -= 1
             line[place : place + last - run] = records[run:last]
             place += last - run
@@ -197,7 +216,7 @@ def _reversed(records, bits):  # type: ignore[no-untyped-def]
     line = np.empty_like(records)
     n, mask = len(records), (1 << bits) - 1
     for place in range(n):
-        record = records[n - 1 - place]
+        record = np.int64(records[n - 1 - place])
         line[place] = ((n - 1 - (record >> bits)) << bits) | (record & mask)
     return line
 
@@ -206,10 +225,11 @@ def _reversed(records, bits):  # type: ignore[no-untyped-def]
 def _collect(records, low, high, bits, n_groups):  # type: ignore[no-untyped-def]
     """Return the records from `low` to `high`, numbered anew, and the larger ones before each."""
     size, mask = high - low, (1 << bits) - 1
-    own, rows = np.empty(size, dtype=np.int64), np.empty((size, n_groups), dtype=np.int32)
+    own, rows = np.empty_like(records[:size]), np.empty((size, n_groups), dtype=np.int32)
     larger = np.zeros(n_groups, dtype=np.int32)
     found = 0
-    for record in records:
+    for place in range(len(records)):
+        record = np.int64(records[place])
         number = record >> bits
         if low <= number < high:
             own[found] = record - (low << bits)
@@ -236,24 +256,35 @@ def _deal(records, rows, bits):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _deal_digit(records, rows, bits, shift, dealt, out):  # type: ignore[no-untyped-def]
+    """Deal out records by one digit; tell each how many went to larger digits before it.
+
+    A digit has two halves: `outer` counts records with a larger first half, `inner` those with the
+    same first half and a larger second half. That is fewer counts to raise than all smaller digits.
+    """
     n, n_groups = rows.shape
     mask = (1 << bits) - 1
-    seen, places = np.empty((n_groups, RADIX), dtype=np.int32), np.empty(RADIX, dtype=np.int64)
+    outer = np.empty((n_groups, 2**HALF), dtype=np.int32)
+    inner = np.empty((n_groups, 2**HALF, 2**HALF), dtype=np.int32)
+    places = np.empty(RADIX, dtype=np.int64)
     # All numbers occur, so those with the same leading digits are where these digits say.
     for start in range(0, n, RADIX << shift):
         for digit in range(RADIX):
             places[digit] = start + (digit << shift)
-        seen[:] = 0
+        outer[:] = 0
+        inner[:] = 0
         for place in range(start, min(start + (RADIX << shift), n)):
-            record = records[place]
+            record = np.int64(records[place])
             digit, own = (record >> (bits + shift)) & (RADIX - 1), record & mask
+            high, low = digit >> HALF, digit & (2**HALF - 1)
             to = places[digit]
             places[digit] += 1
             dealt[to] = record
             for g in range(n_groups):
-                out[to, g] = rows[place, g] + seen[g, digit]
-            for smaller in range(RADIX):
-                seen[own, smaller] += np.int32(smaller < digit)
+                out[to, g] = rows[place, g] + outer[g, high] + inner[g, high, low]
+            for smaller in range(2**HALF):
+                outer[own, smaller] += np.int32(smaller < high)
+            for smaller in range(2**HALF):
+                inner[own, high, smaller] += np.int32(smaller < low)
 
 
 @njit(cache=True, nogil=True)

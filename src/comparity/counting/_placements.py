@@ -18,6 +18,9 @@ __all__ = ["HELD", "Placements", "add_held", "add_rest", "moments_by_cell"]
 HELD = 8
 """Rows held back until their products are added at once: sums are read and written less often."""
 
+BAND = 4
+"""Rows of the products that are cut at the same column left of the diagonal."""
+
 Floats = NDArray[np.float64]
 
 
@@ -65,24 +68,30 @@ def moments_by_cell(products: Floats) -> Floats:
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
 def add_held(held, products):  # type: ignore[no-untyped-def]
-    """Add the outer products of the rows held.
+    """Add the outer products of the eight rows held, at and right of the diagonal.
 
     Not a matrix product of the linear algebra library: for so narrow matrices that is no faster,
     and where it starts threads on a busy machine it can be a hundred times slower.
     """
     width = held.shape[1]
-    for i in range(width):
-        a, b, c, d = held[0, i], held[1, i], held[2, i], held[3, i]
-        e, f, g, h = held[4, i], held[5, i], held[6, i], held[7, i]
-        for j in range(width):
-            first = a * held[0, j] + b * held[1, j] + c * held[2, j] + d * held[3, j]
-            second = e * held[4, j] + f * held[5, j] + g * held[6, j] + h * held[7, j]
-            products[i, j] += first + second
+    for start in range(0, width, BAND):
+        # Slices: an index that counts from `start` might be negative, and is not vectorised.
+        p, q, r, s = held[0, start:], held[1, start:], held[2, start:], held[3, start:]
+        t, u, v, w = held[4, start:], held[5, start:], held[6, start:], held[7, start:]
+        for i in range(min(BAND, width - start)):
+            a, b, c, d, e, f, g, h = p[i], q[i], r[i], s[i], t[i], u[i], v[i], w[i]
+            sums = products[start + i, start:]
+            for j in range(len(sums)):
+                first = a * p[j] + b * q[j] + c * r[j] + d * s[j]
+                sums[j] += first + (e * t[j] + f * u[j] + g * v[j] + h * w[j])
 
 
 @njit(cache=True, nogil=True)
 def add_rest(held, n_held, products):  # type: ignore[no-untyped-def]
-    """Add the products of the rows still held in each part."""
+    """Add the products of the rows still held in each part, and mirror all at the diagonal."""
     for part in range(len(held)):
         held[part, n_held[part] :] = 0.0
         add_held(held[part], products[part])
+        for i in range(held.shape[2]):
+            for j in range(i):
+                products[part, i, j] = products[part, j, i]

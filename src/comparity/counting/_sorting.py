@@ -44,19 +44,24 @@ def sorted_with_codes(
     return packed, borders
 
 
-def order_of(values: NDArray[np.float64], *, descending: bool = False) -> NDArray[np.int64]:
-    """Return the positions of values in order; equal ones in the order they come in."""
+def order_of(
+    values: NDArray[np.float64], *, descending: bool = False
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the positions of values in order, and whether each value equals the one before.
+
+    Positions of equal values ascend.
+    """
     numbers = values.view(np.int64)
     low, high = map(np.uint64, _range(numbers))
     bits = max(len(values) - 1, 1).bit_length()
     room = 64 - bits - (int(high) - int(low)).bit_length()
     packed = _packed_positions(numbers, low, high, descending, np.uint64(bits), room)
     packed.sort()
-    order: NDArray[np.int64] = _positions(packed, np.uint64(bits))
+    order, same = _positions(packed, np.uint64(bits))
     if room < 0:
         # The lowest bits of the values had no room: few values agree in all others.
-        _repair(packed, np.uint64(bits), values, order, descending)
-    return order
+        _repair(values, order, same, descending)
+    return order, same
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -117,22 +122,27 @@ def _packed_positions(numbers, low, high, descending, bits, room):  # type: igno
 
 @njit(cache=True, nogil=True)
 def _positions(packed, bits):  # type: ignore[no-untyped-def]
-    order = np.empty(len(packed), dtype=np.int64)
+    order, same = np.empty(len(packed), dtype=np.int64), np.empty(len(packed), dtype=np.bool_)
     mask = (np.uint64(1) << bits) - np.uint64(1)
+    same[0] = False
     for place in range(len(packed)):
         order[place] = np.int64(packed[place] & mask)
-    return order
+    for place in range(1, len(packed)):
+        same[place] = packed[place] >> bits == packed[place - 1] >> bits
+    return order, same
 
 
 @njit(cache=True, nogil=True)
-def _repair(packed, bits, values, order, descending):  # type: ignore[no-untyped-def]
-    """Sort each run of equal leading bits by the values themselves."""
+def _repair(values, order, same, descending):  # type: ignore[no-untyped-def]
+    """Sort each run of values with the same leading bits, and see which are the same."""
     start = 0
-    for end in range(1, len(packed) + 1):
-        if end < len(packed) and packed[end] >> bits == packed[start] >> bits:
+    for end in range(1, len(order) + 1):
+        if end < len(order) and same[end]:
             continue
         if end - start > 1:
             _sort_run(values, order[start:end], descending)
+            for place in range(start + 1, end):
+                same[place] = values[order[place]] == values[order[place - 1]]
         start = end
 
 

@@ -29,10 +29,10 @@ def weighted_placements(
     O(N log N K + N K^2) time, O(N K) memory.
     """
     k = n_groups
-    by_label = order_of(y)
-    level = np.cumsum(np.diff(y[by_label], prepend=y[by_label[0]]) > 0)
+    by_label, same_label = order_of(y)
+    level = np.cumsum(~same_label) - 1
     n_levels = int(level[-1]) + 1
-    by_score = order_of(f[by_label])
+    by_score, _ = order_of(f[by_label])
     level, order = level[by_score], by_label[by_score]
     score, group, weight = f[order], group[order], weights[order]
     at = np.bincount(level * k + group, weight, minlength=n_levels * k)
