@@ -121,6 +121,21 @@ def test_separation_with_unequal_label_laws_breaks_raw_accuracy_only() -> None:
     assert rates == pytest.approx([0.67] * 4, abs=0.02)
 
 
+def test_label_laws_that_do_not_overlap_leave_the_question_open() -> None:
+    rng = np.random.default_rng(2)
+    group = np.repeat(["low", "high"], 300)
+    label = rng.normal(size=600) + 8 * (group == "high")
+    result = pairwise_accuracy(label, label + rng.normal(size=600), sensitive_features=group)
+    assert result.finding == UNDECIDED
+    assert all(test.reason for test in result.standardised.tests)
+
+
+def test_the_standardised_audit_reports_pairs_not_weights() -> None:
+    result = Scored(400, levels=6).accuracy()
+    pairs = [test.n for test in result.standardised.tests]
+    assert pairs == [test.n for test in result.raw.tests]
+
+
 def test_binary_labels_need_no_standardisation() -> None:
     result = Scored(400, bias=0.8).accuracy()
     assert result.labels == "binary"

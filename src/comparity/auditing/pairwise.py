@@ -323,7 +323,7 @@ def audit_items(items: LabelledItems, options: PairwiseOptions, **data: Any) -> 
         overlap = overlap_weights(
             items.label, items.group, items.groups, sample_weight=items.weight
         )
-        standardised = _standardised(items, options, overlap, **data)
+        standardised = _standardised(items, options, overlap, raw, **data)
     return _result(counted, labels, raw, standardised, overlap)
 
 
@@ -348,7 +348,7 @@ def _counted(items: LabelledItems, options: PairwiseOptions, score_ties: str = "
 
 
 def _standardised(
-    items: LabelledItems, options: PairwiseOptions, overlap: Overlap, **data: Any
+    items: LabelledItems, options: PairwiseOptions, overlap: Overlap, raw: Audit, **data: Any
 ) -> Audit:
     """Audit the items weighted to one label law; without tests where the weights fail."""
     kept = overlap.weights > 0
@@ -360,20 +360,38 @@ def _standardised(
         query=None if items.query is None else items.query[kept],
         weight=overlap.weights[kept],
     )
-    if overlap.trusted:
-        return _audit(_counted(weighted, options), weighted, options, "standardised", **data)
     audit = _audit(_counted(weighted, options), weighted, options, "standardised", **data)
-    tests = tuple(
-        replace(test, p_value=np.nan, pivot=None, reason=overlap.reason) for test in audit.tests
+    audit = _counted_like(audit, raw)
+    return audit if overlap.trusted else _without_verdict(audit, overlap.reason)
+
+
+def _counted_like(audit: Audit, raw: Audit) -> Audit:
+    """Report how many pairs there are, not what they weigh."""
+    trials = {rate.of: rate.trials for rate in raw.rates}
+    tests = zip(audit.tests, raw.tests, strict=True)
+    return replace(
+        audit,
+        n=raw.n,
+        n_items=raw.n_items,
+        ties=replace(raw.ties, change_finding=audit.ties.change_finding),
+        tests=tuple(replace(test, n=same.n) for test, same in tests),
+        rates=tuple(replace(rate, trials=trials[rate.of]) for rate in audit.rates),
     )
+
+
+def _without_verdict(audit: Audit, reason: str) -> Audit:
+    """Leave every question open and say why."""
+    untested = [replace(test, p_value=np.nan, pivot=None, reason=reason) for test in audit.tests]
     judged = judge(
-        tests, alpha=options.alpha, margin=options.margin, n=len(items), n_items=len(items)
+        untested,
+        alpha=audit.alpha,
+        margin=audit.margin,
+        rule=audit.rule,
+        n=audit.n_items,
+        n_items=audit.n_items,
     )
     finding = overall_finding(judged)
-    notes = (*audit.notes, f"No verdict: {overlap.reason}.")
-    return replace(
-        audit, tests=judged, finding=finding, exit_status=EXIT_STATUS[finding], notes=notes
-    )
+    return replace(audit, tests=judged, finding=finding, exit_status=EXIT_STATUS[finding])
 
 
 def _audit(
@@ -498,7 +516,7 @@ def _notes(
     if which == "standardised":
         notes.append(
             "Items are weighted so that labels have the same law in every group; equal errors "
-            "given the label then mean equal accuracies. Pairs are counted by their weight."
+            "given the label then mean equal accuracies. The numbers of pairs are before weighting."
         )
     if counted.others:
         notes.append("Items in no group count overall and in marginals, in no entry of the matrix.")
