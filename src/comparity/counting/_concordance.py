@@ -14,7 +14,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["Classes", "classes", "joint_classes", "signed_agreement"]
+__all__ = ["Classes", "classes", "grouped", "joint_classes", "signed_agreement"]
+
+
+LEAF = 16
+"""So few items are compared with each other instead of merged."""
 
 
 class Classes(NamedTuple):
@@ -41,7 +45,11 @@ def classes(values: NDArray[np.float64] | NDArray[np.int64]) -> Classes:
 
 def joint_classes(first: Classes, second: Classes) -> Classes:
     """Rank items by the first value, and by the second where the first is equal."""
-    return classes(first.rank * max(second.n_distinct, 1) + second.rank)
+    if first.n_distinct == len(first.rank):
+        return first
+    order = grouped(second.order, first.rank, first.n_distinct)
+    rank, n_distinct = _joint_ranks(first.rank, second.rank, order)
+    return Classes(order, rank, n_distinct)
 
 
 def signed_agreement(
@@ -89,11 +97,42 @@ def _ranks(values, order):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def grouped(order, code, n_codes):  # type: ignore[no-untyped-def]
+    """Bring items of one code together, smaller codes first, else in the order given.
+
+    O(n) time: one walk to count, one to place.
+    """
+    place = np.zeros(n_codes + 1, dtype=np.int64)
+    for item in range(len(code)):
+        place[code[item] + 1] += 1
+    for number in range(n_codes):
+        place[number + 1] += place[number]
+    answer = np.empty(len(order), dtype=np.int64)
+    for item in order:
+        answer[place[code[item]]] = item
+        place[code[item]] += 1
+    return answer
+
+
+@njit(cache=True, nogil=True)
+def _joint_ranks(first, second, order):  # type: ignore[no-untyped-def]
+    rank = np.empty(len(order), dtype=np.int64)
+    current, before = -1, -1
+    for item in order:
+        if current < 0 or first[item] != first[before] or second[item] != second[before]:
+            current += 1
+        rank[item] = current
+        before = item
+    return rank, current + 1
+
+
+@njit(cache=True, nogil=True)
 def _merge_segments(order, segment, first, second, weight, answer):  # type: ignore[no-untyped-def]
     n = len(order)
     values, item, weights, sums = _columns(n)
     spare = _columns(n)
     bounds = np.empty(n + 1, dtype=np.int64)
+    leaf, numbers = np.empty(2 * LEAF), np.empty(4 * LEAF, dtype=np.int64)
     for place in range(n):
         values[place] = second[order[place]]
         item[place] = order[place]
@@ -108,6 +147,7 @@ def _merge_segments(order, segment, first, second, weight, answer):  # type: ign
             end += 1
         bounds[n_runs] = end
         one, two = (values, item, weights, sums), spare
+        n_runs = _merge_leaves(values, item, weights, sums, bounds, n_runs, leaf, numbers)
         while n_runs > 1:
             n_runs = _merge_runs(one, two, bounds, n_runs)
             one, two = two, one
@@ -119,6 +159,48 @@ def _merge_segments(order, segment, first, second, weight, answer):  # type: ign
 @njit(cache=True, nogil=True)
 def _columns(n):  # type: ignore[no-untyped-def]
     return np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n), np.zeros(n)
+
+
+@njit(cache=True, nogil=True)
+def _merge_leaves(values, item, weights, sums, bounds, n_runs, leaf, numbers):  # type: ignore[no-untyped-def]
+    """Merge neighbouring runs that have few items together; return how many runs are left."""
+    left, run = 0, 0
+    while run < n_runs:
+        start, stop = bounds[run], run + 1
+        while stop < n_runs and bounds[stop + 1] - start <= LEAF:
+            stop += 1
+        if stop > run + 1:
+            for number in range(run, stop):
+                for place in range(bounds[number] - start, bounds[number + 1] - start):
+                    numbers[place] = number
+            _merge_leaf(values, item, weights, sums, start, bounds[stop] - start, leaf, numbers)
+        bounds[left] = start
+        left += 1
+        run = stop
+    bounds[left] = bounds[n_runs]
+    return left
+
+
+@njit(cache=True, nogil=True)
+def _merge_leaf(values, item, weights, sums, start, n, leaf, numbers):  # type: ignore[no-untyped-def]
+    """Compare all items with each other: for few this is faster than merging."""
+    for i in range(n):
+        numbers[LEAF + i], numbers[2 * LEAF + i] = values[start + i], item[start + i]
+        leaf[i] = weights[start + i]
+        leaf[LEAF + i] = 0.0
+        numbers[3 * LEAF + i] = 0
+    for j in range(n):
+        run, value, weight = numbers[j], numbers[LEAF + j], leaf[j]
+        for i in range(n):
+            above = numbers[LEAF + i] > value
+            below = numbers[LEAF + i] < value
+            side = np.int64(numbers[i] > run) - np.int64(numbers[i] < run)
+            leaf[LEAF + i] += weight * (side * (np.int64(above) - np.int64(below)))
+            numbers[3 * LEAF + i] += above | ((numbers[LEAF + i] == value) & (i > j))
+    for i in range(n):
+        place = start + numbers[3 * LEAF + i]
+        values[place], item[place] = numbers[LEAF + i], numbers[2 * LEAF + i]
+        weights[place], sums[place] = leaf[i], leaf[LEAF + i]
 
 
 @njit(cache=True, nogil=True)
@@ -138,30 +220,60 @@ def _merge_runs(one, two, bounds, n_runs):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _merge(one, two, start, middle, end):  # type: ignore[no-untyped-def]
-    values, weights = one[0], one[2]
+    """Merge a run with the next, whose items are larger in the first order."""
+    values, _, weights, _ = one
     all_low, all_high = weights[start:middle].sum(), weights[middle:end].sum()
     low, high, place = start, middle, start
     before_low = before_high = 0.0
-    while place < end:
-        # All items of both runs with the next value, at once: ties count for neither side.
-        if low < middle and (high >= end or values[low] <= values[high]):
-            value = values[low]
-        else:
-            value = values[high]
-        stop_low, stop_high, up_to_low, up_to_high = low, high, before_low, before_high
-        while stop_low < middle and values[stop_low] == value:
-            up_to_low += weights[stop_low]
-            stop_low += 1
-        while stop_high < end and values[stop_high] == value:
-            up_to_high += weights[stop_high]
-            stop_high += 1
-        for source in range(low, stop_low):
-            _move(one, source, two, place, all_high - before_high - up_to_high)
-            place += 1
-        for source in range(high, stop_high):
-            _move(one, source, two, place, before_low + up_to_low - all_low)
-            place += 1
-        low, high, before_low, before_high = stop_low, stop_high, up_to_low, up_to_high
+    while low < middle and high < end:
+        if values[low] == values[high]:
+            low, high, place, before_low, before_high = _merge_ties(
+                one,
+                two,
+                (low, high, place),
+                (middle, end),
+                (before_low, before_high, all_low, all_high),
+            )
+            continue
+        # Without jumps, because which run comes next cannot be foreseen.
+        is_low = values[low] < values[high]
+        source = low if is_low else high
+        more = all_high - 2 * before_high if is_low else 2 * before_low - all_low
+        _move(one, source, two, place, more)
+        before_low += weights[source] if is_low else 0.0
+        before_high += 0.0 if is_low else weights[source]
+        low += is_low
+        high += not is_low
+        place += 1
+    for source in range(low, middle):
+        _move(one, source, two, place, -all_high)
+        place += 1
+    for source in range(high, end):
+        _move(one, source, two, place, all_low)
+        place += 1
+
+
+@njit(cache=True, nogil=True)
+def _merge_ties(one, two, places, ends, sums):  # type: ignore[no-untyped-def]
+    """Merge all items of both runs with the next value: ties count for neither side."""
+    low, high, place = places
+    before_low, before_high, all_low, all_high = sums
+    values, _, weights, _ = one
+    value, stop_low, stop_high = values[low], low, high
+    up_to_low, up_to_high = before_low, before_high
+    while stop_low < ends[0] and values[stop_low] == value:
+        up_to_low += weights[stop_low]
+        stop_low += 1
+    while stop_high < ends[1] and values[stop_high] == value:
+        up_to_high += weights[stop_high]
+        stop_high += 1
+    for source in range(low, stop_low):
+        _move(one, source, two, place, all_high - before_high - up_to_high)
+        place += 1
+    for source in range(high, stop_high):
+        _move(one, source, two, place, before_low + up_to_low - all_low)
+        place += 1
+    return stop_low, stop_high, place, up_to_low, up_to_high
 
 
 @njit(cache=True, nogil=True, inline="always")

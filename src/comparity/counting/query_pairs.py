@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counting._concordance import classes, joint_classes
+from comparity.counting._concordance import classes, grouped, joint_classes
 from comparity.counting._merging import count_merged
 from comparity.counting._queries import WORD, count_masked, empty_sums, moments
 from comparity.counting.sharing import TIE_VALUE, Sharing, evenness
@@ -154,7 +154,11 @@ def _by_query(query: Codes, columns: list[Column]) -> tuple[Codes, list[Column]]
     """Bring rows of one query together; rows that are so already are not copied."""
     if np.all(query[1:] >= query[:-1]):
         return query, columns
-    order = np.argsort(query)
+    first, n_codes = query.min(), int(query.max()) - int(query.min()) + 1
+    if n_codes <= 2 * len(query):
+        order = grouped(np.arange(len(query)), query - first, n_codes)
+    else:
+        order = np.argsort(query, kind="stable")
     return query[order], [column[order] for column in columns]
 
 

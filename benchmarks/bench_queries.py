@@ -1,0 +1,138 @@
+"""Pairs within queries against a self-join, and pairs by the order of a number over sizes.
+
+Run as ``python benchmarks/bench_queries.py --max 1e6``, which is the number of queries and the
+largest number of items. Queries have ten items with five label levels, in shuffled order too. The
+peer is the join of the table with itself in polars, which counts pairs, hits and ties by cell;
+ours also sums the products of all cells over queries, from which every variance follows. The peer
+of the second table is numpy with all pairs of 10,000 items, in blocks of rows.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import numpy as np
+from measure import SEED, best_seconds, growth, in_subprocess, largest_size, report, show, sizes
+
+from comparity.counting.ordered_pairs import ordered_pairs
+from comparity.counting.query_pairs import query_pairs
+
+TARGET = 8
+TARGET_GROWTH = 1.2
+ENUMERATED = 10_000
+LABELS = {"binary": 2, "ten levels": 10, "continuous": 2**53}
+
+
+def run_queries(n_queries: int, k: int) -> None:
+    """Time one number of groups and check the counts."""
+    import polars as pl
+
+    rng = np.random.default_rng(SEED)
+    query = np.repeat(np.arange(n_queries), 10)
+    y = rng.integers(0, 5, len(query)).astype(np.float64)
+    f, group = rng.random(len(query)), rng.integers(0, k, len(query))
+    groups = tuple(map(str, range(k)))
+    frame = pl.DataFrame({"q": query, "y": y, "f": f, "g": group}).lazy()
+
+    def joined() -> pl.DataFrame:
+        both = frame.join(frame, on="q", suffix="2").filter(pl.col("y") > pl.col("y2"))
+        hits = (pl.col("f") > pl.col("f2")).sum().alias("hits")
+        ties = (pl.col("f") == pl.col("f2")).sum().alias("ties")
+        return both.group_by("g", "g2").agg(pl.len(), hits, ties).sort("g", "g2").collect()
+
+    order = rng.permutation(len(query))
+    shuffled = [column[order] for column in (y, f, group)]
+    ours = query_pairs(y, f, group, groups, query)
+    peer = joined()
+    # A fast wrong answer is not a result.
+    assert ours.sharing.trials.tolist() == peer["len"].to_list()
+    assert ours.sharing.hits.tolist() == peer["hits"].to_list()
+    seconds = best_seconds(
+        lambda: query_pairs(y, f, group, groups, query),
+        lambda: query_pairs(*shuffled, groups, query[order]),
+        joined,
+    )
+    report(ours=seconds[0], shuffled=seconds[1], peer=seconds[2])
+
+
+def enumerated(y: np.ndarray, f: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Count trials and hits of the three cells over all pairs."""
+    counts = np.zeros((2, 3), dtype=np.int64)
+    for start in range(0, len(y), 500):
+        rows = slice(start, start + 500)
+        better, hit = y[rows, None] > y, f[rows, None] > f
+        larger, smaller = z[rows, None] > z, z[rows, None] < z
+        for place, cell in enumerate((larger, smaller, ~(larger | smaller))):
+            counts[:, place] += np.sum(better & cell), np.sum(better & cell & hit)
+    return counts
+
+
+def run_ordered(n: int, levels: int) -> None:
+    """Time one size and one kind of label, and check the counts where all pairs can be listed."""
+    rng = np.random.default_rng(SEED)
+    y, f, z = rng.integers(0, levels, n).astype(np.float64), rng.random(n), rng.normal(size=n)
+    small = (column[:ENUMERATED] for column in (y, f, z))
+    start = time.perf_counter()
+    expected = enumerated(*small)
+    peer = time.perf_counter() - start
+    found = ordered_pairs(y[:ENUMERATED], f[:ENUMERATED], z[:ENUMERATED]).sharing
+    assert [found.trials.tolist(), found.hits.tolist()] == expected.tolist()
+    ours, sort = best_seconds(lambda: ordered_pairs(y, f, z), lambda: np.argsort(f))
+    report(ours=ours, sort=sort, peer=peer, input_gib=3 * 8 * n / 2**30)
+
+
+def show_queries(n_queries: int) -> None:
+    """Print the table of queries."""
+    rows = []
+    for k in (2, 20):
+        answer = in_subprocess(__file__, "queries", str(n_queries), str(k))
+        rows.append(
+            (
+                f"{n_queries:,} x 10",
+                str(k),
+                f"{answer['ours']:.3f}",
+                f"{answer['ours'] / n_queries * 1e8:.0f}",
+                f"{answer['shuffled']:.3f}",
+                f"{answer['peer']:.3f}",
+                f"{answer['peer'] / answer['ours']:.1f}",
+                f"{answer['peak_gib']:.2f}",
+            )
+        )
+    columns = ("queries", "groups", "ours, s", "ns/item", "shuffled, s", "join, s", "times")
+    caption = f"target {TARGET} times at 1,000,000 queries; the join counts and has no variance"
+    show("Pairs within queries", (*columns, "peak GiB"), rows, caption)
+
+
+def show_ordered(largest: int) -> None:
+    """Print the table of a continuous attribute."""
+    rows, counts, exponents = [], sizes(largest, 1e4), []
+    for name, levels in LABELS.items():
+        answers = [in_subprocess(__file__, "ordered", str(n), str(levels)) for n in counts]
+        exponents.append(growth(counts, [answer["ours"] for answer in answers]))
+        rows += [
+            (
+                f"{n:,}",
+                name,
+                f"{answer['ours']:.4f}",
+                f"{answer['ours'] / answer['sort']:.0f}",
+                f"{answer['peer'] / answer['ours']:.0f}" if n == ENUMERATED else "",
+                f"{answer['peak_gib']:.2f}",
+            )
+            for n, answer in zip(counts, answers, strict=True)
+        ]
+    columns = ("items", "labels", "ours, s", "of one argsort", "all pairs, times", "peak GiB")
+    found = ", ".join(f"{exponent:.2f}" for exponent in exponents)
+    caption = f"growth exponents {found} (target {TARGET_GROWTH})"
+    show("Pairs by the order of a number", columns, rows, caption)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["queries"]:
+        run_queries(int(sys.argv[2]), int(sys.argv[3]))
+    elif sys.argv[1:2] == ["ordered"]:
+        run_ordered(int(sys.argv[2]), int(sys.argv[3]))
+    else:
+        size = largest_size(__doc__ or "")
+        show_queries(min(size, 10**6))
+        show_ordered(min(size, 10**6))
