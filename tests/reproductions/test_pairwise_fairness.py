@@ -2,8 +2,8 @@
 
 The simulated ranking task has normal scores for every linear model, so that the accuracy of each
 cell is known: A(i > j) = Phi(w.(mu_i - mu_j) / sqrt(w'(S_i + S_j)w)) with the means of positive
-items of group i and negative items of group j. (The mean of negative items of group 0 is (-1, -1), as in
-the authors' code; the text prints (-1, 1), with which the published figures do not come out.)
+items of group i and negative items of group j. (The mean of negative items of group 0 is (-1, -1),
+as in the authors' code; the text prints (-1, 1), with which the published figures do not come out.)
 
 Communities and Crime, unconstrained: an independent run over five random halves gave, for ridge
 regression, A> 0.883-0.904, A< 0.586-0.650, and for logistic scores of the top 30 % an AUC of
