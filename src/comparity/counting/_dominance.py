@@ -25,6 +25,8 @@ __all__ = ["line_counts", "line_placements", "lined_up"]
 HALF = 4
 DIGIT = 2 * HALF
 RADIX = 2**DIGIT
+WORD = 6
+"""The last digit: so many bits that one word has a bit for each value."""
 SLAB = 2**24
 """So many numbers of hits are in memory at once. Each slab takes a walk through the whole line."""
 
@@ -59,7 +61,7 @@ class Line(NamedTuple):
     @property
     def slabs(self) -> list[tuple[int, int]]:
         """First and last number of the items looked at together."""
-        n, size = len(self.records), min(max(SLAB // self.n_groups, 1), RADIX**3)
+        n, size = len(self.records), min(max(SLAB // self.n_groups, 1), RADIX**2 << WORD)
         return [(low, min(low + size, n)) for low in range(0, n, size)]
 
 
@@ -244,14 +246,42 @@ def _collect(records, low, high, bits, n_groups):  # type: ignore[no-untyped-def
 def _deal(records, rows, bits):  # type: ignore[no-untyped-def]
     """Add to each row the larger numbers before its record; return the rows by number."""
     dealt, out = np.empty_like(records), np.empty_like(rows)
-    n_digits = 1
-    while len(records) > 1 << (n_digits * DIGIT):
+    n_digits = 0
+    while len(records) > 1 << (WORD + n_digits * DIGIT):
         n_digits += 1
     for digit in range(n_digits - 1, -1, -1):
-        _deal_digit(records, rows, bits, digit * DIGIT, dealt, out)
+        _deal_digit(records, rows, bits, WORD + digit * DIGIT, dealt, out)
         records, dealt = dealt, records
         rows, out = out, rows
-    return rows
+    _deal_last(records, rows, bits, out)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _deal_last(records, rows, bits, out):  # type: ignore[no-untyped-def]
+    """Deal out records by the last digit: the larger ones before are bits of a word."""
+    n, n_groups = rows.shape
+    mask = (1 << bits) - 1
+    seen = np.zeros(n_groups, dtype=np.uint64)
+    for start in range(0, n, 1 << WORD):
+        seen[:] = 0
+        for place in range(start, min(start + (1 << WORD), n)):
+            record = np.int64(records[place])
+            digit = (record >> bits) & ((1 << WORD) - 1)
+            to = start + digit
+            for g in range(n_groups):
+                out[to, g] = rows[place, g] + _ones(seen[g] >> np.uint64(digit))
+            seen[record & mask] |= np.uint64(1) << np.uint64(digit)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _ones(word):  # type: ignore[no-untyped-def]
+    """Return the number of bits that are one; compilers make a single instruction of this."""
+    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    pairs = np.uint64(0x3333333333333333)
+    word = (word & pairs) + ((word >> np.uint64(2)) & pairs)
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int32((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @njit(cache=True, nogil=True)
@@ -281,10 +311,10 @@ def _deal_digit(records, rows, bits, shift, dealt, out):  # type: ignore[no-unty
             dealt[to] = record
             for g in range(n_groups):
                 out[to, g] = rows[place, g] + outer[g, high] + inner[g, high, low]
-            for smaller in range(2**HALF):
-                outer[own, smaller] += np.int32(smaller < high)
-            for smaller in range(2**HALF):
-                inner[own, high, smaller] += np.int32(smaller < low)
+            for smaller in range(high):
+                outer[own, smaller] += 1
+            for smaller in range(low):
+                inner[own, high, smaller] += 1
 
 
 @njit(cache=True, nogil=True)
