@@ -10,6 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
+from comparity.counting._dominance import line_counts, line_placements, lined_up
+from comparity.counting._levels import level_placements, levels_of
+from comparity.counting._placements import moments_by_cell, pair_moments
+from comparity.counting._weighted import weighted_placements
 from comparity.counting.all_pairs import AllPairs, all_pairs, cell_counts
 from comparity.counting.sharing import TIE_VALUE, shared_judgments
 from comparity.counts import Cell, JudgedPairs, SharedPairCounts
@@ -56,10 +60,7 @@ def enumerated(y: np.ndarray, f: np.ndarray, group: np.ndarray) -> SharedPairCou
 
 
 def delong(positive: np.ndarray, negative: np.ndarray) -> float:
-    """Variance of the area under the curve, from midranks as in Sun and Xu (2014).
-
-    The dyadic sum divides by n where DeLong's divides by n - 1, and takes off the pairs' own terms.
-    """
+    """Variance of the area under the curve: DeLong et al. (1988), equation (6), for one curve."""
     kernel = (positive[:, None] > negative) + 0.5 * (positive[:, None] == negative)
     by_positive, by_negative = kernel.mean(axis=1), kernel.mean(axis=0)
     return by_positive.var(ddof=1) / len(positive) + by_negative.var(ddof=1) / len(negative)
@@ -83,6 +84,66 @@ def test_moments_equal_the_loop_over_pairs_of_pairs(
     found = all_pairs(y, f, group, NAMES, score_ties=score_ties).sharing
     expected = plain.moments(y, f, group, 3, np.ones(len(y)), TIE_VALUE[score_ties])
     assert np.array_equal(found.dependent, expected)
+
+
+def by_levels(y, f, group, k, tie):
+    levels = levels_of(y, group, k)
+    assert levels is not None
+    return level_placements(levels, f, tie)
+
+
+def by_line(y, f, group, k, tie):
+    return line_placements(lined_up(y, f, group, k), tie)
+
+
+def by_weights(y, f, group, k, tie):
+    return weighted_placements(y, f, group, k, np.ones(len(y)), tie)
+
+
+WAYS = pytest.mark.parametrize("way", [by_levels, by_line, by_weights])
+
+
+@WAYS
+@TIES
+@given(table=tables)
+def test_every_way_to_place_items_equals_the_double_loop(
+    table: list[tuple[float, float, int, float]], way, score_ties: str
+) -> None:
+    y, f, group, _ = columns(table)
+    tie = TIE_VALUE[score_ties]
+    placed = way(y, f, group, 3, tie)
+    trials, hits, ties = plain.totals(y, f, group, 3, np.ones(len(y)))
+    assert np.array_equal(placed.trials, trials)
+    assert np.array_equal(placed.hits, hits + tie * ties)
+    assert np.array_equal(placed.ties, ties)
+    own = pair_moments(placed, tie)
+    expected = plain.moments(y, f, group, 3, np.ones(len(y)), tie)
+    assert np.array_equal(moments_by_cell(placed.products) - own, expected)
+
+
+@TIES
+@pytest.mark.parametrize("decimals", [2, 12])
+@pytest.mark.parametrize("slab", [2**24, 5000])
+def test_items_dealt_out_by_digits_equal_items_kept_in_a_tree(
+    decimals: int, slab: int, score_ties: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    y, f, group = simulated(20_000, decimals=decimals)
+    monkeypatch.setattr("comparity.counting._dominance.SLAB", slab)
+    dealt = by_line(y, f, group, 3, TIE_VALUE[score_ties])
+    kept = by_weights(y, f, group, 3, TIE_VALUE[score_ties])
+    for one, two in zip(dealt, kept, strict=True):
+        assert one == pytest.approx(two, rel=1e-12)
+    trials, hits, ties = line_counts(lined_up(y, f, group, 3))
+    assert np.array_equal(trials, kept.trials)
+    assert np.array_equal(hits + TIE_VALUE[score_ties] * ties, kept.hits)
+
+
+def test_many_levels_are_left_to_the_line() -> None:
+    group = np.zeros(100, dtype=np.int64)
+    assert levels_of(np.arange(100.0), group, 1) is None
+    few = levels_of(np.arange(100.0) % 60, group, 1)
+    assert few is not None
+    assert few.sizes.sum() == 100
 
 
 @TIES
@@ -142,6 +203,7 @@ def test_the_variance_of_each_cell_is_delongs() -> None:
     variances = np.diag(rate_covariance(sharing))
     for cell, (a, b) in enumerate(product(range(3), repeat=2)):
         expected = delong(f[(group == a) & (y == 1)], f[(group == b) & (y == 0)])
+        # DeLong's divides by n - 1, and the dyadic sum counts a pair once: terms of order 1 / n.
         assert variances[cell] == pytest.approx(expected, rel=0.01)
 
 
@@ -165,12 +227,16 @@ def one_item() -> AllPairs:
     return all_pairs(np.zeros(1), np.zeros(1), np.zeros(1, dtype=np.int64), NAMES)
 
 
+def no_item() -> AllPairs:
+    return all_pairs(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64), NAMES)
+
+
 def equal_labels() -> AllPairs:
     y, f, group = simulated(50)
     return all_pairs(np.zeros_like(y), f, group, NAMES)
 
 
-@pytest.mark.parametrize("pairs", [one_item, equal_labels])
+@pytest.mark.parametrize("pairs", [no_item, one_item, equal_labels])
 def test_without_two_labels_there_are_no_pairs(pairs) -> None:
     found = pairs().sharing
     assert not found.trials.any()

@@ -13,7 +13,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["HELD", "Placements", "add_held", "add_rest", "moments_by_cell"]
+__all__ = [
+    "HELD",
+    "Placements",
+    "add_held",
+    "add_rest",
+    "moments_by_cell",
+    "no_placements",
+    "pair_moments",
+]
 
 HELD = 8
 """Rows held back until their products are added at once: sums are read and written less often."""
@@ -53,6 +61,12 @@ class Placements(NamedTuple):
         return self.sums[:, 2 * k : 3 * k]
 
 
+def no_placements(k: int) -> Placements:
+    """Return the sums over no items."""
+    zeros = np.zeros((k, 4 * k)), np.zeros((k, 4 * k, 4 * k)), np.zeros((k, k))
+    return Placements(*zeros)
+
+
 def moments_by_cell(products: Floats) -> Floats:
     """Add up the products of all groups by the cells that their entries belong to."""
     k = len(products)
@@ -64,6 +78,14 @@ def moments_by_cell(products: Floats) -> Floats:
         # Cell (g, g) is touched in both roles: its entries come twice and must be added.
         np.add.at(moments, np.ix_(entries, entries), products[g])
     return moments
+
+
+def pair_moments(placed: Placements, tie: float) -> Floats:
+    """Return the moments of single pairs: a pair is in one cell, and agrees, ties or does not."""
+    n, s = np.diag(placed.trials.ravel()), np.diag(placed.hits.ravel())
+    # Hits hold `tie` for every score tie, squares of hits its square.
+    squares = s - np.diag((tie - tie**2) * placed.ties.ravel())
+    return np.block([[n, s], [s, squares]])
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})

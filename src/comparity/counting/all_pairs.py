@@ -23,7 +23,12 @@ from numpy.typing import NDArray
 
 from comparity.counting._dominance import line_counts, line_placements, lined_up
 from comparity.counting._levels import level_counts, level_placements, levels_of
-from comparity.counting._placements import Placements, moments_by_cell
+from comparity.counting._placements import (
+    Placements,
+    moments_by_cell,
+    no_placements,
+    pair_moments,
+)
 from comparity.counting._weighted import weighted_placements
 from comparity.counting.sharing import TIE_VALUE, Sharing, evenness
 from comparity.counts import Cell
@@ -65,8 +70,9 @@ def all_pairs(
 ) -> AllPairs:
     """Sum up how often scores order items as labels do, over all pairs, with second moments.
 
-    O(N log N + N K^2) time, O(N K) memory for N items of K groups. Defined by the double loop in
-    ``tests/plain/all_pairs.py``.
+    For N items of K groups O(N log N + N K^2) time and O(N) memory where labels have few levels,
+    O(N log N K + N K^2) time where they have many, and O(N K) memory too where items are weighted.
+    Defined by the double loop in ``tests/plain/all_pairs.py``.
 
     Parameters
     ----------
@@ -84,7 +90,7 @@ def all_pairs(
     Returns
     -------
     AllPairs
-        With no trials where all labels are equal.
+        With no trials where all labels are equal or there are no items.
 
     Examples
     --------
@@ -99,13 +105,15 @@ def all_pairs(
     """
     tie = TIE_VALUE[score_ties]
     k = len(groups)
-    if weights is None:
+    if not len(y):
+        placed = squared = no_placements(k)
+    elif weights is None:
         placed = squared = _placed(y, f, group, k, tie)
     else:
         placed = weighted_placements(y, f, group, k, weights, tie)
         squared = weighted_placements(y, f, group, k, weights**2, tie)
     moments = moments_by_cell(placed.products)
-    own = _pair_moments(squared, tie)
+    own = pair_moments(squared, tie)
     trials, ties = placed.trials.ravel(), placed.ties.ravel()
     sharing = Sharing(
         cells=tuple(Cell(better, worse) for better in groups for worse in groups),
@@ -125,6 +133,9 @@ def cell_counts(y: Floats, f: Floats, group: Codes, n_groups: int) -> tuple[Code
 
     Parameters are those of :func:`all_pairs`; three K x K arrays. A score tie is no hit.
     """
+    if not len(y):
+        nothing = np.zeros((n_groups, n_groups), dtype=np.int64)
+        return nothing, nothing.copy(), nothing.copy()
     levels = levels_of(y, group, n_groups)
     if levels is not None:
         below = np.cumsum(levels.sizes, axis=0) - levels.sizes
@@ -137,11 +148,3 @@ def _placed(y: Floats, f: Floats, group: Codes, k: int, tie: float) -> Placement
     if levels is not None:
         return level_placements(levels, f, tie)
     return line_placements(lined_up(y, f, group, k), tie)
-
-
-def _pair_moments(placed: Placements, tie: float) -> Floats:
-    """Return the moments of single pairs: a pair is in one cell, and agrees, ties or does not."""
-    n, s = np.diag(placed.trials.ravel()), np.diag(placed.hits.ravel())
-    # Hits hold `tie` for every score tie, squares of hits its square.
-    squares = s - np.diag((tie - tie**2) * placed.ties.ravel())
-    return np.block([[n, s], [s, squares]])
