@@ -89,7 +89,7 @@ def show_queries(n_queries: int) -> None:
         answer = in_subprocess(__file__, "queries", str(n_queries), str(k))
         rows.append(
             (
-                f"{n_queries:,} x 10",
+                f"{n_queries:,}",
                 str(k),
                 f"{answer['ours']:.3f}",
                 f"{answer['ours'] / n_queries * 1e8:.0f}",
@@ -99,9 +99,9 @@ def show_queries(n_queries: int) -> None:
                 f"{answer['peak_gib']:.2f}",
             )
         )
-    columns = ("queries", "groups", "ours, s", "ns/item", "shuffled, s", "join, s", "times")
-    caption = f"target {TARGET} times at 1,000,000 queries; the join counts and has no variance"
-    show("Pairs within queries", (*columns, "peak GiB"), rows, caption)
+    columns = ("queries", "groups", "ours, s", "ns/item", "shuffled", "join, s", "times")
+    caption = f"target {TARGET} times at 1,000,000 queries; the join gives counts, no variance"
+    show("Pairs within queries", (*columns, "GiB"), rows, caption)
 
 
 def show_ordered(largest: int) -> None:
@@ -121,9 +121,11 @@ def show_ordered(largest: int) -> None:
             )
             for n, answer in zip(counts, answers, strict=True)
         ]
-    columns = ("items", "labels", "ours, s", "of one argsort", "all pairs, times", "peak GiB")
+    columns = ("items", "labels", "ours, s", "argsorts", "all pairs", "GiB")
     found = ", ".join(f"{exponent:.2f}" for exponent in exponents)
-    caption = f"growth exponents {found} (target {TARGET_GROWTH})"
+    caption = (
+        f"times of one argsort, of all pairs; growth exponents {found} (target {TARGET_GROWTH})"
+    )
     show("Pairs by the order of a number", columns, rows, caption)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -53,8 +53,8 @@ class Items:
 
 
 @st.composite
-def items(draw: st.DrawFn) -> Items:
-    n = draw(st.integers(0, 14))
+def items(draw: st.DrawFn, *, largest: int = 14) -> Items:
+    n = draw(st.integers(0, largest))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     levels = st.sampled_from([1, 2, 3, 1000])
     y, f, z = (rng.integers(0, draw(levels), n) - 1.0 for _ in range(3))
@@ -124,9 +124,11 @@ def test_all_pairs_equal_the_same_pairs_judged(found: Items, score_ties: str) ->
         assert getattr(sharing, name).tolist() == getattr(expected, name).tolist()
 
 
-@given(found=items(), third=st.booleans())
+@settings(deadline=None)
+@given(found=items(largest=150), third=st.booleans())
 def test_signed_agreement_equals_the_double_loop(found: Items, third: bool) -> None:
-    weight = np.arange(1.0, len(found.y) + 1)
+    # Whole weights up to 5, so that sums are exact.
+    weight = np.arange(len(found.y)) % 5 + 1.0
     segment = classes(found.query)
     if third:
         segment = joint_classes(segment, classes(found.z))
@@ -138,14 +140,29 @@ def test_signed_agreement_equals_the_double_loop(found: Items, third: bool) -> N
     assert sums.tolist() == plain_signed_agreement(*(column.tolist() for column in columns))
 
 
+@given(found=items(largest=60))
+def test_joint_classes_rank_pairs_of_values(found: Items) -> None:
+    both = joint_classes(classes(found.y), classes(found.f))
+    pairs = list(zip(found.y.tolist(), found.f.tolist(), strict=True))
+    distinct = sorted(set(pairs))
+    assert both.rank.tolist() == [distinct.index(pair) for pair in pairs]
+    assert [pairs[item] for item in both.order] == sorted(pairs)
+    assert both.n_distinct == len(distinct)
+
+
 @pytest.mark.parametrize("levels", [2, 10, 10**9])
 def test_counts_equal_enumeration_of_many_pairs(levels: int) -> None:
     rng = np.random.default_rng(3)
     y, f, z = rng.integers(0, levels, 800), rng.integers(0, 500, 800), rng.integers(18, 90, 800)
-    better = y[:, None] > y[None, :]
-    hit, larger = f[:, None] > f[None, :], z[:, None] > z[None, :]
-    smaller = z[:, None] < z[None, :]
-    cells = [better & larger, better & smaller, better & ~larger & ~smaller]
+    better, worse = np.nonzero(y[:, None] > y[None, :])
+    hit = f[better] > f[worse]
+    cell = 1 - np.sign(z[better] - z[worse])
+    vectors = np.zeros((6, 800))
+    for place, code in enumerate((0, 2, 1)):
+        chosen = cell == code
+        for item in (better, worse):
+            vectors[place] += np.bincount(item[chosen], minlength=800)
+            vectors[3 + place] += np.bincount(item[chosen & hit], minlength=800)
     sharing = ordered_pairs(y.astype(float), f.astype(float), z.astype(float)).sharing
-    assert sharing.trials.tolist() == [cell.sum() for cell in cells]
-    assert sharing.hits.tolist() == [(cell & hit).sum() for cell in cells]
+    assert [*sharing.trials, *sharing.hits] == (vectors.sum(axis=1) / 2).tolist()
+    assert (sharing.dependent + sharing.own).tolist() == (vectors @ vectors.T).tolist()

@@ -20,7 +20,16 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-__all__ = ["WORD", "add_products", "add_sums", "count_masked", "empty_sums", "moments"]
+__all__ = [
+    "WORD",
+    "add_products",
+    "add_sums",
+    "count_masked",
+    "empty_sums",
+    "is_sorted",
+    "moments",
+    "offsets_of",
+]
 
 WORD = 64
 """Largest query whose items are the bits of one word."""
@@ -59,6 +68,31 @@ def moments(products: NDArray[np.float64]) -> NDArray[np.float64]:
     one, two, three, four = np.moveaxis(once, 2, 0)
     cross = three + two.T
     return np.block([[one + one.T, cross], [cross.T, four + four.T]])
+
+
+@njit(cache=True, nogil=True)
+def is_sorted(query):  # type: ignore[no-untyped-def]
+    """Say whether no value is smaller than the one before it."""
+    n_falls = 0
+    for row in range(1, len(query)):
+        n_falls += query[row] < query[row - 1]
+    return n_falls == 0
+
+
+@njit(cache=True, nogil=True)
+def offsets_of(query):  # type: ignore[no-untyped-def]
+    """Return where each query starts, and where the last one ends; rows of one lie together."""
+    n_queries = len(query) > 0
+    for row in range(1, len(query)):
+        n_queries += query[row] != query[row - 1]
+    offsets = np.zeros(n_queries + 1, dtype=np.int64)
+    place = 1
+    for row in range(1, len(query)):
+        # Overwritten until the query changes, because a jump would be hard to foresee.
+        offsets[place] = row
+        place += query[row] != query[row - 1]
+    offsets[n_queries] = len(query)
+    return offsets
 
 
 def _count_bits(typing_context, word):  # type: ignore[no-untyped-def]

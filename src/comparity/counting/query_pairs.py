@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 
 from comparity.counting._concordance import classes, grouped, joint_classes
 from comparity.counting._merging import count_merged
-from comparity.counting._queries import WORD, count_masked, empty_sums, moments
+from comparity.counting._queries import (
+    WORD,
+    count_masked,
+    empty_sums,
+    is_sorted,
+    moments,
+    offsets_of,
+)
 from comparity.counting.sharing import TIE_VALUE, Sharing, evenness
 from comparity.counts import Cell
 
@@ -34,6 +41,8 @@ Column = NDArray[Any]
 # numba's own types know no arguments.
 _count_masked: Any = count_masked
 _count_merged: Any = count_merged
+_is_sorted: Any = is_sorted
+_offsets_of: Any = offsets_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -115,7 +124,7 @@ def query_pairs(
     how = (len(groups), average == "queries", TIE_VALUE[score_ties])
     columns = [y, f, group] if weights is None else [y, f, group, weights]
     query, columns = _by_query(query, columns)
-    offsets = _offsets(query)
+    offsets = _offsets_of(query)
     sizes = np.diff(offsets)
     sums, products = empty_sums(len(groups) ** 2)
     n_clusters = 0
@@ -152,7 +161,7 @@ def _sharing(
 
 def _by_query(query: Codes, columns: list[Column]) -> tuple[Codes, list[Column]]:
     """Bring rows of one query together; rows that are so already are not copied."""
-    if np.all(query[1:] >= query[:-1]):
+    if _is_sorted(query):
         return query, columns
     first, n_codes = query.min(), int(query.max()) - int(query.min()) + 1
     if n_codes <= 2 * len(query):
@@ -160,14 +169,6 @@ def _by_query(query: Codes, columns: list[Column]) -> tuple[Codes, list[Column]]
     else:
         order = np.argsort(query, kind="stable")
     return query[order], [column[order] for column in columns]
-
-
-def _offsets(query: Codes) -> Codes:
-    """Return where each query starts, and where the last one ends."""
-    if not len(query):
-        return np.zeros(1, dtype=np.int64)
-    changes = np.flatnonzero(query[1:] != query[:-1]) + 1
-    return np.concatenate([[0], changes, [len(query)]]).astype(np.int64)
 
 
 def _add_small(
@@ -202,4 +203,4 @@ def _add_large(
     labels = joint_classes(classes(query), classes(y))
     order = joint_classes(labels, classes(f)).order
     in_order = (labels.rank[order], f[order], group[order], weight[order])
-    return int(_count_merged(*in_order, _offsets(query), *how, *total))
+    return int(_count_merged(*in_order, _offsets_of(query), *how, *total))
