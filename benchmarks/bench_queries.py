@@ -4,7 +4,8 @@ Run as ``python benchmarks/bench_queries.py --max 1e6``, which is the number of 
 largest number of items. Queries have ten items with five label levels, in shuffled order too. The
 peer is the join of the table with itself in polars, which counts pairs, hits and ties by cell;
 ours also sums the products of all cells over queries, from which every variance follows. The peer
-of the second table is numpy with all pairs of 10,000 items, in blocks of rows.
+of the second table is numpy with all pairs of 10,000 items, in blocks of rows; it gives the time of
+ours in sorts of the scores, and how many times as long all pairs take.
 """
 
 from __future__ import annotations
