@@ -136,7 +136,7 @@ def main() -> None:
         answers = [in_subprocess(__file__, "run", kind, str(n), str(k)) for n in counts]
         rows = [
             (
-                f"{n:,}",
+                f"{n:.0e}",
                 f"{1000 * answer['point']:.1f}",
                 f"{1000 * answer['argsort']:.1f}",
                 f"{answer['point'] / answer['argsort']:.2f}",
@@ -151,7 +151,7 @@ def main() -> None:
         later = [(n, a["point"]) for n, a in zip(counts, answers, strict=True) if n >= 10**5]
         exponent = growth([n for n, _ in later], [point for _, point in later])
         caption = (
-            f"milliseconds of counts, np.argsort, counts with covariance; targets: ratio to argsort "
+            "milliseconds of counts, np.argsort, counts with covariance; target ratio to argsort "
             f"{TARGETS[kind]} from 1e6 on, of cov. to counts 2; sklearn, pairs: times slower; "
             f"growth exponent from 1e5 on {exponent:.2f} (target 1.15)"
         )

@@ -27,7 +27,7 @@ DIGIT = 2 * HALF
 RADIX = 2**DIGIT
 WORD = 6
 """The last digit: so many bits that one word has a bit for each value."""
-SLAB = 2**24
+SLAB = 2**22
 """So many numbers of hits are in memory at once. Each slab takes a walk through the whole line."""
 
 
@@ -89,8 +89,7 @@ def line_counts(line: Line) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArr
     trials, hits, ties = (np.zeros((k, k), dtype=np.int64) for _ in range(3))
     _count_trials(line.first, line.group, trials)
     _count_ties(line.records, line.same_score, line.first, line.bits, ties)
-    for low, high in line.slabs:
-        _add_rows(_hits(line.records, low, high, line), line.group[low:high], hits)
+    _deal(line.records.copy(), hits, hits, line.bits, False)
     return trials, hits, ties
 
 
@@ -121,7 +120,7 @@ def line_placements(line: Line, tie: float) -> Placements:
 def _hits(records: NDArray[Any], low: int, high: int, line: Line) -> NDArray[np.int32]:
     """Return the hits against each group of the items numbered from `low` to `high`, by number."""
     own, rows = _collect(records, low, high, line.bits, line.n_groups)
-    hits: NDArray[np.int32] = _deal(own, rows, line.bits)
+    hits: NDArray[np.int32] = _deal(own, rows, np.empty_like(rows), line.bits, True)
     return hits
 
 
@@ -243,35 +242,38 @@ def _collect(records, low, high, bits, n_groups):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True, nogil=True)
-def _deal(records, rows, bits):  # type: ignore[no-untyped-def]
-    """Add to each row the larger numbers before its record; return the rows by number."""
-    dealt, out = np.empty_like(records), np.empty_like(rows)
+def _deal(records, rows, out, bits, keep):  # type: ignore[no-untyped-def]
+    """Add to each row the larger numbers before its record; return the rows by number.
+
+    Where single rows are not to be kept, `rows` and `out` are the same sums by group.
+    """
+    dealt = np.empty_like(records)
     n_digits = 0
     while len(records) > 1 << (WORD + n_digits * DIGIT):
         n_digits += 1
     for digit in range(n_digits - 1, -1, -1):
-        _deal_digit(records, rows, bits, WORD + digit * DIGIT, dealt, out)
+        _deal_digit(records, rows, bits, WORD + digit * DIGIT, keep, dealt, out)
         records, dealt = dealt, records
         rows, out = out, rows
-    _deal_last(records, rows, bits, out)
+    _deal_last(records, rows, bits, keep, out)
     return out
 
 
 @njit(cache=True, nogil=True)
-def _deal_last(records, rows, bits, out):  # type: ignore[no-untyped-def]
+def _deal_last(records, rows, bits, keep, out):  # type: ignore[no-untyped-def]
     """Deal out records by the last digit: the larger ones before are bits of a word."""
-    n, n_groups = rows.shape
+    n, n_groups = len(records), rows.shape[1]
     mask = (1 << bits) - 1
     seen = np.zeros(n_groups, dtype=np.uint64)
     for start in range(0, n, 1 << WORD):
         seen[:] = 0
         for place in range(start, min(start + (1 << WORD), n)):
             record = np.int64(records[place])
-            digit = (record >> bits) & ((1 << WORD) - 1)
-            to = start + digit
+            digit, own = (record >> bits) & ((1 << WORD) - 1), record & mask
+            source, target = (place, start + digit) if keep else (own, own)
             for g in range(n_groups):
-                out[to, g] = rows[place, g] + _ones(seen[g] >> np.uint64(digit))
-            seen[record & mask] |= np.uint64(1) << np.uint64(digit)
+                out[target, g] = rows[source, g] + _ones(seen[g] >> np.uint64(digit))
+            seen[own] |= np.uint64(1) << np.uint64(digit)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -285,13 +287,13 @@ def _ones(word):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _deal_digit(records, rows, bits, shift, dealt, out):  # type: ignore[no-untyped-def]
+def _deal_digit(records, rows, bits, shift, keep, dealt, out):  # type: ignore[no-untyped-def]
     """Deal out records by one digit; tell each how many went to larger digits before it.
 
     A digit has two halves: `outer` counts records with a larger first half, `inner` those with the
     same first half and a larger second half. That is fewer counts to raise than all smaller digits.
     """
-    n, n_groups = rows.shape
+    n, n_groups = len(records), rows.shape[1]
     mask = (1 << bits) - 1
     outer = np.empty((n_groups, 2**HALF), dtype=np.int32)
     inner = np.empty((n_groups, 2**HALF, 2**HALF), dtype=np.int32)
@@ -309,20 +311,13 @@ def _deal_digit(records, rows, bits, shift, dealt, out):  # type: ignore[no-unty
             to = places[digit]
             places[digit] += 1
             dealt[to] = record
+            source, target = (place, to) if keep else (own, own)
             for g in range(n_groups):
-                out[to, g] = rows[place, g] + outer[g, high] + inner[g, high, low]
+                out[target, g] = rows[source, g] + outer[g, high] + inner[g, high, low]
             for smaller in range(high):
                 outer[own, smaller] += 1
             for smaller in range(low):
                 inner[own, high, smaller] += 1
-
-
-@njit(cache=True, nogil=True)
-def _add_rows(rows, group, hits):  # type: ignore[no-untyped-def]
-    for number in range(len(rows)):
-        own = group[number]
-        for g in range(rows.shape[1]):
-            hits[own, g] += rows[number, g]
 
 
 @njit(cache=True, nogil=True)
