@@ -72,18 +72,10 @@ class Sharing:
     hits: NDArray[np.float64]
     dependent: NDArray[np.float64]
     own: NDArray[np.float64]
-    half_hits: NDArray[np.float64] = None  # type: ignore[assignment]
-    effective_items: NDArray[np.float64] = None  # type: ignore[assignment]
+    half_hits: NDArray[np.float64]
+    effective_items: NDArray[np.float64]
     n_clusters: int = 0
     method: str = "dyadic score z"
-    bound: NDArray[np.float64] | None = None
-    n_items: NDArray[np.int64] | None = None
-
-    def __post_init__(self) -> None:
-        if self.half_hits is None:
-            object.__setattr__(self, "half_hits", np.zeros_like(self.trials))
-        if self.effective_items is None:
-            object.__setattr__(self, "effective_items", np.asarray(self.n_items, dtype=float))
 
 
 def shared_judgments(

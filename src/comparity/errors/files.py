@@ -1,0 +1,93 @@
+"""Errors about files and the layouts of comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from comparity.errors.base import ComparityError, Offenders, listed, message
+
+__all__ = [
+    "FileAccessError",
+    "RemotePathError",
+    "UnknownLayoutError",
+    "UnknownWinnerError",
+    "UnreadableFileError",
+    "UnsupportedFileError",
+]
+
+
+class FileAccessError(ComparityError, OSError):
+    """A path does not name a file."""
+
+    def __init__(self, path: str, found: str) -> None:
+        super().__init__(
+            message(f"cannot read {path!r}.", found, "check the path; relative paths start here.")
+        )
+
+
+class RemotePathError(ComparityError, ValueError):
+    """A path names something on another machine, or several files at once."""
+
+    def __init__(self, path: str, found: str) -> None:
+        super().__init__(
+            message(
+                f"refused to read {path!r}.",
+                found,
+                "download it first, or say allow_remote=True if you trust the address.",
+            )
+        )
+
+
+class UnsupportedFileError(ComparityError, ValueError):
+    """The ending of a file name does not say how to read it."""
+
+    def __init__(self, path: str, ending: str, known: Sequence[str]) -> None:
+        super().__init__(
+            message(
+                f"cannot tell how to read {path!r}.",
+                f"ending {ending!r}",
+                f"known endings: {', '.join(known)}, also with .gz for text.",
+            )
+        )
+
+
+class UnreadableFileError(ComparityError, ValueError):
+    """A file or table broke while it was read."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        first = reason.strip().splitlines() or ["no reason given"]
+        super().__init__(
+            message(
+                f"cannot read {path}.",
+                " ".join(line.strip() for line in first[:3]),
+                "check that the file is complete, UTF-8 and has one header row.",
+            )
+        )
+
+
+class UnknownLayoutError(ComparityError, ValueError):
+    """The columns of a comparison table say not which item was judged better."""
+
+    def __init__(self, columns: Sequence[str], known: Sequence[str]) -> None:
+        super().__init__(
+            message(
+                "cannot tell which columns hold the better and the worse item.",
+                f"columns {listed(columns)}",
+                f"name them (better=, worse= or left=, right=, winner=), or use one of: "
+                f"{'; '.join(known)}.",
+            )
+        )
+
+
+class UnknownWinnerError(ComparityError, ValueError):
+    """The winner of a comparison is none of its two items and no word for a side or a tie."""
+
+    def __init__(self, column: str, offenders: Offenders, words: Sequence[str]) -> None:
+        super().__init__(
+            message(
+                f"column {column!r} must name the winner.",
+                str(offenders),
+                f"known are the ids of the two items and the words {', '.join(words)}.",
+            )
+        )
+        self.offenders = offenders

@@ -1,0 +1,287 @@
+"""Errors about tables and the values in them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from difflib import get_close_matches
+
+from comparity.errors.base import ComparityError, Offenders, listed, message
+
+__all__ = [
+    "ConstantLabelError",
+    "DuplicateColumnError",
+    "DuplicateItemError",
+    "EmptyTableError",
+    "InconsistentItemError",
+    "LengthMismatchError",
+    "MissingColumnError",
+    "MissingValueError",
+    "NonBinaryError",
+    "NonFiniteScoreError",
+    "NotNumericError",
+    "OneGroupError",
+    "PositionError",
+    "SelfComparisonError",
+    "UnknownItemError",
+    "UnknownPositiveError",
+    "UnsupportedColumnError",
+    "UnsupportedTableError",
+    "WeightError",
+]
+
+
+class UnsupportedTableError(ComparityError, TypeError):
+    """Something was given that is not a table."""
+
+    def __init__(self, table: str, found: str) -> None:
+        super().__init__(
+            message(
+                f"the {table} table is not a table of rows and columns.",
+                found,
+                "give a pandas, Polars, PyArrow, DuckDB or Spark frame, or read a file first.",
+            )
+        )
+
+
+class DuplicateColumnError(ComparityError, ValueError):
+    """A table has two columns of one name."""
+
+    def __init__(self, table: str, found: str) -> None:
+        super().__init__(
+            message(
+                f"the {table} table has several columns of one name.", found, "rename all but one."
+            )
+        )
+
+
+class MissingColumnError(ComparityError, LookupError):
+    """A column was asked for that the table does not have."""
+
+    def __init__(self, column: object, table: str, known: Sequence[str]) -> None:
+        near = get_close_matches(str(column), [str(name) for name in known], n=1, cutoff=0.6)
+        hint = f"did you mean {near[0]!r}?" if near else "names are compared exactly; check case."
+        super().__init__(
+            message(f"column {column!r} does not occur in the {table} table.", listed(known), hint)
+        )
+        self.column = column
+        self.known = tuple(known)
+
+
+class UnsupportedColumnError(ComparityError, TypeError):
+    """A column holds something that is neither text nor numbers."""
+
+    def __init__(self, column: str, table: str, found: str) -> None:
+        super().__init__(
+            message(
+                f"column {column!r} of the {table} table must hold text, numbers or true/false.",
+                found,
+                "turn the column into text or numbers first.",
+            )
+        )
+
+
+class EmptyTableError(ComparityError, ValueError):
+    """A table has no rows."""
+
+    def __init__(self, table: str) -> None:
+        super().__init__(
+            message(f"the {table} table is empty.", "0 rows", "check the file or the filter.")
+        )
+
+
+class MissingValueError(ComparityError, ValueError):
+    """A needed column has missing values."""
+
+    def __init__(self, column: str, table: str, offenders: Offenders) -> None:
+        super().__init__(
+            message(
+                f"column {column!r} of the {table} table has missing values.",
+                str(offenders),
+                "fill them in or drop these rows yourself; nothing is dropped silently.",
+            )
+        )
+        self.column = column
+        self.offenders = offenders
+
+
+class NotNumericError(ComparityError, ValueError):
+    """Numbers were needed and something else was found."""
+
+    def __init__(self, column: str, table: str, offenders: Offenders) -> None:
+        super().__init__(
+            message(
+                f"column {column!r} of the {table} table must hold numbers.",
+                str(offenders),
+                "numbers are written like 0.25, -3 or 1e-5, with a point and without units.",
+            )
+        )
+        self.column = column
+        self.offenders = offenders
+
+
+class NonFiniteScoreError(ComparityError, ValueError):
+    """A score is infinite."""
+
+    def __init__(self, column: str, table: str, offenders: Offenders) -> None:
+        super().__init__(
+            message(
+                f"column {column!r} of the {table} table must hold finite numbers.",
+                str(offenders),
+                "replace infinite scores by the largest or smallest finite score, or drop the rows",
+            )
+        )
+        self.column = column
+        self.offenders = offenders
+
+
+class OneGroupError(ComparityError, ValueError):
+    """A sensitive attribute does not tell anybody apart."""
+
+    def __init__(self, column: str, groups: Collection[str]) -> None:
+        super().__init__(
+            message(
+                f"column {column!r} must have at least two groups to compare.",
+                listed(groups),
+                "choose another sensitive column, or check the filter that made this table.",
+            )
+        )
+        self.column = column
+
+
+class NonBinaryError(ComparityError, ValueError):
+    """Two values were needed and others were found."""
+
+    def __init__(self, column: str, values: Sequence[str], *, role: str) -> None:
+        hint = "name the positive value with positive=."
+        if role == "prediction":
+            hint = "name the positive value with positive=, or cut a score with threshold=."
+        super().__init__(
+            message(
+                f"{role} column {column!r} must hold 0 and 1, or true and false.",
+                f"{len(values):,} distinct values: {listed(values, 6)}",
+                hint,
+            )
+        )
+        self.column = column
+
+
+class UnknownPositiveError(ComparityError, LookupError):
+    """The value called positive occurs nowhere."""
+
+    def __init__(self, positive: object, columns: Sequence[str], values: Sequence[str]) -> None:
+        super().__init__(
+            message(
+                f"positive value {positive!r} does not occur in {listed(columns)}.",
+                listed(values, 6),
+                "values are compared exactly; check case and spaces.",
+            )
+        )
+
+
+class ConstantLabelError(ComparityError, ValueError):
+    """All labels are equal, so that no pair has a better item."""
+
+    def __init__(self, column: str, value: str) -> None:
+        super().__init__(
+            message(
+                f"column {column!r} must have at least two different labels.",
+                f"every label is {value}",
+                "check the filter that made this table; pairs need a better and a worse item.",
+            )
+        )
+
+
+class WeightError(ComparityError, ValueError):
+    """A weight is zero or negative."""
+
+    def __init__(self, column: str, offenders: Offenders) -> None:
+        super().__init__(
+            message(
+                f"column {column!r} must hold positive weights.",
+                str(offenders),
+                "leave out items that should not count.",
+            )
+        )
+
+
+class DuplicateItemError(ComparityError, ValueError):
+    """An item has more than one row in the item table."""
+
+    def __init__(self, column: str, offenders: Offenders) -> None:
+        super().__init__(
+            message(
+                f"column {column!r} must name every item once.",
+                f"repeated ids in {offenders}",
+                "keep one row for each item; its score and groups must not depend on the row.",
+            )
+        )
+        self.offenders = offenders
+
+
+class InconsistentItemError(ComparityError, ValueError):
+    """An item carries different scores or groups in different comparisons."""
+
+    def __init__(self, items: Sequence[str], count: int) -> None:
+        super().__init__(
+            message(
+                "an item must have the same score and groups in every comparison.",
+                f"{count:,} items with several, such as {listed(items)}",
+                "give every response its own id, or say design='fresh' if no item repeats.",
+            )
+        )
+
+
+class UnknownItemError(ComparityError, LookupError):
+    """A comparison names an item that the item table does not have."""
+
+    def __init__(self, column: str, offenders: Offenders) -> None:
+        super().__init__(
+            message(
+                f"column {column!r} of the comparisons names items without a row in the items.",
+                str(offenders),
+                "add these items, or check that both tables write ids alike (7, 007, '7 ').",
+            )
+        )
+        self.column = column
+        self.offenders = offenders
+
+
+class SelfComparisonError(ComparityError, ValueError):
+    """An item is compared with itself."""
+
+    def __init__(self, offenders: Offenders) -> None:
+        super().__init__(
+            message(
+                "a comparison must name two different items.",
+                f"an item compared with itself in {offenders}",
+                "drop these rows; they say nothing about any order.",
+            )
+        )
+        self.offenders = offenders
+
+
+class LengthMismatchError(ComparityError, ValueError):
+    """Arrays that belong together have different lengths."""
+
+    def __init__(self, lengths: dict[str, int]) -> None:
+        super().__init__(
+            message(
+                "these arrays must have one entry for each row.",
+                ", ".join(f"{name}: {length:,}" for name, length in lengths.items()),
+                "pass arrays of one length, in the same order.",
+            )
+        )
+        self.lengths = lengths
+
+
+class PositionError(ComparityError, ValueError):
+    """Comparisons by position do not point at items."""
+
+    def __init__(self, name: str, expected: str, found: str) -> None:
+        super().__init__(
+            message(
+                f"{name} must be {expected}.",
+                found,
+                "give an (n, 2) array of item positions from 0, the better item first.",
+            )
+        )
