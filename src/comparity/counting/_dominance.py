@@ -11,6 +11,7 @@ by the loops in ``tests/plain/all_pairs.py``.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,15 +73,15 @@ def lined_up(
     by_label, same_label = order_of(y, descending=True)
     first = _first_of(same_label)
     # Narrow columns are faster to look up in random order.
-    score, group = f[by_label], group.astype(np.uint16)[by_label]
+    score, narrow = f[by_label], group.astype(np.uint16)[by_label]
     by_score, same_score = order_of(score)
     bits = max(n_groups - 1, 1).bit_length()
-    records = np.empty(len(y), dtype=np.uint32 if len(y) << bits <= 2**32 else np.int64)
+    records: NDArray[Any] = np.empty(len(y), np.uint32 if len(y) << bits <= 2**32 else np.int64)
     if same_label.any():
-        group = _number(by_score, first, group, bits, records)
+        narrow = _number(by_score, first, narrow, bits, records)
     else:
-        _record(by_score, group, bits, records)
-    return Line(records, same_score, first, group, n_groups)
+        _record(by_score, narrow, bits, records)
+    return Line(records, same_score, first, narrow, n_groups)
 
 
 def line_counts(line: Line) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -110,8 +111,8 @@ def line_placements(line: Line, tie: float) -> Placements:
     above = np.zeros((3, k))
     above[2] = np.bincount(line.group, minlength=k)
     for low, high in line.slabs:
-        better = sum(_hits(records, low, high, line) for records in lines)
-        worse = sum(_hits(records, n - high, n - low, line) for records in backwards)
+        better = reduce(np.add, [_hits(records, low, high, line) for records in lines])
+        worse = reduce(np.add, [_hits(records, n - high, n - low, line) for records in backwards])
         slab = low, better, worse[::-1], 1 / len(lines)
         _place(line.first, line.group, *slab, above, sums, products)
     return Placements(sums=sums, products=products, ties=ties.astype(np.float64))
