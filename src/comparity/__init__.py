@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from comparity.auditing.comparative import comparative_separation
-    from comparity.auditing.pairwise import pairwise_accuracy, pairwise_parity
+    from comparity.auditing.pairwise import pairwise_accuracy
+    from comparity.auditing.parity import pairwise_parity
     from comparity.auditing.planning import plan_comparative, plan_separation
     from comparity.auditing.separation import separation
     from comparity.errors import ComparityError
@@ -30,7 +31,7 @@ _HOMES = {
     "ComparityError": "comparity.errors",
     "comparative_separation": "comparity.auditing.comparative",
     "pairwise_accuracy": "comparity.auditing.pairwise",
-    "pairwise_parity": "comparity.auditing.pairwise",
+    "pairwise_parity": "comparity.auditing.parity",
     "plan_comparative": "comparity.auditing.planning",
     "plan_separation": "comparity.auditing.planning",
     "separation": "comparity.auditing.separation",

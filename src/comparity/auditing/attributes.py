@@ -9,9 +9,9 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.errors import TooManyGroupsError
+from comparity.errors import OptionError, TooManyGroupsError
 
-__all__ = ["as_array", "check_groups", "named_attributes", "qualified"]
+__all__ = ["as_array", "check_groups", "named_attributes", "one_attribute", "qualified"]
 
 UNNAMED = "group"
 
@@ -66,3 +66,12 @@ def check_groups(groups: Mapping[str, Collection[str]]) -> None:
     for attribute, names in groups.items():
         if len(names) > MOST_GROUPS:
             raise TooManyGroupsError(attribute, names, MOST_GROUPS)
+
+
+def one_attribute(sensitive_features: Any) -> NDArray[Any]:
+    """Return the only sensitive attribute there is."""
+    attributes = named_attributes(sensitive_features)
+    if len(attributes) != 1:
+        why = "a matrix has one kind of groups"
+        raise OptionError("sensitive_features", list(attributes), ["one column"], why)
+    return next(iter(attributes.values()))

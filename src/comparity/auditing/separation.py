@@ -165,32 +165,12 @@ def audit_counts(
         n_items=n,
     )
     finding = overall_finding(judged)
-    groups = [
-        f"{attribute}={group}" if several else group
-        for attribute, one in counts.items()
-        for group in one.groups
-    ]
     return Audit(
         notion="separation",
         finding=finding,
         exit_status=EXIT_STATUS[finding],
         tests=judged,
-        rates=tuple(
-            rate
-            for attribute, one in counts.items()
-            for rate in _rates(one, attribute, several=several)
-        ),
-        joint_tests=tuple(
-            joint
-            for attribute, one in counts.items()
-            for joint in _homogeneity(one, attribute, several=several)
-        ),
-        summary={
-            qualified(attribute, name, several=several): value
-            for attribute, one in counts.items()
-            for name, value in _summary(one).items()
-        },
-        groups=tuple(groups),
+        **_reported(counts),
         design="independent decisions",
         unit="decisions",
         n=n,
@@ -202,6 +182,25 @@ def audit_counts(
         notes=_notes(options),
         provenance=provenance(options, **data),
     )
+
+
+def _reported(counts: Mapping[str, DecisionCounts]) -> dict[str, Any]:
+    """Return what is reported beside the tests: rates, joint tests, known numbers, groups."""
+    several = len(counts) > 1
+    rates, joints, groups = [], [], []
+    summary = {}
+    for attribute, one in counts.items():
+        rates += _rates(one, attribute, several=several)
+        joints += _homogeneity(one, attribute, several=several)
+        groups += [f"{attribute}={group}" if several else group for group in one.groups]
+        for name, value in _summary(one).items():
+            summary[qualified(attribute, name, several=several)] = value
+    return {
+        "rates": tuple(rates),
+        "joint_tests": tuple(joints),
+        "summary": summary,
+        "groups": tuple(groups),
+    }
 
 
 def _tallies(counts: DecisionCounts) -> dict[str, dict[str, Tally]]:

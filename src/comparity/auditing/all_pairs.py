@@ -1,0 +1,338 @@
+"""Audits of all pairs, from checked items to a matrix with two audits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.auditing.attributes import check_groups
+from comparity.auditing.options import PairwiseOptions, provenance
+from comparity.auditing.verdicts import EXIT_STATUS, judge, overall_finding
+from comparity.counting.all_pairs import all_pairs
+from comparity.counting.labelled import LabelledItems
+from comparity.counting.marginals import column_marginals, merged, row_marginals, without
+from comparity.counting.ordered_pairs import ordered_pairs
+from comparity.counting.overlap import Overlap, overlap_weights
+from comparity.counting.query_pairs import query_pairs
+from comparity.counting.sharing import Sharing
+from comparity.counts import Cell
+from comparity.inference.agreement import (
+    EQUAL_VALUES,
+    contrasts_of_groups,
+    contrasts_of_order,
+    equal_cells,
+)
+from comparity.inference.dyadic import compare_cells, rate_covariance, rate_interval
+from comparity.inference.symmetric import compare_symmetric
+from comparity.matrices import PairwiseAccuracy
+from comparity.metrics.pairwise import (
+    cross_group_gap,
+    least_accuracy,
+    marginal_gap,
+    pairwise_equal_opportunity_gap,
+    symmetric_accuracy_gap,
+    within_group_gap,
+)
+from comparity.results import Audit, GapTest, RateEstimate, Ties
+
+__all__ = ["audit_items", "design_of", "rate_of"]
+
+Matrix = NDArray[np.float64]
+
+NO_GROUP = "(no group)"
+"""Stands for items in no group where pairs are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """Pairs by cell, those of items in no group included, and how many have equal scores."""
+
+    sharing: Sharing
+    ties: Matrix
+    groups: tuple[str, ...]
+    others: tuple[str, ...]
+
+    @property
+    def cells(self) -> list[Cell]:
+        return [Cell(better, worse) for better in self.groups for worse in self.groups]
+
+    def of(self, column: Matrix, parts: dict[Cell, list[Cell]]) -> Matrix:
+        """Sum a column of all cells over each of the parts."""
+        place = {cell: code for code, cell in enumerate(self.sharing.cells)}
+        return np.array(
+            [
+                sum(column[place[cell]] for cell in cells if cell in place)
+                for cells in parts.values()
+            ]
+        )
+
+
+def audit_items(items: LabelledItems, options: PairwiseOptions, **data: Any) -> PairwiseAccuracy:
+    """Audit checked items; see :func:`pairwise_accuracy`."""
+    check_groups({"sensitive_features": items.groups})
+    counted = _counted(items, options)
+    labels = _kind(items)
+    raw = _audit(counted, items, options, "raw", **data)
+    standardised, overlap = raw, None
+    if labels != "binary" and not options.continuous:
+        overlap = overlap_weights(
+            items.label, items.group, items.groups, sample_weight=items.weight
+        )
+        standardised = _standardised(items, options, overlap, raw, **data)
+    return _result(counted, labels, raw, standardised, overlap)
+
+
+def _kind(items: LabelledItems) -> str:
+    levels = items.n_levels
+    return "binary" if levels == 2 else "ordinal" if levels <= 20 else "continuous"
+
+
+def _counted(items: LabelledItems, options: PairwiseOptions, score_ties: str = "") -> _Counted:
+    ties = score_ties or options.score_ties
+    how: dict[str, Any] = {"weights": items.weight, "score_ties": ties}
+    others = (NO_GROUP,) if (items.group == len(items.groups)).any() else ()
+    if items.value is not None:
+        found = ordered_pairs(items.label, items.score, items.value, query=items.query, **how)
+        return _Counted(found.sharing, found.score_ties, items.groups, ())
+    columns = (items.label, items.score, items.group, (*items.groups, *others))
+    if items.query is None:
+        pairs = all_pairs(*columns, **how)
+        return _Counted(pairs.sharing, pairs.score_ties, items.groups, others)
+    within = query_pairs(*columns, items.query, average=options.average, **how)
+    return _Counted(within.sharing, within.score_ties, items.groups, others)
+
+
+def _standardised(
+    items: LabelledItems, options: PairwiseOptions, overlap: Overlap, raw: Audit, **data: Any
+) -> Audit:
+    """Audit the items weighted to one label law; without tests where the weights fail."""
+    kept = overlap.weights > 0
+    weighted = replace(
+        items,
+        label=items.label[kept],
+        score=items.score[kept],
+        group=items.group[kept],
+        query=None if items.query is None else items.query[kept],
+        weight=overlap.weights[kept],
+    )
+    audit = _audit(_counted(weighted, options), weighted, options, "standardised", **data)
+    audit = _counted_like(audit, raw)
+    return audit if overlap.trusted else _without_verdict(audit, overlap.reason)
+
+
+def _counted_like(audit: Audit, raw: Audit) -> Audit:
+    """Report how many pairs there are, not what they weigh."""
+    trials = {rate.of: rate.trials for rate in raw.rates}
+    tests = zip(audit.tests, raw.tests, strict=True)
+    return replace(
+        audit,
+        n=raw.n,
+        n_items=raw.n_items,
+        ties=replace(raw.ties, change_finding=audit.ties.change_finding),
+        tests=tuple(replace(test, n=same.n) for test, same in tests),
+        rates=tuple(replace(rate, trials=trials[rate.of]) for rate in audit.rates),
+    )
+
+
+def _without_verdict(audit: Audit, reason: str) -> Audit:
+    """Leave every question open and say why."""
+    untested = [replace(test, p_value=np.nan, pivot=None, reason=reason) for test in audit.tests]
+    judged = judge(
+        untested,
+        alpha=audit.alpha,
+        margin=audit.margin,
+        rule=audit.rule,
+        n=audit.n_items,
+        n_items=audit.n_items,
+    )
+    finding = overall_finding(judged)
+    return replace(audit, tests=judged, finding=finding, exit_status=EXIT_STATUS[finding])
+
+
+def _audit(
+    counted: _Counted, items: LabelledItems, options: PairwiseOptions, which: str, **data: Any
+) -> Audit:
+    judged = _judged(counted, items, options)
+    finding = overall_finding(judged)
+    inner = without(counted.sharing, counted.others)
+    cells = [cell for cell in inner.cells if cell != EQUAL_VALUES]
+    return Audit(
+        notion=f"pairwise equal opportunity ({which})",
+        finding=finding,
+        exit_status=EXIT_STATUS[finding],
+        tests=judged,
+        rates=tuple(
+            rate_of(counted.sharing, cell, counted.ties)
+            for cell in cells
+            if counted.sharing.trials[counted.sharing.cells.index(cell)]
+        ),
+        joint_tests=(equal_cells(inner),),
+        groups=counted.groups,
+        design=design_of(items),
+        unit="pairs",
+        n=round(float(counted.sharing.trials.sum())),
+        n_items=len(items),
+        alpha=options.alpha,
+        margin=options.margin,
+        rule=options.rule,
+        looks=options.looks,
+        ties=_ties(counted, items, options, finding),
+        notes=_notes(items, counted, options, which),
+        provenance=provenance(options, **data),
+    )
+
+
+def _judged(counted: _Counted, items: LabelledItems, options: PairwiseOptions) -> tuple[Any, ...]:
+    return judge(
+        _tests(counted, options),
+        alpha=options.alpha,
+        margin=options.margin,
+        rule=options.rule,
+        looks=options.looks,
+        n=len(items),
+        n_items=len(items),
+    )
+
+
+def _tests(counted: _Counted, options: PairwiseOptions) -> list[GapTest]:
+    sharing, groups, others = counted.sharing, counted.groups, counted.others
+    if options.continuous:
+        contrasts = contrasts_of_order()
+    else:
+        across, within = (
+            [one for one in contrasts_of_groups(groups) if (one.first[0] != one.first[1]) == cross]
+            for cross in (True, False)
+        )
+        wanted = {"cross-group": across, "within-group": within}
+        contrasts = tuple(one for name in options.notions for one in wanted.get(name, []))
+    tests = [compare_cells(sharing, *one, null=one.null) for one in contrasts]
+    if options.continuous:
+        return tests
+    if "marginal" in options.notions:
+        rows = merged(sharing, row_marginals(groups, others))
+        tests += [
+            compare_cells(rows, one, two, null=f"agree({one}) = agree({two})")
+            for one, two in combinations(rows.cells, 2)
+        ]
+    if "symmetric" in options.notions:
+        tests += compare_symmetric(sharing, groups, others)
+    return tests
+
+
+def rate_of(
+    sharing: Sharing, cell: Cell, ties: Matrix, name: str = "pairwise accuracy"
+) -> RateEstimate:
+    """Return the rate of a cell with its interval."""
+    code = sharing.cells.index(cell)
+    n = float(sharing.trials[code])
+    return RateEstimate(
+        name=name,
+        of=str(cell),
+        rate=float(sharing.hits[code]) / n if n else float("nan"),
+        trials=round(n),
+        score_ties=round(float(ties[code])),
+        interval=rate_interval(sharing, cell),
+    )
+
+
+def design_of(items: LabelledItems) -> str:
+    """Name the sampling design."""
+    return "all pairs" if items.query is None else "all pairs within queries"
+
+
+def _ties(counted: _Counted, items: LabelledItems, options: PairwiseOptions, finding: str) -> Ties:
+    """Count score ties, and see whether scoring them the other way would change the finding."""
+    total = float(counted.ties.sum())
+    changes = False
+    if total:
+        other = "half" if options.score_ties == "disagree" else "disagree"
+        judged = _judged(_counted(items, options, other), items, options)
+        changes = overall_finding(judged) != finding
+    return Ties(
+        scores=round(total),
+        scores_by_cell={
+            str(cell): round(float(tied))
+            for cell, tied in zip(counted.sharing.cells, counted.ties, strict=True)
+        },
+        scored_as=options.score_ties,
+        change_finding=changes,
+    )
+
+
+def _notes(
+    items: LabelledItems, counted: _Counted, options: PairwiseOptions, which: str
+) -> tuple[str, ...]:
+    notes = []
+    if items.query is not None:
+        notes.append(f"Only items of the same query are compared; {options.average} count alike.")
+    if which == "raw" and items.n_levels > 2:
+        notes.append(
+            "With labels of more than two values, groups whose labels lie closer together have "
+            "harder pairs: equal errors can give unequal raw accuracies."
+        )
+    if which == "standardised":
+        notes.append(
+            "Items are weighted so that labels have the same law in every group; equal errors "
+            "given the label then mean equal accuracies. The numbers of pairs are before weighting."
+        )
+    if counted.others:
+        notes.append("Items in no group count overall and in marginals, in no entry of the matrix.")
+    return tuple(notes)
+
+
+def _result(
+    counted: _Counted, labels: str, raw: Audit, standardised: Audit, overlap: Overlap | None
+) -> PairwiseAccuracy:
+    groups, others = counted.groups, counted.others
+    rows, columns = row_marginals(groups, others), column_marginals(groups, others)
+    trials, hits = counted.sharing.trials, counted.sharing.hits
+    entries = {cell: [cell] for cell in counted.cells}
+    k = len(groups)
+    matrix = _share(counted.of(hits, entries), counted.of(trials, entries)).reshape(k, k)
+    by_row, by_column = (
+        _share(counted.of(hits, parts), counted.of(trials, parts)) for parts in (rows, columns)
+    )
+    whole = merged(counted.sharing, {Cell("", ""): list(counted.sharing.cells)})
+    return PairwiseAccuracy(
+        groups=groups,
+        matrix=matrix,
+        n_pairs=counted.of(trials, entries).reshape(k, k),
+        score_ties=counted.of(counted.ties, entries).reshape(k, k),
+        overall=float(_share(whole.hits, whole.trials)[0]),
+        overall_interval=rate_interval(whole, Cell("", "")),
+        row_marginals=by_row,
+        column_marginals=by_column,
+        covariance=_covariance(counted, entries),
+        notions=_summary(matrix, by_row, by_column),
+        labels=labels,
+        raw=raw,
+        standardised=standardised,
+        effective_sizes={} if overlap is None else overlap.effective_sizes,
+        imbalance=0.0 if overlap is None else overlap.imbalance,
+    )
+
+
+def _share(hits: Matrix, trials: Matrix) -> Matrix:
+    return np.divide(hits, trials, out=np.full_like(trials, np.nan), where=trials > 0)
+
+
+def _covariance(counted: _Counted, entries: dict[Cell, list[Cell]]) -> Matrix:
+    """Return the covariance of all entries; ``nan`` for those without pairs."""
+    inner = merged(counted.sharing, entries)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return rate_covariance(inner)
+
+
+def _summary(matrix: Matrix, rows: Matrix, columns: Matrix) -> dict[str, float]:
+    return {
+        "pairwise equal opportunity gap": pairwise_equal_opportunity_gap(matrix),
+        "cross-group gap": cross_group_gap(matrix),
+        "within-group gap": within_group_gap(matrix),
+        "marginal gap": marginal_gap(rows),
+        "symmetric accuracy gap": symmetric_accuracy_gap(rows, columns),
+        "least accuracy": least_accuracy(matrix),
+    }
