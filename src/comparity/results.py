@@ -109,13 +109,14 @@ class GapTest:
 class Needed:
     """How much more data would decide an open question, at 80 % power.
 
-    Each range runs over the two truths "the gap is what was observed" and "the gap is zero".
+    Each pair of numbers is for two truths: the gap is what was observed, and the gap is zero. If it
+    is what was observed, any finding counts as a decision; if it is zero, only the right one.
 
     Attributes
     ----------
     judgments : tuple of (int or None)
-        Judgments in all, on the same items and by the same evaluators, smaller first; ``None``
-        where no number of judgments would do.
+        Judgments in all, on the same items and by the same evaluators; ``None`` where no number
+        of judgments would do.
     items : tuple of int
         Items in all, if items, evaluators and judgments grow in the present ratio.
     judgments_with_items : tuple of int
@@ -127,7 +128,7 @@ class Needed:
     judgments_with_items: tuple[int, int]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the ranges as lists."""
+        """Return the pairs of numbers as lists: for the gap as observed, and for no gap."""
         return {
             "judgments_on_same_items": list(self.judgments),
             "items": list(self.items),

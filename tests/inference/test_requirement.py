@@ -42,7 +42,8 @@ def test_four_fifths_of_audits_of_the_needed_size_decide(
     rng = np.random.default_rng(8)
     needed = needed_data(open_test(first, second, 100), n=200, n_items=200, **CHOICES)
     assert needed is not None
-    for_observed, for_zero = needed.items if observed_first else needed.items[::-1]
+    for_observed, for_zero = needed.items
+    assert (for_observed < for_zero) == observed_first
     binomial_error = np.sqrt(0.8 * 0.2 / REPETITIONS)
     outcomes = [decided(first, second, for_observed // 2, rng) for _ in range(REPETITIONS)]
     assert np.mean(outcomes) == pytest.approx(0.8, abs=3 * binomial_error)

@@ -3,7 +3,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comparity.reporting.formats import interval, p_value, span, visible
+from comparity.reporting.formats import interval, p_value, visible
 
 
 @given(st.text())
@@ -25,8 +25,3 @@ def test_visible_spells_out_marks_that_turn_the_direction_of_text() -> None:
 def test_numbers_that_do_not_exist_are_said_to_be_missing() -> None:
     nan = float("nan")
     assert (interval(nan, 0.1), p_value(nan), p_value(None)) == ("n/a", "n/a", "n/a")
-
-
-def test_a_range_without_end_says_never() -> None:
-    assert span((None, None), "never, with these items") == "never, with these items"
-    assert span((900, None), "never") == "900, or never"

@@ -41,8 +41,9 @@ def test_an_audit_of_nothing_says_so(audit: Audit) -> None:
 
 def test_what_would_decide_is_a_range_and_never_where_no_number_would_do(audit: Audit) -> None:
     (line,) = next(lines for title, lines in audit_lists(audit).items() if "decide" in title)
-    assert "9,000, or never, with these items" in line
-    assert "9,600 to 28,800 of 800 to 2,400 items" in line
+    assert "if the gap is as observed, 9,000 judgments of these items" in line
+    assert "if there is none, never with these items" in line
+    assert "28,800 judgments of 2,400 items in all" in line
 
 
 def test_decisions_are_not_said_to_be_of_items(audit: Audit) -> None:
@@ -50,7 +51,7 @@ def test_decisions_are_not_said_to_be_of_items(audit: Audit) -> None:
     tests = (replace(audit.tests[1], needed=needed),)
     pointwise = replace(audit, notion="separation", unit="decisions", tests=tests)
     (line,) = next(lines for title, lines in audit_lists(pointwise).items() if "decide" in title)
-    assert line.endswith(": 700 to 900 decisions in all")
+    assert line.endswith("observed, 700 decisions in all; if there is none, 900 decisions in all")
     assert "items" not in basis(replace(pointwise, design="independent decisions", n_evaluators=0))
 
 

@@ -160,6 +160,7 @@ def _audit(
     finding = overall_finding(judged)
     inner = without(counted.sharing, counted.others)
     cells = [cell for cell in inner.cells if cell != EQUAL_VALUES]
+    by_query = items.query is not None and options.average == "queries"
     return Audit(
         notion=f"pairwise equal opportunity ({which})",
         finding=finding,
@@ -173,8 +174,8 @@ def _audit(
         joint_tests=(equal_cells(inner),),
         groups=counted.groups,
         design=design_of(items),
-        unit="pairs",
-        n=round(float(counted.sharing.trials.sum())),
+        unit="queries" if by_query else "pairs",
+        n=counted.sharing.n_clusters if by_query else round(float(counted.sharing.trials.sum())),
         n_items=len(items),
         alpha=options.alpha,
         margin=options.margin,
@@ -267,6 +268,8 @@ def _notes(
     items: LabelledItems, counted: _Counted, options: PairwiseOptions, which: str
 ) -> tuple[str, ...]:
     notes = []
+    if options.continuous and items.n_levels > 2:
+        notes.append("A continuous attribute is judged raw; standardisation needs groups.")
     if items.query is not None:
         notes.append(f"Only items of the same query are compared; {options.average} count alike.")
     if which == "raw" and items.n_levels > 2:

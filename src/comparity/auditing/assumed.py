@@ -54,7 +54,10 @@ def design_name(given: Counts, used: Counts, options: ComparativeOptions) -> str
     if isinstance(used, PairCounts):
         taken_as_fresh = isinstance(given, SharedPairCounts) and options.rule == "paper"
         return "shared items, taken as fresh" if taken_as_fresh else "fresh"
-    return "shared items" if few_evaluators(used) else "shared items and evaluators"
+    if few_evaluators(used):
+        return "shared items"
+    repeat = uses_of_items(used).max(initial=0) > 1
+    return "shared items and evaluators" if repeat else "shared evaluators"
 
 
 def few_evaluators(counts: SharedPairCounts) -> bool:
@@ -117,6 +120,8 @@ def _evaluator_notes(counts: Counts, known: bool) -> list[str]:
 
 
 def _design_note(before: Counts, after: Counts, options: ComparativeOptions) -> str:
+    if not before.n:
+        return f"All {before.n_judgment_ties:,} judgments are ties; there is no order to compare."
     if isinstance(before, PairCounts):
         if options.design == "fresh":
             return "Pairs were declared to be fresh by the caller; this was not checked."
@@ -124,10 +129,12 @@ def _design_note(before: Counts, after: Counts, options: ComparativeOptions) -> 
     size = Size.of(before)
     uses = 2 * size.judgments / max(size.items, 1)
     shared = f"{size.judgments:,} judgments share {size.items:,} items ({uses:.1f} uses of an item)"
+    if not few_evaluators(before):
+        shared += f" and {size.evaluators:,} evaluators"
     if options.method == "disjoint":
         return (
             f"{shared}; only {after.n:,} of them, in which no item and no evaluator occurs twice, "
-            "were tested. The pairs were chosen without looking at their judgments."
+            "were tested. Pairs with an order were chosen without looking at which one it is."
         )
     if isinstance(after, SharedPairCounts):
         return f"{shared}; the standard errors take this into account."

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors import OptionError, TooManyGroupsError
+from comparity.tables import collected
 
 __all__ = ["as_array", "check_groups", "named_attributes", "one_attribute", "qualified"]
 
@@ -21,8 +22,13 @@ MOST_GROUPS = 50
 
 def as_array(values: Any) -> NDArray[Any]:
     """Return a column of any engine, a sequence or an array as a numpy array."""
-    series = nw.from_native(values, series_only=True, pass_through=True)
-    return series.to_numpy() if isinstance(series, nw.Series) else np.asarray(values)
+    native = nw.from_native(values, allow_series=True, pass_through=True)
+    if isinstance(native, nw.DataFrame | nw.LazyFrame):
+        columns = collected(native.lazy())
+        if len(columns) != 1:
+            raise OptionError("a column", list(columns), ["a frame with one column, or a series"])
+        return next(iter(columns.values()))
+    return native.to_numpy() if isinstance(native, nw.Series) else np.asarray(values)
 
 
 def named_attributes(sensitive_features: Any) -> dict[str, NDArray[Any]]:
@@ -44,10 +50,8 @@ def named_attributes(sensitive_features: Any) -> dict[str, NDArray[Any]]:
     if isinstance(sensitive_features, Mapping):
         return {str(name): as_array(values) for name, values in sensitive_features.items()}
     native = nw.from_native(sensitive_features, allow_series=True, pass_through=True)
-    if isinstance(native, nw.LazyFrame):
-        native = native.collect()
-    if isinstance(native, nw.DataFrame):
-        return {name: native[name].to_numpy() for name in native.columns}
+    if isinstance(native, nw.DataFrame | nw.LazyFrame):
+        return collected(native.lazy())
     if isinstance(native, nw.Series):
         return {native.name or UNNAMED: native.to_numpy()}
     values = np.asarray(sensitive_features)

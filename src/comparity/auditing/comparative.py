@@ -29,6 +29,7 @@ from comparity.counting.files import file_sha256, read_table
 from comparity.counting.formats import read_comparisons
 from comparity.counting.positions import count_position_pairs
 from comparity.counts import PairCounts, SharedPairCounts
+from comparity.errors import OneGroupError
 from comparity.inference.agreement import (
     EQUAL_VALUES,
     Contrast,
@@ -235,6 +236,9 @@ def audit_counts(
 ) -> Audit:
     """Test comparative separation from counts, one for each sensitive attribute."""
     check_groups({attribute: one.groups for attribute, one in counts.items()})
+    for attribute, one in counts.items():
+        if len(one.groups) < 2 and not options.continuous:
+            raise OneGroupError(attribute, one.groups)
     used = {attribute: _as_designed(one, options) for attribute, one in counts.items()}
     judged, finding = _judged(used, options, options.score_ties)
     size = _size(counts, used, options)
@@ -394,7 +398,10 @@ def audit_files(
         judge = "evaluator" if read.has_evaluators else None
         audit = audit_frames(read.frame, read_table(items), evaluator=judge, tied="tied", **choices)
         data = {"layout": read.layout, "columns": dict(read.columns)}
+        data["evaluator"] = read.columns.get("evaluator")
         notes = read.notes
+        if evaluator is None and read.has_evaluators:
+            notes = (*notes, f"Who judged was read from column {data['evaluator']!r}.")
     files = [
         {"name": Path(path).name, "sha256": file_sha256(path)}
         for path in (comparisons, items)

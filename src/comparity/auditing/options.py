@@ -49,9 +49,7 @@ class SeparationOptions:
         _check_between("margin", self.margin, 0, 1)
         _check_word("rule", self.rule, RULES)
         if self.looks is not None:
-            look, planned = self.looks
-            if not 1 <= look <= planned:
-                raise LookError(look, planned)
+            _check_looks(self.looks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +122,15 @@ def provenance(options: SeparationOptions, **data: Any) -> Mapping[str, Any]:
         "options": choices,
         "data": data,
     }
+
+
+def _check_looks(looks: Any) -> None:
+    pair = isinstance(looks, tuple | list) and len(looks) == 2
+    if not pair or not all(isinstance(number, int) for number in looks):
+        raise OptionError("looks", looks, ["two whole numbers, such as (2, 4)"])
+    look, planned = looks
+    if not 1 <= look <= planned:
+        raise LookError(look, planned)
 
 
 def _check_between(option: str, found: float, low: float, high: float) -> None:

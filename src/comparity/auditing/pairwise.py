@@ -160,4 +160,6 @@ def audit_file(path: str | Path, **choices: Any) -> PairwiseAccuracy:
         data = {**audit.provenance["data"], "files": files}
         return replace(audit, provenance={**audit.provenance, "data": data})
 
-    return replace(result, raw=known(result.raw), standardised=known(result.standardised))
+    raw = known(result.raw)
+    same = result.standardised is result.raw
+    return replace(result, raw=raw, standardised=raw if same else known(result.standardised))

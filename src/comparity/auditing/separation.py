@@ -19,6 +19,7 @@ from comparity.counting.decisions import count_decisions
 from comparity.counting.files import file_sha256, read_table
 from comparity.counting.positions import count_decision_arrays
 from comparity.counts import DecisionCounts, Tally
+from comparity.errors import OptionError
 from comparity.inference.homogeneity import homogeneous_rates
 from comparity.inference.proportions import compare_rates, compare_rates_wald, wilson_interval
 from comparity.metrics.separation import (
@@ -122,6 +123,8 @@ def audit_frame(
 ) -> Audit:
     """Test separation in a frame of any engine; `choices` as in :func:`separation`."""
     options = SeparationOptions(**choices)
+    if label == prediction:
+        raise OptionError("prediction", prediction, ["another column than the label"])
     counts = count_decisions(
         frame,
         label=label,
@@ -179,7 +182,7 @@ def audit_counts(
         margin=options.margin,
         rule=options.rule,
         looks=options.looks,
-        notes=_notes(options),
+        notes=_notes(counts, options),
         provenance=provenance(options, **data),
     )
 
@@ -266,8 +269,13 @@ def _summary(counts: DecisionCounts) -> dict[str, float]:
     return summary
 
 
-def _notes(options: SeparationOptions) -> tuple[str, ...]:
+def _notes(counts: Mapping[str, DecisionCounts], options: SeparationOptions) -> tuple[str, ...]:
     notes = ["Rows are taken to be independent of each other."]
+    groups = next(iter(counts.values())).values()
+    said_yes = sum(one.true_positives + one.false_positives for one in groups)
+    if said_yes in (0, sum(one.n for one in groups)):
+        everybody = "everybody" if said_yes else "nobody"
+        notes.append(f"WARNING: the model says yes to {everybody}; check the column and threshold.")
     if options.rule == "paper":
         notes.append(
             "The rule of the paper makes every test at alpha without correction: with two tests "

@@ -85,8 +85,8 @@ def _plans(models: Mapping[str, PanelModel]) -> dict[str, Plan]:
     biased, even = models["model"], models["revised"]
     return {
         "plan-separation": plan_separation(
-            tpr=[even.true_positive_rate(group) for group in "fm"],
-            fpr=[even.false_positive_rate(group) for group in "fm"],
+            tpr=[round(even.true_positive_rate(group), 2) for group in "fm"],
+            fpr=[round(even.false_positive_rate(group), 2) for group in "fm"],
             power=POWER,
             margin=MARGIN,
             **halves,

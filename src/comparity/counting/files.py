@@ -83,6 +83,8 @@ def local_file(name: str) -> str:
         raise FileAccessError(name, "no such file")
     if not is_file:
         raise FileAccessError(name, "a directory" if Path(name).is_dir() else "not a file")
+    if not Path(name).stat().st_size:
+        raise UnreadableFileError(repr(name), "the file is empty")
     # DuckDB reads *, ? and [ as patterns; in brackets they stand for themselves.
     return re.sub(r"([*?\[])", r"[\1]", os.path.abspath(name))
 

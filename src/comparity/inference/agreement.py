@@ -157,7 +157,7 @@ def agreement_rates(
 def all_cells_equal(
     counts: PairCounts | SharedPairCounts, *, score_ties: str = "disagree"
 ) -> JointTest:
-    """Test by a Wald chi-square that the agreement is equal in all cells that hold judgments."""
+    """Test by a chi-square that the agreement is equal in all cells that hold judgments."""
     return equal_cells(_sharing(counts, score_ties))
 
 
@@ -178,9 +178,12 @@ def equal_cells(sharing: Sharing) -> JointTest:
         few = len(held) - len(used)
         null = f"agreement is equal in {len(used)} cells, {few} rest on too few items"
     if len(used) < 2:
-        return joint_equality(np.zeros(len(used)), np.zeros((len(used),) * 2), null=null)
+        return joint_equality(
+            np.zeros(len(used)), np.zeros((len(used),) * 2), null=null, method="score chi-square"
+        )
     kept = subset(sharing, used)
-    return joint_equality(kept.hits / kept.trials, null_covariance(kept), null=null)
+    rates, method = kept.hits / kept.trials, "score chi-square"
+    return joint_equality(rates, null_covariance(kept), null=null, method=method)
 
 
 def _sharing(counts: PairCounts | SharedPairCounts, score_ties: str) -> Sharing:

@@ -73,7 +73,11 @@ def homogeneous_rates(tallies: Mapping[str, Tally], *, null: str) -> JointTest:
 
 
 def joint_equality(
-    rates: NDArray[np.float64], covariance: NDArray[np.float64], *, null: str
+    rates: NDArray[np.float64],
+    covariance: NDArray[np.float64],
+    *,
+    null: str,
+    method: str = "Wald chi-square",
 ) -> JointTest:
     r"""Test whether dependent rates are all equal, given the covariance of their estimates.
 
@@ -89,9 +93,11 @@ def joint_equality(
     rates : ndarray of shape (K,)
         Estimated rates.
     covariance : ndarray of shape (K, K)
-        Covariance of the estimates.
+        Covariance of the estimates; under the hypothesis the test is a score test.
     null : str
         The hypothesis in words.
+    method : str
+        What the test is called.
 
     Returns
     -------
@@ -112,7 +118,6 @@ def joint_equality(
     >>> test.dof, round(test.statistic, 6), round(test.p_value, 4)
     (1, 4.0, 0.0455)
     """
-    method = "Wald chi-square"
     if len(rates) < 2:
         return _untestable(null, method, 0, "fewer than two rates")
     dof = len(rates) - 1

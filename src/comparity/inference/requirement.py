@@ -62,8 +62,8 @@ def needed_data(
         _widest_error(gap, margin=margin, alpha=alpha, local_alpha=local_alpha, power=power) ** 2
         for gap in (test.gap, 0.0)
     ]
-    everything = sorted(max(variance / target, 1.0) for target in wanted)
-    more = sorted(_judgment_factor(variance, test.shared_variance, target) for target in wanted)
+    everything = [max(variance / target, 1.0) for target in wanted]
+    more = [_judgment_factor(variance, test.shared_variance, target) for target in wanted]
     return Needed(
         judgments=(_scaled(more[0], n), _scaled(more[1], n)),
         items=(math.ceil(everything[0] * n_items), math.ceil(everything[1] * n_items)),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Sequence
 
 __all__ = [
     "count",
@@ -14,7 +13,6 @@ __all__ = [
     "percent",
     "rate",
     "signed",
-    "span",
     "visible",
 ]
 
@@ -119,22 +117,6 @@ def expected(value: float) -> str:
     ('151', 'no end')
     """
     return count(round(value)) if math.isfinite(value) else "no end"
-
-
-def span(bounds: Sequence[int | None], never: str = "never") -> str:
-    """Return a range of counts; ``None`` stands for no number at all.
-
-    Examples
-    --------
-    >>> span((1200, 5000)), span((7, 7)), span((1200, None)), span((None, None))
-    ('1,200 to 5,000', '7', '1,200, or never', 'never')
-    """
-    known = [count(bound) for bound in bounds if bound is not None]
-    if not known:
-        return never
-    if len(known) < len(bounds):
-        return f"{known[0]}, or {never}"
-    return known[0] if len(set(known)) == 1 else " to ".join(known)
 
 
 def _missing(value: float | None) -> bool:

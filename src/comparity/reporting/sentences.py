@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 
 from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
 from comparity.plans import ComparativePlan, Plan
-from comparity.reporting.formats import count, percent, span, visible
-from comparity.results import Audit, JudgedGap
+from comparity.reporting.formats import count, percent, visible
+from comparity.results import Audit, JudgedGap, Needed
 
 __all__ = [
     "audit_lists",
@@ -33,9 +33,13 @@ def explanation(audit: Audit) -> str:
         return "There was nothing to compare."
     margin = f"{audit.margin:g}"
     found = sum(test.finding == VIOLATED for test in audit.tests)
-    total = len(audit.tests)
+    tested = sum(test.pivot is not None for test in audit.tests)
+    if not tested:
+        return "Nothing could be tested; the notes say why."
+    untested = len(audit.tests) - tested
+    others = f" ({untested} could not be tested)" if untested else ""
     return {
-        VIOLATED: f"{found} of {_several(total, 'tested gap')} "
+        VIOLATED: f"{found} of {_several(tested, 'tested gap')}{others} "
         f"{'is' if found == 1 else 'are'} larger than chance explains.",
         WITHIN: f"Every gap is smaller than {margin} in size, beyond what chance explains.",
         UNDECIDED: f"The data neither show a gap nor rule out one of {margin} or more.",
@@ -44,8 +48,9 @@ def explanation(audit: Audit) -> str:
 
 def basis(audit: Audit) -> str:
     """Say what the finding rests on: margin, error rate, design, and how much data."""
+    harmless = f"Gaps shown to be below {audit.margin:g} count as harmless"
     parts = [
-        f"Gaps up to {audit.margin:g} count as harmless",
+        "Any gap found to differ from zero counts" if audit.rule == "paper" else harmless,
         _error_rate(audit),
         f"design: {visible(audit.design)}",
         _data(audit),
@@ -59,7 +64,7 @@ def audit_lists(audit: Audit) -> dict[str, list[str]]:
     """Return by title what is told in lines: ties, what would decide, notes."""
     return {
         "Ties": tie_lines(audit),
-        "What would decide (80% power; from the gap observed to no gap at all)": [
+        "What would decide, with 80% power": [
             f"{visible(test.null)}: {what_would_decide(audit, test)}"
             for test in audit.tests
             if test.needed is not None
@@ -76,19 +81,28 @@ def audit_lists(audit: Audit) -> dict[str, list[str]]:
 
 
 def what_would_decide(audit: Audit, test: JudgedGap) -> str:
-    """Say how much data would decide an open test, as a range over the two possible truths."""
+    """Say how much data would decide an open test, for two possible truths."""
     needed = test.needed
     assert needed is not None, test.null
+    truths = ("if the gap is as observed", "if there is none")
+    return "; ".join(
+        f"{truth}, {_enough(audit, needed, place)}" for place, truth in enumerate(truths)
+    )
+
+
+def _enough(audit: Audit, needed: Needed, place: int) -> str:
+    """Say how much data would do for one of the two truths."""
+    items = count(needed.items[place])
     if audit.unit != "judgments":
-        return f"{span(needed.items)} {'items' if audit.unit == 'pairs' else audit.unit} in all"
-    with_items = f"{span(needed.judgments_with_items)} of {span(needed.items)} items"
+        return f"{items} {'decisions' if audit.unit == 'decisions' else 'items'} in all"
+    with_items = f"{count(needed.judgments_with_items[place])} judgments of {items} items"
     if audit.design in ("fresh", "disjoint"):
-        return f"{audit.unit} in all: {with_items}, each used once"
+        return f"{with_items} in all, each used once"
     these = "these items and evaluators" if audit.n_evaluators else "these items"
-    same_items = span(needed.judgments, f"never, with {these}")
-    if needed.judgments[1] is not None:
-        same_items += f" of {these}"
-    return f"{audit.unit} in all: {same_items}; or {with_items}"
+    same = needed.judgments[place]
+    if same is None:
+        return f"never with {these}, or {with_items} in all"
+    return f"{count(same)} judgments of {these}, or {with_items} in all"
 
 
 def tie_lines(audit: Audit) -> list[str]:
@@ -103,8 +117,9 @@ def tie_lines(audit: Audit) -> list[str]:
         )
     if ties.scores:
         treated = "half an agreement" if ties.scored_as == "half" else "disagreement"
+        kind = "judged pair" if audit.unit == "judgments" else "pair"
         lines.append(
-            f"The model ties in {_several(ties.scores, 'judged pair')}"
+            f"The model ties in {_several(ties.scores, kind)}"
             f"{_by(ties.scores_by_cell)}; these count as {treated}."
         )
     if ties.change_finding:

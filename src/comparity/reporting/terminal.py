@@ -53,7 +53,7 @@ def pairwise_view(result: PairwiseAccuracy) -> RenderableType:
         Text(headline(audit), style=COLOUR[audit.finding]),
         Text(explanation(audit)),
         Text(basis(audit), style="dim"),
-        Text("\nAccuracy by the group of the better item (row) and the worse (column)", "bold"),
+        Text("\nRaw accuracy by the group of the better item (row) and the worse (column)", "bold"),
         heat_map(result),
         *_titled(pairwise_grids(result)),
         *_listed(audit_lists(audit)),
