@@ -269,6 +269,26 @@ def test_every_engine_gives_the_same_audit(frame: Callable[..., Any]) -> None:
     assert np.array(ours) == pytest.approx(np.array(theirs))
 
 
+def test_positions_may_come_as_a_frame_of_any_engine(frame: Callable[..., Any]) -> None:
+    world = World(120, 500, bias=0.5)
+    judged = {
+        "better": world.pairs[:, 0],
+        "worse": world.pairs[:, 1],
+        "judge": [f"judge {k}" for k in world.evaluator],
+    }
+    audit = comparative_separation(
+        frame(judged),
+        scores=world.score,
+        sensitive_features=frame({"sex": world.group}),
+        evaluators="judge",
+    )
+    assert audit.tests == world.audit(evaluators=world.evaluator).tests
+    with pytest.raises(ComparityError, match="better"):
+        comparative_separation(
+            frame({"worse": [1]}), scores=world.score, sensitive_features=world.group
+        )
+
+
 def written(world: World, folder: Path) -> tuple[Path, Path]:
     items = zip(world.score, world.group, strict=True)
     text = "".join(f"{place:03d},{score},{sex}\n" for place, (score, sex) in enumerate(items))

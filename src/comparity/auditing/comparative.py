@@ -29,7 +29,7 @@ from comparity.counting.files import file_sha256, read_table
 from comparity.counting.formats import read_comparisons
 from comparity.counting.positions import count_position_pairs
 from comparity.counts import PairCounts, SharedPairCounts
-from comparity.errors import OneGroupError
+from comparity.errors import MissingColumnError, OneGroupError
 from comparity.inference.agreement import (
     EQUAL_VALUES,
     Contrast,
@@ -43,6 +43,7 @@ from comparity.inference.agreement import (
 )
 from comparity.inference.disjoint import disjoint_pairs
 from comparity.results import Audit, GapTest, JudgedGap, Ties
+from comparity.tables import collected
 
 __all__ = ["audit_counts", "audit_files", "audit_frames", "comparative_separation"]
 
@@ -165,10 +166,12 @@ def _positions(comparisons: Any, evaluators: Any) -> tuple[Any, Any]:
     frame = nw.from_native(comparisons, pass_through=True)
     if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
         return comparisons, None if evaluators is None else as_array(evaluators)
-    if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect()
-    judges = frame[evaluators] if isinstance(evaluators, str) else evaluators
-    pairs = np.column_stack([frame["better"].to_numpy(), frame["worse"].to_numpy()])
+    columns = collected(frame.lazy())
+    for name in ("better", "worse", *([evaluators] if isinstance(evaluators, str) else [])):
+        if name not in columns:
+            raise MissingColumnError(name, "comparisons", list(columns))
+    judges = columns[evaluators] if isinstance(evaluators, str) else evaluators
+    pairs = np.column_stack([columns["better"], columns["worse"]])
     return pairs, None if judges is None else as_array(judges)
 
 

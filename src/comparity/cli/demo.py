@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from comparity.cli.lazy import BadInput
+from comparity.cli.options import PROPORTION, output_options
 from comparity.cli.output import as_json_text, write
 
 if TYPE_CHECKING:
@@ -26,7 +28,6 @@ Example:
 # What one model takes off the score of every woman; the other takes nothing.
 BIAS = 0.35
 POWER = 0.9
-MARGIN = 0.05
 N_JUDGES = 60
 JUDGMENTS_PER_ITEM = 3
 FILES = ("decisions", "items", "judgments")
@@ -41,7 +42,24 @@ FILES = ("decisions", "items", "judgments")
     help="Where the files go.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the panel.")
-def demo(directory: Path, seed: int) -> None:
+@click.option(
+    "--alpha",
+    type=PROPORTION,
+    default=0.05,
+    show_default=True,
+    help="Overall false-alarm rate.",
+)
+@click.option(
+    "--margin",
+    type=PROPORTION,
+    default=0.05,
+    show_default=True,
+    help="Largest gap that is harmless.",
+)
+@output_options
+def demo(
+    directory: Path, seed: int, alpha: float, margin: float, as_json: bool, html: Path | None
+) -> None:
     """Simulate a hiring panel with a known truth, plan, audit, and write a report.
 
     Two models score the same applicants: one takes a known amount off the score of every woman,
@@ -55,7 +73,7 @@ def demo(directory: Path, seed: int) -> None:
     from comparity.reporting.terminal import show
 
     models = {"model": PanelModel(bias=BIAS), "revised": PanelModel()}
-    plans = _plans(models)
+    plans = _plans(models, alpha=alpha, margin=margin)
     n_items = -(-(plans["plan-separation"].size or 0) // 100) * 100
     panel = simulate_panel(
         models,
@@ -65,19 +83,23 @@ def demo(directory: Path, seed: int) -> None:
         rng=np.random.default_rng(seed),
     )
     _write_tables(directory, panel)
-    audits = _audits(directory, models, seed)
+    audits = _audits(directory, models, alpha=alpha, margin=margin, seed=seed)
     results: dict[str, Audit | Plan] = {**plans, **audits}
     for name, result in results.items():
         write(directory / f"{name}.json", as_json_text(result))
-    report = directory / "report.html"
+    report = html or directory / "report.html"
     named = {name.replace("-", ", "): results[name] for name in (*audits, *plans)}
     write(report, page(named, title="A hiring panel, audited"))
+    if as_json:
+        everything = {name: result.to_dict() for name, result in results.items()}
+        click.echo(json.dumps(everything, indent=2, allow_nan=False))
+        return
     click.echo("\n".join(_story(plans, panel)))
     show(_found_and_true(audits, models))
-    click.echo("\n".join(_ending(directory, report)))
+    click.echo("\n".join(_ending(directory, report, margin)))
 
 
-def _plans(models: Mapping[str, PanelModel]) -> dict[str, Plan]:
+def _plans(models: Mapping[str, PanelModel], *, alpha: float, margin: float) -> dict[str, Plan]:
     """Plan to show the even model within the margin, and to find the bias of the other."""
     from comparity.auditing.planning import plan_comparative, plan_separation
 
@@ -88,13 +110,15 @@ def _plans(models: Mapping[str, PanelModel]) -> dict[str, Plan]:
             tpr=[round(even.true_positive_rate(group), 2) for group in "fm"],
             fpr=[round(even.false_positive_rate(group), 2) for group in "fm"],
             power=POWER,
-            margin=MARGIN,
+            margin=margin,
+            alpha=alpha,
             **halves,
         ),
         "plan-comparative": plan_comparative(
             tpr=[biased.true_positive_rate(group) for group in "fm"],
             tnr=[1 - biased.false_positive_rate(group) for group in "fm"],
             power=POWER,
+            alpha=alpha,
             **halves,
         ),
     }
@@ -115,12 +139,15 @@ def _write_tables(directory: Path, panel: Panel) -> None:
         raise BadInput(f"{directory} cannot be written: {error.strerror}") from error
 
 
-def _audits(directory: Path, models: Iterable[str], seed: int) -> dict[str, Audit]:
+def _audits(
+    directory: Path, models: Iterable[str], *, alpha: float, margin: float, seed: int
+) -> dict[str, Audit]:
     from comparity.auditing.comparative import audit_files
     from comparity.auditing.separation import audit_file
 
     decisions, items, judgments = (directory / f"{name}.csv" for name in FILES)
-    choices: dict[str, Any] = {"sensitive": ("sex",), "margin": MARGIN, "seed": seed}
+    choices: dict[str, Any] = {"alpha": alpha, "margin": margin, "seed": seed}
+    choices["sensitive"] = ("sex",)
     audits = {}
     for model in models:
         audits[f"{model}-decisions"] = audit_file(
@@ -136,7 +163,8 @@ def _story(plans: Mapping[str, Plan], panel: Panel) -> Iterator[str]:
     from comparity.reporting.sentences import plan_headline
 
     n_items, n_judgments = len(panel.items["item"]), len(panel.judgments["winner"])
-    yield f"Planned, to show gaps smaller than {MARGIN} where there are none:"
+    margin = plans["plan-separation"].margin
+    yield f"Planned, to show gaps smaller than {margin} where there are none:"
     yield f"  {plan_headline(plans['plan-separation'])}"
     yield "Planned, to find the bias of the first model, were quality only good or bad:"
     yield f"  {plan_headline(plans['plan-comparative'])}"
@@ -176,7 +204,7 @@ def _found_and_true(audits: Mapping[str, Audit], models: Mapping[str, PanelModel
     )
 
 
-def _ending(directory: Path, report: Path) -> Iterator[str]:
+def _ending(directory: Path, report: Path, margin: float) -> Iterator[str]:
     at = directory
     # The default seed shows a typical panel; how often intervals miss is tested over 200 of them.
     yield "\nAn interval at 95% misses the truth in one panel of twenty, and so may one of these;"
@@ -188,5 +216,5 @@ def _ending(directory: Path, report: Path) -> Iterator[str]:
     yield f"  comparity comparative {at}/judgments.csv --items {at}/items.csv --score model \\"
     yield "      --sensitive sex --evaluator judge"
     yield "  comparity plan separation --tpr 0.83,0.83 --fpr 0.17,0.17 --shares 0.5,0.5 \\"
-    yield f"      --base-rates 0.5,0.5 --power {POWER} --margin {MARGIN}"
+    yield f"      --base-rates 0.5,0.5 --power {POWER} --margin {margin}"
     yield "\nPut --prediction revised, or --score revised, to audit the other model."

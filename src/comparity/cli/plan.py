@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -51,6 +52,9 @@ def plan_options(command: Command) -> Command:
         error_options,
         output_options,
         click.option("--plot", type=OUTPUT_FILE, help="Draw power against size (PNG, SVG or PDF)."),
+        click.option(
+            "--seed", type=int, help="Kept in the result; a plan draws nothing at random."
+        ),
     )
 
 
@@ -108,8 +112,9 @@ def comparative(**options: Any) -> None:
 
 def _finish(planner: Any, options: dict[str, Any]) -> None:
     """Make the plan and hand it out."""
-    as_json, html, plot = (options.pop(name) for name in ("as_json", "html", "plot"))
+    as_json, html, plot, seed = (options.pop(name) for name in ("as_json", "html", "plot", "seed"))
     made: Plan = planner(**options)
+    made = replace(made, provenance={**made.provenance, "seed": seed})
     if plot is not None:
         write_plot(plot, made)
     deliver(made, as_json=as_json, html=html)
