@@ -2,26 +2,63 @@
 
 A group's symmetric accuracy is the mean of its two marginals, the accuracy of pairs whose better
 item is in the group and of pairs whose worse item is: :math:`(A_{i>:} + A_{:>i}) / 2`, half of the
-sum in Narasimhan, Cotter, Gupta and Wang, "Pairwise Fairness for Ranking and Regression". The
-marginals overlap in the pairs within the group, so the test is a Wald test with the covariance of
-all of them.
+sum in Narasimhan, Cotter, Gupta and Wang, "Pairwise Fairness for Ranking and Regression". It is a
+weighted sum of the entries of the matrix, so its variance follows from their covariance, taken as
+if all entries were equal (with the covariance at the observed entries 0.06 to 0.07 false alarms
+were measured at 300 items where 0.05 are allowed).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from comparity.counting.marginals import column_marginals, merged, row_marginals
-from comparity.counting.sharing import Sharing
-from comparity.inference.dyadic import FEWEST_ITEMS, rate_covariance
-from comparity.inference.proportions import WaldPivot
-from comparity.results import GapTest
+from comparity.counting.sharing import Sharing, subset
+from comparity.inference.dyadic import FEWEST_CLUSTERS, FEWEST_ITEMS, Reference, null_covariance
+from comparity.results import GapTest, Interval
 
-__all__ = ["compare_symmetric"]
+__all__ = ["NullGap", "compare_symmetric"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NullGap:
+    """A gap with the standard error it has if there is none: a :class:`comparity.results.Pivot`.
+
+    Attributes
+    ----------
+    gap, standard_error : float
+    reference : Reference
+    """
+
+    gap: float
+    standard_error: float
+    reference: Reference
+
+    def p_value(self, hypothesised: float) -> float:
+        """Return the two-sided p value of ``gap = hypothesised``."""
+        return min(1.0, 2 * self.reference.tail(abs(self._statistic(hypothesised))))
+
+    def p_below(self, hypothesised: float) -> float:
+        """Return the p value of ``gap >= hypothesised`` against ``gap < hypothesised``."""
+        return self.reference.tail(-self._statistic(hypothesised))
+
+    def p_above(self, hypothesised: float) -> float:
+        """Return the p value of ``gap <= hypothesised`` against ``gap > hypothesised``."""
+        return self.reference.tail(self._statistic(hypothesised))
+
+    def interval(self, level: float) -> Interval:
+        """Return the gaps that the two-sided test at ``1 - level`` does not reject."""
+        half = self.reference.quantile(1 - level) * self.standard_error
+        return Interval(max(self.gap - half, -1.0), min(self.gap + half, 1.0), level)
+
+    def _statistic(self, hypothesised: float) -> float:
+        return (self.gap - hypothesised) / self.standard_error
 
 
 def compare_symmetric(
@@ -36,31 +73,57 @@ def compare_symmetric(
     groups, others : sequence of str
         The groups to compare, and what stands for items in no group.
     """
-    sides = merged(sharing, {**row_marginals(groups, others), **column_marginals(groups, others)})
+    parts = {**row_marginals(groups, others), **column_marginals(groups, others)}
+    sides = merged(sharing, parts)
+    held = subset(sharing, np.flatnonzero(sharing.trials).tolist())
+    share = np.array([[cell in cells for cell in held.cells] for cells in parts.values()])
+    share = share * held.trials
     k = len(groups)
-    enough = sides.effective_items >= FEWEST_ITEMS
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rates, covariance = sides.hits / sides.trials, rate_covariance(sides)
     tests = []
     for i, j in combinations(range(k), 2):
-        weights = np.zeros(2 * k)
-        weights[[i, k + i]], weights[[j, k + j]] = 0.5, -0.5
-        used = weights != 0
-        gap = float(weights[used] @ rates[used])
-        variance = float(weights[used] @ covariance[np.ix_(used, used)] @ weights[used])
+        null = f"symmetric({groups[i]}) = symmetric({groups[j]})"
         n = tuple(round(float(sides.trials[[g, k + g]].sum())) for g in (i, j))
-        testable = bool(enough[used].all()) and variance > 0
-        pivot = WaldPivot(gap, math.sqrt(variance)) if testable else None
-        tests.append(
-            GapTest(
-                null=f"symmetric({groups[i]}) = symmetric({groups[j]})",
-                gap=gap,
-                standard_error=math.sqrt(variance) if testable else math.nan,
-                p_value=pivot.p_value(0.0) if pivot else math.nan,
-                n=(n[0], n[1]),
-                method="Wald z" if testable else "none",
-                pivot=pivot,
-                reason="" if testable else "too few items, or nothing varies",
-            )
+        used = [i, k + i, j, k + j]
+        if sides.effective_items[used].min() < FEWEST_ITEMS or _few(sharing):
+            tests.append(_untested(null, n))
+            continue
+        weights = np.array([0.5, 0.5, -0.5, -0.5]) @ (
+            share[used] / share[used].sum(axis=1, keepdims=True)
         )
+        tests.append(_tested(held, weights, null, n))
     return tests
+
+
+def _few(sharing: Sharing) -> bool:
+    return 0 < sharing.n_clusters < FEWEST_CLUSTERS
+
+
+def _tested(held: Sharing, weights: NDArray[np.float64], null: str, n: tuple[int, ...]) -> GapTest:
+    gap = float(weights @ (held.hits / held.trials))
+    variance = float(weights @ null_covariance(held) @ weights)
+    if variance <= 0:
+        return _untested(null, n)
+    error = math.sqrt(variance)
+    pivot = NullGap(gap=gap, standard_error=error, reference=Reference(n_clusters=held.n_clusters))
+    return GapTest(
+        null=null,
+        gap=gap,
+        standard_error=error,
+        p_value=pivot.p_value(0.0),
+        n=(n[0], n[1]),
+        method=held.method,
+        pivot=pivot,
+    )
+
+
+def _untested(null: str, n: tuple[int, ...]) -> GapTest:
+    return GapTest(
+        null=null,
+        gap=math.nan,
+        standard_error=math.nan,
+        p_value=math.nan,
+        n=(n[0], n[1]),
+        method="none",
+        pivot=None,
+        reason="too few items or queries, or nothing varies",
+    )
