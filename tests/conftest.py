@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
-# The first call of a compiled kernel takes a second, so examples have no deadline.
-settings.register_profile("comparity", deadline=None)
+# The first call of a compiled kernel takes a second, so examples have no deadline. Continuous
+# integration tries the same examples every time; everybody else looks for new ones.
+settings.register_profile("comparity", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("comparity")
 
 Build = Callable[[Mapping[str, Sequence[Any]]], Any]

@@ -54,6 +54,7 @@ NUMBER = rf"^[+-]?{DIGITS}(?:[eE](?:\+?0?[0-9]{{1,2}}|-[0-2]?[0-9]{{1,2}}))?$"
 TRUE_WORDS = ("1", "1.0", "true")
 FALSE_WORDS = ("0", "0.0", "false")
 WHOLE = 2.0**53
+WHOLE_PART = 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +103,13 @@ class Table:
             return value.cast(nw.Int64).cast(nw.Float64)
         if isinstance(dtype, nw.Float64):
             return value
+        engine = self.frame.implementation
+        arrow = engine.is_pyarrow() or engine.is_pandas()
+        if isinstance(dtype, nw.Int64 | nw.UInt64) and arrow:
+            # PyArrow refuses to round whole numbers beyond 2**53; in two parts each is exact.
+            high = value // WHOLE_PART
+            low = value - high * WHOLE_PART
+            return high.cast(nw.Float64) * WHOLE_PART + low.cast(nw.Float64)
         if dtype.is_numeric():
             return value.cast(nw.Float64)
         digits = value.str.strip_chars(BLANKS)

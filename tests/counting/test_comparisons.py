@@ -251,3 +251,13 @@ def test_one_column_name_is_not_a_list_of_letters() -> None:
     judged = ENGINES["polars"]({"better": ["a"], "worse": ["b"]})
     with pytest.raises(OptionError, match="a list of one or more"):
         count_comparisons(judged, judged, score="score", sensitive="sex")
+
+
+def test_whole_numbers_beyond_two_to_the_53_are_scores_on_every_engine(
+    frame: Build,
+) -> None:
+    judged = frame({"better": ["a", "b", "c"], "worse": ["b", "c", "d"]})
+    scores = [2**53 + 1, 5, -(2**60) - 3, -7]
+    items = frame({"item": list("abcd"), "s": scores, "g": ["x", "y", "x", "y"]})
+    counts = count_comparisons(judged, items, score="s", sensitive=["g"])["g"]
+    assert {str(cell): tally.hits for cell, tally in counts.items()} == {"x > y": 1, "y > x": 1}
