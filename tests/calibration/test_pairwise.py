@@ -84,6 +84,22 @@ def test_false_alarms_are_between_half_of_alpha_and_alpha(
 
 
 @pytest.mark.parametrize("n", [300, 2000])
+def test_averaging_over_queries_keeps_the_level(
+    n: int, repetitions: int, rng: np.random.Generator
+) -> None:
+    alarms = []
+    for _ in range(repetitions):
+        items = Items(n, rng, queries=True)
+        columns = (items.label, items.score, items.group, GROUPS, items.query)
+        sharing = query_pairs(*columns, average="queries").sharing
+        tests = [compare_cells(sharing, *one, null="") for one in (ACROSS, WITHIN)]
+        judged = judge(tests, alpha=ALPHA, margin=0.001, n=n, n_items=n)
+        alarms.append(overall_finding(judged) == VIOLATED)
+    rate, error = np.mean(alarms), np.sqrt(ALPHA * (1 - ALPHA) / repetitions)
+    assert ALPHA / 2 - (0.0 if repetitions >= 4000 else 3 * error) <= rate <= ALPHA + 3 * error
+
+
+@pytest.mark.parametrize("n", [300, 2000])
 def test_intervals_of_gaps_and_rates_cover_the_truth(
     n: int, repetitions: int, rng: np.random.Generator
 ) -> None:
