@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -11,7 +12,16 @@ import click
 from comparity.errors import ComparityError
 from comparity.reporting.formats import visible
 
-__all__ = ["BadInput", "LazyGroup"]
+__all__ = ["BadInput", "LazyGroup", "as_options"]
+
+OPTIONS = (
+    *("positive", "threshold", "continuous", "design", "better", "worse", "evaluator", "tied"),
+    *("margin", "alpha", "n_evaluators", "n_items", "n_pairs", "power", "tpr", "fpr", "tnr"),
+    *("score_ties", "intersection", "notions", "looks", "layout"),
+)
+# A flag is set by naming it; an option that takes a value is followed by it.
+OPTION = re.compile(rf"\b({'|'.join(OPTIONS)})=(?:True\b)?")
+VALUE = re.compile(rf"(--(?:{'|'.join(OPTIONS).replace('_', '-')}))(?=['\[(0-9])")
 
 
 class BadInput(click.ClickException):
@@ -54,4 +64,19 @@ class LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except ComparityError as error:
-            raise BadInput(str(error)) from error
+            raise BadInput(as_options(str(error))) from error
+
+
+def as_options(message: str) -> str:
+    """Name options as the command line writes them, in the hint of an error.
+
+    What the error found is left as it is: it may quote data.
+
+    Examples
+    --------
+    >>> as_options("a  hint:  name it with positive=, or use design='fresh' or continuous=True.")
+    "a  hint:  name it with --positive, or use --design 'fresh' or --continuous."
+    """
+    start, hint, rest = message.rpartition("hint:")
+    rest = OPTION.sub(lambda found: "--" + found[1].replace("_", "-"), rest)
+    return start + hint + VALUE.sub(r"\1 ", rest)
