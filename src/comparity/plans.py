@@ -7,6 +7,7 @@ sizes, other numbers of items) is a method.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -111,7 +112,7 @@ class Reuse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(ABC):
     """What every plan has.
 
     Attributes
@@ -158,14 +159,14 @@ class Plan:
     question: PowerFunction = field(repr=False, compare=False)
 
     @property
+    @abstractmethod
     def notion(self) -> str:
         """What is to be tested."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def size(self) -> int | None:
         """Number of decisions or judged pairs; ``None`` where no number would do."""
-        raise NotImplementedError
 
     def curve(self, sizes: Iterable[int] | None = None) -> tuple[tuple[int, float], ...]:
         """Return the power at several sizes.
@@ -202,8 +203,9 @@ class Plan:
             "provenance": dict(self.provenance),
         }
 
+    @abstractmethod
     def _sizes(self) -> dict[str, Any]:
-        raise NotImplementedError
+        """Return the sizes by the names they have in JSON."""
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each test, as a frame of the named engine.

@@ -160,9 +160,13 @@ def test_odd_arrays_give_counts_or_our_errors(
     first, second, groups = columns
     for threshold in (None, 0.5):
         with suppress(ComparityError):
-            count_decision_arrays(first, second, sensitive={"g": groups}, threshold=threshold)
+            decided = count_decision_arrays(
+                first, second, sensitive={"g": groups}, threshold=threshold
+            )
+            assert isinstance(decided["g"], DecisionCounts)
     for continuous in (False, True):
         with suppress(ComparityError):
-            count_position_pairs(
+            judged = count_position_pairs(
                 pairs, scores=first, sensitive={"g": groups}, continuous=continuous
             )
+            assert isinstance(judged["g"], PairCounts | SharedPairCounts)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -53,16 +55,7 @@ def test_four_fifths_of_audits_of_the_needed_size_decide(
 
 def test_with_shared_variance_above_the_target_no_number_of_judgments_is_enough() -> None:
     test = open_test(0.6, 0.5, 100)
-    stuck = GapTest(
-        null="",
-        gap=test.gap,
-        standard_error=test.standard_error,
-        p_value=test.p_value,
-        n=test.n,
-        method="",
-        pivot=test.pivot,
-        shared_variance=0.9 * test.standard_error**2,
-    )
+    stuck = replace(test, shared_variance=0.9 * test.standard_error**2)
     needed = needed_data(stuck, n=200, n_items=50, **CHOICES)
     assert needed is not None
     assert needed.judgments == (None, None)
@@ -71,16 +64,7 @@ def test_with_shared_variance_above_the_target_no_number_of_judgments_is_enough(
 
 def test_judgments_on_the_same_items_cost_more_than_judgments_on_new_ones() -> None:
     test = open_test(0.6, 0.5, 100)
-    half = GapTest(
-        null="",
-        gap=test.gap,
-        standard_error=test.standard_error,
-        p_value=test.p_value,
-        n=test.n,
-        method="",
-        pivot=test.pivot,
-        shared_variance=0.1 * test.standard_error**2,
-    )
+    half = replace(test, shared_variance=0.1 * test.standard_error**2)
     needed = needed_data(half, n=200, n_items=50, **CHOICES)
     assert needed is not None
     assert needed.judgments[0] is not None

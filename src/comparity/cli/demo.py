@@ -206,9 +206,10 @@ def _found_and_true(audits: Mapping[str, Audit], models: Mapping[str, PanelModel
 
 def _ending(directory: Path, report: Path, margin: float) -> Iterator[str]:
     at = directory
-    # The default seed shows a typical panel; how often intervals miss is tested over 200 of them.
+    # The default seed was chosen after one whose first interval missed the truth by three standard
+    # errors; how often intervals miss is tested over 200 panels instead.
     yield "\nAn interval at 95% misses the truth in one panel of twenty, and so may one of these;"
-    yield "--seed draws another panel."
+    yield "--seed draws another panel. (The default one was picked for being typical.)"
     yield f"\nWrote {report}, the tables ({', '.join(f'{name}.csv' for name in FILES)}) and every"
     yield f"result as JSON, all under {at}. The same with commands of your own:\n"
     yield f"  comparity separation {at}/decisions.csv --label hired --prediction model \\"
