@@ -88,17 +88,17 @@ def pairwise_grids(result: PairwiseAccuracy) -> Iterator[Grid]:
 def _raw_and_standardised(result: PairwiseAccuracy) -> Grid:
     raw = {one.of: one.rate for one in result.raw.rates}
     even = {one.of: one.rate for one in result.standardised.rates}
-    sizes = ", ".join(
-        f"{visible(group)} {size:,.0f}" for group, size in result.effective_sizes.items()
-    )
+    weighting = [("label laws still apart by", "", rate(result.imbalance))]
+    weighting += [
+        (f"effective items of {visible(group)}", "", f"{size:,.0f}")
+        for group, size in result.effective_sizes.items()
+    ]
     return Grid(
-        title=(
-            "Raw accuracy, and standardised to one law of labels "
-            f"(imbalance left {result.imbalance:.3f}; effective items {sizes})"
-        ),
+        title="Raw accuracy, and standardised to one law of labels",
         header=("pairs", "raw", "standardised"),
-        rows=tuple(
-            (visible(of), rate(raw[of]), rate(even[of]) if of in even else "none") for of in raw
+        rows=(
+            *((visible(of), rate(raw[of]), rate(even[of]) if of in even else "none") for of in raw),
+            *weighting,
         ),
     )
 

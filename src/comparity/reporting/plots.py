@@ -92,7 +92,7 @@ def plot_matrix(result: PairwiseAccuracy, ax: Axes | None = None) -> Axes:
     ax.set_yticks(range(k), names)
     ax.set_xlabel("group of the worse item")
     ax.set_ylabel("group of the better item")
-    ax.set_title(headline(result.audit))
+    ax.set_title("Raw pairwise accuracy")
     ax.figure.colorbar(shown, ax=ax, label="pairwise accuracy")
     return ax
 
