@@ -10,12 +10,12 @@ import comparity
 ROOT = Path(comparity.__file__).parent
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 
-NOUNS = ["errors", "tables", "counts", "results", "plans", "matrices"]
+NOUNS = ["errors", "tables", "counts", "results", "plans", "matrices", "rankings"]
 TRUNK = [*NOUNS, "counting", "metrics", "inference"]
 BRANCHES = {"ranking", "mitigation", "bridging", "catalogue", "datasets"}
 SURFACES = {"reporting", "collecting", "cli", "__main__"}
 # Results print and draw themselves, so their methods may import the media; nothing else may.
-PRINTING = {"results", "plans", "matrices"}
+PRINTING = {"results", "plans", "matrices", "rankings"}
 
 
 def allowed(stage: str) -> set[str]:

@@ -1,0 +1,1 @@
+"""Models of comparisons: scores of items, biases of evaluators, and simulators of both."""

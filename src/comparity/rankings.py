@@ -1,0 +1,567 @@
+"""Frozen rankings: scores fitted to comparisons, with their error, and who of the evaluators leans.
+
+Every ranker returns a :class:`Ranking`; those that give each evaluator a bias return a
+:class:`BiasedRanking`. Items and evaluators are in the order of their positions; their names are
+whatever the caller's table calls them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "BiasedRanking",
+    "Contrast",
+    "Diagnosis",
+    "Effect",
+    "Prior",
+    "Ranking",
+    "ScoreDependence",
+    "Suggestion",
+]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+SHOWN = 20
+"""Names listed in `to_dict` where there may be thousands; counts are always given."""
+
+EXACT_RANKS = 20_000
+"""Up to so many items every two are compared for rank intervals; above, intervals must not meet."""
+
+
+def _no_names() -> NDArray[Any]:
+    return np.empty(0, dtype=object)
+
+
+def _no_positions() -> Ints:
+    return np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prior:
+    """A Gaussian prior, which is a ridge penalty seen from the other side.
+
+    Attributes
+    ----------
+    of : str
+        What it is a prior of: ``"scores"`` or ``"biases"``.
+    sd : float
+        Its standard deviation, in logits; infinite where there is no prior.
+    chosen_by : str
+        ``"the caller"``, ``"default"``, ``"marginal likelihood"`` or ``"cross-validation"``.
+    """
+
+    of: str
+    sd: float
+    chosen_by: str
+
+    @property
+    def precision(self) -> float:
+        """Weight of half the sum of squares in the penalised likelihood."""
+        return 0.0 if math.isinf(self.sd) else self.sd**-2
+
+    def __str__(self) -> str:
+        law = "no prior" if math.isinf(self.sd) else f"Normal with SD {self.sd:.4g}"
+        return f"{self.of}: {law} ({self.chosen_by})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the prior as plain data."""
+        return {"of": self.of, "sd": _plain(self.sd), "chosen_by": self.chosen_by}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """One number with its standard error, such as the effect of the first seat.
+
+    Attributes
+    ----------
+    name : str
+        What it is.
+    value, standard_error : float
+        In logits.
+    """
+
+    name: str
+    value: float
+    standard_error: float
+
+    @property
+    def z(self) -> float:
+        """Value over standard error."""
+        return self.value / self.standard_error if self.standard_error > 0 else math.nan
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided p value of no effect."""
+        return math.erfc(abs(self.z) / math.sqrt(2)) if math.isfinite(self.z) else math.nan
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the normal interval."""
+        half = _quantile(level) * self.standard_error
+        return self.value - half, self.value + half
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the effect as plain data."""
+        return {
+            "name": self.name,
+            "value": _plain(self.value),
+            "standard_error": _plain(self.standard_error),
+            "interval": [_plain(end) for end in self.interval()],
+            "level": 0.95,
+            "p_value": _plain(self.p_value),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Diagnosis:
+    """What the graph of comparisons can and cannot tell.
+
+    Without a prior, scores exist only if every item can be reached from every other along "was put
+    above"; a prior makes all numbers finite, and then it alone places the components.
+
+    Attributes
+    ----------
+    n_items, n_comparisons : int
+        Size of the graph.
+    component : ndarray of int
+        For each item the component in which comparisons, whatever their outcome, join items.
+    strong_component : ndarray of int
+        The same along "was put above".
+    uncompared, undefeated, winless : ndarray of int
+        Positions of items in no comparison, items never put below another one, items never above.
+    silent : ndarray of int
+        Evaluators whose comparisons say nothing about some bias of theirs.
+    one_sided : ndarray of int
+        Evaluators who always decided for the same group where groups met.
+    needed : int
+        About n log n, below which rankings from random comparisons are unreliable.
+    notes : tuple of str
+        The same in words, with names.
+    """
+
+    n_items: int
+    n_comparisons: int
+    component: Ints
+    strong_component: Ints
+    uncompared: Ints = field(default_factory=_no_positions)
+    undefeated: Ints = field(default_factory=_no_positions)
+    winless: Ints = field(default_factory=_no_positions)
+    silent: Ints = field(default_factory=_no_positions)
+    one_sided: Ints = field(default_factory=_no_positions)
+    needed: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n_components(self) -> int:
+        """How many parts of the items are never compared with each other."""
+        return int(self.component.max(initial=-1)) + 1
+
+    @property
+    def n_strong_components(self) -> int:
+        """How many parts lose against each other in one direction only, or not at all."""
+        return int(self.strong_component.max(initial=-1)) + 1
+
+    @property
+    def connected(self) -> bool:
+        """Whether comparisons join all items."""
+        return self.n_components <= 1
+
+    @property
+    def separated(self) -> bool:
+        """Whether the likelihood alone would send scores to infinity."""
+        return self.n_strong_components > 1
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are about n log n comparisons."""
+        return self.n_comparisons >= self.needed
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the diagnosis as plain data; long lists are cut, counts are not."""
+        lists = ("uncompared", "undefeated", "winless", "silent", "one_sided")
+        return {
+            "n_components": self.n_components,
+            "n_strong_components": self.n_strong_components,
+            "needed_comparisons": self.needed,
+            **{f"n_{name}": len(getattr(self, name)) for name in lists},
+            **{name: getattr(self, name)[:SHOWN].tolist() for name in lists},
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ranking:
+    """Scores of items from comparisons, better items higher.
+
+    Attributes
+    ----------
+    model : str
+        ``"Bradley-Terry"``, ``"BARP"``, ``"CrowdBT"``, ...
+    items : ndarray
+        Names of the items, by position.
+    scores : ndarray
+        In logits where the model has a logistic form; their mean is zero.
+    standard_errors : ndarray
+        Of the scores about their mean; ``nan`` where the model gives none.
+    log_likelihood : float
+        At the fit, without the prior's part.
+    converged : bool
+        Whether the gradient met its tolerance.
+    n_comparisons, n_ties : int
+        Comparisons in all, and ties among them.
+    diagnosis : Diagnosis
+        What the graph of comparisons can tell.
+    priors : tuple of Prior
+        Every prior used.
+    seat, ties : Effect or None
+        Effect of being shown first, and the logarithm of the tie parameter, where fitted.
+    evaluators : ndarray
+        Names of the evaluators, by position; empty where the model does not know them.
+    parameters : mapping of str to number or array
+        What else the model has, such as the reliability of each evaluator.
+    gradient_norm : float
+        Euclidean norm of the gradient of the penalised log-likelihood at the fit.
+    iterations : int
+        Steps of the solver.
+    notes : tuple of str
+        What the reader must know.
+    provenance : mapping
+        Options and facts about the data.
+    """
+
+    model: str
+    items: NDArray[Any]
+    scores: Floats
+    standard_errors: Floats
+    log_likelihood: float
+    converged: bool
+    n_comparisons: int
+    diagnosis: Diagnosis
+    n_ties: int = 0
+    priors: tuple[Prior, ...] = ()
+    seat: Effect | None = None
+    ties: Effect | None = None
+    evaluators: NDArray[Any] = field(default_factory=_no_names)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    gradient_norm: float = math.nan
+    iterations: int = 0
+    notes: tuple[str, ...] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def ranking(self) -> Ints:
+        """Positions of the items, best first; equal scores keep the order of the items."""
+        return np.argsort(-self.scores, kind="stable").astype(np.int64)
+
+    @property
+    def ranks(self) -> Ints:
+        """Rank of each item, 1 for the best."""
+        ranks = np.empty(len(self.scores), dtype=np.int64)
+        ranks[self.ranking] = np.arange(1, len(ranks) + 1)
+        return ranks
+
+    def score_intervals(self, level: float = 0.95) -> Floats:
+        """Return the normal interval of every score, as (n, 2)."""
+        half = _quantile(level) * self.standard_errors
+        return np.column_stack([self.scores - half, self.scores + half])
+
+    def rank_intervals(self, level: float = 0.95) -> Ints:
+        """Return the ranks each item can have, as (n, 2).
+
+        An item ranks below another for certain where the difference of their scores is larger
+        than its error times a normal quantile, with the level shared over all other items
+        (Sidak), so that the interval of each item holds its rank with probability `level`
+        (Mogstad, Romano, Shaikh and Wilhelm, 2024). With more than 20,000 items two intervals of
+        scores that do not meet decide, which is more cautious.
+        """
+        n = len(self.scores)
+        if n < 2 or not np.isfinite(self.standard_errors).all():
+            return np.column_stack([np.ones(n, np.int64), np.full(n, n, np.int64)])
+        cut = _quantile(level ** (1 / (n - 1)))
+        if n > EXACT_RANKS:
+            low, high = (
+                self.scores - cut * self.standard_errors,
+                self.scores + cut * (self.standard_errors),
+            )
+            above = n - np.searchsorted(np.sort(low), high, side="right")
+            below = np.searchsorted(np.sort(high), low, side="left")
+        else:
+            above, below = _certain(self.scores, self.standard_errors, cut)
+        return np.column_stack([above + 1, n - below]).astype(np.int64)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the ranking as plain data, best item first."""
+        return {
+            "model": self.model,
+            "n_items": len(self.items),
+            "n_comparisons": self.n_comparisons,
+            "n_ties": self.n_ties,
+            "log_likelihood": _plain(self.log_likelihood),
+            "converged": self.converged,
+            "gradient_norm": _plain(self.gradient_norm),
+            "iterations": self.iterations,
+            "priors": [prior.to_dict() for prior in self.priors],
+            "seat": None if self.seat is None else self.seat.to_dict(),
+            "ties": None if self.ties is None else self.ties.to_dict(),
+            "parameters": {name: _listed(value) for name, value in self.parameters.items()},
+            "ranking": self._rows(),
+            "diagnosis": self.diagnosis.to_dict(),
+            "notes": list(self.notes),
+            "provenance": dict(self.provenance),
+        }
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row for each item, best first, as a frame of the named engine."""
+        from comparity.reporting.frames import frame_of_rows
+
+        return frame_of_rows(self._rows(), backend)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        intervals = self.rank_intervals()
+        return [
+            {
+                "rank": rank,
+                "item": _name(self.items[place]),
+                "score": _plain(self.scores[place]),
+                "standard_error": _plain(self.standard_errors[place]),
+                "rank_low": int(intervals[place, 0]),
+                "rank_high": int(intervals[place, 1]),
+            }
+            for rank, place in enumerate(self.ranking.tolist(), start=1)
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contrast:
+    """Which group a bias favours, and over which.
+
+    Attributes
+    ----------
+    attribute : str
+        The sensitive attribute, or several joined by ``" x "`` for an intersection.
+    group, reference : str
+        A positive bias puts `group` above `reference`; for an intersection `reference` is
+        ``"the sum of its parts"``.
+    """
+
+    attribute: str
+    group: str
+    reference: str
+
+    def __str__(self) -> str:
+        return f"{self.attribute}: {self.group} over {self.reference}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreDependence:
+    """Does a bias grow with the score of the item? One slope for each contrast.
+
+    Attributes
+    ----------
+    slopes : tuple of float
+        An evaluator's bias for an item with score s is bias * (1 + slope * s).
+    statistic, dof, p_value : float
+        Likelihood-ratio test of all slopes zero.
+    """
+
+    slopes: tuple[float, ...]
+    statistic: float
+    dof: int
+    p_value: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the test as plain data."""
+        return {
+            "slopes": [_plain(slope) for slope in self.slopes],
+            "statistic": _plain(self.statistic),
+            "dof": self.dof,
+            "p_value": _plain(self.p_value),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """An intersection of groups and whether it deserves a bias of its own.
+
+    Attributes
+    ----------
+    attributes, groups : tuple of str
+        Which intersection.
+    n_items, n_comparisons : int
+        Items in it, and comparisons between it and the rest.
+    statistic, dof, p_value, q_value : float
+        Score test of no extra bias in any evaluator, and its Benjamini-Hochberg q.
+    deserves : bool
+        Whether it is large enough and its q is below the level.
+    """
+
+    attributes: tuple[str, ...]
+    groups: tuple[str, ...]
+    n_items: int
+    n_comparisons: int
+    statistic: float
+    dof: int
+    p_value: float
+    q_value: float
+    deserves: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the suggestion as plain data."""
+        return {
+            "attributes": list(self.attributes),
+            "groups": list(self.groups),
+            "n_items": self.n_items,
+            "n_comparisons": self.n_comparisons,
+            "statistic": _plain(self.statistic),
+            "dof": self.dof,
+            "p_value": _plain(self.p_value),
+            "q_value": _plain(self.q_value),
+            "deserves": self.deserves,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BiasedRanking(Ranking):
+    """Scores freed of the evaluators' biases, and the biases: an array (evaluators, contrasts).
+
+    Data fix only differences between evaluators, so centred biases stand by themselves; their
+    common level, `mean_bias`, rests on `anchor`, which is an assumption.
+
+    Attributes
+    ----------
+    contrasts : tuple of Contrast
+        Columns of the arrays.
+    bias, bias_standard_errors : ndarray
+        In logits. The errors take the anchor for a fact.
+    z, p, q : ndarray
+        Test of each bias against zero, and Benjamini-Hochberg q over all of them.
+    mean_bias, mean_bias_standard_errors : ndarray
+        One for each contrast. Its error includes the chance by which groups of this size differ
+        in mean, where the anchor is that they do not.
+    centred_bias, centred_standard_errors : ndarray
+        Bias less the mean; free of the anchor.
+    anchor : str
+        The assumption that fixes the level, in words.
+    n_judged : ndarray
+        Comparisons of each evaluator.
+    n_informative : ndarray
+        Comparisons that bear on each bias: those between different groups.
+    score_dependence : ScoreDependence or None
+        Whether biases grow with the score, where asked.
+    suggestions : tuple of Suggestion
+        Intersections looked at, where asked.
+    """
+
+    contrasts: tuple[Contrast, ...]
+    bias: Floats
+    bias_standard_errors: Floats
+    z: Floats
+    p: Floats
+    q: Floats
+    mean_bias: Floats
+    mean_bias_standard_errors: Floats
+    centred_bias: Floats
+    centred_standard_errors: Floats
+    anchor: str
+    n_judged: Ints
+    n_informative: Ints
+    score_dependence: ScoreDependence | None = None
+    suggestions: tuple[Suggestion, ...] = ()
+
+    def bias_intervals(self, level: float = 0.95) -> Floats:
+        """Return the normal interval of every bias, as (evaluators, contrasts, 2)."""
+        half = _quantile(level) * self.bias_standard_errors
+        return np.stack([self.bias - half, self.bias + half], axis=-1)
+
+    def centred_intervals(self, level: float = 0.95) -> Floats:
+        """Return the normal interval of every centred bias, as (evaluators, contrasts, 2)."""
+        half = _quantile(level) * self.centred_standard_errors
+        return np.stack([self.centred_bias - half, self.centred_bias + half], axis=-1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return ranking and biases as plain data; evaluators who lean most come first."""
+        dependence = self.score_dependence
+        return {
+            # Zero-argument super() does not work in a dataclass with slots.
+            **Ranking.to_dict(self),
+            "anchor": self.anchor,
+            "contrasts": [str(contrast) for contrast in self.contrasts],
+            "mean_bias": _listed(self.mean_bias),
+            "mean_bias_standard_errors": _listed(self.mean_bias_standard_errors),
+            "biases": self._bias_rows(),
+            "score_dependence": None if dependence is None else dependence.to_dict(),
+            "suggestions": [suggestion.to_dict() for suggestion in self.suggestions],
+        }
+
+    def bias_frame(self, backend: str | None = None) -> Any:
+        """Return one row for each evaluator and contrast, those who lean most first."""
+        from comparity.reporting.frames import frame_of_rows
+
+        return frame_of_rows(self._bias_rows(), backend)
+
+    def _bias_rows(self) -> list[dict[str, Any]]:
+        intervals = self.bias_intervals()
+        strength = np.nan_to_num(np.abs(self.z), nan=-1.0).ravel()
+        rows = []
+        for flat in np.argsort(-strength, kind="stable").tolist():
+            k, c = divmod(flat, len(self.contrasts))
+            rows.append(
+                {
+                    "evaluator": _name(self.evaluators[k]),
+                    "contrast": str(self.contrasts[c]),
+                    "bias": _plain(self.bias[k, c]),
+                    "standard_error": _plain(self.bias_standard_errors[k, c]),
+                    "low": _plain(intervals[k, c, 0]),
+                    "high": _plain(intervals[k, c, 1]),
+                    "z": _plain(self.z[k, c]),
+                    "p_value": _plain(self.p[k, c]),
+                    "q_value": _plain(self.q[k, c]),
+                    "centred_bias": _plain(self.centred_bias[k, c]),
+                    "centred_standard_error": _plain(self.centred_standard_errors[k, c]),
+                    "comparisons": int(self.n_judged[k]),
+                    "informative": int(self.n_informative[k, c]),
+                }
+            )
+        return rows
+
+
+def _certain(scores: Floats, errors: Floats, cut: float) -> tuple[Ints, Ints]:
+    """Count for every item those certainly above and certainly below it, block by block."""
+    above, below = np.zeros(len(scores), np.int64), np.zeros(len(scores), np.int64)
+    rows = max(1, 2_000_000 // len(scores))
+    for start in range(0, len(scores), rows):
+        block = slice(start, start + rows)
+        gap = scores[None, :] - scores[block, None]
+        error = cut * np.sqrt(errors[None, :] ** 2 + errors[block, None] ** 2)
+        above[block] = (gap > error).sum(axis=1)
+        below[block] = (gap < -error).sum(axis=1)
+    return above, below
+
+
+def _quantile(level: float) -> float:
+    return NormalDist().inv_cdf((1 + level) / 2)
+
+
+def _name(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _plain(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _listed(value: Any) -> Any:
+    """Return nested lists with None where there is no number."""
+    if isinstance(value, np.ndarray):
+        return [_listed(part) for part in value] if value.ndim else _listed(value.item())
+    if isinstance(value, float | np.floating):
+        return _plain(float(value))
+    return _name(value)
