@@ -369,3 +369,15 @@ def test_nothing_odd_gives_anything_but_an_audit_or_our_error(
     except ComparityError as error:
         outcome = str(error)
     assert outcome in (VIOLATED, WITHIN, UNDECIDED) or "hint:" in outcome
+
+
+def test_both_joint_tests_are_reported_and_decide_nothing() -> None:
+    rng = np.random.default_rng(3)
+    group, scores = rng.integers(0, 2, 400), rng.normal(size=400)
+    pairs = np.array([rng.choice(400, 2, replace=False) for _ in range(1600)])
+    audit = comparative_separation(pairs, scores=scores, sensitive_features=group)
+    wald, score = audit.joint_tests
+    assert (wald.method, score.method) == ("Wald chi-square", "score chi-square")
+    assert wald.dof == score.dof == 3
+    # Equal under the hypothesis to first order.
+    assert wald.statistic == pytest.approx(score.statistic, rel=0.1)

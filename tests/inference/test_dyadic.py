@@ -12,13 +12,8 @@ from statsmodels.stats import proportion
 from comparity.counting.sharing import independent_judgments, shared_judgments
 from comparity.counts import Cell, PairCounts, SharedPairCounts, Tally
 from comparity.inference._unconditional import restricted_rate
-from comparity.inference.dyadic import (
-    Reference,
-    SharedGap,
-    compare_cells,
-    rate_covariance,
-    rate_interval,
-)
+from comparity.inference.dyadic import compare_cells, rate_covariance, rate_interval
+from comparity.inference.pivots import DyadicGap, Reference, SharedGap
 from comparity.inference.proportions import ScorePivot
 from tests.calibration import worlds
 from tests.plain.dyadic import variance as plain_variance
@@ -59,26 +54,67 @@ def test_without_sharing_the_interval_of_a_rate_is_the_wilson_interval() -> None
         assert (low, high) == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize("hypothesised", [0.0, 0.1, -0.3])
-def test_the_variance_is_binomial_plus_the_double_sum_over_sharing_judgments(
-    hypothesised: float,
-) -> None:
-    counts = judged(80, 300, 2)
+def few_misses(seed: int) -> SharedPairCounts:
+    rng = np.random.default_rng(seed)
+    return worlds.hard_items(minority=0.1, log_odds=2.5, n_items=150, n_pairs=900, rng=rng)
+
+
+def double_sum(counts: SharedPairCounts, rates: tuple[float, float]) -> tuple[float, float]:
+    """Sum residuals at the given rates over judgments that share; and over single judgments."""
     pairs = counts.pairs
+    residual = np.zeros(len(pairs))
+    for sign, cell, rate in zip((1, -1), (FIRST, SECOND), rates, strict=True):
+        rows = pairs.cell == pairs.cells.index(cell)
+        residual[rows] = sign * ((pairs.order[rows] > 0) - rate) / rows.sum()
+    items = list(zip(pairs.better.tolist(), pairs.worse.tolist(), strict=True))
+    return plain_variance(residual.tolist(), items), float((residual**2).sum())
+
+
+@pytest.mark.parametrize("hypothesised", [0.0, 0.1, -0.3])
+def test_the_variance_is_the_double_sum_over_sharing_judgments(hypothesised: float) -> None:
+    counts = judged(80, 400, 2)
+    test = compare_cells(shared_judgments(counts), FIRST, SECOND, null="")
+    assert isinstance(test.pivot, DyadicGap)
+    n, m = test.n
+    pooled = (counts[FIRST].hits + counts[SECOND].hits) / (n + m)
+    rates = pooled + hypothesised * m / (n + m), pooled - hypothesised * n / (n + m)
+    expected, _ = double_sum(counts, rates)
+    assert test.pivot.variance_at(hypothesised) == pytest.approx(expected, rel=1e-9)
+    z = (test.gap - hypothesised) / np.sqrt(expected)
+    assert test.pivot.p_value(hypothesised) == pytest.approx(2 * stats.norm.sf(abs(z)), rel=1e-7)
+
+
+@pytest.mark.parametrize("hypothesised", [0.0, 0.1, -0.3])
+def test_with_few_misses_single_judgments_have_the_binomial_variance(hypothesised: float) -> None:
+    counts = few_misses(2)
     test = compare_cells(shared_judgments(counts), FIRST, SECOND, null="")
     assert isinstance(test.pivot, SharedGap)
+    assert test.method == "dyadic score z, binomial variance"
     n, m = test.n
     rate = test.pivot.rates[0]
     first = float(restricted_rate(rate, n, rate - test.gap, m, hypothesised))
     second = first - hypothesised
-    residual = np.zeros(len(pairs))
-    agree = (pairs.order > 0).astype(float)
-    one, two = (pairs.cell == pairs.cells.index(cell) for cell in (FIRST, SECOND))
-    residual[one], residual[two] = (agree[one] - first) / n, -(agree[two] - second) / m
-    items = list(zip(pairs.better.tolist(), pairs.worse.tolist(), strict=True))
-    shared = plain_variance(residual.tolist(), items) - float((residual**2).sum())
-    expected = first * (1 - first) / n + second * (1 - second) / m + max(shared, 0)
+    everything, single = double_sum(counts, (first, second))
+    expected = first * (1 - first) / n + second * (1 - second) / m + max(everything - single, 0)
     assert test.pivot.variance_at(hypothesised) == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_least_variance_is_the_least_over_all_gaps() -> None:
+    for seed in range(5):
+        pivot = compare_cells(shared_judgments(judged(80, 400, seed)), FIRST, SECOND, null="").pivot
+        assert isinstance(pivot, DyadicGap)
+        grid = [pivot.variance_at(gap) for gap in np.linspace(-1, 1, 2001)]
+        assert pivot.least_variance() == pytest.approx(min(grid), rel=1e-5)
+
+
+def test_where_no_gap_is_rejected_the_interval_holds_all_gaps() -> None:
+    """The only moment is one squared hit of weight one: the variance is one at every gap."""
+    rows = np.array([[0.0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0]])
+    pivot = DyadicGap(rates=(0.6, 0.5), trials=(1.0, 1.0), dependent=rows, own=0 * rows)
+    low, high, _ = pivot.interval(0.9)
+    assert (low, high) == (-1.0, 1.0)
+    assert pivot.p_value(-1.0) > 0.1
+    assert pivot.p_value(1.0) > 0.1
 
 
 def test_the_interval_holds_the_gaps_that_are_not_rejected() -> None:

@@ -83,6 +83,16 @@ def test_score_p_values_of_equality_equal_statsmodels(
     assert p(0.0) == pytest.approx(expected.pvalue, rel=1e-9)
 
 
+@pytest.mark.parametrize(("first", "second"), [(Tally(160, 400), Tally(450, 900)), TABLES[1]])
+def test_score_intervals_are_near_newcombes_hybrid_of_statsmodels(
+    first: Tally, second: Tally
+) -> None:
+    """Another method, equal to second order: both correct the Wald interval for its skew."""
+    theirs = confint_proportions_2indep(*flat(first, second), method="newcomb", compare="diff")
+    low, high, _ = ScorePivot(first, second).interval(0.95)
+    assert (low, high) == pytest.approx(theirs, abs=5 / min(first.trials, second.trials) ** 1.5)
+
+
 # statsmodels 0.15 takes a wrong coefficient of the cubic for gaps other than zero (its own issue
 # 10269), so there the likelihood is maximised by bisection instead.
 @pytest.mark.parametrize(("first", "second"), TABLES)

@@ -171,7 +171,7 @@ def _audit(
             for cell in cells
             if counted.sharing.trials[counted.sharing.cells.index(cell)]
         ),
-        joint_tests=(equal_cells(inner),),
+        joint_tests=equal_cells(inner),
         groups=counted.groups,
         design=design_of(items),
         unit="queries" if by_query else "pairs",

@@ -260,7 +260,7 @@ def audit_counts(
         joint_tests=tuple(
             replace(joint, null=qualified(attribute, joint.null, several=several))
             for attribute, one in used.items()
-            for joint in [all_cells_equal(one, score_ties=options.score_ties)]
+            for joint in all_cells_equal(one, score_ties=options.score_ties)
         ),
         groups=tuple(
             f"{attribute}={group}" if several else group

@@ -35,6 +35,7 @@ from comparity.inference.dyadic import (
     FEWEST_ITEMS,
     compare_cells,
     null_covariance,
+    rate_covariance,
     rate_interval,
 )
 from comparity.inference.homogeneity import joint_equality
@@ -156,16 +157,18 @@ def agreement_rates(
 
 def all_cells_equal(
     counts: PairCounts | SharedPairCounts, *, score_ties: str = "disagree"
-) -> JointTest:
-    """Test by a chi-square that the agreement is equal in all cells that hold judgments."""
+) -> tuple[JointTest, ...]:
+    """Test by two chi-squares that the agreement is equal in all cells that hold judgments."""
     return equal_cells(_sharing(counts, score_ties))
 
 
-def equal_cells(sharing: Sharing) -> JointTest:
-    """Test by a chi-square that the rate is equal in all cells that hold pairs.
+def equal_cells(sharing: Sharing) -> tuple[JointTest, ...]:
+    """Test that the rate is equal in all cells that hold pairs: the Wald and the score chi-square.
 
-    Variances are those under the hypothesis, as in the tests of two cells. Cells that rest on too
-    few items are left out, and so is the cell of pairs with equal attributes.
+    The Wald test takes variances at the observed rates, as the textbooks do, and is too eager in
+    small samples; the score test takes them under the hypothesis, as the tests of two cells do.
+    Cells that rest on too few items are left out, and so is the cell of pairs with equal
+    attributes.
     """
     held = [
         code
@@ -177,13 +180,19 @@ def equal_cells(sharing: Sharing) -> JointTest:
     if len(used) < len(held):
         few = len(held) - len(used)
         null = f"agreement is equal in {len(used)} cells, {few} rest on too few items"
-    if len(used) < 2:
-        return joint_equality(
-            np.zeros(len(used)), np.zeros((len(used),) * 2), null=null, method="score chi-square"
-        )
     kept = subset(sharing, used)
-    rates, method = kept.hits / kept.trials, "score chi-square"
-    return joint_equality(rates, null_covariance(kept), null=null, method=method)
+    variances = {"Wald chi-square": rate_covariance, "score chi-square": null_covariance}
+    # Fewer than two cells have no covariance to speak of, and joint_equality says so.
+    nothing = np.zeros((len(used), len(used)))
+    return tuple(
+        joint_equality(
+            kept.hits / kept.trials,
+            covariance(kept) if len(used) > 1 else nothing,
+            null=null,
+            method=method,
+        )
+        for method, covariance in variances.items()
+    )
 
 
 def _sharing(counts: PairCounts | SharedPairCounts, score_ties: str) -> Sharing:

@@ -20,14 +20,15 @@ from numpy.typing import NDArray
 
 from comparity.counting.marginals import column_marginals, merged, row_marginals
 from comparity.counting.sharing import Sharing, subset
-from comparity.inference.dyadic import FEWEST_CLUSTERS, FEWEST_ITEMS, Reference, null_covariance
+from comparity.inference.dyadic import FEWEST_CLUSTERS, FEWEST_ITEMS, null_covariance
+from comparity.inference.pivots import NORMAL, Reference, Statistic
 from comparity.results import GapTest, Interval
 
 __all__ = ["NullGap", "compare_symmetric"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NullGap:
+class NullGap(Statistic):
     """A gap with the standard error it has if there is none: a :class:`comparity.results.Pivot`.
 
     Attributes
@@ -38,26 +39,15 @@ class NullGap:
 
     gap: float
     standard_error: float
-    reference: Reference
-
-    def p_value(self, hypothesised: float) -> float:
-        """Return the two-sided p value of ``gap = hypothesised``."""
-        return min(1.0, 2 * self.reference.tail(abs(self._statistic(hypothesised))))
-
-    def p_below(self, hypothesised: float) -> float:
-        """Return the p value of ``gap >= hypothesised`` against ``gap < hypothesised``."""
-        return self.reference.tail(-self._statistic(hypothesised))
-
-    def p_above(self, hypothesised: float) -> float:
-        """Return the p value of ``gap <= hypothesised`` against ``gap > hypothesised``."""
-        return self.reference.tail(self._statistic(hypothesised))
+    reference: Reference = NORMAL
 
     def interval(self, level: float) -> Interval:
         """Return the gaps that the two-sided test at ``1 - level`` does not reject."""
         half = self.reference.quantile(1 - level) * self.standard_error
         return Interval(max(self.gap - half, -1.0), min(self.gap + half, 1.0), level)
 
-    def _statistic(self, hypothesised: float) -> float:
+    def statistic(self, hypothesised: float) -> float:
+        """Return the distance between observed and hypothesised gap in standard errors."""
         return (self.gap - hypothesised) / self.standard_error
 
 

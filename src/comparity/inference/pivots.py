@@ -1,0 +1,388 @@
+r"""Tests of agreement gaps when judged pairs share items or evaluators.
+
+Question: may two kinds of pairs have the same agreement, given that one item occurs in many pairs?
+
+Cells 1 and 2 have :math:`n_1, n_2` judgments, the observed gap is :math:`d` and the rate over both
+:math:`\bar p`. For a hypothesised gap :math:`\delta` let
+
+.. math::
+
+    \rho_1 = \bar p + \delta \frac{n_2}{n_1 + n_2}, \quad
+    \rho_2 = \bar p - \delta \frac{n_1}{n_1 + n_2}, \quad
+    u_p = \frac{agree_p - \rho_1}{n_1} \text{ in cell 1}, \;
+    -\frac{agree_p - \rho_2}{n_2} \text{ in cell 2}.
+
+The variance of the gap under the hypothesis is the sum over judgments that share an item or an
+evaluator, each with itself too,
+
+.. math:: V(\delta) = \sum_{p, q \text{ that share}} u_p u_q
+
+and :math:`(d - \delta) / \sqrt{V(\delta)}` is the statistic (:class:`DyadicGap`). Residuals are
+taken at the hypothesis: with residuals at the observed rates the test finds too much in small
+samples. :math:`V` is a quadratic in :math:`\delta`, so the interval has a closed form.
+
+Where a cell expects fewer than 15 hits or misses the squared residuals of single judgments say
+little about their variance (a small cell without a miss would have next to none, and false alarms
+reach 0.4), so that there (:class:`SharedGap`)
+
+.. math::
+
+    V(\delta) = \frac{\rho_1 (1 - \rho_1)}{n_1} + \frac{\rho_2 (1 - \rho_2)}{n_2}
+    + \max\Big(0, \sum_{p \ne q \text{ that share}} u_p u_q \Big)
+
+with :math:`\rho_1, \rho_2` the likeliest rates that differ by :math:`\delta`. Without sharing
+this is the score test of two proportions.
+
+The reference law is the normal. With :math:`G` evaluators (or queries) as clusters the sum of
+:math:`G` independent parts over the root of their squares is not normal but
+:math:`t \sqrt{G / (G - 1 + t^2)}` with :math:`t` on :math:`G - 1` degrees of freedom, which is
+exact for normal parts, tends to the normal, and matters with ten clusters or fewer.
+
+The shared part follows Aronow, Samii and Assenova, "Cluster-robust variance estimation for dyadic
+data", Political Analysis 23 (2015), and Cameron, Gelbach and Miller, "Robust inference with
+multiway clustering", J. Business and Economic Statistics 29 (2011), with null-imposed residuals.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
+
+from comparity.inference._unconditional import restricted_rate
+from comparity.results import Interval
+
+__all__ = [
+    "NORMAL",
+    "NOTHING",
+    "DyadicGap",
+    "Reference",
+    "SharedGap",
+    "SharedRate",
+    "Statistic",
+    "WinGap",
+    "spread",
+]
+
+# A variance below this is rounding.
+NOTHING = 1e-15
+
+# Roots whose imaginary part is smaller are real.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """The law a statistic is compared with.
+
+    Attributes
+    ----------
+    n_clusters : int
+        Independent clusters behind the variance; 0 for the normal law.
+    """
+
+    n_clusters: int = 0
+
+    def tail(self, statistic: float) -> float:
+        """Return the probability of a statistic at least this large."""
+        if not self.n_clusters:
+            return float(ndtr(-statistic))
+        room = self.n_clusters - statistic**2
+        if room <= 0:
+            return 0.0 if statistic > 0 else 1.0
+        t = statistic * math.sqrt((self.n_clusters - 1) / room)
+        return float(stdtr(self.n_clusters - 1, -t))
+
+    def quantile(self, alpha: float) -> float:
+        """Return the size a statistic has with probability `alpha`, on either side."""
+        if not self.n_clusters:
+            return float(-ndtri(alpha / 2))
+        t = float(-stdtrit(self.n_clusters - 1, alpha / 2))
+        return t * math.sqrt(self.n_clusters / (self.n_clusters - 1 + t * t))
+
+
+NORMAL = Reference()
+"""The law of a statistic that sums over many items."""
+
+
+class Statistic(ABC):
+    """A statistic of the hypothesised gap and its law: what p values follow from."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def reference(self) -> Reference:
+        """The law the statistic is compared with."""
+
+    @abstractmethod
+    def statistic(self, hypothesised: float) -> float:
+        """Return the distance between observed and hypothesised gap in standard errors."""
+
+    def p_value(self, hypothesised: float) -> float:
+        """Return the two-sided p value of ``gap = hypothesised``."""
+        return min(1.0, 2 * self.reference.tail(abs(self.statistic(hypothesised))))
+
+    def p_below(self, hypothesised: float) -> float:
+        """Return the p value of ``gap >= hypothesised`` against ``gap < hypothesised``."""
+        return self.reference.tail(-self.statistic(hypothesised))
+
+    def p_above(self, hypothesised: float) -> float:
+        """Return the p value of ``gap <= hypothesised`` against ``gap > hypothesised``."""
+        return self.reference.tail(self.statistic(hypothesised))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DyadicGap(Statistic):
+    """A gap between two cells with ample counts that may share items.
+
+    Attributes
+    ----------
+    rates, trials : tuple of float
+        Agreement and judgments (or their weight) of the two cells.
+    dependent, own : ndarray, (4, 4)
+        Second moments of (trials 1, trials 2, hits 1, hits 2), over all judgments that share and
+        over each judgment with itself.
+    reference : Reference
+    """
+
+    rates: tuple[float, float]
+    trials: tuple[float, float]
+    dependent: NDArray[np.float64]
+    own: NDArray[np.float64]
+    reference: Reference = NORMAL
+
+    @property
+    def gap(self) -> float:
+        """The observed gap."""
+        return self.rates[0] - self.rates[1]
+
+    @property
+    def pooled(self) -> float:
+        """The rate over both cells."""
+        n, m = self.trials
+        return (n * self.rates[0] + m * self.rates[1]) / (n + m)
+
+    def parts_at(self, hypothesised: float) -> tuple[float, float]:
+        """Return what single judgments and what shared ones add to the variance."""
+        weights = self._weights(hypothesised)
+        single = float(weights @ self.own @ weights)
+        return single, self.variance_at(hypothesised) - single
+
+    def variance_at(self, hypothesised: float) -> float:
+        """Return the variance of the gap if it is `hypothesised`."""
+        weights = self._weights(hypothesised)
+        return float(weights @ self.dependent @ weights)
+
+    def least_variance(self) -> float:
+        """Return the smallest variance at any gap from -1 to 1."""
+        constant, slope, bend = self._quadratic()
+        ends = [constant - slope + bend, constant + slope + bend]
+        if bend > 0 and abs(slope) < 2 * bend:
+            ends.append(constant - slope**2 / (4 * bend))
+        return min(ends)
+
+    def statistic(self, hypothesised: float) -> float:
+        """Return the distance between observed and hypothesised gap in standard errors."""
+        return _standardised(self.gap - hypothesised, self.variance_at(hypothesised))
+
+    def interval(self, level: float) -> Interval:
+        r"""Return the gaps that the two-sided test at ``1 - level`` does not reject.
+
+        The solutions of :math:`(d - \delta)^2 \le q^2 V(\delta)` around :math:`d`.
+        """
+        squared = self.reference.quantile(1 - level) ** 2
+        constant, slope, bend = (squared * c for c in self._quadratic())
+        polynomial = [1 - bend, -2 * self.gap - slope, self.gap**2 - constant]
+        roots = [root.real for root in np.roots(polynomial) if abs(root.imag) < ROUNDING]
+        low = max((root for root in roots if root <= self.gap), default=-1.0)
+        high = min((root for root in roots if root >= self.gap), default=1.0)
+        return Interval(max(float(low), -1.0), min(float(high), 1.0), level)
+
+    def _weights(self, hypothesised: float) -> NDArray[np.float64]:
+        """Return what turns trials and hits of the two cells into the sum of residuals."""
+        n, m = self.trials
+        first = self.pooled + hypothesised * m / (n + m)
+        second = self.pooled - hypothesised * n / (n + m)
+        return np.array([-first / n, second / m, 1 / n, -1 / m])
+
+    def _quadratic(self) -> tuple[float, float, float]:
+        """Return the coefficients of the variance as a polynomial of the hypothesised gap."""
+        base = self._weights(0.0)
+        step = self._weights(1.0) - base
+        return (
+            float(base @ self.dependent @ base),
+            float(2 * base @ self.dependent @ step),
+            float(step @ self.dependent @ step),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SharedGap(Statistic):
+    """A gap between two cells that may share items: a :class:`comparity.results.Pivot`.
+
+    Attributes
+    ----------
+    rates, trials : tuple of float
+        Agreement and judgments (or their weight) of the two cells.
+    own : tuple of float
+        Sum of squared weights of the judgments; the number of judgments where they weigh one.
+    shared : ndarray, (4, 4)
+        Second moments of (trials 1, trials 2, hits 1, hits 2) over judgments that share.
+    tie_share : float
+        Share of judgments that count as half a hit.
+    reference : Reference
+    """
+
+    rates: tuple[float, float]
+    trials: tuple[float, float]
+    own: tuple[float, float]
+    shared: NDArray[np.float64]
+    tie_share: float = 0.0
+    reference: Reference = NORMAL
+
+    @property
+    def gap(self) -> float:
+        """The observed gap."""
+        return self.rates[0] - self.rates[1]
+
+    def parts_at(self, hypothesised: float) -> tuple[float, float]:
+        """Return what single judgments and what shared ones add to the variance."""
+        first, second = self._restricted(hypothesised)
+        n, m = self.trials
+        single = spread(first, self.tie_share) * self.own[0] / n**2
+        single += spread(second, self.tie_share) * self.own[1] / m**2
+        weights = np.array([-first / n, second / m, 1 / n, -1 / m])
+        return single, max(float(weights @ self.shared @ weights), 0.0)
+
+    def variance_at(self, hypothesised: float) -> float:
+        """Return the variance of the gap if it is `hypothesised`."""
+        return sum(self.parts_at(hypothesised))
+
+    def interval(self, level: float) -> Interval:
+        """Return the gaps that the two-sided test at ``1 - level`` does not reject."""
+        quantile = self.reference.quantile(1 - level)
+        step = quantile * math.sqrt(self.variance_at(self.gap))
+        low, high = (
+            _crossing(lambda gap: abs(self.statistic(gap)) - quantile, self.gap, end, step)
+            for end in (-1.0, 1.0)
+        )
+        return Interval(low, high, level)
+
+    def _restricted(self, hypothesised: float) -> tuple[float, float]:
+        """Return the likeliest rates that differ by the hypothesised gap."""
+        gap = min(max(hypothesised, -1.0), 1.0)
+        # Weighted judgments count as many as would have their variance.
+        n, m = (total**2 / own for total, own in zip(self.trials, self.own, strict=True))
+        first = float(restricted_rate(self.rates[0], n, self.rates[1], m, gap))
+        return first, min(max(first - gap, 0.0), 1.0)
+
+    def statistic(self, hypothesised: float) -> float:
+        """Return the distance between observed and hypothesised gap in standard errors."""
+        return _standardised(self.gap - hypothesised, self.variance_at(hypothesised))
+
+
+def _standardised(distance: float, variance: float) -> float:
+    """Return a distance in standard errors; infinite where there is no error."""
+    if abs(distance) < NOTHING:
+        return 0.0
+    if variance < NOTHING:
+        return math.copysign(math.inf, distance)
+    return distance / math.sqrt(variance)
+
+
+def spread(rate: float, tie_share: float) -> float:
+    """Return the variance of an outcome of 0, 1, or one half with the given probability."""
+    return max(rate * (1 - rate) - tie_share / 4, 0.0)
+
+
+def _crossing(excess: Callable[[float], float], inside: float, end: float, step: float) -> float:
+    """Return where a function that is negative at `inside` becomes positive towards `end`.
+
+    Walks in growing steps, the first of the size given; `end` if it stays negative.
+    """
+    from scipy.optimize import brentq
+
+    direction = math.copysign(1.0, end - inside)
+    near, reach = inside, max(step, 1e-9)
+    while abs(near - end) > NOTHING:
+        far = inside + direction * min(reach, abs(end - inside))
+        if excess(far) > 0:
+            return float(brentq(lambda x: min(excess(x), 1e6), near, far, xtol=1e-12))
+        near, reach = far, 1.5 * reach
+    return end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SharedRate:
+    """The rate of one cell whose pairs may share items, tested like a gap.
+
+    Attributes
+    ----------
+    rate, trials, own, tie_share : float
+        As in :class:`SharedGap`, of one cell.
+    shared : ndarray, (2, 2)
+        Second moments of (trials, hits) over judgments that share.
+    reference : Reference
+    """
+
+    rate: float
+    trials: float
+    own: float
+    shared: NDArray[np.float64]
+    tie_share: float = 0.0
+    reference: Reference = NORMAL
+
+    def variance_at(self, hypothesised: float) -> float:
+        """Return the variance of the rate if it is `hypothesised`."""
+        weights = np.array([-hypothesised, 1.0]) / self.trials
+        single = spread(hypothesised, self.tie_share) * self.own / self.trials**2
+        return single + max(float(weights @ self.shared @ weights), 0.0)
+
+    def statistic(self, hypothesised: float) -> float:
+        """Return the distance between observed and hypothesised rate in standard errors."""
+        return _standardised(self.rate - hypothesised, self.variance_at(hypothesised))
+
+    def interval(self, level: float) -> Interval:
+        """Return the rates that the two-sided test at ``1 - level`` does not reject."""
+        quantile = self.reference.quantile(1 - level)
+        step = quantile * math.sqrt(self.variance_at(self.rate))
+        low, high = (
+            _crossing(lambda rate: abs(self.statistic(rate)) - quantile, self.rate, end, step)
+            for end in (0.0, 1.0)
+        )
+        return Interval(low, high, level)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WinGap(Statistic):
+    """How much more often one side wins than the other: twice a rate minus one.
+
+    A :class:`comparity.results.Pivot`; ties of the scores are half a win of both sides.
+
+    Attributes
+    ----------
+    wins : SharedRate
+        Share of wins of the first side.
+    """
+
+    wins: SharedRate
+
+    @property
+    def reference(self) -> Reference:
+        """The law the statistic is compared with."""
+        return self.wins.reference
+
+    def interval(self, level: float) -> Interval:
+        """Return the gaps that the two-sided test at ``1 - level`` does not reject."""
+        low, high, _ = self.wins.interval(level)
+        return Interval(2 * low - 1, 2 * high - 1, level)
+
+    def statistic(self, hypothesised: float) -> float:
+        """Return the distance between observed and hypothesised gap in standard errors."""
+        return self.wins.statistic((1 + hypothesised) / 2)
