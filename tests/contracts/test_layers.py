@@ -10,12 +10,23 @@ import comparity
 ROOT = Path(comparity.__file__).parent
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 
-NOUNS = ["errors", "tables", "counts", "results", "plans", "matrices", "rankings"]
+NOUNS = [
+    "errors",
+    "tables",
+    "counts",
+    "results",
+    "plans",
+    "matrices",
+    "rankings",
+    "orderings",
+    "differences",
+    "relative",
+]
 TRUNK = [*NOUNS, "counting", "metrics", "inference"]
 BRANCHES = {"ranking", "mitigation", "bridging", "catalogue", "datasets"}
 SURFACES = {"reporting", "collecting", "cli", "__main__"}
 # Results print and draw themselves, so their methods may import the media; nothing else may.
-PRINTING = {"results", "plans", "matrices", "rankings"}
+PRINTING = {"results", "plans", "matrices", "rankings", "orderings", "relative"}
 
 
 def allowed(stage: str) -> set[str]:

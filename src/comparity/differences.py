@@ -1,0 +1,192 @@
+"""Counts of how far two sets of decisions about the same subjects lie apart, by group.
+
+Whatever is asked about two decision makers is asked about the difference of their decisions, so a
+table of rows becomes one histogram of differences for each group. Ratings are coarse, and the
+histogram of a million rows has a few entries; for decisions with many values it has as many as
+there are rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.errors import IncompatibleCountsError
+
+__all__ = ["DecisionRange", "DifferenceCounts", "Moments"]
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moments:
+    """What tests of means need to know of the differences in one group.
+
+    Attributes
+    ----------
+    n : int
+        Rows.
+    mean : float
+        Their mean; ``nan`` without rows.
+    m2, m3, m4 : float
+        Sums of the second, third and fourth powers of the distances from the mean.
+    mode : float
+        The most common value; of several the smallest.
+    at_mode : int
+        Rows with that value.
+    low, high : float
+        Smallest and largest value.
+
+    Examples
+    --------
+    >>> one = Moments.of(np.array([0.0, 0.0, 1.0]))
+    >>> one.mean, round(one.variance, 3), one.mode, one.away
+    (0.3333333333333333, 0.333, 0.0, 1)
+    """
+
+    n: int
+    mean: float
+    m2: float
+    m3: float
+    m4: float
+    mode: float
+    at_mode: int
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Floats, counts: Counts | None = None) -> Moments:
+        """Return the moments of values, each of them seen `counts` times."""
+        if counts is None:
+            values, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
+        seen = counts > 0
+        values, counts = values[seen], counts[seen]
+        n = int(counts.sum())
+        if not n:
+            return cls(
+                n=0,
+                mean=np.nan,
+                m2=np.nan,
+                m3=np.nan,
+                m4=np.nan,
+                mode=np.nan,
+                at_mode=0,
+                low=np.nan,
+                high=np.nan,
+            )
+        # A constant column has no variance, not one of rounding errors.
+        mean = float(counts @ values) / n if len(values) > 1 else float(values[0])
+        centred = values - mean
+        most = int(np.argmax(counts))
+        return cls(
+            n=n,
+            mean=mean,
+            m2=float(counts @ centred**2),
+            m3=float(counts @ centred**3),
+            m4=float(counts @ centred**4),
+            mode=float(values[most]),
+            at_mode=int(counts[most]),
+            low=float(values.min()),
+            high=float(values.max()),
+        )
+
+    @property
+    def variance(self) -> float:
+        """Variance with ``n - 1`` below; ``nan`` with fewer than two rows."""
+        return self.m2 / (self.n - 1) if self.n > 1 else float("nan")
+
+    @property
+    def away(self) -> int:
+        """Rows that do not have the most common value."""
+        return self.n - self.at_mode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionRange:
+    """What one decision maker used of the scale: to notice two scales where one is needed.
+
+    Attributes
+    ----------
+    low, high, mean, deviation : float
+        Smallest, largest and mean decision, and their standard deviation.
+    """
+
+    low: float
+    high: float
+    mean: float
+    deviation: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DifferenceCounts:
+    """How often each difference of two decisions occurs in each group.
+
+    Attributes
+    ----------
+    values : ndarray of float, (m,)
+        Distinct differences, first minus second, in ascending order.
+    counts : ndarray of int, (m, K)
+        Rows with that difference, by group.
+    groups : tuple of str
+        The groups, in the order of the columns.
+    ranges : tuple of DecisionRange
+        What the first and the second decision maker used of the scale; empty in a sum.
+
+    Examples
+    --------
+    >>> one = DifferenceCounts.of(np.array([1.0, 0.0, 0.0]), np.array([0, 0, 1]), ("f", "m"))
+    >>> one.values.tolist(), one.counts.tolist()
+    ([0.0, 1.0], [[1, 1], [1, 0]])
+    >>> (one + one).moments["f"].n
+    4
+    """
+
+    values: Floats
+    counts: Counts
+    groups: tuple[str, ...]
+    ranges: tuple[DecisionRange, ...] = field(default=())
+
+    @classmethod
+    def of(
+        cls,
+        differences: Floats,
+        group: Counts,
+        groups: tuple[str, ...],
+        *,
+        weights: Counts | None = None,
+        ranges: tuple[DecisionRange, ...] = (),
+    ) -> DifferenceCounts:
+        """Count differences by the position of their group in `groups`."""
+        values, place = np.unique(differences, return_inverse=True)
+        width = len(groups)
+        cell = place.reshape(-1) * width + group
+        counts = np.bincount(cell, weights, len(values) * width).astype(np.int64)
+        return cls(
+            values=values, counts=counts.reshape(-1, width), groups=tuple(groups), ranges=ranges
+        )
+
+    @property
+    def n(self) -> int:
+        """Rows in all groups."""
+        return int(self.counts.sum())
+
+    @property
+    def moments(self) -> Mapping[str, Moments]:
+        """Moments of the differences of each group."""
+        return {
+            group: Moments.of(self.values, self.counts[:, place])
+            for place, group in enumerate(self.groups)
+        }
+
+    def __add__(self, other: DifferenceCounts) -> DifferenceCounts:
+        if self.groups != other.groups:
+            raise IncompatibleCountsError("groups", [self.groups, other.groups])
+        values = np.union1d(self.values, other.values)
+        counts = np.zeros((len(values), len(self.groups)), dtype=np.int64)
+        for part in (self, other):
+            counts[np.searchsorted(values, part.values)] += part.counts
+        return DifferenceCounts(values=values, counts=counts, groups=self.groups)
