@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from comparity.auditing.planning import plan_comparative, plan_separation
     from comparity.auditing.separation import separation
     from comparity.errors import ComparityError
+    from comparity.metrics.exposure import exposure
+    from comparity.ranking.fair_topk import fair_topk
 
 __version__ = "0.1.0"
 
@@ -19,6 +21,8 @@ __all__ = [
     "ComparityError",
     "__version__",
     "comparative_separation",
+    "exposure",
+    "fair_topk",
     "pairwise_accuracy",
     "pairwise_parity",
     "plan_comparative",
@@ -30,6 +34,8 @@ __all__ = [
 _HOMES = {
     "ComparityError": "comparity.errors",
     "comparative_separation": "comparity.auditing.comparative",
+    "exposure": "comparity.metrics.exposure",
+    "fair_topk": "comparity.ranking.fair_topk",
     "pairwise_accuracy": "comparity.auditing.pairwise",
     "pairwise_parity": "comparity.auditing.parity",
     "plan_comparative": "comparity.auditing.planning",

@@ -19,6 +19,7 @@ from comparity.errors.files import (
     UnreadableFileError,
     UnsupportedFileError,
 )
+from comparity.errors.orderings import UnknownGroupError
 from comparity.errors.values import (
     ConstantLabelError,
     DuplicateColumnError,
@@ -68,6 +69,7 @@ __all__ = [
     "RemotePathError",
     "SelfComparisonError",
     "TooManyGroupsError",
+    "UnknownGroupError",
     "UnknownItemError",
     "UnknownLayoutError",
     "UnknownPositiveError",
