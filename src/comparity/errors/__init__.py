@@ -20,6 +20,13 @@ from comparity.errors.files import (
     UnsupportedFileError,
 )
 from comparity.errors.orderings import UnknownGroupError
+from comparity.errors.ranking import (
+    AnchorError,
+    NoPriorError,
+    SeatError,
+    TiesOnlyError,
+    UnknownReferenceError,
+)
 from comparity.errors.values import (
     ConstantLabelError,
     DuplicateColumnError,
@@ -43,6 +50,7 @@ from comparity.errors.values import (
 )
 
 __all__ = [
+    "AnchorError",
     "ComparityError",
     "ConstantLabelError",
     "DesignUnknownError",
@@ -58,6 +66,7 @@ __all__ = [
     "MissingEngineError",
     "MissingValueError",
     "MixedEnginesError",
+    "NoPriorError",
     "NonBinaryError",
     "NonFiniteScoreError",
     "NotNumericError",
@@ -67,12 +76,15 @@ __all__ = [
     "PlanError",
     "PositionError",
     "RemotePathError",
+    "SeatError",
     "SelfComparisonError",
+    "TiesOnlyError",
     "TooManyGroupsError",
     "UnknownGroupError",
     "UnknownItemError",
     "UnknownLayoutError",
     "UnknownPositiveError",
+    "UnknownReferenceError",
     "UnknownWinnerError",
     "UnreadableFileError",
     "UnsupportedColumnError",

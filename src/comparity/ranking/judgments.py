@@ -1,0 +1,302 @@
+"""Comparisons as the rankers see them: frozen arrays of positions, checked once at the door."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.counting._values import as_array, check_lengths, factorised, group_codes, rows_of
+from comparity.errors import (
+    EmptyTableError,
+    MissingColumnError,
+    MissingValueError,
+    PositionError,
+    SeatError,
+    SelfComparisonError,
+    TiesOnlyError,
+    UnknownItemError,
+)
+from comparity.tables import collected, opened
+
+__all__ = ["Judgments", "judgments_from_frames", "judgments_of"]
+
+Ints = NDArray[np.int32]
+
+FIRST_WORDS = ("true", "1", "first", "better", "a")
+SECOND_WORDS = ("false", "-1", "second", "worse", "b")
+UNKNOWN_WORDS = ("0", "unknown", "")
+TRUE_WORDS = ("true", "1", "tie", "tied")
+FALSE_WORDS = ("false", "0", "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Judgments:
+    """Comparisons, better item first; ties have no better item, then the order is as given.
+
+    Attributes
+    ----------
+    better, worse : ndarray of int32
+        Positions of the two items.
+    items : ndarray
+        Names of the items, by position.
+    evaluator : ndarray of int32 or None
+        Position of the evaluator.
+    evaluators : ndarray
+        Names of the evaluators, by position; empty without evaluators.
+    tied : ndarray of bool or None
+        Whether the comparison is a tie; ``None`` where no tie was recorded.
+    seat : ndarray of int8 or None
+        1 where the first item named was shown first, -1 where second, 0 where nobody knows.
+    """
+
+    better: Ints
+    worse: Ints
+    items: NDArray[Any]
+    evaluator: Ints | None = None
+    evaluators: NDArray[Any]
+    tied: NDArray[np.bool_] | None = None
+    seat: NDArray[np.int8] | None = None
+
+    @property
+    def n_items(self) -> int:
+        """How many items there are, compared or not."""
+        return len(self.items)
+
+    @property
+    def n_evaluators(self) -> int:
+        """How many evaluators there are."""
+        return len(self.evaluators)
+
+    @property
+    def n_ties(self) -> int:
+        """How many comparisons are ties."""
+        return 0 if self.tied is None else int(self.tied.sum())
+
+    def __len__(self) -> int:
+        return len(self.better)
+
+
+def judgments_of(
+    comparisons: Any,
+    *,
+    n_items: int | None = None,
+    evaluators: Any = None,
+    ties: Any = None,
+    seats: Any = None,
+) -> Judgments:
+    """Check comparisons by position and keep them as small arrays.
+
+    Parameters
+    ----------
+    comparisons : array_like (n, 2) of int, or a frame with columns ``better`` and ``worse``
+        Positions of items from 0, the better one first.
+    n_items : int, optional
+        How many items there are; one more than the largest position by default.
+    evaluators : array_like or str, optional
+        Who judged, for each comparison; or the name of a column of the frame.
+    ties : array_like of bool or str, optional
+        Which comparisons are ties.
+    seats : array_like or str, optional
+        Whether the first item named was shown first: true or false, 1, -1 and 0 (unknown),
+        ``"first"`` or ``"second"``.
+
+    Returns
+    -------
+    Judgments
+
+    Raises
+    ------
+    PositionError, SelfComparisonError, LengthMismatchError, MissingValueError, SeatError
+        What is wrong, with the rows where it is.
+
+    Examples
+    --------
+    >>> found = judgments_of([[0, 1], [2, 1]], evaluators=["ann", "bob"])
+    >>> found.n_items, found.evaluators.tolist()
+    (3, ['ann', 'bob'])
+    """
+    pairs, columns = _pairs(comparisons, evaluators, ties, seats)
+    better, worse, n = _checked(pairs, n_items)
+    return _assembled(better, worse, np.arange(n), *columns)
+
+
+def judgments_from_frames(
+    comparisons: Any,
+    items: Any = None,
+    *,
+    better: str = "better",
+    worse: str = "worse",
+    evaluator: str | None = None,
+    tied: str | None = None,
+    seat: str | None = None,
+    item: str = "item",
+) -> Judgments:
+    """Check comparisons that name items by id.
+
+    Parameters
+    ----------
+    comparisons : frame
+        One row for each comparison.
+    items : frame, optional
+        One row for each item; positions then follow its rows. Without it they follow the sorted
+        names of the items compared.
+    better, worse, evaluator, tied, seat : str
+        Columns of `comparisons`.
+    item : str
+        Column of `items` with the id.
+    """
+    columns = _columns(comparisons, "comparisons", [better, worse, evaluator, tied, seat])
+    both = np.concatenate([columns[better].astype(object), columns[worse].astype(object)])
+    codes, names = factorised(both)
+    n = len(codes) // 2
+    for name, part in ((better, codes[:n]), (worse, codes[n:])):
+        if (part < 0).any():
+            raise MissingValueError(name, "comparisons", rows_of(part < 0))
+    if items is None:
+        known = sorted(names)
+    else:
+        ids = _columns(items, "items", [item])[item]
+        row_codes, known = factorised(ids)
+        _check_ids(row_codes, len(known), ids, item)
+    place = {name: position for position, name in enumerate(known)}
+    position = np.array([place.get(name, -1) for name in names], dtype=np.int64)[codes]
+    for name, part in ((better, slice(0, n)), (worse, slice(n, None))):
+        missing = position[part] < 0
+        if missing.any():
+            raise UnknownItemError(name, rows_of(missing, both[part]))
+    first, second, _ = _checked(np.column_stack([position[:n], position[n:]]), len(known))
+    extra = [None if name is None else columns[name] for name in (evaluator, tied, seat)]
+    return _assembled(first, second, np.array(known, dtype=object), *extra)
+
+
+def _check_ids(codes: NDArray[np.int64], n: int, ids: NDArray[Any], item: str) -> None:
+    from comparity.errors import DuplicateItemError
+
+    if (codes < 0).any():
+        raise MissingValueError(item, "items", rows_of(codes < 0))
+    if n < len(codes):
+        seen = np.zeros(n, dtype=bool)
+        repeated = np.zeros(len(codes), dtype=bool)
+        for row, code in enumerate(codes.tolist()):
+            repeated[row], seen[code] = seen[code], True
+        raise DuplicateItemError(item, rows_of(repeated, ids))
+
+
+def _columns(frame: Any, table: str, names: Sequence[str | None]) -> dict[str, NDArray[Any]]:
+    wanted = [name for name in dict.fromkeys(names) if name is not None]
+    opened_frame, known = opened(frame, table)
+    for name in wanted:
+        if name not in known:
+            raise MissingColumnError(name, table, known)
+    return collected(opened_frame.lazy().select(*wanted))
+
+
+def _pairs(comparisons: Any, *extra: Any) -> tuple[Any, list[Any]]:
+    """Return positions and the columns that go with them, looked up in a frame where named."""
+    native = nw.from_native(comparisons, pass_through=True)
+    if not isinstance(native, nw.DataFrame | nw.LazyFrame):
+        return comparisons, list(extra)
+    names = [name for name in extra if isinstance(name, str)]
+    columns = _columns(comparisons, "comparisons", ["better", "worse", *names])
+    pairs = np.column_stack([columns["better"], columns["worse"]])
+    return pairs, [columns[one] if isinstance(one, str) else one for one in extra]
+
+
+def _checked(pairs: Any, n_items: int | None) -> tuple[Ints, Ints, int]:
+    try:
+        array = np.asarray(pairs)
+    except ValueError as error:
+        found = "rows of different lengths"
+        raise PositionError("comparisons", "pairs of integers", found) from error
+    if array.size == 0:
+        raise EmptyTableError("comparisons")
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise PositionError("comparisons", "an array of shape (n, 2)", f"shape {array.shape}")
+    if array.dtype.kind not in "iu":
+        raise PositionError("comparisons", "integers", f"values of type {array.dtype}")
+    low, high = int(array.min()), int(array.max())
+    n = high + 1 if n_items is None else n_items
+    if low < 0 or high >= min(n, 2**31):
+        outside = ((array < 0) | (array >= n)).any(axis=1)
+        found = f"{low if low < 0 else high} in {rows_of(outside)}"
+        raise PositionError("comparisons", f"positions from 0 to {n - 1}", found)
+    equal = array[:, 0] == array[:, 1]
+    if equal.any():
+        raise SelfComparisonError(rows_of(equal, array[:, 0]))
+    first, second = (np.ascontiguousarray(array[:, side], dtype=np.int32) for side in (0, 1))
+    return first, second, n
+
+
+def _assembled(
+    better: Ints, worse: Ints, items: NDArray[Any], evaluators: Any, ties: Any, seats: Any
+) -> Judgments:
+    evaluator, names = _coded(evaluators, len(better))
+    tied = _truth(ties, len(better))
+    if tied is not None and tied.all():
+        raise TiesOnlyError(len(tied))
+    return Judgments(
+        better=better,
+        worse=worse,
+        items=items,
+        evaluator=evaluator,
+        evaluators=names,
+        tied=tied if tied is not None and tied.any() else None,
+        seat=_seats(seats, len(better)),
+    )
+
+
+def _coded(evaluators: Any, n: int) -> tuple[Ints | None, NDArray[Any]]:
+    if evaluators is None:
+        return None, np.empty(0, dtype=object)
+    array = _column(evaluators, "evaluators", n)
+    if array.dtype.kind in "iu":
+        # Numbers keep their order and stay numbers; this is also the quick way for millions.
+        names, codes = np.unique(array, return_inverse=True)
+        return codes.reshape(-1).astype(np.int32), names
+    codes, known = group_codes(array, "evaluators", "comparisons", several=False)
+    return codes.astype(np.int32), np.array(known, dtype=object)
+
+
+def _column(values: Any, name: str, n: int) -> NDArray[Any]:
+    native = nw.from_native(values, allow_series=True, pass_through=True)
+    array = as_array(native.to_numpy() if isinstance(native, nw.Series) else values, name)
+    check_lengths({"comparisons": np.empty(n, np.int8), name: array})
+    return array
+
+
+def _truth(ties: Any, n: int) -> NDArray[np.bool_] | None:
+    if ties is None:
+        return None
+    codes, words = _words(ties, "ties", n)
+    known = [word in TRUE_WORDS for word in words]
+    strange = [word for word in words if word not in (*TRUE_WORDS, *FALSE_WORDS)]
+    if strange:
+        from comparity.errors import NonBinaryError
+
+        raise NonBinaryError("ties", strange, role="tie")
+    return np.array(known, dtype=bool)[codes]
+
+
+def _seats(seats: Any, n: int) -> NDArray[np.int8] | None:
+    if seats is None:
+        return None
+    codes, words = _words(seats, "seats", n)
+    strange = [word for word in words if word not in (*FIRST_WORDS, *SECOND_WORDS, *UNKNOWN_WORDS)]
+    if strange:
+        raise SeatError(strange)
+    signs = [int(word in FIRST_WORDS) - int(word in SECOND_WORDS) for word in words]
+    found = np.array(signs, dtype=np.int8)[codes]
+    return found if found.any() else None
+
+
+def _words(values: Any, name: str, n: int) -> tuple[NDArray[np.int64], list[str]]:
+    array = _column(values, name, n)
+    codes, words = factorised(array)
+    if (codes < 0).any():
+        raise MissingValueError(name, "comparisons", rows_of(codes < 0))
+    return codes, [word.strip().lower() for word in words]
