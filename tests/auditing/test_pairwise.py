@@ -109,6 +109,52 @@ def test_queries_are_compared_within_themselves() -> None:
     assert result.raw.design == "all pairs within queries"
 
 
+@pytest.mark.parametrize("queries", [False, True], ids=["no queries", "queries"])
+def test_pairs_can_count_by_how_far_their_labels_are_apart(queries: bool) -> None:
+    world = Scored(200, levels=0)
+    result = world.accuracy(pair_weight="difference", queries=world.query if queries else None)
+    apart = np.maximum(world.label[:, None] - world.label[None, :], 0)
+    apart *= world.query[:, None] == world.query[None, :] if queries else 1
+    agree = apart * (world.score[:, None] > world.score[None, :])
+    assert result.overall == pytest.approx(agree.sum() / apart.sum())
+    block = np.ix_(world.group == "a", world.group == "b")
+    assert result.matrix[0, 1] == pytest.approx(agree[block].sum() / apart[block].sum())
+    assert result.n_pairs[0, 1] == (apart[block] > 0).sum()
+    assert result.tests[0].n == ((apart[block] > 0).sum(), (apart.T[block] > 0).sum())
+
+
+def test_accuracy_by_differences_has_its_closed_form() -> None:
+    """For normal labels and scores of correlation r it is (1 + r) / 2: with U, V standard normal,
+    E[U; U > 0, rU + sqrt(1 - r^2) V > 0] = (1 + r) / (2 sqrt(2 pi))."""
+    world = Scored(20_000, levels=0)
+    result = world.accuracy(pair_weight="difference")
+    error = (result.overall_interval.high - result.overall_interval.low) / 3.92
+    assert result.overall == pytest.approx((1 + 0.5**0.5) / 2, abs=3 * error)
+
+
+def test_binary_labels_are_all_equally_far_apart() -> None:
+    world = Scored(300, bias=0.4)
+    plain, weighted = world.accuracy(), world.accuracy(pair_weight="squared")
+    assert weighted.matrix == pytest.approx(plain.matrix)
+    assert weighted.covariance == pytest.approx(plain.covariance)
+    assert [t.p_value for t in weighted.tests] == pytest.approx([t.p_value for t in plain.tests])
+
+
+def test_standardised_accuracies_by_differences_are_equal_under_separation() -> None:
+    rng = np.random.default_rng(2)
+    group = rng.choice(["wide", "narrow"], 12_000)
+    label = rng.normal(size=12_000) * np.where(group == "wide", 1.0, 0.5)
+    score = label + rng.normal(size=12_000)
+    found = pairwise_accuracy(label, score, sensitive_features=group, pair_weight="difference")
+    assert found.raw.finding == VIOLATED
+    assert found.finding == WITHIN
+
+
+def test_a_continuous_attribute_takes_no_weights_on_pairs() -> None:
+    with pytest.raises(OptionError, match="continuous attribute"):
+        Scored(50).accuracy(continuous=True, pair_weight="difference")
+
+
 def test_separation_with_unequal_label_laws_breaks_raw_accuracy_only() -> None:
     """Labels N(0, 1) and N(0, 0.5), scores label + N(0, 1): separation holds exactly."""
     rng = np.random.default_rng(2)

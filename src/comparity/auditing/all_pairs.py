@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from comparity.auditing.attributes import check_groups
 from comparity.auditing.options import PairwiseOptions, provenance
 from comparity.auditing.verdicts import EXIT_STATUS, judge, overall_finding
-from comparity.counting.all_pairs import all_pairs
+from comparity.counting.all_pairs import AllPairs, all_pairs
 from comparity.counting.labelled import LabelledItems
 from comparity.counting.marginals import column_marginals, merged, row_marginals, without
 from comparity.counting.ordered_pairs import ordered_pairs
 from comparity.counting.overlap import Overlap, overlap_weights
-from comparity.counting.query_pairs import query_pairs
+from comparity.counting.query_pairs import QueryPairs, query_pairs
 from comparity.counting.sharing import Sharing
+from comparity.counting.weighted_pairs import weighted_pairs
 from comparity.counts import Cell
 from comparity.inference.agreement import (
     EQUAL_VALUES,
@@ -49,12 +50,21 @@ NO_GROUP = "(no group)"
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """Pairs by cell, those of items in no group included, and how many have equal scores."""
+    """Pairs by cell, those of items in no group included, and how many have equal scores.
+
+    Where pairs weigh by their label difference, `unweighted` says how many there are.
+    """
 
     sharing: Sharing
     ties: Matrix
     groups: tuple[str, ...]
     others: tuple[str, ...]
+    unweighted: _Counted | None = None
+
+    @property
+    def numbers(self) -> _Counted:
+        """The same pairs as they are reported: all weighing alike."""
+        return self.unweighted or self
 
     @property
     def cells(self) -> list[Cell]:
@@ -96,14 +106,20 @@ def _counted(items: LabelledItems, options: PairwiseOptions, score_ties: str = "
     how: dict[str, Any] = {"weights": items.weight, "score_ties": ties}
     others = (NO_GROUP,) if (items.group == len(items.groups)).any() else ()
     if items.value is not None:
-        found = ordered_pairs(items.label, items.score, items.value, query=items.query, **how)
-        return _Counted(found.sharing, found.score_ties, items.groups, ())
+        ordered = ordered_pairs(items.label, items.score, items.value, query=items.query, **how)
+        return _Counted(ordered.sharing, ordered.score_ties, items.groups, ())
     columns = (items.label, items.score, items.group, (*items.groups, *others))
+    found: AllPairs | QueryPairs
     if items.query is None:
-        pairs = all_pairs(*columns, **how)
-        return _Counted(pairs.sharing, pairs.score_ties, items.groups, others)
-    within = query_pairs(*columns, items.query, average=options.average, **how)
-    return _Counted(within.sharing, within.score_ties, items.groups, others)
+        found = all_pairs(*columns, **how)
+    else:
+        found = query_pairs(*columns, items.query, average=options.average, **how)
+    alike = _Counted(found.sharing, found.score_ties, items.groups, others)
+    if options.pair_weight == "equal":
+        return alike
+    how |= {"query": items.query, "average": options.average, "pair_weight": options.pair_weight}
+    pairs = weighted_pairs(*columns, **how)
+    return _Counted(pairs.sharing, pairs.score_ties, items.groups, others, unweighted=alike)
 
 
 def _standardised(
@@ -158,7 +174,7 @@ def _audit(
 ) -> Audit:
     judged = _judged(counted, items, options)
     finding = overall_finding(judged)
-    inner = without(counted.sharing, counted.others)
+    inner, numbers = without(counted.sharing, counted.others), counted.numbers.sharing
     cells = [cell for cell in inner.cells if cell != EQUAL_VALUES]
     by_query = items.query is not None and options.average == "queries"
     return Audit(
@@ -167,7 +183,10 @@ def _audit(
         exit_status=EXIT_STATUS[finding],
         tests=judged,
         rates=tuple(
-            rate_of(counted.sharing, cell, counted.ties)
+            replace(
+                rate_of(counted.sharing, cell, counted.numbers.ties),
+                trials=round(float(numbers.trials[numbers.cells.index(cell)])),
+            )
             for cell in cells
             if counted.sharing.trials[counted.sharing.cells.index(cell)]
         ),
@@ -175,7 +194,7 @@ def _audit(
         groups=counted.groups,
         design=design_of(items),
         unit="queries" if by_query else "pairs",
-        n=counted.sharing.n_clusters if by_query else round(float(counted.sharing.trials.sum())),
+        n=numbers.n_clusters if by_query else round(float(numbers.trials.sum())),
         n_items=len(items),
         alpha=options.alpha,
         margin=options.margin,
@@ -188,8 +207,13 @@ def _audit(
 
 
 def _judged(counted: _Counted, items: LabelledItems, options: PairwiseOptions) -> tuple[Any, ...]:
+    tests = _tests(counted, options)
+    if counted.unweighted is not None:
+        # Report how many pairs there are, not what they weigh.
+        alike = zip(tests, _tests(counted.unweighted, options), strict=True)
+        tests = [replace(test, n=same.n) for test, same in alike]
     return judge(
-        _tests(counted, options),
+        tests,
         alpha=options.alpha,
         margin=options.margin,
         rule=options.rule,
@@ -247,7 +271,8 @@ def design_of(items: LabelledItems) -> str:
 
 def _ties(counted: _Counted, items: LabelledItems, options: PairwiseOptions, finding: str) -> Ties:
     """Count score ties, and see whether scoring them the other way would change the finding."""
-    total = float(counted.ties.sum())
+    tied = counted.numbers.ties
+    total = float(tied.sum())
     changes = False
     if total:
         other = "half" if options.score_ties == "disagree" else "disagree"
@@ -256,8 +281,8 @@ def _ties(counted: _Counted, items: LabelledItems, options: PairwiseOptions, fin
     return Ties(
         scores=round(total),
         scores_by_cell={
-            str(cell): round(float(tied))
-            for cell, tied in zip(counted.sharing.cells, counted.ties, strict=True)
+            str(cell): round(float(ties))
+            for cell, ties in zip(counted.sharing.cells, tied, strict=True)
         },
         scored_as=options.score_ties,
         change_finding=changes,
@@ -282,6 +307,12 @@ def _notes(
             "Items are weighted so that labels have the same law in every group; equal errors "
             "given the label then mean equal accuracies. The numbers of pairs are before weighting."
         )
+    if options.pair_weight != "equal":
+        power = {"difference": "the difference", "squared": "the squared difference"}
+        notes.append(
+            f"Pairs count by {power[options.pair_weight]} of their labels; the numbers of pairs "
+            "are before weighting."
+        )
     if counted.others:
         notes.append("Items in no group count overall and in marginals, in no entry of the matrix.")
     return tuple(notes)
@@ -290,7 +321,7 @@ def _notes(
 def _result(
     counted: _Counted, labels: str, raw: Audit, standardised: Audit, overlap: Overlap | None
 ) -> PairwiseAccuracy:
-    groups, others = counted.groups, counted.others
+    groups, others, numbers = counted.groups, counted.others, counted.numbers
     rows, columns = row_marginals(groups, others), column_marginals(groups, others)
     trials, hits = counted.sharing.trials, counted.sharing.hits
     entries = {cell: [cell] for cell in counted.cells}
@@ -303,8 +334,8 @@ def _result(
     return PairwiseAccuracy(
         groups=groups,
         matrix=matrix,
-        n_pairs=counted.of(trials, entries).reshape(k, k),
-        score_ties=counted.of(counted.ties, entries).reshape(k, k),
+        n_pairs=numbers.of(numbers.sharing.trials, entries).reshape(k, k),
+        score_ties=numbers.of(numbers.ties, entries).reshape(k, k),
         overall=float(_share(whole.hits, whole.trials)[0]),
         overall_interval=rate_interval(whole, Cell("", "")),
         row_marginals=by_row,

@@ -16,6 +16,9 @@ __all__ = ["NOTIONS", "ComparativeOptions", "PairwiseOptions", "SeparationOption
 NOTIONS = ("cross-group", "within-group", "marginal", "symmetric")
 """Equalities in the matrix of pairwise accuracies."""
 
+PAIR_WEIGHTS = ("equal", "difference", "squared")
+"""What a pair of items may count by."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeparationOptions:
@@ -89,6 +92,8 @@ class PairwiseOptions(SeparationOptions):
     ----------
     average : {"pairs", "queries"}
         Whether every pair counts alike, or every query.
+    pair_weight : {"equal", "difference", "squared"}
+        Whether all pairs count alike, or by the (squared) difference of their labels.
     score_ties : {"disagree", "half"}
         What a tie of the scores counts as.
     continuous : bool
@@ -98,6 +103,7 @@ class PairwiseOptions(SeparationOptions):
     """
 
     average: str = "pairs"
+    pair_weight: str = "equal"
     score_ties: str = "disagree"
     continuous: bool = False
     notions: tuple[str, ...] = ("cross-group", "within-group")
@@ -106,6 +112,10 @@ class PairwiseOptions(SeparationOptions):
         # Zero-argument super() does not work in a dataclass with slots.
         SeparationOptions.__post_init__(self)
         _check_word("average", self.average, ("pairs", "queries"))
+        _check_word("pair_weight", self.pair_weight, PAIR_WEIGHTS)
+        if self.continuous and self.pair_weight != "equal":
+            why = "pairs of a continuous attribute all weigh alike"
+            raise OptionError("pair_weight", self.pair_weight, ["'equal'", "continuous=False"], why)
         _check_word("score_ties", self.score_ties, ("disagree", "half"))
         if not self.notions:
             raise OptionError("notions", self.notions, [repr(word) for word in NOTIONS])

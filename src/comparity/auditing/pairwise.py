@@ -34,6 +34,7 @@ def pairwise_accuracy(
     sensitive_features: Any,
     queries: Any = None,
     average: str = "pairs",
+    pair_weight: str = "equal",
     sample_weight: Any = None,
     score_ties: str = "disagree",
     continuous: bool = False,
@@ -64,6 +65,9 @@ def pairwise_accuracy(
         Compare only items of the same query.
     average : {"pairs", "queries"}
         Whether every pair counts alike, or every query.
+    pair_weight : {"equal", "difference", "squared"}
+        Whether all pairs count alike, or by the difference of their labels, or by its square, so
+        that close calls matter less (the conclusion of [1]_). With binary labels all are the same.
     sample_weight : array-like, optional
         Positive weights of items; a pair weighs the product.
     score_ties : {"disagree", "half"}
@@ -105,6 +109,7 @@ def pairwise_accuracy(
         margin=margin,
         looks=looks,
         average=average,
+        pair_weight=pair_weight,
         score_ties=score_ties,
         continuous=continuous,
         notions=tuple(notions),

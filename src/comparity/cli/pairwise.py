@@ -30,6 +30,13 @@ Example:
     show_default=True,
     help="Whether every pair counts alike, or every query.",
 )
+@click.option(
+    "--pair-weight",
+    type=click.Choice(["equal", "difference", "squared"]),
+    default="equal",
+    show_default=True,
+    help="What a pair counts by: nothing, its label difference, or that squared.",
+)
 @click.option("--continuous", is_flag=True, help="The sensitive column is a number, not a group.")
 @click.option("--no-group", help="The value that marks items in no group.")
 @click.option(
