@@ -1,6 +1,15 @@
 """Errors that say what was asked, what was found and what to do."""
 
 from comparity.errors.base import ComparityError, Offenders
+from comparity.errors.bridging import (
+    ConstantDecisionError,
+    FeatureMismatchError,
+    GroupMismatchError,
+    NoBridgeError,
+    PairOfSidesError,
+    TooFewSubjectsError,
+    TwoGroupsError,
+)
 from comparity.errors.choices import (
     DesignUnknownError,
     IncompatibleCountsError,
@@ -52,12 +61,15 @@ from comparity.errors.values import (
 __all__ = [
     "AnchorError",
     "ComparityError",
+    "ConstantDecisionError",
     "ConstantLabelError",
     "DesignUnknownError",
     "DuplicateColumnError",
     "DuplicateItemError",
     "EmptyTableError",
+    "FeatureMismatchError",
     "FileAccessError",
+    "GroupMismatchError",
     "IncompatibleCountsError",
     "InconsistentItemError",
     "LengthMismatchError",
@@ -66,6 +78,7 @@ __all__ = [
     "MissingEngineError",
     "MissingValueError",
     "MixedEnginesError",
+    "NoBridgeError",
     "NoPriorError",
     "NonBinaryError",
     "NonFiniteScoreError",
@@ -73,13 +86,16 @@ __all__ = [
     "Offenders",
     "OneGroupError",
     "OptionError",
+    "PairOfSidesError",
     "PlanError",
     "PositionError",
     "RemotePathError",
     "SeatError",
     "SelfComparisonError",
     "TiesOnlyError",
+    "TooFewSubjectsError",
     "TooManyGroupsError",
+    "TwoGroupsError",
     "UnknownGroupError",
     "UnknownItemError",
     "UnknownLayoutError",
