@@ -36,6 +36,13 @@ from comparity.errors.ranking import (
     TiesOnlyError,
     UnknownReferenceError,
 )
+from comparity.errors.relative import (
+    LabelSpaceError,
+    ReferenceGroupError,
+    SeveralContrastsError,
+    TooFewRatersError,
+    UnorderedDecisionError,
+)
 from comparity.errors.values import (
     ConstantLabelError,
     DuplicateColumnError,
@@ -72,6 +79,7 @@ __all__ = [
     "GroupMismatchError",
     "IncompatibleCountsError",
     "InconsistentItemError",
+    "LabelSpaceError",
     "LengthMismatchError",
     "LookError",
     "MissingColumnError",
@@ -89,10 +97,13 @@ __all__ = [
     "PairOfSidesError",
     "PlanError",
     "PositionError",
+    "ReferenceGroupError",
     "RemotePathError",
     "SeatError",
     "SelfComparisonError",
+    "SeveralContrastsError",
     "TiesOnlyError",
+    "TooFewRatersError",
     "TooFewSubjectsError",
     "TooManyGroupsError",
     "TwoGroupsError",
@@ -102,6 +113,7 @@ __all__ = [
     "UnknownPositiveError",
     "UnknownReferenceError",
     "UnknownWinnerError",
+    "UnorderedDecisionError",
     "UnreadableFileError",
     "UnsupportedColumnError",
     "UnsupportedFileError",
