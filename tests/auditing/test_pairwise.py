@@ -134,7 +134,7 @@ def test_accuracy_by_differences_has_its_closed_form() -> None:
 
 def test_binary_labels_are_all_equally_far_apart() -> None:
     world = Scored(300, bias=0.4)
-    plain, weighted = world.accuracy(), world.accuracy(pair_weight="squared")
+    plain, weighted = world.accuracy(), world.accuracy(pair_weight="difference")
     assert weighted.matrix == pytest.approx(plain.matrix)
     assert weighted.covariance == pytest.approx(plain.covariance)
     assert [t.p_value for t in weighted.tests] == pytest.approx([t.p_value for t in plain.tests])

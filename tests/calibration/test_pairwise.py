@@ -101,10 +101,9 @@ def test_averaging_over_queries_keeps_the_level(
 
 
 @pytest.mark.parametrize("queries", [False, True], ids=["no queries", "queries"])
-@pytest.mark.parametrize("pair_weight", ["difference", "squared"])
 @pytest.mark.parametrize("kind", ["ordinal", "continuous"])
 def test_pairs_weighted_by_label_differences_keep_the_level(
-    kind: str, pair_weight: str, queries: bool, repetitions: int, rng: np.random.Generator
+    kind: str, queries: bool, repetitions: int, rng: np.random.Generator
 ) -> None:
     """Labels have one law in all groups, so accuracies by differences are equal as well."""
     n, alarms = 300, []
@@ -113,7 +112,7 @@ def test_pairs_weighted_by_label_differences_keep_the_level(
         noise, label = items.score - items.label, rng.normal(size=n)
         label = np.clip(label.round(), -2, 2) if kind == "ordinal" else label
         columns = (label, label + noise, items.group, GROUPS)
-        sharing = weighted_pairs(*columns, pair_weight=pair_weight, query=items.query).sharing
+        sharing = weighted_pairs(*columns, query=items.query).sharing
         tests = [compare_cells(sharing, *one, null="") for one in (ACROSS, WITHIN)]
         judged = judge(tests, alpha=ALPHA, margin=0.001, n=n, n_items=n)
         alarms.append(overall_finding(judged) == VIOLATED)
@@ -121,20 +120,16 @@ def test_pairs_weighted_by_label_differences_keep_the_level(
     assert ALPHA / 2 - (0.0 if repetitions >= 4000 else 3 * error) <= rate <= ALPHA + 3 * error
 
 
-@pytest.mark.parametrize("pair_weight", ["difference", "squared"])
 def test_intervals_of_accuracy_by_differences_cover_the_truth(
-    pair_weight: str, repetitions: int, rng: np.random.Generator
+    repetitions: int, rng: np.random.Generator
 ) -> None:
-    """Labels N(0, 1), scores label + N(0, 1), r = 1 / sqrt 2: the accuracy by differences is
-    (1 + r) / 2, by squared ones 1/2 + (arcsin r + r sqrt(1 - r^2)) / pi."""
-    r = 0.5**0.5
-    by_square = 0.5 + (np.arcsin(r) + r * np.sqrt(1 - r**2)) / np.pi
-    truth = (1 + r) / 2 if pair_weight == "difference" else by_square
+    """For normal labels and scores of correlation r, here 1 / sqrt 2, it is (1 + r) / 2."""
+    truth = (1 + 0.5**0.5) / 2
     covered = []
     for _ in range(repetitions):
         label, group = rng.normal(size=300), rng.integers(0, 2, 300)
         columns = (label, label + rng.normal(size=300), group, GROUPS)
-        sharing = weighted_pairs(*columns, pair_weight=pair_weight).sharing
+        sharing = weighted_pairs(*columns).sharing
         low, high, _ = rate_interval(sharing, ACROSS.first)
         covered.append(low <= truth <= high)
     slack = 0.0 if repetitions >= 4000 else 3 * np.sqrt(0.05 * 0.95 / repetitions)

@@ -14,7 +14,7 @@ from comparity.counting._differences import below, scaled
 from comparity.counting.all_pairs import all_pairs
 from comparity.counting.query_pairs import query_pairs
 from comparity.counting.sharing import TIE_VALUE
-from comparity.counting.weighted_pairs import POWERS, WeightedPairs, weighted_pairs
+from comparity.counting.weighted_pairs import WeightedPairs, weighted_pairs
 from comparity.inference.dyadic import rate_covariance
 from tests.plain.ordered_pairs import (
     effective_items,
@@ -25,7 +25,6 @@ from tests.plain.ordered_pairs import (
 from tests.plain.query_pairs import averaged, group_cells, query_moments, query_vectors
 from tests.plain.weighted_pairs import far_apart
 
-WEIGHTS = pytest.mark.parametrize("pair_weight", POWERS)
 TIES = pytest.mark.parametrize("score_ties", ["disagree", "half"])
 
 
@@ -57,15 +56,14 @@ def tables(draw: st.DrawFn, *, queries: bool, largest: int = 16) -> Rows:
     return Rows(y, f, rng.integers(0, k, n), tuple("dbac"[:k]), query, weights)
 
 
-def listed(rows: Rows, pair_weight: str, score_ties: str):  # type: ignore[no-untyped-def]
+def listed(rows: Rows, score_ties: str):  # type: ignore[no-untyped-def]
     n, k = len(rows.y), len(rows.groups)
     weights = np.ones(n) if rows.weights is None else rows.weights
     query = [0] * n if rows.query is None else rows.query.tolist()
     cells = group_cells(rows.group.tolist(), k)
-    power = POWERS[pair_weight]
     # The unit of weight is arbitrary; this is the one the kernels work in.
     y = scaled(rows.y).tolist()
-    return far_apart(y, rows.f, cells, query, weights, TIE_VALUE[score_ties], power), query
+    return far_apart(y, rows.f, cells, query, weights, TIE_VALUE[score_ties]), query
 
 
 def assert_sums_equal(found: WeightedPairs, pairs, n_cells: int) -> None:  # type: ignore[no-untyped-def]
@@ -79,12 +77,11 @@ def assert_sums_equal(found: WeightedPairs, pairs, n_cells: int) -> None:  # typ
     assert np.array_equal(sharing.trials == 0, np.array(totals(pairs, n_cells)[0]) == 0)
 
 
-@WEIGHTS
 @TIES
 @given(rows=tables(queries=False))
-def test_all_pairs_equal_the_double_loop(rows: Rows, score_ties: str, pair_weight: str) -> None:
-    found = rows.counted(score_ties=score_ties, pair_weight=pair_weight)
-    pairs, _ = listed(rows, pair_weight, score_ties)
+def test_all_pairs_equal_the_double_loop(rows: Rows, score_ties: str) -> None:
+    found = rows.counted(score_ties=score_ties)
+    pairs, _ = listed(rows, score_ties)
     n_cells = len(rows.groups) ** 2
     assert_sums_equal(found, pairs, n_cells)
     expected = shared_item_moments(pairs, n_cells)
@@ -92,16 +89,15 @@ def test_all_pairs_equal_the_double_loop(rows: Rows, score_ties: str, pair_weigh
     assert found.sharing.n_clusters == 0
 
 
-@WEIGHTS
 @TIES
 @pytest.mark.parametrize("average", ["pairs", "queries"])
 @settings(max_examples=50)
 @given(rows=tables(queries=True))
 def test_pairs_within_queries_equal_the_double_loop(
-    rows: Rows, average: str, score_ties: str, pair_weight: str
+    rows: Rows, average: str, score_ties: str
 ) -> None:
-    found = rows.counted(score_ties=score_ties, pair_weight=pair_weight, average=average)
-    pairs, query = listed(rows, pair_weight, score_ties)
+    found = rows.counted(score_ties=score_ties, average=average)
+    pairs, query = listed(rows, score_ties)
     pairs = averaged(pairs, query) if average == "queries" else pairs
     n_cells = len(rows.groups) ** 2
     assert_sums_equal(found, pairs, n_cells)
@@ -112,18 +108,13 @@ def test_pairs_within_queries_equal_the_double_loop(
 
 
 @TIES
-@WEIGHTS
 @given(seed=st.integers(0, 1000))
-def test_binary_labels_are_all_equally_far_apart(
-    seed: int, pair_weight: str, score_ties: str
-) -> None:
+def test_binary_labels_are_all_equally_far_apart(seed: int, score_ties: str) -> None:
     rng = np.random.default_rng(seed)
     y, f, group = rng.integers(0, 2, 30) * 3.0, rng.integers(0, 4, 30) * 1.0, rng.integers(0, 2, 30)
-    weighted = weighted_pairs(
-        y, f, group, ("a", "b"), pair_weight=pair_weight, score_ties=score_ties
-    )
+    weighted = weighted_pairs(y, f, group, ("a", "b"), score_ties=score_ties)
     plain = all_pairs(y, f, group, ("a", "b"), score_ties=score_ties)
-    unit = 0.75 ** POWERS[pair_weight]  # 3 as the kernels scale it
+    unit = 0.75  # 3 as the kernels scale it
     assert_allclose(weighted.sharing.trials, unit * plain.sharing.trials)
     assert_allclose(weighted.sharing.hits, unit * plain.sharing.hits)
     assert_allclose(weighted.sharing.dependent, unit**2 * plain.sharing.dependent)
@@ -147,15 +138,14 @@ def test_a_power_of_nothing_counts_pairs() -> None:
         assert np.array_equal(found.ties[group == a].sum(axis=0), ties)
 
 
-@WEIGHTS
 @pytest.mark.parametrize("offset", [0.0, 1e6])
-def test_many_items_equal_the_matrix_of_all_pairs(pair_weight: str, offset: float) -> None:
+def test_many_items_equal_the_matrix_of_all_pairs(offset: float) -> None:
     """With labels far from zero, sums of labels less sums of labels would cancel."""
     rng = np.random.default_rng(2)
     y, group = rng.normal(size=800) + offset, rng.integers(0, 2, 800)
     f = y + rng.normal(size=800)
-    found = weighted_pairs(y, f, group, ("a", "b"), pair_weight=pair_weight).sharing
-    apart = np.maximum(y[:, None] - y[None, :], 0) ** POWERS[pair_weight]
+    found = weighted_pairs(y, f, group, ("a", "b")).sharing
+    apart = np.maximum(y[:, None] - y[None, :], 0)
     agree = apart * (f[:, None] > f[None, :])
     for cell, (a, b) in enumerate([(0, 0), (0, 1), (1, 0), (1, 1)]):
         block = np.ix_(group == a, group == b)
@@ -163,15 +153,14 @@ def test_many_items_equal_the_matrix_of_all_pairs(pair_weight: str, offset: floa
         assert found.hits[cell] / found.trials[cell] == pytest.approx(expected, rel=1e-12)
 
 
-@WEIGHTS
-def test_the_covariance_of_all_cells_is_the_jackknifes(pair_weight: str) -> None:
+def test_the_covariance_of_all_cells_is_the_jackknifes() -> None:
     n, names = 600, ("a", "b")
     rng = np.random.default_rng(3)
     y, group = rng.normal(size=n), rng.integers(0, 2, n)
     f = y + rng.normal(size=n)
 
     def counted(kept: np.ndarray):  # type: ignore[no-untyped-def]
-        return weighted_pairs(y[kept], f[kept], group[kept], names, pair_weight=pair_weight).sharing
+        return weighted_pairs(y[kept], f[kept], group[kept], names).sharing
 
     replicates = [counted(np.arange(n) != left_out) for left_out in range(n)]
     rates = np.array([part.hits / part.trials for part in replicates])

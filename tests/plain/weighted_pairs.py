@@ -1,4 +1,4 @@
-"""Pairs weighted by a power of their label difference, by definition: a double loop."""
+"""Pairs weighted by their label difference, by definition: a double loop."""
 
 from collections.abc import Hashable, Sequence
 
@@ -12,10 +12,9 @@ def far_apart(
     query: Sequence[Hashable],
     weights: Sequence[float],
     tie_value: float,
-    power: int,
 ) -> list[Pair]:
     """List the pairs of one query with different labels, further ones with more weight."""
     return [
-        pair._replace(weight=pair.weight * (y[pair.better] - y[pair.worse]) ** power)
+        pair._replace(weight=pair.weight * (y[pair.better] - y[pair.worse]))
         for pair in pairs_of(y, f, cell_of, query, weights, tie_value)
     ]

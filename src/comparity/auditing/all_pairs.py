@@ -117,8 +117,7 @@ def _counted(items: LabelledItems, options: PairwiseOptions, score_ties: str = "
     alike = _Counted(found.sharing, found.score_ties, items.groups, others)
     if options.pair_weight == "equal":
         return alike
-    how |= {"query": items.query, "average": options.average, "pair_weight": options.pair_weight}
-    pairs = weighted_pairs(*columns, **how)
+    pairs = weighted_pairs(*columns, query=items.query, average=options.average, **how)
     return _Counted(pairs.sharing, pairs.score_ties, items.groups, others, unweighted=alike)
 
 
@@ -307,11 +306,10 @@ def _notes(
             "Items are weighted so that labels have the same law in every group; equal errors "
             "given the label then mean equal accuracies. The numbers of pairs are before weighting."
         )
-    if options.pair_weight != "equal":
-        power = {"difference": "the difference", "squared": "the squared difference"}
+    if options.pair_weight == "difference":
         notes.append(
-            f"Pairs count by {power[options.pair_weight]} of their labels; the numbers of pairs "
-            "are before weighting."
+            "Pairs count by the difference of their labels; the numbers of pairs are before "
+            "weighting."
         )
     if counted.others:
         notes.append("Items in no group count overall and in marginals, in no entry of the matrix.")

@@ -16,7 +16,7 @@ __all__ = ["NOTIONS", "ComparativeOptions", "PairwiseOptions", "SeparationOption
 NOTIONS = ("cross-group", "within-group", "marginal", "symmetric")
 """Equalities in the matrix of pairwise accuracies."""
 
-PAIR_WEIGHTS = ("equal", "difference", "squared")
+PAIR_WEIGHTS = ("equal", "difference")
 """What a pair of items may count by."""
 
 
@@ -92,8 +92,8 @@ class PairwiseOptions(SeparationOptions):
     ----------
     average : {"pairs", "queries"}
         Whether every pair counts alike, or every query.
-    pair_weight : {"equal", "difference", "squared"}
-        Whether all pairs count alike, or by the (squared) difference of their labels.
+    pair_weight : {"equal", "difference"}
+        Whether all pairs count alike, or by the difference of their labels.
     score_ties : {"disagree", "half"}
         What a tie of the scores counts as.
     continuous : bool

@@ -65,9 +65,9 @@ def pairwise_accuracy(
         Compare only items of the same query.
     average : {"pairs", "queries"}
         Whether every pair counts alike, or every query.
-    pair_weight : {"equal", "difference", "squared"}
-        Whether all pairs count alike, or by the difference of their labels, or by its square, so
-        that close calls matter less (the conclusion of [1]_). With binary labels all are the same.
+    pair_weight : {"equal", "difference"}
+        Whether all pairs count alike, or by the difference of their labels, so that close calls
+        matter less (the conclusion of [1]_). With binary labels both are the same.
     sample_weight : array-like, optional
         Positive weights of items; a pair weighs the product.
     score_ties : {"disagree", "half"}

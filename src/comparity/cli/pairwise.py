@@ -32,10 +32,10 @@ Example:
 )
 @click.option(
     "--pair-weight",
-    type=click.Choice(["equal", "difference", "squared"]),
+    type=click.Choice(["equal", "difference"]),
     default="equal",
     show_default=True,
-    help="What a pair counts by: nothing, its label difference, or that squared.",
+    help="Whether pairs count alike, or by the difference of their labels.",
 )
 @click.option("--continuous", is_flag=True, help="The sensitive column is a number, not a group.")
 @click.option("--no-group", help="The value that marks items in no group.")

@@ -1,11 +1,11 @@
 r"""All pairs that labels imply, each weighted by how far its labels are apart.
 
 Accuracy over all pairs counts a close call as much as a pair at opposite ends. Here a pair weighs
-:math:`w_i w_j (y_i - y_j)^p` beside the weights of its items, :math:`p = 1` or 2: what the
-conclusion of Narasimhan, Cotter, Gupta and Wang, "Pairwise Fairness for Ranking and Regression",
-proposes. The rates are ratios of two U-statistics with that kernel, and their second moments follow
-from each item's weighted pairs as in :mod:`comparity.counting.all_pairs` (or, with queries, from
-the sums of each query as in :mod:`comparity.counting.query_pairs`).
+:math:`w_i w_j (y_i - y_j)`, with :math:`w` the weights of its items: what the conclusion of
+Narasimhan, Cotter, Gupta and Wang, "Pairwise Fairness for Ranking and Regression", proposes. The
+rates are ratios of two U-statistics with that kernel, and their second moments follow from each
+item's weighted pairs as in :mod:`comparity.counting.all_pairs` (or, with queries, from the sums of
+each query as in :mod:`comparity.counting.query_pairs`).
 """
 
 from __future__ import annotations
@@ -21,10 +21,7 @@ from comparity.counting._placements import Placements, moments_by_cell
 from comparity.counting.sharing import TIE_VALUE, Sharing, evenness
 from comparity.counts import Cell
 
-__all__ = ["POWERS", "WeightedPairs", "weighted_pairs"]
-
-POWERS = {"difference": 1, "squared": 2}
-"""The power of the label difference that each kind of weight is."""
+__all__ = ["WeightedPairs", "weighted_pairs"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -53,7 +50,6 @@ def weighted_pairs(
     group: Codes,
     groups: tuple[str, ...],
     *,
-    pair_weight: str = "difference",
     query: Codes | None = None,
     weights: Floats | None = None,
     average: str = "pairs",
@@ -72,8 +68,6 @@ def weighted_pairs(
         Position of its group in `groups`.
     groups : tuple of str
         The groups; some may have no item.
-    pair_weight : {"difference", "squared"}
-        What a pair weighs, beside the product of the weights of its items.
     query : ndarray of int, optional
         Items are paired only within a query, and queries are the independent clusters.
     weights : ndarray of float, optional
@@ -98,9 +92,9 @@ def weighted_pairs(
     query_of = np.zeros(len(y), dtype=np.int64) if query is None else query
     items = _Items(y, f, group, len(groups), query_of)
     weight = np.ones(len(y)) if weights is None else weights
-    tie, power = TIE_VALUE[score_ties], POWERS[pair_weight]
-    pairs = _Pairs(items.below(weight, power), items.above(weight, power))
-    squares = items.below(weight**2, 2 * power)
+    tie = TIE_VALUE[score_ties]
+    pairs = _Pairs(items.below(weight, 1), items.above(weight, 1))
+    squares = items.below(weight**2, 2)
     if average == "queries":
         pairs, squares = items.averaged(pairs, squares)
     placed = items.placements(pairs, tie)
