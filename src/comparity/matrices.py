@@ -139,9 +139,9 @@ class PairwiseAccuracy:
         return plot_matrix(self, ax)
 
     def __rich__(self) -> RenderableType:
-        from comparity.reporting.terminal import pairwise_view
+        from comparity.reporting.terminal import view
 
-        return pairwise_view(self)
+        return view(self)
 
     def __str__(self) -> str:
         from comparity.reporting.terminal import as_text

@@ -229,9 +229,9 @@ class Plan(ABC):
         return plot_power(self, ax)
 
     def __rich__(self) -> RenderableType:
-        from comparity.reporting.terminal import plan_view
+        from comparity.reporting.terminal import view
 
-        return plan_view(self)
+        return view(self)
 
     def __str__(self) -> str:
         from comparity.reporting.terminal import as_text

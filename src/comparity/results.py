@@ -400,9 +400,9 @@ class Audit:
         return plot_gaps(self, ax)
 
     def __rich__(self) -> RenderableType:
-        from comparity.reporting.terminal import audit_view
+        from comparity.reporting.terminal import view
 
-        return audit_view(self)
+        return view(self)
 
     def __str__(self) -> str:
         from comparity.reporting.terminal import as_text

@@ -5,7 +5,7 @@ import pytest
 from rich.console import Console
 
 from comparity.auditing.planning import plan_comparative
-from comparity.reporting.terminal import as_text, audit_view, show
+from comparity.reporting.terminal import as_text, show, view
 from comparity.results import Audit
 
 HOSTILE = ("[bold red]f[/]\x1b[2J", "m\r\n\x07")
@@ -43,7 +43,7 @@ def test_markup_and_control_characters_in_data_do_nothing(
 def test_no_line_is_wider_than_the_terminal_and_no_finding_is_cut(audit: Audit, width: int) -> None:
     console = Console(width=width, color_system=None)
     with console.capture() as captured:
-        console.print(audit_view(audit))
+        console.print(view(audit))
     shown = captured.get()
     assert max(map(len, shown.splitlines())) <= width
     for test in audit.tests:

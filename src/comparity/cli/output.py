@@ -11,14 +11,13 @@ import click
 from comparity.cli.lazy import BadInput
 
 if TYPE_CHECKING:
-    from comparity.matrices import PairwiseAccuracy
     from comparity.plans import Plan
-    from comparity.results import Audit
+    from comparity.reporting.sections import Reportable
 
 __all__ = ["as_json_text", "deliver", "write", "write_plot"]
 
 
-def deliver(result: Audit | Plan | PairwiseAccuracy, *, as_json: bool, html: Path | None) -> None:
+def deliver(result: Reportable, *, as_json: bool, html: Path | None) -> None:
     """Print a result, or its JSON and nothing else, and write its page where one is asked for."""
     if html is not None:
         from comparity.reporting.html import page
@@ -33,7 +32,7 @@ def deliver(result: Audit | Plan | PairwiseAccuracy, *, as_json: bool, html: Pat
         show(result)
 
 
-def as_json_text(result: Audit | Plan | PairwiseAccuracy) -> str:
+def as_json_text(result: Reportable) -> str:
     """Return the content of a result as JSON."""
     return json.dumps(result.to_dict(), indent=2, allow_nan=False)
 

@@ -25,7 +25,7 @@ from comparity.reporting.formats import (
 )
 from comparity.results import Audit, JudgedGap, RateEstimate
 
-__all__ = ["Grid", "audit_grids", "pairwise_grids", "plan_grids"]
+__all__ = ["Grid", "audit_grids", "matrix_grid", "pairwise_grids", "plan_grids"]
 
 # A matrix of more groups than this is wider than a terminal; it is listed instead.
 MATRIX_GROUPS = 4
@@ -45,12 +45,16 @@ class Grid:
         The cells.
     findings : tuple of str
         The finding of each row, where the last column shows it; otherwise empty.
+    shades : tuple of tuple of float
+        For a heat map, how light each cell after the first column is, from 0 to 1; ``nan`` for
+        a cell without shade.
     """
 
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     findings: tuple[str, ...] = ()
+    shades: tuple[tuple[float, ...], ...] = ()
 
 
 def audit_grids(audit: Audit) -> Iterator[Grid]:
@@ -64,6 +68,19 @@ def audit_grids(audit: Audit) -> Iterator[Grid]:
         yield Grid(title="Well-known numbers", header=("number", "value"), rows=rows)
     if audit.joint_tests:
         yield _joint(audit)
+
+
+def matrix_grid(result: PairwiseAccuracy) -> Grid:
+    """Return the raw matrix as a heat map: the darker, the less scores agree with labels."""
+    return Grid(
+        title="Raw accuracy by the group of the better item (row) and the worse (column)",
+        header=("", *map(visible, result.groups)),
+        rows=tuple(
+            (visible(group), *map(rate, row))
+            for group, row in zip(result.groups, result.matrix.tolist(), strict=True)
+        ),
+        shades=tuple(tuple(row) for row in result.matrix.tolist()),
+    )
 
 
 def pairwise_grids(result: PairwiseAccuracy) -> Iterator[Grid]:

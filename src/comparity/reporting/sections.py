@@ -1,0 +1,120 @@
+"""What is shown of a result, the same in a terminal, a notebook and a page.
+
+Every kind of result has one function here or in a module of its own that says what is shown:
+a headline, sentences, pictures, tables, lists. Media only lay these out, so a new kind of result
+needs one line in :data:`HOMES` and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import singledispatch
+from importlib import import_module
+from typing import Any, Protocol
+
+from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
+from comparity.matrices import PairwiseAccuracy
+from comparity.plans import ComparativePlan, Plan
+from comparity.reporting.charts import Chart, gap_chart, power_chart
+from comparity.reporting.formats import visible
+from comparity.reporting.grids import Grid, audit_grids, matrix_grid, pairwise_grids, plan_grids
+from comparity.reporting.sentences import (
+    audit_lists,
+    basis,
+    explanation,
+    headline,
+    plan_basis,
+    plan_headline,
+)
+from comparity.results import Audit
+
+__all__ = ["HOMES", "KINDS", "Reportable", "Section", "section_of"]
+
+HOMES: dict[str, str] = {}
+"""Modules with a function ``section`` for results of other kinds, by the name of their class."""
+
+KINDS = {VIOLATED: "found", WITHIN: "inside", UNDECIDED: "open"}
+"""How media mark a finding; what has none is ``"plain"``."""
+
+
+class Reportable(Protocol):
+    """A result that can be printed, as JSON too."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain data."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """One result as a reader sees it. All strings that come from data are safe to print.
+
+    Attributes
+    ----------
+    headline : str
+        The answer in a few words.
+    sentences : tuple of str
+        What it means, then what it rests on.
+    kind : str
+        One of the values of :data:`KINDS`, or ``"plain"``.
+    charts : tuple of Chart
+        Pictures, for media that draw.
+    grids : tuple of Grid
+        Tables.
+    lists : mapping of str to list of str
+        What is told in lines, by title.
+    """
+
+    headline: str
+    sentences: tuple[str, ...] = ()
+    kind: str = "plain"
+    charts: tuple[Chart, ...] = ()
+    grids: tuple[Grid, ...] = ()
+    lists: Mapping[str, list[str]] = field(default_factory=dict)
+
+
+@singledispatch
+def section_of(result: Any) -> Section:
+    """Return what is shown of a result."""
+    for kind in type(result).__mro__:
+        if kind.__name__ in HOMES:
+            section: Section = import_module(HOMES[kind.__name__]).section(result)
+            return section
+    raise TypeError(f"{type(result).__name__} is not a result that can be shown")
+
+
+@section_of.register
+def _(audit: Audit) -> Section:
+    return Section(
+        headline=headline(audit),
+        sentences=(explanation(audit), basis(audit)),
+        kind=KINDS[audit.finding],
+        charts=(gap_chart(audit),) if audit.tests else (),
+        grids=tuple(audit_grids(audit)),
+        lists=audit_lists(audit),
+    )
+
+
+@section_of.register
+def _(result: PairwiseAccuracy) -> Section:
+    audit = result.audit
+    return Section(
+        headline=headline(audit),
+        sentences=(explanation(audit), basis(audit)),
+        kind=KINDS[audit.finding],
+        charts=(gap_chart(audit),) if audit.tests else (),
+        grids=(matrix_grid(result), *pairwise_grids(result)),
+        lists=audit_lists(audit),
+    )
+
+
+@section_of.register
+def _(plan: Plan) -> Section:
+    unit = "judged pairs" if isinstance(plan, ComparativePlan) else "decisions"
+    return Section(
+        headline=plan_headline(plan),
+        sentences=(plan_basis(plan),),
+        charts=(power_chart(plan, unit),),
+        grids=tuple(plan_grids(plan)),
+        lists={"Notes": [visible(note) for note in plan.notes]},
+    )
