@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from comparity.counting._dominance import line_counts, line_placements, lined_up
+from comparity.counting._grid import Grid, binned, binned_placements
 from comparity.counting._levels import level_placements, levels_of
 from comparity.counting._placements import moments_by_cell, pair_moments
 from comparity.counting._weighted import weighted_placements
@@ -87,9 +88,9 @@ def test_moments_equal_the_loop_over_pairs_of_pairs(
 
 
 def by_levels(y, f, group, k, tie):
-    levels = levels_of(y, group, k)
+    levels = levels_of(y, f, group, k)
     assert levels is not None
-    return level_placements(levels, f, tie)
+    return level_placements(levels, tie)
 
 
 def by_line(y, f, group, k, tie):
@@ -138,10 +139,89 @@ def test_items_dealt_out_by_digits_equal_items_kept_in_a_tree(
     assert np.array_equal(hits + TIE_VALUE[score_ties] * ties, kept.hits)
 
 
+@TIES
+@given(table=tables)
+def test_pools_change_no_sum_and_only_lower_squares(
+    table: list[tuple[float, float, int, float]], score_ties: str
+) -> None:
+    y, f, group, _ = columns(table)
+    tie = TIE_VALUE[score_ties]
+    levels = levels_of(y, f, group, 3)
+    one, pooled = level_placements(levels, tie), level_placements(levels, tie, pooled=True)
+    assert np.array_equal(pooled.sums, one.sums)
+    assert np.array_equal(pooled.ties, one.ties)
+    assert pooled.products[:, :6] == pytest.approx(one.products[:, :6], rel=1e-12)
+    lost = np.linalg.eigvalsh(one.products - pooled.products)
+    assert lost.min() >= -1e-9 * max(one.products.max(), 1)
+
+
+@TIES
+def test_a_table_with_one_value_to_a_bin_is_exact(score_ties: str) -> None:
+    rng = np.random.default_rng(8)
+    y, f = rng.integers(0, 6, (2, 4000)).astype(float)
+    line, tie = lined_up(y, f, rng.integers(0, 3, 4000), 3), TIE_VALUE[score_ties]
+    found = binned_placements(_without_check(binned(line)), *line_counts(line), tie)
+    for one, two in zip(found, line_placements(line, tie), strict=True):
+        assert one == pytest.approx(two, rel=1e-12)
+
+
+def _without_check(grid: Grid) -> Grid:
+    """Give each bin an empty neighbour, so that bins of twice the width are the same bins."""
+    twice = np.zeros((2 * len(grid.counts), 2 * grid.counts.shape[1], grid.counts.shape[2]))
+    twice[::2, ::2] = grid.counts
+    squares = np.zeros((2, 2 * len(grid.counts)))
+    squares[:, ::2] = grid.score_squares, grid.label_squares
+    return Grid(twice, *squares)
+
+
+def kinds(kind: str, noise: float, n: int, n_groups: int) -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(n_groups)
+    quality = rng.normal(size=n)
+    f = quality + noise * rng.normal(size=n)
+    if kind == "tied":
+        return quality.round(2), f.round(1), rng.integers(0, n_groups, n)
+    y = {"binary": quality > 0.5, "ordinal": np.floor(5 + 2 * quality).clip(0, 9)}
+    return y.get(kind, quality).astype(float), f, rng.integers(0, n_groups, n)
+
+
+@pytest.mark.parametrize(
+    ("kind", "noise", "allowed"),
+    [
+        ("binary", 1.0, 2e-4),
+        ("ordinal", 1.0, 2e-4),
+        ("continuous", 1.0, 5e-3),
+        ("tied", 1.0, 5e-3),
+        ("binary", 0.05, 1e-2),
+        ("ordinal", 0.05, 1e-2),
+        ("continuous", 0.05, 1e-12),
+    ],
+)
+@pytest.mark.parametrize("n_groups", [2, 6])
+def test_standard_errors_of_many_items_are_as_near_to_the_exact_as_documented(
+    kind: str, noise: float, allowed: float, n_groups: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    y, f, group = kinds(kind, noise, 10**5, n_groups)
+    names = tuple("abcdef"[:n_groups])
+    near = all_pairs(y, f, group, names, score_ties="half")
+    monkeypatch.setattr("comparity.counting.all_pairs.MANY", 10**9)
+    exact = all_pairs(y, f, group, names, score_ties="half")
+    assert np.array_equal(near.sharing.hits, exact.sharing.hits)
+    assert np.array_equal(near.score_ties, exact.score_ties)
+    errors = np.sqrt(variances_of_rates_and_gaps(near) / variances_of_rates_and_gaps(exact))
+    assert errors == pytest.approx(1, abs=allowed)
+
+
+def variances_of_rates_and_gaps(pairs: AllPairs) -> np.ndarray:
+    covariance = rate_covariance(pairs.sharing)
+    own = np.diag(covariance)
+    gaps = own[:, None] + own - 2 * covariance
+    return np.concatenate([own, gaps[np.triu_indices(len(own), 1)]])
+
+
 def test_many_levels_are_left_to_the_line() -> None:
-    group = np.zeros(100, dtype=np.int64)
-    assert levels_of(np.arange(100.0), group, 1) is None
-    few = levels_of(np.arange(100.0) % 60, group, 1)
+    score, group = np.zeros(100), np.zeros(100, dtype=np.int64)
+    assert levels_of(np.arange(100.0), score, group, 1) is None
+    few = levels_of(np.arange(100.0) % 60, score, group, 1)
     assert few is not None
     assert few.sizes.sum() == 100
 

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counting._dominance import line_counts, line_placements, lined_up
+from comparity.counting._grid import binned, binned_placements
 from comparity.counting._levels import level_counts, level_placements, levels_of
 from comparity.counting._placements import (
     Placements,
@@ -36,6 +37,9 @@ from comparity.counts import Cell
 __all__ = ["AllPairs", "all_pairs", "cell_counts"]
 
 METHOD = "all-pairs score z"
+
+MANY = 10**5
+"""From so many items on, items with nearly the same placement share their mean."""
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -70,8 +74,6 @@ def all_pairs(
 ) -> AllPairs:
     """Sum up how often scores order items as labels do, over all pairs, with second moments.
 
-    For N items of K groups O(N log N + N K^2) time and O(N) memory where labels have few levels,
-    O(N log N K + N K^2) time where they have many, and O(N K) memory too where items are weighted.
     Defined by the double loop in ``tests/plain/all_pairs.py``.
 
     Parameters
@@ -91,6 +93,19 @@ def all_pairs(
     -------
     AllPairs
         With no trials where all labels are equal or there are no items.
+
+    Notes
+    -----
+    Trials, hits and ties are exact, and so are second moments of fewer than 100,000 items or with
+    weights: O(N log N + N K^2) time and O(N) memory for N items of K groups where labels have few
+    levels, O(N log N K + N K^2) time where they have many, and O(N K) memory too with weights.
+
+    From 100,000 items on (:data:`MANY`) items with nearly the same placement share one, and time no
+    longer grows with N K^2. Up to 64 levels, standard errors of rates and of their differences are
+    too small by about 1e-4 of themselves at 100,000 items, less with more; by up to 2 % where
+    99.8 % of the pairs agree or more, by 0.5 % where one of two levels is as rare. With more levels
+    they are within 0.5 %; where a coarser table shows that they would not be, as happens where most
+    pairs agree, they are exact after all.
 
     Examples
     --------
@@ -136,15 +151,16 @@ def cell_counts(y: Floats, f: Floats, group: Codes, n_groups: int) -> tuple[Code
     if not len(y):
         nothing = np.zeros((n_groups, n_groups), dtype=np.int64)
         return nothing, nothing.copy(), nothing.copy()
-    levels = levels_of(y, group, n_groups)
+    levels = levels_of(y, f, group, n_groups)
     if levels is not None:
-        below = np.cumsum(levels.sizes, axis=0) - levels.sizes
-        return levels.sizes.T @ below, *level_counts(levels, f)
+        return level_counts(levels)
     return line_counts(lined_up(y, f, group, n_groups))
 
 
 def _placed(y: Floats, f: Floats, group: Codes, k: int, tie: float) -> Placements:
-    levels = levels_of(y, group, k)
+    levels = levels_of(y, f, group, k)
     if levels is not None:
-        return level_placements(levels, f, tie)
-    return line_placements(lined_up(y, f, group, k), tie)
+        return level_placements(levels, tie, pooled=len(y) >= MANY)
+    line = lined_up(y, f, group, k)
+    found = binned_placements(binned(line), *line_counts(line), tie) if len(y) >= MANY else None
+    return found or line_placements(line, tie)
