@@ -1,0 +1,1 @@
+"""Decisions predicted across sets of subjects, with the error of the prediction carried along."""

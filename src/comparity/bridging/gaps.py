@@ -1,0 +1,354 @@
+r"""From errors on both sides of a bridge to a gap between groups, with its error.
+
+With errors :math:`E_0 = f - R_0` on the first's subjects and :math:`E_1 = f - R_1` on the second's
+(equations (6) and (7) of [1]_, its Algorithm 2)
+
+.. math::
+
+    \hat g = \sum_{a} \pm \left( \bar E_1(a) - \bar E_0(a) \right), \qquad
+    \hat V = \sum_{a} \frac{s^2(E_1(a))}{n_1(a)} + \frac{s^2(E_0(a))}{n_0(a)}, \qquad
+    \mathrm{DPD} = \frac{\hat g}{\sqrt{s_p^2(E_0) + s_p^2(E_1)}}
+
+with plus for the one group and minus for the other, pooled variances :math:`s_p^2` and
+the degrees of freedom of Satterthwaite over four terms.
+
+Subjects whom both decided about have both errors, and their difference is that of the two
+decisions, whatever :math:`f`. They join as a term of their own: within a group the means over the
+shared and the other subjects of a side are averaged with the weights that make the variance of the
+whole least (generalised least squares), which turns into Welch's test of the differences where all
+subjects are shared, and into the formulas above where none is. The scale then knows how the two
+errors of a subject go together.
+
+References
+----------
+.. [1] Yu and Xi, "Differential Parity: Relative Fairness Between Two Sets of Decisions",
+   section 2.3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.bridging.predicting import Predictions
+from comparity.bridging.subjects import DecidedSubjects
+from comparity.differences import Moments
+from comparity.inference.means import (
+    RatioPivot,
+    Term,
+    compare_means,
+    contrast_of_means,
+    satterthwaite,
+)
+from comparity.metrics.relative import pooled_variance
+from comparity.results import GapTest
+
+__all__ = ["ENOUGH_SHARED", "BridgeErrors", "Shared", "biased_gap", "bridge_errors", "unbiased_gap"]
+
+Floats = NDArray[np.float64]
+
+ENOUGH_SHARED = 10
+"""From so many shared subjects on, in both groups together, their errors say how they correlate."""
+
+MOST_CORRELATED = 0.99
+"""Where two decision makers agree about all shared subjects, others may still show a difference."""
+
+LINEAR = "Satterthwaite t over shared and other subjects"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Shared:
+    """Both errors of the subjects of a group whom both decided about, in the same order.
+
+    Attributes
+    ----------
+    first, second : ndarray of float
+        Prediction minus the first's, and minus the second's decision.
+    """
+
+    first: Floats
+    second: Floats
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BridgeErrors:
+    """Errors of a prediction on both sides, by group.
+
+    Attributes
+    ----------
+    groups : tuple of str
+        The reference group and the group whose gap over it is asked for.
+    first, second : tuple of ndarray
+        Errors of subjects of one side only, for each group.
+    shared : tuple of Shared
+        Errors of subjects of both sides, for each group.
+    """
+
+    groups: tuple[str, str]
+    first: tuple[Floats, Floats]
+    second: tuple[Floats, Floats]
+    shared: tuple[Shared, Shared]
+
+    @property
+    def n_shared(self) -> int:
+        """Subjects of both sides."""
+        return sum(map(len, self.shared))
+
+    def n_of(self, group: int) -> int:
+        """Return the decisions about a group, of both sides."""
+        return sum(len(self.all_of(side, group)) for side in (0, 1))
+
+    def all_of(self, side: int, group: int) -> Floats:
+        """Return the errors of one side and group, shared subjects last."""
+        alone = (self.first, self.second)[side][group]
+        both = self.shared[group]
+        return np.concatenate([alone, (both.first, both.second)[side]])
+
+
+def bridge_errors(subjects: DecidedSubjects, predictions: Predictions) -> BridgeErrors:
+    """Take the errors of predictions apart by side and group."""
+    first = predictions.first - subjects.decisions[0]
+    second = predictions.second - subjects.decisions[1]
+    twin = subjects.twin
+    alone_first = predictions.judged & ~subjects.shared
+
+    def of(place: int) -> tuple[Floats, Floats, Shared]:
+        here = subjects.group[1] == place
+        rows = np.flatnonzero(here & (twin >= 0))
+        return (
+            first[alone_first & (subjects.group[0] == place)],
+            second[here & (twin < 0)],
+            Shared(first=first[twin[rows]], second=second[rows]),
+        )
+
+    (e0, e1, both), (f0, f1, both_too) = (_with_variance(*of(place)) for place in (0, 1))
+    return BridgeErrors(
+        groups=subjects.groups, first=(e0, f0), second=(e1, f1), shared=(both, both_too)
+    )
+
+
+def _with_variance(first: Floats, second: Floats, both: Shared) -> tuple[Floats, Floats, Shared]:
+    """Join what is alone of its kind to others, since one row has no variance.
+
+    A single shared subject counts as one of each side: that its two errors are dependent is lost
+    among the others. A single subject of one side beside shared ones is set aside.
+    """
+    if len(both) == 1:
+        first, second = np.append(first, both.first), np.append(second, both.second)
+        both = Shared(first=np.empty(0), second=np.empty(0))
+    if len(both):
+        first = first if len(first) > 1 else np.empty(0)
+        second = second if len(second) > 1 else np.empty(0)
+    return first, second, both
+
+
+def unbiased_gap(errors: BridgeErrors, *, null: str) -> GapTest:
+    """Test the predictions against the second's decisions, as if they were decisions.
+
+    Algorithm 1 of the paper: Welch's test of :math:`E_1`. It takes for granted that the prediction
+    has every leaning of the first, and that it has no error of its own; neither is so.
+    """
+    reference, group = (Moments.of(errors.all_of(1, place)) for place in (0, 1))
+    return compare_means(group, reference, null=null)
+
+
+def biased_gap(errors: BridgeErrors, *, null: str) -> GapTest:
+    """Test the gap between groups across a bridge, with the prediction's errors taken off.
+
+    Parameters
+    ----------
+    errors : BridgeErrors
+    null : str
+        The hypothesis in words.
+
+    Returns
+    -------
+    GapTest
+        `gap` on the scale of DPD; its pivot knows the raw gap, the scale and the degrees of
+        freedom.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> none = Shared(first=np.empty(0), second=np.empty(0))
+    >>> errors = BridgeErrors(
+    ...     groups=("f", "m"),
+    ...     first=(rng.normal(0, 1, 400), rng.normal(0.5, 1, 400)),
+    ...     second=(rng.normal(0, 1, 400), rng.normal(0.5, 1, 400)),
+    ...     shared=(none, none),
+    ... )
+    >>> test = biased_gap(errors, null="no gap")
+    >>> abs(test.gap) < 0.2, test.p_value > 0.05
+    (True, True)
+    """
+    if errors.n_shared and not any(map(len, (*errors.first, *errors.second))):
+        reference, group = (Moments.of(both.second - both.first) for both in errors.shared)
+        return compare_means(group, reference, null=null)
+    if errors.n_shared:
+        return _linear_gap(errors, null=null)
+    terms = [
+        Term(sign * weight, Moments.of(errors.all_of(side, place)), pool)
+        for place, sign in ((1, 1.0), (0, -1.0))
+        for side, weight, pool in ((1, 1.0, "second"), (0, -1.0, "first"))
+    ]
+    return contrast_of_means(terms, null=null)
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Independent rows: what each adds to the gap (a mean), and moves the squared scale by."""
+
+    gap: Floats
+    square: Floats
+
+    @property
+    def n(self) -> int:
+        return len(self.gap)
+
+
+def _linear_gap(errors: BridgeErrors, *, null: str) -> GapTest:
+    """Test a gap to which shared subjects add both their errors."""
+    correlation = _correlation(errors)
+    blocks = [
+        block
+        for place, sign in ((1, 1.0), (0, -1.0))
+        for block in _blocks(errors, place, sign, correlation)
+    ]
+    v, w = _pooled_variances(errors)
+    squared = v + w - 2 * correlation * math.sqrt(v * w)
+    scale = math.sqrt(squared)
+    variances = [float(block.gap.var(ddof=1)) / block.n for block in blocks]
+    # Delta method: the mean of a block and the sum of what its rows move the squared scale by.
+    together = sum(float(np.cov(block.gap, block.square)[0, 1]) for block in blocks)
+    of_square = sum(block.n * float(block.square.var()) for block in blocks)
+    pivot = RatioPivot(
+        gap=float(sum(block.gap.mean() for block in blocks)),
+        scale=scale,
+        variance=sum(variances),
+        covariance=together / (2 * scale),
+        scale_variance=of_square / (4 * squared),
+        dof=satterthwaite(variances, [block.n - 1 for block in blocks]),
+    )
+    return GapTest(
+        null=null,
+        gap=pivot.gap / scale,
+        standard_error=pivot.standard_error,
+        p_value=pivot.p_value(0.0),
+        n=(errors.n_of(1), errors.n_of(0)),
+        method=LINEAR,
+        pivot=pivot,
+    )
+
+
+def _pooled_variances(errors: BridgeErrors) -> tuple[float, float]:
+    first, second = (
+        pooled_variance(*(Moments.of(errors.all_of(side, place)) for place in (0, 1)))
+        for side in (0, 1)
+    )
+    return first, second
+
+
+def _blocks(errors: BridgeErrors, place: int, sign: float, correlation: float) -> Iterator[_Block]:
+    """Yield those of either side alone, and the shared subjects of a group."""
+    variances = _pooled_variances(errors)
+    weights = _weights(errors, place, correlation)
+    both = errors.shared[place]
+    together: Floats = np.zeros(len(both))
+    for side, direction in ((0, -1.0), (1, 1.0)):
+        every = errors.all_of(side, place)
+        rows = len(errors.all_of(side, 0)) + len(errors.all_of(side, 1)) - 2
+        slope = 1 - correlation * math.sqrt(variances[1 - side] / variances[side])
+        square = slope * (every - every.mean()) ** 2 / rows
+        alone = len(every) - len(both)
+        together = together + square[alone:]
+        if alone:
+            share = (1 - weights[side]) * direction * sign
+            yield _Block(share * every[:alone], square[:alone])
+    if len(both):
+        combined = weights[1] * both.second - weights[0] * both.first
+        moved = -2 * math.sqrt(variances[0] * variances[1]) * _of_correlation(errors, place)
+        yield _Block(sign * combined, together + moved)
+
+
+def _of_correlation(errors: BridgeErrors, place: int) -> Floats:
+    """Return what each shared subject of a group moves the correlation by."""
+    both = errors.shared[place]
+    if errors.n_shared < ENOUGH_SHARED:
+        return np.zeros(len(both))
+    first, second = (
+        (own - own.mean()) / math.sqrt(variance)
+        for own, variance in zip((both.first, both.second), _shared_variances(errors), strict=True)
+    )
+    moved = first * second - _correlation(errors) * (first**2 + second**2) / 2
+    return np.asarray(moved / errors.n_shared)
+
+
+def _shared_variances(errors: BridgeErrors) -> tuple[float, float]:
+    sums = _sums_of_products(errors) / (errors.n_shared - 2)
+    return float(sums[0, 0]), float(sums[1, 1])
+
+
+def _sums_of_products(errors: BridgeErrors) -> Floats:
+    sums = np.zeros((2, 2))
+    for both in errors.shared:
+        if len(both):
+            sums += np.cov(both.first, both.second) * (len(both) - 1)
+    return sums
+
+
+def _correlation(errors: BridgeErrors) -> float:
+    """Return how the two errors of shared subjects correlate within groups; 0 with too few."""
+    if errors.n_shared < ENOUGH_SHARED:
+        return 0.0
+    sums = _sums_of_products(errors)
+    deviations = math.sqrt(sums[0, 0] * sums[1, 1])
+    found = sums[0, 1] / deviations if deviations > 0 else 0.0
+    return float(np.clip(found, -MOST_CORRELATED, MOST_CORRELATED))
+
+
+def _weights(errors: BridgeErrors, place: int, correlation: float) -> tuple[float, float]:
+    r"""Return what shared subjects weigh in the mean of a group, on the first side and the second.
+
+    Minimises over :math:`w_0, w_1`
+
+    .. math::
+
+        \frac{w_0^2 v_0 + w_1^2 v_1 - 2 w_0 w_1 c}{n}
+        + \frac{(1 - w_0)^2 v_0}{m_0} + \frac{(1 - w_1)^2 v_1}{m_1}
+
+    with :math:`n` shared subjects and :math:`m_0, m_1` others, and
+    :math:`c = r \sqrt{v_0 v_1}`.
+    """
+    both = len(errors.shared[place])
+    alone = [len(errors.first[place]), len(errors.second[place])]
+    if not both:
+        return 0.0, 0.0
+    v = [float(errors.all_of(side, place).var(ddof=1)) for side in (0, 1)]
+    c = correlation * math.sqrt(v[0] * v[1])
+    matrix = np.array([[v[0] / both, -c / both], [-c / both, v[1] / both]])
+    target = np.zeros(2)
+    fixed = [not count for count in alone]
+    for side in (0, 1):
+        if fixed[side]:
+            continue
+        matrix[side, side] += v[side] / alone[side]
+        target[side] = v[side] / alone[side]
+    return _solved(matrix, target, fixed)
+
+
+def _solved(matrix: Floats, target: Floats, fixed: Sequence[bool]) -> tuple[float, float]:
+    """Solve for the weights that are free; a side with no other subjects has weight 1."""
+    weights = np.array([1.0 if one else 0.0 for one in fixed])
+    free = np.flatnonzero(~np.array(fixed))
+    if len(free):
+        rest = target[free] - matrix[np.ix_(free, np.flatnonzero(fixed))].sum(axis=1)
+        weights[free] = np.linalg.lstsq(matrix[np.ix_(free, free)], rest, rcond=None)[0]
+    first, second = np.clip(weights, 0.0, 1.0).tolist()
+    return first, second

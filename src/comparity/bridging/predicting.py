@@ -1,0 +1,204 @@
+r"""Predict the first decision maker's decisions about everybody, in three ways.
+
+A bridge needs the errors of a prediction :math:`f` on both sides, :math:`E_0 = f - R_0` on the
+subjects of the first and :math:`E_1 = f - R_1` on those of the second. What :math:`E_0` is taken on
+decides whether a test of them is right:
+
+in sample
+    On the very data :math:`f` was fitted to (equations (6)-(7) of [1]_). Right for a stiff model
+    such as ridge regression; a model that learns decisions by heart has no errors there, and
+    nothing is left of the correction.
+held out
+    On a part of the data that :math:`f` was not fitted to, as in the authors' code. Right for any
+    model, at the cost of the rest.
+cross-fitted
+    Each part in turn is predicted from the others, and the second's subjects by the mean of all
+    the models. For every one of these models its mean prediction on the part it did not see and on
+    the second's subjects have the same expectation in each group, where both sets of subjects are
+    alike; so whatever the model, its error cancels and the gap is estimated without bias, from
+    all the data. One model fitted to everything would not do for the second's subjects: it is a
+    little better than those that predict the first's.
+
+References
+----------
+.. [1] Yu and Xi, "Differential Parity: Relative Fairness Between Two Sets of Decisions".
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.bridging.subjects import DecidedSubjects
+from comparity.errors import TooFewSubjectsError
+
+__all__ = [
+    "Predictions",
+    "default_regressor",
+    "predict_by_parts",
+    "predict_held_out",
+    "predict_in_sample",
+]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Predictions:
+    """The first's decisions as predicted for both sets of subjects.
+
+    Attributes
+    ----------
+    first, second : ndarray of float
+        Predictions for the subjects of the first and of the second.
+    judged : ndarray of bool
+        Subjects of the first whose errors count: all, or those held out.
+    """
+
+    first: Floats
+    second: Floats
+    judged: NDArray[np.bool_]
+
+
+def default_regressor() -> Any:
+    """Return ridge regression on standardised features, its penalty chosen by leaving one out."""
+    from sklearn.linear_model import RidgeCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    return make_pipeline(StandardScaler(), RidgeCV(alphas=np.logspace(-2, 4, 13)))
+
+
+def predict_by_parts(
+    subjects: DecidedSubjects,
+    features: tuple[Any, Any],
+    regressor: Any,
+    *,
+    folds: int,
+    rng: np.random.Generator,
+) -> Predictions:
+    """Predict every part of the first's subjects from the others, the second's by all models.
+
+    A subject whom both decided about is predicted on both sides by the model that did not see it,
+    so that its two errors differ by its two decisions.
+
+    Parameters
+    ----------
+    subjects : DecidedSubjects
+    features : pair
+        Rows of both sides, as a regressor takes them.
+    regressor : scikit-learn regressor
+        Copied, never changed.
+    folds : int
+        Number of parts; each has its share of every group, and of those whom both decided about.
+    rng : Generator
+        Draws the parts.
+
+    Raises
+    ------
+    TooFewSubjectsError
+        A group of the first has fewer subjects than there are folds.
+    """
+    part = _parts(subjects, folds, rng)
+    known, others = features
+    decision, twin = subjects.decisions[0], subjects.twin
+    seed = int(rng.integers(2**31))
+    first, second = np.empty(subjects.sizes[0]), np.zeros(subjects.sizes[1])
+    own = np.zeros(subjects.sizes[1])
+    part_of_twin = np.where(twin >= 0, part[twin], -1)
+    for k in range(folds):
+        left_out = part == k
+        model = _copy(regressor, seed).fit(known[~left_out], decision[~left_out])
+        first[left_out] = _flat(model.predict(known[left_out]))
+        predicted = _flat(model.predict(others))
+        second += predicted / folds
+        own = np.where(part_of_twin == k, predicted, own)
+    return Predictions(
+        first=first,
+        second=np.where(twin >= 0, own, second),
+        judged=np.ones(len(first), dtype=bool),
+    )
+
+
+def predict_held_out(
+    subjects: DecidedSubjects,
+    features: tuple[Any, Any],
+    regressor: Any,
+    *,
+    share: float,
+    rng: np.random.Generator,
+) -> Predictions:
+    """Predict a share of each group of the first, and all of the second's, from the other ones."""
+    for group, size in zip(subjects.groups, _sizes(subjects), strict=True):
+        if min(share, 1 - share) * size < 2:
+            needed = math.ceil(2 / min(share, 1 - share))
+            raise TooFewSubjectsError(group, "first", size, needed, f"to hold out {share:.0%}")
+    place = _places(subjects, rng)
+    sizes = np.array(_sizes(subjects))[subjects.group[0]]
+    judged = place < np.ceil(share * sizes)
+    known, others = features
+    seed = int(rng.integers(2**31))
+    model = _copy(regressor, seed).fit(known[~judged], subjects.decisions[0][~judged])
+    return Predictions(
+        first=_flat(model.predict(known)), second=_flat(model.predict(others)), judged=judged
+    )
+
+
+def predict_in_sample(
+    subjects: DecidedSubjects,
+    features: tuple[Any, Any],
+    regressor: Any,
+    *,
+    rng: np.random.Generator,
+) -> Predictions:
+    """Predict everybody by one model fitted to all of the first's decisions."""
+    known, others = features
+    model = _copy(regressor, int(rng.integers(2**31))).fit(known, subjects.decisions[0])
+    first = _flat(model.predict(known))
+    judged = np.ones(len(first), dtype=bool)
+    return Predictions(first=first, second=_flat(model.predict(others)), judged=judged)
+
+
+def _sizes(subjects: DecidedSubjects) -> list[int]:
+    return [int(size) for size in np.bincount(subjects.group[0], minlength=2)]
+
+
+def _parts(subjects: DecidedSubjects, folds: int, rng: np.random.Generator) -> Codes:
+    """Deal the first's subjects out into parts, evenly within groups and among the shared."""
+    for group, size in zip(subjects.groups, _sizes(subjects), strict=True):
+        if size < folds:
+            why = f"for {folds} folds"
+            raise TooFewSubjectsError(group, "first", size, folds, why)
+    return _places(subjects, rng) % folds
+
+
+def _places(subjects: DecidedSubjects, rng: np.random.Generator) -> Codes:
+    """Return a random order of the first's subjects within groups, those of both sides last."""
+    order = rng.permutation(subjects.sizes[0])
+    strata = 2 * subjects.group[0] + subjects.shared
+    order = order[np.argsort(strata[order], kind="stable")]
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.concatenate([np.arange(size) for size in _sizes(subjects)])
+    return place
+
+
+def _copy(regressor: Any, seed: int) -> Any:
+    """Return an unfitted copy; what it draws at random is drawn from the seed."""
+    from sklearn.base import clone
+
+    copy = clone(regressor)
+    free = {
+        name: seed
+        for name, value in copy.get_params().items()
+        if value is None and name.split("__")[-1] == "random_state"
+    }
+    return copy.set_params(**free) if free else copy
+
+
+def _flat(predicted: Any) -> Floats:
+    return np.asarray(predicted, dtype=np.float64).reshape(-1)
