@@ -39,6 +39,7 @@ __all__ = [
     "Term",
     "compare_means",
     "contrast_of_means",
+    "is_rare",
     "one_sided_p_value",
     "satterthwaite",
 ]
@@ -308,7 +309,7 @@ def contrast_of_means(terms: Sequence[Term], *, null: str) -> GapTest:
             pivot=pivot,
             reason="all differences are equal; nothing could tell the groups apart.",
         )
-    rare = any(_is_rare(term.moments) for term in terms)
+    rare = any(is_rare(term.moments) for term in terms)
     # Pseudo-differences are there for the variances; the scale is what it is, where there is one.
     scale = math.sqrt(_squared_scale(terms)) or math.sqrt(_squared_scale(_padded(terms)))
     judged = _pivot(_padded(terms) if rare else terms, scale)
@@ -369,7 +370,8 @@ def _pivot(terms: Sequence[Term], scale: float) -> RatioPivot:
     )
 
 
-def _is_rare(one: Moments) -> bool:
+def is_rare(one: Moments) -> bool:
+    """Say whether nearly all rows have one value, and too few have another."""
     return 2 * one.at_mode > one.n and one.away < RARE
 
 

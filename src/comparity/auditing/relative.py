@@ -1,0 +1,372 @@
+"""Differential parity: whether the difference of two decision makers depends on the group.
+
+Nobody knows the truth; what is tested is whether one decision maker rates a group higher, relative
+to another group, than the other decision maker does. Every two groups of every attribute (and, for
+decisions that are labels, every label) make one hypothesis; all of them form one family (see
+:mod:`comparity.auditing.verdicts`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from comparity.auditing.attributes import as_array, check_groups, named_attributes
+from comparity.auditing.contrasts import (
+    Question,
+    RelativeOptions,
+    ask,
+    audit_of,
+    contrast_of,
+    judged,
+    null_of,
+    range_notes,
+)
+from comparity.counting.differences import (
+    Decisions,
+    decision_arrays,
+    decision_table,
+    label_columns,
+    labelled_decisions,
+)
+from comparity.counting.files import file_sha256, read_table
+from comparity.errors import LabelSpaceError, OptionError
+from comparity.inference.permutation import independence_test, same_distribution
+from comparity.inference.several_means import games_howell, welch_anova
+from comparity.relative import DifferentialParity, MeansTest, PermutationTest
+from comparity.tables import check_option
+
+__all__ = ["audit_decisions", "audit_file", "audit_frame", "differential_parity"]
+
+SCALES = ("numbers", "labels")
+
+
+def differential_parity(
+    first: Any,
+    second: Any,
+    *,
+    sensitive_features: Any,
+    names: tuple[str, str] | None = None,
+    reference: Any = None,
+    scale: str = "numbers",
+    order: Sequence[Any] | None = None,
+    separator: str | None = None,
+    continuous: bool = False,
+    intersection: bool = False,
+    alpha: float = 0.05,
+    margin: float = 0.2,
+    rule: str = "holm",
+    looks: tuple[int, int] | None = None,
+    permutations: int = 999,
+    seed: int = 0,
+) -> DifferentialParity:
+    r"""Test whether the difference of two sets of decisions is independent of the group.
+
+    .. math:: R_\Delta = R_0 - R_1 \perp A
+
+    Both sets are about the same subjects. Two groups are compared by DPT, Welch's t of the mean
+    difference, and its size by DPD, the same gap in standard deviations [1]_; three or more
+    by all pairs, with Welch's analysis of variance and the p values of Games and Howell beside
+    them. The whole distribution is tested beside the means.
+
+    Parameters
+    ----------
+    first, second : array-like
+        Decisions about each subject: numbers (binary, ordinal or continuous); with `order` or
+        ``scale="labels"`` words; in two dimensions (or frames) one column of 0 and 1 for each of
+        several labels.
+    sensitive_features : array-like, mapping or frame
+        The group of each subject; several attributes as a mapping or as columns of a frame.
+    names : (str, str), optional
+        What to call the decision makers; the names of the columns by default, where they have any.
+    reference : optional
+        The group that others are compared with (``A = 0``); the first in sorted order by default.
+        Positive numbers say that `first` rates the other group higher.
+    scale : {"numbers", "labels"}
+        Whether decisions are numbers, or labels without an order: then each label is one yes/no
+        decision.
+    order : sequence, optional
+        Values of ordinal decisions from the lowest up; they count as 0, 1, 2, ...
+    separator : str, optional
+        What stands between labels, where a subject may get several (``"spam;rude"``).
+    continuous : bool
+        Whether the attribute is a number: the difference is regressed on it, and independence is
+        tested by distance correlation.
+    intersection : bool
+        Compare the groups formed by all attributes together, too.
+    alpha : float
+        Probability of finding any relative bias where there is none.
+    margin : float
+        Largest harmless gap, on the scale of DPD.
+    rule : {"holm", "paper"}
+        Two-sided tests with Holm's correction, or the rule of [1]_: one-sided p values read in
+        both directions, uncorrected, which has twice the level.
+    looks : (int, int), optional
+        This look and how many are planned, if the audit is repeated as data come in.
+    permutations : int
+        Permutations of the tests of whole distributions; 0 leaves them out.
+    seed : int
+        Seed of the permutations.
+
+    Returns
+    -------
+    DifferentialParity
+        With ``.dpt .dof .p_value .p_one_sided .dpd .dpd_total .magnitude .direction .finding``;
+        identical decisions have DPT and DPD 0, one-sided p 0.5 and two-sided p 1.
+
+    References
+    ----------
+    .. [1] Yu and Xi, "Differential Parity: Relative Fairness Between Two Sets of Decisions",
+       sections 2.1 and 2.2.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(2)
+    >>> sex = np.array(["f", "m"] * 300)
+    >>> hr_1 = rng.integers(1, 6, 600)
+    >>> hr_0 = hr_1 + rng.integers(-1, 2, 600) - 2 * (sex == "m")
+    >>> result = differential_parity(hr_0, hr_1, sensitive_features=sex, names=("HR 0", "HR 1"))
+    >>> result.finding, result.magnitude
+    ('violated', 'huge')
+    >>> result.direction
+    'HR 0 rates m lower, relative to f, than HR 1 does'
+    """
+    options = RelativeOptions(
+        alpha=alpha,
+        margin=margin,
+        rule=rule,
+        looks=looks,
+        continuous=continuous,
+        intersection=intersection,
+        permutations=permutations,
+        seed=seed,
+    )
+    choices = {"continuous": continuous, "intersection": intersection, "reference": reference}
+    check_option("scale", scale, SCALES)
+    groups = named_attributes(sensitive_features)
+    called = names or _names_of(first, second)
+    sets = _label_matrices(first, second)
+    if sets is not None:
+        decisions = {
+            label: decision_arrays(dict(zip(called, pair, strict=True)), groups, **choices)
+            for label, pair in sets.items()
+        }
+    elif scale == "labels" or separator is not None:
+        given = dict(zip(called, (as_array(first), as_array(second)), strict=True))
+        decisions = labelled_decisions(given, groups, separator=separator, **choices)
+    else:
+        given = dict(zip(called, (as_array(first), as_array(second)), strict=True))
+        decisions = {"": decision_arrays(given, groups, order=order, **choices)}
+    return audit_decisions(decisions, options, ordinal=order is not None)
+
+
+def audit_frame(
+    frame: Any,
+    *,
+    first: str,
+    second: str,
+    sensitive: Sequence[str],
+    reference: Any = None,
+    scale: str = "numbers",
+    order: Sequence[Any] | None = None,
+    separator: str | None = None,
+    **choices: Any,
+) -> DifferentialParity:
+    """Test differential parity in a frame of any engine.
+
+    Parameters
+    ----------
+    frame : frame of any engine
+        One row for each subject.
+    first, second : str
+        Columns with the decisions.
+    sensitive : sequence of str
+        Columns with groups.
+    reference, scale, order, separator, **choices
+        As in :func:`differential_parity`.
+    """
+    options = RelativeOptions(**choices)
+    check_option("scale", scale, SCALES)
+    if first == second:
+        raise OptionError("second", second, ["another column than the first"])
+    ways: dict[str, Any] = {
+        "continuous": options.continuous,
+        "intersection": options.intersection,
+        "reference": reference,
+    }
+    if scale == "labels" or separator is not None:
+        given, groups = label_columns(frame, raters=[first, second], sensitive=list(sensitive))
+        decisions = labelled_decisions(given, groups, separator=separator, **ways)
+    else:
+        decisions = {
+            "": decision_table(
+                frame, raters=[first, second], sensitive=list(sensitive), order=order, **ways
+            )
+        }
+    columns = {"first": first, "second": second, "sensitive": list(sensitive)}
+    return audit_decisions(decisions, options, ordinal=order is not None, columns=columns)
+
+
+def audit_file(path: str | Path, **choices: Any) -> DifferentialParity:
+    """Test differential parity in a file; `choices` as in :func:`audit_frame`."""
+    result = audit_frame(read_table(path), **choices)
+    files = [{"name": Path(path).name, "sha256": file_sha256(path)}]
+    known = result.audit.provenance
+    audit = replace(result.audit, provenance={**known, "data": {**known["data"], "files": files}})
+    return replace(result, audit=audit)
+
+
+def audit_decisions(
+    decisions: Mapping[str, Decisions],
+    options: RelativeOptions,
+    *,
+    ordinal: bool = False,
+    **data: Any,
+) -> DifferentialParity:
+    """Test differential parity of the first two decision makers, by label.
+
+    Parameters
+    ----------
+    decisions : mapping of str to Decisions
+        By label; one entry named ``""`` where decisions are numbers.
+    options : RelativeOptions
+        How to judge.
+    ordinal : bool
+        Whether numbers stand for ordered words.
+    **data
+        Facts about the data, for the provenance.
+    """
+    one = next(iter(decisions.values()))
+    check_groups({name: names for name, (_, names) in one.groups.items()})
+    rng = np.random.default_rng(options.seed)
+    questions: list[Question] = []
+    corrected: list[float] = []
+    whole: list[PermutationTest] = []
+    anova: list[MeansTest] = []
+    for label, found in decisions.items():
+        for attribute in (*found.groups, *found.numbers):
+            several = len(found.groups) + len(found.numbers) > 1
+            asked = ask(found, attribute, label=label, several=several)
+            questions += asked
+            corrected += _corrected(found, attribute, asked)
+            anova += _anova(found, attribute, label=label, several=several)
+            if options.permutations:
+                whole += _whole(found, attribute, options, rng, label=label, several=several)
+    tests = judged(questions, options, one.n)
+    contrasts = tuple(map(contrast_of, questions, tests, corrected))
+    notes = _notes(decisions, options, whole, tests, ordinal=ordinal)
+    return DifferentialParity(
+        audit=audit_of(
+            tests,
+            options,
+            n=one.n,
+            groups=_group_names(one),
+            notes=notes,
+            raters=2,
+            data=data,
+        ),
+        contrasts=contrasts,
+        distribution=tuple(whole),
+        anova=tuple(anova),
+    )
+
+
+def _corrected(found: Decisions, attribute: str, asked: Sequence[Question]) -> list[float]:
+    """Return the p values of Games and Howell, where there are more than two groups."""
+    if len(asked) == 1:
+        return [float("nan")]
+    p_values = games_howell(found.differences(0, 1, attribute).moments)
+    return [p_values[one.facts["reference"], one.facts["group"]] for one in asked]
+
+
+def _anova(found: Decisions, attribute: str, *, label: str, several: bool) -> list[MeansTest]:
+    if attribute in found.numbers or len(found.groups[attribute][1]) < 3:
+        return []
+    who = {"first": found.raters[0], "second": found.raters[1], "label": label}
+    who["attribute"] = attribute
+    null = null_of(who, "equal in all groups", several=several)
+    return [welch_anova(found.differences(0, 1, attribute).moments, null=null)]
+
+
+def _whole(
+    found: Decisions,
+    attribute: str,
+    options: RelativeOptions,
+    rng: np.random.Generator,
+    *,
+    label: str,
+    several: bool,
+) -> list[PermutationTest]:
+    who = {"first": found.raters[0], "second": found.raters[1], "label": label}
+    who["attribute"] = attribute
+    choices: dict[str, Any] = {"permutations": options.permutations, "rng": rng}
+    if attribute in found.numbers:
+        null = null_of(who, f"independent of {attribute}", several=several)
+        return [independence_test(*found.rows(0, 1, attribute), null=null, **choices)]
+    null = null_of(who, "one distribution in all groups", several=several)
+    return list(same_distribution(found.differences(0, 1, attribute), null=null, **choices))
+
+
+def _group_names(found: Decisions) -> list[str]:
+    several = len(found.groups) > 1
+    return [
+        f"{attribute}={name}" if several else name
+        for attribute, (_, names) in found.groups.items()
+        for name in names
+    ]
+
+
+def _notes(
+    decisions: Mapping[str, Decisions],
+    options: RelativeOptions,
+    whole: Sequence[PermutationTest],
+    tests: Sequence[Any],
+    *,
+    ordinal: bool,
+) -> list[str]:
+    notes = [] if "" not in decisions else range_notes(decisions[""])
+    if "" not in decisions:
+        notes.append("Decisions are labels: each label is one yes/no decision, tested by itself.")
+    if ordinal:
+        notes.append("The ordered values count as 0, 1, 2, ...: every step is taken to be equal.")
+    smallest = min((one.p_value for one in whole), default=1.0)
+    if smallest <= options.alpha and not any(test.differs_from_zero for test in tests):
+        notes.append(
+            "The means are not told apart, yet the whole distribution differs "
+            f"(smallest p {smallest:.2g}, uncorrected): parity asks for equal distributions."
+        )
+    return notes
+
+
+def _names_of(first: Any, second: Any) -> tuple[str, str]:
+    """Return the names of two columns, where they have different ones."""
+    names = []
+    for column in (first, second):
+        native = nw.from_native(column, allow_series=True, pass_through=True)
+        names.append(str(native.name or "") if isinstance(native, nw.Series) else "")
+    return (names[0], names[1]) if all(names) and names[0] != names[1] else ("first", "second")
+
+
+def _label_matrices(first: Any, second: Any) -> dict[str, tuple[Any, Any]] | None:
+    """Return both decisions by label, where they have a column for each."""
+    columns = [_columns_of(one) for one in (first, second)]
+    if columns[0] is None and columns[1] is None:
+        return None
+    if columns[0] is None or columns[1] is None or columns[0].keys() != columns[1].keys():
+        raise LabelSpaceError(*(list(one or ("one column",)) for one in columns))
+    return {label: (columns[0][label], columns[1][label]) for label in columns[0]}
+
+
+def _columns_of(decisions: Any) -> dict[str, Any] | None:
+    native = nw.from_native(decisions, allow_series=True, pass_through=True)
+    frame = isinstance(native, nw.DataFrame | nw.LazyFrame)
+    if frame and len(native.collect_schema().names()) > 1:
+        return named_attributes(decisions)
+    if isinstance(decisions, Mapping) or getattr(decisions, "ndim", 1) == 2:
+        return named_attributes(decisions)
+    return None

@@ -1,0 +1,417 @@
+"""Frozen answers about two decision makers, or many, and no truth to measure them against."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.errors import SeveralContrastsError
+from comparity.results import Audit, Interval, JudgedGap
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from rich.console import RenderableType
+
+__all__ = ["Contrast", "DifferentialParity", "MeansTest", "PermutationTest", "RaterParity"]
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeansTest:
+    """A test of several means at once; reported, never judged.
+
+    Attributes
+    ----------
+    null, method : str
+        The hypothesis in words, and the name of the test.
+    statistic, p_value : float
+        F statistic and p value; ``nan`` where not testable, and then `method` says why.
+    dof : tuple of float
+        Degrees of freedom above and below.
+    """
+
+    null: str
+    statistic: float
+    dof: tuple[float, float]
+    p_value: float
+    method: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the test as plain data."""
+        return {
+            "null": self.null,
+            "statistic": _plain(self.statistic),
+            "dof": [_plain(one) for one in self.dof],
+            "p_value": _plain(self.p_value),
+            "method": self.method,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PermutationTest:
+    """A test of a whole distribution by permutation; reported, never judged.
+
+    Attributes
+    ----------
+    null, name : str
+        The hypothesis in words, and what the statistic is.
+    statistic, p_value : float
+        The statistic as observed, and the share of permutations (the data included) with one at
+        least as large.
+    permutations : int
+        How many were drawn.
+    """
+
+    null: str
+    name: str
+    statistic: float
+    p_value: float
+    permutations: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the test as plain data."""
+        return {
+            "null": self.null,
+            "name": self.name,
+            "statistic": _plain(self.statistic),
+            "p_value": _plain(self.p_value),
+            "permutations": self.permutations,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contrast:
+    """Two decision makers compared over two groups.
+
+    Attributes
+    ----------
+    first, second : str
+        The decision makers; differences are first minus second.
+    attribute, group, reference : str
+        The sensitive attribute and its two groups: positive numbers say that `first` rates `group`
+        higher, relative to `reference`, than `second` does.
+    label : str
+        The label compared, where decisions are labels; otherwise empty.
+    n : tuple of int
+        Rows of `group` and of `reference`.
+    means : tuple of float
+        Mean differences in both.
+    gap : float
+        The first of them minus the second, on the scale of the decisions.
+    dpt, dof : float
+        Welch's t of the gap and its degrees of freedom.
+    p_one_sided : float
+        Probability beyond DPT on its side, the paper's p value. Read in both directions, as the
+        paper does, it has twice its level.
+    dpd, dpd_total : float
+        The gap in pooled standard deviations within groups (the paper), and in standard deviations
+        of all differences (the authors' code).
+    magnitude, direction : str
+        Cohen's word for the size, and a sentence that says who favours whom.
+    games_howell_p : float
+        p value corrected for all pairs of several groups; ``nan`` for two.
+    test : JudgedGap
+        The test that was judged, on the scale of `dpd`.
+    """
+
+    first: str
+    second: str
+    attribute: str
+    group: str
+    reference: str
+    n: tuple[int, int]
+    means: tuple[float, float]
+    gap: float
+    dpt: float
+    dof: float
+    p_one_sided: float
+    dpd: float
+    dpd_total: float
+    magnitude: str
+    direction: str
+    test: JudgedGap
+    label: str = ""
+    games_howell_p: float = math.nan
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided p value of the test that was judged."""
+        return self.test.p_value
+
+    @property
+    def finding(self) -> str:
+        """The finding of the test that was judged."""
+        return self.test.finding
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Return the values of DPD that the test does not reject at ``1 - level``."""
+        return self.test.interval(level)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the contrast as plain data."""
+        names = ("first", "second", "attribute", "group", "reference", "label")
+        numbers = ("gap", "dpt", "dof", "p_value", "p_one_sided", "dpd", "dpd_total")
+        return {
+            **{name: getattr(self, name) for name in names},
+            "n": list(self.n),
+            "means": [_plain(mean) for mean in self.means],
+            **{name: _plain(getattr(self, name)) for name in numbers},
+            "dpd_interval": [_plain(end) for end in self.interval()[:2]],
+            "games_howell_p": _plain(self.games_howell_p),
+            "magnitude": self.magnitude,
+            "direction": self.direction,
+            "finding": self.finding,
+        }
+
+
+class _Judged:
+    """What an audit with contrasts tells of itself."""
+
+    __slots__ = ()
+
+    audit: Audit
+    contrasts: tuple[Contrast, ...]
+
+    @property
+    def finding(self) -> str:
+        """The finding over all tests."""
+        return self.audit.finding
+
+    @property
+    def tests(self) -> tuple[JudgedGap, ...]:
+        """The tests that were judged, on the scale of DPD."""
+        return self.audit.tests
+
+    @property
+    def exit_status(self) -> int:
+        """What a command that made this audit returns to the shell."""
+        return self.audit.exit_status
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader must know."""
+        return self.audit.notes
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row for each contrast, as a frame of the named engine."""
+        from comparity.reporting.frames import frame_of_rows
+
+        return frame_of_rows([_flat(one.to_dict()) for one in self.contrasts], backend)
+
+    def __str__(self) -> str:
+        from comparity.reporting.terminal import as_text
+
+        return as_text(self)  # type: ignore[arg-type]
+
+    def _repr_html_(self) -> str:
+        from comparity.reporting.html import fragment
+
+        return fragment(self)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DifferentialParity(_Judged):
+    """Whether the difference of two sets of decisions depends on the group.
+
+    ``dpt``, ``dof``, ``p_value``, ``p_one_sided``, ``dpd``, ``dpd_total``, ``magnitude`` and
+    ``direction`` are those of the only contrast; with several groups, attributes or labels they
+    are in `contrasts`.
+
+    Attributes
+    ----------
+    audit : Audit
+        Tests with their findings; gaps are on the scale of DPD.
+    contrasts : tuple of Contrast
+        One for every two groups of every attribute (and label).
+    distribution : tuple of PermutationTest
+        Tests of the whole distribution of differences, or of independence of a number.
+    anova : tuple of MeansTest
+        Welch's analysis of variance, where an attribute has more than two groups.
+    """
+
+    audit: Audit
+    contrasts: tuple[Contrast, ...]
+    distribution: tuple[PermutationTest, ...] = ()
+    anova: tuple[MeansTest, ...] = ()
+
+    @property
+    def only(self) -> Contrast:
+        """The only contrast there is."""
+        if len(self.contrasts) != 1:
+            raise SeveralContrastsError([one.test.null for one in self.contrasts])
+        return self.contrasts[0]
+
+    @property
+    def dpt(self) -> float:
+        """Welch's t of the gap."""
+        return self.only.dpt
+
+    @property
+    def dof(self) -> float:
+        """Degrees of freedom of DPT."""
+        return self.only.dof
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided p value of the test that was judged."""
+        return self.only.p_value
+
+    @property
+    def p_one_sided(self) -> float:
+        """The paper's p value: beyond DPT on its side."""
+        return self.only.p_one_sided
+
+    @property
+    def dpd(self) -> float:
+        """The gap in pooled standard deviations, as in the paper."""
+        return self.only.dpd
+
+    @property
+    def dpd_total(self) -> float:
+        """The gap in standard deviations of all differences, as in the authors' code."""
+        return self.only.dpd_total
+
+    @property
+    def magnitude(self) -> str:
+        """Cohen's word for the size of DPD."""
+        return self.only.magnitude
+
+    @property
+    def direction(self) -> str:
+        """Who favours whom, in words."""
+        return self.only.direction
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Return the values of DPD that the test does not reject at ``1 - level``."""
+        return self.only.interval(level)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data; the audit's fields come first."""
+        return {
+            **self.audit.to_dict(),
+            "contrasts": [one.to_dict() for one in self.contrasts],
+            "distribution": [one.to_dict() for one in self.distribution],
+            "anova": [one.to_dict() for one in self.anova],
+        }
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw every DPD with the interval it was judged by and the margin."""
+        return self.audit.plot(ax)
+
+    def page_section(self) -> dict[str, Any]:
+        """Return what an HTML page shows."""
+        from comparity.reporting.relative import parity_section
+
+        return parity_section(self)
+
+    def __rich__(self) -> RenderableType:
+        from comparity.reporting.relative import parity_view
+
+        return parity_view(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RaterParity(_Judged):
+    """Every two of many decision makers compared: who leans which way, relative to whom.
+
+    Attributes
+    ----------
+    raters : tuple of str
+        The decision makers; rows and columns of the matrices.
+    matrices : mapping of str to ndarray, (R, R)
+        DPD of the row's rater over the column's, by contrast of groups (``"sex: m over f"``).
+        Antisymmetric, zero on the diagonal, ``nan`` where no test was possible.
+    audit : Audit
+        One test for every two raters and every two groups, one family for Holm.
+    contrasts : tuple of Contrast
+        The same, with everything known about each.
+    """
+
+    raters: tuple[str, ...]
+    matrices: Mapping[str, Matrix]
+    audit: Audit
+    contrasts: tuple[Contrast, ...]
+    findings: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+
+    @property
+    def dpd(self) -> Matrix:
+        """The matrix, where there is one contrast of groups only."""
+        if len(self.matrices) != 1:
+            raise SeveralContrastsError(list(self.matrices))
+        return next(iter(self.matrices.values()))
+
+    def leaning(self, contrast: str | None = None) -> dict[str, float]:
+        """Return each rater's mean DPD over all others, the largest first.
+
+        Parameters
+        ----------
+        contrast : str, optional
+            One of the keys of `matrices`; the first by default.
+        """
+        matrix = self.matrices[contrast or next(iter(self.matrices))]
+        others = max(len(self.raters) - 1, 1)
+        sums = np.nansum(np.where(np.isfinite(matrix), matrix, np.nan), axis=1) / others
+        order = np.argsort(-sums, kind="stable")
+        return {self.raters[place]: float(sums[place]) for place in order.tolist()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data; the audit's fields come first."""
+        return {
+            **self.audit.to_dict(),
+            "raters": list(self.raters),
+            "matrices": {
+                name: [[_plain(value) for value in row] for row in matrix.tolist()]
+                for name, matrix in self.matrices.items()
+            },
+            "leaning": {name: self.leaning(name) for name in self.matrices},
+            "contrasts": [one.to_dict() for one in self.contrasts],
+        }
+
+    def plot(self, ax: Axes | None = None, *, contrast: str | None = None) -> Axes:
+        """Draw the matrix of DPD as a heat map, raters in the order of their leaning.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a figure of its own by default.
+        contrast : str, optional
+            One of the keys of `matrices`; the first by default.
+        """
+        from comparity.reporting.relative import plot_raters
+
+        return plot_raters(self, ax, contrast=contrast)
+
+    def page_section(self) -> dict[str, Any]:
+        """Return what an HTML page shows."""
+        from comparity.reporting.relative import raters_section
+
+        return raters_section(self)
+
+    def __rich__(self) -> RenderableType:
+        from comparity.reporting.relative import raters_view
+
+        return raters_view(self)
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Spread pairs over two columns."""
+    pairs = {"n": ("n_group", "n_reference"), "means": ("mean_group", "mean_reference")}
+    pairs |= {"dpd_interval": ("dpd_low", "dpd_high")}
+    flat: dict[str, Any] = {}
+    for name, value in row.items():
+        if name in pairs:
+            flat |= dict(zip(pairs[name], value, strict=True))
+        else:
+            flat[name] = value
+    return flat
+
+
+def _plain(value: float) -> float | None:
+    """Return a float that JSON can hold; what is not finite is ``None``."""
+    return float(value) if math.isfinite(value) else None
