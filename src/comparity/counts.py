@@ -262,6 +262,9 @@ class JudgedPairs:
         Length of the item table.
     item_table : str
         Fingerprint of the item table: positions mean nothing in another one.
+    reference : ndarray of float or None
+        Label or reference score of every item, where agreement is to be standardised to one law
+        of it.
     """
 
     better: NDArray[np.int64]
@@ -274,9 +277,11 @@ class JudgedPairs:
     evaluators: tuple[str, ...] = ()
     n_items: int
     item_table: str = ""
+    reference: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
-        for column in (self.better, self.worse, self.evaluator, self.cell, self.order, self.trials):
+        by_pair = (self.better, self.worse, self.evaluator, self.cell, self.order, self.trials)
+        for column in (*by_pair, self.reference):
             if column is not None:
                 column.setflags(write=False)
 
@@ -381,6 +386,7 @@ def _merged(parts: Sequence[JudgedPairs]) -> JudgedPairs:
         evaluators=evaluators,
         n_items=n_items,
         item_table=parts[0].item_table,
+        reference=parts[0].reference,
     )
 
 

@@ -334,6 +334,12 @@ class Audit:
         What the reader must know: what was assumed, left out or could not be done.
     provenance : mapping
         Version, options and, for files, their hashes.
+    raw : Audit or None
+        The audit of the same judgments without weights, where this one is standardised.
+    imbalance : float
+        How far weighted laws of the reference are still apart, where this one is standardised.
+    effective_sizes : mapping of str to float
+        What the items of each group are worth after weighting, where this one is standardised.
     """
 
     notion: str
@@ -356,6 +362,9 @@ class Audit:
     ties: Ties = field(default_factory=Ties)
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    raw: Audit | None = None
+    imbalance: float = 0.0
+    effective_sizes: Mapping[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as plain data, ready for JSON."""
@@ -379,6 +388,9 @@ class Audit:
             "ties": self.ties.to_dict(),
             "notes": list(self.notes),
             "provenance": dict(self.provenance),
+            "raw": None if self.raw is None else self.raw.to_dict(),
+            "imbalance": _plain(self.imbalance),
+            "effective_sizes": {name: _plain(n) for name, n in self.effective_sizes.items()},
         }
 
     def to_frame(self, backend: str | None = None) -> Any:

@@ -1,12 +1,8 @@
-"""Comparative separation: equal agreement between a model and judges in every kind of pair.
-
-The counting step says whether items or evaluators repeat; this module picks the test that is right
-for that design, and says in words what was assumed.
-"""
+"""Comparative separation: equal agreement between a model and judges in every kind of pair."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,40 +10,18 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from comparity.auditing.assumed import (
-    Size,
-    design_name,
-    few_evaluators,
-    notes_on,
-    uses_of_items,
-)
-from comparity.auditing.attributes import as_array, check_groups, named_attributes, qualified
-from comparity.auditing.options import ComparativeOptions, provenance
-from comparity.auditing.verdicts import EXIT_STATUS, judge, overall_finding
+from comparity.auditing.attributes import as_array, named_attributes
+from comparity.auditing.judged_pairs import audit_counts, design_to_count
+from comparity.auditing.options import ComparativeOptions
 from comparity.counting.comparisons import count_comparisons, count_wide_comparisons
 from comparity.counting.files import file_sha256, read_table
 from comparity.counting.formats import read_comparisons
 from comparity.counting.positions import count_position_pairs
-from comparity.counts import PairCounts, SharedPairCounts
-from comparity.errors import MissingColumnError, OneGroupError
-from comparity.inference.agreement import (
-    EQUAL_VALUES,
-    Contrast,
-    agreement_rates,
-    all_cells_equal,
-    compare_fresh,
-    compare_fresh_wald,
-    compare_shared,
-    contrasts_of_groups,
-    contrasts_of_order,
-)
-from comparity.inference.disjoint import disjoint_pairs
-from comparity.results import Audit, GapTest, JudgedGap, Ties
+from comparity.errors import MissingColumnError
+from comparity.results import Audit
 from comparity.tables import collected
 
 __all__ = ["audit_counts", "audit_files", "audit_frames", "comparative_separation"]
-
-Counts = PairCounts | SharedPairCounts
 
 
 def comparative_separation(
@@ -57,6 +31,7 @@ def comparative_separation(
     sensitive_features: Any,
     evaluators: Any = None,
     ties: Any = None,
+    reference: Any = None,
     design: str = "auto",
     method: str = "auto",
     score_ties: str = "disagree",
@@ -90,6 +65,10 @@ def comparative_separation(
         Who made each comparison, or the column of `comparisons` that says so.
     ties : array-like (m, 2), optional
         Pairs that were judged equal. They carry no order: counted, and left out of rates.
+    reference : array-like, optional
+        A label or reference score of each item, to condition on. Agreement is then *standardised*:
+        judgments are weighted so that the reference has the same law in every kind of pair. With
+        more than two values it decides, and the audit of raw agreement is in `raw`.
     design : {"auto", "fresh", "shared"}
         Whether items repeat; by default the data say.
     method : {"auto", "disjoint"}
@@ -116,7 +95,9 @@ def comparative_separation(
     Returns
     -------
     Audit
-        Its `design` says which variance was used.
+        Its `design` says which variance was used; with a `reference`, its `notion` whether raw or
+        standardised agreement decides, and `imbalance` and `effective_sizes` how well weighting
+        worked.
 
     References
     ----------
@@ -146,6 +127,7 @@ def comparative_separation(
         method=method,
         score_ties=score_ties,
         continuous=continuous,
+        reference=None if reference is None else "reference",
     )
     pairs, judges = _positions(comparisons, evaluators)
     counts = count_position_pairs(
@@ -154,9 +136,10 @@ def comparative_separation(
         sensitive=named_attributes(sensitive_features),
         evaluators=judges,
         tied_pairs=ties,
+        reference=None if reference is None else as_array(reference),
         continuous=continuous,
         intersection=intersection,
-        design=_design_to_count(options),
+        design=design_to_count(options),
     )
     return audit_counts(counts, options, evaluators_known=judges is not None)
 
@@ -202,7 +185,7 @@ def audit_frames(
     better, worse, evaluator, tied : str
         Columns of `comparisons`.
     **choices
-        As in :func:`comparative_separation`.
+        As in :func:`comparative_separation`; `reference` is a column of `items`.
     """
     options = ComparativeOptions(**choices)
     columns: dict[str, Any] = {
@@ -212,9 +195,10 @@ def audit_frames(
         "tied": tied,
         "score": score,
         "sensitive": list(sensitive),
+        "reference": options.reference,
         "continuous": options.continuous,
         "intersection": options.intersection,
-        "design": _design_to_count(options),
+        "design": design_to_count(options),
     }
     if items is None:
         counts = count_wide_comparisons(comparisons, **columns)
@@ -227,140 +211,6 @@ def audit_frames(
         score=score,
         sensitive=list(sensitive),
         evaluator=evaluator,
-    )
-
-
-def audit_counts(
-    counts: Mapping[str, Counts],
-    options: ComparativeOptions,
-    *,
-    evaluators_known: bool = False,
-    **data: Any,
-) -> Audit:
-    """Test comparative separation from counts, one for each sensitive attribute."""
-    check_groups({attribute: one.groups for attribute, one in counts.items()})
-    for attribute, one in counts.items():
-        if len(one.groups) < 2 and not options.continuous:
-            raise OneGroupError(attribute, one.groups)
-    used = {attribute: _as_designed(one, options) for attribute, one in counts.items()}
-    judged, finding = _judged(used, options, options.score_ties)
-    size = _size(counts, used, options)
-    several = len(used) > 1
-    ties = _ties(used, options, finding)
-    return Audit(
-        notion="comparative separation",
-        finding=finding,
-        exit_status=EXIT_STATUS[finding],
-        tests=judged,
-        rates=tuple(
-            replace(rate, of=qualified(attribute, rate.of, several=several))
-            for attribute, one in used.items()
-            for rate in agreement_rates(one, score_ties=options.score_ties)
-        ),
-        joint_tests=tuple(
-            replace(joint, null=qualified(attribute, joint.null, several=several))
-            for attribute, one in used.items()
-            for joint in all_cells_equal(one, score_ties=options.score_ties)
-        ),
-        groups=tuple(
-            f"{attribute}={group}" if several else group
-            for attribute, one in used.items()
-            for group in one.groups
-            if not options.continuous or group != EQUAL_VALUES.better
-        ),
-        design=design_name(next(iter(counts.values())), next(iter(used.values())), options),
-        n=size.judgments,
-        n_items=size.items,
-        n_evaluators=size.evaluators,
-        alpha=options.alpha,
-        margin=options.margin,
-        rule=options.rule,
-        looks=options.looks,
-        ties=ties,
-        notes=notes_on(counts, used, options, ties, evaluators_known=evaluators_known),
-        provenance=provenance(options, **data),
-    )
-
-
-def _design_to_count(options: ComparativeOptions) -> str:
-    """Return the design counting is asked for; a choice among shared pairs needs them listed."""
-    return "shared" if options.method == "disjoint" else options.design
-
-
-def _as_designed(counts: Counts, options: ComparativeOptions) -> Counts:
-    """Return the counts the tests will see."""
-    if isinstance(counts, PairCounts):
-        return counts
-    if options.method == "disjoint":
-        return disjoint_pairs(counts, rng=np.random.default_rng(options.seed or 0))
-    fresh = few_evaluators(counts) and uses_of_items(counts).max(initial=0) <= 1
-    if options.design == "auto" and (options.rule == "paper" or fresh):
-        return PairCounts(counts, counts.judgment_ties)
-    return counts
-
-
-def _size(
-    given: Mapping[str, Counts], used: Mapping[str, Counts], options: ComparativeOptions
-) -> Size:
-    """Return the size of what was tested, with items as they were counted."""
-    source = used if options.method == "disjoint" else given
-    return Size.of(next(iter(source.values())), declared=options.design == "fresh")
-
-
-def _judged(
-    counts: Mapping[str, Counts], options: ComparativeOptions, score_ties: str
-) -> tuple[tuple[JudgedGap, ...], str]:
-    several = len(counts) > 1
-    tests = [
-        replace(test, null=qualified(attribute, test.null, several=several))
-        for attribute, one in counts.items()
-        for test in _tests(one, options, score_ties)
-    ]
-    size = Size.of(next(iter(counts.values())))
-    judged = judge(
-        tests,
-        alpha=options.alpha,
-        margin=options.margin,
-        rule=options.rule,
-        looks=options.looks,
-        n=size.judgments,
-        n_items=size.items,
-    )
-    return judged, overall_finding(judged)
-
-
-def _tests(counts: Counts, options: ComparativeOptions, score_ties: str) -> list[GapTest]:
-    contrasts: tuple[Contrast, ...] = (
-        contrasts_of_order() if options.continuous else contrasts_of_groups(counts.groups)
-    )
-    if isinstance(counts, SharedPairCounts):
-        return compare_shared(counts, contrasts, score_ties=score_ties)
-    if options.rule == "paper" and score_ties == "disagree":
-        return compare_fresh_wald(counts, contrasts)
-    return compare_fresh(counts, contrasts, score_ties=score_ties)
-
-
-def _ties(counts: Mapping[str, Counts], options: ComparativeOptions, finding: str) -> Ties:
-    """Count ties, and see whether scoring them the other way would change the finding."""
-    several = len(counts) > 1
-    first = next(iter(counts.values()))
-    tied_scores = sum(tally.ties for tally in first.values())
-    other = "half" if options.score_ties == "disagree" else "disagree"
-    return Ties(
-        judgments=first.n_judgment_ties,
-        judgments_by_groups={
-            qualified(attribute, f"{a} = {b}", several=several): n
-            for attribute, one in counts.items()
-            for (a, b), n in one.judgment_ties.items()
-        },
-        scores=tied_scores,
-        scores_by_cell={
-            qualified(attribute, str(cell), several=several): tally.ties
-            for attribute, one in counts.items()
-            for cell, tally in one.items()
-        },
-        scored_as=options.score_ties,
-        change_finding=tied_scores > 0 and _judged(counts, options, other)[1] != finding,
     )
 
 

@@ -39,7 +39,7 @@ def count_joined(
         wide = _widened(comparisons, items, asked)
         explain = partial(explain_joined, comparisons, items)
         return dict(count_rows(wide, asked, explain=explain, several=False))
-    places, position = _placed(items)
+    places, position = _placed(items, asked)
     ledger = _ledger(comparisons, items, position)
     columns = {name: places[ours] for ours, name in asked.groups.items()}
     return count_ledger(
@@ -50,15 +50,16 @@ def count_joined(
         ),
         design=asked.design,
         ids=places["key"].tolist(),
+        reference=places["reference"].astype(np.float64) if asked.reference else None,
     )
 
 
 def check_items(items: Table, asked: Asked) -> None:
     """Raise an error unless every item has one row, a finite score and its groups."""
     if asked.continuous:
-        check_columns(items, complete=["item"], numeric=["score", *asked.groups])
+        check_columns(items, complete=["item"], numeric=[*asked.numbers, *asked.groups])
     else:
-        check_columns(items, complete=["item", *asked.groups], numeric=["score"])
+        check_columns(items, complete=["item", *asked.groups], numeric=asked.numbers)
     keyed = items.with_frame(items.frame.with_columns(items.text("item").alias("key")))
     sizes = keyed.frame.group_by("key").agg(nw.len().alias("n"))
     repeated = sizes.filter(nw.col("n") > 1).select("key")
@@ -111,10 +112,11 @@ def _widened(comparisons: Table, items: Table, asked: Asked) -> Table:
     return Table(name="comparisons", frame=frame, columns=columns, schema=schema)
 
 
-def _placed(items: Table) -> tuple[Columns, Codes]:
+def _placed(items: Table, asked: Asked) -> tuple[Columns, Codes]:
     """Bring the items to numpy, ordered by id as text, and say where the engine's order went."""
     frame = items.frame.with_row_index("place", order_by="key")
-    found = collected(frame.with_columns(items.number("score").alias("score")))
+    measured = [items.number(name).alias(name) for name in asked.numbers]
+    found = collected(frame.with_columns(*measured))
     ids = [text_of(key) for key in found["key"].tolist()]
     order = np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.int64)
     position = np.empty(len(ids), dtype=np.int64)

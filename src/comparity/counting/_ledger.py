@@ -176,6 +176,7 @@ def count_ledger(
     attributes: Mapping[str, Attribute],
     design: str,
     ids: Iterable[str] = (),
+    reference: NDArray[np.float64] | None = None,
 ) -> dict[str, PairCounts | SharedPairCounts]:
     """Count judged pairs for every attribute.
 
@@ -189,13 +190,18 @@ def count_ledger(
         ``"auto"`` looks whether an item or an evaluator occurs twice.
     ids : iterable of str
         Names of the items by position, for the fingerprint of the item table.
+    reference : ndarray of float, optional
+        What the items are to be standardised to; the counts then keep single pairs.
     """
-    shared = design == "shared" or (design == "auto" and ledger.repeats(len(scores)))
+    shared = reference is not None or design == "shared"
+    shared = shared or (design == "auto" and ledger.repeats(len(scores)))
     if shared:
         ledger = ledger.distinct(len(scores))
         digest = hashlib.blake2b(digest_size=16)
         digest.update("\0".join(ids).encode("utf-8", "surrogatepass"))
         digest.update((scores + 0.0).tobytes())
+        if reference is not None:
+            digest.update((reference + 0.0).tobytes())
     difference = scores[ledger.better] - scores[ledger.worse]
     order = np.sign(difference).astype(np.int8)
     counts: dict[str, PairCounts | SharedPairCounts] = {}
@@ -220,6 +226,7 @@ def count_ledger(
                 evaluators=ledger.evaluators,
                 n_items=len(scores),
                 item_table=own.hexdigest(),
+                reference=reference,
             ),
             ties,
         )

@@ -43,12 +43,20 @@ class Asked:
         Our name of each sensitive column to the user's.
     continuous, intersection : bool
     design : str
+    reference : str
+        The user's name of the column to standardise by; empty where there is none.
     """
 
     groups: Mapping[str, str]
     continuous: bool
     intersection: bool
     design: str
+    reference: str = ""
+
+    @property
+    def numbers(self) -> list[str]:
+        """Our names of the columns of items that are numbers in any case."""
+        return ["score", *(["reference"] if self.reference else [])]
 
 
 def sign(table: Table, column: str) -> nw.Expr:
@@ -200,14 +208,14 @@ def items_of_rows(table: Table, asked: Asked) -> Table:
         An item has several scores or groups.
     """
     groups = [f"{side}_{name}" for side in SIDES for name in asked.groups]
-    scores = [f"{side}_score" for side in SIDES]
-    numeric = [*scores, *groups] if asked.continuous else scores
+    measured = [f"{side}_{name}" for side in SIDES for name in asked.numbers]
+    numeric = [*measured, *groups] if asked.continuous else measured
     check_columns(table, complete=[*SIDES, *groups], numeric=numeric)
     as_group = table.number if asked.continuous else table.text
     sides = [
         table.frame.select(
             table.text(side).alias("item"),
-            table.number(f"{side}_score").alias("score"),
+            *(table.number(f"{side}_{name}").alias(name) for name in asked.numbers),
             *(as_group(f"{side}_{name}").alias(name) for name in asked.groups),
         )
         for side in SIDES
@@ -217,6 +225,7 @@ def items_of_rows(table: Table, asked: Asked) -> Table:
     repeated = collected(again.sort("item"))["item"].tolist()
     if repeated:
         raise InconsistentItemError([text_of(name) for name in repeated[:5]], len(repeated))
-    columns = {"item": table.columns["better"], "score": table.columns["better_score"]}
+    columns = {"item": table.columns["better"]}
+    columns |= {name: table.columns[f"better_{name}"] for name in asked.numbers}
     columns |= dict(asked.groups)
     return Table(name="items", frame=frame, columns=columns, schema=dict(frame.collect_schema()))

@@ -27,6 +27,7 @@ def count_comparisons(
     item: str = "item",
     score: str,
     sensitive: Sequence[str],
+    reference: str | None = None,
     continuous: bool = False,
     intersection: bool = False,
     design: str = "auto",
@@ -51,6 +52,8 @@ def count_comparisons(
         Column of `items` with the model's score.
     sensitive : sequence of str
         Columns of `items` with groups.
+    reference : str, optional
+        Column of `items` with a label or reference score; the counts keep it, and single pairs.
     continuous : bool
         Whether the sensitive columns are numbers; the cells then say whether the better item has
         the larger value.
@@ -83,12 +86,19 @@ def count_comparisons(
     >>> {str(cell): tally.rate for cell, tally in counts["sex"].items()}
     {'f > m': 1.0, 'm > f': 0.0}
     """
-    asked = _asked(sensitive, continuous=continuous, intersection=intersection, design=design)
+    asked = _asked(
+        sensitive,
+        continuous=continuous,
+        intersection=intersection,
+        design=design,
+        reference=reference or "",
+    )
     optional = {"evaluator": evaluator, "tied": tied}
     columns = {"better": better, "worse": worse}
     columns |= {ours: name for ours, name in optional.items() if name is not None}
     judged = open_table(comparisons, "comparisons", columns)
-    known = open_table(items, "items", {"item": item, "score": score, **asked.groups})
+    measured = {"score": score} | ({"reference": reference} if reference else {})
+    known = open_table(items, "items", {"item": item, **measured, **asked.groups})
     return count_joined(judged, moved(known, judged), asked)
 
 
@@ -101,6 +111,7 @@ def count_wide_comparisons(
     tied: str | None = None,
     score: str,
     sensitive: Sequence[str],
+    reference: str | None = None,
     continuous: bool = False,
     intersection: bool = False,
     design: str = "auto",
@@ -123,6 +134,8 @@ def count_wide_comparisons(
         Score column, without its prefix.
     sensitive : sequence of str
         Group columns, without their prefix.
+    reference : str, optional
+        Column with a label or reference score, without its prefix.
     continuous, intersection, design
         As in :func:`count_comparisons`.
 
@@ -146,7 +159,13 @@ def count_wide_comparisons(
     >>> {str(cell): tally.rate for cell, tally in counts["sex"].items()}
     {'f > m': 1.0, 'm > f': 0.0}
     """
-    asked = _asked(sensitive, continuous=continuous, intersection=intersection, design=design)
+    asked = _asked(
+        sensitive,
+        continuous=continuous,
+        intersection=intersection,
+        design=design,
+        reference=reference or "",
+    )
     if (better is None) != (worse is None):
         raise OptionError("better and worse", (better, worse), ["both columns", "neither"])
     if better is None and design != "fresh":
@@ -155,6 +174,7 @@ def count_wide_comparisons(
     columns = {ours: name for ours, name in optional.items() if name is not None}
     for side in ("better", "worse"):
         columns[f"{side}_score"] = f"{side}_{score}"
+        columns |= {f"{side}_reference": f"{side}_{reference}"} if reference else {}
         columns |= {f"{side}_{ours}": f"{side}_{name}" for ours, name in asked.groups.items()}
     table = open_table(frame, "comparisons", columns)
     if design == "fresh":
@@ -162,10 +182,21 @@ def count_wide_comparisons(
     return count_joined(table, items_of_rows(table, asked), asked)
 
 
-def _asked(sensitive: Sequence[str], *, continuous: bool, intersection: bool, design: str) -> Asked:
+def _asked(
+    sensitive: Sequence[str], *, continuous: bool, intersection: bool, design: str, reference: str
+) -> Asked:
     check_option("design", design, DESIGNS)
+    if reference and design == "fresh":
+        why = "pairs can be weighted only where it is known which items they are made of"
+        raise OptionError("design", design, ["'auto'", "'shared'"], why)
     check_sensitive(sensitive)
     if continuous:
         check_not_crossed(intersection)
     groups = {f"group{place}": name for place, name in enumerate(sensitive)}
-    return Asked(groups=groups, continuous=continuous, intersection=intersection, design=design)
+    return Asked(
+        groups=groups,
+        continuous=continuous,
+        intersection=intersection,
+        design=design,
+        reference=reference,
+    )

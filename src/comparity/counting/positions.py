@@ -153,6 +153,7 @@ def count_position_pairs(
     sensitive: Mapping[str, ArrayLike],
     evaluators: ArrayLike | None = None,
     tied_pairs: ArrayLike | None = None,
+    reference: ArrayLike | None = None,
     continuous: bool = False,
     intersection: bool = False,
     design: str = "auto",
@@ -171,6 +172,8 @@ def count_position_pairs(
         Who judged, for each of `pairs`.
     tied_pairs : array_like of int, shape (m, 2), optional
         Pairs judged equal.
+    reference : array_like of float, optional
+        Label or reference score of each item; the counts keep it, and single pairs.
     continuous : bool
         Whether the attributes are numbers; the cells then say whether the better item has the
         larger value.
@@ -197,7 +200,8 @@ Cell(better='m', worse='f'): Tally(hits=0, trials=1, ties=0)}, {})
     score_array = as_array(scores, "scores", "item")
     columns = {str(name): as_array(column, str(name)) for name, column in sensitive.items()}
     check_sensitive(list(columns))
-    check_lengths({"scores": score_array, **columns})
+    known = {} if reference is None else {"reference": as_array(reference, "reference", "item")}
+    check_lengths({"scores": score_array, **columns, **known})
     if not len(score_array):
         raise EmptyTableError("item")
     judged = _positions(pairs, "pairs", len(score_array))
@@ -220,6 +224,7 @@ Cell(better='m', worse='f'): Tally(hits=0, trials=1, ties=0)}, {})
         scores=numbers(score_array, "scores", "item"),
         attributes=attributes_of(columns, continuous=continuous, intersection=intersection),
         design=design,
+        reference=numbers(known["reference"], "reference", "item") if known else None,
     )
 
 

@@ -79,15 +79,31 @@ class Sharing:
 
 
 def shared_judgments(
-    counts: SharedPairCounts, *, score_ties: str = "disagree", evaluators: bool = True
+    counts: SharedPairCounts,
+    *,
+    score_ties: str = "disagree",
+    evaluators: bool = True,
+    weights: NDArray[np.float64] | None = None,
 ) -> Sharing:
     """Sum up which judgments share items, and evaluators where these are known.
 
     O(m log m) time and O(m) memory for m distinct judged pairs. The sums are defined by the
     double loop over judgments in ``tests/plain/dyadic.py``.
+
+    Parameters
+    ----------
+    counts : SharedPairCounts
+        Judged pairs.
+    score_ties : {"disagree", "half"}
+        What a tie of the model's scores counts as.
+    evaluators : bool
+        Whether judgments of one evaluator are dependent.
+    weights : ndarray of float, optional
+        Weight of each judgment, by row of ``counts.pairs``, not negative; 1 by default. Judgments
+        that weigh nothing are left out.
     """
-    pairs = counts.pairs
-    trials = pairs.trials.astype(np.float64)
+    pairs, weight = _held(counts.pairs, weights)
+    trials = pairs.trials * weight
     hits = hits_of(trials, pairs.order, TIE_VALUE[score_ties])
     rows = (pairs.cell, trials, hits, len(pairs.cells))
     same_pair = pair_keys(pairs.better, pairs.worse, pairs.n_items)
@@ -99,7 +115,11 @@ def shared_judgments(
         by_evaluator = moments_by_number((pairs.evaluator,), len(pairs.evaluators), *rows)
         dependent += by_evaluator - _within_evaluators(pairs, same_pair, trials, hits)
         n_clusters = len(np.unique(pairs.evaluator))
-    n, totals, own, half_hits = _own(counts, pairs.cells, score_ties)
+    n, totals, own, half_hits = (
+        _own(counts, pairs.cells, score_ties)
+        if weights is None
+        else _own_weighted(pairs, weight, score_ties)
+    )
     return Sharing(
         cells=pairs.cells,
         trials=n,
@@ -170,6 +190,37 @@ def _own(
     total, squares = hits + tie * ties, hits + tie**2 * ties
     own = np.block([[np.diag(n), np.diag(total)], [np.diag(total), np.diag(squares)]])
     return n, total, own, ties if tie else np.zeros_like(ties)
+
+
+def _held(
+    pairs: JudgedPairs, weights: NDArray[np.float64] | None
+) -> tuple[JudgedPairs, NDArray[np.float64]]:
+    """Return the rows that weigh something, and their weights."""
+    if weights is None:
+        return pairs, np.ones(len(pairs))
+    held = weights > 0
+    evaluator = None if pairs.evaluator is None else pairs.evaluator[held]
+    names = ("better", "worse", "cell", "order", "trials")
+    kept = {name: getattr(pairs, name)[held] for name in names}
+    return replace(pairs, evaluator=evaluator, **kept), weights[held]
+
+
+def _own_weighted(
+    pairs: JudgedPairs, weight: NDArray[np.float64], score_ties: str
+) -> tuple[NDArray[np.float64], ...]:
+    """Return what :func:`_own` does, from the weights of the rows and their squares."""
+    tie, codes = TIE_VALUE[score_ties], 3 * pairs.cell + pairs.order + 1
+
+    def by_order(amount: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+        table = np.bincount(codes, amount, 3 * len(pairs.cells)).reshape(-1, 3).astype(np.float64)
+        return [table.sum(axis=1), table[:, 2], table[:, 1]]
+
+    n, hits, ties = by_order(pairs.trials * weight)
+    squares, hit_squares, tie_squares = by_order(pairs.trials * weight**2)
+    cross = np.diag(hit_squares + tie * tie_squares)
+    both = np.diag(hit_squares + tie**2 * tie_squares)
+    own = np.block([[np.diag(squares), cross], [cross, both]])
+    return n, hits + tie * ties, own, ties if tie else np.zeros_like(ties)
 
 
 def _within_evaluators(

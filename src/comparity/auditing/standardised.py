@@ -1,0 +1,177 @@
+"""Standardised agreement with judges: judged pairs weighted to one law of a reference.
+
+Where quality is graded, a group whose items lie close together has harder pairs, and agreement
+differs between groups although the model errs alike. Items that carry a label or a reference score
+can be weighted so that every kind of pair has the same law of it; equal errors given the reference
+then mean equal agreement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from comparity.auditing.assumed import few_evaluators
+from comparity.auditing.attributes import qualified
+from comparity.auditing.options import ComparativeOptions
+from comparity.auditing.verdicts import EXIT_STATUS, judge, overall_finding
+from comparity.counting.judged_overlap import (
+    CellLaws,
+    cell_laws,
+    item_overlap,
+    judgment_weights,
+)
+from comparity.counting.overlap import Overlap
+from comparity.counting.sharing import Sharing, shared_judgments
+from comparity.counts import SharedPairCounts
+from comparity.errors import ConstantLabelError
+from comparity.inference.agreement import Contrast, contrasts_of_groups, equal_cells
+from comparity.inference.dyadic import compare_cells, rate_interval
+from comparity.results import Audit, GapTest, JudgedGap, RateEstimate
+from comparity.tables import text_of
+
+__all__ = ["n_levels", "standardised_audit"]
+
+
+def n_levels(counts: Mapping[str, SharedPairCounts]) -> int:
+    """Return how many values the reference of the items has."""
+    reference = next(iter(counts.values())).pairs.reference
+    assert reference is not None
+    levels = np.unique(reference)
+    if len(levels) < 2:
+        raise ConstantLabelError("reference", text_of(levels[0]))
+    return len(levels)
+
+
+@dataclass(frozen=True)
+class _Weighted:
+    """The judged pairs of one attribute with the weights of its groups."""
+
+    name: str
+    counts: SharedPairCounts
+    several: bool
+
+    @cached_property
+    def overlap(self) -> Overlap:
+        return item_overlap(self.counts.pairs)
+
+    def sharing(self, score_ties: str) -> Sharing:
+        return shared_judgments(
+            self.counts,
+            score_ties=score_ties,
+            evaluators=not few_evaluators(self.counts),
+            weights=judgment_weights(self.counts.pairs, self.overlap),
+        )
+
+    def laws(self, contrast: Contrast, sharing: Sharing) -> CellLaws:
+        place = {cell: code for code, cell in enumerate(sharing.cells)}
+        items = min(float(sharing.effective_items[place[c]]) if c in place else 0 for c in contrast)
+        weights = judgment_weights(self.counts.pairs, self.overlap)
+        return cell_laws(self.counts.pairs, weights, contrast, items)
+
+    def tests(self, score_ties: str) -> list[GapTest]:
+        """Test every hypothesis; without a p value, and with the reason, where weights fail."""
+        sharing = self.sharing(score_ties)
+        tests = []
+        for contrast in contrasts_of_groups(self.counts.groups):
+            test = compare_cells(sharing, *contrast, null=self.called(contrast.null))
+            # Report how many judgments there are, not what they weigh.
+            first, second = (self.counts[cell].trials for cell in contrast)
+            test = replace(test, n=(first, second))
+            reason = self.overlap.reason or self.laws(contrast, sharing).reason
+            if reason and test.pivot is not None:
+                test = replace(test, p_value=np.nan, pivot=None, reason=reason)
+            tests.append(test)
+        return tests
+
+    def rates(self, score_ties: str) -> list[RateEstimate]:
+        sharing = self.sharing(score_ties)
+        return [
+            RateEstimate(
+                name="agreement",
+                of=self.called(str(cell)),
+                rate=float(sharing.hits[code] / sharing.trials[code]),
+                trials=self.counts[cell].trials,
+                score_ties=self.counts[cell].ties,
+                interval=rate_interval(sharing, cell),
+            )
+            for code, cell in enumerate(sharing.cells)
+            if sharing.trials[code] > 0
+        ]
+
+    def called(self, what: str) -> str:
+        return qualified(self.name, what, several=self.several)
+
+
+def standardised_audit(
+    raw: Audit, counts: Mapping[str, SharedPairCounts], options: ComparativeOptions
+) -> Audit:
+    """Audit agreement standardised to one law of the reference.
+
+    Parameters
+    ----------
+    raw : Audit
+        The audit of the same judgments without weights; kept beside.
+    counts : mapping of str to SharedPairCounts
+        Judged pairs of items with a reference, by attribute.
+    options : ComparativeOptions
+    """
+    several = len(counts) > 1
+    weighted = [_Weighted(name, one, several) for name, one in counts.items()]
+    judged, finding = _judged(weighted, raw, options, options.score_ties)
+    other = "half" if options.score_ties == "disagree" else "disagree"
+    changes = raw.ties.scores > 0 and _judged(weighted, raw, options, other)[1] != finding
+    return replace(
+        raw,
+        notion=raw.notion.replace("(raw)", "(standardised)"),
+        finding=finding,
+        exit_status=EXIT_STATUS[finding],
+        tests=judged,
+        rates=tuple(rate for one in weighted for rate in one.rates(options.score_ties)),
+        joint_tests=tuple(
+            replace(joint, null=one.called(joint.null))
+            for one in weighted
+            for joint in equal_cells(one.sharing(options.score_ties))
+        ),
+        ties=replace(raw.ties, change_finding=changes),
+        notes=(*raw.notes, *_notes(weighted)),
+        raw=raw,
+        imbalance=max(one.overlap.imbalance for one in weighted),
+        effective_sizes={
+            f"{one.name}={group}" if several else group: size
+            for one in weighted
+            for group, size in one.overlap.effective_sizes.items()
+        },
+    )
+
+
+def _judged(
+    weighted: list[_Weighted], raw: Audit, options: ComparativeOptions, score_ties: str
+) -> tuple[tuple[JudgedGap, ...], str]:
+    judged = judge(
+        [test for one in weighted for test in one.tests(score_ties)],
+        alpha=options.alpha,
+        margin=options.margin,
+        rule=options.rule,
+        looks=options.looks,
+        n=raw.n,
+        n_items=raw.n_items,
+    )
+    return judged, overall_finding(judged)
+
+
+def _notes(weighted: list[_Weighted]) -> list[str]:
+    kinds = {one.overlap.kind for one in weighted}
+    how = "counted at each of its values" if kinds == {"table"} else "fitted by a spline"
+    return [
+        "Judgments are weighted so that the reference has the same law in every kind of pair; "
+        "equal errors given the reference then mean equal agreement. Standardised agreement "
+        "decides; raw agreement is reported beside it. The numbers of judgments are before "
+        "weighting.",
+        f"The shares of the groups, given the reference, were {how}. That weights on items make "
+        "kinds of pairs alike supposes that pairs were drawn without regard to the reference, and "
+        "that judges order items by it alike in every group.",
+    ]
