@@ -21,12 +21,14 @@ NOUNS = [
     "orderings",
     "differences",
     "relative",
+    "contrasts",
+    "scorecards",
 ]
 TRUNK = [*NOUNS, "counting", "metrics", "inference"]
 BRANCHES = {"ranking", "mitigation", "bridging", "catalogue", "datasets"}
 SURFACES = {"reporting", "collecting", "cli", "__main__"}
 # Results print and draw themselves, so their methods may import the media; nothing else may.
-PRINTING = {"results", "plans", "matrices", "rankings", "orderings", "relative"}
+PRINTING = {"results", "plans", "matrices", "rankings", "orderings", "relative", "scorecards"}
 
 
 def allowed(stage: str) -> set[str]:
