@@ -260,12 +260,19 @@ def audit_files(
         for path in (comparisons, items)
         if path is not None
     ]
-    data = {**audit.provenance["data"], **data, "files": files}
-    return replace(
-        audit,
-        notes=(*audit.notes, *notes),
-        provenance={**audit.provenance, "data": data},
-    )
+
+    def traced(found: Audit) -> Audit:
+        return replace(
+            found,
+            notes=(*found.notes, *notes),
+            provenance={
+                **found.provenance,
+                "data": {**found.provenance["data"], **data, "files": files},
+            },
+            raw=None if found.raw is None else traced(found.raw),
+        )
+
+    return traced(audit)
 
 
 def _if_present(table: nw.LazyFrame[Any], column: str) -> str | None:

@@ -82,7 +82,7 @@ class _Weighted:
             first, second = (self.counts[cell].trials for cell in contrast)
             test = replace(test, n=(first, second))
             reason = self.overlap.reason or self.laws(contrast, sharing).reason
-            if reason and test.pivot is not None:
+            if reason:
                 test = replace(test, p_value=np.nan, pivot=None, reason=reason)
             tests.append(test)
         return tests

@@ -34,6 +34,10 @@ Example:
 @click.option("--better", help="Column with the better item, where it has another name.")
 @click.option("--worse", help="Column with the worse item, where it has another name.")
 @sensitive_options
+@click.option(
+    "--reference",
+    help="Column of the items with a label or score to standardise agreement by.",
+)
 @click.option("--continuous", is_flag=True, help="The sensitive column is a number, not a group.")
 @click.option(
     "--design",
