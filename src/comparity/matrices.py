@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from rich.console import RenderableType
 
-__all__ = ["PairwiseAccuracy"]
+__all__ = ["PairwiseAccuracy", "PanelAudit"]
 
 Matrix = NDArray[np.float64]
 
@@ -137,6 +137,86 @@ class PairwiseAccuracy:
         from comparity.reporting.plots import plot_matrix
 
         return plot_matrix(self, ax)
+
+    def __rich__(self) -> RenderableType:
+        from comparity.reporting.terminal import view
+
+        return view(self)
+
+    def __str__(self) -> str:
+        from comparity.reporting.terminal import as_text
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from comparity.reporting.html import fragment
+
+        return fragment(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PanelAudit:
+    """An audit of all pairs against a panel's scores, whose error is carried into every test.
+
+    Attributes
+    ----------
+    audit : Audit
+        The audit that decides.
+    at_face_value : PairwiseAccuracy
+        The same if the panel's scores were the truth: the matrix, and audits without their error.
+    reversals : ndarray, (K, K)
+        Share of pairs expected to be the other way round in truth, by the groups of the item the
+        panel puts higher and of the other one.
+    shift_errors : mapping of str to float
+        Standard error of the level of each group in the panel's scores.
+    allowances : tuple of float
+        How far the errors of single items may have moved each gap.
+    draws, seed : int
+        How often errors were drawn to see that, and from which seed.
+    """
+
+    audit: Audit
+    at_face_value: PairwiseAccuracy
+    reversals: Matrix
+    shift_errors: Mapping[str, float]
+    allowances: tuple[float, ...]
+    draws: int
+    seed: int
+
+    @property
+    def finding(self) -> str:
+        """The finding of the audit that decides."""
+        return self.audit.finding
+
+    @property
+    def tests(self) -> tuple[Any, ...]:
+        """The tests of the audit that decides."""
+        return self.audit.tests
+
+    @property
+    def exit_status(self) -> int:
+        """What a command that made this audit returns to the shell."""
+        return self.audit.exit_status
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data; the deciding audit's fields come first."""
+        return {
+            **self.audit.to_dict(),
+            "reversals": _listed(self.reversals),
+            "shift_errors": {name: _plain(h) for name, h in self.shift_errors.items()},
+            "allowances": [_plain(allowance) for allowance in self.allowances],
+            "draws": self.draws,
+            "seed": self.seed,
+            "at_face_value": self.at_face_value.to_dict(),
+        }
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row for each test, as a frame of the named engine."""
+        return self.audit.to_frame(backend)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw every gap with the interval it was judged by and the margin."""
+        return self.audit.plot(ax)
 
     def __rich__(self) -> RenderableType:
         from comparity.reporting.terminal import view

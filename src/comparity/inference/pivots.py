@@ -66,6 +66,7 @@ __all__ = [
     "SharedRate",
     "Statistic",
     "WinGap",
+    "crossing",
     "spread",
 ]
 
@@ -269,7 +270,7 @@ class SharedGap(Statistic):
         quantile = self.reference.quantile(1 - level)
         step = quantile * math.sqrt(self.variance_at(self.gap))
         low, high = (
-            _crossing(lambda gap: abs(self.statistic(gap)) - quantile, self.gap, end, step)
+            crossing(lambda gap: abs(self.statistic(gap)) - quantile, self.gap, end, step)
             for end in (-1.0, 1.0)
         )
         return Interval(low, high, level)
@@ -301,7 +302,7 @@ def spread(rate: float, tie_share: float) -> float:
     return max(rate * (1 - rate) - tie_share / 4, 0.0)
 
 
-def _crossing(excess: Callable[[float], float], inside: float, end: float, step: float) -> float:
+def crossing(excess: Callable[[float], float], inside: float, end: float, step: float) -> float:
     """Return where a function that is negative at `inside` becomes positive towards `end`.
 
     Walks in growing steps, the first of the size given; `end` if it stays negative.
@@ -353,7 +354,7 @@ class SharedRate:
         quantile = self.reference.quantile(1 - level)
         step = quantile * math.sqrt(self.variance_at(self.rate))
         low, high = (
-            _crossing(lambda rate: abs(self.statistic(rate)) - quantile, self.rate, end, step)
+            crossing(lambda rate: abs(self.statistic(rate)) - quantile, self.rate, end, step)
             for end in (0.0, 1.0)
         )
         return Interval(low, high, level)

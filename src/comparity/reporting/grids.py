@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from comparity.auditing.verdicts import WITHIN
 from comparity.counts import Cell
-from comparity.matrices import PairwiseAccuracy
+from comparity.matrices import PairwiseAccuracy, PanelAudit
 from comparity.plans import ComparativePlan, Plan
 from comparity.reporting.formats import (
     count,
@@ -25,7 +25,7 @@ from comparity.reporting.formats import (
 )
 from comparity.results import Audit, JudgedGap, RateEstimate
 
-__all__ = ["Grid", "audit_grids", "matrix_grid", "pairwise_grids", "plan_grids"]
+__all__ = ["Grid", "audit_grids", "matrix_grid", "pairwise_grids", "panel_grids", "plan_grids"]
 
 # A matrix of more groups than this is wider than a terminal; it is listed instead.
 MATRIX_GROUPS = 4
@@ -100,6 +100,35 @@ def pairwise_grids(result: PairwiseAccuracy) -> Iterator[Grid]:
     )
     rows = tuple((name, rate(value)) for name, value in result.notions.items())
     yield Grid(title="Notions of the raw matrix", header=("notion", "value"), rows=rows)
+
+
+def panel_grids(result: PanelAudit) -> Iterator[Grid]:
+    """Yield what the error of a panel does: pairs in the wrong order, and gaps without it."""
+    groups = result.at_face_value.groups
+    yield Grid(
+        title="Expected share of pairs the panel has in the wrong order",
+        header=("put higher", *(f"over {visible(worse)}" for worse in groups)),
+        rows=tuple(
+            (visible(better), *map(rate, row))
+            for better, row in zip(groups, result.reversals.tolist(), strict=True)
+        ),
+    )
+    yield Grid(
+        title="The same tests if the panel's scores were the truth",
+        header=("hypothesis", "gap", "std. error", "with the panel's error", "bias allowed for"),
+        rows=tuple(
+            (
+                visible(given.null),
+                signed(given.gap),
+                rate(given.standard_error),
+                rate(carried.standard_error),
+                rate(allowance),
+            )
+            for given, carried, allowance in zip(
+                result.at_face_value.tests, result.tests, result.allowances, strict=True
+            )
+        ),
+    )
 
 
 def _raw_and_standardised(result: PairwiseAccuracy) -> Grid:

@@ -8,17 +8,24 @@ needs one line in :data:`HOMES` and nothing else.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import singledispatch
 from importlib import import_module
 from typing import Any, Protocol
 
 from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
-from comparity.matrices import PairwiseAccuracy
+from comparity.matrices import PairwiseAccuracy, PanelAudit
 from comparity.plans import ComparativePlan, Plan
 from comparity.reporting.charts import Chart, gap_chart, power_chart
 from comparity.reporting.formats import visible
-from comparity.reporting.grids import Grid, audit_grids, matrix_grid, pairwise_grids, plan_grids
+from comparity.reporting.grids import (
+    Grid,
+    audit_grids,
+    matrix_grid,
+    pairwise_grids,
+    panel_grids,
+    plan_grids,
+)
 from comparity.reporting.sentences import (
     audit_lists,
     basis,
@@ -31,7 +38,10 @@ from comparity.results import Audit
 
 __all__ = ["HOMES", "KINDS", "Reportable", "Section", "section_of"]
 
-HOMES: dict[str, str] = {}
+HOMES: dict[str, str] = {
+    "DifferentialParity": "comparity.reporting.relative",
+    "RaterParity": "comparity.reporting.relative",
+}
 """Modules with a function ``section`` for results of other kinds, by the name of their class."""
 
 KINDS = {VIOLATED: "found", WITHIN: "inside", UNDECIDED: "open"}
@@ -59,6 +69,8 @@ class Section:
         One of the values of :data:`KINDS`, or ``"plain"``.
     charts : tuple of Chart
         Pictures, for media that draw.
+    signs : tuple of Grid
+        Pictures made of signs, for media that do not.
     grids : tuple of Grid
         Tables.
     lists : mapping of str to list of str
@@ -69,6 +81,7 @@ class Section:
     sentences: tuple[str, ...] = ()
     kind: str = "plain"
     charts: tuple[Chart, ...] = ()
+    signs: tuple[Grid, ...] = ()
     grids: tuple[Grid, ...] = ()
     lists: Mapping[str, list[str]] = field(default_factory=dict)
 
@@ -106,6 +119,12 @@ def _(result: PairwiseAccuracy) -> Section:
         grids=(matrix_grid(result), *pairwise_grids(result)),
         lists=audit_lists(audit),
     )
+
+
+@section_of.register
+def _(result: PanelAudit) -> Section:
+    shown = section_of(result.audit)
+    return replace(shown, grids=(*shown.grids, *panel_grids(result)))
 
 
 @section_of.register
