@@ -1,4 +1,4 @@
-"""Calibration: agreement standardised to a common label law.
+"""Calibration: agreement standardised to a common label law, of all pairs and of judged ones.
 
 Scores are the label plus noise that is the same for every group, so separation holds exactly; the
 groups' labels have different spreads, so raw agreement within groups differs. A rate p measured in
@@ -14,11 +14,14 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from comparity.counting.all_pairs import all_pairs
+from comparity.counting.judged_overlap import cell_laws, item_overlap, judgment_weights
 from comparity.counting.overlap import Overlap, overlap_weights
-from comparity.counting.sharing import Sharing
-from comparity.counts import Cell
+from comparity.counting.positions import count_position_pairs
+from comparity.counting.sharing import Sharing, shared_judgments
+from comparity.counts import Cell, SharedPairCounts
 from comparity.inference.agreement import contrasts_of_groups
 from comparity.inference.dyadic import compare_cells
+from tests.calibration import worlds
 
 ALPHA = 0.05
 SPREADS = np.array([1.0, 0.5, 0.75])
@@ -142,3 +145,77 @@ def test_agreement_has_its_closed_form_raw_and_standardised(rng: np.random.Gener
     sharing, _ = standardised(items, 2)
     expected = agreement_at_the_overlap()
     np.testing.assert_allclose(sharing.hits / sharing.trials, expected, atol=0.01)
+
+
+def judged(items: World, n_pairs: int, rng: np.random.Generator) -> SharedPairCounts:
+    """Draw pairs at random; judges order them by the label, and ties are left out."""
+    label, score, group = items
+    first, second = worlds.random_pairs(len(label), n_pairs, rng)
+    apart = label[first] != label[second]
+    first, second = first[apart], second[apart]
+    pairs = np.where(label[first] > label[second], [first, second], [second, first]).T
+    names = np.array(NAMES)[group]
+    known = {"scores": score, "sensitive": {"g": names}, "reference": label}
+    return count_position_pairs(pairs, design="shared", **known)["g"]
+
+
+def judged_p_values(counts: SharedPairCounts, n_groups: int, *, weighted: bool) -> list[float]:
+    weights = judgment_weights(counts.pairs, item_overlap(counts.pairs)) if weighted else None
+    return p_values(shared_judgments(counts, weights=weights), n_groups)
+
+
+JUDGED = [(400, 1600, 2), (400, 400, 2), (2000, 10_000, 2), (400, 3200, 3)]
+
+
+@pytest.mark.parametrize("kind", ["ordinal", "continuous"])
+@pytest.mark.parametrize(("n", "n_pairs", "n_groups"), JUDGED)
+def test_standardised_agreement_with_judges_keeps_the_level(
+    n: int, n_pairs: int, n_groups: int, kind: str, repetitions: int, rng: np.random.Generator
+) -> None:
+    rejected = []
+    for _ in range(repetitions if repetitions >= 4000 else repetitions // 4):
+        counts = judged(world(n, n_groups, kind, rng), n_pairs, rng)
+        rejected.append(np.array(judged_p_values(counts, n_groups, weighted=True)) <= ALPHA)
+    rates, r = np.mean(rejected, axis=0), len(rejected)
+    widened = 0.0 if r >= 4000 else 3 * error(ALPHA / 2, r)
+    assert ALPHA / 2 - widened <= rates.mean() <= ALPHA + 3 * error(ALPHA, r)
+    assert rates.max() <= ALPHA + 4 * error(ALPHA, r)
+
+
+def test_raw_agreement_with_judges_within_groups_differs_though_separation_holds(
+    repetitions: int, rng: np.random.Generator
+) -> None:
+    rejected = [
+        judged_p_values(judged(world(1000, 2, "continuous", rng), 8000, rng), 2, weighted=False)[1]
+        <= ALPHA
+        for _ in range(repetitions // 4)
+    ]
+    assert np.mean(rejected) >= 0.9
+
+
+def test_a_shift_of_a_quarter_is_found_across_groups_by_judges(
+    repetitions: int, rng: np.random.Generator
+) -> None:
+    found = []
+    for _ in range(repetitions // 4):
+        items = world(1000, 2, "continuous", rng, shift=0.25)
+        found.append(judged_p_values(judged(items, 8000, rng), 2, weighted=True)[0] <= ALPHA)
+    assert np.mean(found) >= 0.8
+
+
+@pytest.mark.parametrize(("n", "n_pairs", "n_groups"), JUDGED)
+def test_pairs_drawn_at_random_are_trusted(
+    n: int, n_pairs: int, n_groups: int, repetitions: int, rng: np.random.Generator
+) -> None:
+    trusted = []
+    for _ in range(repetitions // 8):
+        counts = judged(world(n, n_groups, "continuous", rng), n_pairs, rng)
+        overlap = item_overlap(counts.pairs)
+        weights = judgment_weights(counts.pairs, overlap)
+        sharing = shared_judgments(counts, weights=weights)
+        reasons = [overlap.reason]
+        for contrast in contrasts_of_groups(NAMES[:n_groups]):
+            items = min(sharing.effective_items[sharing.cells.index(cell)] for cell in contrast)
+            reasons.append(cell_laws(counts.pairs, weights, contrast, float(items)).reason)
+        trusted.append(not any(reasons))
+    assert np.mean(trusted) >= 0.97
