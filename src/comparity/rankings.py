@@ -367,7 +367,7 @@ class ScoreDependence:
     Attributes
     ----------
     slopes : tuple of float
-        An evaluator's bias for an item with score s is bias * (1 + slope * s).
+        An evaluator's bias for an item with score s is bias + slope * (bias - mean bias) * s.
     statistic, dof, p_value : float
         Likelihood-ratio test of all slopes zero.
     """
@@ -397,18 +397,26 @@ class Suggestion:
         Which intersection.
     n_items, n_comparisons : int
         Items in it, and comparisons between it and the rest.
-    statistic, dof, p_value, q_value : float
-        Score test of no extra bias in any evaluator, and its Benjamini-Hochberg q.
+    score_gap, gap_p : float
+        How far its items' mean score lies from the sum of its parts, in logits, and the p value
+        of no such gap: a bias that all evaluators share shows up here.
+    spread, spread_dof, spread_p : float
+        Score test of no bias for it that differs between evaluators.
+    p_value, q_value : float
+        Both tests together (Bonferroni), and its Benjamini-Hochberg q over all intersections.
     deserves : bool
-        Whether it is large enough and its q is below the level.
+        Whether q is below the level.
     """
 
     attributes: tuple[str, ...]
     groups: tuple[str, ...]
     n_items: int
     n_comparisons: int
-    statistic: float
-    dof: int
+    score_gap: float
+    gap_p: float
+    spread: float
+    spread_dof: int
+    spread_p: float
     p_value: float
     q_value: float
     deserves: bool
@@ -420,8 +428,11 @@ class Suggestion:
             "groups": list(self.groups),
             "n_items": self.n_items,
             "n_comparisons": self.n_comparisons,
-            "statistic": _plain(self.statistic),
-            "dof": self.dof,
+            "score_gap": _plain(self.score_gap),
+            "gap_p": _plain(self.gap_p),
+            "spread": _plain(self.spread),
+            "spread_dof": self.spread_dof,
+            "spread_p": _plain(self.spread_p),
             "p_value": _plain(self.p_value),
             "q_value": _plain(self.q_value),
             "deserves": self.deserves,

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["HolmOutcome", "holm", "uncorrected"]
+__all__ = ["HolmOutcome", "benjamini_hochberg", "holm", "uncorrected"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +114,42 @@ def uncorrected(p_values: Sequence[float], alpha: float) -> HolmOutcome:
     """
     p = np.asarray(p_values, dtype=np.float64)
     return _outcome(p, p < alpha, np.full(len(p), alpha))
+
+
+def benjamini_hochberg(p_values: ArrayLike) -> NDArray[np.float64]:
+    r"""Adjust p values so that rejecting those below a level keeps the false-discovery rate there.
+
+    .. math:: q_{(k)} = \min_{j \ge k} \min\left(1, \frac{m \, p_{(j)}}{j}\right)
+
+    Among the tests with q at most :math:`\alpha`, the expected share of false alarms is at most
+    :math:`\alpha` where tests are independent or positively dependent [1]_.
+
+    Parameters
+    ----------
+    p_values : array_like
+        Of any shape. A ``nan`` says that no test was made: it stays ``nan`` and is not counted.
+
+    Returns
+    -------
+    ndarray
+        q values, in the shape of the p values.
+
+    References
+    ----------
+    .. [1] Benjamini and Hochberg (1995), "Controlling the false discovery rate".
+
+    Examples
+    --------
+    >>> benjamini_hochberg([0.01, 0.04, 0.03, 0.5]).round(4).tolist()
+    [0.04, 0.0533, 0.0533, 0.5]
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    flat, adjusted = p.ravel(), np.full(p.size, np.nan)
+    family = np.flatnonzero(~np.isnan(flat))
+    ranked = family[np.argsort(flat[family], kind="stable")]
+    scaled = flat[ranked] * len(ranked) / np.arange(1, len(ranked) + 1)
+    adjusted[ranked] = np.minimum(1, np.minimum.accumulate(scaled[::-1])[::-1])
+    return adjusted.reshape(p.shape)
 
 
 def _outcome(

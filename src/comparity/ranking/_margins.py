@@ -216,10 +216,10 @@ def order_by(keys: Ints, n_keys: int) -> NDArray[np.int64]:
 
 
 @njit(cache=True, nogil=True)
-def reached(sources: Ints, targets: Ints, n_items: int, most_sweeps: int) -> int:
-    """Count the items reached from the first item along edges, or return -1 after many sweeps."""
+def reached(sources: Ints, targets: Ints, start: int, n_items: int, most_sweeps: int) -> int:
+    """Count the items reached from one of them along edges, or return -1 after many sweeps."""
     seen = np.zeros(n_items, np.bool_)
-    seen[sources[0]] = True
+    seen[start] = True
     count = 1
     for _ in range(most_sweeps):
         before = count
@@ -227,6 +227,6 @@ def reached(sources: Ints, targets: Ints, n_items: int, most_sweeps: int) -> int
             if seen[sources[p]] and not seen[targets[p]]:
                 seen[targets[p]] = True
                 count += 1
-        if count == before or count == n_items:
+        if count in (before, n_items):
             return count
     return -1

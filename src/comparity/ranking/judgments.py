@@ -23,7 +23,7 @@ from comparity.errors import (
 )
 from comparity.tables import collected, opened
 
-__all__ = ["Judgments", "judgments_from_frames", "judgments_of"]
+__all__ = ["Judgments", "columns_of", "judgments_from_frames", "judgments_of"]
 
 Ints = NDArray[np.int32]
 
@@ -150,8 +150,8 @@ def judgments_from_frames(
     item : str
         Column of `items` with the id.
     """
-    columns = _columns(comparisons, "comparisons", [better, worse, evaluator, tied, seat])
-    both = np.concatenate([columns[better].astype(object), columns[worse].astype(object)])
+    columns = columns_of(comparisons, "comparisons", [better, worse, evaluator, tied, seat])
+    both = _joined(columns[better], columns[worse])
     codes, names = factorised(both)
     n = len(codes) // 2
     for name, part in ((better, codes[:n]), (worse, codes[n:])):
@@ -160,18 +160,25 @@ def judgments_from_frames(
     if items is None:
         known = sorted(names)
     else:
-        ids = _columns(items, "items", [item])[item]
+        ids = columns_of(items, "items", [item])[item]
         row_codes, known = factorised(ids)
         _check_ids(row_codes, len(known), ids, item)
     place = {name: position for position, name in enumerate(known)}
     position = np.array([place.get(name, -1) for name in names], dtype=np.int64)[codes]
-    for name, part in ((better, slice(0, n)), (worse, slice(n, None))):
-        missing = position[part] < 0
+    for name, half in ((better, slice(0, n)), (worse, slice(n, None))):
+        missing = position[half] < 0
         if missing.any():
-            raise UnknownItemError(name, rows_of(missing, both[part]))
+            raise UnknownItemError(name, rows_of(missing, both[half]))
     first, second, _ = _checked(np.column_stack([position[:n], position[n:]]), len(known))
     extra = [None if name is None else columns[name] for name in (evaluator, tied, seat)]
     return _assembled(first, second, np.array(known, dtype=object), *extra)
+
+
+def _joined(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
+    # Numbers and text would both become text, and 1 would not be 1.0 any more.
+    if first.dtype == second.dtype:
+        return np.concatenate([first, second])
+    return np.concatenate([first.astype(object), second.astype(object)])
 
 
 def _check_ids(codes: NDArray[np.int64], n: int, ids: NDArray[Any], item: str) -> None:
@@ -187,7 +194,8 @@ def _check_ids(codes: NDArray[np.int64], n: int, ids: NDArray[Any], item: str) -
         raise DuplicateItemError(item, rows_of(repeated, ids))
 
 
-def _columns(frame: Any, table: str, names: Sequence[str | None]) -> dict[str, NDArray[Any]]:
+def columns_of(frame: Any, table: str, names: Sequence[str | None]) -> dict[str, NDArray[Any]]:
+    """Bring the named columns of a frame to numpy."""
     wanted = [name for name in dict.fromkeys(names) if name is not None]
     opened_frame, known = opened(frame, table)
     for name in wanted:
@@ -202,7 +210,7 @@ def _pairs(comparisons: Any, *extra: Any) -> tuple[Any, list[Any]]:
     if not isinstance(native, nw.DataFrame | nw.LazyFrame):
         return comparisons, list(extra)
     names = [name for name in extra if isinstance(name, str)]
-    columns = _columns(comparisons, "comparisons", ["better", "worse", *names])
+    columns = columns_of(comparisons, "comparisons", ["better", "worse", *names])
     pairs = np.column_stack([columns["better"], columns["worse"]])
     return pairs, [columns[one] if isinstance(one, str) else one for one in extra]
 
@@ -222,10 +230,10 @@ def _checked(pairs: Any, n_items: int | None) -> tuple[Ints, Ints, int]:
     low, high = int(array.min()), int(array.max())
     n = high + 1 if n_items is None else n_items
     if low < 0 or high >= min(n, 2**31):
-        outside = ((array < 0) | (array >= n)).any(axis=1)
+        outside = np.asarray(((array < 0) | (array >= n)).any(axis=1))
         found = f"{low if low < 0 else high} in {rows_of(outside)}"
         raise PositionError("comparisons", f"positions from 0 to {n - 1}", found)
-    equal = array[:, 0] == array[:, 1]
+    equal = np.asarray(array[:, 0] == array[:, 1])
     if equal.any():
         raise SelfComparisonError(rows_of(equal, array[:, 0]))
     first, second = (np.ascontiguousarray(array[:, side], dtype=np.int32) for side in (0, 1))

@@ -1,0 +1,300 @@
+r"""Standard errors from the curvature of the penalised likelihood.
+
+With :math:`\Sigma` the inverse Hessian and :math:`V K^T` the move to the anchor
+(:class:`comparity.ranking.anchors.Move`), the covariance of the anchored parameters is
+:math:`(I + V K^T) \Sigma (I + K V^T)`. Small fits invert the Hessian. Large ones use that scores
+and biases are nearly independent once the flat directions are fixed: each evaluator's block is
+corrected for the items it touches, each item for its opponents, in one pass over the comparisons
+(within 2 % of the exact errors at 100 items, 0.3 % at 1,000, on random pairs).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+from scipy.sparse import csr_array
+
+from comparity.ranking._newton import conjugate_gradients
+from comparity.ranking._objective import EFFECT_SD, Penalised
+from comparity.ranking._passes import GeneralPass, Rows
+from comparity.ranking.anchors import Move
+
+__all__ = ["DENSE", "Errors", "dense_covariance", "errors_of", "shrinkage_left", "taken_by_items"]
+
+Floats = NDArray[np.float64]
+
+DENSE = 1500
+"""Parameters up to which the Hessian is inverted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Errors:
+    """Standard errors of an anchored fit.
+
+    Attributes
+    ----------
+    scores : ndarray
+        Of scores about their mean.
+    bias, centred : ndarray, (evaluators, contrasts)
+        Of biases, the anchor taken for a fact, and of biases less their mean.
+    level : ndarray, (contrasts,)
+        Of the mean bias, the anchor taken for a fact.
+    extra : ndarray
+        Of seat effect and tie parameter.
+    """
+
+    scores: Floats
+    bias: Floats
+    centred: Floats
+    level: Floats
+    extra: Floats
+
+
+def errors_of(objective: Penalised, move: Move) -> Errors:
+    """Return standard errors at the point evaluated last."""
+    if objective.size <= DENSE:
+        return _exact(objective, move)
+    return _local(objective, move)
+
+
+def dense_covariance(objective: Penalised) -> Floats:
+    """Invert the Hessian; where it is flat, along directions a move takes out, it is filled up."""
+    rows = objective.data.rows
+    design = _design(rows)
+    weights = objective.data.weights()
+    hessian = (design.T @ (design * weights[:, None])).toarray()
+    if rows.tied is not None and isinstance(objective.data, GeneralPass):
+        last = np.asarray(design.T @ objective.data.cross())
+        hessian[-1, :] = hessian[:, -1] = last
+        hessian[-1, -1] = objective.last.extra_diagonal[-1]
+    n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
+    hessian[:n, :n] += objective.penalty.pull(np.eye(n))
+    end = n + m * c
+    hessian[n:end, n:end] += np.kron(np.eye(m) - 1 / m, objective.penalty.bias)
+    extra = np.arange(end, objective.size)
+    hessian[extra, extra] += EFFECT_SD**-2
+    if objective.penalty.scores == 0:
+        hessian += _flat(objective)
+    return _inverse(hessian)
+
+
+def shrinkage_left(objective: Penalised) -> tuple[float, float]:
+    """Return the part of scores and biases that data determine, as degrees of freedom.
+
+    The number of parameters less the trace of prior precision times covariance (MacKay, 1992):
+    near their number where data are plenty, near zero where the prior says it all.
+    """
+    n, m = objective.n_items, objective.n_evaluators
+    prior = objective.penalty
+    end = n + m * objective.n_contrasts
+    if objective.size <= DENSE:
+        covariance = dense_covariance(objective)
+        held = np.kron(np.eye(m) - 1 / m, prior.bias)
+        score_trace = prior.scores * float(np.trace(covariance[:n, :n]))
+        bias_trace = float((held * covariance[n:end, n:end]).sum())
+    else:
+        directions = objective.flat_basis.shape[1]
+        score_trace = prior.scores * float(_score_variances(objective).sum()) + directions
+        inverses = _inverted(_evaluator_blocks(objective))
+        bias_trace = float(np.einsum("kij,ji->", inverses, prior.bias))
+    free = (m - 1) * objective.n_contrasts
+    return max(n - score_trace, 1.0), max(free - bias_trace, min(1.0, free))
+
+
+def _design(rows: Rows) -> csr_array:
+    """Return the derivative of every margin in every parameter, as a sparse matrix."""
+    n, m, c = rows.n_items, rows.n_evaluators, rows.contrast.shape[1]
+    count = len(rows.better)
+    each = np.arange(count)
+    places, columns, values = [each, each], [rows.better, rows.worse], [np.ones(count)]
+    values.append(-np.ones(count))
+    for contrast in range(c):
+        held = np.flatnonzero(rows.contrast[:, contrast])
+        places.append(held)
+        columns.append(n + rows.evaluator[held].astype(np.int64) * c + contrast)
+        values.append(rows.contrast[held, contrast].astype(np.float64))
+    if rows.seat is not None:
+        places.append(each)
+        columns.append(np.full(count, n + m * c))
+        values.append(rows.seat.astype(np.float64))
+    shape = (count, n + m * c + rows.n_extra)
+    entries = np.concatenate(values), (np.concatenate(places), np.concatenate(columns))
+    return csr_array(entries, shape=shape)
+
+
+def _flat(objective: Penalised) -> Floats:
+    """Return a matrix that is positive along the flat directions and zero across them."""
+    none = np.zeros_like(objective.flat_basis)
+    move = Move(basis=objective.flat_basis, score_weights=none, bias_weight=0.0)
+    basis = np.linalg.qr(_move_matrices(objective, move)[0])[0]
+    filled: Floats = basis @ basis.T
+    return filled
+
+
+def _inverse(hessian: Floats) -> Floats:
+    factor, failed = lapack.dpotrf(hessian, lower=1)
+    if failed:
+        return np.asarray(np.linalg.pinv(hessian, hermitian=True), dtype=np.float64)
+    lower = lapack.dpotri(factor, lower=1)[0]
+    inverse: Floats = np.tril(lower) + np.tril(lower, -1).T
+    return inverse
+
+
+def _exact(objective: Penalised, move: Move) -> Errors:
+    n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
+    end = n + m * c
+    covariance = _anchored(dense_covariance(objective), objective, move)
+    bias = covariance[n:end, n:end].reshape(m, c, m, c)
+    own = np.einsum("kiki->ki", bias)
+    with_mean = bias.mean(axis=2)
+    level = np.einsum("kii->ki", with_mean).mean(axis=0)
+    centred = own - 2 * np.einsum("kii->ki", with_mean) + level
+    return Errors(
+        scores=_root(np.diagonal(covariance)[:n]),
+        bias=_root(own),
+        centred=_root(centred),
+        level=_root(level),
+        extra=_root(np.diagonal(covariance)[end:]),
+    )
+
+
+def _anchored(covariance: Floats, objective: Penalised, move: Move) -> Floats:
+    """Move a covariance to the anchor: from the left, and from the right."""
+    flat, weights = _move_matrices(objective, move)
+    half = covariance + flat @ (weights.T @ covariance)
+    moved: Floats = half + (half @ weights) @ flat.T
+    return moved
+
+
+def _move_matrices(objective: Penalised, move: Move) -> tuple[Floats, Floats]:
+    """Return V and K of the move, with a row for every parameter."""
+    n, c, directions = objective.n_items, objective.n_contrasts, move.basis.shape[1]
+    flat, weights = np.zeros((2, objective.size, directions))
+    flat[:n], weights[:n] = move.basis, move.score_weights
+    end = n + objective.n_evaluators * c
+    for contrast in range(directions - 1):
+        own = slice(n + contrast, end, c)
+        flat[own, contrast + 1] = -1
+        weights[own, contrast + 1] = move.bias_weight
+        weights[own, 0] = -move.bias_weight * move.basis[:, contrast + 1].mean()
+    return flat, weights
+
+
+def _local(objective: Penalised, move: Move) -> Errors:
+    variances = _inverted(_evaluator_blocks(objective))
+    centred = np.einsum("kii->ki", variances)
+    level = _level_variances(objective, move)
+    extra = np.array([_extra_variance(objective, k) for k in range(objective.data.rows.n_extra)])
+    return Errors(
+        scores=_root(_score_variances(objective)),
+        bias=_root(centred + level),
+        centred=_root(centred),
+        level=_root(level),
+        extra=_root(extra),
+    )
+
+
+def _level_variances(objective: Penalised, move: Move) -> Floats:
+    """Return the variance of the mean anchored bias, one solve for each contrast."""
+    c = objective.n_contrasts
+    found = np.empty(c)
+    for contrast in range(c):
+        target = np.zeros(objective.size)
+        scores, bias, _ = objective.split(target)
+        bias[:, contrast] = 1 / objective.n_evaluators
+        if contrast + 1 < move.basis.shape[1]:
+            scores -= move.score_weights[:, contrast + 1]
+            bias[:, contrast] -= move.bias_weight
+        solved, _ = conjugate_gradients(objective, target, relative=1e-2, most=60)
+        found[contrast] = target @ solved
+    return found
+
+
+def _extra_variance(objective: Penalised, place: int) -> float:
+    target = np.zeros(objective.size)
+    target[objective.size - objective.data.rows.n_extra + place] = 1
+    solved, _ = conjugate_gradients(objective, target, relative=1e-3, most=60)
+    return float(target @ solved)
+
+
+def _score_variances(objective: Penalised) -> Floats:
+    """Approximate the diagonal of the inverse to the second order in the opponents' share."""
+    rows, diagonal = objective.data.rows, objective.last.scores[:, 1] + objective.penalty.scores
+    diagonal = np.where(diagonal > 0, diagonal, np.inf)
+    share = np.zeros(objective.n_items)
+    _opponents(rows.better, rows.worse, objective.data.weights(), diagonal, share)
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isfinite(diagonal), (1 + share / diagonal) / diagonal, np.inf)
+
+
+def _evaluator_blocks(objective: Penalised) -> Floats:
+    """Return each evaluator's block of the Hessian less what its items take from it."""
+    rows, found = objective.data.rows, objective.last
+    blocks = found.bias_blocks + objective.penalty.bias
+    return blocks - taken_by_items(objective, rows.contrast) if blocks.shape[1] else blocks
+
+
+def taken_by_items(objective: Penalised, contrast: NDArray[np.int8]) -> Floats:
+    """Return how much of each evaluator's curvature the scores of its items explain."""
+    rows = objective.data.rows
+    diagonal = objective.last.scores[:, 1] + objective.penalty.scores
+    taken = np.zeros((rows.n_evaluators, contrast.shape[1], contrast.shape[1]))
+    _taken(
+        rows.better,
+        rows.worse,
+        rows.evaluator,
+        contrast,
+        objective.data.weights(),
+        np.where(diagonal > 0, diagonal, np.inf),
+        taken,
+    )
+    return taken
+
+
+def _inverted(blocks: Floats) -> Floats:
+    if not blocks.shape[1]:
+        return blocks
+    if blocks.shape[1] == 1:
+        with np.errstate(divide="ignore"):
+            return np.where(blocks > 0, 1 / blocks, np.inf)
+    return np.asarray(np.linalg.pinv(blocks, hermitian=True), dtype=np.float64)
+
+
+def _root(variances: Floats) -> Floats:
+    return np.sqrt(np.maximum(variances, 0.0))
+
+
+@njit(cache=True, nogil=True)
+def _opponents(better, worse, weight, diagonal, share):  # type: ignore[no-untyped-def]
+    for p in range(len(better)):
+        one, two = better[p], worse[p]
+        squared = weight[p] * weight[p]
+        share[one] += squared / diagonal[two]
+        share[two] += squared / diagonal[one]
+
+
+@njit(cache=True, nogil=True)
+def _taken(better, worse, evaluator, contrast, weight, diagonal, out):  # type: ignore[no-untyped-def]
+    """Add B_k diag(H_ss)^-1 B_k' for every evaluator, whose comparisons come in one run."""
+    count, n_contrasts = contrast.shape
+    held = np.zeros((len(diagonal), n_contrasts))
+    start = 0
+    while start < count:
+        k, end = evaluator[start], start
+        while end < count and evaluator[end] == k:
+            for c in range(n_contrasts):
+                amount = weight[end] * contrast[end, c]
+                held[better[end], c] += amount
+                held[worse[end], c] -= amount
+            end += 1
+        for p in range(start, end):
+            for item in (better[p], worse[p]):
+                for c in range(n_contrasts):
+                    for d in range(n_contrasts):
+                        out[k, c, d] += held[item, c] * held[item, d] / diagonal[item]
+                held[item] = 0.0
+        start = end

@@ -1,0 +1,297 @@
+"""From comparisons to a fit: start, priors, Newton, anchor, errors; shared by the models."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.errors import NoPriorError
+from comparity.ranking._curvature import Errors, errors_of, shrinkage_left
+from comparity.ranking._newton import Solution, minimise
+from comparity.ranking._objective import EFFECT_SD, Penalised, Penalty, pass_over, rows_of
+from comparity.ranking._passes import Pass, Rows
+from comparity.ranking.anchors import ZERO_MEAN, Anchor, Move, move_of
+from comparity.ranking.judgments import Judgments
+from comparity.ranking.priors import Wish, bounded, by_cross_validation, folds
+from comparity.rankings import Diagnosis, Effect, Prior
+
+__all__ = ["Fit", "Task", "check_finite", "effects_of", "fit"]
+
+Floats = NDArray[np.float64]
+
+TOLERANCE = 1e-6
+ROUNDS = 40
+N_FOLDS = 5
+WATCHED = 1_000_000
+"""Comparisons from which on a terminal shows that the fit is under way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Task:
+    """A model to fit.
+
+    Attributes
+    ----------
+    judgments : Judgments
+    columns : ndarray of int8, (items, contrasts)
+        Contrasts that biases act on; none for Bradley-Terry.
+    precision : ndarray
+        Inverse covariance of one evaluator's biases at SD 1.
+    anchor : Anchor
+    score_prior, bias_prior : Wish
+    seat_by_evaluator : bool
+    tolerance : float
+        Norm of the gradient to reach.
+    seed : int
+        Of the folds of cross-validation.
+    """
+
+    judgments: Judgments
+    columns: NDArray[np.int8]
+    precision: Floats
+    anchor: Anchor
+    score_prior: Wish
+    bias_prior: Wish
+    seat_by_evaluator: bool = False
+    tolerance: float = TOLERANCE
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Fit:
+    """A fit at its optimum, anchored.
+
+    Attributes
+    ----------
+    scores, bias, extra : ndarray
+        Anchored scores with mean zero, anchored biases, seat effect and tie parameter.
+    log_likelihood : float
+        Without the priors.
+    objective : Penalised
+        Evaluated last at `solution`.
+    solution : Solution
+    move : Move
+        From the solution to the anchored parameters.
+    priors : tuple of Prior
+    """
+
+    scores: Floats
+    bias: Floats
+    extra: Floats
+    log_likelihood: float
+    objective: Penalised
+    solution: Solution
+    move: Move
+    priors: tuple[Prior, ...]
+
+    def errors(self) -> Errors:
+        """Return standard errors."""
+        return errors_of(self.objective, self.move)
+
+
+def fit(task: Task) -> Fit:
+    """Maximise the penalised likelihood, choosing priors where the task leaves them open."""
+    task = _cross_validated(task)
+    rows = _rows(task)
+    move = move_of(task.anchor, task.columns, rows.n_evaluators)
+    with _watching(len(rows.better)) as watch:
+        objective, solution, sds = _solved(task, rows, move, watch)
+    scores, bias, extra = objective.split(solution.point)
+    scores, bias = move.apply(scores, bias)
+    bias = bias.copy()
+    bias[task.anchor.trusted, : task.columns.shape[1]] = 0.0
+    return Fit(
+        scores=scores,
+        bias=bias,
+        extra=extra.copy(),
+        log_likelihood=-objective.last.loss,
+        objective=objective,
+        solution=solution,
+        move=move,
+        priors=_priors(task, rows, sds),
+    )
+
+
+def effects_of(fitted: Fit, errors: Errors) -> tuple[Effect | None, Effect | None]:
+    """Return the common seat effect and the tie parameter, where the model has them."""
+    rows = fitted.objective.data.rows
+    values = list(zip(fitted.extra.tolist(), errors.extra.tolist(), strict=True))
+    seat = ties = None
+    if rows.seat is not None:
+        value, error = values.pop(0)
+        seat = Effect(name="shown first", value=value, standard_error=error)
+    if rows.tied is not None:
+        value, error = values.pop(0)
+        ties = Effect(name="log tie parameter", value=value, standard_error=error)
+    return seat, ties
+
+
+def check_finite(task: Task, diagnosis: Diagnosis) -> None:
+    """Raise an error where the likelihood has no maximum and no prior gives it one."""
+    if math.isinf(task.score_prior.sd) and diagnosis.separated:
+        raise NoPriorError("scores", "; ".join(diagnosis.notes) or "a separated graph")
+    lost = np.union1d(diagnosis.silent, diagnosis.one_sided)
+    if math.isinf(task.bias_prior.sd) and task.columns.shape[1] and len(lost):
+        names = ", ".join(str(task.judgments.evaluators[k]) for k in lost[:5])
+        more = f" and {len(lost) - 5:,} more" if len(lost) > 5 else ""
+        raise NoPriorError("biases", f"no or one-sided comparisons by {names}{more}")
+
+
+def _rows(task: Task) -> Rows:
+    rows = rows_of(task.judgments, task.columns, seat_by_evaluator=task.seat_by_evaluator)
+    if not len(task.anchor.trusted):
+        return rows
+    # A trusted evaluator has no bias: the groups of its items make no difference.
+    contrast = rows.contrast.copy()
+    own = np.isin(rows.evaluator, task.anchor.trusted)
+    contrast[own, : task.columns.shape[1]] = 0
+    return replace(rows, contrast=contrast)
+
+
+def _solved(
+    task: Task, rows: Rows, move: Move, watch: Callable[[int, float], None] | None
+) -> tuple[Penalised, Solution, tuple[float, float]]:
+    """Alternate between fitting and choosing priors until the priors stay."""
+    data = pass_over(rows)
+    score_sd, bias_sd = task.score_prior.sd, task.bias_prior.sd
+    start = _start(rows, move)
+    close = 1e-3 if len(rows.better) < WATCHED else 1e-2
+    open_ends = task.score_prior.by_likelihood or task.bias_prior.by_likelihood
+    for _ in range(ROUNDS if open_ends else 0):
+        objective = _objective(task, data, move, score_sd, bias_sd)
+        loose = max(task.tolerance, 1e-3)
+        start = minimise(objective, start, tolerance=loose, watch=watch).point
+        new = _next_sds(task, objective, start, (score_sd, bias_sd))
+        settled = np.allclose(new, (score_sd, bias_sd), rtol=close, atol=0)
+        score_sd, bias_sd = new
+        if settled:
+            break
+    objective = _objective(task, data, move, score_sd, bias_sd)
+    solution = minimise(objective, start, tolerance=task.tolerance, watch=watch)
+    return objective, solution, (score_sd, bias_sd)
+
+
+def _objective(task: Task, data: Pass, move: Move, score_sd: float, bias_sd: float) -> Penalised:
+    trusted = bool(len(task.anchor.trusted))
+    n_contrasts = data.rows.contrast.shape[1]
+    precision = np.eye(n_contrasts)
+    precision[: len(task.precision), : len(task.precision)] = task.precision
+    penalty = Penalty(
+        scores=score_sd**-2,
+        bias=precision * bias_sd**-2,
+        basis=move.basis if trusted else None,
+    )
+    return Penalised(data, penalty, move.basis, flat=not trusted)
+
+
+def _next_sds(
+    task: Task, objective: Penalised, point: Floats, sds: tuple[float, float]
+) -> tuple[float, float]:
+    """Take one step up the marginal likelihood (MacKay's fixed point)."""
+    score_left, bias_left = shrinkage_left(objective)
+    scores, bias, _ = objective.split(point)
+    penalty, (score_sd, bias_sd) = objective.penalty, sds
+    if task.score_prior.by_likelihood:
+        squares = float(scores @ penalty.pull(scores)) * score_sd**2
+        score_sd = bounded(math.sqrt(squares / score_left))
+    if task.bias_prior.by_likelihood and objective.n_contrasts and objective.n_evaluators > 1:
+        squares = float((bias * penalty.bias_pull(bias)).sum()) * bias_sd**2
+        bias_sd = bounded(math.sqrt(squares / bias_left))
+    return score_sd, bias_sd
+
+
+def _start(rows: Rows, move: Move) -> Floats:
+    """Start from log-odds of wins, and of groups for one contrast, with equal group means."""
+    n, c = rows.n_items, rows.contrast.shape[1]
+    wins = np.bincount(rows.better, minlength=n) + 0.5
+    losses = np.bincount(rows.worse, minlength=n) + 0.5
+    scores = 1.3 * np.log(wins / losses)
+    bias = np.zeros((rows.n_evaluators, c))
+    directions = move.basis.shape[1] - 1
+    if c == directions == 1:
+        column = rows.contrast[:, 0]
+        up = np.bincount(rows.evaluator[column > 0], minlength=rows.n_evaluators) + 0.5
+        down = np.bincount(rows.evaluator[column < 0], minlength=rows.n_evaluators) + 0.5
+        bias[:, 0] = np.log(up / down)
+    inside = np.linalg.lstsq(move.basis, scores, rcond=None)[0]
+    scores = scores - move.basis @ inside
+    bias[:, :directions] += inside[1:]
+    return np.concatenate([scores, bias.ravel(), np.zeros(rows.n_extra)])
+
+
+def _priors(task: Task, rows: Rows, sds: tuple[float, float]) -> tuple[Prior, ...]:
+    priors = [task.score_prior.granted(sds[0])]
+    if rows.contrast.shape[1]:
+        priors.append(task.bias_prior.granted(sds[1]))
+    if rows.n_extra:
+        priors.append(Prior(of="seat effect and ties", sd=EFFECT_SD, chosen_by="default"))
+    return tuple(priors)
+
+
+def _cross_validated(task: Task) -> Task:
+    """Replace wishes for cross-validation by the best standard deviation, scores first."""
+    if task.score_prior.by_folds:
+        sd = by_cross_validation(lambda sd: _left_out(_with(task, score_sd=sd)))
+        task = replace(task, score_prior=replace(task.score_prior, sd=sd))
+    if task.bias_prior.by_folds:
+        sd = by_cross_validation(lambda sd: _left_out(_with(task, bias_sd=sd)))
+        task = replace(task, bias_prior=replace(task.bias_prior, sd=sd))
+    return task
+
+
+def _with(task: Task, *, score_sd: float | None = None, bias_sd: float | None = None) -> Task:
+    """Hold both priors where they are, or at the values given."""
+    scores, bias = task.score_prior, task.bias_prior
+    given = "the caller"
+    return replace(
+        task,
+        score_prior=replace(scores, sd=score_sd or scores.sd, chosen_by=given),
+        bias_prior=replace(bias, sd=bias_sd or bias.sd, chosen_by=given),
+    )
+
+
+def _left_out(task: Task) -> float:
+    """Return the loss on comparisons left out, five parts in turn."""
+    fold = folds(len(task.judgments), N_FOLDS, np.random.default_rng(task.seed))
+    total = 0.0
+    for k in range(N_FOLDS):
+        fitted = fit(replace(task, judgments=_subset(task.judgments, fold != k)))
+        test = _rows(replace(task, judgments=_subset(task.judgments, fold == k)))
+        total += pass_over(test).evaluate(*fitted.objective.split(fitted.solution.point)).loss
+    return total
+
+
+def _subset(judgments: Judgments, kept: NDArray[np.bool_]) -> Judgments:
+    evaluator, tied, seat = judgments.evaluator, judgments.tied, judgments.seat
+    return replace(
+        judgments,
+        better=judgments.better[kept],
+        worse=judgments.worse[kept],
+        evaluator=None if evaluator is None else evaluator[kept],
+        tied=None if tied is None else tied[kept],
+        seat=None if seat is None else seat[kept],
+    )
+
+
+@contextlib.contextmanager
+def _watching(n: int) -> Iterator[Callable[[int, float], None] | None]:
+    """Show on a terminal how far a long fit is."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if n < WATCHED or not console.is_terminal:
+        yield None
+        return
+    with console.status(f"fitting {n:,} comparisons") as status:
+        yield lambda step, norm: status.update(
+            f"fitting {n:,} comparisons: step {step}, gradient {norm:.1e}"
+        )
+
+
+NO_ANCHOR = Anchor(kind=ZERO_MEAN, trusted=np.empty(0, dtype=np.int64), words="")
+"""For models without biases: scores have mean zero, nothing else moves."""

@@ -1,0 +1,177 @@
+"""The penalised likelihood: passes over comparisons plus Gaussian priors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.ranking._margins import order_by
+from comparity.ranking._passes import Evaluation, FusedPass, GeneralPass, Pass, Rows
+from comparity.ranking.judgments import Judgments
+
+__all__ = ["EFFECT_SD", "Penalised", "Penalty", "pass_over", "rows_of"]
+
+Floats = NDArray[np.float64]
+
+EFFECT_SD = 10.0
+"""SD of the prior of seat effect and tie parameter: wide, and finite if all go one way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Penalty:
+    """Precisions of the Gaussian priors.
+
+    Attributes
+    ----------
+    scores : float
+        Of every score about zero, or about its group's mean where `basis` is given.
+    bias : ndarray, (contrasts, contrasts)
+        Of every evaluator's biases about the mean of all evaluators, which is left free: a common
+        bias is not shrunk, so that the anchor alone decides about it.
+    basis : ndarray or None
+        Columns whose span the scores' prior leaves free.
+    """
+
+    scores: float
+    bias: Floats
+    basis: Floats | None = None
+
+    def pull(self, scores: Floats) -> Floats:
+        """Return the gradient of the scores' penalty."""
+        if self.scores == 0 or self.basis is None:
+            return self.scores * scores
+        inside = np.linalg.lstsq(self.basis, scores, rcond=None)[0]
+        pulled: Floats = self.scores * (scores - self.basis @ inside)
+        return pulled
+
+    def bias_pull(self, bias: Floats) -> Floats:
+        """Return the gradient of the biases' penalty."""
+        pulled: Floats = (bias - bias.mean(axis=0)) @ self.bias
+        return pulled
+
+
+def rows_of(judgments: Judgments, columns: NDArray[np.int8], *, seat_by_evaluator: bool) -> Rows:
+    """Return comparisons sorted by evaluator, with the contrasts of each pair.
+
+    Parameters
+    ----------
+    judgments : Judgments
+    columns : ndarray of int8, (items, contrasts)
+    seat_by_evaluator : bool
+        Whether the seat is a contrast of each evaluator, instead of one effect for all.
+    """
+    n = len(judgments)
+    evaluator = judgments.evaluator
+    if evaluator is None:
+        evaluator = np.zeros(n, np.int32)
+    better, worse, seat, tied = judgments.better, judgments.worse, judgments.seat, judgments.tied
+    if (np.diff(evaluator) < 0).any():
+        order = order_by(evaluator, max(1, judgments.n_evaluators))
+        better, worse, evaluator = better[order], worse[order], evaluator[order]
+        seat = None if seat is None else seat[order]
+        tied = None if tied is None else tied[order]
+    contrast = columns[better] - columns[worse]
+    if seat_by_evaluator and seat is not None:
+        contrast, seat = np.column_stack([contrast, seat]), None
+    return Rows(
+        better=better,
+        worse=worse,
+        evaluator=evaluator,
+        contrast=contrast,
+        n_items=judgments.n_items,
+        n_evaluators=max(1, judgments.n_evaluators),
+        seat=seat,
+        tied=tied,
+    )
+
+
+def pass_over(rows: Rows) -> Pass:
+    """Return the quickest pass that these comparisons allow."""
+    plain = rows.n_extra == 0 and rows.contrast.shape[1] <= 1
+    return FusedPass(rows) if plain else GeneralPass(rows)
+
+
+class Penalised:
+    """Negative penalised log-likelihood of scores, biases, seat effect and tie parameter.
+
+    Parameters
+    ----------
+    data : Pass
+    penalty : Penalty
+    basis : ndarray, (items, 1 + contrasts)
+        Score part of the directions in which the likelihood is flat; see
+        :class:`comparity.ranking.anchors.Move`.
+    flat : bool
+        Whether it is: with trusted evaluators only the first direction is.
+    """
+
+    def __init__(self, data: Pass, penalty: Penalty, basis: Floats, *, flat: bool) -> None:
+        self.data, self.penalty = data, penalty
+        rows = data.rows
+        self.n_items, self.n_evaluators = rows.n_items, rows.n_evaluators
+        self.n_contrasts = rows.contrast.shape[1]
+        self.size = self.n_items + self.n_evaluators * self.n_contrasts + rows.n_extra
+        self.flat_basis = basis if flat else basis[:, :1]
+        self._coarse = self._flat_inverse()
+        self._diagonal = np.ones(self.size)
+        self.last: Evaluation
+
+    def split(self, point: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return scores, biases and extra parameters of a point."""
+        end = self.n_items + self.n_evaluators * self.n_contrasts
+        bias = point[self.n_items : end].reshape(self.n_evaluators, self.n_contrasts)
+        return point[: self.n_items], bias, point[end:]
+
+    def evaluate(self, point: Floats) -> tuple[float, Floats]:
+        """Return value and gradient, and keep the curvature."""
+        scores, bias, extra = self.split(point)
+        found = self.last = self.data.evaluate(scores, bias, extra)
+        pull, bias_pull = self.penalty.pull(scores), self.penalty.bias_pull(bias)
+        held = extra / EFFECT_SD**2
+        value = found.loss + (scores @ pull + (bias * bias_pull).sum() + extra @ held) / 2
+        gradient = _joined(found.scores[:, 0] + pull, found.bias + bias_pull, found.extra + held)
+        kept = np.diagonal(self.penalty.bias) * (1 - 1 / self.n_evaluators)
+        curvature = np.diagonal(found.bias_blocks, axis1=1, axis2=2) + kept
+        self._diagonal = _joined(
+            found.scores[:, 1] + self.penalty.scores,
+            curvature,
+            found.extra_diagonal + EFFECT_SD**-2,
+        )
+        # An item or evaluator without any information and prior does not move.
+        self._diagonal[self._diagonal <= 0] = np.inf
+        return float(value), gradient
+
+    def product(self, vector: Floats) -> Floats:
+        """Multiply the Hessian at the point evaluated last."""
+        scores, bias, extra = self.split(vector)
+        out, bias_out, extra_out = self.data.product(scores, bias, extra)
+        out = out + self.penalty.pull(scores)
+        bias_out = bias_out + self.penalty.bias_pull(bias)
+        return _joined(out, bias_out, extra_out + extra / EFFECT_SD**2)
+
+    def precondition(self, vector: Floats) -> Floats:
+        """Divide by the diagonal, and solve exactly along the flat directions."""
+        ready: Floats = vector / self._diagonal
+        if self._coarse is None:
+            return ready
+        scores, bias, _ = self.split(vector)
+        n = self.flat_basis.shape[1] - 1
+        along = self.flat_basis.T @ scores
+        along[1:] -= bias[:, :n].sum(axis=0)
+        steps = self._coarse @ along
+        ready[: self.n_items] += self.flat_basis @ steps
+        self.split(ready)[1][:, :n] -= steps[1:]
+        return ready
+
+    def _flat_inverse(self) -> Floats | None:
+        """Along flat directions only the scores' prior has curvature."""
+        if self.penalty.scores == 0:
+            return None
+        pulled = np.column_stack([self.penalty.pull(column) for column in self.flat_basis.T])
+        return np.asarray(np.linalg.pinv(self.flat_basis.T @ pulled), dtype=np.float64)
+
+
+def _joined(scores: Floats, bias: Floats, extra: Floats) -> Floats:
+    return np.concatenate([scores, bias.ravel(), extra])

@@ -1,0 +1,319 @@
+"""Scores and evaluators' biases together: the bias-aware ranker from pairwise comparisons."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import erfc
+
+from comparity.errors import OptionError, PositionError
+from comparity.inference.multiplicity import benjamini_hochberg
+from comparity.ranking._curvature import Errors
+from comparity.ranking._fitting import TOLERANCE, Fit, Task, check_finite, effects_of, fit
+from comparity.ranking.alternating import alternate
+from comparity.ranking.anchors import EQUAL_MEANS, Anchor, anchor_of
+from comparity.ranking.connectivity import diagnose
+from comparity.ranking.contrasts import Attribute, Contrasts, attributes_of, contrasts_of
+from comparity.ranking.interactions import chosen_intersections, suggest
+from comparity.ranking.judgments import Judgments, judgments_from_frames, judgments_of
+from comparity.ranking.priors import MARGINAL_LIKELIHOOD, wish_of
+from comparity.ranking.score_dependence import with_score_dependence
+from comparity.rankings import BiasedRanking, Contrast, Diagnosis
+from comparity.tables import check_option
+
+__all__ = ["BIAS_SD", "barp", "barp_from_frames"]
+
+Floats = NDArray[np.float64]
+
+BIAS_SD = 5.0
+"""Default SD of evaluators' biases about their mean: wide, so that tests and intervals are not
+drawn toward the other evaluators, and finite where an evaluator always chose one group."""
+
+MODES = ("joint", "alternating")
+SEAT = Contrast(attribute="seat", group="first", reference="second")
+
+
+def barp(
+    comparisons: Any,
+    *,
+    evaluators: Any,
+    sensitive_features: Any,
+    reference: Any = None,
+    anchor: Any = EQUAL_MEANS,
+    ties: Any = None,
+    seats: Any = None,
+    seat_by_evaluator: bool = False,
+    score_prior: float | str | None = MARGINAL_LIKELIHOOD,
+    bias_prior: float | str | None = BIAS_SD,
+    intersections: Any = None,
+    score_dependent: bool = False,
+    mode: str = "joint",
+    tolerance: float = TOLERANCE,
+    seed: int = 0,
+) -> BiasedRanking:
+    r"""Rank items, and say by how much each evaluator leans toward a group.
+
+    Evaluator k sees item i of groups :math:`g_i` at :math:`s_i + \theta_k \cdot g_i` and puts i
+    above j with
+
+    .. math:: P(i \succ_k j) = \frac{1}{1 + e^{-(s_i - s_j + \theta_k \cdot (g_i - g_j))}}
+
+    where :math:`g_i` has a 1 for each group of the item other than the reference group [1]_.
+    Scores and biases maximise the likelihood times Gaussian priors together. Ties and seats are
+    modelled as in :func:`comparity.bradley_terry`.
+
+    Data fix only differences between evaluators. Their common level is an assumption, the
+    `anchor`, and the result names it. Standard errors of single biases take it for a fact; that
+    of the mean bias also holds the chance by which groups of such sizes differ in mean.
+
+    Parameters
+    ----------
+    comparisons : array_like (n, 2) of int, or a frame with columns ``better`` and ``worse``
+        Positions of items from 0, the better one first.
+    evaluators : array_like, or a column's name
+        Who judged, for each comparison.
+    sensitive_features : array_like, mapping or frame
+        Group of each item: one attribute, or several.
+    reference : object or mapping, optional
+        The group a bias is measured against, for each attribute; the first in sorted order by
+        default. A positive bias favours the other group.
+    anchor : "equal group means", "zero mean bias" or a list of evaluators
+        What fixes the level of the biases.
+    ties, seats : array_like, or a column's name, optional
+        As in :func:`comparity.bradley_terry`.
+    seat_by_evaluator : bool
+        Whether each evaluator has a seat effect of its own, as a further column of `bias`.
+    score_prior, bias_prior : float, "marginal likelihood", "cross-validation" or None
+        Standard deviation in logits of the prior of scores (about zero) and of biases (about the
+        mean of all evaluators, which is left free), how to choose it, or no prior.
+    intersections : "suggest" or a list, optional
+        Intersections of groups with a bias of their own, such as ``[{"sex": "f", "race": "b"}]``;
+        or look which deserve one (`suggestions` of the result) without giving any.
+    score_dependent : bool
+        Whether to let biases grow with the score, and test that against constant ones.
+    mode : {"joint", "alternating"}
+        ``"alternating"`` is the scheme of the authors' code, for comparison with their numbers:
+        no prior, no errors, stops after 100 steps.
+    tolerance : float
+        Norm of the gradient to reach.
+    seed : int
+        Of the folds of cross-validation.
+
+    Returns
+    -------
+    BiasedRanking
+        Scores, order, biases with errors, z, p and q, mean and centred biases apart.
+
+    Raises
+    ------
+    AnchorError, NoPriorError, OneGroupError, MissingValueError, PositionError
+        What cannot be done and why.
+
+    References
+    ----------
+    .. [1] Ferrara, Bonchi, Fabbri, Karimi and Wagner (2024), "Bias-aware ranking from pairwise
+       comparisons", Data Mining and Knowledge Discovery, sections 4.1-4.3.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(3)
+    >>> group, quality = np.repeat(["a", "b"], 20), np.tile(np.linspace(-2, 2, 20), 2)
+    >>> pairs = np.array([rng.choice(40, 2, replace=False) for _ in range(3000)])
+    >>> judge = np.arange(3000) % 3  # only judge 2 leans, toward group b
+    >>> lean = np.where(judge == 2, 2.0, 0.0)[:, None] * (group[pairs] == "b")
+    >>> seen = quality[pairs] + lean + rng.gumbel(size=pairs.shape)
+    >>> pairs = np.where((seen[:, :1] > seen[:, 1:]), pairs, pairs[:, ::-1])
+    >>> found = barp(pairs, evaluators=judge, sensitive_features=group)
+    >>> found.q[:, 0] < 0.05
+    array([False, False,  True])
+    """
+    attributes = attributes_of(sensitive_features, reference)
+    n_items = len(attributes[0].codes)
+    judgments = judgments_of(
+        comparisons, n_items=n_items, evaluators=evaluators, ties=ties, seats=seats
+    )
+    return _ranked(
+        judgments,
+        attributes,
+        anchor=anchor,
+        seat_by_evaluator=seat_by_evaluator,
+        score_prior=score_prior,
+        bias_prior=bias_prior,
+        intersections=intersections,
+        score_dependent=score_dependent,
+        mode=mode,
+        tolerance=tolerance,
+        seed=seed,
+    )
+
+
+def barp_from_frames(
+    comparisons: Any,
+    items: Any,
+    *,
+    sensitive: list[str],
+    evaluator: str = "evaluator",
+    better: str = "better",
+    worse: str = "worse",
+    tied: str | None = None,
+    seat: str | None = None,
+    item: str = "item",
+    reference: Any = None,
+    **choices: Any,
+) -> BiasedRanking:
+    """Fit :func:`barp` to tables of comparisons and items.
+
+    Parameters
+    ----------
+    comparisons, items : frame
+        One row for each comparison; one row for each item, with its groups.
+    sensitive : list of str
+        Columns of `items` with the groups.
+    evaluator, better, worse, tied, seat : str
+        Columns of `comparisons`.
+    item : str
+        Column of `items` with the id.
+    reference
+        As in :func:`barp`.
+    **choices
+        The other choices of :func:`barp`.
+    """
+    from comparity.counting.positions import check_sensitive
+    from comparity.ranking.judgments import columns_of
+
+    check_sensitive(sensitive)
+    judgments = judgments_from_frames(
+        comparisons,
+        items,
+        better=better,
+        worse=worse,
+        evaluator=evaluator,
+        tied=tied,
+        seat=seat,
+        item=item,
+    )
+    attributes = attributes_of(columns_of(items, "items", list(sensitive)), reference)
+    return _ranked(judgments, attributes, **choices)
+
+
+def _ranked(
+    judgments: Judgments,
+    attributes: tuple[Attribute, ...],
+    *,
+    anchor: Any = EQUAL_MEANS,
+    seat_by_evaluator: bool = False,
+    score_prior: float | str | None = MARGINAL_LIKELIHOOD,
+    bias_prior: float | str | None = BIAS_SD,
+    intersections: Any = None,
+    score_dependent: bool = False,
+    mode: str = "joint",
+    tolerance: float = TOLERANCE,
+    seed: int = 0,
+) -> BiasedRanking:
+    check_option("mode", mode, MODES)
+    if judgments.evaluator is None:
+        raise OptionError("evaluators", None, ["one name for each comparison"])
+    if judgments.n_items != len(attributes[0].codes):
+        found = f"{judgments.n_items:,} items, {len(attributes[0].codes):,} groups"
+        raise PositionError("sensitive_features", "one group for each item", found)
+    contrasts = contrasts_of(attributes, chosen_intersections(intersections, attributes))
+    if mode == "alternating":
+        if judgments.tied is not None or judgments.seat is not None:
+            raise OptionError("mode", mode, ["comparisons without ties= and seats=", "'joint'"])
+        return alternate(judgments, contrasts)
+    task = Task(
+        judgments=judgments,
+        columns=contrasts.columns,
+        precision=contrasts.precision,
+        anchor=anchor_of(anchor, judgments.evaluators),
+        score_prior=wish_of(score_prior, "scores", MARGINAL_LIKELIHOOD),
+        bias_prior=wish_of(bias_prior, "biases", BIAS_SD),
+        seat_by_evaluator=seat_by_evaluator,
+        tolerance=tolerance,
+        seed=seed,
+    )
+    columns = contrasts.columns
+    diagnosis = diagnose(judgments, columns[judgments.better] - columns[judgments.worse])
+    check_finite(task, diagnosis)
+    fitted = fit(task)
+    result = _result(task, contrasts, fitted, fitted.errors(), diagnosis)
+    if intersections == "suggest":
+        result = replace(result, suggestions=suggest(judgments, attributes, fitted))
+    if score_dependent:
+        result = with_score_dependence(result, judgments, contrasts, fitted)
+    return result
+
+
+def _result(
+    task: Task, contrasts: Contrasts, fitted: Fit, errors: Errors, diagnosis: Diagnosis
+) -> BiasedRanking:
+    judgments, bias = task.judgments, fitted.bias
+    own = _trusted_free(errors.bias, task.anchor, contrasts)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(own > 0, bias / own, np.nan)
+    p = np.where(np.isnan(z), np.nan, erfc(np.abs(np.nan_to_num(z)) / np.sqrt(2)))
+    mean = bias.mean(axis=0)
+    seat, ties = effects_of(fitted, errors)
+    own_seat = (SEAT,) if bias.shape[1] > len(contrasts.names) else ()
+    contrast = fitted.objective.data.rows.contrast
+    judge = fitted.objective.data.rows.evaluator
+    m = judgments.n_evaluators
+    informative = [np.bincount(judge[column != 0], minlength=m) for column in contrast.T]
+    return BiasedRanking(
+        model="BARP",
+        items=judgments.items,
+        scores=fitted.scores,
+        standard_errors=errors.scores,
+        log_likelihood=fitted.log_likelihood,
+        converged=fitted.solution.converged,
+        n_comparisons=len(judgments),
+        n_ties=judgments.n_ties,
+        diagnosis=diagnosis,
+        priors=fitted.priors,
+        seat=seat,
+        ties=ties,
+        evaluators=judgments.evaluators,
+        gradient_norm=fitted.solution.gradient_norm,
+        iterations=fitted.solution.steps,
+        notes=diagnosis.notes,
+        provenance={"anchor": task.anchor.kind, "seed": task.seed},
+        contrasts=(*contrasts.names, *own_seat),
+        bias=bias,
+        bias_standard_errors=own,
+        z=z,
+        p=p,
+        q=benjamini_hochberg(p),
+        mean_bias=mean,
+        mean_bias_standard_errors=np.sqrt(errors.level**2 + _chance_gap(task, fitted, errors)),
+        centred_bias=bias - mean,
+        centred_standard_errors=errors.centred,
+        anchor=task.anchor.words,
+        n_judged=np.bincount(judge, minlength=m),
+        n_informative=np.column_stack(informative),
+    )
+
+
+def _trusted_free(errors: Floats, anchor: Anchor, contrasts: Contrasts) -> Floats:
+    """Set errors to zero where a bias is zero by assumption."""
+    own = errors.copy()
+    own[anchor.trusted, : len(contrasts.names)] = 0.0
+    return own
+
+
+def _chance_gap(task: Task, fitted: Fit, errors: Errors) -> Floats:
+    """Return the variance by which groups of these sizes differ in mean, of items drawn alike.
+
+    That two populations have equal means does not make two samples have them; where the anchor
+    says so of the samples, the difference goes into the mean bias.
+    """
+    variances = np.zeros(fitted.bias.shape[1])
+    if task.anchor.kind != EQUAL_MEANS:
+        return variances
+    basis = fitted.move.basis
+    spread = (fitted.scores**2 + errors.scores**2).sum() / max(1, len(basis) - basis.shape[1])
+    inverse = np.diagonal(np.linalg.pinv(basis.T @ basis))[1:]
+    variances[: len(inverse)] = spread * inverse
+    return variances

@@ -1,0 +1,168 @@
+"""Scores from comparisons alone: the Bradley-Terry model, with ties and seats."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from comparity.ranking._fitting import (
+    NO_ANCHOR,
+    TOLERANCE,
+    Fit,
+    Task,
+    check_finite,
+    effects_of,
+    fit,
+)
+from comparity.ranking.connectivity import diagnose
+from comparity.ranking.judgments import Judgments, judgments_from_frames, judgments_of
+from comparity.ranking.priors import MARGINAL_LIKELIHOOD, Wish, wish_of
+from comparity.rankings import Diagnosis, Ranking
+
+__all__ = ["bradley_terry", "bradley_terry_from_frames"]
+
+
+def bradley_terry(
+    comparisons: Any,
+    *,
+    n_items: int | None = None,
+    ties: Any = None,
+    seats: Any = None,
+    prior: float | str | None = MARGINAL_LIKELIHOOD,
+    tolerance: float = TOLERANCE,
+    seed: int = 0,
+) -> Ranking:
+    r"""Score items so that the odds of "i above j" are the exponential of their difference.
+
+    .. math:: P(i \succ j) = \frac{1}{1 + e^{-(s_i - s_j)}}
+
+    The scores maximise the likelihood times a Gaussian prior with mean zero [1]_. Where ties are
+    recorded the model is Davidson's [2]_, with :math:`\nu` relative to two equal items,
+
+    .. math:: P(i \succ j) \propto e^{(s_i - s_j)/2},\quad
+              P(j \succ i) \propto e^{(s_j - s_i)/2},\quad P(i \sim j) \propto \nu .
+
+    Where seats are recorded, an item shown first gains a constant [3]_.
+
+    Parameters
+    ----------
+    comparisons : array_like (n, 2) of int, or a frame with columns ``better`` and ``worse``
+        Positions of items from 0, the better one first.
+    n_items : int, optional
+        How many items there are; one more than the largest position by default.
+    ties : array_like of bool, or a column's name, optional
+        Which comparisons are ties.
+    seats : array_like, or a column's name, optional
+        Whether the first item of the row was shown first: true or false, 1, -1 and 0 (unknown).
+    prior : float, "marginal likelihood", "cross-validation" or None
+        Standard deviation of the scores' prior, in logits, how to choose it, or no prior. Without
+        one, an item that never lost has no finite score, and asking for it is an error.
+    tolerance : float
+        Norm of the gradient to reach.
+    seed : int
+        Of the folds of cross-validation.
+
+    Returns
+    -------
+    Ranking
+        Scores with mean zero, their standard errors, the order, what the graph of comparisons can
+        tell. Items in no comparison have score zero and the prior's error.
+
+    Raises
+    ------
+    NoPriorError
+        Without a prior, where some items are not joined to the others both ways.
+
+    References
+    ----------
+    .. [1] Bradley and Terry (1952), "Rank analysis of incomplete block designs".
+    .. [2] Davidson (1970), "On extending the Bradley-Terry model to accommodate ties".
+    .. [3] Davidson and Beaver (1977), "On extending the Bradley-Terry model to incorporate
+       within-pair order effects".
+
+    Examples
+    --------
+    >>> fitted = bradley_terry([[0, 1], [0, 1], [1, 0], [1, 2], [1, 2], [2, 1], [0, 2]])
+    >>> fitted.ranking.tolist()
+    [0, 1, 2]
+    """
+    judgments = judgments_of(comparisons, n_items=n_items, ties=ties, seats=seats)
+    return _ranked(judgments, prior, tolerance, seed)
+
+
+def bradley_terry_from_frames(
+    comparisons: Any,
+    items: Any = None,
+    *,
+    better: str = "better",
+    worse: str = "worse",
+    tied: str | None = None,
+    seat: str | None = None,
+    item: str = "item",
+    prior: float | str | None = MARGINAL_LIKELIHOOD,
+    tolerance: float = TOLERANCE,
+    seed: int = 0,
+) -> Ranking:
+    """Fit :func:`bradley_terry` to comparisons that name items by id.
+
+    Parameters
+    ----------
+    comparisons : frame
+        One row for each comparison.
+    items : frame, optional
+        One row for each item; without it the items are those compared, by sorted name.
+    better, worse, tied, seat : str
+        Columns of `comparisons`.
+    item : str
+        Column of `items` with the id.
+    prior, tolerance, seed
+        As in :func:`bradley_terry`.
+    """
+    judgments = judgments_from_frames(
+        comparisons, items, better=better, worse=worse, tied=tied, seat=seat, item=item
+    )
+    return _ranked(judgments, prior, tolerance, seed)
+
+
+def _ranked(
+    judgments: Judgments, prior: float | str | None, tolerance: float, seed: int
+) -> Ranking:
+    task = Task(
+        judgments=judgments,
+        columns=np.zeros((judgments.n_items, 0), dtype=np.int8),
+        precision=np.zeros((0, 0)),
+        anchor=NO_ANCHOR,
+        score_prior=wish_of(prior, "scores", MARGINAL_LIKELIHOOD),
+        bias_prior=Wish(of="biases", sd=1.0, chosen_by="default"),
+        tolerance=tolerance,
+        seed=seed,
+    )
+    diagnosis = diagnose(judgments)
+    check_finite(task, diagnosis)
+    return _result(judgments, fit(task), diagnosis, prior, seed)
+
+
+def _result(
+    judgments: Judgments, fitted: Fit, diagnosis: Diagnosis, prior: float | str | None, seed: int
+) -> Ranking:
+    errors = fitted.errors()
+    seat, ties = effects_of(fitted, errors)
+    return Ranking(
+        model="Bradley-Terry",
+        items=judgments.items,
+        scores=fitted.scores,
+        standard_errors=errors.scores,
+        log_likelihood=fitted.log_likelihood,
+        converged=fitted.solution.converged,
+        n_comparisons=len(judgments),
+        n_ties=judgments.n_ties,
+        diagnosis=diagnosis,
+        priors=fitted.priors,
+        seat=seat,
+        ties=ties,
+        gradient_norm=fitted.solution.gradient_norm,
+        iterations=fitted.solution.steps,
+        notes=diagnosis.notes,
+        provenance={"prior": prior, "seed": seed},
+    )

@@ -1,0 +1,147 @@
+"""What the graph of comparisons can tell: components, separation, and whether there are enough."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from comparity.ranking._margins import reached
+from comparity.ranking.judgments import Judgments
+from comparity.rankings import Diagnosis
+
+__all__ = ["components", "diagnose", "enough_comparisons"]
+
+Ints = NDArray[np.int64]
+
+NAMED = 5
+MOST_SWEEPS = 40
+
+
+def enough_comparisons(n_items: int) -> int:
+    """Return n log n, about what random comparisons need to rank n items reliably.
+
+    A random graph joins all its vertices from n log(n) / 2 edges on, and rankers reach their best
+    rate of error at the same order (Negahban, Oh and Shah, 2017).
+    """
+    return math.ceil(n_items * math.log(n_items)) if n_items > 1 else 0
+
+
+def components(judgments: Judgments) -> tuple[Ints, Ints]:
+    """Return the component of each item, whatever the outcomes, and along "was put above".
+
+    A tie joins two items both ways. Items in no comparison are components of their own.
+    """
+    n = judgments.n_items
+    above, below = judgments.better, judgments.worse
+    if judgments.tied is not None:
+        ties = judgments.tied
+        above, below = np.append(above, below[ties]), np.append(below, judgments.better[ties])
+    # Nearly always everything hangs together, which a few sweeps see without building a graph.
+    ways = ((above, below), (below, above))
+    if all(reached(*edges, above[0], n, MOST_SWEEPS) == n for edges in ways):
+        return np.zeros(n, np.int64), np.zeros(n, np.int64)
+    graph = coo_array((np.ones(len(above), np.int8), (below, above)), shape=(n, n)).tocsr()
+    weak = connected_components(graph, directed=True, connection="weak")[1]
+    strong = connected_components(graph, directed=True, connection="strong")[1]
+    return weak.astype(np.int64), strong.astype(np.int64)
+
+
+def diagnose(judgments: Judgments, contrast: NDArray[np.int8] | None = None) -> Diagnosis:
+    """Say which items and evaluators the comparisons leave open.
+
+    Parameters
+    ----------
+    judgments : Judgments
+    contrast : ndarray of int8, (comparisons, contrasts), optional
+        Contrasts of each comparison, in the order of `judgments`.
+    """
+    weak, strong = components(judgments)
+    n = judgments.n_items
+    decided = slice(None) if judgments.tied is None else ~judgments.tied
+    wins = np.bincount(judgments.better[decided], minlength=n)
+    losses = np.bincount(judgments.worse[decided], minlength=n)
+    uses = np.bincount(judgments.better, minlength=n) + np.bincount(judgments.worse, minlength=n)
+    tied = uses - wins - losses
+    silent, one_sided = _evaluators(judgments, contrast)
+    found = Diagnosis(
+        n_items=n,
+        n_comparisons=len(judgments),
+        component=weak,
+        strong_component=strong,
+        uncompared=np.flatnonzero(uses == 0),
+        undefeated=np.flatnonzero((losses == 0) & (tied == 0) & (wins > 0)),
+        winless=np.flatnonzero((wins == 0) & (tied == 0) & (losses > 0)),
+        silent=silent,
+        one_sided=one_sided,
+        needed=enough_comparisons(n),
+    )
+    notes = (*_item_notes(found, judgments.items), *_judge_notes(found, judgments.evaluators))
+    return replace(found, notes=notes)
+
+
+def _evaluators(judgments: Judgments, contrast: NDArray[np.int8] | None) -> tuple[Ints, Ints]:
+    """Find evaluators without information on some bias, and those who always lean one way."""
+    if contrast is None or judgments.evaluator is None:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    m = judgments.n_evaluators
+    silent, one_sided = np.zeros(m, bool), np.zeros(m, bool)
+    for column in contrast.T:
+        up = np.bincount(judgments.evaluator[column > 0], minlength=m)
+        down = np.bincount(judgments.evaluator[column < 0], minlength=m)
+        silent |= up + down == 0
+        one_sided |= (up + down > 0) & ((up == 0) | (down == 0))
+    return np.flatnonzero(silent), np.flatnonzero(one_sided)
+
+
+def _item_notes(found: Diagnosis, items: NDArray[np.generic]) -> list[str]:
+    notes = []
+    if not found.enough:
+        notes.append(
+            f"{found.n_comparisons:,} comparisons of {found.n_items:,} items are fewer than about "
+            f"n log n = {found.needed:,}: expect an unreliable order."
+        )
+    if not found.connected:
+        sizes = np.bincount(found.component)
+        apart = np.flatnonzero(found.component != sizes.argmax())
+        notes.append(
+            f"Comparisons fall into {found.n_components:,} parts that were never compared with "
+            f"each other; only the prior places them. Outside the largest part: "
+            f"{_named(apart, items)}."
+        )
+    elif found.separated:
+        notes.append(
+            f"Without the prior scores would be infinite: {found.n_strong_components:,} parts of "
+            f"the items never lost against the next one."
+        )
+    for word, places in (("lost", found.undefeated), ("won", found.winless)):
+        if len(places):
+            notes.append(f"Never {word}: {_named(places, items)}; the prior keeps their scores.")
+    if len(found.uncompared):
+        notes.append(f"In no comparison: {_named(found.uncompared, items)}.")
+    return notes
+
+
+def _judge_notes(found: Diagnosis, evaluators: NDArray[np.generic]) -> list[str]:
+    notes = []
+    if len(found.silent):
+        notes.append(
+            f"No comparison bears on some bias of {_named(found.silent, evaluators)}; "
+            f"it is the mean of the others, with the prior's error."
+        )
+    if len(found.one_sided):
+        notes.append(
+            f"Always decided for one group where groups met: "
+            f"{_named(found.one_sided, evaluators)}; the prior keeps their biases finite."
+        )
+    return notes
+
+
+def _named(places: Ints, names: NDArray[np.generic]) -> str:
+    shown = ", ".join(str(names[place]) for place in places[:NAMED])
+    more = len(places) - NAMED
+    return f"{shown} and {more:,} more" if more > 0 else shown

@@ -1,0 +1,174 @@
+"""Groups of items as contrasts: the columns an evaluator's biases act on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.counting._values import as_array, check_lengths, group_codes
+from comparity.errors import OptionError, UnknownReferenceError
+from comparity.rankings import Contrast
+from comparity.tables import collected, text_of
+
+__all__ = ["Attribute", "Contrasts", "attributes_of", "contrasts_of"]
+
+Signs = NDArray[np.int8]
+Floats = NDArray[np.float64]
+
+UNNAMED = "group"
+PARTS = "the sum of its parts"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Attribute:
+    """A sensitive attribute: group of each item as a code, the reference group first.
+
+    Attributes
+    ----------
+    name : str
+    codes : ndarray of int
+        Group of each item.
+    groups : tuple of str
+        Names of the groups; the first is the one biases are measured against.
+    """
+
+    name: str
+    codes: NDArray[np.int64]
+    groups: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Contrasts:
+    """Columns of 0 and 1 for each item, one bias of each evaluator for each column.
+
+    Attributes
+    ----------
+    columns : ndarray of int8, (items, contrasts)
+        1 where the item is of the contrast's group.
+    names : tuple of Contrast
+    precision : ndarray, (contrasts, contrasts)
+        Inverse covariance of one evaluator's biases where the prior has SD 1. Within an attribute
+        every difference of two groups has the same SD, whichever group is the reference.
+    """
+
+    columns: Signs
+    names: tuple[Contrast, ...]
+    precision: Floats
+
+
+def attributes_of(sensitive_features: Any, reference: Any = None) -> tuple[Attribute, ...]:
+    """Return sensitive features by name, each with its reference group first.
+
+    Parameters
+    ----------
+    sensitive_features : array_like, series, mapping or frame
+        Group of each item: one attribute, or several as a mapping or the columns of a frame.
+    reference : object or mapping, optional
+        The group a bias is measured against, for one attribute or by name; the first in sorted
+        order by default.
+
+    Examples
+    --------
+    >>> attributes_of(["f", "m", "m"])[0].groups
+    ('f', 'm')
+    >>> attributes_of(["f", "m", "m"], reference="m")[0].groups
+    ('m', 'f')
+    """
+    columns = _named(sensitive_features)
+    if not columns:
+        raise OptionError("sensitive_features", sensitive_features, ["one or more columns"])
+    check_lengths(columns)
+    wanted = reference if isinstance(reference, Mapping) else dict.fromkeys(columns, reference)
+    for name in wanted:
+        if name not in columns:
+            raise OptionError("reference", name, [repr(column) for column in columns])
+    return tuple(_attribute(name, array, wanted.get(name)) for name, array in columns.items())
+
+
+def contrasts_of(
+    attributes: tuple[Attribute, ...],
+    intersections: tuple[tuple[tuple[str, str], ...], ...] = (),
+) -> Contrasts:
+    """Return a column for every group but the reference, and for every intersection named.
+
+    Parameters
+    ----------
+    attributes : tuple of Attribute
+    intersections : tuple
+        Each a tuple of (attribute, group); its column is 1 where an item is of all these groups.
+    """
+    columns, names, blocks = [], [], []
+    for one in attributes:
+        columns += [one.codes == code for code in range(1, len(one.groups))]
+        names += [
+            Contrast(attribute=one.name, group=group, reference=one.groups[0])
+            for group in one.groups[1:]
+        ]
+        n = len(one.groups)
+        blocks.append(2 * (np.eye(n - 1) - 1 / n))
+    by_name = {one.name: one for one in attributes}
+    for parts in intersections:
+        columns.append(np.logical_and.reduce([_member(by_name[a], g) for a, g in parts]))
+        names.append(
+            Contrast(
+                attribute=" x ".join(attribute for attribute, _ in parts),
+                group=" & ".join(group for _, group in parts),
+                reference=PARTS,
+            )
+        )
+        blocks.append(np.eye(1))
+    size = len(columns)
+    precision = np.zeros((size, size))
+    place = 0
+    for block in blocks:
+        part = slice(place, place + len(block))
+        precision[part, part] = block
+        place += len(block)
+    return Contrasts(
+        columns=np.column_stack(columns).astype(np.int8),
+        names=tuple(names),
+        precision=precision,
+    )
+
+
+def _member(attribute: Attribute, group: str) -> NDArray[np.bool_]:
+    if group not in attribute.groups:
+        raise UnknownReferenceError(attribute.name, group, attribute.groups)
+    return np.asarray(attribute.codes == attribute.groups.index(group))
+
+
+def _attribute(name: str, array: NDArray[Any], reference: object) -> Attribute:
+    codes, groups = group_codes(array, name, "items")
+    if reference is None:
+        return Attribute(name=name, codes=codes, groups=tuple(groups))
+    first = text_of(reference)
+    if first not in groups:
+        raise UnknownReferenceError(name, first, groups)
+    order = [first, *(group for group in groups if group != first)]
+    place = np.array([order.index(group) for group in groups], dtype=np.int64)
+    return Attribute(name=name, codes=place[codes], groups=tuple(order))
+
+
+def _named(sensitive_features: Any) -> dict[str, NDArray[Any]]:
+    if isinstance(sensitive_features, Mapping):
+        return {str(name): _array(values, name) for name, values in sensitive_features.items()}
+    native = nw.from_native(sensitive_features, allow_series=True, pass_through=True)
+    if isinstance(native, nw.DataFrame | nw.LazyFrame):
+        return collected(native.lazy())
+    if isinstance(native, nw.Series):
+        return {str(native.name or UNNAMED): native.to_numpy()}
+    values = sensitive_features
+    if isinstance(values, np.ndarray) and values.ndim == 2:
+        return {str(column): values[:, column] for column in range(values.shape[1])}
+    return {UNNAMED: _array(values, UNNAMED)}
+
+
+def _array(values: Any, name: object) -> NDArray[Any]:
+    native = nw.from_native(values, allow_series=True, pass_through=True)
+    plain = native.to_numpy() if isinstance(native, nw.Series) else values
+    return as_array(plain, str(name), "items")
