@@ -10,9 +10,13 @@ if TYPE_CHECKING:
     from comparity.auditing.pairwise import pairwise_accuracy
     from comparity.auditing.parity import pairwise_parity
     from comparity.auditing.planning import plan_comparative, plan_separation
+    from comparity.auditing.raters import compare_raters
+    from comparity.auditing.relative import differential_parity
     from comparity.auditing.separation import separation
     from comparity.errors import ComparityError
     from comparity.metrics.exposure import exposure
+    from comparity.ranking.barp import barp
+    from comparity.ranking.bradley_terry import bradley_terry
     from comparity.ranking.fair_topk import fair_topk
 
 __version__ = "0.1.0"
@@ -20,7 +24,11 @@ __version__ = "0.1.0"
 __all__ = [
     "ComparityError",
     "__version__",
+    "barp",
+    "bradley_terry",
     "comparative_separation",
+    "compare_raters",
+    "differential_parity",
     "exposure",
     "fair_topk",
     "pairwise_accuracy",
@@ -33,7 +41,11 @@ __all__ = [
 # Public names are imported when they are first used: `import comparity` loads no engine.
 _HOMES = {
     "ComparityError": "comparity.errors",
+    "barp": "comparity.ranking.barp",
+    "bradley_terry": "comparity.ranking.bradley_terry",
     "comparative_separation": "comparity.auditing.comparative",
+    "compare_raters": "comparity.auditing.raters",
+    "differential_parity": "comparity.auditing.relative",
     "exposure": "comparity.metrics.exposure",
     "fair_topk": "comparity.ranking.fair_topk",
     "pairwise_accuracy": "comparity.auditing.pairwise",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -170,7 +171,7 @@ class Contrast:
         }
 
 
-class _Judged:
+class _Judged(ABC):
     """What an audit with contrasts tells of itself."""
 
     __slots__ = ()
@@ -198,21 +199,30 @@ class _Judged:
         """What the reader must know."""
         return self.audit.notes
 
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each contrast, as a frame of the named engine."""
         from comparity.reporting.frames import frame_of_rows
 
         return frame_of_rows([_flat(one.to_dict()) for one in self.contrasts], backend)
 
+    def __rich__(self) -> RenderableType:
+        from comparity.reporting.terminal import view
+
+        return view(self)
+
     def __str__(self) -> str:
         from comparity.reporting.terminal import as_text
 
-        return as_text(self)  # type: ignore[arg-type]
+        return as_text(self)
 
     def _repr_html_(self) -> str:
         from comparity.reporting.html import fragment
 
-        return fragment(self)  # type: ignore[arg-type]
+        return fragment(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,17 +314,6 @@ class DifferentialParity(_Judged):
         """Draw every DPD with the interval it was judged by and the margin."""
         return self.audit.plot(ax)
 
-    def page_section(self) -> dict[str, Any]:
-        """Return what an HTML page shows."""
-        from comparity.reporting.relative import parity_section
-
-        return parity_section(self)
-
-    def __rich__(self) -> RenderableType:
-        from comparity.reporting.relative import parity_view
-
-        return parity_view(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RaterParity(_Judged):
@@ -386,17 +385,6 @@ class RaterParity(_Judged):
         from comparity.reporting.relative import plot_raters
 
         return plot_raters(self, ax, contrast=contrast)
-
-    def page_section(self) -> dict[str, Any]:
-        """Return what an HTML page shows."""
-        from comparity.reporting.relative import raters_section
-
-        return raters_section(self)
-
-    def __rich__(self) -> RenderableType:
-        from comparity.reporting.relative import raters_view
-
-        return raters_view(self)
 
 
 def _flat(row: Mapping[str, Any]) -> dict[str, Any]:

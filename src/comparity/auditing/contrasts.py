@@ -58,7 +58,7 @@ PAPER_RULE = (
     "The rule of the paper reads a one-sided p value in both directions: where there is no "
     "relative bias it finds one with probability {twice:g}, not {alpha:g}."
 )
-# Deviations this many times apart, and ranges that do not meet, are hardly one scale.
+# Ranges and deviations this many times as wide are hardly one scale.
 WIDER = 3.0
 
 
@@ -288,17 +288,25 @@ def range_notes(decisions: Decisions) -> list[str]:
         if one.low == one.high
     ]
     varying = [(name, one) for name, one in named if one.low < one.high]
-    if len(varying) < 2:
-        return notes
-    narrow = min(varying, key=lambda pair: pair[1].deviation)
-    wide = max(varying, key=lambda pair: pair[1].deviation)
-    lowest = min(varying, key=lambda pair: pair[1].high)
-    highest = max(varying, key=lambda pair: pair[1].low)
-    if wide[1].deviation > WIDER * narrow[1].deviation:
-        notes.append(_other_scale(narrow, wide))
-    elif lowest[1].high < highest[1].low:
-        notes.append(_other_scale(lowest, highest))
+    for pair in combinations(varying, 2):
+        if _scales_differ(pair[0][1], pair[1][1]):
+            # One example is enough to look at the columns.
+            return [*notes, _other_scale(*pair)]
     return notes
+
+
+def _scales_differ(one: DecisionRange, other: DecisionRange) -> bool:
+    """Say whether two ranges do not meet, differ much in width, or are shares and something else.
+
+    Decision makers may use a scale differently; only what hardly is one scale counts.
+    """
+    narrow, wide = sorted((one, other), key=lambda found: found.high - found.low)
+    apart = one.high < other.low or other.high < one.low
+    spans = (wide.high - wide.low) >= WIDER * (narrow.high - narrow.low)
+    wider = spans and wide.deviation >= WIDER * narrow.deviation
+    shares = [(found.low, found.high) == (0.0, 1.0) for found in (narrow, wide)]
+    beyond = shares[0] and not shares[1] and (wide.low < 0 or wide.high > 1)
+    return apart or wider or beyond
 
 
 def _other_scale(one: tuple[str, DecisionRange], other: tuple[str, DecisionRange]) -> str:

@@ -17,11 +17,13 @@ __all__ = ["commands", "main"]
 DEFECT = 70
 INTERRUPTED = 130
 
+NAMES = ("separation", "comparative", "pairwise", "relative", "plan", "demo")
 
-@click.group(cls=LazyGroup, names=("separation", "comparative", "pairwise", "plan", "demo"))
+
+@click.group(cls=LazyGroup, names=NAMES)
 @click.version_option(__version__, prog_name="comparity")
 def commands() -> None:
-    """Test fairness from judgments: labels, or comparisons between pairs.
+    """Test fairness from judgments: labels, comparisons between pairs, or two decision makers.
 
     An audit ends with status 0 (within the margin), 1 (violated), 2 (bad input) or
     3 (undecided), so that scripts can act on it.

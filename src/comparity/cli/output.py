@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import click
 
 from comparity.cli.lazy import BadInput
 
 if TYPE_CHECKING:
-    from comparity.plans import Plan
+    from matplotlib.axes import Axes
+
     from comparity.reporting.sections import Reportable
 
-__all__ = ["as_json_text", "deliver", "write", "write_plot"]
+__all__ = ["Drawable", "as_json_text", "deliver", "write", "write_plot"]
+
+
+class Drawable(Protocol):
+    """A result with a picture."""
+
+    def plot(self) -> Axes:
+        """Draw it."""
 
 
 def deliver(result: Reportable, *, as_json: bool, html: Path | None) -> None:
@@ -45,13 +53,13 @@ def write(path: Path, text: str) -> None:
         raise BadInput(f"{path} cannot be written: {error.strerror}") from error
 
 
-def write_plot(path: Path, plan: Plan) -> None:
-    """Draw the power of a plan against its size, in the format the name of the file asks for."""
-    from comparity.reporting.plots import FORMATS, plot_power, save
+def write_plot(path: Path, result: Drawable) -> None:
+    """Draw a result in the format the name of the file asks for."""
+    from comparity.reporting.plots import FORMATS, save
 
     if path.suffix.lower() not in FORMATS:
         raise BadInput(f"{path} cannot be drawn: its name ends in none of {', '.join(FORMATS)}")
     try:
-        save(plot_power(plan), path)
+        save(result.plot(), path)
     except OSError as error:
         raise BadInput(f"{path} cannot be written: {error.strerror}") from error

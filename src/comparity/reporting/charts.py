@@ -10,7 +10,7 @@ from comparity.plans import Plan
 from comparity.reporting.formats import count, signed, visible
 from comparity.results import Audit
 
-__all__ = ["Chart", "Mark", "Tick", "gap_chart", "power_chart"]
+__all__ = ["Chart", "Mark", "Tick", "Tile", "gap_chart", "power_chart"]
 
 WIDTH = 760
 LABELS = 290
@@ -41,6 +41,17 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tile:
+    """One entry of a heat map: its place, its colour and what it says."""
+
+    x: float
+    y: float
+    size: float
+    fill: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
     """A picture in units of its own view box.
 
@@ -64,6 +75,8 @@ class Chart:
         Height of the power wanted.
     point : tuple of float or None
         The planned size.
+    tiles : tuple of Tile
+        Entries, for a heat map; `levels` name its rows.
     """
 
     title: str
@@ -80,6 +93,7 @@ class Chart:
     curve: tuple[tuple[float, float], ...] = ()
     target: float | None = None
     point: tuple[float, float] | None = None
+    tiles: tuple[Tile, ...] = ()
 
 
 def gap_chart(audit: Audit) -> Chart:

@@ -16,7 +16,7 @@ from comparity.results import Audit
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["COLOURS", "FORMATS", "plot_gaps", "plot_matrix", "plot_power", "save"]
+__all__ = ["COLOURS", "FORMATS", "own_axes", "plot_gaps", "plot_matrix", "plot_power", "save"]
 
 FORMATS = (".png", ".svg", ".pdf")
 
@@ -44,7 +44,7 @@ def plot_gaps(audit: Audit, ax: Axes | None = None) -> Axes:
         The axes; ``.figure`` has the figure.
     """
     rows, own = len(audit.tests), ax is None
-    ax = _own_axes(width=8.0, height=1.6 + 0.5 * max(rows, 1)) if ax is None else ax
+    ax = own_axes(width=8.0, height=1.6 + 0.5 * max(rows, 1)) if ax is None else ax
     band = f"within {audit.margin:g}"
     ax.axvspan(-audit.margin, audit.margin, color="#999999", alpha=0.18, lw=0, label=band)
     ax.axvline(0, color="#666666", lw=0.8)
@@ -79,7 +79,7 @@ def plot_matrix(result: PairwiseAccuracy, ax: Axes | None = None) -> Axes:
         Where to draw; a figure of its own by default.
     """
     k = len(result.groups)
-    ax = _own_axes(width=2.6 + 1.1 * k, height=2.2 + 0.9 * k) if ax is None else ax
+    ax = own_axes(width=2.6 + 1.1 * k, height=2.2 + 0.9 * k) if ax is None else ax
     shown = ax.imshow(result.matrix, vmin=0.0, vmax=1.0, cmap="cividis")
     for row in range(k):
         for column in range(k):
@@ -114,7 +114,7 @@ def plot_power(plan: Plan, ax: Axes | None = None) -> Axes:
         The axes; ``.figure`` has the figure.
     """
     own = ax is None
-    ax = _own_axes(width=8.0, height=4.5) if ax is None else ax
+    ax = own_axes(width=8.0, height=4.5) if ax is None else ax
     for (label, points), colour, line in zip(_curves(plan).items(), CURVES, LINES, strict=False):
         ax.plot(*zip(*points, strict=True), color=colour, ls=line, lw=2, label=label)
     if plan.target is not None:
@@ -162,7 +162,8 @@ def _curves(plan: Plan) -> dict[str, tuple[tuple[int, float], ...]]:
     return curves
 
 
-def _own_axes(*, width: float, height: float) -> Any:
+def own_axes(*, width: float, height: float) -> Any:
+    """Return axes of a new figure."""
     # A figure that pyplot does not know of needs no closing and no display.
     from matplotlib.figure import Figure
 

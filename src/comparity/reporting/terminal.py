@@ -29,7 +29,7 @@ def view(result: Reportable) -> RenderableType:
         Text(section.headline, style=COLOUR[section.kind]),
         *([Text(meaning)] if meaning else []),
         *(Text(sentence, style="dim") for sentence in basis),
-        *_titled(section.grids),
+        *_titled((*section.signs, *section.grids)),
         *_listed(section.lists),
     )
 

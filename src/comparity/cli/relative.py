@@ -1,0 +1,111 @@
+"""``comparity relative``: from the decisions of two or more decision makers to a verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from comparity.cli.options import (
+    INPUT_FILE,
+    OUTPUT_FILE,
+    PROPORTION,
+    error_options,
+    looks,
+    names,
+    output_options,
+    sensitive_options,
+)
+from comparity.cli.output import deliver, write_plot
+
+EXAMPLE = """\b
+Example:
+  comparity relative decisions.csv --first hr_0 --second hr_1 --sensitive sex
+  comparity relative ratings.csv --raters 'P*' --sensitive sex --plot raters.png
+"""
+
+
+@click.command(epilog=EXAMPLE, short_help="Two decision makers compared, without a truth.")
+@click.argument("file", type=INPUT_FILE)
+@click.option("--first", type=names, help="Column with one decision maker's decisions.")
+@click.option("--second", type=names, help="Column with the other's.")
+@click.option(
+    "--raters", type=names, help="Columns of several decision makers: P* is all that begin with P."
+)
+@sensitive_options
+@click.option("--reference", help="Group that others are compared with; the first by default.")
+@click.option("--order", type=names, help="Values of ordinal decisions, from the lowest up.")
+@click.option("--labels", is_flag=True, help="Decisions are labels without an order.")
+@click.option("--separator", help="What stands between labels, where there may be several.")
+@click.option("--continuous", is_flag=True, help="The sensitive column is a number, not a group.")
+@error_options
+@click.option(
+    "--margin",
+    type=PROPORTION,
+    default=0.2,
+    show_default=True,
+    help="Largest harmless gap, in standard deviations of the difference.",
+)
+@click.option(
+    "--looks",
+    type=looks,
+    help="Which of how many planned looks at growing data this is, such as 2/4.",
+)
+@click.option(
+    "--permutations",
+    type=click.IntRange(min=0),
+    default=999,
+    show_default=True,
+    help="Permutations of the tests of whole distributions.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the permutations.")
+@click.option("--plot", type=OUTPUT_FILE, help="Draw the gaps, or the raters' heat map.")
+@output_options
+def relative(
+    file: Path, as_json: bool, html: Path | None, plot: Path | None, **options: Any
+) -> None:
+    """Test whether two decision makers differ by group, though nobody knows the truth.
+
+    FILE (CSV, TSV, Parquet or JSON lines) has one row for each subject, with a column for each
+    decision maker. With more than two columns every two decision makers are compared.
+
+    Exit status: 0 within the margin, 1 violated, 2 bad input, 3 undecided.
+    """
+    columns = _columns(**{name: options.pop(name) for name in ("first", "second", "raters")})
+    scale = "labels" if options.pop("labels") else "numbers"
+    # Imported here so that --help loads neither numpy nor an engine.
+    result: Any
+    if len(columns) == 2 and not any("*" in name for name in columns):
+        from comparity.auditing.relative import audit_file
+
+        first, second = columns
+        result = audit_file(file, first=first, second=second, scale=scale, **options)
+    else:
+        from comparity.auditing.raters import audit_rater_file
+
+        if scale == "labels" or options["separator"] is not None:
+            raise click.UsageError("labels are compared for two decision makers at a time.")
+        options.pop("separator")
+        result = audit_rater_file(file, raters=columns, **options)
+    if plot is not None:
+        write_plot(plot, result)
+        click.echo(f"wrote {plot}", err=True)
+    deliver(result, as_json=as_json, html=html)
+    raise SystemExit(result.exit_status)
+
+
+def _columns(
+    *,
+    first: tuple[str, ...] | None,
+    second: tuple[str, ...] | None,
+    raters: tuple[str, ...] | None,
+) -> tuple[str, ...]:
+    """Return the columns of all decision makers named, each once."""
+    if first is None and second is None and raters is None:
+        raise click.UsageError("name the decision makers: --first and --second, or --raters.")
+    if raters is None and (first is None or second is None):
+        raise click.UsageError("--first and --second belong together; --raters names several.")
+    if first is not None and first == second:
+        raise click.UsageError("--first and --second name the same column.")
+    return tuple(dict.fromkeys([*(first or ()), *(second or ()), *(raters or ())]))

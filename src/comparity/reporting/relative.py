@@ -1,0 +1,344 @@
+"""Two decision makers, or many, for terminal, page and picture."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import singledispatch
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
+from comparity.relative import Contrast, DifferentialParity, RaterParity
+from comparity.reporting.charts import WIDTH, Chart, Tick, Tile, gap_chart
+from comparity.reporting.formats import count, p_value, rate, signed, visible
+from comparity.reporting.grids import Grid, audit_grids
+from comparity.reporting.plots import own_axes
+from comparity.reporting.sections import KINDS, Section
+from comparity.reporting.sentences import audit_lists, basis, explanation, headline
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_raters", "section"]
+
+# With more raters than this the entries of a matrix are signs, not numbers.
+NUMBERED = 10
+# With more than this a row of signs is wider than a terminal.
+SIGNED = 70
+# So many raters at either end, and so many contrasts, are listed.
+LISTED = 8
+# DPD that gets the full colour.
+DEEPEST = 1.0
+BLUE, ORANGE = (0, 90, 160), (200, 85, 0)
+SIGNS = {WITHIN: "=", UNDECIDED: "?", "": "."}
+LEGEND = "+ leans up, - down, = inside the margin, ? open"
+
+
+@singledispatch
+def section(result: DifferentialParity | RaterParity) -> Section:
+    """Return what is shown of a comparison of decision makers."""
+    raise TypeError(f"{type(result).__name__} compares no decision makers")
+
+
+@section.register
+def _(result: DifferentialParity) -> Section:
+    audit = result.audit
+    return Section(
+        headline=headline(audit),
+        sentences=(_foremost(result.contrasts), explanation(audit), basis(audit)),
+        kind=KINDS[audit.finding],
+        charts=(gap_chart(audit),) if audit.tests else (),
+        grids=(*audit_grids(audit), *_parity_grids(result)),
+        lists=audit_lists(audit),
+    )
+
+
+@section.register
+def _(result: RaterParity) -> Section:
+    audit = result.audit
+    lists = audit_lists(audit)
+    # One line for each of hundreds of pairs tells less than the matrix.
+    notes = [visible(note) for note in audit.notes]
+    rare = sum(bool(test.reason) for test in audit.tests)
+    if rare:
+        remarks = "test has a remark" if rare == 1 else "tests have remarks"
+        notes.append(f"{count(rare)} {remarks} that --json and to_dict() show.")
+    return Section(
+        headline=headline(audit),
+        sentences=(_tallied(result), _foremost(result.contrasts), basis(audit)),
+        kind=KINDS[audit.finding],
+        charts=tuple(_heat_map(result, name) for name in result.matrices),
+        signs=tuple(_signs(result, name) for name in result.matrices if _fits(result)),
+        grids=tuple(_rater_grids(result)),
+        lists={**lists, "Notes": notes},
+    )
+
+
+def _foremost(contrasts: Sequence[Contrast]) -> str:
+    """Say in words what the largest gap is."""
+    known = [one for one in contrasts if not math.isnan(one.dpd)]
+    if not known:
+        return "No two groups could be compared."
+    largest = max(known, key=lambda one: abs(one.dpd))
+    start = "" if len(known) == 1 else "Largest: "
+    label = f" [{largest.label}]" if largest.label else ""
+    told = "" if largest.test.differs_from_zero else "; not told apart from chance"
+    return visible(
+        f"{start}{largest.direction}{label}: DPD {signed(largest.dpd)} ({largest.magnitude}){told}."
+    )
+
+
+def _tallied(result: RaterParity) -> str:
+    found = [one.finding for one in result.contrasts]
+    parts = [f"{count(found.count(word))} {word}" for word in (VIOLATED, WITHIN, UNDECIDED)]
+    return f"{count(len(result.raters))} raters, {count(len(found))} tests: {', '.join(parts)}."
+
+
+def _parity_grids(result: DifferentialParity) -> Iterator[Grid]:
+    if result.contrasts:
+        yield _measures(result.contrasts)
+        yield _means(result.contrasts)
+    if result.distribution:
+        yield Grid(
+            title="The whole distribution of differences, by permutation (reported, never judged)",
+            header=("hypothesis", "statistic", "value", "p"),
+            rows=tuple(
+                (visible(one.null), one.name, rate(one.statistic), p_value(one.p_value))
+                for one in result.distribution
+            ),
+        )
+    if result.anova:
+        yield Grid(
+            title="All groups at once: Welch's analysis of variance (reported, never judged)",
+            header=("hypothesis", "F", "df", "p"),
+            rows=tuple(
+                (
+                    visible(one.null),
+                    rate(one.statistic),
+                    f"{one.dof[0]:.0f}, {one.dof[1]:.1f}",
+                    p_value(one.p_value),
+                )
+                for one in result.anova
+            ),
+        )
+
+
+def _measures(contrasts: Sequence[Contrast]) -> Grid:
+    several = any(not math.isnan(one.games_howell_p) for one in contrasts)
+    return Grid(
+        title="DPT, DPD and the size in words",
+        header=(
+            "contrast",
+            "DPT",
+            "df",
+            "p one-sided",
+            *(("Games-Howell p",) if several else ()),
+            "DPD pooled",
+            "DPD total",
+            "size",
+        ),
+        rows=tuple(
+            (
+                visible(_named(one)),
+                signed(one.dpt),
+                "n/a" if math.isnan(one.dof) else f"{one.dof:,.1f}",
+                p_value(one.p_one_sided),
+                *((p_value(one.games_howell_p),) if several else ()),
+                signed(one.dpd),
+                signed(one.dpd_total),
+                one.magnitude,
+            )
+            for one in contrasts
+        ),
+    )
+
+
+def _named(one: Contrast) -> str:
+    label = f" [{one.label}]" if one.label else ""
+    return f"{one.group} over {one.reference}{label}"
+
+
+def _means(contrasts: Sequence[Contrast]) -> Grid:
+    found = {}
+    for one in contrasts:
+        for group, n, mean in zip((one.group, one.reference), one.n, one.means, strict=True):
+            name = f"{one.attribute}: {group}" + (f" [{one.label}]" if one.label else "")
+            found[name] = (visible(name), count(n), signed(mean))
+    one = contrasts[0]
+    return Grid(
+        title=visible(f"Mean of {one.first} minus {one.second}"),
+        header=("group", "rows", "mean difference"),
+        rows=tuple(found.values()),
+    )
+
+
+def _rater_grids(result: RaterParity) -> Iterator[Grid]:
+    for name in result.matrices:
+        leaning = result.leaning(name)
+        if len(result.raters) <= NUMBERED:
+            yield _numbered(result, name, list(leaning))
+        yield _leaning(result, name, leaning)
+    largest = sorted(result.contrasts, key=lambda one: -abs(one.dpd))[:LISTED]
+    yield Grid(
+        title="Largest gaps",
+        header=("direction", "DPD", "p (adj.)", "finding"),
+        rows=tuple(
+            (visible(one.direction), signed(one.dpd), p_value(one.test.p_adjusted), one.finding)
+            for one in largest
+        ),
+        findings=tuple(one.finding for one in largest),
+    )
+
+
+def _numbered(result: RaterParity, name: str, order: Sequence[str]) -> Grid:
+    matrix = _ordered(result, name, order)
+    return Grid(
+        title=visible(f"DPD of the row over the column, {name}"),
+        header=("rater", *map(visible, order)),
+        rows=tuple(
+            (visible(rater), *(signed(value) for value in row))
+            for rater, row in zip(order, matrix.tolist(), strict=True)
+        ),
+        shades=tuple(
+            tuple((1 + min(max(value / DEEPEST, -1.0), 1.0)) / 2 for value in row)
+            for row in matrix.tolist()
+        ),
+    )
+
+
+def _fits(result: RaterParity) -> bool:
+    return NUMBERED < len(result.raters) <= SIGNED
+
+
+def _signs(result: RaterParity, name: str) -> Grid:
+    order = list(result.leaning(name))
+    places = [result.raters.index(rater) for rater in order]
+    matrix, found = result.matrices[name], result.findings[name]
+
+    def sign(row: int, column: int) -> str:
+        word = found[row][column]
+        return SIGNS.get(word) or ("+" if matrix[row, column] > 0 else "-")
+
+    return Grid(
+        title=visible(f"Rows over columns, in the same order, {name}"),
+        header=("rater", LEGEND),
+        rows=tuple(
+            (visible(rater), "".join(sign(place, other) for other in places))
+            for rater, place in zip(order, places, strict=True)
+        ),
+    )
+
+
+def _leaning(result: RaterParity, name: str, leaning: dict[str, float]) -> Grid:
+    found = {rater: result.findings[name][k] for k, rater in enumerate(result.raters)}
+    listed = list(leaning)
+    if len(listed) > 2 * LISTED:
+        listed = [*listed[:LISTED], *listed[-LISTED:]]
+    left_out = len(leaning) - len(listed)
+    more = f" ({count(left_out)} in the middle left out)" if left_out else ""
+    return Grid(
+        title=visible(f"Who leans, {name}: mean DPD over all others{more}"),
+        header=("rater", "mean DPD", "pairs found to differ"),
+        rows=tuple(
+            (visible(rater), signed(leaning[rater]), count(found[rater].count(VIOLATED)))
+            for rater in listed
+        ),
+    )
+
+
+def _ordered(result: RaterParity, name: str, order: Sequence[str]) -> NDArray[np.float64]:
+    places = [result.raters.index(rater) for rater in order]
+    return result.matrices[name][np.ix_(places, places)]
+
+
+def _heat_map(result: RaterParity, name: str) -> Chart:
+    """Place one tile for each two raters, in the order of their leaning."""
+    order = list(result.leaning(name))
+    matrix = _ordered(result, name, order)
+    left, k = 110.0, len(order)
+    size = min((WIDTH - left - 10) / k, 60.0)
+    tiles = tuple(
+        Tile(
+            x=round(left + column * size, 2),
+            y=round(row * size, 2),
+            size=round(size, 2),
+            fill=_colour(float(matrix[row, column])),
+            about=f"{visible(order[row])} over {visible(order[column])}: "
+            f"{signed(float(matrix[row, column]))}",
+        )
+        for row in range(k)
+        for column in range(k)
+    )
+    every = math.ceil(14 / size)
+    return Chart(
+        title=visible(f"DPD of the row over the column, {name}; orange is positive, blue negative"),
+        about="; ".join(f"{visible(rater)}: {signed(mean)}" for rater, mean in _ends(result, name)),
+        height=k * size + 48.0,
+        left=left,
+        right=left + k * size,
+        ticks=(),
+        levels=tuple(Tick((row + 0.5) * size, _short(order[row])) for row in range(0, k, every)),
+        axis="columns in the order of the rows, by mean DPD over all others",
+        tiles=tiles,
+    )
+
+
+def _ends(result: RaterParity, name: str) -> list[tuple[str, float]]:
+    leaning = list(result.leaning(name).items())
+    return leaning if len(leaning) <= 6 else [*leaning[:3], *leaning[-3:]]
+
+
+def _short(name: str, most: int = 14) -> str:
+    shown = visible(name)
+    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+
+
+def _colour(value: float) -> str:
+    """Return white at zero, orange above, blue below; grey where there is no number."""
+    if math.isnan(value):
+        return "#888888"
+    share = min(abs(value) / DEEPEST, 1.0)
+    deep = ORANGE if value > 0 else BLUE
+    red, green, blue = (round(255 + share * (part - 255)) for part in deep)
+    return f"rgb({red},{green},{blue})"
+
+
+def plot_raters(result: RaterParity, ax: Axes | None, *, contrast: str | None = None) -> Axes:
+    """Draw the matrix of DPD as a heat map, raters in the order of their leaning.
+
+    Parameters
+    ----------
+    result : RaterParity
+        The raters.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a figure of its own by default.
+    contrast : str, optional
+        One of the keys of ``result.matrices``; the first by default.
+    """
+    from matplotlib.colors import LinearSegmentedColormap
+
+    name = contrast or next(iter(result.matrices))
+    order = list(result.leaning(name))
+    k = len(order)
+    side = 3.2 + min(0.16 * k, 12.0) if k > NUMBERED else 2.6 + 0.7 * k
+    ax = own_axes(width=side + 1.6, height=side) if ax is None else ax
+    ends = [tuple(part / 255 for part in deep) for deep in (BLUE, ORANGE)]
+    colours = LinearSegmentedColormap.from_list("leaning", [ends[0], (1, 1, 1), ends[1]])
+    colours.set_bad("#888888")
+    matrix = _ordered(result, name, order)
+    shown = ax.imshow(matrix, vmin=-DEEPEST, vmax=DEEPEST, cmap=colours)
+    if k <= NUMBERED:
+        for row in range(k):
+            for column in range(k):
+                ax.text(column, row, signed(float(matrix[row, column])), ha="center", va="center")
+    names = [visible(rater) for rater in order]
+    points = 6 if k > 25 else 9
+    # Names come from data: a dollar sign in one is not mathematics.
+    ax.set_xticks(range(k), names, rotation=90, parse_math=False, fontsize=points)
+    ax.set_yticks(range(k), names, parse_math=False, fontsize=points)
+    ax.set_title(f"DPD of the row over the column\n{visible(name)}", parse_math=False)
+    ax.figure.colorbar(shown, ax=ax, label="DPD", shrink=0.8, extend="both")
+    return ax
