@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from comparity.metrics.exposure import exposure
     from comparity.ranking.barp import barp
     from comparity.ranking.bradley_terry import bradley_terry
+    from comparity.ranking.barp import barp
+    from comparity.ranking.bradley_terry import bradley_terry
     from comparity.ranking.fair_topk import fair_topk
 
 __version__ = "0.1.0"
@@ -24,6 +26,8 @@ __version__ = "0.1.0"
 __all__ = [
     "ComparityError",
     "__version__",
+    "barp",
+    "bradley_terry",
     "barp",
     "bradley_terry",
     "comparative_separation",
@@ -41,6 +45,8 @@ __all__ = [
 # Public names are imported when they are first used: `import comparity` loads no engine.
 _HOMES = {
     "ComparityError": "comparity.errors",
+    "barp": "comparity.ranking.barp",
+    "bradley_terry": "comparity.ranking.bradley_terry",
     "barp": "comparity.ranking.barp",
     "bradley_terry": "comparity.ranking.bradley_terry",
     "comparative_separation": "comparity.auditing.comparative",
