@@ -47,7 +47,16 @@ from comparity.inference.means import (
 from comparity.metrics.relative import pooled_variance
 from comparity.results import GapTest
 
-__all__ = ["ENOUGH_SHARED", "BridgeErrors", "Shared", "biased_gap", "bridge_errors", "unbiased_gap"]
+__all__ = [
+    "ENOUGH_SHARED",
+    "BridgeErrors",
+    "Estimate",
+    "Shared",
+    "biased_estimate",
+    "biased_gap",
+    "bridge_errors",
+    "second_moments",
+]
 
 Floats = NDArray[np.float64]
 
@@ -58,6 +67,36 @@ MOST_CORRELATED = 0.99
 """Where two decision makers agree about all shared subjects, others may still show a difference."""
 
 LINEAR = "Satterthwaite t over shared and other subjects"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A gap across a bridge.
+
+    Attributes
+    ----------
+    gap : float
+        Mean difference of decisions in the group minus that in the reference group.
+    means : tuple of float
+        These two means.
+    variance, dof : float
+        Variance of the gap and its degrees of freedom.
+    scale : float
+        Standard deviation that DPD divides by.
+    """
+
+    gap: float
+    means: tuple[float, float]
+    variance: float
+    dof: float
+    scale: float
+
+    @property
+    def statistic(self) -> float:
+        """The gap in standard errors, DPT."""
+        if self.variance > 0:
+            return self.gap / math.sqrt(self.variance)
+        return math.copysign(math.inf, self.gap) if self.gap else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -149,14 +188,15 @@ def _with_variance(first: Floats, second: Floats, both: Shared) -> tuple[Floats,
     return first, second, both
 
 
-def unbiased_gap(errors: BridgeErrors, *, null: str) -> GapTest:
-    """Test the predictions against the second's decisions, as if they were decisions.
+def second_moments(errors: BridgeErrors) -> tuple[Moments, Moments]:
+    """Return moments of the prediction minus the second's decisions, reference group first.
 
-    Algorithm 1 of the paper: Welch's test of :math:`E_1`. It takes for granted that the prediction
-    has every leaning of the first, and that it has no error of its own; neither is so.
+    The unbiased bridge (Algorithm 1 of the paper) is Welch's test of these two, as if predictions
+    were decisions. It takes for granted that the prediction has every leaning of the first, and no
+    error of its own.
     """
     reference, group = (Moments.of(errors.all_of(1, place)) for place in (0, 1))
-    return compare_means(group, reference, null=null)
+    return reference, group
 
 
 def biased_gap(errors: BridgeErrors, *, null: str) -> GapTest:
@@ -213,32 +253,44 @@ class _Block:
         return len(self.gap)
 
 
+def biased_estimate(errors: BridgeErrors) -> Estimate:
+    """Return the gap across a bridge, with the prediction's errors taken off, and its error."""
+    correlation = _correlation(errors)
+    blocks = [[*_blocks(errors, place, sign, correlation)] for place, sign in ((0, -1.0), (1, 1.0))]
+    sums = [float(sum(block.gap.mean() for block in of_group)) for of_group in blocks]
+    variances = [float(one.gap.var(ddof=1)) / one.n for of_group in blocks for one in of_group]
+    v, w = _pooled_variances(errors)
+    return Estimate(
+        gap=sums[0] + sums[1],
+        means=(sums[1], -sums[0]),
+        variance=sum(variances),
+        dof=satterthwaite(variances, [one.n - 1 for of_group in blocks for one in of_group]),
+        scale=math.sqrt(v + w - 2 * correlation * math.sqrt(v * w)),
+    )
+
+
 def _linear_gap(errors: BridgeErrors, *, null: str) -> GapTest:
     """Test a gap to which shared subjects add both their errors."""
-    correlation = _correlation(errors)
+    found, correlation = biased_estimate(errors), _correlation(errors)
     blocks = [
         block
         for place, sign in ((1, 1.0), (0, -1.0))
         for block in _blocks(errors, place, sign, correlation)
     ]
-    v, w = _pooled_variances(errors)
-    squared = v + w - 2 * correlation * math.sqrt(v * w)
-    scale = math.sqrt(squared)
-    variances = [float(block.gap.var(ddof=1)) / block.n for block in blocks]
     # Delta method: the mean of a block and the sum of what its rows move the squared scale by.
     together = sum(float(np.cov(block.gap, block.square)[0, 1]) for block in blocks)
     of_square = sum(block.n * float(block.square.var()) for block in blocks)
     pivot = RatioPivot(
-        gap=float(sum(block.gap.mean() for block in blocks)),
-        scale=scale,
-        variance=sum(variances),
-        covariance=together / (2 * scale),
-        scale_variance=of_square / (4 * squared),
-        dof=satterthwaite(variances, [block.n - 1 for block in blocks]),
+        gap=found.gap,
+        scale=found.scale,
+        variance=found.variance,
+        covariance=together / (2 * found.scale),
+        scale_variance=of_square / (4 * found.scale**2),
+        dof=found.dof,
     )
     return GapTest(
         null=null,
-        gap=pivot.gap / scale,
+        gap=found.gap / found.scale,
         standard_error=pivot.standard_error,
         p_value=pivot.p_value(0.0),
         n=(errors.n_of(1), errors.n_of(0)),

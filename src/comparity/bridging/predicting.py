@@ -37,8 +37,9 @@ from comparity.bridging.subjects import DecidedSubjects
 from comparity.errors import TooFewSubjectsError
 
 __all__ = [
+    "REGRESSORS",
     "Predictions",
-    "default_regressor",
+    "named_regressor",
     "predict_by_parts",
     "predict_held_out",
     "predict_in_sample",
@@ -46,6 +47,10 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
+
+
+REGRESSORS = ("ridge", "forest")
+"""Names that stand for a regressor; any other is given as itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,8 +70,19 @@ class Predictions:
     judged: NDArray[np.bool_]
 
 
-def default_regressor() -> Any:
-    """Return ridge regression on standardised features, its penalty chosen by leaving one out."""
+def named_regressor(name: str) -> Any:
+    """Return an unfitted regressor by name.
+
+    Parameters
+    ----------
+    name : {"ridge", "forest"}
+        Ridge regression on standardised features, its penalty chosen by leaving one out; or a
+        random forest.
+    """
+    if name == "forest":
+        from sklearn.ensemble import RandomForestRegressor
+
+        return RandomForestRegressor(n_estimators=200, min_samples_leaf=5)
     from sklearn.linear_model import RidgeCV
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler

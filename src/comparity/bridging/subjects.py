@@ -24,6 +24,7 @@ from comparity.errors import (
     GroupMismatchError,
     MissingValueError,
     OneGroupError,
+    ReferenceGroupError,
     TooFewSubjectsError,
     TwoGroupsError,
 )
@@ -49,7 +50,7 @@ class DecidedSubjects:
     group : tuple of ndarray
         Position in `groups` of each subject, on both sides.
     groups : tuple of str
-        The two groups, sorted; gaps are of the second of them over the first.
+        The reference group, and the group whose gap over it is asked for.
     twin : ndarray of int
         For each subject of the second, its row among those of the first; -1 where it has none.
     """
@@ -84,6 +85,7 @@ def decided_subjects(
     *,
     names: tuple[str, str] = SIDES,
     attribute: str = "sensitive_features",
+    reference: object = None,
 ) -> DecidedSubjects:
     """Check decisions and groups of two sets of subjects.
 
@@ -97,6 +99,8 @@ def decided_subjects(
         What errors call the decisions.
     attribute : str
         What errors call the groups.
+    reference : optional
+        The group that the other is compared with; the first in sorted order by default.
 
     Raises
     ------
@@ -121,6 +125,8 @@ def decided_subjects(
         _decisions(columns[name], name) for columns, name in zip(given, names, strict=True)
     )
     group, groups = _groups((given[0][attribute], given[1][attribute]), names, attribute)
+    if reference is not None:
+        group, groups = _turned(group, groups, text_of(reference))
     twin = np.full(len(second), -1, dtype=np.int64)
     if subjects is not None:
         twin = twins(given[0]["subjects"], given[1]["subjects"])
@@ -154,6 +160,17 @@ def _groups(
             why = "to have a variance"
             raise TooFewSubjectsError(known[place], name, int(sizes[place]), 2, why)
     return (one, two), (known[0], known[1])
+
+
+def _turned(
+    group: tuple[Codes, Codes], groups: tuple[str, str], reference: str
+) -> tuple[tuple[Codes, Codes], tuple[str, str]]:
+    """Put the reference group first."""
+    if reference not in groups:
+        raise ReferenceGroupError(reference, groups)
+    if reference == groups[0]:
+        return group, groups
+    return (1 - group[0], 1 - group[1]), (groups[1], groups[0])
 
 
 def twins(first: NDArray[Any], second: NDArray[Any]) -> Codes:

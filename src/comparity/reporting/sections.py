@@ -39,6 +39,7 @@ from comparity.results import Audit
 __all__ = ["HOMES", "KINDS", "Reportable", "Section", "section_of"]
 
 HOMES: dict[str, str] = {
+    "BridgedParity": "comparity.reporting.bridges",
     "DifferentialParity": "comparity.reporting.relative",
     "RaterParity": "comparity.reporting.relative",
 }
