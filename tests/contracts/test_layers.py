@@ -21,6 +21,7 @@ NOUNS = [
     "orderings",
     "differences",
     "relative",
+    "bridges",
     "contrasts",
     "scorecards",
 ]
