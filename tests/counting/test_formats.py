@@ -38,10 +38,11 @@ LAYOUTS: dict[str, dict[str, list[Any]]] = {
 }
 
 
-def listed(frame: Any) -> list[tuple[Any, ...]]:
+def listed(frame: Any, *, seats: bool = False) -> list[tuple[Any, ...]]:
     lazy = nw.from_native(frame).lazy()
     columns = lazy.collect("polars").to_dict(as_series=False)
-    return sorted(zip(*columns.values(), strict=True))
+    kept = [values for name, values in columns.items() if seats or name != "seat"]
+    return sorted(zip(*kept, strict=True))
 
 
 @pytest.mark.parametrize("layout", list(LAYOUTS))
@@ -50,6 +51,18 @@ def test_every_layout_is_recognised(frame: Build, layout: str) -> None:
     assert table.layout == layout
     assert table.has_evaluators
     assert listed(table.frame) == [("a", "b", False, "x"), ("b", "c", True, "y")]
+
+
+def test_seats_say_on_which_side_the_better_item_stood(frame: Build) -> None:
+    sides = {"left": ["a", "a", "a"], "right": ["b", "c", "d"], "winner": ["left", "right", "tie"]}
+    table = to_comparisons(frame(sides))
+    assert table.has_seats
+    assert listed(table.frame, seats=True) == [
+        ("a", "b", False, 1),
+        ("a", "d", True, 1),
+        ("c", "a", False, -1),
+    ]
+    assert not to_comparisons(frame(LAYOUTS["chosen, rejected"])).has_seats
 
 
 def test_the_engine_stays_the_same(frame: Build) -> None:

@@ -84,12 +84,13 @@ class ComparisonTable:
     Attributes
     ----------
     frame : frame of the engine that was given
-        Columns ``better``, ``worse``, ``tied`` (true or false) and, where it is known,
-        ``evaluator``. The items of a tied row are in the order they were given.
+        Columns ``better``, ``worse``, ``tied`` (true or false) and, where they are known,
+        ``seat`` (1 where the better item stood on the left, -1 on the right) and ``evaluator``.
+        The items of a tied row are in the order they were given.
     layout : str
         The layout that was recognised.
-    has_evaluators : bool
-        Whether there is a column ``evaluator``.
+    has_evaluators, has_seats : bool
+        Whether there are columns ``evaluator`` and ``seat``.
     columns : mapping of str to str
         Which column was read as what.
     notes : tuple of str
@@ -99,6 +100,7 @@ class ComparisonTable:
     frame: Any
     layout: str
     has_evaluators: bool
+    has_seats: bool
     columns: Mapping[str, str]
     notes: tuple[str, ...] = ()
 
@@ -148,7 +150,7 @@ def to_comparisons(
     ... )
     >>> table = to_comparisons(battles)
     >>> table.layout, table.frame.rows()
-    ('arena', [('y', 'x', False), ('y', 'z', True)])
+    ('arena', [('y', 'x', False, -1), ('y', 'z', True, 1)])
     """
     given, known = opened(frame, "comparisons")
     named = _named(known, layout, better=better, worse=worse, left=left, right=right, winner=winner)
@@ -167,6 +169,7 @@ def to_comparisons(
         frame=result if given is frame else result.to_native(),
         layout=named.name,
         has_evaluators="evaluator" in columns,
+        has_seats="winner" in columns,
         columns=columns,
     )
 
@@ -215,6 +218,7 @@ def _oriented(table: Table) -> nw.LazyFrame[Any]:
         nw.when(turned).then(second).otherwise(first).alias("better"),
         nw.when(turned).then(first).otherwise(second).alias("worse"),
         (side == "tie").alias("tied"),
+        nw.when(turned).then(nw.lit(-1)).otherwise(nw.lit(1)).alias("seat"),
         *extra,
     )
 
@@ -273,6 +277,7 @@ def read_comparisons(
             frame=table.frame,
             layout="label studio",
             has_evaluators=True,
+            has_seats=True,
             columns=table.columns,
             notes=notes,
         )
