@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from comparity.metrics.exposure import exposure
     from comparity.ranking.barp import barp
     from comparity.ranking.bradley_terry import bradley_terry
-    from comparity.ranking.barp import barp
-    from comparity.ranking.bradley_terry import bradley_terry
+    from comparity.ranking.crowd_bt import crowd_bt
+    from comparity.ranking.factor_bt import factor_bt
     from comparity.ranking.fair_topk import fair_topk
+    from comparity.ranking.rank_centrality import rank_centrality
 
 __version__ = "0.1.0"
 
@@ -28,17 +29,18 @@ __all__ = [
     "__version__",
     "barp",
     "bradley_terry",
-    "barp",
-    "bradley_terry",
     "comparative_separation",
     "compare_raters",
+    "crowd_bt",
     "differential_parity",
     "exposure",
+    "factor_bt",
     "fair_topk",
     "pairwise_accuracy",
     "pairwise_parity",
     "plan_comparative",
     "plan_separation",
+    "rank_centrality",
     "separation",
 ]
 
@@ -47,17 +49,18 @@ _HOMES = {
     "ComparityError": "comparity.errors",
     "barp": "comparity.ranking.barp",
     "bradley_terry": "comparity.ranking.bradley_terry",
-    "barp": "comparity.ranking.barp",
-    "bradley_terry": "comparity.ranking.bradley_terry",
     "comparative_separation": "comparity.auditing.comparative",
     "compare_raters": "comparity.auditing.raters",
+    "crowd_bt": "comparity.ranking.crowd_bt",
     "differential_parity": "comparity.auditing.relative",
     "exposure": "comparity.metrics.exposure",
+    "factor_bt": "comparity.ranking.factor_bt",
     "fair_topk": "comparity.ranking.fair_topk",
     "pairwise_accuracy": "comparity.auditing.pairwise",
     "pairwise_parity": "comparity.auditing.parity",
     "plan_comparative": "comparity.auditing.planning",
     "plan_separation": "comparity.auditing.planning",
+    "rank_centrality": "comparity.ranking.rank_centrality",
     "separation": "comparity.auditing.separation",
 }
 

@@ -1,0 +1,75 @@
+"""Priors of the mixture models: checks at the door, and what to say about them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from comparity.errors import OptionError
+from comparity.ranking._mixtures import Optimum
+from comparity.ranking.judgments import Judgments
+from comparity.rankings import Prior
+
+__all__ = ["check_beta", "check_positive", "check_search", "gaussian", "words_on"]
+
+DEFAULT_SD = 5.0
+DEFAULT_BETA = (10.0, 1.0)
+
+# Searches that end closer than this found the same peak.
+SAME_PEAK = 1e-3
+
+
+def check_positive(option: str, value: Any) -> None:
+    """Raise an error unless a standard deviation is positive; it may be infinite."""
+    if not _number(value) or not value > 0:
+        raise OptionError(option, value, ["a positive standard deviation", "math.inf for none"])
+
+
+def check_beta(option: str, value: Any) -> None:
+    """Raise an error unless these are two parameters of a Beta prior without a pole."""
+    pair = isinstance(value, tuple | list) and len(value) == 2 and all(map(_number, value))
+    if not pair or not all(1 <= one < math.inf for one in value):
+        raise OptionError(option, value, ["two numbers from 1, such as (10, 1); (1, 1) is flat"])
+
+
+def check_search(max_iterations: Any, tolerance: Any) -> None:
+    """Raise an error unless the search has at least one step and a goal."""
+    if not isinstance(max_iterations, int | np.integer) or max_iterations < 1:
+        raise OptionError("max_iterations", max_iterations, ["a whole number from 1"])
+    if not _number(tolerance) or not 0 < tolerance < 1:
+        raise OptionError("tolerance", tolerance, ["a number between 0 and 1, both excluded"])
+
+
+def gaussian(of: str, sd: float) -> Prior:
+    """Return a Gaussian prior that knows who chose it."""
+    return Prior(of=of, sd=float(sd), chosen_by="default" if sd == DEFAULT_SD else "the caller")
+
+
+def words_on(
+    share: str, beta: tuple[float, float], found: Optimum, judgments: Judgments
+) -> list[str]:
+    """Say which prior the shares have, whether there were several peaks, and what ties count."""
+    flat = tuple(beta) == (1, 1)
+    law = "no prior" if flat else f"a Beta({beta[0]:g}, {beta[1]:g}) prior"
+    notes = [f"The {share} of each evaluator has {law}."]
+    worse = max(found.losses) - min(found.losses)
+    if worse > SAME_PEAK:
+        notes.append(
+            f"The likelihood has several peaks: {len(found.losses)} searches ended up to "
+            f"{worse:.3g} apart in log posterior density; the highest is shown."
+        )
+    if not found.converged:
+        notes.append(
+            f"The search stopped before the gradient met its tolerance "
+            f"(norm {found.gradient_norm:.3g}); allow more iterations."
+        )
+    if judgments.n_ties:
+        notes.append(f"{judgments.n_ties:,} ties count as half a comparison each way.")
+    return notes
+
+
+def _number(value: Any) -> bool:
+    real = isinstance(value, float | int | np.floating | np.integer)
+    return real and not isinstance(value, bool) and not math.isnan(value)

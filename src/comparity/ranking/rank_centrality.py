@@ -1,0 +1,191 @@
+r"""Rank Centrality: where a random walk that moves to winners spends its time.
+
+The walk goes from item i to item j at a rate equal to the share :math:`a_{ij}` of their comparisons
+that j won, and stays otherwise:
+
+.. math:: P_{ij} = a_{ij} / c \ (i \ne j), \qquad P_{ii} = 1 - \sum_{j \ne i} a_{ij} / c
+
+with c at least the largest sum of rates, so that all entries are probabilities. The stationary law
+:math:`\pi` does not depend on c; under a Bradley-Terry model it tends to
+:math:`\pi_i \propto e^{s_i}`, so its logarithm is a score.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
+from scipy.special import log_expit
+
+from comparity.errors import NoPriorError, OptionError
+from comparity.ranking._stationary import stationary
+from comparity.ranking.connectivity import diagnose
+from comparity.ranking.judgments import Judgments, judgments_of
+from comparity.rankings import Diagnosis, Ranking
+from comparity.tables import check_option
+
+__all__ = ["SMOOTHED", "fit_rank_centrality", "rank_centrality"]
+
+SMOOTHED = ("compared", "all")
+
+Floats = NDArray[np.float64]
+
+
+def rank_centrality(
+    comparisons: Any,
+    *,
+    n_items: int | None = None,
+    ties: Any = None,
+    smoothing: float = 0.5,
+    smoothed: str = "compared",
+    teleport: float = 0.0,
+) -> Ranking:
+    r"""Rank items by the stationary law of a walk along comparisons.
+
+    Negahban, Oh and Shah [1]_. Nothing is known of evaluators, so their biases stay in the scores.
+
+    Parameters
+    ----------
+    comparisons : array_like of int, shape (n, 2), or frame with columns ``better`` and ``worse``
+        Positions of the items, the better one first.
+    n_items : int, optional
+        How many items there are; one more than the largest position by default.
+    ties : array_like of bool, or name of a column, optional
+        Which comparisons are ties. A tie is half a win for each item.
+    smoothing : float
+        Wins added to each side of a pair: its rate is
+        :math:`(w_{ij} + \epsilon) / (n_{ij} + 2 \epsilon)`. With 0, the original walk, every item
+        must have won and lost along chains that join all items.
+    smoothed : {"compared", "all"}
+        Whether only pairs that were compared are smoothed, or all; then a pair that never met has
+        the rate 1/2 (the regularisation of the library choix).
+    teleport : float
+        Rate added between every two items. The published code for [2]_ adds 1 and takes no
+        smoothing; it divides by too small a c, so that its matrix has negative entries, but its
+        leading vector is the stationary law of the proper walk with these rates.
+
+    Returns
+    -------
+    Ranking
+        Scores :math:`\log \pi_i` with mean zero, without standard errors, and
+        ``parameters["stationary"]``. The log-likelihood is that of a Bradley-Terry model with these
+        scores. Parts that were never compared with each other have mean score zero each.
+
+    Raises
+    ------
+    NoPriorError
+        If there is neither smoothing nor teleport and some item would hold all of the walk.
+
+    References
+    ----------
+    .. [1] Negahban, Oh and Shah, "Rank Centrality: ranking from pairwise comparisons", Operations
+       Research 2017.
+    .. [2] Ferrara, Bonchi, Fabbri, Karimi and Wagner, "Bias-aware ranking from pairwise
+       comparisons", 2024.
+
+    Examples
+    --------
+    >>> fit = rank_centrality([[0, 1], [0, 1], [0, 1], [1, 0]], smoothing=0)
+    >>> fit.parameters["stationary"].round(2).tolist(), fit.scores.round(3).tolist()
+    ([0.75, 0.25], [0.549, -0.549])
+    """
+    judgments = judgments_of(comparisons, n_items=n_items, ties=ties)
+    return fit_rank_centrality(judgments, smoothing=smoothing, smoothed=smoothed, teleport=teleport)
+
+
+def fit_rank_centrality(
+    judgments: Judgments,
+    *,
+    smoothing: float = 0.5,
+    smoothed: str = "compared",
+    teleport: float = 0.0,
+) -> Ranking:
+    """Do the same as :func:`rank_centrality` with comparisons that are checked already."""
+    _check(smoothing, smoothed, teleport)
+    diagnosis = diagnose(judgments)
+    everywhere = teleport + (0.5 if smoothed == "all" and smoothing > 0 else 0.0)
+    if smoothing == 0 and everywhere == 0 and diagnosis.separated:
+        found = f"{diagnosis.n_strong_components:,} parts that lose in one direction only"
+        raise NoPriorError("scores of a walk without smoothing", found)
+    rates = _rates(judgments, smoothing)
+    if smoothed == "all" and smoothing > 0:
+        # 1/2 is everywhere already; compared pairs differ from it by so much.
+        rates.data -= 0.5
+    law, error = _laws(rates, everywhere, diagnosis)
+    scores = np.log(law)
+    scores -= scores.mean()
+    return Ranking(
+        model="Rank Centrality",
+        items=judgments.items,
+        scores=scores,
+        standard_errors=np.full(len(scores), np.nan),
+        log_likelihood=_log_likelihood(judgments, scores),
+        converged=error <= 1e-8,
+        n_comparisons=len(judgments),
+        n_ties=judgments.n_ties,
+        diagnosis=diagnosis,
+        parameters={"stationary": law / law.sum()},
+        gradient_norm=error,
+        notes=tuple(_notes(judgments, smoothing, smoothed, teleport)),
+        provenance={"smoothing": smoothing, "smoothed": smoothed, "teleport": teleport},
+    )
+
+
+def _rates(judgments: Judgments, smoothing: float) -> csr_array:
+    """Return the share of wins of the column's item over the row's, for pairs that met."""
+    won = np.ones(len(judgments))
+    lost = np.zeros(len(judgments))
+    if judgments.tied is not None:
+        won, lost = np.where(judgments.tied, 0.5, won), np.where(judgments.tied, 0.5, lost)
+    n = judgments.n_items
+    # Rows are the item the walk leaves. Both directions are stored, even without a win, so that
+    # the transposed matrix has the same entries in the same places.
+    rows = np.concatenate([judgments.worse, judgments.better])
+    columns = np.concatenate([judgments.better, judgments.worse])
+    wins = coo_array((np.concatenate([won, lost]), (rows, columns)), shape=(n, n)).tocsr()
+    wins.sum_duplicates()
+    met = wins.T.tocsr()
+    met.sum_duplicates()
+    met.data += wins.data
+    wins.data = (wins.data + smoothing) / (met.data + 2 * smoothing)
+    return wins
+
+
+def _laws(rates: csr_array, everywhere: float, diagnosis: Diagnosis) -> tuple[Floats, float]:
+    """Return the law of each part of the items on its own, the mean of whose logarithm is 0."""
+    n = rates.shape[0]
+    parts = diagnosis.component if everywhere == 0 else np.zeros(n, dtype=np.int64)
+    law, worst = np.ones(n), 0.0
+    for part in range(int(parts.max()) + 1):
+        inside = np.flatnonzero(parts == part)
+        found, error = stationary(rates[inside][:, inside], everywhere)
+        law[inside] = found / np.exp(np.log(found).mean())
+        worst = max(worst, error)
+    return law, worst
+
+
+def _log_likelihood(judgments: Judgments, scores: Floats) -> float:
+    """Return that of a Bradley-Terry model; a tie is half a win for each item."""
+    margin = scores[judgments.better] - scores[judgments.worse]
+    value = log_expit(margin)
+    if judgments.tied is not None:
+        value = np.where(judgments.tied, (value + log_expit(-margin)) / 2, value)
+    return float(value.sum())
+
+
+def _notes(judgments: Judgments, smoothing: float, smoothed: str, teleport: float) -> list[str]:
+    notes = [f"{smoothing:g} wins added to each side of {smoothed} pairs."] if smoothing else []
+    if teleport:
+        notes.append(f"A rate of {teleport:g} added between every two items.")
+    if judgments.n_ties:
+        notes.append(f"{judgments.n_ties:,} ties count as half a win for each item.")
+    return notes
+
+
+def _check(smoothing: float, smoothed: str, teleport: float) -> None:
+    check_option("smoothed", smoothed, SMOOTHED)
+    for option, value in (("smoothing", smoothing), ("teleport", teleport)):
+        if not (np.isfinite(value) and value >= 0):
+            raise OptionError(option, value, ["a finite number from 0"])
