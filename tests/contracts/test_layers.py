@@ -29,7 +29,16 @@ TRUNK = [*NOUNS, "counting", "metrics", "inference"]
 BRANCHES = {"ranking", "mitigation", "bridging", "catalogue", "datasets"}
 SURFACES = {"reporting", "collecting", "cli", "__main__"}
 # Results print and draw themselves, so their methods may import the media; nothing else may.
-PRINTING = {"results", "plans", "matrices", "rankings", "orderings", "relative", "scorecards"}
+PRINTING = {
+    "results",
+    "plans",
+    "matrices",
+    "rankings",
+    "orderings",
+    "relative",
+    "bridges",
+    "scorecards",
+}
 
 
 def allowed(stage: str) -> set[str]:
