@@ -9,7 +9,7 @@ from typing import Any
 
 from comparity.relative import DifferentialParity
 
-__all__ = ["BridgeDiagnosis", "BridgedParity"]
+__all__ = ["BridgeDiagnosis", "BridgedParity", "Rehearsal", "RehearsedCase"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +121,119 @@ class BridgedParity(DifferentialParity):
             "scale": _plain(self.scale),
             "diagnosis": self.diagnosis.to_dict(),
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RehearsedCase:
+    """A bridge built where the truth is known: both decided about everybody.
+
+    Attributes
+    ----------
+    split : int
+        Which random division of the subjects.
+    attribute, first, second : str
+        The sensitive attribute and the two decision makers.
+    direct : tuple of int
+        What both decisions about the same subjects say on the first part and on the second: 1 or
+        -1 for a leaning either way, 0 for none found.
+    direct_dpd : tuple of float
+        DPD on both parts.
+    said : mapping of str to int
+        What each bridge says, in the same signs.
+    dpd : mapping of str to float
+        DPD by bridge.
+    refused : frozenset of str
+        Bridges that were refused.
+    """
+
+    split: int
+    attribute: str
+    first: str
+    second: str
+    direct: tuple[int, int]
+    direct_dpd: tuple[float, float]
+    said: Mapping[str, int]
+    dpd: Mapping[str, float]
+    refused: frozenset[str] = frozenset()
+
+    def is_right(self, bridge: str) -> bool:
+        """Return whether a bridge says what at least one direct measurement says."""
+        return self.said[bridge] in self.direct
+
+    def is_opposite(self, bridge: str) -> bool:
+        """Return whether a bridge finds a leaning where one is found the other way."""
+        return self.said[bridge] != 0 and -self.said[bridge] in self.direct
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rehearsal:
+    """Bridges against direct measurement, counted as RQ2 of the paper counts.
+
+    Attributes
+    ----------
+    cases : tuple of RehearsedCase
+        One for every two decision makers, attribute and split.
+    splits : int
+        Number of random divisions.
+    """
+
+    cases: tuple[RehearsedCase, ...]
+    splits: int
+
+    @property
+    def n_cases(self) -> int:
+        """Cases in one split, self-comparisons and both directions included."""
+        return len(self.cases) // self.splits
+
+    @property
+    def bridges(self) -> tuple[str, ...]:
+        """Names of the bridges."""
+        return tuple(self.cases[0].said) if self.cases else ()
+
+    def right(self, bridge: str) -> float:
+        """Return how many cases of a split a bridge gets right, on average."""
+        return sum(case.is_right(bridge) for case in self.cases) / self.splits
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts as plain data."""
+        return {
+            "splits": self.splits,
+            "cases_in_a_split": self.n_cases,
+            "right": {name: self.right(name) for name in self.bridges},
+            "opposite": {
+                name: sum(case.is_opposite(name) for case in self.cases) / self.splits
+                for name in self.bridges
+            },
+            "refused": {
+                name: sum(name in case.refused for case in self.cases) / self.splits
+                for name in self.bridges
+            },
+        }
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row for each case and bridge, as a frame of the named engine."""
+        from comparity.reporting.frames import frame_of_rows
+
+        rows = [
+            {
+                "split": case.split,
+                "attribute": case.attribute,
+                "first": case.first,
+                "second": case.second,
+                "direct_first_part": case.direct[0],
+                "direct_second_part": case.direct[1],
+                "direct_dpd_first_part": _plain(case.direct_dpd[0]),
+                "direct_dpd_second_part": _plain(case.direct_dpd[1]),
+                "bridge": name,
+                "said": case.said[name],
+                "dpd": _plain(case.dpd[name]),
+                "right": case.is_right(name),
+                "refused": name in case.refused,
+            }
+            for case in self.cases
+            for name in self.bridges
+        ]
+        return frame_of_rows(rows, backend)
 
 
 def _plain(value: float) -> float | None:

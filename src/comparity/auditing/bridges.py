@@ -471,6 +471,7 @@ def _question(
         "gap": estimate.gap,
         "dpt": estimate.statistic,
         "dof": estimate.dof,
+        "p_value": test.p_value,
         "p_one_sided": one_sided_p_value(estimate.statistic, estimate.dof),
         "dpd": test.gap,
         "dpd_total": float("nan"),
