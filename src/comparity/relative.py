@@ -107,6 +107,8 @@ class Contrast:
         The first of them minus the second, on the scale of the decisions.
     dpt, dof : float
         Welch's t of the gap and its degrees of freedom.
+    p_value : float
+        Two-sided p value: Welch's, or that of the test for rare differences (``test.method``).
     p_one_sided : float
         Probability beyond DPT on its side, the paper's p value. Read in both directions, as the
         paper does, it has twice its level.
@@ -131,6 +133,7 @@ class Contrast:
     gap: float
     dpt: float
     dof: float
+    p_value: float
     p_one_sided: float
     dpd: float
     dpd_total: float
@@ -139,11 +142,6 @@ class Contrast:
     test: JudgedGap
     label: str = ""
     games_howell_p: float = math.nan
-
-    @property
-    def p_value(self) -> float:
-        """Two-sided p value of the test that was judged."""
-        return self.test.p_value
 
     @property
     def finding(self) -> str:

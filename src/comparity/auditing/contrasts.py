@@ -142,11 +142,18 @@ def _slope(found: Decisions, attribute: str, who: dict[str, str], *, several: bo
         "gap": pivot.gap if isinstance(pivot, RatioPivot) else test.gap,
         "dpt": statistic,
         "dof": float(len(values) - 2),
+        "p_value": test.p_value,
         "p_one_sided": test.p_value / 2,
         "dpd": test.gap,
         "dpd_total": math.nan,
         "magnitude": magnitude(test.gap),
-        "direction": direction(test.gap, **names),
+        "direction": direction(
+            test.gap,
+            first=who["first"],
+            second=who["second"],
+            group=f"subjects with larger {attribute}",
+            reference=f"those with smaller {attribute}",
+        ),
     }
     return Question(test=test, facts={**names, **facts})
 
@@ -178,19 +185,21 @@ def group_question(
         variances = [group.variance / group.n, reference.variance / reference.n]
         dof = satterthwaite(variances, [group.n - 1, reference.n - 1])
     size = standardised_gap(group, reference)
+    test = compare_means(group, reference, null=null)
     numbers = {
         "n": (group.n, reference.n),
         "means": (group.mean, reference.mean),
         "gap": mean_gap(group, reference),
         "dpt": statistic,
         "dof": dof,
+        "p_value": test.p_value,
         "p_one_sided": one_sided_p_value(statistic, dof),
         "dpd": size,
         "dpd_total": standardised_gap_total(group, reference),
         "magnitude": magnitude(size),
         "direction": direction(size, **names),
     }
-    return Question(test=compare_means(group, reference, null=null), facts={**names, **numbers})
+    return Question(test=test, facts={**names, **numbers})
 
 
 def direction(size: float, *, first: str, second: str, group: str, reference: str, **_: str) -> str:

@@ -39,11 +39,8 @@ from comparity.errors import LabelSpaceError, OptionError
 from comparity.inference.permutation import independence_test, same_distribution
 from comparity.inference.several_means import games_howell, welch_anova
 from comparity.relative import DifferentialParity, MeansTest, PermutationTest
-from comparity.tables import check_option
 
 __all__ = ["audit_decisions", "audit_file", "audit_frame", "differential_parity"]
-
-SCALES = ("numbers", "labels")
 
 
 def differential_parity(
@@ -53,7 +50,7 @@ def differential_parity(
     sensitive_features: Any,
     names: tuple[str, str] | None = None,
     reference: Any = None,
-    scale: str = "numbers",
+    labels: bool = False,
     order: Sequence[Any] | None = None,
     separator: str | None = None,
     continuous: bool = False,
@@ -78,7 +75,7 @@ def differential_parity(
     ----------
     first, second : array-like
         Decisions about each subject: numbers (binary, ordinal or continuous); with `order` or
-        ``scale="labels"`` words; in two dimensions (or frames) one column of 0 and 1 for each of
+        `labels` words; in two dimensions (or frames) one column of 0 and 1 for each of
         several labels.
     sensitive_features : array-like, mapping or frame
         The group of each subject; several attributes as a mapping or as columns of a frame.
@@ -87,9 +84,8 @@ def differential_parity(
     reference : optional
         The group that others are compared with (``A = 0``); the first in sorted order by default.
         Positive numbers say that `first` rates the other group higher.
-    scale : {"numbers", "labels"}
-        Whether decisions are numbers, or labels without an order: then each label is one yes/no
-        decision.
+    labels : bool
+        Whether decisions are labels without an order: then each label is one yes/no decision.
     order : sequence, optional
         Values of ordinal decisions from the lowest up; they count as 0, 1, 2, ...
     separator : str, optional
@@ -147,7 +143,6 @@ def differential_parity(
         seed=seed,
     )
     choices = {"continuous": continuous, "intersection": intersection, "reference": reference}
-    check_option("scale", scale, SCALES)
     groups = named_attributes(sensitive_features)
     called = names or _names_of(first, second)
     sets = _label_matrices(first, second)
@@ -156,7 +151,7 @@ def differential_parity(
             label: decision_arrays(dict(zip(called, pair, strict=True)), groups, **choices)
             for label, pair in sets.items()
         }
-    elif scale == "labels" or separator is not None:
+    elif labels or separator is not None:
         given = dict(zip(called, (as_array(first), as_array(second)), strict=True))
         decisions = labelled_decisions(given, groups, separator=separator, **choices)
     else:
@@ -172,7 +167,7 @@ def audit_frame(
     second: str,
     sensitive: Sequence[str],
     reference: Any = None,
-    scale: str = "numbers",
+    labels: bool = False,
     order: Sequence[Any] | None = None,
     separator: str | None = None,
     **choices: Any,
@@ -187,11 +182,10 @@ def audit_frame(
         Columns with the decisions.
     sensitive : sequence of str
         Columns with groups.
-    reference, scale, order, separator, **choices
+    reference, labels, order, separator, **choices
         As in :func:`differential_parity`.
     """
     options = RelativeOptions(**choices)
-    check_option("scale", scale, SCALES)
     if first == second:
         raise OptionError("second", second, ["another column than the first"])
     ways: dict[str, Any] = {
@@ -199,7 +193,7 @@ def audit_frame(
         "intersection": options.intersection,
         "reference": reference,
     }
-    if scale == "labels" or separator is not None:
+    if labels or separator is not None:
         given, groups = label_columns(frame, raters=[first, second], sensitive=list(sensitive))
         decisions = labelled_decisions(given, groups, separator=separator, **ways)
     else:
@@ -332,6 +326,11 @@ def _notes(
     notes = [] if "" not in decisions else range_notes(decisions[""])
     if "" not in decisions:
         notes.append("Decisions are labels: each label is one yes/no decision, tested by itself.")
+    if options.continuous:
+        notes.append(
+            "For a number, DPD is the gap between subjects two of its standard deviations apart, "
+            "in standard deviations about the line."
+        )
     if ordinal:
         notes.append("The ordered values count as 0, 1, 2, ...: every step is taken to be equal.")
     smallest = min((one.p_value for one in whole), default=1.0)

@@ -18,6 +18,7 @@ OPTIONS = (
     *("positive", "threshold", "continuous", "design", "better", "worse", "evaluator", "tied"),
     *("margin", "alpha", "n_evaluators", "n_items", "n_pairs", "power", "tpr", "fpr", "tnr"),
     *("score_ties", "intersection", "notions", "looks", "layout"),
+    *("first", "second", "raters", "order", "labels", "reference"),
 )
 # A flag is set by naming it; an option that takes a value is followed by it.
 OPTION = re.compile(rf"\b({'|'.join(OPTIONS)})=(?:True\b)?")

@@ -73,20 +73,18 @@ def relative(
     Exit status: 0 within the margin, 1 violated, 2 bad input, 3 undecided.
     """
     columns = _columns(**{name: options.pop(name) for name in ("first", "second", "raters")})
-    scale = "labels" if options.pop("labels") else "numbers"
     # Imported here so that --help loads neither numpy nor an engine.
     result: Any
     if len(columns) == 2 and not any("*" in name for name in columns):
         from comparity.auditing.relative import audit_file
 
         first, second = columns
-        result = audit_file(file, first=first, second=second, scale=scale, **options)
+        result = audit_file(file, first=first, second=second, **options)
     else:
         from comparity.auditing.raters import audit_rater_file
 
-        if scale == "labels" or options["separator"] is not None:
+        if options.pop("labels") or options.pop("separator") is not None:
             raise click.UsageError("labels are compared for two decision makers at a time.")
-        options.pop("separator")
         result = audit_rater_file(file, raters=columns, **options)
     if plot is not None:
         write_plot(plot, result)

@@ -27,10 +27,12 @@ from comparity.differences import DecisionRange, DifferenceCounts
 from comparity.errors import (
     EmptyTableError,
     MissingValueError,
+    NotNumericError,
     OneGroupError,
     ReferenceGroupError,
     TooFewRatersError,
     UnorderedDecisionError,
+    WordDecisionError,
 )
 from comparity.tables import Table, check_columns, collected, is_missing, open_table, text_of
 
@@ -187,7 +189,11 @@ def decision_table(
     rated = [f"rater{place}" for place in range(len(raters))]
     coded = [f"group{place}" for place in range(len(sensitive))]
     numeric = [*([] if order is not None else rated), *(coded if continuous else [])]
-    check_columns(table, complete=table.columns, numeric=numeric)
+    try:
+        check_columns(table, complete=coded, numeric=[] if order is not None else rated)
+    except NotNumericError as error:
+        raise WordDecisionError(error.column, error.offenders) from None
+    check_columns(table, complete=rated, numeric=coded if continuous else [])
     found = _counted(table, numeric)
     return _checked(
         {name: found[ours] for ours, name in zip(rated, raters, strict=True)},
@@ -310,7 +316,7 @@ def _checked(
     if not len(weights):
         raise EmptyTableError(table)
     values = [
-        numbers(column, name, table) if order is None else _ranks(column, name, order, table)
+        _as_numbers(column, name, table) if order is None else _ranks(column, name, order, table)
         for name, column in columns.items()
     ]
     as_numbers: dict[str, Floats] = {}
@@ -328,6 +334,13 @@ def _checked(
         numbers=as_numbers,
     )
     return found if reference is None else _with_reference(found, text_of(reference))
+
+
+def _as_numbers(column: NDArray[Any], name: str, table: str) -> Floats:
+    try:
+        return numbers(column, name, table)
+    except NotNumericError as error:
+        raise WordDecisionError(name, error.offenders) from None
 
 
 def _ranks(column: NDArray[Any], name: str, order: Sequence[object], table: str) -> Floats:

@@ -53,6 +53,7 @@ from comparity.errors.relative import (
     SeveralContrastsError,
     TooFewRatersError,
     UnorderedDecisionError,
+    WordDecisionError,
 )
 from comparity.errors.values import (
     ConstantLabelError,
@@ -139,4 +140,5 @@ __all__ = [
     "UnsupportedFileError",
     "UnsupportedTableError",
     "WeightError",
+    "WordDecisionError",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from comparity.errors.base import ComparityError, listed, message
+from comparity.errors.base import ComparityError, Offenders, listed, message
 
 __all__ = [
     "LabelSpaceError",
@@ -12,6 +12,7 @@ __all__ = [
     "SeveralContrastsError",
     "TooFewRatersError",
     "UnorderedDecisionError",
+    "WordDecisionError",
 ]
 
 
@@ -78,3 +79,18 @@ class LabelSpaceError(ComparityError, ValueError):
                 "add a column of zeros for a label that one of them never gave.",
             )
         )
+
+
+class WordDecisionError(ComparityError, ValueError):
+    """Decisions are words, and nobody said what they stand for."""
+
+    def __init__(self, column: str, offenders: Offenders) -> None:
+        super().__init__(
+            message(
+                f"decisions of {column!r} must be numbers to have a difference.",
+                str(offenders),
+                "give the words from the lowest to the highest with order=, or say labels=True "
+                "where they have no order.",
+            )
+        )
+        self.offenders = offenders

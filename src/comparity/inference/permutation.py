@@ -128,6 +128,10 @@ def _dealt(
     from scipy.stats import random_table
 
     table = counts.counts
+    if len(table) == 1:
+        # There is one way only to deal out equal values.
+        yield table[None].repeat(permutations, axis=0)
+        return
     margins = random_table(table.sum(axis=1), table.sum(axis=0))
     part = max(1, CHUNK // table.size)
     for start in range(0, permutations, part):

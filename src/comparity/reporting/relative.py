@@ -86,9 +86,10 @@ def _foremost(contrasts: Sequence[Contrast]) -> str:
     start = "" if len(known) == 1 else "Largest: "
     label = f" [{largest.label}]" if largest.label else ""
     told = "" if largest.test.differs_from_zero else "; not told apart from chance"
-    return visible(
-        f"{start}{largest.direction}{label}: DPD {signed(largest.dpd)} ({largest.magnitude}){told}."
-    )
+    size = f"DPD {signed(largest.dpd)} ({largest.magnitude})"
+    if math.isinf(largest.dpd):
+        size = "DPD without bound, since no difference varies within a group"
+    return visible(f"{start}{largest.direction}{label}: {size}{told if largest.dpd else ''}.")
 
 
 def _tallied(result: RaterParity) -> str:
@@ -100,7 +101,8 @@ def _tallied(result: RaterParity) -> str:
 def _parity_grids(result: DifferentialParity) -> Iterator[Grid]:
     if result.contrasts:
         yield _measures(result.contrasts)
-        yield _means(result.contrasts)
+        if not math.isnan(result.contrasts[0].means[0]):
+            yield _means(result.contrasts)
     if result.distribution:
         yield Grid(
             title="The whole distribution of differences, by permutation (reported, never judged)",
@@ -164,7 +166,8 @@ def _named(one: Contrast) -> str:
 def _means(contrasts: Sequence[Contrast]) -> Grid:
     found = {}
     for one in contrasts:
-        for group, n, mean in zip((one.group, one.reference), one.n, one.means, strict=True):
+        groups = zip((one.reference, one.group), one.n[::-1], one.means[::-1], strict=True)
+        for group, n, mean in groups:
             name = f"{one.attribute}: {group}" + (f" [{one.label}]" if one.label else "")
             found[name] = (visible(name), count(n), signed(mean))
     one = contrasts[0]
