@@ -1,6 +1,6 @@
 """Witnesses: the definition in tests/plain, finite differences, choix, and scipy from elsewhere."""
 
-from math import inf, log
+from math import log
 
 import choix
 import numpy as np
@@ -10,8 +10,9 @@ from scipy.optimize import approx_fprime, minimize
 from scipy.special import expit
 
 from comparity import crowd_bt
-from comparity.errors import OptionError
+from comparity.errors import NoPriorError, OptionError
 from comparity.ranking._mixtures import Mixture, mixture_of
+from comparity.ranking.crowd_bt import crowd_bt_from_frames
 from comparity.ranking.judgments import judgments_of
 from tests.plain import mixtures
 
@@ -141,7 +142,7 @@ def test_a_virtual_node_is_an_item_with_score_zero() -> None:
     """Half a win and half a loss of every item against it, from evaluators who are certain."""
     pairs, who, _ = simulated([1.0], 40)
     fit = crowd_bt(
-        pairs, evaluators=who, score_prior=inf, virtual_node=0.5, reliability_prior=(1e10, 1)
+        pairs, evaluators=who, score_prior=None, virtual_node=0.5, reliability_prior=(1e10, 1)
     )
 
     def loss(scores: NDArray[np.float64]) -> float:
@@ -215,3 +216,22 @@ def test_a_fit_names_its_priors() -> None:
     assert fit.to_dict()["parameters"]["reliability"][0] == pytest.approx(
         fit.parameters["reliability"][0]
     )
+
+
+def test_without_a_prior_an_undefeated_item_is_refused() -> None:
+    with pytest.raises(NoPriorError, match="2 parts"):
+        crowd_bt([[0, 1], [0, 1]], evaluators=["a", "b"], score_prior=None)
+    kept = crowd_bt([[0, 1], [0, 1]], evaluators=["a", "b"], score_prior=None, virtual_node=0.5)
+    assert np.isfinite(kept.scores).all()
+
+
+def test_tables_that_name_items_give_the_same_scores() -> None:
+    import polars
+
+    pairs, who, _ = simulated([0.9, 0.8], 30)
+    names = np.array([f"i{place:02d}" for place in range(12)])
+    frame = polars.DataFrame({"better": names[pairs[:, 0]], "worse": names[pairs[:, 1]], "by": who})
+    items = polars.DataFrame({"item": names})
+    fit = crowd_bt_from_frames(frame, items, evaluator="by", score_prior=2.0)
+    assert fit.scores == pytest.approx(crowd_bt(pairs, evaluators=who, score_prior=2.0).scores)
+    assert fit.items.tolist() == names.tolist()

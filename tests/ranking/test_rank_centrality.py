@@ -10,6 +10,7 @@ from scipy.stats import norm
 
 from comparity import rank_centrality
 from comparity.errors import NoPriorError, OptionError
+from comparity.ranking.rank_centrality import rank_centrality_from_frames
 from comparity.ranking.simulators import simulate_comparisons
 
 
@@ -142,3 +143,14 @@ def test_without_smoothing_an_undefeated_item_is_refused() -> None:
 def test_impossible_options_are_refused(options: dict[str, object]) -> None:
     with pytest.raises(OptionError):
         rank_centrality([[0, 1], [1, 0]], **options)
+
+
+def test_tables_that_name_items_give_the_same_scores() -> None:
+    import polars
+
+    pairs = cycle(9, 30, 6)
+    names = np.array(list("abcdefghi"))
+    frame = polars.DataFrame({"better": names[pairs[:, 0]], "worse": names[pairs[:, 1]]})
+    fit = rank_centrality_from_frames(frame, smoothing=0.2)
+    assert fit.scores == pytest.approx(rank_centrality(pairs, smoothing=0.2).scores)
+    assert fit.items.tolist() == names.tolist()

@@ -19,20 +19,20 @@ from numpy.typing import NDArray
 
 from comparity.errors import OptionError
 from comparity.ranking._mixtures import Mixture, Optimum, maximise, mixture_of
-from comparity.ranking._priors import (
+from comparity.ranking._shares import (
     DEFAULT_BETA,
     DEFAULT_SD,
     check_beta,
-    check_positive,
+    check_joined,
     check_search,
     gaussian,
     words_on,
 )
 from comparity.ranking.connectivity import diagnose
-from comparity.ranking.judgments import Judgments, judgments_of
+from comparity.ranking.judgments import Judgments, judgments_from_frames, judgments_of
 from comparity.rankings import Ranking
 
-__all__ = ["crowd_bt", "fit_crowd_bt"]
+__all__ = ["crowd_bt", "crowd_bt_from_frames"]
 
 
 def crowd_bt(
@@ -41,7 +41,7 @@ def crowd_bt(
     evaluators: Any,
     n_items: int | None = None,
     ties: Any = None,
-    score_prior: float = DEFAULT_SD,
+    score_prior: float | None = DEFAULT_SD,
     reliability_prior: tuple[float, float] = DEFAULT_BETA,
     virtual_node: float = 0.0,
     max_iterations: int = 2000,
@@ -64,10 +64,9 @@ def crowd_bt(
         How many items there are; one more than the largest position by default.
     ties : array_like of bool, or name of a column, optional
         Which comparisons are ties. A tie is half a comparison each way.
-    score_prior : float
-        Standard deviation of the normal prior of the scores, 5 by default; ``math.inf`` for none,
-        and then items that never lost (or won) have no finite score and the search stops
-        somewhere far out.
+    score_prior : float or None
+        Standard deviation of the normal prior of the scores, 5 by default, or no prior. Without
+        one, an item that never lost has no finite score, and asking for it is an error.
     reliability_prior : tuple of float
         The two parameters of the Beta prior of the reliabilities, at least 1 each; (1, 1) is flat.
         The default, (10, 1), is worth nine judgments in agreement with the scores; without a prior
@@ -85,6 +84,11 @@ def crowd_bt(
     Ranking
         Scores with mean zero, without standard errors; ``parameters["reliability"]`` has one number
         between 0 and 1 for each of ``.evaluators``.
+
+    Raises
+    ------
+    NoPriorError
+        Without a prior and a virtual node, where some items are not joined to the others both ways.
 
     Notes
     -----
@@ -108,10 +112,8 @@ def crowd_bt(
     >>> fit.ranking.tolist(), fit.parameters["reliability"].round(1).tolist()
     ([0, 1, 2], [1.0, 1.0, 0.8])
     """
-    if evaluators is None:
-        raise OptionError("evaluators", None, ["who judged each comparison"])
     judgments = judgments_of(comparisons, n_items=n_items, evaluators=evaluators, ties=ties)
-    return fit_crowd_bt(
+    return _ranked(
         judgments,
         score_prior=score_prior,
         reliability_prior=reliability_prior,
@@ -121,24 +123,57 @@ def crowd_bt(
     )
 
 
-def fit_crowd_bt(
+def crowd_bt_from_frames(
+    comparisons: Any,
+    items: Any = None,
+    *,
+    evaluator: str = "evaluator",
+    better: str = "better",
+    worse: str = "worse",
+    tied: str | None = None,
+    item: str = "item",
+    **choices: Any,
+) -> Ranking:
+    """Fit :func:`crowd_bt` to comparisons that name items by id.
+
+    Parameters
+    ----------
+    comparisons : frame
+        One row for each comparison.
+    items : frame, optional
+        One row for each item; without it the items are those compared, by sorted name.
+    evaluator, better, worse, tied : str
+        Columns of `comparisons`.
+    item : str
+        Column of `items` with the id.
+    **choices
+        The other choices of :func:`crowd_bt`.
+    """
+    judgments = judgments_from_frames(
+        comparisons, items, better=better, worse=worse, evaluator=evaluator, tied=tied, item=item
+    )
+    return _ranked(judgments, **choices)
+
+
+def _ranked(
     judgments: Judgments,
     *,
-    score_prior: float = DEFAULT_SD,
+    score_prior: float | None = DEFAULT_SD,
     reliability_prior: tuple[float, float] = DEFAULT_BETA,
     virtual_node: float = 0.0,
     max_iterations: int = 2000,
     tolerance: float = 1e-7,
 ) -> Ranking:
-    """Do the same as :func:`crowd_bt` with comparisons that are checked already."""
-    check_positive("score_prior", score_prior)
+    if judgments.evaluator is None:
+        raise OptionError("evaluators", None, ["one name for each comparison"])
+    prior = gaussian("scores", score_prior)
     check_beta("reliability_prior", reliability_prior)
     check_search(max_iterations, tolerance)
     if not (virtual_node >= 0 and math.isfinite(virtual_node)):
         raise OptionError("virtual_node", virtual_node, ["a finite number from 0"])
-    model = mixture_of(
-        judgments, score_sd=score_prior, virtual=virtual_node, beta=reliability_prior
-    )
+    diagnosis = diagnose(judgments)
+    check_joined(diagnosis, regular=bool(prior.precision or virtual_node))
+    model = mixture_of(judgments, score_sd=prior.sd, virtual=virtual_node, beta=reliability_prior)
     found = maximise(model, most=max_iterations, tolerance=tolerance)
     scores, reliability = _reliable(model, found, reliability_prior)
     notes = words_on("reliability", reliability_prior, found, judgments)
@@ -153,13 +188,13 @@ def fit_crowd_bt(
         converged=found.converged,
         n_comparisons=len(judgments),
         n_ties=judgments.n_ties,
-        diagnosis=diagnose(judgments),
-        priors=(gaussian("scores", score_prior),),
+        diagnosis=diagnosis,
+        priors=(prior,),
         evaluators=judgments.evaluators,
         parameters={"reliability": reliability},
         gradient_norm=found.gradient_norm,
         iterations=found.iterations,
-        notes=tuple(notes),
+        notes=(*notes, *diagnosis.notes),
         provenance={
             "score_prior": score_prior,
             "reliability_prior": list(reliability_prior),

@@ -16,23 +16,29 @@ from typing import Any
 
 import numpy as np
 
-from comparity.errors import OptionError
+from comparity.counting.positions import check_sensitive
+from comparity.errors import NoPriorError, OptionError
 from comparity.ranking._mixtures import maximise, mixture_of
-from comparity.ranking._priors import (
+from comparity.ranking._shares import (
     DEFAULT_BETA,
     DEFAULT_SD,
     check_beta,
-    check_positive,
+    check_joined,
     check_search,
     gaussian,
     words_on,
 )
 from comparity.ranking.connectivity import diagnose
-from comparity.ranking.contrasts import Contrasts, attributes_of, contrasts_of
-from comparity.ranking.judgments import Judgments, judgments_of
+from comparity.ranking.contrasts import Attribute, attributes_of, contrasts_of
+from comparity.ranking.judgments import (
+    Judgments,
+    columns_of,
+    judgments_from_frames,
+    judgments_of,
+)
 from comparity.rankings import Ranking
 
-__all__ = ["factor_bt", "fit_factor_bt"]
+__all__ = ["factor_bt", "factor_bt_from_frames"]
 
 
 def factor_bt(
@@ -41,8 +47,8 @@ def factor_bt(
     evaluators: Any,
     sensitive_features: Any,
     ties: Any = None,
-    score_prior: float = DEFAULT_SD,
-    slope_prior: float = DEFAULT_SD,
+    score_prior: float | None = DEFAULT_SD,
+    slope_prior: float | None = DEFAULT_SD,
     attention_prior: tuple[float, float] = DEFAULT_BETA,
     max_iterations: int = 2000,
     tolerance: float = 1e-7,
@@ -63,9 +69,10 @@ def factor_bt(
         column for every group but the first in sorted order enters the model.
     ties : array_like of bool, or name of a column, optional
         Which comparisons are ties. A tie is half a comparison each way.
-    score_prior, slope_prior : float
-        Standard deviations of the normal priors of scores and slopes, 5 by default; ``math.inf``
-        for none, and then who always decides for one group has no finite slope.
+    score_prior, slope_prior : float or None
+        Standard deviations of the normal priors of scores and slopes, 5 by default, or no prior.
+        Without one, who never lost has no finite score and who always decided for one group no
+        finite slope, and asking for it is an error.
     attention_prior : tuple of float
         The two parameters of the Beta prior of the attention, at least 1 each; (1, 1) is flat.
     max_iterations : int
@@ -84,6 +91,8 @@ def factor_bt(
     ------
     OneGroupError
         If all items are of one group.
+    NoPriorError
+        Without a prior, where numbers would be infinite.
 
     Notes
     -----
@@ -109,15 +118,13 @@ def factor_bt(
     >>> fit.ranking.tolist(), bool(fit.parameters["slopes"][1, 0] > 0)
     ([0, 1, 2, 3], True)
     """
-    if evaluators is None:
-        raise OptionError("evaluators", None, ["who judged each comparison"])
-    contrasts = contrasts_of(attributes_of(sensitive_features))
+    attributes = attributes_of(sensitive_features)
     judgments = judgments_of(
-        comparisons, n_items=len(contrasts.columns), evaluators=evaluators, ties=ties
+        comparisons, n_items=len(attributes[0].codes), evaluators=evaluators, ties=ties
     )
-    return fit_factor_bt(
+    return _ranked(
         judgments,
-        contrasts,
+        attributes,
         score_prior=score_prior,
         slope_prior=slope_prior,
         attention_prior=attention_prior,
@@ -126,32 +133,73 @@ def factor_bt(
     )
 
 
-def fit_factor_bt(
-    judgments: Judgments,
-    contrasts: Contrasts,
+def factor_bt_from_frames(
+    comparisons: Any,
+    items: Any,
     *,
-    score_prior: float = DEFAULT_SD,
-    slope_prior: float = DEFAULT_SD,
+    sensitive: list[str],
+    evaluator: str = "evaluator",
+    better: str = "better",
+    worse: str = "worse",
+    tied: str | None = None,
+    item: str = "item",
+    **choices: Any,
+) -> Ranking:
+    """Fit :func:`factor_bt` to tables of comparisons and items.
+
+    Parameters
+    ----------
+    comparisons, items : frame
+        One row for each comparison; one row for each item, with its groups.
+    sensitive : list of str
+        Columns of `items` with the groups.
+    evaluator, better, worse, tied : str
+        Columns of `comparisons`.
+    item : str
+        Column of `items` with the id.
+    **choices
+        The other choices of :func:`factor_bt`.
+    """
+    check_sensitive(sensitive)
+    judgments = judgments_from_frames(
+        comparisons, items, better=better, worse=worse, evaluator=evaluator, tied=tied, item=item
+    )
+    attributes = attributes_of(columns_of(items, "items", list(sensitive)))
+    return _ranked(judgments, attributes, **choices)
+
+
+def _ranked(
+    judgments: Judgments,
+    attributes: tuple[Attribute, ...],
+    *,
+    score_prior: float | None = DEFAULT_SD,
+    slope_prior: float | None = DEFAULT_SD,
     attention_prior: tuple[float, float] = DEFAULT_BETA,
     max_iterations: int = 2000,
     tolerance: float = 1e-7,
 ) -> Ranking:
-    """Do the same as :func:`factor_bt` with comparisons and groups that are checked already."""
-    check_positive("score_prior", score_prior)
-    check_positive("slope_prior", slope_prior)
+    if judgments.evaluator is None:
+        raise OptionError("evaluators", None, ["one name for each comparison"])
+    priors = gaussian("scores", score_prior), gaussian("slopes", slope_prior)
     check_beta("attention_prior", attention_prior)
     check_search(max_iterations, tolerance)
+    contrasts = contrasts_of(attributes)
     sides = contrasts.columns[judgments.better] - contrasts.columns[judgments.worse]
+    diagnosis = diagnose(judgments, sides)
+    check_joined(diagnosis, regular=priors[0].precision > 0)
+    if priors[1].precision == 0 and len(diagnosis.one_sided):
+        raise NoPriorError("slopes", f"{len(diagnosis.one_sided):,} evaluators chose one group")
     model = mixture_of(
         judgments,
         contrast=sides.astype(np.float64),
-        score_sd=score_prior,
-        slope_sd=slope_prior,
+        score_sd=priors[0].sd,
+        slope_sd=priors[1].sd,
         beta=attention_prior,
     )
     found = maximise(model, most=max_iterations, tolerance=tolerance)
     scores, attention, slopes = model.parts(found.parameters)
-    columns = "; ".join(map(str, contrasts.names))
+    columns = f"Columns of the slopes: {'; '.join(map(str, contrasts.names))}."
+    notes = [*words_on("attention", attention_prior, found, judgments), columns]
     return Ranking(
         model="FactorBT",
         items=judgments.items,
@@ -161,16 +209,13 @@ def fit_factor_bt(
         converged=found.converged,
         n_comparisons=len(judgments),
         n_ties=judgments.n_ties,
-        diagnosis=diagnose(judgments, sides),
-        priors=(gaussian("scores", score_prior), gaussian("slopes", slope_prior)),
+        diagnosis=diagnosis,
+        priors=priors,
         evaluators=judgments.evaluators,
         parameters={"attention": attention, "slopes": slopes},
         gradient_norm=found.gradient_norm,
         iterations=found.iterations,
-        notes=(
-            *words_on("attention", attention_prior, found, judgments),
-            f"Columns of the slopes: {columns}.",
-        ),
+        notes=(*notes, *diagnosis.notes),
         provenance={
             "score_prior": score_prior,
             "slope_prior": slope_prior,

@@ -22,11 +22,11 @@ from scipy.special import log_expit
 from comparity.errors import NoPriorError, OptionError
 from comparity.ranking._stationary import stationary
 from comparity.ranking.connectivity import diagnose
-from comparity.ranking.judgments import Judgments, judgments_of
+from comparity.ranking.judgments import Judgments, judgments_from_frames, judgments_of
 from comparity.rankings import Diagnosis, Ranking
 from comparity.tables import check_option
 
-__all__ = ["SMOOTHED", "fit_rank_centrality", "rank_centrality"]
+__all__ = ["SMOOTHED", "rank_centrality", "rank_centrality_from_frames"]
 
 SMOOTHED = ("compared", "all")
 
@@ -92,17 +92,47 @@ def rank_centrality(
     ([0.75, 0.25], [0.549, -0.549])
     """
     judgments = judgments_of(comparisons, n_items=n_items, ties=ties)
-    return fit_rank_centrality(judgments, smoothing=smoothing, smoothed=smoothed, teleport=teleport)
+    return _ranked(judgments, smoothing=smoothing, smoothed=smoothed, teleport=teleport)
 
 
-def fit_rank_centrality(
+def rank_centrality_from_frames(
+    comparisons: Any,
+    items: Any = None,
+    *,
+    better: str = "better",
+    worse: str = "worse",
+    tied: str | None = None,
+    item: str = "item",
+    **choices: Any,
+) -> Ranking:
+    """Fit :func:`rank_centrality` to comparisons that name items by id.
+
+    Parameters
+    ----------
+    comparisons : frame
+        One row for each comparison.
+    items : frame, optional
+        One row for each item; without it the items are those compared, by sorted name.
+    better, worse, tied : str
+        Columns of `comparisons`.
+    item : str
+        Column of `items` with the id.
+    **choices
+        The other choices of :func:`rank_centrality`.
+    """
+    judgments = judgments_from_frames(
+        comparisons, items, better=better, worse=worse, tied=tied, item=item
+    )
+    return _ranked(judgments, **choices)
+
+
+def _ranked(
     judgments: Judgments,
     *,
     smoothing: float = 0.5,
     smoothed: str = "compared",
     teleport: float = 0.0,
 ) -> Ranking:
-    """Do the same as :func:`rank_centrality` with comparisons that are checked already."""
     _check(smoothing, smoothed, teleport)
     diagnosis = diagnose(judgments)
     everywhere = teleport + (0.5 if smoothed == "all" and smoothing > 0 else 0.0)
@@ -128,7 +158,7 @@ def fit_rank_centrality(
         diagnosis=diagnosis,
         parameters={"stationary": law / law.sum()},
         gradient_norm=error,
-        notes=tuple(_notes(judgments, smoothing, smoothed, teleport)),
+        notes=(*_notes(judgments, smoothing, smoothed, teleport), *diagnosis.notes),
         provenance={"smoothing": smoothing, "smoothed": smoothed, "teleport": teleport},
     )
 

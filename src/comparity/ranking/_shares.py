@@ -1,4 +1,4 @@
-"""Priors of the mixture models: checks at the door, and what to say about them."""
+"""Options of the mixture models: checks at the door, and what to say about them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from comparity.errors import OptionError
+from comparity.errors import NoPriorError, OptionError
 from comparity.ranking._mixtures import Optimum
 from comparity.ranking.judgments import Judgments
-from comparity.rankings import Prior
+from comparity.rankings import Diagnosis, Prior
 
-__all__ = ["check_beta", "check_positive", "check_search", "gaussian", "words_on"]
+__all__ = [
+    "DEFAULT_BETA",
+    "DEFAULT_SD",
+    "check_beta",
+    "check_joined",
+    "check_search",
+    "gaussian",
+    "words_on",
+]
 
 DEFAULT_SD = 5.0
 DEFAULT_BETA = (10.0, 1.0)
@@ -21,10 +29,20 @@ DEFAULT_BETA = (10.0, 1.0)
 SAME_PEAK = 1e-3
 
 
-def check_positive(option: str, value: Any) -> None:
-    """Raise an error unless a standard deviation is positive; it may be infinite."""
-    if not _number(value) or not value > 0:
-        raise OptionError(option, value, ["a positive standard deviation", "math.inf for none"])
+def gaussian(of: str, sd: Any) -> Prior:
+    """Return the Gaussian prior with this standard deviation; ``None`` is no prior."""
+    if sd is None:
+        return Prior(of=of, sd=math.inf, chosen_by="the caller")
+    if not _number(sd) or not 0 < sd < math.inf:
+        raise OptionError(f"the prior of {of}", sd, ["a positive standard deviation", "None"])
+    return Prior(of=of, sd=float(sd), chosen_by="default" if sd == DEFAULT_SD else "the caller")
+
+
+def check_joined(diagnosis: Diagnosis, *, regular: bool) -> None:
+    """Raise an error where items would run away and nothing holds them."""
+    if not regular and diagnosis.separated:
+        found = f"{diagnosis.n_strong_components:,} parts of the items that never lost to the next"
+        raise NoPriorError("scores", found)
 
 
 def check_beta(option: str, value: Any) -> None:
@@ -40,11 +58,6 @@ def check_search(max_iterations: Any, tolerance: Any) -> None:
         raise OptionError("max_iterations", max_iterations, ["a whole number from 1"])
     if not _number(tolerance) or not 0 < tolerance < 1:
         raise OptionError("tolerance", tolerance, ["a number between 0 and 1, both excluded"])
-
-
-def gaussian(of: str, sd: float) -> Prior:
-    """Return a Gaussian prior that knows who chose it."""
-    return Prior(of=of, sd=float(sd), chosen_by="default" if sd == DEFAULT_SD else "the caller")
 
 
 def words_on(
