@@ -14,7 +14,9 @@ __all__ = ["Chart", "Mark", "Tick", "Tile", "gap_chart", "power_chart"]
 
 WIDTH = 760
 LABELS = 290
-ROW = 44
+# So many fit into the width of a label, in wide fonts too.
+LETTERS = 36
+ROW = 50
 CURVE = 240
 TICKS = 6
 
@@ -29,9 +31,13 @@ class Tick:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """One gap: its row, its place, its interval, or nothing where no test was possible."""
+    """One gap: its row, its place, its interval, or nothing where no test was possible.
+
+    What is too long for one line of the label goes on in `more`.
+    """
 
     label: str
+    more: str = ""
     note: str
     finding: str
     y: float
@@ -109,7 +115,7 @@ def gap_chart(audit: Audit) -> Chart:
 
     marks = [
         Mark(
-            label=_shortened(visible(test.null)),
+            **_label(visible(test.null)),
             note=" vs ".join(map(count, test.n)),
             finding=test.finding,
             y=ROW * (row + 0.5),
@@ -177,5 +183,13 @@ def _decades(low: int, high: int) -> Iterator[int]:
         yield from (size for factor in (1, 2, 5) if low <= (size := factor * 10**exponent) <= high)
 
 
-def _shortened(text: str, most: int = 44) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+def _label(null: str) -> dict[str, str]:
+    """Return a hypothesis in one line, or cut at the sign of equality in two."""
+    first, equals, second = null.partition(" = ")
+    if len(null) <= LETTERS or not equals:
+        return {"label": _shortened(null)}
+    return {"label": f"{_shortened(first)} =", "more": _shortened(second)}
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…"

@@ -12,6 +12,7 @@ __all__ = [
     "p_value",
     "percent",
     "rate",
+    "short",
     "signed",
     "visible",
 ]
@@ -106,6 +107,23 @@ def count(value: int) -> str:
     '12,345'
     """
     return f"{value:,}"
+
+
+def short(value: float) -> str:
+    """Return a number in at most five characters, where there is no room for all of its digits.
+
+    Examples
+    --------
+    >>> short(0), short(9_999), short(523_776), short(99_950_000), short(5_033_606_280)
+    ('0', '9,999', '524k', '100M', '5.0G')
+    """
+    if round(value) < 10**4:
+        return count(round(value))
+    for unit, size in (("k", 1e3), ("M", 1e6), ("G", 1e9)):
+        scaled = value / size
+        if round(scaled) < 1000:
+            return f"{scaled:.1f}{unit}" if scaled < 9.95 else f"{scaled:.0f}{unit}"
+    return f"{value:.0e}".replace("+", "")
 
 
 def expected(value: float) -> str:

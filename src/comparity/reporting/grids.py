@@ -6,7 +6,8 @@ are made safe here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from comparity.auditing.verdicts import WITHIN
@@ -20,12 +21,13 @@ from comparity.reporting.formats import (
     p_value,
     percent,
     rate,
+    short,
     signed,
     visible,
 )
 from comparity.results import Audit, JudgedGap, RateEstimate
 
-__all__ = ["Grid", "audit_grids", "matrix_grid", "pairwise_grids", "panel_grids", "plan_grids"]
+__all__ = ["Grid", "audit_grids", "matrix_grids", "pairwise_grids", "panel_grids", "plan_grids"]
 
 # A matrix of more groups than this is wider than a terminal; it is listed instead.
 MATRIX_GROUPS = 4
@@ -48,6 +50,8 @@ class Grid:
     shades : tuple of tuple of float
         For a heat map, how light each cell after the first column is, from 0 to 1; ``nan`` for
         a cell without shade.
+    scale : tuple of str
+        For a heat map, what the darkest and the lightest shade mean; may be empty.
     """
 
     title: str
@@ -55,6 +59,7 @@ class Grid:
     rows: tuple[tuple[str, ...], ...]
     findings: tuple[str, ...] = ()
     shades: tuple[tuple[float, ...], ...] = ()
+    scale: tuple[str, ...] = ()
 
 
 def audit_grids(audit: Audit) -> Iterator[Grid]:
@@ -63,6 +68,8 @@ def audit_grids(audit: Audit) -> Iterator[Grid]:
         yield _tests(audit)
     if audit.rates:
         yield _rates(audit)
+    if audit.raw is not None:
+        yield _raw_and_standardised(audit.raw, audit, audit.imbalance, audit.effective_sizes)
     if audit.summary:
         rows = tuple((visible(name), signed(value)) for name, value in audit.summary.items())
         yield Grid(title="Well-known numbers", header=("number", "value"), rows=rows)
@@ -70,16 +77,36 @@ def audit_grids(audit: Audit) -> Iterator[Grid]:
         yield _joint(audit)
 
 
-def matrix_grid(result: PairwiseAccuracy) -> Grid:
-    """Return the raw matrix as a heat map: the darker, the less scores agree with labels."""
+def matrix_grids(result: PairwiseAccuracy) -> Iterator[Grid]:
+    """Yield the matrices as heat maps: the darker, the less scores agree with labels."""
+    matrices = {"Raw": result.matrix.tolist()}
+    if result.raw is not result.standardised:
+        found = {one.of: one.rate for one in result.standardised.rates}
+        matrices["Standardised"] = [
+            [found.get(str(Cell(better, worse)), math.nan) for worse in result.groups]
+            for better in result.groups
+        ]
+    known = [value for rows in matrices.values() for row in rows for value in row if value == value]
+    # Half of the scale is left out where no entry is worse than a coin.
+    low = 0.5 if min(known, default=0.0) >= 0.5 else 0.0
+    for name, rows in matrices.items():
+        yield _heat_map(f"{name} accuracy", rows, result, low)
+
+
+def _heat_map(name: str, rows: list[list[float]], result: PairwiseAccuracy, low: float) -> Grid:
+    pairs = result.n_pairs.tolist()
     return Grid(
-        title="Raw accuracy by the group of the better item (row) and the worse (column)",
+        title=f"{name}, group of the better item (row) and of the worse (column)",
         header=("", *map(visible, result.groups)),
         rows=tuple(
-            (visible(group), *map(rate, row))
-            for group, row in zip(result.groups, result.matrix.tolist(), strict=True)
+            (
+                visible(group),
+                *(f"{rate(value)}\nn {short(n)}" for value, n in zip(row, numbers, strict=True)),
+            )
+            for group, row, numbers in zip(result.groups, rows, pairs, strict=True)
         ),
-        shades=tuple(tuple(row) for row in result.matrix.tolist()),
+        shades=tuple(tuple((value - low) / (1 - low) for value in row) for row in rows),
+        scale=(f"{low:g}", "1"),
     )
 
 
@@ -87,7 +114,8 @@ def pairwise_grids(result: PairwiseAccuracy) -> Iterator[Grid]:
     """Yield the tables of all pairs: the deciding audit's, both matrices, marginals, notions."""
     yield from audit_grids(result.audit)
     if result.labels != "binary" and result.raw is not result.standardised:
-        yield _raw_and_standardised(result)
+        apart, sizes = result.imbalance, result.effective_sizes
+        yield _raw_and_standardised(result.raw, result.standardised, apart, sizes)
     yield Grid(
         title=f"Overall accuracy {rate(result.overall)}, and by the group of one item",
         header=("group", "better item", "worse item"),
@@ -131,16 +159,21 @@ def panel_grids(result: PanelAudit) -> Iterator[Grid]:
     )
 
 
-def _raw_and_standardised(result: PairwiseAccuracy) -> Grid:
-    raw = {one.of: one.rate for one in result.raw.rates}
-    even = {one.of: one.rate for one in result.standardised.rates}
-    weighting = [("label laws still apart by", "", rate(result.imbalance))]
+def _raw_and_standardised(
+    before: Audit, after: Audit, apart: float, sizes: Mapping[str, float]
+) -> Grid:
+    raw = {one.of: one.rate for one in before.rates}
+    even = {one.of: one.rate for one in after.rates}
+    judged = before.unit == "judgments"
+    weighting = [(f"{'reference' if judged else 'label'} laws still apart by", "", rate(apart))]
     weighting += [
         (f"effective items of {visible(group)}", "", f"{size:,.0f}")
-        for group, size in result.effective_sizes.items()
+        for group, size in sizes.items()
     ]
     return Grid(
-        title="Raw accuracy, and standardised to one law of labels",
+        title="Raw agreement, and standardised to one law of the reference"
+        if judged
+        else "Raw accuracy, and standardised to one law of labels",
         header=("pairs", "raw", "standardised"),
         rows=(
             *((visible(of), rate(raw[of]), rate(even[of]) if of in even else "none") for of in raw),

@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from comparity.reporting.formats import visible
+from comparity.reporting.heat import CIVIDIS, colours
 from comparity.reporting.sections import KINDS, Reportable, section_of
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["kinds"] = KINDS
+    environment.globals |= {"kinds": KINDS, "colours": colours, "spectrum": CIVIDIS}
     return environment
 
 

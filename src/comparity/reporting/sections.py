@@ -21,7 +21,7 @@ from comparity.reporting.formats import visible
 from comparity.reporting.grids import (
     Grid,
     audit_grids,
-    matrix_grid,
+    matrix_grids,
     pairwise_grids,
     panel_grids,
     plan_grids,
@@ -117,7 +117,7 @@ def _(result: PairwiseAccuracy) -> Section:
         sentences=(explanation(audit), basis(audit)),
         kind=KINDS[audit.finding],
         charts=(gap_chart(audit),) if audit.tests else (),
-        grids=(matrix_grid(result), *pairwise_grids(result)),
+        grids=(*matrix_grids(result), *pairwise_grids(result)),
         lists=audit_lists(audit),
     )
 
