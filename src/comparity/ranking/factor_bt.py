@@ -12,9 +12,11 @@ in every pair, is no such mixture; that is what :func:`comparity.barp` is for.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from comparity.counting.positions import check_sensitive
 from comparity.errors import NoPriorError, OptionError
@@ -185,7 +187,7 @@ def _ranked(
     check_search(max_iterations, tolerance)
     contrasts = contrasts_of(attributes)
     sides = contrasts.columns[judgments.better] - contrasts.columns[judgments.worse]
-    diagnosis = diagnose(judgments, sides)
+    diagnosis = replace(diagnose(judgments), one_sided=_one_sided(judgments, sides))
     check_joined(diagnosis, regular=priors[0].precision > 0)
     if priors[1].precision == 0 and len(diagnosis.one_sided):
         raise NoPriorError("slopes", f"{len(diagnosis.one_sided):,} evaluators chose one group")
@@ -200,6 +202,9 @@ def _ranked(
     scores, attention, slopes = model.parts(found.parameters)
     columns = f"Columns of the slopes: {'; '.join(map(str, contrasts.names))}."
     notes = [*words_on("attention", attention_prior, found, judgments), columns]
+    if len(diagnosis.one_sided):
+        number = f"{len(diagnosis.one_sided):,}"
+        notes.append(f"{number} evaluators always chose one group; the prior keeps their slopes.")
     return Ranking(
         model="FactorBT",
         items=judgments.items,
@@ -222,3 +227,17 @@ def _ranked(
             "attention_prior": list(attention_prior),
         },
     )
+
+
+def _one_sided(judgments: Judgments, sides: NDArray[np.int8]) -> NDArray[np.int64]:
+    """Find evaluators who always decided for the same group where groups met."""
+    found = np.zeros(judgments.n_evaluators, dtype=bool)
+    assert judgments.evaluator is not None
+    decided = np.ones(len(judgments), bool) if judgments.tied is None else ~judgments.tied
+    for column in sides.T:
+        up, down = (
+            np.bincount(judgments.evaluator[decided & (side * column > 0)], minlength=len(found))
+            for side in (1, -1)
+        )
+        found |= (up == 0) != (down == 0)
+    return np.flatnonzero(found)
