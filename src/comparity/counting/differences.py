@@ -298,7 +298,9 @@ def _opened(frame: Any, raters: Sequence[str], sensitive: Sequence[str]) -> Tabl
 
 def _counted(table: Table, numeric: Sequence[str]) -> dict[str, NDArray[Any]]:
     """Count equal rows."""
-    rows = table.frame.with_columns(*(table.number(name).alias(name) for name in numeric))
+    rows = table.frame
+    if numeric:
+        rows = rows.with_columns(*(table.number(name).alias(name) for name in numeric))
     return collected(rows.group_by(*table.columns).agg(nw.len().alias("n")))
 
 

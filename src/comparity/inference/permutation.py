@@ -79,8 +79,10 @@ def same_distribution(
     (26.7, 1.0, 0.01)
     """
     observed = distribution_distances(counts.values, counts.counts[None].astype(np.float64))[0]
-    beyond = np.zeros(2, dtype=np.int64)
-    for tables in _dealt(counts, permutations, rng):
+    varies = len(counts.values) > 1
+    # There is one way only to deal out equal values.
+    beyond = np.full(2, 0 if varies else permutations, dtype=np.int64)
+    for tables in _dealt(counts, permutations if varies else 0, rng):
         drawn = distribution_distances(counts.values, tables.astype(np.float64))
         beyond += (drawn >= observed * (1 - SAME)).sum(axis=0)
     p_values = (1 + beyond) / (1 + permutations)
@@ -128,10 +130,6 @@ def _dealt(
     from scipy.stats import random_table
 
     table = counts.counts
-    if len(table) == 1:
-        # There is one way only to deal out equal values.
-        yield table[None].repeat(permutations, axis=0)
-        return
     margins = random_table(table.sum(axis=1), table.sum(axis=0))
     part = max(1, CHUNK // table.size)
     for start in range(0, permutations, part):

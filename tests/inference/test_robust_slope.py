@@ -1,0 +1,75 @@
+"""The slope and its HC3 error are those of statsmodels; its scale is that of two groups."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+
+from comparity.differences import Moments
+from comparity.inference.means import RatioPivot
+from comparity.inference.robust_slope import compare_slope
+from comparity.metrics.relative import standardised_gap
+
+
+def world(n: int = 150) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(8)
+    age = rng.gamma(2, 10, n)
+    return 0.02 * age + rng.normal(size=n) * (0.5 + age / 30), age
+
+
+def test_slope_error_and_p_value_are_those_of_statsmodels() -> None:
+    differences, age = world()
+    test = compare_slope(differences, age, null="")
+    fit = sm.OLS(differences, sm.add_constant(age)).fit(cov_type="HC3", use_t=True)
+    width = 2 * age.std(ddof=1)
+    assert isinstance(test.pivot, RatioPivot)
+    assert test.pivot.gap == pytest.approx(width * fit.params[1])
+    assert math.sqrt(test.pivot.variance) == pytest.approx(width * fit.bse[1])
+    assert test.p_value == pytest.approx(fit.pvalues[1])
+    assert test.gap == pytest.approx(width * fit.params[1] / math.sqrt(fit.scale))
+
+
+def test_with_two_equal_groups_it_is_dpd() -> None:
+    rng = np.random.default_rng(1)
+    group = np.arange(2000) % 2
+    differences = rng.normal(0.3 * group, 1)
+    expected = standardised_gap(*(Moments.of(differences[group == one]) for one in (1, 0)))
+    test = compare_slope(differences, group.astype(float), null="")
+    assert test.gap == pytest.approx(expected, rel=1e-3)
+
+
+def test_the_error_of_the_scaled_slope_is_that_of_a_bootstrap() -> None:
+    differences, age = world(400)
+    rng = np.random.default_rng(2)
+    draws = []
+    for _ in range(1500):
+        rows = rng.integers(0, 400, 400)
+        # The attribute is taken as given: its deviation stays that of the data.
+        fit = np.polyfit(age[rows], differences[rows], 1)
+        residuals = differences[rows] - np.polyval(fit, age[rows])
+        draws.append(2 * age.std(ddof=1) * fit[0] / residuals.std(ddof=2))
+    test = compare_slope(differences, age, null="")
+    assert test.standard_error == pytest.approx(np.std(draws), rel=0.1)
+
+
+def test_equal_differences_do_not_change_with_anything() -> None:
+    test = compare_slope(np.zeros(500), np.arange(500.0), null="")
+    assert (test.gap, test.p_value) == (0.0, 1.0)
+    assert test.equivalence_p_value(0.2) < 0.05
+
+
+def test_too_few_subjects_or_differences_leave_no_test() -> None:
+    few = compare_slope(np.arange(9.0), np.arange(9.0), null="")
+    rare = compare_slope((np.arange(500) % 100 == 0).astype(float), np.arange(500.0), null="")
+    assert few.pivot is None
+    assert rare.pivot is None
+    assert "5 of 500" in rare.reason
+
+
+def test_differences_on_a_line_are_told_apart() -> None:
+    test = compare_slope(2 * np.arange(40.0), np.arange(40.0), null="")
+    assert test.p_value < 1e-9
+    assert test.gap > 1e6
