@@ -18,8 +18,8 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     quality, woman = rng.normal(size=300), rng.random(300) < 0.5
     score = quality - woman + 0.3 * rng.normal(size=300)
     folder = tmp_path_factory.mktemp("tables")
-    items = ["item,sex,model"]
-    items += [f"{i:03d},{'f' if woman[i] else 'm'},{score[i]}" for i in range(300)]
+    items = ["item,sex,model,quality"]
+    items += [f"{i:03d},{'f' if woman[i] else 'm'},{score[i]},{quality[i]}" for i in range(300)]
     rows = ["better,worse,judge"]
     for judgment in range(3000):
         first, second = rng.choice(300, 2, replace=False)
@@ -62,10 +62,26 @@ def test_options_of_comparisons_reach_the_audit(run: Run, tables: dict[str, Path
     assert half["ties"]["scored_as"] == "half"
 
 
+def test_a_reference_standardises_agreement_and_both_are_shown(
+    run: Run, tables: dict[str, Path]
+) -> None:
+    outcome = run(*words(tables), "--reference", "quality")
+    assert outcome.status == 1
+    assert outcome.out.startswith(f"Comparative separation (standardised): {VIOLATED}")
+    assert "Raw agreement, and standardised to one law of the reference" in outcome.out
+    assert "effective items of f" in outcome.out
+    content = json.loads(run(*words(tables), "--reference", "quality", "--json").out)
+    assert content["raw"]["finding"] == VIOLATED
+    assert content["effective_sizes"].keys() == {"f", "m"}
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         (("--score", "nothing"), "nothing"),
+        (("--reference", "nothing"), "nothing"),
+        (("--reference", "sex"), "sex"),
+        (("--reference", "quality", "--method", "disjoint"), "weights"),
         (("--design", "odd"), "--design"),
         (("--layout", "odd"), "odd"),
         (("--evaluator", "nobody"), "nobody"),

@@ -1,0 +1,70 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from comparity import pairwise_accuracy
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def columns() -> dict[str, np.ndarray]:
+    """Make 400 items whose model takes a deviation off group b."""
+    rng = np.random.default_rng(12)
+    label, group = rng.normal(size=400).round(3), rng.choice(["a", "b"], 400)
+    score = (label + rng.normal(size=400) - (group == "b")).round(3)
+    return {"y": label, "f": score, "g": group, "q": np.arange(400) // 20}
+
+
+@pytest.fixture(scope="module")
+def words(columns: dict[str, np.ndarray], tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    path = tmp_path_factory.mktemp("items") / "items.csv"
+    rows = [columns, *zip(*columns.values(), strict=True)]
+    path.write_text("\n".join(",".join(map(str, row)) for row in rows))
+    return ["pairwise", path, "--label", "y", "--score", "f", "--sensitive", "g"]
+
+
+@pytest.mark.parametrize("pair_weight", ["equal", "difference"])
+def test_weights_on_pairs_reach_the_audit(
+    run: Run, words: list[Any], columns: dict[str, np.ndarray], pair_weight: str
+) -> None:
+    outcome = run(*words, "--pair-weight", pair_weight, "--json")
+    content = json.loads(outcome.out)
+    expected = pairwise_accuracy(
+        columns["y"], columns["f"], sensitive_features=columns["g"], pair_weight=pair_weight
+    )
+    assert outcome.status == 1
+    assert np.array(content["matrix"]) == pytest.approx(expected.matrix)
+    assert content["provenance"]["options"]["pair_weight"] == pair_weight
+
+
+def test_the_terminal_shows_a_heat_map_and_says_how_pairs_count(run: Run, words: list[Any]) -> None:
+    printed = " ".join(run(*words, "--query", "q", "--pair-weight", "difference").out.split())
+    assert "Raw accuracy, group of the better item (row) and of the worse (column)" in printed
+    assert "Pairs count by the difference of their labels" in printed
+
+
+def test_the_page_has_the_matrices_as_pictures(run: Run, words: list[Any], tmp_path: Path) -> None:
+    path = tmp_path / "pairs.html"
+    run(*words, "--html", path)
+    assert path.read_text().count('<table class="heat">') == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("--pair-weight", "cubed"), "--pair-weight"),
+        (("--sensitive", "q", "--continuous", "--pair-weight", "difference"), "continuous"),
+        (("--label", "nothing"), "nothing"),
+    ],
+)
+def test_bad_input_is_named_with_status_2(
+    run: Run, words: list[Any], change: tuple[str, ...], said: str
+) -> None:
+    outcome = run(*words, *change)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert said in outcome.err
