@@ -82,7 +82,7 @@ def dense_covariance(objective: Penalised) -> Floats:
     return _inverse(hessian)
 
 
-def shrinkage_left(objective: Penalised) -> tuple[float, float]:
+def shrinkage_left(objective: Penalised, *, with_bias: bool = True) -> tuple[float, float]:
     """Return the part of scores and biases that data determine, as degrees of freedom.
 
     The number of parameters less the trace of prior precision times covariance (MacKay, 1992):
@@ -91,18 +91,23 @@ def shrinkage_left(objective: Penalised) -> tuple[float, float]:
     n, m = objective.n_items, objective.n_evaluators
     prior = objective.penalty
     end = n + m * objective.n_contrasts
+    # Directions that the prior leaves free have nothing to be shrunk.
+    penalised = n if prior.basis is None else n - prior.basis.shape[1]
     if objective.size <= DENSE:
         covariance = dense_covariance(objective)
         held = np.kron(np.eye(m) - 1 / m, prior.bias)
-        score_trace = prior.scores * float(np.trace(covariance[:n, :n]))
+        score_trace = float(np.trace(prior.pull(covariance[:n, :n])))
         bias_trace = float((held * covariance[n:end, n:end]).sum())
     else:
-        directions = objective.flat_basis.shape[1]
-        score_trace = prior.scores * float(_score_variances(objective).sum()) + directions
-        inverses = _inverted(_evaluator_blocks(objective))
-        bias_trace = float(np.einsum("kij,ji->", inverses, prior.bias))
+        # Along the flat directions the prior says it all.
+        flat = objective.flat_basis.shape[1] if prior.basis is None else 0
+        score_trace = prior.scores * float(_score_variances(objective).sum()) + flat
+        bias_trace = 0.0
+        if with_bias:
+            inverses = _inverted(_evaluator_blocks(objective))
+            bias_trace = float(np.einsum("kij,ji->", inverses, prior.bias))
     free = (m - 1) * objective.n_contrasts
-    return max(n - score_trace, 1.0), max(free - bias_trace, min(1.0, free))
+    return max(penalised - score_trace, 1.0), max(free - bias_trace, min(1.0, free))
 
 
 def _design(rows: Rows) -> csr_array:

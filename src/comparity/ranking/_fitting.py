@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from comparity.errors import NoPriorError
 from comparity.ranking._curvature import Errors, errors_of, shrinkage_left
+from comparity.ranking._margins import leanings, outcomes
 from comparity.ranking._newton import Solution, minimise
 from comparity.ranking._objective import EFFECT_SD, Penalised, Penalty, pass_over, rows_of
 from comparity.ranking._passes import Pass, Rows
@@ -20,7 +21,7 @@ from comparity.ranking.judgments import Judgments
 from comparity.ranking.priors import Wish, bounded, by_cross_validation, folds
 from comparity.rankings import Diagnosis, Effect, Prior
 
-__all__ = ["Fit", "Task", "check_finite", "effects_of", "fit"]
+__all__ = ["Fit", "Task", "check_finite", "effects_of", "fit", "rows_for"]
 
 Floats = NDArray[np.float64]
 
@@ -94,10 +95,13 @@ class Fit:
         return errors_of(self.objective, self.move)
 
 
-def fit(task: Task) -> Fit:
-    """Maximise the penalised likelihood, choosing priors where the task leaves them open."""
+def fit(task: Task, rows: Rows | None = None) -> Fit:
+    """Maximise the penalised likelihood, choosing priors where the task leaves them open.
+
+    `rows` are what :func:`rows_for` makes of the task, where they are there already.
+    """
     task = _cross_validated(task)
-    rows = _rows(task)
+    rows = rows_for(task) if rows is None else rows
     move = move_of(task.anchor, task.columns, rows.n_evaluators)
     with _watching(len(rows.better)) as watch:
         objective, solution, sds = _solved(task, rows, move, watch)
@@ -142,7 +146,8 @@ def check_finite(task: Task, diagnosis: Diagnosis) -> None:
         raise NoPriorError("biases", f"no or one-sided comparisons by {names}{more}")
 
 
-def _rows(task: Task) -> Rows:
+def rows_for(task: Task) -> Rows:
+    """Return the comparisons sorted by evaluator, with contrasts; trusted evaluators have none."""
     rows = rows_of(task.judgments, task.columns, seat_by_evaluator=task.seat_by_evaluator)
     if not len(task.anchor.trusted):
         return rows
@@ -160,11 +165,13 @@ def _solved(
     data = pass_over(rows)
     score_sd, bias_sd = task.score_prior.sd, task.bias_prior.sd
     start = _start(rows, move)
+    if task.score_prior.by_likelihood:
+        score_sd = bounded(float(np.std(start[: rows.n_items])))
     close = 1e-3 if len(rows.better) < WATCHED else 1e-2
+    loose = max(task.tolerance, 1e-4 * math.sqrt(len(rows.better)))
     open_ends = task.score_prior.by_likelihood or task.bias_prior.by_likelihood
     for _ in range(ROUNDS if open_ends else 0):
         objective = _objective(task, data, move, score_sd, bias_sd)
-        loose = max(task.tolerance, 1e-3)
         start = minimise(objective, start, tolerance=loose, watch=watch).point
         new = _next_sds(task, objective, start, (score_sd, bias_sd))
         settled = np.allclose(new, (score_sd, bias_sd), rtol=close, atol=0)
@@ -193,13 +200,14 @@ def _next_sds(
     task: Task, objective: Penalised, point: Floats, sds: tuple[float, float]
 ) -> tuple[float, float]:
     """Take one step up the marginal likelihood (MacKay's fixed point)."""
-    score_left, bias_left = shrinkage_left(objective)
+    by_bias = task.bias_prior.by_likelihood and objective.n_contrasts > 0
+    score_left, bias_left = shrinkage_left(objective, with_bias=by_bias)
     scores, bias, _ = objective.split(point)
     penalty, (score_sd, bias_sd) = objective.penalty, sds
     if task.score_prior.by_likelihood:
         squares = float(scores @ penalty.pull(scores)) * score_sd**2
         score_sd = bounded(math.sqrt(squares / score_left))
-    if task.bias_prior.by_likelihood and objective.n_contrasts and objective.n_evaluators > 1:
+    if by_bias and objective.n_evaluators > 1:
         squares = float((bias * penalty.bias_pull(bias)).sum()) * bias_sd**2
         bias_sd = bounded(math.sqrt(squares / bias_left))
     return score_sd, bias_sd
@@ -208,15 +216,12 @@ def _next_sds(
 def _start(rows: Rows, move: Move) -> Floats:
     """Start from log-odds of wins, and of groups for one contrast, with equal group means."""
     n, c = rows.n_items, rows.contrast.shape[1]
-    wins = np.bincount(rows.better, minlength=n) + 0.5
-    losses = np.bincount(rows.worse, minlength=n) + 0.5
+    wins, losses = outcomes(rows.better, rows.worse, n).T + 0.5
     scores = 1.3 * np.log(wins / losses)
     bias = np.zeros((rows.n_evaluators, c))
     directions = move.basis.shape[1] - 1
     if c == directions == 1:
-        column = rows.contrast[:, 0]
-        up = np.bincount(rows.evaluator[column > 0], minlength=rows.n_evaluators) + 0.5
-        down = np.bincount(rows.evaluator[column < 0], minlength=rows.n_evaluators) + 0.5
+        up, down = leanings(rows.evaluator, rows.contrast, rows.n_evaluators)[:, 0].T + 0.5
         bias[:, 0] = np.log(up / down)
     inside = np.linalg.lstsq(move.basis, scores, rcond=None)[0]
     scores = scores - move.basis @ inside
@@ -261,7 +266,7 @@ def _left_out(task: Task) -> float:
     total = 0.0
     for k in range(N_FOLDS):
         fitted = fit(replace(task, judgments=_subset(task.judgments, fold != k)))
-        test = _rows(replace(task, judgments=_subset(task.judgments, fold == k)))
+        test = rows_for(replace(task, judgments=_subset(task.judgments, fold == k)))
         total += pass_over(test).evaluate(*fitted.objective.split(fitted.solution.point)).loss
     return total
 

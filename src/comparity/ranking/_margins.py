@@ -18,8 +18,10 @@ __all__ = [
     "add_product",
     "fused",
     "fused_product",
+    "leanings",
     "margins",
     "order_by",
+    "outcomes",
     "reached",
 ]
 
@@ -216,17 +218,43 @@ def order_by(keys: Ints, n_keys: int) -> NDArray[np.int64]:
 
 
 @njit(cache=True, nogil=True)
-def reached(sources: Ints, targets: Ints, start: int, n_items: int, most_sweeps: int) -> int:
-    """Count the items reached from one of them along edges, or return -1 after many sweeps."""
-    seen = np.zeros(n_items, np.bool_)
+def reached(
+    sources: Ints, targets: Ints, start: int, seen: NDArray[np.bool_], most_sweeps: int
+) -> bool:
+    """Say whether one item reaches, along edges, all that are not in `seen` when called."""
+    left = len(seen) - np.sum(seen) - 1
+    closed = seen.copy()
     seen[start] = True
-    count = 1
     for _ in range(most_sweeps):
-        before = count
+        before = left
         for p in range(len(sources)):
-            if seen[sources[p]] and not seen[targets[p]]:
-                seen[targets[p]] = True
-                count += 1
-        if count in (before, n_items):
-            return count
-    return -1
+            one, two = sources[p], targets[p]
+            if seen[one] and not seen[two] and not closed[one]:
+                seen[two] = True
+                left -= 1
+        if left in (0, before):
+            break
+    return bool(left == 0)
+
+
+@njit(cache=True, nogil=True)
+def outcomes(better: Ints, worse: Ints, n_items: int) -> NDArray[np.int64]:
+    """Count how often each item was put above and below another, (items, 2)."""
+    counts = np.zeros((n_items, 2), np.int64)
+    for p in range(len(better)):
+        counts[better[p], 0] += 1
+        counts[worse[p], 1] += 1
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def leanings(evaluator: Ints, contrast: Signs, n_evaluators: int) -> NDArray[np.int64]:
+    """Count how often each evaluator decided for and against each contrast's group."""
+    counts = np.zeros((n_evaluators, contrast.shape[1], 2), np.int64)
+    for p in range(len(evaluator)):
+        for c in range(contrast.shape[1]):
+            if contrast[p, c] > 0:
+                counts[evaluator[p], c, 0] += 1
+            elif contrast[p, c] < 0:
+                counts[evaluator[p], c, 1] += 1
+    return counts

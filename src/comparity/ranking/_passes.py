@@ -84,7 +84,7 @@ class Pass(Protocol):
     def product(self, scores: Floats, bias: Floats, extra: Floats) -> tuple[Floats, Floats, Floats]:
         """Multiply the Hessian at the point evaluated last."""
 
-    def weights(self) -> Floats:
+    def weights(self) -> NDArray[np.floating]:
         """Return the curvature of every comparison in its margin."""
 
     def slopes(self, scores: Floats, bias: Floats, extra: Floats) -> Floats:
@@ -189,7 +189,7 @@ class GeneralPass:
         head = [] if rows.seat is None else [float(change @ rows.seat)]
         return out, bias_out, np.array(head + tail)
 
-    def weights(self) -> Floats:
+    def weights(self) -> NDArray[np.floating]:
         """Return the curvature of every comparison in its margin."""
         return self._curvature
 
@@ -264,9 +264,9 @@ class FusedPass:
         shaped = bias_out.reshape(-1, 1)[:, : bias.shape[1]].astype(np.float64)
         return out.astype(np.float64), shaped, extra
 
-    def weights(self) -> Floats:
+    def weights(self) -> NDArray[np.floating]:
         """Return the curvature of every comparison in its margin."""
-        return self._weight.astype(np.float64)
+        return self._weight
 
     def slopes(self, scores: Floats, bias: Floats, extra: Floats) -> Floats:
         """Return the slope of the loss in the margin of every comparison."""

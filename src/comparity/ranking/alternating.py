@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from comparity.ranking._margins import leanings
+from comparity.ranking._objective import rows_of
 from comparity.ranking._passes import logistic
 from comparity.ranking.connectivity import diagnose
 from comparity.ranking.contrasts import Contrasts
@@ -56,7 +58,7 @@ def alternate(judgments: Judgments, contrasts: Contrasts, *, steps: int = STEPS)
         if settled and found.success:
             converged = True
             break
-    return _result(judgments, contrasts, contrast, model, scores, bias, converged, taken)
+    return _result(judgments, contrasts, model, scores, bias, converged, taken)
 
 
 class _Alternation:
@@ -87,13 +89,17 @@ class _Alternation:
 
 def _one_step(loss: Any, start: Floats) -> Any:
     options = {"maxiter": 1, "gtol": GRADIENT}
-    return minimize(loss, start, jac=True, method="BFGS", options=options)
+    return minimize(loss, start, jac=True, method="BFGS", options=options, callback=_enough)
+
+
+def _enough(intermediate_result: Any) -> None:
+    # One step is all that is wanted; the update of the dense matrix after it is not.
+    raise StopIteration
 
 
 def _result(
     judgments: Judgments,
     contrasts: Contrasts,
-    contrast: Floats,
     model: _Alternation,
     scores: Floats,
     bias: Floats,
@@ -103,9 +109,8 @@ def _result(
     loss, gradient = model.in_scores(scores, bias)
     more = model.in_bias(scores, bias.ravel())[1]
     unknown, mean = np.full_like(bias, np.nan), bias.mean(axis=0)
-    m = judgments.n_evaluators
-    informative = [np.bincount(model.evaluator[d != 0], minlength=m) for d in contrast.T]
-    diagnosis = diagnose(judgments, contrast.astype(np.int8))
+    rows = rows_of(judgments, contrasts.columns, seat_by_evaluator=False)
+    diagnosis = diagnose(judgments, rows)
     return BiasedRanking(
         model="BARP, the authors' alternating scheme",
         items=judgments.items,
@@ -130,6 +135,6 @@ def _result(
         centred_bias=bias - mean,
         centred_standard_errors=unknown,
         anchor="none: started at zero and stopped after a fixed number of steps",
-        n_judged=np.bincount(model.evaluator, minlength=m),
-        n_informative=np.column_stack(informative),
+        n_judged=np.bincount(rows.evaluator, minlength=rows.n_evaluators),
+        n_informative=leanings(rows.evaluator, rows.contrast, rows.n_evaluators).sum(axis=2),
     )

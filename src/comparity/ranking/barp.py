@@ -12,7 +12,8 @@ from scipy.special import erfc
 from comparity.errors import OptionError, PositionError
 from comparity.inference.multiplicity import benjamini_hochberg
 from comparity.ranking._curvature import Errors
-from comparity.ranking._fitting import TOLERANCE, Fit, Task, check_finite, effects_of, fit
+from comparity.ranking._fitting import TOLERANCE, Fit, Task, check_finite, effects_of, fit, rows_for
+from comparity.ranking._margins import leanings
 from comparity.ranking.alternating import alternate
 from comparity.ranking.anchors import EQUAL_MEANS, Anchor, anchor_of
 from comparity.ranking.connectivity import diagnose
@@ -235,10 +236,10 @@ def _ranked(
         tolerance=tolerance,
         seed=seed,
     )
-    columns = contrasts.columns
-    diagnosis = diagnose(judgments, columns[judgments.better] - columns[judgments.worse])
+    rows = rows_for(task)
+    diagnosis = diagnose(judgments, rows)
     check_finite(task, diagnosis)
-    fitted = fit(task)
+    fitted = fit(task, rows)
     result = _result(task, contrasts, fitted, fitted.errors(), diagnosis)
     if intersections == "suggest":
         result = replace(result, suggestions=suggest(judgments, attributes, fitted))
@@ -258,10 +259,7 @@ def _result(
     mean = bias.mean(axis=0)
     seat, ties = effects_of(fitted, errors)
     own_seat = (SEAT,) if bias.shape[1] > len(contrasts.names) else ()
-    contrast = fitted.objective.data.rows.contrast
-    judge = fitted.objective.data.rows.evaluator
-    m = judgments.n_evaluators
-    informative = [np.bincount(judge[column != 0], minlength=m) for column in contrast.T]
+    rows = fitted.objective.data.rows
     return BiasedRanking(
         model="BARP",
         items=judgments.items,
@@ -291,8 +289,8 @@ def _result(
         centred_bias=bias - mean,
         centred_standard_errors=errors.centred,
         anchor=task.anchor.words,
-        n_judged=np.bincount(judge, minlength=m),
-        n_informative=np.column_stack(informative),
+        n_judged=np.bincount(rows.evaluator, minlength=rows.n_evaluators),
+        n_informative=leanings(rows.evaluator, rows.contrast, rows.n_evaluators).sum(axis=2),
     )
 
 

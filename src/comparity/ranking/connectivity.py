@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from comparity.ranking._margins import reached
+from comparity.ranking._margins import leanings, outcomes, reached
+from comparity.ranking._passes import Rows
 from comparity.ranking.judgments import Judgments
 from comparity.rankings import Diagnosis
 
@@ -41,33 +42,53 @@ def components(judgments: Judgments) -> tuple[Ints, Ints]:
     if judgments.tied is not None:
         ties = judgments.tied
         above, below = np.append(above, below[ties]), np.append(below, judgments.better[ties])
-    # Nearly always everything hangs together, which a few sweeps see without building a graph.
-    ways = ((above, below), (below, above))
-    if all(reached(*edges, above[0], n, MOST_SWEEPS) == n for edges in ways):
-        return np.zeros(n, np.int64), np.zeros(n, np.int64)
+    # Nearly always all items that won and lost hang together, and the others hang on to them,
+    # which a few sweeps see without building a graph.
+    outer = (outcomes(above, below, n) == 0).any(axis=1)
+    if not outer.all() and _hangs_together(above, below, outer):
+        strong = np.zeros(n, np.int64)
+        strong[outer] = np.arange(1, outer.sum() + 1)
+        return np.zeros(n, np.int64), strong
     graph = coo_array((np.ones(len(above), np.int8), (below, above)), shape=(n, n)).tocsr()
-    weak = connected_components(graph, directed=True, connection="weak")[1]
-    strong = connected_components(graph, directed=True, connection="strong")[1]
-    return weak.astype(np.int64), strong.astype(np.int64)
+    weak: NDArray[np.int32] = connected_components(graph, directed=True, connection="weak")[1]
+    parts: NDArray[np.int32] = connected_components(graph, directed=True, connection="strong")[1]
+    return weak.astype(np.int64), parts.astype(np.int64)
 
 
-def diagnose(judgments: Judgments, contrast: NDArray[np.int8] | None = None) -> Diagnosis:
+def _hangs_together(
+    above: NDArray[np.int32], below: NDArray[np.int32], outer: NDArray[np.bool_]
+) -> bool:
+    """Say whether inner items reach each other both ways, and every outer item has one of them."""
+    start = int(np.flatnonzero(~outer)[0])
+    for sources, targets in ((above, below), (below, above)):
+        if not reached(sources, targets, start, outer.copy(), MOST_SWEEPS):
+            return False
+    if not outer.any():
+        return True
+    attached = np.zeros(len(outer), dtype=bool)
+    attached[above[~outer[below]]] = True
+    attached[below[~outer[above]]] = True
+    return bool(attached[outer].all())
+
+
+def diagnose(judgments: Judgments, rows: Rows | None = None) -> Diagnosis:
     """Say which items and evaluators the comparisons leave open.
 
     Parameters
     ----------
     judgments : Judgments
-    contrast : ndarray of int8, (comparisons, contrasts), optional
-        Contrasts of each comparison, in the order of `judgments`.
+    rows : Rows, optional
+        The same comparisons with their contrasts, where evaluators have biases.
     """
     weak, strong = components(judgments)
     n = judgments.n_items
-    decided = slice(None) if judgments.tied is None else ~judgments.tied
-    wins = np.bincount(judgments.better[decided], minlength=n)
-    losses = np.bincount(judgments.worse[decided], minlength=n)
-    uses = np.bincount(judgments.better, minlength=n) + np.bincount(judgments.worse, minlength=n)
-    tied = uses - wins - losses
-    silent, one_sided = _evaluators(judgments, contrast)
+    wins, losses = outcomes(judgments.better, judgments.worse, n).T
+    tied = np.zeros(n, np.int64)
+    if judgments.tied is not None:
+        ties = outcomes(judgments.better[judgments.tied], judgments.worse[judgments.tied], n)
+        wins, losses, tied = wins - ties[:, 0], losses - ties[:, 1], ties.sum(axis=1)
+    uses = wins + losses + tied
+    silent, one_sided = _evaluators(rows)
     found = Diagnosis(
         n_items=n,
         n_comparisons=len(judgments),
@@ -84,18 +105,14 @@ def diagnose(judgments: Judgments, contrast: NDArray[np.int8] | None = None) -> 
     return replace(found, notes=notes)
 
 
-def _evaluators(judgments: Judgments, contrast: NDArray[np.int8] | None) -> tuple[Ints, Ints]:
+def _evaluators(rows: Rows | None) -> tuple[Ints, Ints]:
     """Find evaluators without information on some bias, and those who always lean one way."""
-    if contrast is None or judgments.evaluator is None:
+    if rows is None:
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    m = judgments.n_evaluators
-    silent, one_sided = np.zeros(m, bool), np.zeros(m, bool)
-    for column in contrast.T:
-        up = np.bincount(judgments.evaluator[column > 0], minlength=m)
-        down = np.bincount(judgments.evaluator[column < 0], minlength=m)
-        silent |= up + down == 0
-        one_sided |= (up + down > 0) & ((up == 0) | (down == 0))
-    return np.flatnonzero(silent), np.flatnonzero(one_sided)
+    counts = leanings(rows.evaluator, rows.contrast, rows.n_evaluators)
+    told = counts.sum(axis=2) > 0
+    one_sided = told & (counts == 0).any(axis=2)
+    return np.flatnonzero((~told).any(axis=1)), np.flatnonzero(one_sided.any(axis=1))
 
 
 def _item_notes(found: Diagnosis, items: NDArray[np.generic]) -> list[str]:

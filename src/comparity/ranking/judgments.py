@@ -263,11 +263,22 @@ def _coded(evaluators: Any, n: int) -> tuple[Ints | None, NDArray[Any]]:
         return None, np.empty(0, dtype=object)
     array = _column(evaluators, "evaluators", n)
     if array.dtype.kind in "iu":
-        # Numbers keep their order and stay numbers; this is also the quick way for millions.
-        names, codes = np.unique(array, return_inverse=True)
-        return codes.reshape(-1).astype(np.int32), names
+        return _numbered(array)
     codes, known = group_codes(array, "evaluators", "comparisons", several=False)
     return codes.astype(np.int32), np.array(known, dtype=object)
+
+
+def _numbered(array: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
+    """Code whole numbers by counting where they are small, which spares sorting millions."""
+    low, high = int(array.min()), int(array.max())
+    if low < 0 or high > 4 * len(array):
+        names, codes = np.unique(array, return_inverse=True)
+        return codes.reshape(-1).astype(np.int32), names
+    there = np.bincount(array) > 0
+    if there.all():
+        return np.ascontiguousarray(array, dtype=np.int32), np.arange(high + 1)
+    place = (np.cumsum(there) - 1).astype(np.int32)
+    return place[array], np.flatnonzero(there)
 
 
 def _column(values: Any, name: str, n: int) -> NDArray[Any]:
