@@ -23,6 +23,7 @@ NOUNS = [
     "relative",
     "bridges",
     "contrasts",
+    "panels",
     "scorecards",
 ]
 TRUNK = [*NOUNS, "counting", "metrics", "inference"]
@@ -37,7 +38,9 @@ PRINTING = {
     "orderings",
     "relative",
     "bridges",
+    "panels",
     "scorecards",
+    "resamples",
 }
 
 

@@ -17,7 +17,7 @@ __all__ = ["commands", "main"]
 DEFECT = 70
 INTERRUPTED = 130
 
-NAMES = ("separation", "comparative", "pairwise", "relative", "plan", "demo")
+NAMES = ("separation", "comparative", "pairwise", "relative", "rank", "plan", "demo")
 
 
 @click.group(cls=LazyGroup, names=NAMES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -53,13 +54,13 @@ def write(path: Path, text: str) -> None:
         raise BadInput(f"{path} cannot be written: {error.strerror}") from error
 
 
-def write_plot(path: Path, result: Drawable) -> None:
-    """Draw a result in the format the name of the file asks for."""
+def write_plot(path: Path, result: Drawable, draw: Callable[[], Axes] | None = None) -> None:
+    """Draw a result, or another picture of it, in the format the name of the file asks for."""
     from comparity.reporting.plots import FORMATS, save
 
     if path.suffix.lower() not in FORMATS:
         raise BadInput(f"{path} cannot be drawn: its name ends in none of {', '.join(FORMATS)}")
     try:
-        save(result.plot(), path)
+        save((draw or result.plot)(), path)
     except OSError as error:
         raise BadInput(f"{path} cannot be written: {error.strerror}") from error

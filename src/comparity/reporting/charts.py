@@ -10,7 +10,18 @@ from comparity.plans import Plan
 from comparity.reporting.formats import count, signed, visible
 from comparity.results import Audit
 
-__all__ = ["Chart", "Mark", "Tick", "Tile", "gap_chart", "power_chart"]
+__all__ = [
+    "ROW",
+    "WIDTH",
+    "Chart",
+    "Mark",
+    "Tick",
+    "Tile",
+    "gap_chart",
+    "power_chart",
+    "round_numbers",
+    "shortened",
+]
 
 WIDTH = 760
 LABELS = 290
@@ -131,7 +142,9 @@ def gap_chart(audit: Audit) -> Chart:
         height=ROW * len(marks) + 48.0,
         left=left,
         right=right,
-        ticks=tuple(Tick(place(at) or 0.0, f"{at:+g}" if at else "0") for at in _round(reach)),
+        ticks=tuple(
+            Tick(place(at) or 0.0, f"{at:+g}" if at else "0") for at in round_numbers(reach)
+        ),
         axis="gap",
         marks=tuple(marks),
         band=(place(-audit.margin) or 0.0, place(audit.margin) or 0.0, place(0.0) or 0.0),
@@ -168,7 +181,7 @@ def power_chart(plan: Plan, unit: str) -> Chart:
     )
 
 
-def _round(reach: float) -> Sequence[float]:
+def round_numbers(reach: float) -> Sequence[float]:
     """Return round numbers from ``-reach`` to `reach`, about six of them."""
     rough = 2 * reach / TICKS
     power = 10.0 ** math.floor(math.log10(rough))
@@ -187,9 +200,10 @@ def _label(null: str) -> dict[str, str]:
     """Return a hypothesis in one line, or cut at the sign of equality in two."""
     first, equals, second = null.partition(" = ")
     if len(null) <= LETTERS or not equals:
-        return {"label": _shortened(null)}
-    return {"label": f"{_shortened(first)} =", "more": _shortened(second)}
+        return {"label": shortened(null)}
+    return {"label": f"{shortened(first)} =", "more": shortened(second)}
 
 
-def _shortened(text: str) -> str:
+def shortened(text: str) -> str:
+    """Return a text that fits beside a picture."""
     return text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…"

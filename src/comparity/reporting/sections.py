@@ -41,7 +41,10 @@ __all__ = ["HOMES", "KINDS", "Reportable", "Section", "section_of"]
 HOMES: dict[str, str] = {
     "BridgedParity": "comparity.reporting.bridges",
     "DifferentialParity": "comparity.reporting.relative",
+    "RankedPanel": "comparity.reporting.rankings",
+    "Ranking": "comparity.reporting.rankings",
     "RaterParity": "comparity.reporting.relative",
+    "Rehearsal": "comparity.reporting.bridges",
 }
 """Modules with a function ``section`` for results of other kinds, by the name of their class."""
 

@@ -1,0 +1,165 @@
+"""Ranking a panel's comparisons from tables and files, by any of the models.
+
+Which model, and what it is called on the command line:
+
+``barp``
+    scores freed of each evaluator's bias toward groups (:func:`comparity.barp`);
+``bt``
+    Bradley-Terry, every evaluator taken at their word (:func:`comparity.bradley_terry`);
+``crowdbt``, ``factorbt``, ``rankcentrality``
+    the other published ones (:func:`comparity.crowd_bt`, :func:`comparity.factor_bt`,
+    :func:`comparity.rank_centrality`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from comparity import __version__
+from comparity.counting.files import file_sha256, read_table
+from comparity.counting.formats import read_comparisons
+from comparity.errors import OptionError
+from comparity.panels import RankedPanel
+from comparity.ranking.barp import barp_from_frames
+from comparity.ranking.bradley_terry import bradley_terry_from_frames
+from comparity.ranking.crowd_bt import crowd_bt_from_frames
+from comparity.ranking.factor_bt import factor_bt_from_frames
+from comparity.ranking.judgments import columns_of
+from comparity.ranking.rank_centrality import rank_centrality_from_frames
+from comparity.rankings import Ranking
+from comparity.tables import check_option
+
+__all__ = ["MODELS", "rank_files", "rank_frames"]
+
+MODELS: dict[str, Callable[..., Ranking]] = {
+    "barp": barp_from_frames,
+    "bt": bradley_terry_from_frames,
+    "crowdbt": crowd_bt_from_frames,
+    "factorbt": factor_bt_from_frames,
+    "rankcentrality": rank_centrality_from_frames,
+}
+"""Models by name."""
+
+NEED_GROUPS = ("barp", "factorbt")
+NEED_EVALUATORS = ("barp", "crowdbt", "factorbt")
+KNOW_SEATS = ("barp", "bt")
+
+
+def rank_frames(
+    comparisons: Any,
+    items: Any = None,
+    *,
+    model: str = "barp",
+    sensitive: Sequence[str] = (),
+    evaluator: str | None = None,
+    better: str = "better",
+    worse: str = "worse",
+    tied: str | None = None,
+    seat: str | None = None,
+    item: str = "item",
+    **choices: Any,
+) -> RankedPanel:
+    """Rank items from frames of any engine.
+
+    Parameters
+    ----------
+    comparisons : frame
+        One row for each comparison.
+    items : frame, optional
+        One row for each item, with its groups; needed by models that know groups.
+    model : {"barp", "bt", "crowdbt", "factorbt", "rankcentrality"}
+        How to rank.
+    sensitive : sequence of str
+        Columns of `items` with the groups.
+    evaluator, better, worse, tied, seat : str
+        Columns of `comparisons`.
+    item : str
+        Column of `items` with the id.
+    **choices
+        Further choices of the model's function.
+
+    Raises
+    ------
+    ComparityError
+        A column is missing or broken, or the model needs what was not given.
+    """
+    check_option("model", model, tuple(MODELS))
+    _check_given(model, items, sensitive, evaluator, seat)
+    columns: dict[str, Any] = {"better": better, "worse": worse, "tied": tied, "item": item}
+    columns |= {"seat": seat} if model in KNOW_SEATS else {}
+    known: dict[str, Any] = {"evaluator": evaluator} if model in NEED_EVALUATORS else {}
+    known |= {"sensitive": list(sensitive)} if model in NEED_GROUPS else {}
+    ranking = MODELS[model](comparisons, items, **columns, **known, **choices)
+    groups = columns_of(items, "items", list(sensitive)) if items is not None else {}
+    before = None
+    if model in NEED_GROUPS:
+        before = bradley_terry_from_frames(comparisons, items, **columns)
+    return RankedPanel(ranking=ranking, before=before, groups=groups)
+
+
+def _check_given(
+    model: str, items: Any, sensitive: Sequence[str], evaluator: str | None, seat: str | None
+) -> None:
+    if model in NEED_GROUPS and items is None:
+        raise OptionError("items", None, ["a table of items with their groups"], _needs(model))
+    if model in NEED_GROUPS and not sensitive:
+        raise OptionError("sensitive", None, ["a column of the items"], _needs(model))
+    if model in NEED_EVALUATORS and evaluator is None:
+        raise OptionError("evaluator", None, ["a column of the comparisons"], _needs(model))
+    if seat is not None and model not in KNOW_SEATS:
+        raise OptionError("seat", seat, ["None"], f"{model} knows no seats; barp and bt do")
+
+
+def _needs(model: str) -> str:
+    return f"{model} needs it; bt and rankcentrality rank without"
+
+
+def rank_files(
+    comparisons: str | Path,
+    items: str | Path | None = None,
+    *,
+    layout: str = "auto",
+    better: str | None = None,
+    worse: str | None = None,
+    evaluator: str | None = None,
+    seats: bool = False,
+    **choices: Any,
+) -> RankedPanel:
+    """Rank items from files.
+
+    Parameters
+    ----------
+    comparisons : path
+        One row for each comparison, in any layout of :mod:`comparity.counting.formats`.
+    items : path, optional
+        One row for each item.
+    layout, better, worse, evaluator : str, optional
+        How a comparison is written, where it cannot be recognised by its column names.
+    seats : bool
+        Whether to estimate what the left seat is worth, where the layout has sides.
+    **choices
+        As in :func:`rank_frames`.
+    """
+    read = read_comparisons(
+        comparisons, layout=layout, better=better, worse=worse, evaluator=evaluator
+    )
+    if seats and not read.has_seats:
+        raise OptionError("seats", read.layout, ["a layout with a left and a right item"])
+    panel = rank_frames(
+        read.frame,
+        None if items is None else read_table(items),
+        evaluator="evaluator" if read.has_evaluators else None,
+        tied="tied",
+        seat="seat" if seats else None,
+        **choices,
+    )
+    paths = [path for path in (comparisons, items) if path is not None]
+    return panel.with_provenance(
+        version=__version__,
+        layout=read.layout,
+        columns=dict(read.columns),
+        files=[{"name": Path(path).name, "sha256": file_sha256(path)} for path in paths],
+        notes=list(read.notes),
+    )

@@ -1,0 +1,100 @@
+"""``comparity rank``: from a table of comparisons to an order, and who of the evaluators leans."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, names, output_options
+from comparity.cli.output import deliver, write_plot
+
+EXAMPLE = """\b
+Example:
+  comparity rank judgments.csv --items items.csv --sensitive sex --evaluator judge
+  comparity rank battles.jsonl --model bt --seats
+"""
+
+MODELS = ("barp", "bt", "crowdbt", "factorbt", "rankcentrality")
+
+
+@click.command(epilog=EXAMPLE, short_help="Who leans, by how much, and the order without it.")
+@click.argument("comparisons", type=INPUT_FILE)
+@click.option("--items", type=INPUT_FILE, help="One row for each item: id, groups.")
+@click.option("--sensitive", type=names, help="Column with the group; several by commas.")
+@click.option("--evaluator", help="Column of the comparisons with who judged.")
+@click.option(
+    "--model",
+    type=click.Choice(MODELS),
+    default="barp",
+    show_default=True,
+    help="How to rank; 'bt' takes every evaluator at their word.",
+)
+@click.option(
+    "--anchor",
+    type=click.Choice(["equal group means", "zero mean bias"]),
+    default="equal group means",
+    show_default=True,
+    help="What fixes the common level of the biases: an assumption.",
+)
+@click.option("--trusted", type=names, help="Evaluators who are taken not to lean, as the anchor.")
+@click.option("--score-prior", type=click.FloatRange(0, min_open=True), help="SD of the scores.")
+@click.option("--bias-prior", type=click.FloatRange(0, min_open=True), help="SD of the biases.")
+@click.option("--seats", is_flag=True, help="Estimate what standing on the left is worth.")
+@click.option("--suggest", is_flag=True, help="Look which intersections deserve a bias.")
+@click.option("--item", default="item", show_default=True, help="Column of the items with the id.")
+@click.option("--layout", default="auto", show_default=True, help="How a comparison is written.")
+@click.option("--better", help="Column with the better item, where it has another name.")
+@click.option("--worse", help="Column with the worse item, where it has another name.")
+@click.option("--plot", type=OUTPUT_FILE, help="Draw the evaluators' biases (.png, .svg, .pdf).")
+@click.option("--plot-scores", type=OUTPUT_FILE, help="Draw scores by group, before and after.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of cross-validation.")
+@output_options
+def rank(
+    comparisons: Path,
+    items: Path | None,
+    as_json: bool,
+    html: Path | None,
+    plot: Path | None,
+    plot_scores: Path | None,
+    **options: Any,
+) -> None:
+    """Rank items from comparisons, and say which evaluators lean toward a group.
+
+    COMPARISONS (CSV, TSV, Parquet or JSON lines) has one row for each judgment.
+
+    Exit status: 0, or 2 for bad input. A ranking judges nothing; comparative audits do.
+    """
+    # Imported here so that --help loads neither numpy nor an engine.
+    from comparity.auditing.ranking import rank_files
+
+    panel = rank_files(comparisons, items, **_choices(**options))
+    deliver(panel, as_json=as_json, html=html)
+    if plot is not None:
+        write_plot(plot, panel)
+    if plot_scores is not None:
+        write_plot(plot_scores, panel, panel.plot_scores)
+
+
+def _choices(
+    *,
+    model: str,
+    sensitive: tuple[str, ...] | None,
+    anchor: str,
+    trusted: tuple[str, ...] | None,
+    score_prior: float | None,
+    bias_prior: float | None,
+    suggest: bool,
+    seed: int,
+    **others: Any,
+) -> dict[str, Any]:
+    """Return the choices the model knows."""
+    choices: dict[str, Any] = {"model": model, "sensitive": sensitive or (), **others}
+    if model == "barp":
+        choices |= {"anchor": list(trusted) if trusted else anchor, "seed": seed}
+        choices |= {"bias_prior": bias_prior} if bias_prior else {}
+        choices |= {"intersections": "suggest"} if suggest else {}
+    if score_prior and model != "rankcentrality":
+        choices["prior" if model == "bt" else "score_prior"] = score_prior
+    return choices

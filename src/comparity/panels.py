@@ -1,0 +1,98 @@
+"""A panel's ranking beside what it would be without regard to evaluators' biases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.rankings import BiasedRanking, Ranking
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from rich.console import RenderableType
+
+__all__ = ["RankedPanel"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RankedPanel:
+    """Items ranked from a panel's comparisons.
+
+    Attributes
+    ----------
+    ranking : Ranking
+        The ranking asked for.
+    before : Ranking or None
+        The Bradley-Terry ranking of the same comparisons, which takes every evaluator at their
+        word, where the ranking asked for does not.
+    groups : mapping of str to ndarray
+        Group of each item, by attribute.
+    """
+
+    ranking: Ranking
+    before: Ranking | None = None
+    groups: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    def mean_scores(self) -> list[dict[str, Any]]:
+        """Return the number and the mean score of the items of each group, before and after."""
+        rows = []
+        for attribute, groups in self.groups.items():
+            for group in sorted({str(name) for name in groups.tolist()}):
+                inside = np.array([str(name) == group for name in groups.tolist()])
+                before = None if self.before is None else float(self.before.scores[inside].mean())
+                rows.append(
+                    {
+                        "attribute": attribute,
+                        "group": group,
+                        "items": int(inside.sum()),
+                        "before": before,
+                        "after": float(self.ranking.scores[inside].mean()),
+                    }
+                )
+        return rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the ranking as plain data, with the mean score of every group."""
+        return {**self.ranking.to_dict(), "mean_scores": self.mean_scores()}
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row for each item, best first."""
+        return self.ranking.to_frame(backend)
+
+    def with_provenance(self, **facts: Any) -> RankedPanel:
+        """Return the same with more facts about the data."""
+        known = {**self.ranking.provenance, **facts}
+        return replace(self, ranking=replace(self.ranking, provenance=known))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the evaluators' biases, or the scores where the model has no biases."""
+        from comparity.reporting.rankings import plot_biases, plot_scores
+
+        if isinstance(self.ranking, BiasedRanking):
+            return plot_biases(self.ranking, ax)
+        return plot_scores(self, ax=ax)
+
+    def plot_scores(self, attribute: str | None = None, ax: Axes | None = None) -> Axes:
+        """Draw the scores of each group, before and after."""
+        from comparity.reporting.rankings import plot_scores
+
+        return plot_scores(self, attribute, ax=ax)
+
+    def __rich__(self) -> RenderableType:
+        from comparity.reporting.terminal import view
+
+        return view(self)
+
+    def __str__(self) -> str:
+        from comparity.reporting.terminal import as_text
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from comparity.reporting.html import fragment
+
+        return fragment(self)

@@ -1,0 +1,364 @@
+"""Rankings and leaning evaluators, for terminal, page and picture."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from comparity.panels import RankedPanel
+from comparity.rankings import BiasedRanking, Effect, Ranking
+from comparity.reporting.charts import ROW, WIDTH, Chart, Mark, Tick, round_numbers, shortened
+from comparity.reporting.formats import count, interval, p_value, percent, rate, signed, visible
+from comparity.reporting.grids import Grid
+from comparity.reporting.plots import own_axes
+from comparity.reporting.sections import Section
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["LEVEL", "plot_biases", "plot_scores", "section"]
+
+LEVEL = 0.05
+"""Share of false alarms among evaluators said to lean."""
+
+# So many evaluators and items are shown; all of them are in to_dict() and --json.
+EVALUATORS, ITEMS, DRAWN = 15, 15, 40
+LABELS = 290.0
+# From the palette of Okabe and Ito.
+LEANS, OTHERS = "#D55E00", "#0072B2"
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+
+
+@singledispatch
+def section(result: Ranking | RankedPanel) -> Section:
+    """Return what is shown of a ranking."""
+    raise TypeError(f"{type(result).__name__} is no ranking")
+
+
+@section.register
+def _(ranking: Ranking) -> Section:
+    return _section(RankedPanel(ranking=ranking))
+
+
+@section.register
+def _(panel: RankedPanel) -> Section:
+    return _section(panel)
+
+
+def _section(panel: RankedPanel) -> Section:
+    ranking = panel.ranking
+    charts = (_caterpillar(ranking),) if isinstance(ranking, BiasedRanking) else ()
+    return Section(
+        headline=f"Ranking of {count(len(ranking.items))} items by {visible(ranking.model)}",
+        sentences=tuple(_sentences(ranking)),
+        charts=charts,
+        grids=tuple(_grids(panel)),
+        lists={"Notes": [visible(note) for note in _notes(ranking)]},
+    )
+
+
+def _sentences(ranking: Ranking) -> Iterator[str]:
+    if isinstance(ranking, BiasedRanking):
+        lean = int((ranking.q <= LEVEL).any(axis=1).sum())
+        yield (
+            f"{count(lean)} of {count(len(ranking.evaluators))} evaluators lean; about "
+            f"{percent(LEVEL)} of such findings are false alarms."
+        )
+        yield f"The common level of the biases is an assumption: {visible(ranking.anchor)}."
+    ties = f", {count(ranking.n_ties)} of them ties" if ranking.n_ties else ""
+    yield f"{count(ranking.n_comparisons)} comparisons{ties}; {_fitted(ranking)}."
+
+
+def _fitted(ranking: Ranking) -> str:
+    priors = "; ".join(visible(str(prior)) for prior in ranking.priors) or "no prior"
+    return priors if ranking.converged else f"{priors}; THE FIT DID NOT CONVERGE"
+
+
+def _notes(ranking: Ranking) -> list[str]:
+    return list(dict.fromkeys((*ranking.notes, *ranking.provenance.get("notes", ()))))
+
+
+def _grids(panel: RankedPanel) -> Iterator[Grid]:
+    ranking = panel.ranking
+    if isinstance(ranking, BiasedRanking):
+        yield _leaning(ranking)
+        yield _levels(ranking)
+    effects = [effect for effect in (ranking.seat, ranking.ties) if effect is not None]
+    if effects:
+        yield _effects(effects)
+    reliabilities = {
+        name: values
+        for name, values in ranking.parameters.items()
+        if np.shape(values) == np.shape(ranking.evaluators) and len(ranking.evaluators)
+    }
+    if reliabilities:
+        yield _of_evaluators(ranking, reliabilities)
+    yield _places(ranking)
+    if panel.groups:
+        yield _means(panel)
+
+
+def _leaning(ranking: BiasedRanking) -> Grid:
+    rows = ranking.to_dict()["biases"]
+    more = f", the first {EVALUATORS} of {count(len(rows))}" if len(rows) > EVALUATORS else ""
+    several = len(ranking.contrasts) > 1
+    return Grid(
+        title=f"Evaluators by how surely they lean{more}",
+        header=(
+            "evaluator",
+            "bias (logits)",
+            "95% interval",
+            "p",
+            "q",
+            "comparisons",
+        ),
+        rows=tuple(
+            (
+                visible(str(row["evaluator"]))
+                + (f"\n{visible(row['contrast'])}" if several else ""),
+                signed(row["bias"]),
+                interval(row["low"], row["high"]),
+                p_value(row["p_value"]),
+                p_value(row["q_value"]),
+                count(row["comparisons"]),
+            )
+            for row in rows[:EVALUATORS]
+        ),
+    )
+
+
+def _levels(ranking: BiasedRanking) -> Grid:
+    errors = ranking.mean_bias_standard_errors
+    return Grid(
+        title="Mean bias of all evaluators",
+        header=("a positive bias favours", "mean bias", "95% interval"),
+        rows=tuple(
+            (
+                visible(str(contrast)),
+                signed(float(mean)),
+                interval(float(mean - 1.96 * error), float(mean + 1.96 * error)),
+            )
+            for contrast, mean, error in zip(
+                ranking.contrasts, ranking.mean_bias, errors, strict=True
+            )
+        ),
+    )
+
+
+def _effects(effects: list[Effect]) -> Grid:
+    return Grid(
+        title="Seat and ties",
+        header=("effect", "value (logits)", "95% interval", "p"),
+        rows=tuple(
+            (
+                visible(effect.name),
+                signed(effect.value),
+                interval(*effect.interval()),
+                p_value(effect.p_value),
+            )
+            for effect in effects
+        ),
+    )
+
+
+def _of_evaluators(ranking: Ranking, columns: dict[str, Any]) -> Grid:
+    """List what else a model says of evaluators, the lowest first."""
+    n = len(ranking.evaluators)
+    order = np.argsort(next(iter(columns.values())), kind="stable")[:EVALUATORS].tolist()
+    more = f", the lowest {EVALUATORS} of {count(n)}" if n > EVALUATORS else ""
+    return Grid(
+        title=f"Evaluators{more}",
+        header=("evaluator", *map(visible, columns)),
+        rows=tuple(
+            (visible(str(ranking.evaluators[k])), *(rate(values[k]) for values in columns.values()))
+            for k in order
+        ),
+    )
+
+
+def _places(ranking: Ranking) -> Grid:
+    rows = ranking.to_dict()["ranking"]
+    if not np.isfinite(ranking.standard_errors).all():
+        return _bare_places(rows)
+    more = f", the first {ITEMS} of {count(len(rows))}" if len(rows) > ITEMS else ""
+    return Grid(
+        title=f"Ranking{more}",
+        header=("item", "rank", "95% of ranks", "score", "std. error"),
+        rows=tuple(
+            (
+                visible(str(row["item"])),
+                count(row["rank"]),
+                f"{count(row['rank_low'])} to {count(row['rank_high'])}",
+                signed(row["score"]),
+                "n/a" if row["standard_error"] is None else f"{row['standard_error']:.3f}",
+            )
+            for row in rows[:ITEMS]
+        ),
+    )
+
+
+def _bare_places(rows: list[dict[str, Any]]) -> Grid:
+    """List the order of a model without standard errors."""
+    more = f", the first {ITEMS} of {count(len(rows))}" if len(rows) > ITEMS else ""
+    return Grid(
+        title=f"Ranking{more}",
+        header=("item", "rank", "score"),
+        rows=tuple(
+            (visible(str(row["item"])), count(row["rank"]), signed(row["score"]))
+            for row in rows[:ITEMS]
+        ),
+    )
+
+
+def _means(panel: RankedPanel) -> Grid:
+    several = len(panel.groups) > 1
+    return Grid(
+        title="Mean score by group",
+        header=("group", "items", "evaluators taken at their word", visible(panel.ranking.model)),
+        rows=tuple(
+            (
+                visible(f"{row['attribute']}: {row['group']}" if several else row["group"]),
+                count(row["items"]),
+                signed(row["before"]),
+                signed(row["after"]),
+            )
+            for row in panel.mean_scores()
+        ),
+    )
+
+
+def _drawn(ranking: BiasedRanking, column: int) -> list[int]:
+    """Return the evaluators to draw, by bias; where there are many, those who lean most surely."""
+    bias = ranking.bias[:, column]
+    strength = np.nan_to_num(np.abs(ranking.z[:, column]), nan=-1.0)
+    surest = np.argsort(-strength, kind="stable")[:DRAWN]
+    return sorted(surest.tolist(), key=lambda k: float(bias[k]))
+
+
+def _caterpillar(ranking: BiasedRanking) -> Chart:
+    """Place the biases of the first contrast with their intervals, in order."""
+    contrast, shown = ranking.contrasts[0], _drawn(ranking, 0)
+    intervals = ranking.bias_intervals()[:, 0]
+    reach = 1.08 * max((abs(float(end)) for k in shown for end in intervals[k]), default=1.0)
+    left, right = LABELS + 10.0, WIDTH - 20.0
+
+    def place(bias: float) -> float | None:
+        share = (bias + reach) / (2 * reach)
+        return round(left + share * (right - left), 1) if math.isfinite(bias) else None
+
+    zero = place(0.0) or 0.0
+    return Chart(
+        title=f"Bias of each evaluator with its 95% interval ({visible(str(contrast))})",
+        about=f"{len(shown)} evaluators from {ranking.bias[shown, 0].min():+.2f} to "
+        f"{ranking.bias[shown, 0].max():+.2f}",
+        height=ROW * len(shown) + 48.0,
+        left=left,
+        right=right,
+        ticks=tuple(Tick(place(at) or 0.0, f"{at:+g}" if at else "0") for at in _ticks(reach)),
+        axis="bias in logits; squares lean, diamonds may not",
+        marks=tuple(
+            Mark(
+                label=shortened(visible(str(ranking.evaluators[k]))),
+                note=f"{count(int(ranking.n_judged[k]))} comparisons",
+                finding="found" if ranking.q[k, 0] <= LEVEL else "open",
+                y=ROW * (row + 0.5),
+                x=place(float(ranking.bias[k, 0])),
+                low=place(float(intervals[k, 0])),
+                high=place(float(intervals[k, 1])),
+            )
+            for row, k in enumerate(shown)
+        ),
+        band=(zero, zero, zero),
+    )
+
+
+def _ticks(reach: float) -> list[float]:
+    return list(round_numbers(reach))
+
+
+def plot_biases(ranking: BiasedRanking, ax: Axes | None = None, *, contrast: int = 0) -> Axes:
+    """Draw each evaluator's bias with its interval, in order: a caterpillar.
+
+    Parameters
+    ----------
+    ranking : BiasedRanking
+        The fit.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a figure of its own by default.
+    contrast : int
+        Which contrast.
+    """
+    order = np.argsort(ranking.bias[:, contrast], kind="stable")
+    rows = np.arange(len(order))
+    height = 1.4 + 0.16 * min(len(order), 60)
+    ax = own_axes(width=7.5, height=height) if ax is None else ax
+    low, high = ranking.bias_intervals()[order, contrast].T
+    leans = ranking.q[order, contrast] <= LEVEL
+    for chosen, colour, marker, label in (
+        (~leans, OTHERS, "D", "may not lean"),
+        (leans, LEANS, "s", f"leans (q ≤ {LEVEL:g})"),
+    ):
+        ax.hlines(rows[chosen], low[chosen], high[chosen], color=colour, lw=1)
+        ax.plot(
+            ranking.bias[order, contrast][chosen],
+            rows[chosen],
+            marker,
+            ms=4,
+            color=colour,
+            label=f"{label}: {int(chosen.sum())}",
+        )
+    ax.axvline(0, color="#666666", lw=0.8)
+    if len(order) <= 60:
+        names = [visible(str(name)) for name in ranking.evaluators[order]]
+        ax.set_yticks(rows, names, parse_math=False, fontsize=8)
+    else:
+        ax.set_ylabel(f"{count(len(order))} evaluators, by bias")
+    ax.set_xlabel(f"bias in logits, {visible(str(ranking.contrasts[contrast]))}")
+    ax.set_title("Evaluators' biases with 95 % intervals", loc="left")
+    ax.legend(loc="best", frameon=False)
+    return ax
+
+
+def plot_scores(
+    panel: RankedPanel, attribute: str | None = None, *, ax: Axes | None = None
+) -> Axes:
+    """Draw the scores of each group, with evaluators at their word and freed of their biases.
+
+    Parameters
+    ----------
+    panel : RankedPanel
+    attribute : str, optional
+        Which attribute; the first by default.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a figure of its own by default.
+    """
+    groups = _groups(panel, attribute)
+    fits = [(panel.before, "at their word"), (panel.ranking, visible(panel.ranking.model))]
+    fits = [(fit, label) for fit, label in fits if fit is not None]
+    ax = own_axes(width=7.5, height=1.2 + 0.55 * len(fits) * len(groups)) if ax is None else ax
+    rows: list[str] = []
+    for fit, label in fits:
+        for number, (group, inside) in enumerate(groups.items()):
+            assert fit is not None, label
+            scores = fit.scores[inside]
+            colour = COLOURS[number % len(COLOURS)]
+            ax.plot(scores, np.full(len(scores), len(rows)), "|", ms=12, alpha=0.5, color=colour)
+            ax.plot(scores.mean(), len(rows), "o", color=colour, mec="black")
+            rows.append(f"{visible(group)}, {label}\nn {count(len(scores))}")
+    ax.set_yticks(range(len(rows)), rows, parse_math=False)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.set_xlabel("score in logits; a dot is the mean of the group")
+    ax.set_title("Scores by group, before and after", loc="left")
+    return ax
+
+
+def _groups(panel: RankedPanel, attribute: str | None) -> dict[str, Any]:
+    if not panel.groups:
+        return {"all items": np.ones(len(panel.ranking.items), dtype=bool)}
+    column = panel.groups[attribute or next(iter(panel.groups))]
+    names = np.array([str(name) for name in column.tolist()])
+    return {group: names == group for group in sorted(set(names.tolist()))}
