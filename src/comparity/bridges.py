@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from comparity.relative import DifferentialParity
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 __all__ = ["BridgeDiagnosis", "BridgedParity", "Rehearsal", "RehearsedCase"]
 
@@ -234,6 +237,21 @@ class Rehearsal:
             for name in self.bridges
         ]
         return frame_of_rows(rows, backend)
+
+    def __rich__(self) -> RenderableType:
+        from comparity.reporting.terminal import view
+
+        return view(self)
+
+    def __str__(self) -> str:
+        from comparity.reporting.terminal import as_text
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from comparity.reporting.html import fragment
+
+        return fragment(self)
 
 
 def _plain(value: float) -> float | None:

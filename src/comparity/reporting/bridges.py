@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import singledispatch
+from statistics import fmean
 
-from comparity.bridges import BridgeDiagnosis, BridgedParity
+from comparity.bridges import BridgeDiagnosis, BridgedParity, Rehearsal, RehearsedCase
 from comparity.reporting import relative
 from comparity.reporting.formats import count, p_value, percent, rate, signed, visible
 from comparity.reporting.grids import Grid
@@ -13,9 +15,17 @@ from comparity.reporting.sections import Section
 
 __all__ = ["section"]
 
+COUNTED = ("right", "opposite", "refused")
 
-def section(result: BridgedParity) -> Section:
-    """Return what is shown of a bridge: the comparison, and how good the bridge is."""
+
+@singledispatch
+def section(result: BridgedParity | Rehearsal) -> Section:
+    """Return what is shown of a bridge, or of bridges against direct measurement."""
+    raise TypeError(f"{type(result).__name__} is no bridge")
+
+
+@section.register
+def _(result: BridgedParity) -> Section:
     shown = relative.section(result)
     sentences = shown.sentences
     if not result.diagnosis.carries:
@@ -24,6 +34,52 @@ def section(result: BridgedParity) -> Section:
         refused = "The bridge does not carry a finding; the notes say why."
         sentences = (refused, foremost, *others)
     return replace(shown, sentences=sentences, grids=(*shown.grids, _diagnosis(result.diagnosis)))
+
+
+@section.register
+def _(result: Rehearsal) -> Section:
+    counts = result.to_dict()
+    best = max(result.bridges, key=result.right)
+    return Section(
+        headline=(
+            f"Bridges against direct measurement: the {best} bridge is right in "
+            f"{result.right(best):.1f} of {result.n_cases} cases"
+        ),
+        sentences=(
+            "Right is what at least one of two direct measurements says, by the paper's rule.",
+            f"Mean of {count(result.splits)} random divisions of the subjects.",
+        ),
+        grids=(
+            Grid(
+                title="Cases in a division",
+                header=("bridge", "right", "opposite", "refused"),
+                rows=tuple(
+                    (name, *(f"{counts[what][name]:.2f}" for what in COUNTED))
+                    for name in result.bridges
+                ),
+            ),
+            _compared(result),
+        ),
+    )
+
+
+def _compared(result: Rehearsal) -> Grid:
+    """Set the mean DPD of each two decision makers beside what was measured directly."""
+    found: dict[tuple[str, str, str], list[RehearsedCase]] = {}
+    for case in result.cases:
+        found.setdefault((case.attribute, case.first, case.second), []).append(case)
+    return Grid(
+        title="Mean DPD, direct on the two parts and across bridges",
+        header=("first over second", "direct", "direct", *result.bridges),
+        rows=tuple(
+            (
+                visible(f"{attribute}: {first} over {second}"),
+                *(signed(fmean(case.direct_dpd[part] for case in same)) for part in (0, 1)),
+                *(signed(fmean(case.dpd[name] for case in same)) for name in result.bridges),
+            )
+            for (attribute, first, second), same in found.items()
+        ),
+    )
 
 
 def _diagnosis(found: BridgeDiagnosis) -> Grid:
