@@ -329,8 +329,8 @@ def plot_raters(result: RaterParity, ax: Axes | None, *, contrast: str | None = 
     side = 3.2 + min(0.16 * k, 12.0) if k > NUMBERED else 2.6 + 0.7 * k
     ax = own_axes(width=side + 1.6, height=side) if ax is None else ax
     ends = [tuple(part / 255 for part in deep) for deep in (BLUE, ORANGE)]
-    colours = LinearSegmentedColormap.from_list("leaning", [ends[0], (1, 1, 1), ends[1]])
-    colours.set_bad("#888888")
+    scale = LinearSegmentedColormap.from_list("leaning", [ends[0], (1, 1, 1), ends[1]])
+    colours = scale.with_extremes(bad="#888888")
     matrix = _ordered(result, name, order)
     shown = ax.imshow(matrix, vmin=-DEEPEST, vmax=DEEPEST, cmap=colours)
     if k <= NUMBERED:
