@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from comparity.auditing.bridges import biased_bridge, unbiased_bridge
     from comparity.auditing.comparative import comparative_separation
     from comparity.auditing.pairwise import pairwise_accuracy
     from comparity.auditing.parity import pairwise_parity
@@ -28,6 +29,7 @@ __all__ = [
     "ComparityError",
     "__version__",
     "barp",
+    "biased_bridge",
     "bradley_terry",
     "comparative_separation",
     "compare_raters",
@@ -42,12 +44,14 @@ __all__ = [
     "plan_separation",
     "rank_centrality",
     "separation",
+    "unbiased_bridge",
 ]
 
 # Public names are imported when they are first used: `import comparity` loads no engine.
 _HOMES = {
     "ComparityError": "comparity.errors",
     "barp": "comparity.ranking.barp",
+    "biased_bridge": "comparity.auditing.bridges",
     "bradley_terry": "comparity.ranking.bradley_terry",
     "comparative_separation": "comparity.auditing.comparative",
     "compare_raters": "comparity.auditing.raters",
@@ -62,6 +66,7 @@ _HOMES = {
     "plan_separation": "comparity.auditing.planning",
     "rank_centrality": "comparity.ranking.rank_centrality",
     "separation": "comparity.auditing.separation",
+    "unbiased_bridge": "comparity.auditing.bridges",
 }
 
 
