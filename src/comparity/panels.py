@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.matrices import PanelAudit
 from comparity.rankings import BiasedRanking, Ranking
 
 if TYPE_CHECKING:
@@ -31,11 +32,19 @@ class RankedPanel:
         word, where the ranking asked for does not.
     groups : mapping of str to ndarray
         Group of each item, by attribute.
+    audit : PanelAudit or None
+        Of a model's scores against the ranking, where one was asked for.
     """
 
     ranking: Ranking
     before: Ranking | None = None
     groups: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    audit: PanelAudit | None = None
+
+    @property
+    def exit_status(self) -> int:
+        """What a command that made this returns to the shell; a ranking alone judges nothing."""
+        return 0 if self.audit is None else self.audit.exit_status
 
     def mean_scores(self) -> list[dict[str, Any]]:
         """Return the number and the mean score of the items of each group, before and after."""
@@ -57,7 +66,8 @@ class RankedPanel:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the ranking as plain data, with the mean score of every group."""
-        return {**self.ranking.to_dict(), "mean_scores": self.mean_scores()}
+        audit = None if self.audit is None else self.audit.to_dict()
+        return {**self.ranking.to_dict(), "mean_scores": self.mean_scores(), "audit": audit}
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each item, best first."""

@@ -18,9 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from comparity import __version__
+from comparity.auditing.panels import audit_against_panel
+from comparity.counting._values import numbers
 from comparity.counting.files import file_sha256, read_table
 from comparity.counting.formats import read_comparisons
 from comparity.errors import OptionError
+from comparity.matrices import PanelAudit
 from comparity.panels import RankedPanel
 from comparity.ranking.barp import barp_from_frames
 from comparity.ranking.bradley_terry import bradley_terry_from_frames
@@ -28,7 +31,7 @@ from comparity.ranking.crowd_bt import crowd_bt_from_frames
 from comparity.ranking.factor_bt import factor_bt_from_frames
 from comparity.ranking.judgments import columns_of
 from comparity.ranking.rank_centrality import rank_centrality_from_frames
-from comparity.rankings import Ranking
+from comparity.rankings import BiasedRanking, Ranking
 from comparity.tables import check_option
 
 __all__ = ["MODELS", "rank_files", "rank_frames"]
@@ -59,6 +62,9 @@ def rank_frames(
     tied: str | None = None,
     seat: str | None = None,
     item: str = "item",
+    score: str | None = None,
+    alpha: float = 0.05,
+    margin: float = 0.05,
     **choices: Any,
 ) -> RankedPanel:
     """Rank items from frames of any engine.
@@ -77,6 +83,10 @@ def rank_frames(
         Columns of `comparisons`.
     item : str
         Column of `items` with the id.
+    score : str, optional
+        Column of `items` with a model's score, to be audited against the panel freed of bias.
+    alpha, margin : float
+        As in :func:`comparity.separation`, for that audit.
     **choices
         Further choices of the model's function.
 
@@ -96,7 +106,27 @@ def rank_frames(
     before = None
     if model in NEED_GROUPS:
         before = bradley_terry_from_frames(comparisons, items, **columns)
-    return RankedPanel(ranking=ranking, before=before, groups=groups)
+    audit = None
+    if score is not None:
+        audit = _audited(ranking, items, groups, score, alpha=alpha, margin=margin)
+    return RankedPanel(ranking=ranking, before=before, groups=groups, audit=audit)
+
+
+def _audited(
+    ranking: Ranking, items: Any, groups: dict[str, Any], score: str, *, alpha: float, margin: float
+) -> PanelAudit:
+    if not isinstance(ranking, BiasedRanking) or len(groups) != 1:
+        why = "a model is audited against a panel freed of its bias toward one kind of groups"
+        raise OptionError("score", score, ["None", "barp with one sensitive column"], why)
+    (group,) = groups.values()
+    scores = columns_of(items, "items", [score])[score]
+    return audit_against_panel(
+        ranking,
+        numbers(scores, score, "items"),
+        sensitive_features=group,
+        alpha=alpha,
+        margin=margin,
+    )
 
 
 def _check_given(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -26,19 +26,28 @@ class Drawable(Protocol):
         """Draw it."""
 
 
-def deliver(result: Reportable, *, as_json: bool, html: Path | None) -> None:
-    """Print a result, or its JSON and nothing else, and write its page where one is asked for."""
+def deliver(
+    result: Reportable,
+    *,
+    as_json: bool,
+    html: Path | None,
+    more: Mapping[str, Reportable] | None = None,
+) -> None:
+    """Print a result, or its JSON and nothing else, and write its page where one is asked for.
+
+    What is in `more` is part of the JSON of the result already, and shown after it by its name.
+    """
     if html is not None:
         from comparity.reporting.html import page
 
-        write(html, page(result))
+        write(html, page({"": result, **more} if more else result))
         click.echo(f"wrote {html}", err=True)
     if as_json:
         click.echo(as_json_text(result))
     else:
         from comparity.reporting.terminal import show
 
-        show(result)
+        show(result, *(more or {}).values())
 
 
 def as_json_text(result: Reportable) -> str:

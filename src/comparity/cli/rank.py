@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
-from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, names, output_options
+from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, PROPORTION, names, output_options
 from comparity.cli.output import deliver, write_plot
 
 EXAMPLE = """\b
 Example:
   comparity rank judgments.csv --items items.csv --sensitive sex --evaluator judge
+  comparity rank judgments.csv --items items.csv --sensitive sex --score model
   comparity rank battles.jsonl --model bt --seats
 """
 
@@ -41,6 +42,11 @@ MODELS = ("barp", "bt", "crowdbt", "factorbt", "rankcentrality")
 @click.option("--trusted", type=names, help="Evaluators who are taken not to lean, as the anchor.")
 @click.option("--score-prior", type=click.FloatRange(0, min_open=True), help="SD of the scores.")
 @click.option("--bias-prior", type=click.FloatRange(0, min_open=True), help="SD of the biases.")
+@click.option(
+    "--score", help="Column of the items with a model's score, to audit against the panel."
+)
+@click.option("--alpha", type=PROPORTION, default=0.05, show_default=True, help="Of that audit.")
+@click.option("--margin", type=PROPORTION, default=0.05, show_default=True, help="Of that audit.")
 @click.option("--seats", is_flag=True, help="Estimate what standing on the left is worth.")
 @click.option("--suggest", is_flag=True, help="Look which intersections deserve a bias.")
 @click.option("--item", default="item", show_default=True, help="Column of the items with the id.")
@@ -64,17 +70,22 @@ def rank(
 
     COMPARISONS (CSV, TSV, Parquet or JSON lines) has one row for each judgment.
 
-    Exit status: 0, or 2 for bad input. A ranking judges nothing; comparative audits do.
+    With --score a model is audited against the panel freed of its evaluators' bias.
+
+    Exit status: 2 for bad input; otherwise 0, or with --score that of the audit: 0 within the
+    margin, 1 violated, 3 undecided.
     """
     # Imported here so that --help loads neither numpy nor an engine.
     from comparity.auditing.ranking import rank_files
 
     panel = rank_files(comparisons, items, **_choices(**options))
-    deliver(panel, as_json=as_json, html=html)
+    more = {} if panel.audit is None else {"A model against this panel": panel.audit}
+    deliver(panel, as_json=as_json, html=html, more=more)
     if plot is not None:
         write_plot(plot, panel)
     if plot_scores is not None:
         write_plot(plot_scores, panel, panel.plot_scores)
+    raise SystemExit(panel.exit_status)
 
 
 def _choices(

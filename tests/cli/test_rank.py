@@ -1,0 +1,111 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+Run = Callable[..., Any]
+
+LEAN = 2.5
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """60 items and 3,000 judgments by ten judges, of whom the last leans to group m."""
+    rng = np.random.default_rng(5)
+    quality, man = rng.normal(0, 1.5, 60), np.arange(60) % 2 == 1
+    items = ["item,sex,model"]
+    items += [f"{i:02d},{'fm'[int(man[i])]},{quality[i]}" for i in range(60)]
+    rows = ["left,right,winner,judge"]
+    for judgment in range(3000):
+        pair, judge = rng.choice(60, 2, replace=False), judgment % 10
+        seen = quality[pair] + (LEAN if judge == 9 else 0) * man[pair] + rng.gumbel(size=2)
+        winner = "left" if seen[0] > seen[1] else "right"
+        rows.append(f"{pair[0]:02d},{pair[1]:02d},{winner},judge {judge}")
+    folder = tmp_path_factory.mktemp("tables")
+    files = {"items": folder / "items.csv", "judgments": folder / "judgments.csv"}
+    files["items"].write_text("\n".join(items) + "\n", encoding="utf-8")
+    files["judgments"].write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return files
+
+
+def words(tables: dict[str, Path]) -> list[Any]:
+    return ["rank", tables["judgments"], "--items", tables["items"], "--sensitive", "sex"]
+
+
+def test_the_judge_who_leans_comes_first(run: Run, tables: dict[str, Path]) -> None:
+    outcome = run(*words(tables), "--evaluator", "judge")
+    assert outcome.status == 0
+    assert "1 of 10 evaluators lean" in outcome.out
+    evaluators = outcome.out[outcome.out.index("Evaluators by") :].splitlines()
+    assert evaluators[3].startswith("judge 9")
+
+
+def test_json_holds_ranking_biases_and_what_was_assumed(run: Run, tables: dict[str, Path]) -> None:
+    content = json.loads(run(*words(tables), "--json").out)
+    assert [row["rank"] for row in content["ranking"][:3]] == [1, 2, 3]
+    (leaning,) = (row for row in content["biases"] if row["q_value"] < 0.01)
+    assert leaning["evaluator"] == "judge 9"
+    # The mean of ten judges is anchored to equal means of the groups, hence the tolerance.
+    assert leaning["low"] < LEAN < leaning["high"]
+    assert content["anchor"].startswith("equal group means")
+    assert {prior["of"] for prior in content["priors"]} >= {"scores", "biases"}
+    assert len(content["provenance"]["files"]) == 2
+
+
+def test_a_trusted_judge_is_the_anchor(run: Run, tables: dict[str, Path]) -> None:
+    content = json.loads(run(*words(tables), "--trusted", "judge 3", "--json").out)
+    assert "judge 3" in content["anchor"]
+    (trusted,) = (row for row in content["biases"] if row["evaluator"] == "judge 3")
+    assert trusted["bias"] == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("model", ["bt", "crowdbt", "rankcentrality", "factorbt"])
+def test_every_model_ranks_nearly_by_quality(run: Run, tables: dict[str, Path], model: str) -> None:
+    content = json.loads(run(*words(tables), "--model", model, "--json").out)
+    order = [int(row["item"]) for row in content["ranking"]]
+    rows = tables["items"].read_text(encoding="utf-8").splitlines()[1:]
+    quality = np.array([float(row.split(",")[2]) for row in rows])
+    assert np.corrcoef(quality[order], -np.arange(60))[0, 1] > 0.9
+
+
+def test_a_model_is_audited_against_the_panel(
+    run: Run, tables: dict[str, Path], tmp_path: Path
+) -> None:
+    page = tmp_path / "page.html"
+    outcome = run(*words(tables), "--score", "model", "--html", page)
+    assert outcome.status in (0, 3)
+    assert "wrong order" in outcome.out
+    assert "A model against this panel" in page.read_text(encoding="utf-8")
+
+
+def test_pictures_are_drawn(run: Run, tables: dict[str, Path], tmp_path: Path) -> None:
+    biases, scores = tmp_path / "biases.png", tmp_path / "scores.svg"
+    run(*words(tables), "--plot", biases, "--plot-scores", scores)
+    assert biases.read_bytes()[:4] == b"\x89PNG"
+    assert "<svg" in scores.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--sensitive", "age"], "age"),
+        (["--model", "crowdbt", "--seats"], "knows no seats"),
+        (["--model", "bt", "--score", "model"], "freed of its bias"),
+        (["--trusted", "nobody"], "nobody"),
+    ],
+)
+def test_bad_requests_are_named(
+    run: Run, tables: dict[str, Path], more: list[str], said: str
+) -> None:
+    outcome = run(*words(tables), *more)
+    assert outcome.status == 2
+    assert said in outcome.err
+
+
+def test_barp_without_items_is_told_what_it_needs(run: Run, tables: dict[str, Path]) -> None:
+    outcome = run("rank", tables["judgments"])
+    assert outcome.status == 2
+    assert "items" in outcome.err
