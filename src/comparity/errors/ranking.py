@@ -6,7 +6,14 @@ from collections.abc import Collection, Sequence
 
 from comparity.errors.base import ComparityError, listed, message
 
-__all__ = ["AnchorError", "NoPriorError", "SeatError", "TiesOnlyError", "UnknownReferenceError"]
+__all__ = [
+    "AnchorError",
+    "DependentGroupsError",
+    "NoPriorError",
+    "SeatError",
+    "TiesOnlyError",
+    "UnknownReferenceError",
+]
 
 
 class NoPriorError(ComparityError, ValueError):
@@ -33,6 +40,19 @@ class AnchorError(ComparityError, LookupError):
                 f"evaluators {listed(known)}",
                 "name evaluators as the comparisons do, or choose anchor='equal group means' or "
                 "'zero mean bias'.",
+            )
+        )
+
+
+class DependentGroupsError(ComparityError, ValueError):
+    """Groups of several attributes say the same of every item."""
+
+    def __init__(self, contrasts: Sequence[object]) -> None:
+        super().__init__(
+            message(
+                "each attribute or intersection must tell apart items that the others do not.",
+                f"linearly dependent contrasts among {', '.join(map(str, contrasts))}",
+                "drop an attribute or an intersection that follows from the others.",
             )
         )
 

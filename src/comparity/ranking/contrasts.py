@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counting._values import as_array, check_lengths, group_codes
-from comparity.errors import OptionError, UnknownReferenceError
+from comparity.errors import DependentGroupsError, OptionError, UnknownReferenceError
 from comparity.rankings import Contrast
 from comparity.tables import collected, text_of
 
@@ -129,8 +129,14 @@ def contrasts_of(
         part = slice(place, place + len(block))
         precision[part, part] = block
         place += len(block)
+    table = np.column_stack(columns).astype(np.int8)
+    # The kinds of items there are say it all, and a sum of powers of two tells kinds apart.
+    keys = table.astype(np.float64) @ 2.0 ** np.arange(size)
+    kinds = table[np.unique(keys, return_index=True)[1]]
+    if np.linalg.matrix_rank(np.column_stack([np.ones(len(kinds)), kinds])) <= size:
+        raise DependentGroupsError(names)
     return Contrasts(
-        columns=np.column_stack(columns).astype(np.int8),
+        columns=table,
         names=tuple(names),
         precision=precision,
     )

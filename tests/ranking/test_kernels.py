@@ -1,0 +1,170 @@
+"""Passes over comparisons against their definitions and finite differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import approx_fprime
+
+from comparity.ranking import _margins
+from comparity.ranking._curvature import dense_covariance
+from comparity.ranking._newton import minimise
+from comparity.ranking._objective import EFFECT_SD, Penalised, Penalty, pass_over
+from comparity.ranking._passes import FusedPass, GeneralPass, Rows
+from comparity.ranking.anchors import EQUAL_MEANS, Anchor, move_of
+from tests.plain import ranking as plain
+
+N_ITEMS, N_EVALUATORS = 6, 3
+GROUPS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 0, 1], [1, 1, 0], [0, 0, 1]], dtype=np.int8)
+
+
+def rows(seed: int, *, contrasts: int = 1, seat: bool = False, ties: bool = False) -> Rows:
+    rng = np.random.default_rng(seed)
+    n = 40
+    better = rng.integers(0, N_ITEMS, n).astype(np.int32)
+    worse = ((better + rng.integers(1, N_ITEMS, n)) % N_ITEMS).astype(np.int32)
+    groups = GROUPS[:, :contrasts]
+    return Rows(
+        better=better,
+        worse=worse,
+        evaluator=np.sort(rng.integers(0, N_EVALUATORS, n)).astype(np.int32),
+        contrast=groups[better] - groups[worse],
+        n_items=N_ITEMS,
+        n_evaluators=N_EVALUATORS,
+        seat=rng.integers(-1, 2, n).astype(np.int8) if seat else None,
+        tied=rng.random(n) < 0.3 if ties else None,
+    )
+
+
+def objective(data: Rows) -> Penalised:
+    c = data.contrast.shape[1]
+    penalty = Penalty(scores=0.3, bias=np.eye(c) * 0.2 + 0.05)
+    basis = np.column_stack([np.ones(N_ITEMS), np.zeros((N_ITEMS, c))])
+    return Penalised(pass_over(data), penalty, basis, flat=False)
+
+
+CASES = [
+    {"contrasts": 0},
+    {"contrasts": 1},
+    {"contrasts": 3},
+    {"contrasts": 1, "seat": True},
+    {"contrasts": 2, "ties": True},
+    {"contrasts": 2, "seat": True, "ties": True},
+]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_loss_is_the_sum_of_log_probabilities_and_the_priors(case: dict[str, int]) -> None:
+    data = rows(1, **case)
+    model = objective(data)
+    point = np.random.default_rng(2).normal(size=model.size)
+    scores, bias, extra = model.split(point)
+    expected = 0.0
+    for p in range(len(data.better)):
+        lean = bias[data.evaluator[p]] @ data.contrast[p]
+        m = scores[data.better[p]] - scores[data.worse[p]] + lean
+        m += 0 if data.seat is None else extra[0] * data.seat[p]
+        ties = {} if data.tied is None else {"tied": data.tied[p], "log_tie": extra[-1]}
+        expected -= plain.log_probability(m, **ties)
+    centred = bias - bias.mean(axis=0)
+    prior = 0.3 * scores @ scores + (centred @ model.penalty.bias * centred).sum()
+    prior += extra @ extra / EFFECT_SD**2
+    assert model.evaluate(point)[0] == pytest.approx(expected + prior / 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_gradients_are_finite_differences(case: dict[str, int]) -> None:
+    model = objective(rows(3, **case))
+    point = np.random.default_rng(4).normal(size=model.size)
+    numeric = approx_fprime(point, lambda v: model.evaluate(v)[0], 1e-6)
+    assert model.evaluate(point)[1] == pytest.approx(numeric, abs=2e-4)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_products_with_the_hessian_are_finite_differences_of_gradients(
+    case: dict[str, int],
+) -> None:
+    model = objective(rows(5, **case))
+    rng = np.random.default_rng(6)
+    point, vector = rng.normal(size=(2, model.size))
+    step = 1e-5
+    up, down = (model.evaluate(point + sign * step * vector)[1] for sign in (1, -1))
+    model.evaluate(point)
+    assert model.product(vector) == pytest.approx((up - down) / (2 * step), abs=1e-5)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_covariance_inverts_the_hessian(case: dict[str, int]) -> None:
+    model = objective(rows(7, **case))
+    model.evaluate(np.random.default_rng(8).normal(size=model.size))
+    hessian = np.column_stack([model.product(column) for column in np.eye(model.size)])
+    # Weights of the fused pass are in single precision.
+    assert dense_covariance(model) @ hessian == pytest.approx(np.eye(model.size), abs=1e-5)
+
+
+@given(st.integers(0, 10**6), st.integers(0, 1))
+def test_the_fused_pass_equals_the_general_one(seed: int, contrasts: int) -> None:
+    data = rows(seed, contrasts=contrasts)
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=N_ITEMS) * rng.choice([1, 30, 900])
+    bias, extra = rng.normal(size=(N_EVALUATORS, contrasts)), np.empty(0)
+    fused, general = FusedPass(data), GeneralPass(data)
+    for one, two in zip(
+        fused.evaluate(scores, bias, extra), general.evaluate(scores, bias, extra), strict=True
+    ):
+        assert one == pytest.approx(two, rel=1e-12, abs=1e-12)
+    for one, two in zip(
+        fused.product(scores, bias, extra), general.product(scores, bias, extra), strict=True
+    ):
+        assert one == pytest.approx(two, rel=1e-5, abs=1e-6 * np.abs(scores).max())
+
+
+def test_blocks_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    n = 5_003
+    better = rng.integers(0, 50, n).astype(np.int32)
+    data = Rows(
+        better=better,
+        worse=((better + rng.integers(1, 50, n)) % 50).astype(np.int32),
+        evaluator=np.sort(rng.integers(0, 7, n)).astype(np.int32),
+        contrast=rng.integers(-1, 2, (n, 1)).astype(np.int8),
+        n_items=50,
+        n_evaluators=7,
+    )
+    scores, bias, extra = rng.normal(size=50), rng.normal(size=(7, 1)), np.empty(0)
+    expected = GeneralPass(data).evaluate(scores, bias, extra)
+    monkeypatch.setattr("comparity.ranking._passes.THREADED", 1000)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    found = FusedPass(data)
+    for one, two in zip(found.evaluate(scores, bias, extra), expected, strict=True):
+        assert one == pytest.approx(two, rel=1e-11, abs=1e-11)
+
+
+@given(st.lists(st.integers(0, 4), min_size=1))
+def test_counting_gives_the_stable_order(keys: list[int]) -> None:
+    array = np.array(keys, dtype=np.int32)
+    assert _margins.order_by(array, 5).tolist() == np.argsort(array, kind="stable").tolist()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_start_does_not_matter(case: dict[str, int]) -> None:
+    model = objective(rows(9, **case))
+    rng = np.random.default_rng(10)
+    ends = [
+        minimise(model, start, tolerance=1e-9).point
+        for start in (np.zeros(model.size), 5 * rng.normal(size=model.size))
+    ]
+    assert ends[0] == pytest.approx(ends[1], abs=1e-6)
+
+
+def test_moving_along_flat_directions_leaves_every_margin() -> None:
+    data = rows(11, contrasts=1)
+    rng = np.random.default_rng(12)
+    scores, bias = rng.normal(size=N_ITEMS), rng.normal(size=(N_EVALUATORS, 1))
+    anchor = Anchor(kind=EQUAL_MEANS, trusted=np.empty(0, np.int64), words="")
+    moved = move_of(anchor, GROUPS[:, :1], N_EVALUATORS).apply(scores, bias)
+    columns = (data.better, data.worse, data.evaluator, data.contrast)
+    before, after = (_margins.margins(*columns, s, b) for s, b in ((scores, bias), moved))
+    assert before == pytest.approx(after, abs=1e-12)
