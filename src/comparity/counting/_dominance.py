@@ -25,7 +25,11 @@ __all__ = ["line_counts", "line_placements", "lined_up"]
 
 HALF = 4
 DIGIT = 2 * HALF
+PAIRED, WIDE, TALL = np.uint64(HALF - 1), np.uint64(HALF), np.uint64(DIGIT)
+SMALLER = np.tri(2**HALF, k=-1, dtype=np.int32).ravel().view(np.uint64)
+"""For each half of a digit, one where another half is smaller; two of these in a word."""
 RADIX = 2**DIGIT
+FULL, LOW = np.uint64(RADIX - 1), np.uint64(2**HALF - 1)
 WORD = 6
 """The last digit: so many bits that one word has a bit for each value."""
 SLAB = 2**22
@@ -73,7 +77,7 @@ def lined_up(
     by_label, same_label = order_of(y, descending=True)
     first = _first_of(same_label)
     # Narrow columns are faster to look up in random order.
-    score, narrow = f[by_label], group.astype(np.uint16)[by_label]
+    score, narrow = _looked_up(f, group.astype(np.uint16), by_label)
     by_score, same_score = order_of(score)
     bits = max(n_groups - 1, 1).bit_length()
     records: NDArray[Any] = np.empty(len(y), np.uint32 if len(y) << bits <= 2**32 else np.int64)
@@ -87,8 +91,8 @@ def lined_up(
 def line_counts(line: Line) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return trials, hits and score ties by group of the better and group of the worse item."""
     k = line.n_groups
-    trials, hits, ties = (np.zeros((k, k), dtype=np.int64) for _ in range(3))
-    _count_trials(line.first, line.group, trials)
+    hits, ties = (np.zeros((k, k), dtype=np.int64) for _ in range(2))
+    trials = _count_trials(line.first, line.group, k)
     _count_ties(line.records, line.same_score, line.first, line.bits, ties)
     _deal(line.records.copy(), hits, hits, line.bits, False)
     return trials, hits, ties
@@ -126,6 +130,17 @@ def _hits(records: NDArray[Any], low: int, high: int, line: Line) -> NDArray[np.
 
 
 @njit(cache=True, nogil=True)
+def _looked_up(f, group, order):  # type: ignore[no-untyped-def]
+    """Return two columns in another order; both at once, so that waits overlap."""
+    score, narrow = np.empty_like(f), np.empty_like(group)
+    for place in range(len(order)):
+        item = np.uint64(order[place])
+        score[place] = f[item]
+        narrow[place] = group[item]
+    return score, narrow
+
+
+@njit(cache=True, nogil=True)
 def _first_of(same):  # type: ignore[no-untyped-def]
     """Return where the run of equal values that each is in begins."""
     first = np.empty(len(same), dtype=np.uint32)
@@ -159,16 +174,26 @@ def _number(line, first, group, bits, records):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _count_trials(first, group, trials):  # type: ignore[no-untyped-def]
-    above, block = np.zeros(len(trials), dtype=np.int64), np.zeros(len(trials), dtype=np.int64)
+def _count_trials(first, group, n_groups):  # type: ignore[no-untyped-def]
+    """Count pairs with different labels by group of the better and group of the worse item."""
+    lower = np.zeros((n_groups, n_groups), dtype=np.int64)
+    above, block = np.zeros(n_groups, dtype=np.int64), np.zeros(n_groups, dtype=np.int64)
+    # Whole rows are added, because reading a row after writing one number of it has to wait.
+    units = np.zeros((n_groups, n_groups), dtype=np.int64)
+    for own in range(n_groups):
+        units[own, own] = 1
     for number in range(len(first)):
+        row, unit = lower[group[number]], units[group[number]]
         if first[number] == number:
-            for g in range(len(above)):
+            for g in range(n_groups):
                 above[g] += block[g]
-                block[g] = 0
-        for g in range(len(above)):
-            trials[g, group[number]] += above[g]
-        block[group[number]] += 1
+                row[g] += above[g]
+                block[g] = unit[g]
+        else:
+            for g in range(n_groups):
+                row[g] += above[g]
+                block[g] += unit[g]
+    return lower.T
 
 
 @njit(cache=True, nogil=True)
@@ -294,31 +319,38 @@ def _deal_digit(records, rows, bits, shift, keep, dealt, out):  # type: ignore[n
     A digit has two halves: `outer` counts records with a larger first half, `inner` those with the
     same first half and a larger second half. That is fewer counts to raise than all smaller digits.
     """
-    n, n_groups = len(records), rows.shape[1]
-    mask = (1 << bits) - 1
-    outer = np.empty((n_groups, 2**HALF), dtype=np.int32)
-    inner = np.empty((n_groups, 2**HALF, 2**HALF), dtype=np.int32)
-    places = np.empty(RADIX, dtype=np.int64)
+    # Unsigned throughout: a negative place would count from the end, and ask for a test.
+    n, n_groups = len(records), np.uint64(rows.shape[1])
+    mask, above = np.uint64((1 << bits) - 1), np.uint64(bits + shift)
+    outer = np.empty(rows.shape[1] << HALF, dtype=np.int32)
+    inner = np.empty(rows.shape[1] << DIGIT, dtype=np.int32)
+    outer_pairs, inner_pairs = outer.view(np.uint64), inner.view(np.uint64)
+    places = np.empty(RADIX, dtype=np.uint64)
     # All numbers occur, so those with the same leading digits are where these digits say.
     for start in range(0, n, RADIX << shift):
-        for digit in range(RADIX):
-            places[digit] = start + (digit << shift)
+        for value in range(RADIX):
+            places[value] = start + (value << shift)
         outer[:] = 0
         inner[:] = 0
-        for place in range(start, min(start + (RADIX << shift), n)):
-            record = np.int64(records[place])
-            digit, own = (record >> (bits + shift)) & (RADIX - 1), record & mask
-            high, low = digit >> HALF, digit & (2**HALF - 1)
+        for place in range(np.uint64(start), np.uint64(min(start + (RADIX << shift), n))):
+            record = np.uint64(records[place])
+            digit, own = (record >> above) & FULL, record & mask
             to = places[digit]
-            places[digit] += 1
+            places[digit] = to + np.uint64(1)
             dealt[to] = record
             source, target = (place, to) if keep else (own, own)
             for g in range(n_groups):
-                out[target, g] = rows[source, g] + outer[g, high] + inner[g, high, low]
-            for smaller in range(high):
-                outer[own, smaller] += 1
-            for smaller in range(low):
-                inner[own, high, smaller] += 1
+                larger = outer[(g << WIDE) + (digit >> WIDE)] + inner[(g << TALL) + digit]
+                out[target, g] = rows[source, g] + larger
+            _raise(outer_pairs, own, digit >> WIDE)
+            _raise(inner_pairs, (own << WIDE) + (digit >> WIDE), digit & LOW)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _raise(pairs, row, half):  # type: ignore[no-untyped-def]
+    """Count a record for all smaller halves: two counts at a time, which never overflow."""
+    for pair in range(np.uint64(2 ** (HALF - 1))):
+        pairs[(row << PAIRED) + pair] += SMALLER[(half << PAIRED) + pair]
 
 
 @njit(cache=True, nogil=True)
