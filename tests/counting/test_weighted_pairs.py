@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from comparity.counting._differences import below, scaled
+from comparity.counting._differences import item_pairs, scaled
 from comparity.counting.all_pairs import all_pairs
-from comparity.counting.query_pairs import query_pairs
 from comparity.counting.sharing import TIE_VALUE
 from comparity.counting.weighted_pairs import WeightedPairs, weighted_pairs
 from comparity.inference.dyadic import rate_covariance
@@ -121,21 +120,18 @@ def test_binary_labels_are_all_equally_far_apart(seed: int, score_ties: str) -> 
     assert_allclose(weighted.sharing.effective_items, plain.sharing.effective_items)
 
 
-def test_a_power_of_nothing_counts_pairs() -> None:
+@pytest.mark.parametrize("decimals", [0, 1, 6])
+def test_both_roles_of_all_items_see_the_same_pairs(decimals: int) -> None:
+    """What items say of themselves as better ones, others say of them as worse ones."""
     rng = np.random.default_rng(1)
-    y, f, group = (
-        rng.normal(size=2000).round(1),
-        rng.normal(size=2000).round(1),
-        np.arange(2000) % 3,
-    )
-    query = np.arange(2000) // 400
-    found = below(y, f, group, 3, weight=np.ones(2000), query=query, power=0)
-    expected = query_pairs(y, f, group, ("a", "b", "c"), query)
-    for a in range(3):
-        hits = expected.sharing.hits.reshape(3, 3)[a]
-        assert np.array_equal(found.hits[group == a].sum(axis=0), hits)
-        ties = expected.score_ties.reshape(3, 3)[a]
-        assert np.array_equal(found.ties[group == a].sum(axis=0), ties)
+    y, f = rng.normal(size=(2, 3000)).round(decimals)
+    group, query = np.arange(3000) % 3, rng.integers(0, 5, 3000)
+    found = item_pairs(y, f, group, 3, weight=rng.uniform(0.5, 2, 3000), query=query)
+    group = group[found.order]
+    for better, worse in zip(found.better, found.worse, strict=True):
+        as_better = np.array([better[group == g].sum(axis=0) for g in range(3)])
+        as_worse = np.array([worse[group == g].sum(axis=0) for g in range(3)])
+        assert as_better == pytest.approx(as_worse.T, rel=1e-12)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e6])

@@ -1,41 +1,46 @@
-r"""Who is above whom in label and in score, item by item, each pair weighted by a label difference.
+r"""Who is above whom in label and in score, item by item, pairs weighted by label differences.
 
-A pair weighs :math:`w_i w_j (y_i - y_j)^p`. With a reference label :math:`r` between the two,
+A pair weighs :math:`w_i w_j (y_i - y_j)`. With a label :math:`r` between the two,
+:math:`y_i - y_j = (y_i - r) + (r - y_j)`, so that the sums of :math:`w_j` and
+:math:`w_j (r - y_j)` over items are all that item :math:`i` needs to know of them, and those of
+:math:`w_j^2 (r - y_j)^m` up to :math:`m = 2` for squared weights. No summand is negative: nothing
+cancels, and sums over no pair are exactly zero.
 
-.. math:: (y_i - y_j)^p = \sum_m \binom{p}{m} (y_i - r)^{p - m} (r - y_j)^m,
-
-so that sums of :math:`w_j (r - y_j)^m` over a block of items are all that item :math:`i` needs to
-know of the block. Each node of the tree over label levels has the highest label of its block for
-:math:`r`: no summand is negative, and nothing cancels. Defined by the loops in
+Items lie in the order of labels. Neighbouring runs of labels are merged in the order of scores, as
+in a merge sort; on the way each item of the upper run is told the sums over the items of the lower
+one that have lower scores, and the other way round. Defined by the loops in
 ``tests/plain/weighted_pairs.py``.
 """
 
 from __future__ import annotations
 
-from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["Below", "below", "scaled"]
+__all__ = ["ItemPairs", "Sums", "item_pairs", "scaled"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
+# Rows of the sums over items: weights, times distance; squares, times distance, times its square.
+N_SUMS = 5
+TRIALS, HITS, TIES = range(3)
 
-class Below(NamedTuple):
-    """What each item's pairs with items of lower labels weigh, by group of the other: (N, K).
+
+class Sums(NamedTuple):
+    """What each item's pairs weigh in one role, by group of the other item: (N, K).
 
     Attributes
     ----------
     trials : ndarray
         All of them.
     hits : ndarray
-        Those whose other item has a lower score.
+        Those whose scores are in the order of the labels.
     ties : ndarray
-        Those whose other item has the same score.
+        Those whose scores are equal.
     """
 
     trials: Floats
@@ -43,152 +48,205 @@ class Below(NamedTuple):
     ties: Floats
 
 
+class ItemPairs(NamedTuple):
+    """Pairs of each item, in an order of their own.
+
+    Attributes
+    ----------
+    order : ndarray of int
+        Which item each row of the sums is about.
+    better, worse : Sums
+        Weights of its pairs as better and as worse item.
+    squares : Sums
+        Squared weights of its pairs as better item.
+    """
+
+    order: Codes
+    better: Sums
+    worse: Sums
+    squares: Sums
+
+
 def scaled(y: Floats) -> Floats:
-    """Return labels of size at most one in the same proportions, so that no power overflows."""
+    """Return labels of size at most one in the same proportions, so that no square overflows."""
     exponent = int(np.frexp(np.abs(y).max(initial=0.0))[1])
-    # Through a half twice: the power of two itself may be too large for a float.
+    # In two steps: the power of two itself may be too large for a float.
     return np.ldexp(np.ldexp(y, -(exponent // 2)), exponent // 2 - exponent)
 
 
-def below(
-    y: Floats,
-    f: Floats,
-    group: Codes,
-    n_groups: int,
-    *,
-    weight: Floats,
-    query: Codes,
-    power: int,
-) -> Below:
-    """Sum up the pairs of each item with items of lower labels in the same query.
+def item_pairs(
+    y: Floats, f: Floats, group: Codes, n_groups: int, *, weight: Floats, query: Codes
+) -> ItemPairs:
+    """Sum up the pairs of each item with items of the same query and other labels.
 
-    O(N log L K) time for N items, K groups and L distinct labels, O(N K) memory. Pairs of higher
-    labels are those of lower ones where all labels and scores have the other sign.
+    O(N log N + N K log L) time for N items, K groups and L distinct labels, O(N K) memory.
+    Weights are in units of scaled labels.
     """
-    parts = Below(*(np.zeros((len(y), n_groups)) for _ in range(3)))
-    if not len(y):
-        return parts
-    by_label = np.lexsort((y, query))
-    new = np.arange(len(y)) == 0
-    for column in (query[by_label], y[by_label]):
-        new[1:] |= column[1:] != column[:-1]
-    level = np.empty(len(y), dtype=np.int64)
-    level[by_label] = np.cumsum(new) - 1
-    labels = scaled(y)[by_label][new]
-    order = np.lexsort((level, f, query))
-    starts = np.flatnonzero(np.diff(query[order], prepend=query[order[:1]] - 1))
-    offsets = np.append(starts, len(y))
-    choose = np.array([comb(power, m) for m in range(power + 1)], dtype=np.float64)
-    kernel: Any = _below
-    columns = (order, f, level, group, weight)
-    kernel(*columns, labels, offsets, choose, parts.trials, parts.hits, parts.ties)
-    return parts
+    order = np.lexsort((f, y, query))
+    columns = [column[order] for column in (scaled(y), f, group, weight)]
+    # Labels that are told apart by their last digits only may be equal once they are scaled.
+    new_label = _changes(y[order]) | _changes(query[order])
+    offsets = np.append(np.flatnonzero(_changes(query[order])), len(y))
+    parts = np.zeros((3, 3, len(y), n_groups))
+    kernel: Any = _count
+    kernel(*columns, new_label, offsets, *parts)
+    return ItemPairs(order, *(Sums(*part) for part in parts))
+
+
+def _changes(column: NDArray[Any]) -> NDArray[np.bool_]:
+    changed = np.ones(len(column), dtype=bool)
+    changed[1:] = column[1:] != column[:-1]
+    return changed
 
 
 @njit(cache=True, nogil=True)
-def _below(order, score, level, group, weight, labels, offsets, choose, trials, hits, ties):  # type: ignore[no-untyped-def]
-    """Fill in the sums, query by query; items come by query, then by score, then by level."""
-    longest = np.diff(offsets).max() if len(offsets) > 1 else 0
-    n_groups = trials.shape[1]
-    tree = np.zeros((longest + 1, len(choose), n_groups))
-    block = np.zeros((len(choose), n_groups))
-    total = np.zeros((longest, n_groups))
-    for place in range(len(offsets) - 1):
-        items = order[offsets[place] : offsets[place + 1]]
-        first = level[items].min()
-        own = labels[first : level[items].max() + 1]
-        tree[: len(own) + 1] = 0.0
-        _trials(items, level, group, weight, own, first, choose, block, total, trials)
-        end = 0
-        while end < len(items):
-            start, end = end, _next_score(items, score, end)
-            _ties(items[start:end], level, group, weight, own, first, choose, block, ties)
-            for item in items[start:end]:
-                _add_prefix(tree, own, level[item] - first, choose, hits[item])
-            for item in items[start:end]:
-                _enter(tree, own, level[item] - first, group[item], weight[item])
-        for item in items:
-            for g in range(n_groups):
-                hits[item, g] *= weight[item]
+def _count(y, f, group, weight, new_label, offsets, better, worse, squares):  # type: ignore[no-untyped-def]
+    """Fill in the sums, query by query; items come by query, then by label, then by score."""
+    items = y, group, weight
+    score, place = f.copy(), np.arange(len(y))
+    spare = np.empty(len(y)), np.empty(len(y), dtype=np.int64)
+    longest = np.diff(offsets).max() if len(y) else 0
+    bounds = np.empty(longest + 1, dtype=np.int64)
+    for query in range(len(offsets) - 1):
+        n_runs = 0
+        for item in range(offsets[query], offsets[query + 1]):
+            if new_label[item]:
+                bounds[n_runs] = item
+                n_runs += 1
+        bounds[n_runs] = offsets[query + 1]
+        _count_trials(items, bounds, n_runs, better[TRIALS], worse[TRIALS], squares[TRIALS])
+        one, two = (score, place), spare
+        while n_runs > 1:
+            for run in range(0, n_runs - 1, 2):
+                edges = bounds[run], bounds[run + 1], bounds[run + 2]
+                _fall(one, edges, items, worse)
+                _rise(one, two, edges, items, better, squares)
+            if n_runs % 2:
+                for row in range(bounds[n_runs - 1], bounds[n_runs]):
+                    two[0][row], two[1][row] = one[0][row], one[1][row]
+            n_runs = _halved(bounds, n_runs)
+            one, two = two, one
 
 
 @njit(cache=True, nogil=True)
-def _next_score(items, score, start):  # type: ignore[no-untyped-def]
-    end = start + 1
-    while end < len(items) and score[items[end]] == score[items[start]]:
-        end += 1
-    return end
+def _halved(bounds, n_runs):  # type: ignore[no-untyped-def]
+    """Leave out every other bound; return how many runs are left."""
+    left = (n_runs + 1) // 2
+    for run in range(left):
+        bounds[run] = bounds[2 * run]
+    bounds[left] = bounds[n_runs]
+    return left
 
 
 @njit(cache=True, nogil=True)
-def _shift(block, step):  # type: ignore[no-untyped-def]
-    """Move the reference of sums of powers up by a step: Pascal's triangle from the top."""
-    for m in range(len(block) - 1, 0, -1):
-        factor = 1.0
-        for lower in range(m - 1, -1, -1):
-            # Binomial coefficient of m over lower, built up on the way down.
-            factor *= step * (lower + 1) / (m - lower)
-            block[m] += factor * block[lower]
+def _count_trials(items, bounds, n_runs, better, worse, squares):  # type: ignore[no-untyped-def]
+    """Fill in all pairs: walk up the labels for items as better one, down for items as worse."""
+    y, _, _ = items
+    sums, none = np.zeros((N_SUMS, better.shape[1])), 0.0
+    for run in range(n_runs):
+        start, end = bounds[run], bounds[run + 1]
+        for row in range(start, end):
+            _tell(sums, items, row, y[row], y[start], better, squares)
+        if run + 1 < n_runs:
+            for row in range(start, end):
+                _hear(sums, items, row, none)
+            _move(sums, y[end] - y[start])
+    sums[:] = 0.0
+    for run in range(n_runs - 1, -1, -1):
+        start, end = bounds[run], bounds[run + 1]
+        for row in range(start, end):
+            _tell_weights(sums, items, row, none, worse)
+        if run:
+            for row in range(start, end):
+                _hear(sums, items, row, none)
+            _move(sums, y[start] - y[start - 1])
 
 
 @njit(cache=True, nogil=True)
-def _trials(items, level, group, weight, own, first, choose, block, total, trials):  # type: ignore[no-untyped-def]
-    """Fill in what all pairs with lower labels weigh, walking up the levels."""
-    power = len(choose) - 1
-    at = total[: len(own)]
-    at[:] = 0.0
-    for item in items:
-        at[level[item] - first, group[item]] += weight[item]
-    block[:] = 0.0
-    for here in range(len(own)):
-        if here:
-            _shift(block, own[here] - own[here - 1])
-        for g in range(trials.shape[1]):
-            # The row held the items of this level and now holds the pairs of one of them.
-            at[here, g], block[0, g] = block[power, g], block[0, g] + at[here, g]
-    for item in items:
-        for g in range(trials.shape[1]):
-            trials[item, g] = weight[item] * at[level[item] - first, g]
+def _move(sums, step):  # type: ignore[no-untyped-def]
+    """Take sums of distances to a label that is a step further away."""
+    for g in range(sums.shape[1]):
+        sums[4, g] += step * (2 * sums[3, g] + step * sums[2, g])
+        sums[3, g] += step * sums[2, g]
+        sums[1, g] += step * sums[0, g]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _hear(sums, items, item, distance):  # type: ignore[no-untyped-def]
+    """Add an item to the sums over its group."""
+    _, group, weight = items
+    g, w = group[item], weight[item]
+    sums[0, g] += w
+    sums[1, g] += w * distance
+    sums[2, g] += w * w
+    sums[3, g] += w * w * distance
+    sums[4, g] += w * w * distance * distance
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _tell_weights(sums, items, item, distance, parts):  # type: ignore[no-untyped-def]
+    """Add pairs of an item with all items of the sums, which lie on the other side of a label."""
+    w = items[2][item]
+    for g in range(parts.shape[1]):
+        parts[item, g] += w * (distance * sums[0, g] + sums[1, g])
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _tell(sums, items, item, label, middle, parts, squares):  # type: ignore[no-untyped-def]
+    """Add pairs of an item with all items of the sums, and their squared weights."""
+    w, d = items[2][item], label - middle
+    for g in range(parts.shape[1]):
+        parts[item, g] += w * (d * sums[0, g] + sums[1, g])
+        squares[item, g] += w * w * (d * (d * sums[2, g] + 2 * sums[3, g]) + sums[4, g])
 
 
 @njit(cache=True, nogil=True)
-def _ties(items, level, group, weight, own, first, choose, block, ties):  # type: ignore[no-untyped-def]
-    """Fill in the pairs among items of one score, which come in the order of levels."""
-    if len(items) == 1:
-        return
-    block[:] = 0.0
-    start, here = 0, level[items[0]]
-    for place in range(len(items)):
-        item = items[place]
-        if level[item] != here:
-            for earlier in items[start:place]:
-                block[0, group[earlier]] += weight[earlier]
-            _shift(block, own[level[item] - first] - own[here - first])
-            start, here = place, level[item]
-        for g in range(ties.shape[1]):
-            ties[item, g] = weight[item] * block[-1, g]
+def _rise(one, two, edges, items, better, squares):  # type: ignore[no-untyped-def]
+    """Merge two runs by rising score; items of the upper run hear of lower ones before them."""
+    (score, place), (merged, moved) = one, two
+    (low, middle, end), y = edges, items[0]
+    high, row, label = middle, low, y[middle - 1]
+    sums, tied = np.zeros((N_SUMS, better.shape[2])), np.zeros((N_SUMS, better.shape[2]))
+    while high < end:
+        value, item = score[high], place[high]
+        while low < middle and score[low] < value:
+            _hear(sums, items, place[low], label - y[place[low]])
+            merged[row], moved[row] = score[low], place[low]
+            low, row = low + 1, row + 1
+        _tell(sums, items, item, y[item], label, better[HITS], squares[HITS])
+        if low < middle and score[low] == value:
+            if high == middle or score[high - 1] != value:
+                tied[:] = 0.0
+                same = low
+                while same < middle and score[same] == value:
+                    _hear(tied, items, place[same], label - y[place[same]])
+                    same += 1
+            _tell(tied, items, item, y[item], label, better[TIES], squares[TIES])
+        merged[row], moved[row] = value, item
+        high, row = high + 1, row + 1
+    while low < middle:
+        merged[row], moved[row] = score[low], place[low]
+        low, row = low + 1, row + 1
 
 
 @njit(cache=True, nogil=True)
-def _add_prefix(tree, own, node, choose, row):  # type: ignore[no-untyped-def]
-    """Add the items seen below level `node`, weighted by their distance to its label."""
-    label, power = own[node], len(choose) - 1
-    while node > 0:
-        distance, factor = label - own[node - 1], 1.0
-        for m in range(power, -1, -1):
-            for g in range(len(row)):
-                row[g] += choose[m] * factor * tree[node, m, g]
-            factor *= distance
-        node -= node & -node
-
-
-@njit(cache=True, nogil=True)
-def _enter(tree, own, level, group, weight):  # type: ignore[no-untyped-def]
-    """Put an item into the tree."""
-    node = level + 1
-    while node <= len(own):
-        distance, amount = own[node - 1] - own[level], weight
-        for m in range(tree.shape[1]):
-            tree[node, m, group] += amount
-            amount *= distance
-        node += node & -node
+def _fall(one, edges, items, worse):  # type: ignore[no-untyped-def]
+    """Walk down the scores of two runs; items of the lower run hear of upper ones before them."""
+    score, place = one
+    (start, middle, end), y = edges, items[0]
+    high, label = end - 1, y[middle - 1]
+    sums, tied = np.zeros((N_SUMS, worse.shape[2])), np.zeros((N_SUMS, worse.shape[2]))
+    for low in range(middle - 1, start - 1, -1):
+        value, item = score[low], place[low]
+        while high >= middle and score[high] > value:
+            _hear(sums, items, place[high], y[place[high]] - label)
+            high -= 1
+        _tell_weights(sums, items, item, label - y[item], worse[HITS])
+        if high >= middle and score[high] == value:
+            if low == middle - 1 or score[low + 1] != value:
+                tied[:] = 0.0
+                same = high
+                while same >= middle and score[same] == value:
+                    _hear(tied, items, place[same], y[place[same]] - label)
+                    same -= 1
+            _tell_weights(tied, items, item, label - y[item], worse[TIES])

@@ -10,13 +10,13 @@ each query as in :mod:`comparity.counting.query_pairs`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counting._clusters import moments_by_number
-from comparity.counting._differences import Below, below
+from comparity.counting._differences import ItemPairs, Sums, item_pairs
 from comparity.counting._placements import Placements, moments_by_cell
 from comparity.counting.sharing import TIE_VALUE, Sharing, evenness
 from comparity.counts import Cell
@@ -57,7 +57,8 @@ def weighted_pairs(
 ) -> WeightedPairs:
     """Sum up how often scores order items as labels do, far-apart pairs counting more.
 
-    O(N log N K) time and O(N K) memory for N items of K groups, beside the moments. Defined by the
+    O(N log N + N K log L + N K^2) time for N items of K groups with L distinct labels, and O(N K)
+    memory, beside the moments. Defined by the
     double loop in ``tests/plain/weighted_pairs.py``.
 
     Parameters
@@ -90,15 +91,14 @@ def weighted_pairs(
     [0.6]
     """
     query_of = np.zeros(len(y), dtype=np.int64) if query is None else query
-    items = _Items(y, f, group, len(groups), query_of)
     weight = np.ones(len(y)) if weights is None else weights
     tie = TIE_VALUE[score_ties]
-    pairs = _Pairs(items.below(weight, 1), items.above(weight, 1))
-    squares = items.below(weight**2, 2)
+    pairs = item_pairs(y, f, group, len(groups), weight=weight, query=query_of)
+    items = _Items(group[pairs.order], len(groups), query_of[pairs.order])
     if average == "queries":
-        pairs, squares = items.averaged(pairs, squares)
+        pairs = items.averaged(pairs)
     placed = items.placements(pairs, tie)
-    moments, own = moments_by_cell(placed.products), items.single(squares, tie)
+    moments, own = moments_by_cell(placed.products), items.single(pairs.squares, tie)
     n_clusters, dependent = 0, moments - own
     if query is not None:
         n_clusters, dependent = items.by_query(pairs, tie)
@@ -118,33 +118,14 @@ def weighted_pairs(
 
 
 @dataclass(frozen=True, slots=True)
-class _Pairs:
-    """Each item's pairs as better and as worse item."""
-
-    better: Below
-    worse: Below
-
-
-@dataclass(frozen=True, slots=True)
 class _Items:
-    """Items with the queries they are compared in."""
+    """Groups of items, and the queries they are compared in, in the order of their pairs."""
 
-    y: Floats
-    f: Floats
     group: Codes
     k: int
     query: Codes
 
-    def below(self, weight: Floats, power: int) -> Below:
-        """Weigh the pairs of all items as better item."""
-        columns = (self.y, self.f, self.group, self.k)
-        return below(*columns, weight=weight, query=self.query, power=power)
-
-    def above(self, weight: Floats, power: int) -> Below:
-        """Weigh the pairs of all items as worse item."""
-        return replace(self, y=-self.y, f=-self.f).below(weight, power)
-
-    def placements(self, pairs: _Pairs, tie: float) -> Placements:
+    def placements(self, pairs: ItemPairs, tie: float) -> Placements:
         """Sum up pairs by group of the item, with their products."""
         hits = [part.hits + tie * part.ties for part in (pairs.better, pairs.worse)]
         rows = np.hstack([pairs.better.trials, pairs.worse.trials, *hits])
@@ -158,13 +139,13 @@ class _Items:
         """Sum up by group of the item, (K, K)."""
         return np.array([part[self.group == g].sum(axis=0) for g in range(self.k)])
 
-    def single(self, squares: Below, tie: float) -> Floats:
+    def single(self, squares: Sums, tie: float) -> Floats:
         """Return the moments of single pairs from their squared weights."""
         n, hits, ties = (self.by_cell(part).ravel() for part in squares)
         cross, both = np.diag(hits + tie * ties), np.diag(hits + tie**2 * ties)
         return np.block([[np.diag(n), cross], [cross, both]])
 
-    def by_query(self, pairs: _Pairs, tie: float) -> tuple[int, Floats]:
+    def by_query(self, pairs: ItemPairs, tie: float) -> tuple[int, Floats]:
         """Return how many queries hold a pair, and the products of their sums by cell."""
         row, other = np.nonzero(pairs.better.trials)
         held, cluster = np.unique(self.query[row], return_inverse=True)
@@ -173,7 +154,7 @@ class _Items:
         columns = (cell, trials, hits + tie * ties, self.k**2)
         return len(held), moments_by_number((cluster.astype(np.int64),), len(held), *columns)
 
-    def averaged(self, pairs: _Pairs, squares: Below) -> tuple[_Pairs, Below]:
+    def averaged(self, pairs: ItemPairs) -> ItemPairs:
         """Divide pairs by what all pairs of their query and cell weigh together."""
         rank = np.unique(self.query, return_inverse=True)[1].astype(np.int64)[:, None]
         own, others = self.group[:, None], np.arange(self.k)[None, :]
@@ -181,12 +162,13 @@ class _Items:
         as_worse = (rank * self.k + others) * self.k + own
         # Numbered anew, because most queries have pairs in few of the cells.
         codes = np.unique(np.concatenate([as_better, as_worse]), return_inverse=True)[1]
-        better, worse = codes.reshape(2, len(self.y), self.k)
+        better, worse = codes.reshape(2, len(self.group), self.k)
         together = np.zeros(int(codes.max(initial=-1)) + 1)
         np.add.at(together, better, pairs.better.trials)
         share = np.divide(1.0, together, out=np.zeros_like(together), where=together > 0)
-        divided = _Pairs(
-            Below(*(part * share[better] for part in pairs.better)),
-            Below(*(part * share[worse] for part in pairs.worse)),
+        return ItemPairs(
+            order=pairs.order,
+            better=Sums(*(part * share[better] for part in pairs.better)),
+            worse=Sums(*(part * share[worse] for part in pairs.worse)),
+            squares=Sums(*(part * share[better] ** 2 for part in pairs.squares)),
         )
-        return divided, Below(*(part * share[better] ** 2 for part in squares))
