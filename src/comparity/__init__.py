@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from comparity.auditing.separation import separation
     from comparity.errors import ComparityError
     from comparity.metrics.exposure import exposure
+    from comparity.mitigation.rankers import FairRanker
+    from comparity.mitigation.regressors import FairRegressor
     from comparity.ranking.barp import barp
     from comparity.ranking.bradley_terry import bradley_terry
     from comparity.ranking.crowd_bt import crowd_bt
@@ -27,6 +29,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ComparityError",
+    "FairRanker",
+    "FairRegressor",
     "__version__",
     "barp",
     "biased_bridge",
@@ -50,6 +54,8 @@ __all__ = [
 # Public names are imported when they are first used: `import comparity` loads no engine.
 _HOMES = {
     "ComparityError": "comparity.errors",
+    "FairRanker": "comparity.mitigation.rankers",
+    "FairRegressor": "comparity.mitigation.regressors",
     "barp": "comparity.ranking.barp",
     "biased_bridge": "comparity.auditing.bridges",
     "bradley_terry": "comparity.ranking.bradley_terry",

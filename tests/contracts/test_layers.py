@@ -23,8 +23,10 @@ NOUNS = [
     "relative",
     "bridges",
     "contrasts",
+    "resamples",
     "panels",
     "scorecards",
+    "trainings",
 ]
 TRUNK = [*NOUNS, "counting", "metrics", "inference"]
 BRANCHES = {"ranking", "mitigation", "bridging", "catalogue", "datasets"}
@@ -41,6 +43,7 @@ PRINTING = {
     "panels",
     "scorecards",
     "resamples",
+    "trainings",
 }
 
 

@@ -40,11 +40,18 @@ __all__ = ["HOMES", "KINDS", "Reportable", "Section", "section_of"]
 
 HOMES: dict[str, str] = {
     "BridgedParity": "comparity.reporting.bridges",
+    "Comparison": "comparity.reporting.metrics",
     "DifferentialParity": "comparity.reporting.relative",
+    "MetricClusters": "comparity.reporting.metrics",
     "RankedPanel": "comparity.reporting.rankings",
     "Ranking": "comparity.reporting.rankings",
     "RaterParity": "comparity.reporting.relative",
     "Rehearsal": "comparity.reporting.bridges",
+    "Scorecard": "comparity.reporting.metrics",
+    "Selection": "comparity.reporting.metrics",
+    "Sensitivity": "comparity.reporting.metrics",
+    "TradeOff": "comparity.reporting.trainings",
+    "Training": "comparity.reporting.trainings",
 }
 """Modules with a function ``section`` for results of other kinds, by the name of their class."""
 

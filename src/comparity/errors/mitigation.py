@@ -1,0 +1,87 @@
+"""Errors and warnings about training and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from comparity.errors.base import ComparityError, Offenders, listed, message
+
+__all__ = [
+    "EmptyCellError",
+    "InfeasibleGoalWarning",
+    "MissingSensitiveError",
+    "NonFiniteFeatureError",
+    "TooFewRowsError",
+]
+
+
+class EmptyCellError(ComparityError, ValueError):
+    """A goal compares kinds of pairs of which there are none."""
+
+    def __init__(self, goal: str, cells: Sequence[str], rows: str) -> None:
+        super().__init__(
+            message(
+                f"goal {goal!r} compares kinds of pairs that do not occur in the {rows} rows.",
+                f"no pairs of {listed(cells)}",
+                "leave out or join small groups, choose another goal, or hold out other rows with "
+                "validation_fraction= or random_state=.",
+            )
+        )
+        self.cells = tuple(cells)
+
+
+class MissingSensitiveError(ComparityError, TypeError):
+    """A goal about groups was set, and no groups were given."""
+
+    def __init__(self, goal: object) -> None:
+        super().__init__(
+            message(
+                f"goal={goal!r} needs to know the groups.",
+                "fit without sensitive_features",
+                "pass fit(X, y, sensitive_features=...), or goal=None for no goal.",
+            )
+        )
+
+
+class NonFiniteFeatureError(ComparityError, ValueError):
+    """A feature is missing or infinite."""
+
+    def __init__(self, columns: Sequence[str], offenders: Offenders) -> None:
+        super().__init__(
+            message(
+                "X must hold finite numbers; NaN and inf are none.",
+                f"{offenders}, in column {', '.join(columns)}",
+                "fill in missing values first, for example with sklearn.impute.SimpleImputer.",
+            )
+        )
+
+
+class TooFewRowsError(ComparityError, ValueError):
+    """There are not enough rows to hold some out."""
+
+    def __init__(self, rows: int, units: int, unit: str, fraction: float) -> None:
+        super().__init__(
+            message(
+                f"validation_fraction={fraction} leaves nothing to train on or to choose by.",
+                f"{rows:,} rows in {units:,} {unit}",
+                "give more rows, or validation_fraction=0 to choose on the training rows.",
+            )
+        )
+
+
+class InfeasibleGoalWarning(UserWarning):
+    """No mixture of the models found keeps within the slack."""
+
+    def __init__(self, slack: float, least: float, worst: str, n_rows: int) -> None:
+        super().__init__(
+            message(
+                f"no mixture of the models found keeps every difference within slack={slack:g}.",
+                f"the least largest difference on the {n_rows:,} rows chosen by is {least:.4g} "
+                f"({worst}); the model with the least is kept",
+                "few rows differ by chance alone: raise slack= or validation_fraction=, or choose "
+                "on all rows with validation_fraction=0; give more steps= or several step_sizes=; "
+                "drop a goal.",
+            )
+        )
+        self.slack = slack
+        self.least = least

@@ -1,0 +1,1 @@
+"""What to do about a gap: weights of rows, and models trained under pairwise goals."""

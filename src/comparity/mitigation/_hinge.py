@@ -1,0 +1,291 @@
+r"""Sums over all pairs of hinge losses, without the pairs.
+
+Items of a segment are cut into runs of equal key, each in the order of scores. Runs are merged two
+by two; an item of the run with the larger keys is the *upper* item of every pair it forms with an
+item of the other run, the *lower* one. For an upper item with score :math:`f` the lower items that
+it does not beat by the margin :math:`m` are those above :math:`f - m`. Both runs are sorted, so
+that a finger which only moves forward knows how many there are and the sum of their scores, and
+with these the sum of :math:`\max(0, m - (f - f'))`; its slope is their number. Each pair of items
+meets in exactly one merge. Defined by the double loop in ``tests/plain/pairwise_losses.py``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+__all__ = ["sort_runs", "sum_pairs"]
+
+SHORT = 48
+"""Runs of so few items are sorted by insertion."""
+FEW = 16
+"""So few items are compared with each other instead of merged."""
+LONG = 4096
+"""Runs of more items are sorted elsewhere, faster."""
+
+WRONG, RIGHT, BELOW, NOT_ABOVE = 0, 1, 2, 3
+"""Rows of the sums: both losses, lower items with a smaller score, with a score not larger."""
+
+
+@njit(cache=True, nogil=True)
+def sort_runs(score, starts, order):  # type: ignore[no-untyped-def]
+    """Write the positions of every run in the order of scores; long runs are left out."""
+    for run in range(len(starts) - 1):
+        start, end = starts[run], starts[run + 1]
+        if end - start > LONG:
+            continue
+        if end - start > SHORT:
+            order[start:end] = start + np.argsort(score[start:end])
+            continue
+        for place in range(start, end):
+            value, hole = score[place], place
+            while hole > start and score[order[hole - 1]] > value:
+                order[hole] = order[hole - 1]
+                hole -= 1
+            order[hole] = place
+
+
+@njit(cache=True, nogil=True)
+def sum_pairs(  # type: ignore[no-untyped-def]
+    score, group, weight, order, starts, segments, centre, how, wrong, right, sums
+):
+    """Return the gradient by position; add losses and counts by groups to `sums`.
+
+    Parameters
+    ----------
+    score, group, weight : ndarray
+        By position: segment by segment, run by run.
+    order : ndarray of int
+        Positions of every run in the order of scores.
+    starts, segments : ndarray of int
+        First position of each run, first run of each segment; both with an end.
+    centre : float
+        Sums of scores are taken around it, so that they lose no digits.
+    how : (float, bool, bool)
+        The margin; whether losses are squared; whether to look at right orders too.
+    wrong, right : ndarray, (K, K)
+        What a unit of loss weighs in the gradient, by group of the upper and of the lower item.
+    sums : ndarray, (4, K, K)
+    """
+    n, k = len(score), len(wrong)
+    gradient = np.zeros(n)
+    held = np.empty((3, 3, k))
+    one = _columns(n)
+    two = _columns(n)
+    for place in range(n):
+        source = order[place]
+        one[0][place], one[1][place], one[2][place] = score[source], weight[source], 0.0
+        one[3][place], one[4][place] = group[source], source
+    bounds = starts.copy()
+    for segment in range(len(segments) - 1):
+        first, n_runs = segments[segment], segments[segment + 1] - segments[segment]
+        n_runs = _join(one, bounds, first, n_runs, how, wrong, right, sums)
+        here, there = one, two
+        while n_runs > 1:
+            last = n_runs <= 2
+            for run in range(first, first + n_runs - 1, 2):
+                edges = bounds[run], bounds[run + 1], bounds[run + 2]
+                _upper(here, edges, centre, how, wrong, right, held, sums)
+                _lower(here, edges, centre, how, wrong, right, held)
+                if not last:
+                    _merge(here, there, edges)
+            if last:
+                break
+            if n_runs % 2:
+                run = first + n_runs - 1
+                for place in range(bounds[run], bounds[run + 1]):
+                    _move(here, place, there, place)
+            half = (n_runs + 1) // 2
+            end = bounds[first + n_runs]
+            for run in range(half):
+                bounds[first + run] = bounds[first + 2 * run]
+            bounds[first + half] = end
+            n_runs = half
+            here, there = there, here
+        for place in range(bounds[first], bounds[first + n_runs]):
+            gradient[here[4][place]] = here[2][place]
+    return gradient
+
+
+@njit(cache=True, nogil=True)
+def _join(here, bounds, first, n_runs, how, wrong, right, sums):  # type: ignore[no-untyped-def]
+    """Compare the items of short runs with each other; return how many runs are left to merge."""
+    joined, run, last = 0, first, first + n_runs
+    while run < last:
+        end = run + 1
+        while end < last and bounds[end + 1] - bounds[run] <= FEW:
+            end += 1
+        if end - run > 1:
+            _compare(here, bounds[run : end + 1], how, wrong, right, sums)
+            if end < last or joined > 0:
+                _sort(here, bounds[run], bounds[end])
+        bounds[first + joined] = bounds[run]
+        joined, run = joined + 1, end
+    bounds[first + joined] = bounds[last]
+    return joined
+
+
+@njit(cache=True, nogil=True)
+def _compare(here, bounds, how, wrong, right, sums):  # type: ignore[no-untyped-def]
+    """Add the losses of all pairs of items of different runs, pair by pair."""
+    margin, squared, both = how
+    score, weight, gain, group, _ = here
+    for run in range(1, len(bounds) - 1):
+        for i in range(bounds[run], bounds[run + 1]):
+            f, a = score[i], group[i]
+            for j in range(bounds[0], bounds[run]):
+                b, w, t = group[j], weight[i] * weight[j], f - score[j]
+                sums[BELOW, a, b] += w * (f > score[j])
+                slope = 0.0
+                if t < margin:
+                    loss = margin - t
+                    slope = -wrong[a, b] * (2 * loss if squared else 1.0)
+                    sums[WRONG, a, b] += w * (loss * loss if squared else loss)
+                if both:
+                    sums[NOT_ABOVE, a, b] += w * (f >= score[j])
+                    if t > -margin:
+                        loss = margin + t
+                        slope += right[a, b] * (2 * loss if squared else 1.0)
+                        sums[RIGHT, a, b] += w * (loss * loss if squared else loss)
+                gain[i] += w * slope
+                gain[j] -= w * slope
+
+
+@njit(cache=True, nogil=True)
+def _sort(here, start, end):  # type: ignore[no-untyped-def]
+    """Sort a few items by score, in place."""
+    score, weight, gain, group, source = here
+    for place in range(start + 1, end):
+        f, w, g, a, s = score[place], weight[place], gain[place], group[place], source[place]
+        hole = place
+        while hole > start and score[hole - 1] > f:
+            _move(here, hole - 1, here, hole)
+            hole -= 1
+        score[hole], weight[hole], gain[hole], group[hole], source[hole] = f, w, g, a, s
+
+
+@njit(cache=True, nogil=True)
+def _columns(n):  # type: ignore[no-untyped-def]
+    """Return score, weight, gradient, group and position of items in the order of scores."""
+    return (
+        np.empty(n),
+        np.empty(n),
+        np.empty(n),
+        np.empty(n, dtype=np.int32),
+        np.empty(n, dtype=np.int32),
+    )
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _move(here, source, there, target):  # type: ignore[no-untyped-def]
+    there[0][target] = here[0][source]
+    there[1][target] = here[1][source]
+    there[2][target] = here[2][source]
+    there[3][target] = here[3][source]
+    there[4][target] = here[4][source]
+
+
+@njit(cache=True, nogil=True)
+def _merge(here, there, edges):  # type: ignore[no-untyped-def]
+    low, high = edges[0], edges[1]
+    for place in range(edges[0], edges[2]):
+        if low < edges[1] and (high >= edges[2] or here[0][low] <= here[0][high]):
+            _move(here, low, there, place)
+            low += 1
+        else:
+            _move(here, high, there, place)
+            high += 1
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _add(moments, group, weight, score, squared):  # type: ignore[no-untyped-def]
+    moments[0, group] += weight
+    moments[1, group] += weight * score
+    if squared:
+        moments[2, group] += weight * score * score
+
+
+@njit(cache=True, nogil=True)
+def _upper(here, edges, centre, how, wrong, right, held, sums):  # type: ignore[no-untyped-def]
+    """Add the losses of all upper items, and what the gradient of each gets."""
+    start, middle, end = edges
+    margin, squared, both = how
+    score, weight, gain, group, _ = here
+    k = len(wrong)
+    close, beaten = held[0], held[1]
+    below, not_above = held[2, 0], held[2, 1]
+    held[:3] = 0.0
+    for place in range(start, middle):
+        _add(close, group[place], weight[place], score[place] - centre, squared)
+    passed, under, upto, reached = start, start, start, start
+    for place in range(middle, end):
+        f, a, w, slope = score[place], group[place], weight[place], 0.0
+        while passed < middle and score[passed] <= f - margin:
+            _add(close, group[passed], -weight[passed], score[passed] - centre, squared)
+            passed += 1
+        while under < middle and score[under] < f:
+            below[group[under]] += weight[under]
+            under += 1
+        short = margin - (f - centre)
+        for b in range(k):
+            loss = short * close[0, b] + close[1, b]
+            if squared:
+                slope -= 2 * wrong[a, b] * loss
+                loss = short * (loss + close[1, b]) + close[2, b]
+            else:
+                slope -= wrong[a, b] * close[0, b]
+            sums[WRONG, a, b] += w * loss
+            sums[BELOW, a, b] += w * below[b]
+        if both:
+            while reached < middle and score[reached] < f + margin:
+                _add(beaten, group[reached], weight[reached], score[reached] - centre, squared)
+                reached += 1
+            while upto < middle and score[upto] <= f:
+                not_above[group[upto]] += weight[upto]
+                upto += 1
+            over = margin + (f - centre)
+            for b in range(k):
+                loss = over * beaten[0, b] - beaten[1, b]
+                if squared:
+                    slope += 2 * right[a, b] * loss
+                    loss = over * (loss - beaten[1, b]) + beaten[2, b]
+                else:
+                    slope += right[a, b] * beaten[0, b]
+                sums[RIGHT, a, b] += w * loss
+                sums[NOT_ABOVE, a, b] += w * not_above[b]
+        gain[place] += w * slope
+
+
+@njit(cache=True, nogil=True)
+def _lower(here, edges, centre, how, wrong, right, held):  # type: ignore[no-untyped-def]
+    """Add what the gradient of every lower item gets."""
+    start, middle, end = edges
+    margin, squared, both = how
+    score, weight, gain, group, _ = here
+    k = len(wrong)
+    close, ahead = held[0], held[1]
+    held[:2] = 0.0
+    if both:
+        for place in range(middle, end):
+            _add(ahead, group[place], weight[place], score[place] - centre, squared)
+    reached, passed = middle, middle
+    for place in range(start, middle):
+        f, b, slope = score[place], group[place], 0.0
+        while reached < end and score[reached] < f + margin:
+            _add(close, group[reached], weight[reached], score[reached] - centre, squared)
+            reached += 1
+        for a in range(k):
+            if squared:
+                slope += 2 * wrong[a, b] * ((margin + f - centre) * close[0, a] - close[1, a])
+            else:
+                slope += wrong[a, b] * close[0, a]
+        if both:
+            while passed < end and score[passed] <= f - margin:
+                _add(ahead, group[passed], -weight[passed], score[passed] - centre, squared)
+                passed += 1
+            for a in range(k):
+                if squared:
+                    slope -= 2 * right[a, b] * ((margin - f + centre) * ahead[0, a] + ahead[1, a])
+                else:
+                    slope -= right[a, b] * ahead[0, a]
+        gain[place] += weight[place] * slope

@@ -1,0 +1,228 @@
+r"""The game between a model and what is asked of it.
+
+The model player takes gradient steps on convex bounds (hinges); the other player sees the true
+rates and moves weight to what is missed. For constraints :math:`g_i \le 0` the weights are the
+stationary distribution of a column-stochastic matrix with a row for the objective and one for each
+constraint, updated multiplicatively: a strategy without *swap* regret, which the bounds of the
+model player need (Cotter, Jiang and Sridharan, "Two-player games for efficient non-convex
+constrained optimization", 2019). For the least of several rates the weights are those of
+exponentiated gradients (Chen, Lucier, Singer and Syrgkanis, "Robust optimization for non-convex
+objectives", 2017), one distribution for each minimum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["CellWeights", "Constraints", "Minima", "Nothing", "Play", "Referee", "play"]
+
+Floats = NDArray[np.float64]
+
+LEAST = 1e-3
+"""No constraint is ever given less of a chance than this share of an even one."""
+
+
+class CellWeights(NamedTuple):
+    """What the model player is to minimise: weights of the objective and of the cells' losses."""
+
+    objective: float
+    wrong: Floats
+    right: Floats
+
+
+class Referee(Protocol):
+    """The other player: weights now, and what it learns from true rates."""
+
+    def weights(self) -> CellWeights:
+        """Return what the model player is to minimise."""
+
+    def see(self, accuracy: Floats, rate: float) -> None:
+        """Move weight to what is missed."""
+
+    def multipliers(self) -> Floats:
+        """Return the weights as numbers between 0 and 1."""
+
+
+class Nothing:
+    """No goal but the objective.
+
+    Parameters
+    ----------
+    n_cells : int
+    """
+
+    def __init__(self, n_cells: int) -> None:
+        self._none = np.zeros(n_cells)
+
+    def weights(self) -> CellWeights:
+        """Return weight for the objective alone."""
+        return CellWeights(1.0, self._none, self._none)
+
+    def see(self, accuracy: Floats, rate: float) -> None:
+        """Learn nothing."""
+
+    def multipliers(self) -> Floats:
+        """Return the weight of the objective."""
+        return np.ones(1)
+
+
+class Constraints:
+    r"""Weights without swap regret for :math:`C a \le s` with accuracies :math:`a`.
+
+    Parameters
+    ----------
+    differences : ndarray, (m, C)
+        The coefficients C.
+    slack : float
+        The slack s.
+
+    Examples
+    --------
+    >>> referee = Constraints(np.array([[1.0, -1.0], [-1.0, 1.0]]), 0.01)
+    >>> for _ in range(20):
+    ...     referee.see(np.array([0.9, 0.7]), 1.0)
+    >>> referee.multipliers().argmax()
+    1
+    """
+
+    def __init__(self, differences: Floats, slack: float) -> None:
+        m = len(differences)
+        self._differences, self._slack = differences, slack
+        even = np.full(m + 1, 0.1 / (m + 1))
+        even[0] += 0.9
+        self._matrix = np.repeat(even[:, None], m + 1, axis=1)
+        self._now = even
+        self._rise, self._fall = np.maximum(differences, 0), np.maximum(-differences, 0)
+
+    def multipliers(self) -> Floats:
+        """Return the weight of the objective, then those of the constraints; they sum to 1."""
+        return self._now
+
+    def weights(self) -> CellWeights:
+        """Return the weights of the bounds: an accuracy too high is a right order too many."""
+        now = self._now
+        return CellWeights(float(now[0]), now[1:] @ self._fall, now[1:] @ self._rise)
+
+    def see(self, accuracy: Floats, rate: float) -> None:
+        """Move weight to constraints that are broken."""
+        m = len(self._differences)
+        missed = np.append(0.0, self._differences @ accuracy - self._slack)
+        # The largest exponent of a column is taken out, so that none overflows.
+        exponent = rate * np.outer(missed, self._now)
+        matrix = self._matrix * np.exp(exponent - exponent.max(axis=0))
+        matrix /= matrix.sum(axis=0)
+        self._matrix = (1 - LEAST) * matrix + LEAST / (m + 1)
+        # The stationary vector sums to 1, so that a matrix of ones maps it to a vector of ones.
+        ones = np.ones((m + 1, m + 1))
+        now = np.linalg.solve(np.eye(m + 1) - self._matrix + ones, ones[0])
+        self._now = np.maximum(now, 0) / np.maximum(now, 0).sum()
+
+
+class Minima:
+    """Weights for a sum of minima, one distribution over the terms of each.
+
+    Parameters
+    ----------
+    blocks : sequence of ndarray, (T, C)
+        Terms of each minimum, as coefficients of accuracies.
+    """
+
+    def __init__(self, blocks: Sequence[Floats]) -> None:
+        self._blocks = tuple(blocks)
+        self._logs = [np.zeros(len(block)) for block in blocks]
+
+    def _shares(self) -> list[Floats]:
+        raised = [np.exp(logs - logs.max()) for logs in self._logs]
+        return [part / part.sum() for part in raised]
+
+    def multipliers(self) -> Floats:
+        """Return the weights of all terms; those of each minimum sum to 1."""
+        return np.concatenate(self._shares())
+
+    def weights(self) -> CellWeights:
+        """Return weights for the errors of the worst terms; right orders cost nothing."""
+        parts = [share @ block for share, block in zip(self._shares(), self._blocks, strict=True)]
+        wrong = np.sum(parts, axis=0) / len(parts)
+        return CellWeights(0.0, wrong, np.zeros_like(wrong))
+
+    def see(self, accuracy: Floats, rate: float) -> None:
+        """Move weight to the terms with the least accuracy."""
+        for logs, block in zip(self._logs, self._blocks, strict=True):
+            logs -= rate * (block @ accuracy)
+            logs -= logs.max()
+            # Weights that have all but vanished come back in time.
+            np.maximum(logs, np.log(LEAST), out=logs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Play:
+    """What a game went through.
+
+    Attributes
+    ----------
+    parameters : ndarray, (S, p)
+        Snapshots of the model at regular intervals, the last step included.
+    multipliers : ndarray
+        Mean of the referee's weights over the second half of the steps.
+    """
+
+    parameters: Floats
+    multipliers: Floats
+
+
+Gradient = Callable[[Floats, CellWeights], tuple[Floats, Floats]]
+"""From parameters and weights to the accuracies of all cells and the gradient."""
+
+
+def play(
+    gradient: Gradient,
+    start: Floats,
+    referee: Referee,
+    *,
+    steps: int,
+    step_size: float,
+    referee_rate: float,
+    snapshots: int,
+    ticks: Iterator[int] | None = None,
+) -> Play:
+    """Let a model and a referee move in turns.
+
+    Parameters
+    ----------
+    gradient : callable
+        Of the weighted bounds, with the true accuracies, at given parameters.
+    start : ndarray, (p,)
+        First parameters.
+    referee : Referee
+        Who weighs; it is changed by the game.
+    steps : int
+        Number of moves of each player.
+    step_size, referee_rate : float
+        How far the model (by Adam) and the referee move.
+    snapshots : int
+        At most so many parameters are kept.
+    ticks : iterator, optional
+        Advanced at every step, for a progress bar.
+    """
+    now, mean, square = start.copy(), np.zeros_like(start), np.zeros_like(start)
+    kept, total, counted = [], np.zeros_like(referee.multipliers()), 0
+    marks = set(np.linspace(steps - 1, 0, min(snapshots, steps)).round().astype(int).tolist())
+    for step in range(steps):
+        accuracy, slope = gradient(now, referee.weights())
+        if step in marks:
+            kept.append(now.copy())
+        referee.see(accuracy, referee_rate)
+        mean, square = 0.9 * mean + 0.1 * slope, 0.999 * square + 0.001 * slope**2
+        ahead = mean / (1 - 0.9 ** (step + 1))
+        spread = np.sqrt(square / (1 - 0.999 ** (step + 1)))
+        now = now - step_size * ahead / (spread + 1e-8)
+        if 2 * step >= steps:
+            total, counted = total + referee.multipliers(), counted + 1
+        if ticks is not None:
+            next(ticks, None)
+    return Play(parameters=np.array(kept), multipliers=total / max(counted, 1))

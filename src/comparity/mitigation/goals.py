@@ -1,0 +1,172 @@
+"""What training asks for: which accuracies shall be alike.
+
+A goal compares *terms*, each a weighted mean of the accuracies of cells, so that every goal is a
+matrix of coefficients and one trainer serves all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.counting.marginals import ANY
+from comparity.counting.ordered_pairs import LARGER, SMALLER
+from comparity.counts import Cell
+from comparity.errors import OptionError
+from comparity.errors.mitigation import EmptyCellError
+from comparity.mitigation.losses import PairFamily
+
+__all__ = ["GOALS", "PARITY", "Terms", "differences", "overall", "terms_of"]
+
+Floats = NDArray[np.float64]
+
+PARITY = "statistical parity"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Terms:
+    """Rates that shall be alike.
+
+    Attributes
+    ----------
+    goal : str
+        What compares them.
+    names : tuple of str
+        One for each term.
+    coefficients : ndarray, (T, C)
+        The terms are these times the accuracies of all cells.
+    """
+
+    goal: str
+    names: tuple[str, ...]
+    coefficients: Floats
+
+
+def terms_of(
+    goal: str, pairs: PairFamily, parity: PairFamily | None, groups: Sequence[str], *, rows: str
+) -> Terms:
+    """Return the terms of a goal.
+
+    Parameters
+    ----------
+    goal : str
+        One of :data:`GOALS`.
+    pairs : PairFamily
+        The pairs that labels imply.
+    parity : PairFamily or None
+        All pairs of two groups, for statistical parity; its cells come after those of `pairs`.
+    groups : sequence of str
+        The groups to compare.
+    rows : str
+        What errors call the rows that the pairs are of.
+
+    Raises
+    ------
+    EmptyCellError
+        A term rests on no pair.
+    """
+    if goal == PARITY:
+        assert parity is not None, goal
+        named, family, start = _each(parity.cells), parity, len(pairs.cells)
+    else:
+        chosen = _across_values if LARGER in pairs.cells else GOALS[goal]
+        named, family, start = chosen(pairs.cells, groups), pairs, 0
+    n_cells = len(pairs.cells) + (0 if parity is None else len(parity.cells))
+    coefficients = np.zeros((len(named), n_cells))
+    place = {cell: start + number for number, cell in enumerate(family.cells)}
+    for row, unions in enumerate(named.values()):
+        for union in unions:
+            at = [place[cell] for cell in union]
+            trials = family.trials[np.array(at) - start]
+            if not trials.sum():
+                raise EmptyCellError(goal, [list(named)[row]], rows)
+            coefficients[row, at] += trials / trials.sum()
+    return Terms(goal=goal, names=tuple(named), coefficients=coefficients)
+
+
+Named = dict[str, list[list[Cell]]]
+"""For each term the unions of cells whose rates it adds up."""
+
+
+def _each(cells: Sequence[Cell]) -> Named:
+    return {str(cell): [[cell]] for cell in cells}
+
+
+def _across(cells: Sequence[Cell], groups: Sequence[str]) -> Named:
+    return _each([Cell(i, j) for i, j in permutations(groups, 2)])
+
+
+def _within(cells: Sequence[Cell], groups: Sequence[str]) -> Named:
+    return _each([Cell(group, group) for group in groups])
+
+
+def _all(cells: Sequence[Cell], groups: Sequence[str]) -> Named:
+    return _across(cells, groups) | _within(cells, groups)
+
+
+def _marginal(cells: Sequence[Cell], groups: Sequence[str]) -> Named:
+    return {str(Cell(g, ANY)): [[cell for cell in cells if cell.better == g]] for g in groups}
+
+
+def _symmetric(cells: Sequence[Cell], groups: Sequence[str]) -> Named:
+    return {
+        f"{Cell(g, ANY)} and {Cell(ANY, g)}": [
+            [cell for cell in cells if cell.better == g],
+            [cell for cell in cells if cell.worse == g],
+        ]
+        for g in groups
+    }
+
+
+def _across_values(cells: Sequence[Cell], groups: Sequence[str]) -> Named:
+    return _each([LARGER, SMALLER])
+
+
+def _no_labels(cells: Sequence[Cell], groups: Sequence[str]) -> Named:
+    raise AssertionError(PARITY)
+
+
+GOALS: dict[str, Callable[[Sequence[Cell], Sequence[str]], Named]] = {
+    "cross-group": _across,
+    "within-group": _within,
+    "marginal": _marginal,
+    "all cells": _all,
+    "symmetric": _symmetric,
+    PARITY: _no_labels,
+}
+"""Goals by name: equations (5), (6), (7), (4), symmetric equal accuracy and (8) of the paper."""
+
+
+def goals_of(goal: Any, *, continuous: bool) -> tuple[str, ...]:
+    """Return the goals asked for, checked."""
+    goals = () if goal is None else (goal,) if isinstance(goal, str) else tuple(goal)
+    known = ("cross-group",) if continuous else tuple(GOALS)
+    why = "the attribute is a number, which has no groups" if continuous else ""
+    for one in goals:
+        if one not in known:
+            raise OptionError("goal", one, [repr(word) for word in known], why)
+    if len(set(goals)) < len(goals):
+        raise OptionError("goal", goal, ["each goal once"])
+    return goals
+
+
+def overall(pairs: PairFamily, n_cells: int) -> Floats:
+    """Return the coefficients of the accuracy over all pairs that labels imply."""
+    coefficients = np.zeros(n_cells)
+    coefficients[: len(pairs.cells)] = pairs.trials / pairs.trials.sum()
+    return coefficients
+
+
+def differences(terms: Sequence[Terms]) -> tuple[Floats, tuple[str, ...]]:
+    """Return the differences of any two terms of a goal, as coefficients of cells, with names."""
+    rows, names = [], []
+    for block in terms:
+        for first, second in permutations(range(len(block.names)), 2):
+            rows.append(block.coefficients[first] - block.coefficients[second])
+            names.append(f"{block.names[first]} less {block.names[second]}")
+    return np.array(rows).reshape(len(rows), -1), tuple(names)

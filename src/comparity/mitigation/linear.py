@@ -1,0 +1,413 @@
+"""What linear rankers and regressors with pairwise goals share, as scikit-learn estimators."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from comparity.counting._values import as_array, check_lengths, group_codes, numbers, rows_of
+from comparity.counting.labelled import LabelledItems, labelled_items
+from comparity.errors import ConstantLabelError, OptionError
+from comparity.errors.mitigation import (
+    InfeasibleGoalWarning,
+    MissingSensitiveError,
+    NonFiniteFeatureError,
+    TooFewRowsError,
+)
+from comparity.mitigation import training as games
+from comparity.mitigation.goals import PARITY, differences, goals_of, overall
+from comparity.mitigation.training import Candidates, Choices, Chosen, Rows, Scale
+from comparity.tables import check_option, text_of
+from comparity.trainings import Outcome, Training
+
+__all__ = ["FairLinear", "StochasticScorer"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+NAMES = {
+    "label": "y",
+    "score": "y",
+    "sensitive": "sensitive_features",
+    "queries": "queries",
+    "weights": "sample_weight",
+}
+LEVELS = 20
+"""Labels of at most so many values are held out evenly."""
+
+
+class StochasticScorer:
+    """A mixture of linear scores: whoever scores draws one of them first.
+
+    Attributes
+    ----------
+    coefficients : ndarray, (M, p)
+    intercepts : ndarray, (M,)
+    probabilities : ndarray, (M,)
+        How often each member is drawn.
+    """
+
+    def __init__(self, coefficients: Floats, intercepts: Floats, probabilities: Floats) -> None:
+        self.coefficients = coefficients
+        self.intercepts = intercepts
+        self.probabilities = probabilities
+
+    def __len__(self) -> int:
+        return len(self.probabilities)
+
+    def draw(self, rng: np.random.Generator | int | None = None) -> int:
+        """Draw a member; all items that are to be compared are scored by the same."""
+        return int(np.random.default_rng(rng).choice(len(self), p=self.probabilities))
+
+    def predict(self, X: Floats, member: int) -> Floats:
+        """Return the scores of one member."""
+        scores: Floats = np.asarray(X) @ self.coefficients[member] + self.intercepts[member]
+        return scores
+
+
+class FairLinear(BaseEstimator):  # type: ignore[misc]
+    """A linear score trained under pairwise goals; see its two kinds for what they do."""
+
+    _predicts_labels = False
+
+    def __init__(
+        self,
+        *,
+        goal: str | tuple[str, ...] | None = "cross-group",
+        slack: float = 0.01,
+        form: str = "constrained",
+        with_overall: bool | None = None,
+        continuous: bool = False,
+        no_group: Any = None,
+        margin: float = 1.0,
+        loss: str = "hinge",
+        l2: float = 1e-4,
+        steps: int = 500,
+        step_sizes: float | tuple[float, ...] = 0.15,
+        referee_rate: float = 1.0,
+        snapshots: int = 100,
+        validation_fraction: float = 0.25,
+        random_state: Any = None,
+        progress: bool = True,
+    ) -> None:
+        self.goal = goal
+        self.slack = slack
+        self.form = form
+        self.with_overall = with_overall
+        self.continuous = continuous
+        self.no_group = no_group
+        self.margin = margin
+        self.loss = loss
+        self.l2 = l2
+        self.steps = steps
+        self.step_sizes = step_sizes
+        self.referee_rate = referee_rate
+        self.snapshots = snapshots
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.progress = progress
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sensitive_features: Any = None,
+        queries: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Train, and choose among what training went through.
+
+        Parameters
+        ----------
+        X : array-like, (n, p)
+            Features, finite.
+        y : array-like, (n,)
+            Labels as numbers; the item with the larger label is better.
+        sensitive_features : array-like, (n,)
+            Group of each row, or a number with ``continuous=True``. Needed where there is a goal.
+        queries : array-like, (n,), optional
+            Compare only rows of the same query; whole queries are held out.
+        sample_weight : array-like, (n,), optional
+            Positive weights; a pair weighs the product of its two.
+
+        Returns
+        -------
+        self
+        """
+        choices = self._choices()
+        X, y = validate_data(self, X, y, ensure_all_finite=False, y_numeric=True, dtype=np.float64)
+        self._check_features(X)
+        items = self._items(y, sensitive_features, queries, sample_weight, choices)
+        train, held = self._split(items)
+        scale = self._scale(X, items, train)
+        groups = items.groups
+        rows = self._rows(X, items, train, scale, choices)
+        by = rows if held is train else self._rows(X, items, held, scale, choices)
+        name = "training" if held is train else "held out"
+        # Both are asked before anything long is done.
+        games.asked(by, groups, choices, name=name)
+        found = games.candidates(rows, groups, choices, self.progress)
+        picked = games.chosen(found, by, groups, choices, name=name)
+        self._keep(found, picked, scale)
+        self.groups_ = groups
+        self.training_ = self._account(found, picked, rows, by, choices)
+        self.n_iter_ = choices.steps * len(choices.step_sizes)
+        if not self.training_.feasible:
+            worst = _worst(picked, choices)
+            least = self.training_.mixture.largest_difference
+            told = InfeasibleGoalWarning(self.slack, least, worst, len(by.weight))
+            warnings.warn(told, stacklevel=2)
+        return self
+
+    def predict(self, X: Any) -> Floats:
+        """Return the scores of the best single model."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, ensure_all_finite=False, dtype=np.float64)
+        self._check_features(X)
+        scores: Floats = X @ self.coef_ + self.intercept_
+        return scores
+
+    def _choices(self) -> Choices:
+        check_option("form", self.form, ("constrained", "robust"))
+        check_option("loss", self.loss, ("hinge", "squared hinge"))
+        _check_number("slack", self.slack, low=0)
+        _check_number("l2", self.l2, low=0)
+        _check_number("margin", self.margin, low=0, open_low=True)
+        _check_number("referee_rate", self.referee_rate, low=0, open_low=True)
+        _check_number("validation_fraction", self.validation_fraction, low=0, high=1)
+        for name in ("steps", "snapshots"):
+            found = getattr(self, name)
+            if not isinstance(found, int | np.integer) or found < 1:
+                raise OptionError(name, found, ["a whole number from 1 on"])
+        sizes = np.atleast_1d(np.asarray(self.step_sizes, dtype=np.float64))
+        for size in sizes.tolist():
+            _check_number("step_sizes", size, low=0, open_low=True)
+        goals = goals_of(self.goal, continuous=self.continuous)
+        # Equation (13) has the overall accuracy in its minimum, the sum of minima has not.
+        whole = len(goals) == 1 if self.with_overall is None else self.with_overall
+        return Choices(
+            goals=goals,
+            slack=float(self.slack),
+            robust=self.form == "robust",
+            with_overall=whole,
+            margin=float(self.margin),
+            squared=self.loss == "squared hinge",
+            l2=float(self.l2),
+            steps=int(self.steps),
+            step_sizes=tuple(sizes.tolist()),
+            referee_rate=float(self.referee_rate),
+            snapshots=int(self.snapshots),
+        )
+
+    def _check_features(self, X: Floats) -> None:
+        finite = np.isfinite(X)
+        if finite.all():
+            return
+        names = getattr(self, "feature_names_in_", np.arange(X.shape[1]))
+        columns = [text_of(names[place]) for place in np.flatnonzero(~finite.all(axis=0))[:5]]
+        broken: NDArray[np.bool_] = ~finite.all(axis=1)  # type: ignore[assignment]
+        raise NonFiniteFeatureError(columns, rows_of(broken))
+
+    def _items(
+        self, y: Floats, sensitive: Any, queries: Any, weights: Any, choices: Choices
+    ) -> LabelledItems:
+        """Check labels, groups, queries and weights."""
+        if sensitive is not None:
+            return labelled_items(
+                y,
+                y,
+                as_array(sensitive, "sensitive_features"),
+                queries=None if queries is None else as_array(queries, "queries"),
+                weights=None if weights is None else as_array(weights, "sample_weight"),
+                continuous=self.continuous,
+                no_group=self.no_group,
+                names=NAMES,
+            )
+        if choices.goals:
+            raise MissingSensitiveError(self.goal)
+        given = {"queries": queries, "sample_weight": weights}
+        arrays = {name: as_array(one, name) for name, one in given.items() if one is not None}
+        check_lengths({"y": y, **arrays})
+        labels = numbers(y, "y", "item")
+        if labels.min() == labels.max() and not self._predicts_labels:
+            raise ConstantLabelError("y", text_of(labels[0]))
+        query = arrays.get("queries")
+        weight = arrays.get("sample_weight")
+        return LabelledItems(
+            label=labels,
+            score=labels,
+            group=np.zeros(len(y), dtype=np.int64),
+            groups=("all",),
+            query=None
+            if query is None
+            else group_codes(query, "queries", "item", several=False)[0],
+            weight=None if weight is None else numbers(weight, "sample_weight", "item"),
+        )
+
+    def _split(self, items: LabelledItems) -> tuple[Codes, Codes]:
+        """Return rows to train on and rows to choose by; the same where none are held out."""
+        rows = np.arange(len(items))
+        if not self.validation_fraction:
+            return rows, rows
+        rng = check_random_state(self.random_state)
+        unit = rows if items.query is None else items.query
+        held = _held_out(unit, _strata(items), self.validation_fraction, rng)
+        if held.all() or not held.any():
+            kind = "rows" if items.query is None else "queries"
+            many = len(np.unique(unit))
+            raise TooFewRowsError(len(rows), many, kind, self.validation_fraction)
+        return np.flatnonzero(~held), np.flatnonzero(held)
+
+    def _scale(self, X: Floats, items: LabelledItems, train: Codes) -> Scale:
+        weight = np.ones(len(train)) if items.weight is None else items.weight[train]
+        share = weight / weight.sum()
+        centre = share @ X[train]
+        spread = np.sqrt(np.maximum(share @ (X[train] - centre) ** 2, 0))
+        constant = spread <= 1e-12 * np.maximum(1.0, np.abs(centre))
+        scale = Scale(centre=centre, unit=np.where(constant, 1.0, spread))
+        if not self._predicts_labels:
+            return scale
+        label = items.label[train]
+        middle = float(share @ label)
+        width = math.sqrt(max(float(share @ (label - middle) ** 2), 0.0))
+        return replace(scale, label_centre=middle, label_unit=width or 1.0)
+
+    def _rows(
+        self, X: Floats, items: LabelledItems, kept: Codes, scale: Scale, choices: Choices
+    ) -> Rows:
+        return games.rows_of(X, items, kept, scale, choices.goals, predicted=self._predicts_labels)
+
+    def _keep(self, found: Candidates, picked: Chosen, scale: Scale) -> None:
+        """Keep the chosen models, in the units of the features given."""
+        slopes = found.parameters * scale.label_unit / scale.unit
+        bases = np.zeros(len(slopes))
+        if self._predicts_labels:
+            bases = scale.label_centre - slopes @ scale.centre
+        self.coef_ = slopes[picked.best]
+        self.intercept_ = float(bases[picked.best])
+        members = picked.mixture.members
+        self.stochastic_ = StochasticScorer(
+            slopes[members], bases[members], picked.mixture.probabilities
+        )
+
+    def _account(
+        self, found: Candidates, picked: Chosen, rows: Rows, by: Rows, choices: Choices
+    ) -> Training:
+        unit = by.scale.label_unit**2 if self._predicts_labels else None
+        one = np.zeros(len(picked.objective))
+        one[picked.best] = 1.0
+        mixed = np.zeros(len(one))
+        mixed[picked.mixture.members] = picked.mixture.probabilities
+        start = by.scores(games.first_guess(rows, choices))
+        before = by.accuracy(start)
+        outcomes: dict[str, tuple[Floats, float]] = {
+            "best": (one @ np.nan_to_num(picked.accuracy), float(one @ picked.objective)),
+            "mixture": (mixed @ np.nan_to_num(picked.accuracy), float(mixed @ picked.objective)),
+            "start": (np.nan_to_num(before), by.objective(start, before)),
+        }
+        beta, multipliers = _weights(found, rows, choices)
+        return Training(
+            goals=choices.goals,
+            form=self.form,
+            slack=choices.slack,
+            feasible=choices.robust or picked.mixture.excess <= 1e-6,
+            **{name: _outcome(*pair, picked, by, unit) for name, pair in outcomes.items()},
+            probabilities=tuple(picked.mixture.probabilities.tolist()),
+            cell_weights=beta,
+            multipliers=multipliers,
+            rows={"trained on": len(rows.weight), "chosen by": len(by.weight)},
+        )
+
+
+def _outcome(
+    accuracy: Floats, objective: float, picked: Chosen, by: Rows, unit: float | None
+) -> Outcome:
+    rates = {
+        name: float(rate)
+        for block in picked.terms
+        for name, rate in zip(block.names, block.coefficients @ accuracy, strict=True)
+    }
+    largest = differences(picked.terms)[0] @ accuracy if picked.terms else np.zeros(1)
+    return Outcome(
+        accuracy=float(overall(by.pairs, by.n_cells) @ accuracy),
+        squared_error=None if unit is None else float(objective * unit),
+        terms=rates,
+        largest_difference=float(max(largest.max(initial=0.0), 0.0)),
+    )
+
+
+def _weights(
+    found: Candidates, rows: Rows, choices: Choices
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return what each cell's accuracy weighed, and the multipliers by name."""
+    whole, many = overall(rows.pairs, rows.n_cells), found.multipliers
+    names = [str(cell) for cell in rows.pairs.cells]
+    if rows.parity is not None:
+        names += [f"{cell} ({PARITY})" for cell in rows.parity.cells]
+    if not found.terms:
+        beta, labels = whole, ["objective"]
+    elif choices.robust:
+        blocks = games.minima(rows, found.terms, choices)
+        beta = many @ np.vstack(blocks) / len(blocks)
+        extra = ["overall"] if choices.with_overall else []
+        labels = [name for block in found.terms for name in (*block.names, *extra)]
+    else:
+        rises, compared = differences(found.terms)
+        beta = whole - many[1:] @ rises / max(float(many[0]), 1e-12)
+        labels = ["objective", *compared]
+    return (
+        dict(zip(names, beta.tolist(), strict=True)),
+        dict(zip(labels, many.tolist(), strict=True)),
+    )
+
+
+def _worst(picked: Chosen, choices: Choices) -> str:
+    """Name the largest difference of the mixture."""
+    rises, names = differences(picked.terms)
+    accuracy = np.nan_to_num(picked.accuracy)[picked.mixture.members]
+    return names[int(np.argmax(rises @ (picked.mixture.probabilities @ accuracy)))]
+
+
+def _strata(items: LabelledItems) -> Codes:
+    """Return what rows are held out evenly by: group and, where labels are few, label."""
+    strata = items.group if len(items.group) else np.zeros(len(items), dtype=np.int64)
+    levels, level = np.unique(items.label, return_inverse=True)
+    if len(levels) <= LEVELS:
+        strata = strata * len(levels) + level.reshape(-1)
+    return strata
+
+
+def _held_out(unit: Codes, strata: Codes, fraction: float, rng: Any) -> NDArray[np.bool_]:
+    """Say which rows are held out: a share of each stratum, or of whole queries."""
+    if not np.array_equal(unit, np.arange(len(unit))):
+        drawn = rng.uniform(size=int(unit.max()) + 1).argsort().argsort()
+        known = np.unique(unit)
+        order = known[np.argsort(drawn[known])]
+        taken = np.zeros(int(unit.max()) + 1, dtype=bool)
+        taken[order[: round(fraction * len(known))]] = True
+        return taken[unit]
+    order = np.lexsort((rng.uniform(size=len(unit)), strata))
+    # Every so many rows, stratum by stratum, from a random start.
+    steps = np.floor((np.arange(len(unit) + 1) + rng.uniform()) * fraction)
+    held = np.zeros(len(unit), dtype=bool)
+    held[order] = np.diff(steps) > 0
+    return held
+
+
+def _check_number(
+    name: str, found: Any, *, low: float, high: float = math.inf, open_low: bool = False
+) -> None:
+    number = isinstance(found, int | float | np.number) and math.isfinite(found)
+    if number and (low < found if open_low else low <= found) and found < high:
+        return
+    lowest = f"{'above' if open_low else 'from'} {low:g}{'' if open_low else ' on'}"
+    wanted = f"a number {lowest}" + (f" and below {high:g}" if math.isfinite(high) else "")
+    raise OptionError(name, found, [wanted])

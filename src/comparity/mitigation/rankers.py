@@ -1,0 +1,113 @@
+"""A linear ranker with pairwise goals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from comparity.counting._values import as_array, group_codes
+from comparity.counting.all_pairs import cell_counts
+from comparity.counting.query_pairs import query_pairs
+from comparity.mitigation.linear import FairLinear
+
+__all__ = ["FairRanker"]
+
+
+class FairRanker(FairLinear):
+    r"""Rank by a linear score that treats kinds of pairs alike.
+
+    Maximises the share of pairs that scores order as labels do, over **all** pairs, under a goal
+    for the accuracies :math:`A_{i>j}` of pairs with the better item in group i and the worse in j
+    [1]_. The constrained form, equation (12), limits every difference to the slack:
+
+    .. math:: \max_f AUC(f) \quad \text{s.t.} \quad A_{i>j}(f) - A_{k>l}(f) \le \epsilon
+
+    The robust form, equation (13), raises the least rate; with several goals, the sum of the least
+    rates of each:
+
+    .. math:: \max_f \min\{AUC(f), A_{i>j}(f), \dots\}
+
+    A model and a referee move in turns: the model takes gradient steps on hinges, the referee sees
+    true rates. A step costs about a sort of the scores. What the model went through are the
+    candidates; the best single one (`coef_`) and the best mixture of at most one more than there
+    are constraints (`stochastic_`) are chosen on rows held out.
+
+    Parameters
+    ----------
+    goal : str, tuple of str or None
+        ``"cross-group"`` (:math:`A_{i>j}` alike for all :math:`i \ne j`), ``"within-group"``
+        (:math:`A_{i>i}`), ``"marginal"`` (:math:`A_{i>:}`, any worse item), ``"all cells"``,
+        ``"symmetric"`` (:math:`A_{i>:} + A_{:>i}`), ``"statistical parity"`` (how often an item of
+        one group is above one of another, whatever their labels), or several. None for no goal.
+    slack : float
+        Largest difference allowed.
+    form : {"constrained", "robust"}
+        Limit differences, or raise the least rate.
+    with_overall : bool, optional
+        Whether the overall accuracy is among the rates whose least is raised; by default with one
+        goal, and not with several.
+    continuous : bool
+        The sensitive attribute is a number: compare pairs whose better item has the larger value
+        with pairs whose better item has the smaller one.
+    no_group : optional
+        The value that marks items in no group: they count in marginals and overall.
+    margin : float
+        Difference of scores from which on an order is safe for the hinge.
+    loss : {"hinge", "squared hinge"}
+        What the model's steps are taken on.
+    l2 : float
+        Weight of the squared coefficients of standardised features.
+    steps : int
+        Moves of each player.
+    step_sizes : float or tuple of float
+        How far the model moves; candidates of several are chosen from together.
+    referee_rate : float
+        How far the referee moves. Large rates make models wander farther.
+    snapshots : int
+        Candidates kept of each game.
+    validation_fraction : float
+        Share of rows, or of queries, held out to choose by; 0 to choose on the training rows.
+    random_state : int, RandomState or None
+        What is held out.
+    progress : bool
+        Show a bar on a terminal.
+
+    Attributes
+    ----------
+    coef_ : ndarray, (p,)
+        The best single model.
+    intercept_ : float
+        Zero: an order has no level.
+    stochastic_ : StochasticScorer
+        The best mixture: draw a member, then score by it.
+    training_ : Training
+        What was asked and what came out; prints well.
+    groups_ : tuple of str
+        The groups.
+
+    References
+    ----------
+    .. [1] Narasimhan, Cotter, Gupta and Wang, "Pairwise Fairness for Ranking and Regression",
+       AAAI 2020.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> group, y = rng.integers(0, 2, 2000), rng.integers(0, 2, 2000)
+    >>> X = np.column_stack([y + 1.5 * group, y - group]) + rng.normal(size=(2000, 2))
+    >>> ranker = FairRanker(steps=100, random_state=0).fit(X, y, sensitive_features=group)
+    >>> ranker.training_.start.largest_difference > ranker.training_.best.largest_difference
+    True
+    """
+
+    def score(self, X: Any, y: Any, queries: Any = None) -> float:
+        """Return the share of pairs ordered as labels say; equal scores are not."""
+        labels = np.asarray(y, dtype=np.float64)
+        scores, nobody = self.predict(X), np.zeros(len(labels), dtype=np.int64)
+        if queries is None:
+            trials, hits, _ = cell_counts(labels, scores, nobody, 1)
+            return float(hits[0, 0] / trials[0, 0])
+        query = group_codes(as_array(queries, "queries"), "queries", "item", several=False)[0]
+        counted = query_pairs(labels, scores, nobody, ("all",), query).sharing
+        return float(counted.hits[0] / counted.trials[0])

@@ -1,0 +1,51 @@
+"""A linear regressor with pairwise goals."""
+
+from __future__ import annotations
+
+from sklearn.base import RegressorMixin
+
+from comparity.errors import OptionError
+from comparity.mitigation.linear import FairLinear
+from comparity.mitigation.training import Choices
+
+__all__ = ["FairRegressor"]
+
+
+class FairRegressor(RegressorMixin, FairLinear):  # type: ignore[misc]
+    r"""Predict by a linear model that orders kinds of pairs equally well.
+
+    Minimises the mean squared error, over **all** pairs, under a goal for pairwise accuracies [1]_:
+
+    .. math:: \min_f E (f(x) - y)^2 \quad \text{s.t.} \quad A_{i>j}(f) - A_{k>l}(f) \le \epsilon
+
+    Every two rows with different labels are a pair. Parameters, attributes and method are those of
+    :class:`comparity.FairRanker`, except that there is an intercept, that labels and predictions
+    are measured in standard deviations of the labels where the hinge's `margin` is concerned, and
+    that there is no robust form: a squared error and an accuracy have no common least.
+
+    A squared error and an order are different things: with a tight slack it can pay to predict on
+    a small scale.
+
+    References
+    ----------
+    .. [1] Narasimhan, Cotter, Gupta and Wang, "Pairwise Fairness for Ranking and Regression",
+       AAAI 2020.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> group, y = rng.integers(0, 2, 2000), rng.normal(size=2000)
+    >>> X = np.column_stack([y + 1.5 * group, y - group]) + rng.normal(size=(2000, 2))
+    >>> model = FairRegressor(steps=100, random_state=0).fit(X, y, sensitive_features=group)
+    >>> model.training_.start.largest_difference > model.training_.best.largest_difference
+    True
+    """
+
+    _predicts_labels = True
+
+    def _choices(self) -> Choices:
+        choices = super()._choices()
+        if choices.robust:
+            why = "a squared error and an accuracy have no common least"
+            raise OptionError("form", self.form, ["'constrained'"], why)
+        return choices

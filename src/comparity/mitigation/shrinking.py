@@ -1,0 +1,141 @@
+"""From many models to few: the best mixture of candidates, and the best single one.
+
+A game has no last model that is best. A mixture of its iterates is, and a linear program finds one
+with at most one member more than there are constraints (Cotter et al., "Optimization with
+non-differentiable constraints with applications to fairness, recall, churn, and other goals",
+JMLR 2019), because a vertex of its polytope has no more positive entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Mixture", "best_iterate", "best_of_minima", "mix", "mix_minima"]
+
+Floats = NDArray[np.float64]
+
+NEGLIGIBLE = 1e-9
+"""Probabilities below it are rounding of the linear program."""
+
+
+class Mixture(NamedTuple):
+    """Candidates drawn at random.
+
+    Attributes
+    ----------
+    members : ndarray of int
+        Positions of the candidates used.
+    probabilities : ndarray
+        How often each is drawn.
+    excess : float
+        How far the worst constraint is missed on average; 0 where all are kept.
+    """
+
+    members: NDArray[np.int64]
+    probabilities: Floats
+    excess: float
+
+
+def mix(objective: Floats, excess: Floats) -> Mixture:
+    """Return the mixture with the least mean objective that keeps all constraints on average.
+
+    Parameters
+    ----------
+    objective : ndarray, (S,)
+        What to minimise, by candidate.
+    excess : ndarray, (S, m)
+        Constraints by candidate, kept where at most 0.
+
+    Returns
+    -------
+    Mixture
+        Of at most m + 1 members. Where no mixture keeps all constraints, the best of those that
+        miss the worst one by least.
+
+    Examples
+    --------
+    >>> objective, excess = np.array([0.1, 0.3]), np.array([[0.1, -0.1], [-0.1, 0.1]])
+    >>> mixture = mix(objective, excess)
+    >>> mixture.members.tolist(), mixture.probabilities.round(2).tolist(), mixture.excess
+    ([0, 1], [0.5, 0.5], 0.0)
+    """
+    n, m = excess.shape
+    # Last variable: the amount by which every constraint may be missed.
+    worst = excess.T
+    limits = np.column_stack([worst, -np.ones(m)])
+    total = np.append(np.ones(n), 0.0)
+    least = _solved(np.append(np.zeros(n), 1.0), limits, np.zeros(m), total)[-1] if m else 0.0
+    # A hair more than the least, for else rounding may leave nothing to choose from.
+    allowed = np.full(m, max(0.0, least) + 1e-9)
+    shares = _solved(objective, worst, allowed, np.ones(n))
+    return _mixture(shares, max(0.0, float(least)))
+
+
+def mix_minima(blocks: Sequence[Floats]) -> Mixture:
+    """Return the mixture with the largest sum of minima of mean rates.
+
+    Parameters
+    ----------
+    blocks : sequence of ndarray, (S, T)
+        The rates of each minimum, by candidate.
+    """
+    n, b = len(blocks[0]), len(blocks)
+    rows = []
+    for place, block in enumerate(blocks):
+        bound = np.zeros((block.shape[1], b))
+        bound[:, place] = 1.0
+        rows.append(np.column_stack([-block.T, bound]))
+    limits = np.vstack(rows)
+    target = np.append(np.zeros(n), -np.ones(b))
+    total = np.append(np.ones(n), np.zeros(b))
+    shares = _solved(target, limits, np.zeros(len(limits)), total)[:n]
+    return _mixture(shares, 0.0)
+
+
+def best_iterate(objective: Floats, excess: Floats) -> int:
+    """Return the candidate that is nowhere far behind in keeping constraints.
+
+    Each constraint ranks candidates by how far they miss it; the candidate whose worst rank is
+    best is chosen, of several the one with the least objective. Where some candidates keep all
+    constraints, that is the best of them.
+    """
+    missed = np.maximum(excess, 0.0)
+    ranks = [np.unique(column, return_inverse=True)[1] for column in missed.T]
+    worst = np.max(ranks, axis=0) if ranks else np.zeros(len(objective))
+    tied = np.flatnonzero(worst == worst.min())
+    return int(tied[np.argmin(objective[tied])])
+
+
+def best_of_minima(blocks: Sequence[Floats]) -> int:
+    """Return the candidate with the largest sum of minima."""
+    return int(np.argmax(np.sum([block.min(axis=1) for block in blocks], axis=0)))
+
+
+def _solved(target: Floats, limits: Floats, bounds: Floats, total: Floats) -> Floats:
+    """Minimise a linear form over mixtures (and free variables, where `total` is 0)."""
+    from scipy.optimize import linprog
+
+    free = [(0, None) if one else (None, None) for one in total]
+    answer = linprog(
+        target,
+        A_ub=limits if len(limits) else None,
+        b_ub=bounds if len(limits) else None,
+        A_eq=total[None, :],
+        b_eq=[1.0],
+        bounds=free,
+        method="highs-ds",
+    )
+    # A mixture always exists, and the target is bounded on mixtures.
+    assert answer.success, answer.message
+    found: Floats = answer.x
+    return found
+
+
+def _mixture(shares: Floats, excess: float) -> Mixture:
+    members = np.flatnonzero(shares > NEGLIGIBLE)
+    chosen = shares[members]
+    return Mixture(members, chosen / chosen.sum(), excess)

@@ -1,0 +1,155 @@
+"""Accounts of training for terminal, page and picture."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import TYPE_CHECKING
+
+from comparity.reporting.formats import count, rate, signed, visible
+from comparity.reporting.grids import Grid
+from comparity.reporting.plots import own_axes
+from comparity.reporting.sections import Section
+from comparity.trainings import Outcome, TradeOff, Training
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_trade_off", "section"]
+
+# So many kinds of pairs are listed; all are in to_dict().
+LISTED = 16
+
+
+@singledispatch
+def section(result: Training | TradeOff) -> Section:
+    """Return what is shown of training."""
+    raise TypeError(f"{type(result).__name__} is no account of training")
+
+
+@section.register
+def _(result: Training) -> Section:
+    asked = " and ".join(result.goals) or "no goal"
+    before, after = result.start.largest_difference, result.best.largest_difference
+    headline = f"Trained for {asked}: largest difference {rate(before)} before, {rate(after)} after"
+    if result.form == "robust":
+        least = [min(one.terms.values(), default=0.0) for one in (result.start, result.best)]
+        headline = (
+            f"Trained for {asked}: least rate {rate(least[0])} before, {rate(least[1])} after"
+        )
+    trained, by = result.rows["trained on"], result.rows["chosen by"]
+    basis = f"{count(trained)} rows trained on, {count(by)} chosen by"
+    notes = []
+    if not result.feasible:
+        notes.append(
+            f"No mixture found keeps every difference within {result.slack:g}; the one with the "
+            f"least, {rate(result.mixture.largest_difference)}, is kept."
+        )
+    return Section(
+        headline=visible(headline),
+        sentences=(_cost(result), f"{basis}; slack {result.slack:g}, {result.form} form."),
+        grids=(_outcomes(result), _weights(result)),
+        lists={"Notes": notes} if notes else {},
+    )
+
+
+@section.register
+def _(result: TradeOff) -> Section:
+    rows = tuple(
+        (
+            f"{one.slack:g}",
+            *_objectives(one.best),
+            rate(one.best.largest_difference),
+            *_objectives(one.mixture),
+            rate(one.mixture.largest_difference),
+            "yes" if one.feasible else "no",
+        )
+        for one in result.trainings
+    )
+    names = ["accuracy"]
+    if result.trainings and result.trainings[0].best.squared_error is not None:
+        names = ["squared error", "accuracy"]
+    header = ("slack", *names, "difference", *[f"mixture's {name}" for name in names])
+    return Section(
+        headline=f"What the goal costs at {count(len(rows))} slacks",
+        grids=(
+            Grid(
+                title="On rows held out",
+                header=(*header, "mixture's difference", "within the slack"),
+                rows=rows,
+            ),
+        ),
+    )
+
+
+def plot_trade_off(result: TradeOff, ax: Axes | None = None) -> Axes:
+    """Draw what is lost in accuracy, or in squared error, against the largest difference.
+
+    Parameters
+    ----------
+    result : TradeOff
+        Trainings at several slacks.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a figure of its own by default.
+    """
+    ax = own_axes(width=6.4, height=4.4) if ax is None else ax
+    first = result.trainings[0].best
+    predicted = first.squared_error is not None
+    for name, marker, line in (("best", "o", "-"), ("mixture", "D", "--")):
+        outcomes = [getattr(one, name) for one in result.trainings]
+        points = [(one.largest_difference, _objective(one)) for one in outcomes]
+        label = "best single model" if name == "best" else "mixture"
+        ax.plot(*zip(*points, strict=True), marker=marker, ls=line, label=label)
+    for one in result.trainings:
+        at = (one.best.largest_difference, _objective(one.best))
+        ax.annotate(f"{one.slack:g}", at, xytext=(5, 5), textcoords="offset points")
+    start = result.trainings[0].start
+    ax.plot(start.largest_difference, _objective(start), "X", ls="", label="without a goal")
+    ax.set_xlabel("largest difference on rows held out (numbers: slack)")
+    ax.set_ylabel("mean squared error" if predicted else "pairwise accuracy")
+    ax.legend(loc="best")
+    return ax
+
+
+def _objective(outcome: Outcome) -> float:
+    return outcome.accuracy if outcome.squared_error is None else outcome.squared_error
+
+
+def _objectives(outcome: Outcome) -> tuple[str, ...]:
+    if outcome.squared_error is None:
+        return (rate(outcome.accuracy),)
+    return f"{outcome.squared_error:.4g}", rate(outcome.accuracy)
+
+
+def _cost(result: Training) -> str:
+    """Say what the goal cost."""
+    change = result.best.accuracy - result.start.accuracy
+    told = f"Accuracy over all pairs {rate(result.best.accuracy)} ({signed(change)})"
+    if result.best.squared_error is not None and result.start.squared_error is not None:
+        error = f"{result.best.squared_error:.4g} from {result.start.squared_error:.4g}"
+        told += f", mean squared error {error}"
+    return f"{told}, against least squares without a goal."
+
+
+def _outcomes(result: Training) -> Grid:
+    shown = (result.start, result.best, result.mixture)
+    rows = [("all pairs", *(rate(one.accuracy) for one in shown))]
+    rows += [
+        (visible(name), *(rate(one.terms[name]) for one in shown)) for name in result.best.terms
+    ]
+    rows.append(("largest difference", *(rate(one.largest_difference) for one in shown)))
+    many = len(result.probabilities)
+    mixture = f"mixture of {count(many)}"
+    return Grid(
+        title="Rates on the rows chosen by",
+        header=("", "without a goal", "best single model", mixture),
+        rows=tuple(rows),
+    )
+
+
+def _weights(result: Training) -> Grid:
+    rows = [(visible(name), signed(weight)) for name, weight in result.cell_weights.items()]
+    return Grid(
+        title="What the accuracy of each kind of pair weighed in the end",
+        header=("better > worse", "weight"),
+        rows=tuple(rows[:LISTED]),
+    )

@@ -1,0 +1,164 @@
+"""Frozen accounts of training: what was asked, what came out, what each kind of pair weighed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from rich.console import RenderableType
+
+__all__ = ["Outcome", "TradeOff", "Training"]
+
+
+class _Shown:
+    """Prints itself in a terminal and in a notebook."""
+
+    __slots__ = ()
+
+    def __rich__(self) -> RenderableType:
+        from comparity.reporting.terminal import view
+
+        return view(self)  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        from comparity.reporting.terminal import as_text
+
+        return as_text(self)  # type: ignore[arg-type]
+
+    def _repr_html_(self) -> str:
+        from comparity.reporting.html import fragment
+
+        return fragment(self)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a model, or a mixture of models on average, achieves on some rows.
+
+    Attributes
+    ----------
+    accuracy : float
+        Over all pairs that labels imply.
+    squared_error : float or None
+        Mean squared error, where labels are predicted.
+    terms : mapping of str to float
+        The rates that the goals compare.
+    largest_difference : float
+        Between two terms of one goal; 0 without a goal.
+    """
+
+    accuracy: float
+    squared_error: float | None
+    terms: Mapping[str, float]
+    largest_difference: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Training(_Shown):
+    """What training was asked, and what it came to.
+
+    Attributes
+    ----------
+    goals : tuple of str
+        What should be alike.
+    form : {"constrained", "robust"}
+        Whether differences were limited, or the least rate raised.
+    slack : float
+        Largest difference allowed.
+    feasible : bool
+        Whether the mixture keeps every difference within the slack, on the rows chosen by.
+    best, mixture : Outcome
+        Of the best single model and of the mixture, on the rows chosen by.
+    start : Outcome
+        Of the model that training started from, least squares without a goal, on the same rows.
+    probabilities : tuple of float
+        How often each member of the mixture is drawn.
+    cell_weights : mapping of str to float
+        What the accuracy of each kind of pair weighed in the end; they sum to 1. A model trained
+        for this weighted accuracy alone is about the one found.
+    multipliers : mapping of str to float
+        The referee's mean weights behind them: of the objective and of each difference, or of
+        each term.
+    rows : mapping of str to int
+        Rows trained on and chosen by.
+    """
+
+    goals: tuple[str, ...]
+    form: str
+    slack: float
+    feasible: bool
+    best: Outcome
+    mixture: Outcome
+    start: Outcome
+    probabilities: tuple[float, ...]
+    cell_weights: Mapping[str, float]
+    multipliers: Mapping[str, float]
+    rows: Mapping[str, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        return asdict(self)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row for each term, with its rate before and after."""
+        from comparity.reporting.frames import frame_of_rows
+
+        rows = [
+            {
+                "term": name,
+                "start": self.start.terms[name],
+                "best": self.best.terms[name],
+                "mixture": self.mixture.terms[name],
+            }
+            for name in self.best.terms
+        ]
+        return frame_of_rows(rows, backend)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TradeOff(_Shown):
+    """What a goal costs, by slack.
+
+    Attributes
+    ----------
+    trainings : tuple of Training
+        One for each slack, in the order of slacks.
+    """
+
+    trainings: tuple[Training, ...]
+
+    @property
+    def slacks(self) -> tuple[float, ...]:
+        """The slacks tried."""
+        return tuple(one.slack for one in self.trainings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        return {"trainings": [one.to_dict() for one in self.trainings]}
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row for each slack and choice, as a frame of the named engine."""
+        from comparity.reporting.frames import frame_of_rows
+
+        rows = [
+            {
+                "slack": training.slack,
+                "model": name,
+                "accuracy": outcome.accuracy,
+                "squared_error": outcome.squared_error,
+                "largest_difference": outcome.largest_difference,
+                "feasible": training.feasible,
+            }
+            for training in self.trainings
+            for name, outcome in (("best", training.best), ("mixture", training.mixture))
+        ]
+        return frame_of_rows(rows, backend)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw accuracy, or squared error, against the largest difference."""
+        from comparity.reporting.trainings import plot_trade_off
+
+        return plot_trade_off(self, ax)

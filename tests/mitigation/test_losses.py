@@ -1,0 +1,180 @@
+"""Pairwise losses: against the double loop, finite differences and the counts of audits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import approx_fprime
+
+from comparity.counting.all_pairs import cell_counts
+from comparity.counting.ordered_pairs import ordered_pairs
+from comparity.counting.query_pairs import query_pairs
+from comparity.mitigation.losses import (
+    PairFamily,
+    attribute_pairs,
+    group_pairs,
+    labelled_pairs,
+)
+from tests.plain import pairwise_losses as plain
+
+NAMES = ("a", "b", "c")
+# No two scores differ by the margin, where the hinge has no slope.
+MARGIN = 0.7123
+
+Table = list[tuple[float, int, int, int, int, float]]
+items = st.tuples(
+    st.integers(-12, 12).map(lambda tenth: tenth / 10),
+    st.integers(0, 5),
+    st.integers(0, 2),
+    st.integers(0, 3),
+    st.integers(0, 2),
+    st.sampled_from([0.5, 1.0, 2.0]),
+)
+tables = st.lists(items, min_size=1, max_size=40)
+KINDS = pytest.mark.parametrize("kind", ["labelled", "attribute", "groups"])
+POWERS = pytest.mark.parametrize("squared", [False, True])
+
+
+def built(table: Table, kind: str) -> tuple[np.ndarray, np.ndarray, PairFamily, plain.Kinds]:
+    f, y, group, z, query, weight = map(np.array, zip(*table, strict=True))
+    labels, values = y.astype(float), z.astype(float)
+    known = {"query": query, "weights": weight}
+    if kind == "labelled":
+        family = labelled_pairs(labels, group, NAMES, **known)
+        return f, weight, family, plain.by_groups(y, group, 3, query)
+    if kind == "attribute":
+        family = attribute_pairs(labels, values, **known)
+        return f, weight, family, plain.by_attribute(y, z, query)
+    family = group_pairs(group, NAMES, **known)
+    cells = [i * 3 + j for i in range(3) for j in range(3) if i != j]
+    plainly = plain.without_labels(group, 3, query)
+
+    def cell_of(i: int, j: int) -> int | None:
+        cell = plainly(i, j)
+        return None if cell is None else cells.index(cell)
+
+    return f, weight, family, cell_of
+
+
+@KINDS
+@POWERS
+@given(table=tables, seed=st.integers(0, 99))
+def test_sums_and_gradient_equal_the_double_loop(
+    table: Table, seed: int, kind: str, squared: bool
+) -> None:
+    f, weight, family, cell_of = built(table, kind)
+    wrong, right = np.random.default_rng(seed).uniform(0, 1, (2, len(family.cells)))
+    found = family.sums(f, wrong=wrong, right=right, margin=MARGIN, squared=squared)
+    trials = np.maximum(family.trials, 0.25)
+    unit = trials * MARGIN ** (2 if squared else 1)
+    expected = plain.pair_sums(
+        f,
+        cell_of,
+        len(family.cells),
+        weight=weight,
+        wrong=wrong / unit,
+        right=right / unit,
+        margin=MARGIN,
+        squared=squared,
+    )
+    known = family.trials > 0
+    assert family.trials == pytest.approx(expected["trials"])
+    assert found.accuracy[known] == pytest.approx((expected["hits"] / trials)[known])
+    assert found.wrong[known] == pytest.approx((expected["wrong"] / unit)[known])
+    assert found.right[known] == pytest.approx((expected["right"] / unit)[known])
+    assert found.gradient == pytest.approx(expected["gradient"], abs=1e-9)
+    assert np.isnan(found.accuracy[~known]).all()
+
+
+def simulated(n: int, levels: int) -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(n)
+    y = rng.integers(0, levels, n).astype(float)
+    return y, y / levels + rng.normal(size=n), rng.integers(0, 3, n), rng.normal(size=n)
+
+
+@POWERS
+@pytest.mark.parametrize("levels", [2, 50])
+@pytest.mark.parametrize("kind", ["labelled", "attribute"])
+def test_gradients_equal_finite_differences(kind: str, levels: int, squared: bool) -> None:
+    y, f, group, z = simulated(60, levels)
+    family = labelled_pairs(y, group, NAMES) if kind == "labelled" else attribute_pairs(y, z)
+    wrong, right = np.random.default_rng(0).uniform(0, 1, (2, len(family.cells)))
+
+    def value(scores: np.ndarray) -> float:
+        sums = family.sums(scores, wrong=wrong, right=right, squared=squared)
+        # Equal values are a cell of their own, here without pairs.
+        return float(np.nansum(wrong * sums.wrong + right * sums.right))
+
+    found = family.sums(f, wrong=wrong, right=right, squared=squared).gradient
+    assert found == pytest.approx(approx_fprime(f, value, 1e-7), abs=2e-6)
+
+
+@pytest.mark.parametrize("levels", [2, 7, 3000])
+def test_large_tables_equal_the_enumerated_pairs(levels: int) -> None:
+    y, f, group, _ = simulated(6000, levels)
+    family = labelled_pairs(y, group, NAMES)
+    ones = np.ones(9)
+    found = family.sums(f, wrong=ones)
+    better = y[:, None] > y[None, :]
+    short = np.maximum(0, 1 - (f[:, None] - f[None, :])) * better
+    for a in range(3):
+        for b in range(3):
+            at = np.ix_(group == a, group == b)
+            expected = short[at].sum() / better[at].sum()
+            assert found.wrong[3 * a + b] == pytest.approx(expected, rel=1e-10)
+    weight = better / family.trials[3 * group[:, None] + group[None, :]]
+    active = (short > 0) * weight
+    assert found.gradient == pytest.approx(active.sum(axis=0) - active.sum(axis=1), abs=1e-12)
+
+
+@given(tables)
+def test_accuracies_are_those_of_audits(table: Table) -> None:
+    f, y, group, z, query, weight = map(np.array, zip(*table, strict=True))
+    labels, values = y.astype(float), z.astype(float)
+    family = labelled_pairs(labels, group, NAMES)
+    trials, hits, _ = cell_counts(labels, f, group, 3)
+    assert np.array_equal(family.trials, trials.ravel())
+    assert np.nan_to_num(family.sums(f).accuracy * family.trials) == pytest.approx(hits.ravel())
+    family = labelled_pairs(labels, group, NAMES, query=query, weights=weight)
+    counted = query_pairs(labels, f, group, NAMES, query, weights=weight).sharing
+    assert np.nan_to_num(family.sums(f).accuracy * family.trials) == pytest.approx(counted.hits)
+    family = attribute_pairs(labels, values, query=query)
+    counted = ordered_pairs(labels, f, values, query=query).sharing
+    assert family.trials == pytest.approx(counted.trials)
+    assert np.nan_to_num(family.sums(f).accuracy * family.trials) == pytest.approx(counted.hits)
+
+
+@KINDS
+@given(table=tables, shift=st.floats(-1e6, 1e6))
+def test_only_differences_of_scores_count(table: Table, kind: str, shift: float) -> None:
+    f, _, family, _ = built(table, kind)
+    ones = np.ones(len(family.cells))
+    here = family.sums(f, wrong=ones, right=ones, margin=MARGIN)
+    there = family.sums(f + shift, wrong=ones, right=ones, margin=MARGIN)
+    assert there.wrong == pytest.approx(here.wrong, abs=1e-8, nan_ok=True)
+    assert here.gradient.sum() == pytest.approx(0, abs=1e-9)
+
+
+@KINDS
+@POWERS
+@given(table=tables)
+def test_hinges_bound_accuracies_from_both_sides(table: Table, kind: str, squared: bool) -> None:
+    f, _, family, _ = built(table, kind)
+    ones = np.ones(len(family.cells))
+    sums = family.sums(f, wrong=ones, right=ones, margin=MARGIN, squared=squared)
+    known = family.trials > 0
+    assert (sums.right[known] >= sums.accuracy[known] - 1e-12).all()
+    assert (1 - sums.wrong[known] <= sums.accuracy[known] + 1e-12).all()
+
+
+@pytest.mark.parametrize("n", [0, 1, 4])
+def test_without_pairs_there_is_nothing_to_lose(n: int) -> None:
+    same, nobody = np.ones(n), np.zeros(n, dtype=int)
+    families = labelled_pairs(same, nobody, ("a",)), attribute_pairs(same, np.arange(float(n)))
+    for family in families:
+        sums = family.sums(np.zeros(n), wrong=np.ones(len(family.cells)))
+        assert not family.trials.any()
+        assert np.isnan(sums.accuracy).all()
+        assert not sums.gradient.any()
