@@ -1,0 +1,400 @@
+"""The catalogue of metrics for one set of predictions: values, intervals, and the few to report."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity import __version__
+from comparity.auditing.attributes import as_array, check_groups, named_attributes
+from comparity.auditing.scoring import metric_rows, rate_rows
+from comparity.catalogue.clusters import cluster_differences, cluster_metrics, published_partition
+from comparity.catalogue.comparison import compare_values
+from comparity.catalogue.lookup import catalogue_with
+from comparity.catalogue.resampling import metric_values
+from comparity.catalogue.selection import KINDS, check_kinds, choose_metrics
+from comparity.catalogue.sensitivity import metric_sensitivity
+from comparity.contrasts import Contrast, NeighbourCounts
+from comparity.counting.files import file_sha256, read_table
+from comparity.counting.neighbours import count_neighbours, feature_matrix
+from comparity.counting.paired import count_small_codes, count_two_predictions, truths
+from comparity.counting.positions import count_decision_arrays
+from comparity.counts import DecisionCounts
+from comparity.errors import (
+    NoUnprivilegedError,
+    OptionError,
+    TooFewResamplesError,
+    UnknownPrivilegedError,
+)
+from comparity.inference.bootstrap import SMOOTHING, resampled
+from comparity.metrics.entropy import VARIATIONS
+from comparity.resamples import Comparison, Selection
+from comparity.scorecards import Scorecard
+from comparity.tables import check_option, collected, open_table, text_of
+
+__all__ = ["MetricsOptions", "fairness_metrics", "metrics_file", "metrics_frame", "select_metrics"]
+
+CLUSTER_RESAMPLES = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricsOptions:
+    """How to work out metrics.
+
+    Attributes
+    ----------
+    level : float
+        Confidence level of the intervals.
+    replicates : int
+        Resamples of the counts for metrics with a kink.
+    variation : {"standard", "doubled root"}
+        Definition of the coefficient of variation.
+    n_neighbors : int
+        Neighbours for consistency, the item itself included.
+    seed : int
+        Seed of the resamples.
+    """
+
+    level: float = 0.95
+    replicates: int = 2000
+    variation: str = "standard"
+    n_neighbors: int = 5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.level, float) or not 0 < self.level < 1:
+            raise OptionError("level", self.level, ["a number between 0 and 1, both excluded"])
+        check_option("variation", self.variation, tuple(VARIATIONS))
+        if not isinstance(self.replicates, int) or self.replicates < 100:
+            raise OptionError("replicates", self.replicates, ["a whole number, at least 100"])
+
+
+def fairness_metrics(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    privileged: Any,
+    X: Any = None,
+    compare: Any = None,
+    kinds: Sequence[str] = (),
+    positive: Any = None,
+    threshold: float | None = None,
+    **choices: Any,
+) -> Scorecard:
+    """Work out the thirty published metrics of predictions and data, each with its interval.
+
+    Counts of group, label and prediction are all that is needed, except for consistency (D0),
+    which looks at the nearest neighbours of each row of `X`. Rows are taken to be independent.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like
+        Label and decision of each item: 0/1, true/false, or two values with `positive`.
+    sensitive_features : array-like, mapping or frame
+        The group of each item; of several attributes the combinations are the groups, called
+        ``"f & old"``.
+    privileged : value or collection of values
+        The group, or groups, that have the advantage; all others are unprivileged.
+    X : array-like or frame, optional
+        Features for consistency, as they are: scale them, and put the sensitive attribute among
+        them, to follow AIF360.
+    compare : array-like, optional
+        Other predictions for the same items: which metrics would move towards their ideal value?
+    kinds : sequence of str, optional
+        Kinds of fairness that matter, for the few metrics to report; see :func:`select_metrics`.
+    positive : optional
+        The value that is the positive one, where labels are neither 0/1 nor true/false.
+    threshold : float, optional
+        Decide 1 where `y_pred` (and `compare`) is at least this, if it is a score.
+    **choices
+        As in :class:`MetricsOptions`: `level`, `replicates`, `variation`, `n_neighbors`, `seed`.
+
+    Returns
+    -------
+    Scorecard
+        With one :class:`~comparity.scorecards.MetricValue` for each metric, and the rates of all
+        groups without a privileged one. A rate without trials gives ``nan``, a ratio to zero
+        ``inf``.
+
+    References
+    ----------
+    .. [1] Majumder et al., "Fair Enough: Searching for Sufficient Measures of Fairness".
+
+    Examples
+    --------
+    >>> y_true = [1] * 50 + [0] * 60 + [1] * 75 + [0] * 75
+    >>> y_pred = [1] * 30 + [0] * 20 + [1] * 12 + [0] * 48
+    >>> y_pred += [1] * 60 + [0] * 15 + [1] * 20 + [0] * 55
+    >>> card = fairness_metrics(
+    ...     y_true, y_pred, sensitive_features=["f"] * 110 + ["m"] * 150, privileged="m"
+    ... )
+    >>> round(card["C0"].value, 3), card["C0"].place, round(card["C14"].value, 3)
+    (-0.2, 'outside', 0.716)
+    """
+    options = MetricsOptions(**choices)
+    attribute, groups = _groups(sensitive_features)
+    labels, predictions = as_array(y_true), as_array(y_pred)
+    counts = _counted(labels, predictions, attribute, groups, positive, threshold)
+    rng = np.random.default_rng(options.seed)
+    neighbours = None
+    if X is not None:
+        truth, _ = truths(labels, labels, ("y_true", "y_true"), positive)
+        matrix = feature_matrix(X, len(labels))
+        neighbours = count_neighbours(matrix, truth, n_neighbors=options.n_neighbors, rng=rng)
+    paired = None
+    if compare is not None:
+        before, after = (_cut(as_array(one), threshold) for one in (predictions, compare))
+        paired = count_two_predictions(labels, before, after, groups=groups, positive=positive)
+    camps = _privileged(privileged, attribute, counts.groups)
+    return scored(
+        counts, camps, options, neighbours=neighbours, paired=paired, kinds=kinds, rng=rng
+    )
+
+
+def select_metrics(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    privileged: Any,
+    kinds: Sequence[str] = KINDS[:2],
+    X: Any = None,
+    **choices: Any,
+) -> Selection:
+    """Choose the few metrics to report for this data and model, each with the reason.
+
+    Three steps: which kinds of fairness matter, which clusters measure them, one metric of each;
+    where the metrics of a cluster disagree about this data, one from either side. Clusters are the
+    published ones; whether metrics move together in resamples of this very data is checked, and
+    said where they do not.
+
+    Parameters
+    ----------
+    y_true, y_pred, sensitive_features, privileged, X
+        As in :func:`fairness_metrics`.
+    kinds : sequence of str
+        Some of ``"group"``, ``"individual"``, ``"false negatives"`` and ``"false positives"``:
+        parity between groups, among individuals, and which error is the graver harm.
+    **choices
+        As in :func:`fairness_metrics`.
+
+    Examples
+    --------
+    >>> y_true, y_pred = [1, 1, 0, 0] * 100, [1, 0, 0, 1] * 50 + [1, 1, 0, 0, 0, 1, 0, 0] * 25
+    >>> chosen = select_metrics(
+    ...     y_true, y_pred, sensitive_features=["f"] * 200 + ["m"] * 200, privileged="m",
+    ...     kinds=["false negatives"],
+    ... ).chosen
+    >>> [one.id for one in chosen]
+    ['C3', 'C2']
+    """
+    card = fairness_metrics(
+        y_true,
+        y_pred,
+        sensitive_features=sensitive_features,
+        privileged=privileged,
+        X=X,
+        kinds=check_kinds(kinds),
+        **choices,
+    )
+    assert card.selection is not None
+    return card.selection
+
+
+def metrics_frame(
+    frame: Any,
+    *,
+    label: str,
+    prediction: str,
+    sensitive: Sequence[str],
+    privileged: Any,
+    features: Sequence[str] = (),
+    compare: str | None = None,
+    **choices: Any,
+) -> Scorecard:
+    """Work out the metrics of a frame of any engine; `choices` as in :func:`fairness_metrics`."""
+    groups = {f"group{place}": name for place, name in enumerate(sensitive)}
+    inputs = {f"feature{place}": name for place, name in enumerate(features)}
+    named = {"label": label, "prediction": prediction, **groups, **inputs}
+    if compare is not None:
+        named["compare"] = compare
+    table = open_table(frame, "decisions", named)
+    numeric = table.frame.with_columns(table.number(one).alias(one) for one in inputs)
+    columns = collected(numeric)
+    card = fairness_metrics(
+        columns["label"],
+        columns["prediction"],
+        sensitive_features={name: columns[ours] for ours, name in groups.items()},
+        privileged=privileged,
+        X=np.column_stack([columns[one] for one in inputs]) if inputs else None,
+        compare=columns.get("compare"),
+        **choices,
+    )
+    data: dict[str, Any] = {"label": label, "prediction": prediction, "sensitive": list(sensitive)}
+    data |= {"features": list(features), "compare": compare}
+    return replace(card, provenance={**card.provenance, "data": data})
+
+
+def metrics_file(path: str | Path, **choices: Any) -> Scorecard:
+    """Work out the metrics of a file; `choices` as in :func:`metrics_frame`."""
+    card = metrics_frame(read_table(path), **choices)
+    files = [{"name": Path(path).name, "sha256": file_sha256(path)}]
+    data = {**card.provenance["data"], "files": files}
+    return replace(card, provenance={**card.provenance, "data": data})
+
+
+def scored(
+    counts: DecisionCounts,
+    privileged: Collection[str],
+    options: MetricsOptions,
+    *,
+    rng: np.random.Generator,
+    neighbours: NeighbourCounts | None = None,
+    paired: NDArray[np.float64] | None = None,
+    kinds: Sequence[str] = (),
+) -> Scorecard:
+    """Work out all metrics from counts."""
+    contrast = Contrast.of(counts, privileged)
+    drawn = resampled(contrast, replicates=options.replicates, rng=rng, smoothing=SMOOTHING)
+    catalogue = catalogue_with(VARIATIONS[options.variation])
+    metrics = metric_rows(catalogue, contrast, drawn, neighbours, level=options.level)
+    selection = None
+    if kinds:
+        values = metric_values(resampled(contrast, replicates=CLUSTER_RESAMPLES, rng=rng))
+        selection = _selected({one.id: one for one in metrics}, values, kinds)
+    return Scorecard(
+        metrics=metrics,
+        spreads=rate_rows(counts.groups, contrast, drawn, level=options.level),
+        groups=counts.groups,
+        privileged=tuple(sorted(privileged)),
+        n=counts.n,
+        selection=selection,
+        comparison=None if paired is None else _compared(contrast, paired, options, rng),
+        notes=_notes(metrics, neighbours),
+        provenance={
+            "comparity": __version__,
+            "seed": options.seed,
+            "options": {k: v for k, v in asdict(options).items() if k != "seed"},
+            "data": {},
+        },
+    )
+
+
+def _groups(sensitive_features: Any) -> tuple[str, NDArray[Any]]:
+    attributes = named_attributes(sensitive_features)
+    if len(attributes) == 1:
+        return next(iter(attributes.items()))
+    columns = [[text_of(value) for value in column.tolist()] for column in attributes.values()]
+    joined = [" & ".join(row) for row in zip(*columns, strict=True)]
+    return " & ".join(attributes), np.array(joined, dtype=object)
+
+
+def _counted(
+    labels: NDArray[Any],
+    predictions: NDArray[Any],
+    attribute: str,
+    groups: NDArray[Any],
+    positive: Any,
+    threshold: float | None,
+) -> DecisionCounts:
+    if positive is None and threshold is None:
+        fast = count_small_codes(labels, predictions, groups)
+        if fast is not None:
+            return fast
+    counts = count_decision_arrays(
+        labels, predictions, sensitive={attribute: groups}, positive=positive, threshold=threshold
+    )[attribute]
+    check_groups({attribute: counts.groups})
+    return counts
+
+
+def _cut(predictions: NDArray[Any], threshold: float | None) -> NDArray[Any]:
+    return predictions if threshold is None else predictions.astype(np.float64) >= threshold
+
+
+def _privileged(privileged: Any, attribute: str, groups: Sequence[str]) -> frozenset[str]:
+    several = isinstance(privileged, Collection) and not isinstance(privileged, str | bytes)
+    named = frozenset(text_of(value) for value in (privileged if several else [privileged]))
+    if not named or not named <= set(groups):
+        raise UnknownPrivilegedError(sorted(named - set(groups)), attribute, groups)
+    if named == set(groups):
+        raise NoUnprivilegedError(attribute, groups)
+    return named
+
+
+def _selected(
+    metrics: Mapping[str, Any], values: Mapping[str, NDArray[np.float64]], kinds: Sequence[str]
+) -> Selection:
+    """Choose metrics, and compare the published clusters with those of resamples of this data."""
+    asked = check_kinds(kinds)
+    deaf = metric_sensitivity(values).deaf
+    clusters = None
+    differences: tuple[str, ...] = ("this data is too small to see which metrics move together.",)
+    predictions = {number: v for number, v in values.items() if number.startswith("C")}
+    steady = {number: v for number, v in predictions.items() if not np.isnan(v).any()}
+    try:
+        clusters = cluster_metrics(steady)
+        differences = cluster_differences(clusters.clusters, published_partition(steady))
+    except TooFewResamplesError:
+        pass
+    return Selection(
+        chosen=choose_metrics(metrics, kinds=asked, deaf=deaf),
+        kinds=asked,
+        clusters=clusters,
+        differences=differences,
+        deaf=deaf,
+    )
+
+
+def _compared(
+    contrast: Contrast,
+    paired: NDArray[np.float64],
+    options: MetricsOptions,
+    rng: np.random.Generator,
+) -> Comparison:
+    """Compare two sets of predictions over resamples of the same rows."""
+    catalogue = catalogue_with(VARIATIONS[options.variation])
+    n = round(float(paired.sum()))
+    drawn = rng.multinomial(n, paired.ravel() / n, size=options.replicates)
+    tables = drawn.reshape(-1, *paired.shape).astype(np.float64)
+    # Summing over the other prediction leaves the table of one of them.
+    both = [
+        [metric_values(contrast.with_cells(cells.sum(axis=axis)), catalogue) for axis in (-1, -2)]
+        for cells in (paired, tables)
+    ]
+    ours = [number for number in catalogue if number.startswith("C")]
+    before, after = ({one: float(side[one]) for one in ours} for side in both[0])
+    return compare_values(before, after, resampled=(both[1][0], both[1][1]), level=options.level)
+
+
+def _notes(metrics: Sequence[Any], neighbours: NeighbourCounts | None) -> tuple[str, ...]:
+    notes = ["Rows are taken to be independent of each other."]
+    small = [one.id for one in metrics if not one.promised]
+    if small:
+        notes.append(
+            "Coverage of the interval is not promised, since a count is below 10, for "
+            f"{', '.join(small)}."
+        )
+    missing = [one.id for one in metrics if one.value != one.value]
+    if missing:
+        notes.append(f"A rate has no trials, or both rates are zero: no {', '.join(missing)}.")
+    if neighbours is None:
+        notes.append("Without features there is no consistency (D0).")
+    elif neighbours.tied:
+        notes.append(
+            f"{neighbours.tied:,} items have further items just as near as their last neighbour; "
+            "consistency (D0) depends on which of them are taken."
+        )
+    if neighbours is not None and neighbours.checked:
+        shift, error = neighbours.error
+        notes.append(
+            f"Neighbours are approximate; on {neighbours.checked:,} items found exactly the "
+            f"consistency (D0) is higher by {shift:+.4f} (standard error {error:.4f})."
+        )
+    return tuple(notes)

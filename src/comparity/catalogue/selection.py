@@ -1,0 +1,134 @@
+"""Which few metrics to report: the kinds of fairness that matter, their clusters, one metric each.
+
+References
+----------
+.. [1] Majumder et al., "Fair Enough", Sections 5.2, 5.3 and 6: (1) determine what type of fairness
+   is desirable, (2) look it up in the clusters, (3) test for one metric of each; where metrics of
+   a cluster disagree, take one of either side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+
+from comparity.catalogue.entries import CLUSTERS, Cluster, Entry
+from comparity.catalogue.listing import CATALOGUE
+from comparity.errors import OptionError
+from comparity.resamples import ChosenMetric
+from comparity.scorecards import MetricValue
+
+__all__ = ["KINDS", "check_kinds", "choose_metrics"]
+
+KINDS = ("group", "individual", "false negatives", "false positives")
+"""Parity between groups, among individuals, and which error is the graver harm."""
+
+
+def check_kinds(kinds: Sequence[str]) -> tuple[str, ...]:
+    """Return the kinds without repetition; anything else than :data:`KINDS` is an error."""
+    if isinstance(kinds, str) or not kinds or not set(kinds) <= set(KINDS):
+        raise OptionError("kinds", kinds, [f"some of {', '.join(map(repr, KINDS))}"])
+    return tuple(kind for kind in KINDS if kind in kinds)
+
+
+def choose_metrics(
+    metrics: Mapping[str, MetricValue], *, kinds: Sequence[str], deaf: Collection[str] = ()
+) -> tuple[ChosenMetric, ...]:
+    """Choose one metric of every cluster that matters, and say why.
+
+    Parameters
+    ----------
+    metrics : mapping of str to MetricValue
+        Metrics of this data by identifier.
+    kinds : sequence of str
+        Some of :data:`KINDS`. ``"group"`` and ``"individual"`` take all clusters of that kind;
+        ``"false negatives"`` and ``"false positives"`` those with a metric of that error.
+    deaf : collection of str
+        Metrics that hardly respond: taken only where a cluster has no other.
+
+    Returns
+    -------
+    tuple of ChosenMetric
+        In the order of the clusters.
+    """
+    asked = check_kinds(kinds)
+    chosen: list[ChosenMetric] = []
+    for cluster in CLUSTERS:
+        wanting = tuple(kind for kind in asked if _matters(cluster, kind))
+        known = [CATALOGUE[one] for one in cluster.members if _exists(metrics.get(one))]
+        if wanting and known:
+            chosen += _of_cluster(cluster, known, metrics, wanting, deaf)
+    return tuple(chosen)
+
+
+def _matters(cluster: Cluster, kind: str) -> bool:
+    if kind in ("group", "individual"):
+        return cluster.kind == kind
+    return any(CATALOGUE[one].about == kind for one in cluster.members)
+
+
+def _exists(metric: MetricValue | None) -> bool:
+    return metric is not None and not math.isnan(metric.value)
+
+
+def _of_cluster(
+    cluster: Cluster,
+    known: Sequence[Entry],
+    metrics: Mapping[str, MetricValue],
+    kinds: tuple[str, ...],
+    deaf: Collection[str],
+) -> list[ChosenMetric]:
+    errors = [kind for kind in kinds if kind.startswith("false")]
+    ranked = sorted(known, key=lambda one: _merit(one, metrics[one.id], errors, deaf))
+    best = ranked[0]
+    picked = [(best, _reason(best, metrics[best.id], errors, deaf, known))]
+    other = [one for one in ranked if metrics[one.id].place != metrics[best.id].place]
+    if other:
+        here, there = metrics[best.id].place, metrics[other[0].id].place
+        clash = f"{best.id} is {here} its published range"
+        picked.append((other[0], f"the cluster disagrees: {clash}, this one is {there}"))
+    return [
+        ChosenMetric(id=one.id, name=one.name, kinds=kinds, cluster=cluster.name, reason=reason)
+        for one, reason in picked
+    ]
+
+
+def _merit(
+    one: Entry, metric: MetricValue, errors: Sequence[str], deaf: Collection[str]
+) -> tuple[bool, ...]:
+    """Order metrics: what speaks of the graver error, responds, is finite, has a sure interval."""
+    low, high, _ = metric.interval
+    return (
+        bool(errors) and one.about not in errors,
+        one.id in deaf,
+        not math.isfinite(metric.value),
+        not metric.promised,
+        not (math.isfinite(low) and math.isfinite(high)),
+        # A gap exists where a rate is zero, and a reader need not know how rare it is.
+        one.ideal != 0.0,
+        # Of what is left, a metric of both errors says more than one of either.
+        not errors and bool(one.about),
+    )
+
+
+def _reason(
+    one: Entry,
+    metric: MetricValue,
+    errors: Sequence[str],
+    deaf: Collection[str],
+    known: Sequence[Entry],
+) -> str:
+    reasons = []
+    if len(known) == 1:
+        reasons.append("the only one of its cluster that exists")
+    if errors and one.about in errors:
+        reasons.append(f"speaks of {one.about}")
+    if one.ideal == 0.0 and any(other.ideal == 1.0 for other in known):
+        reasons.append("a difference, where a ratio would divide by a rate that may be zero")
+    if not errors and not one.about and any(other.about for other in known):
+        reasons.append("speaks of both errors")
+    if one.id in deaf:
+        reasons.append("hardly responds to resampling, as the others of its cluster")
+    if not metric.promised:
+        reasons.append("counts are too small for its interval to be promised")
+    return "; ".join(reasons) or "exists, responds, and has a finite interval"

@@ -1,0 +1,134 @@
+"""Counts of decisions by group, label and prediction as one array, and which groups are privileged.
+
+Metrics that compare privileged with unprivileged groups are functions of a :class:`Contrast`. Its
+array may have leading axes, one table for each replicate of a resample, so that a metric is worked
+out for all of them in one pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.counts import Confusion, DecisionCounts
+
+__all__ = ["Contrast", "NeighbourCounts"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contrast:
+    """Decisions by group, label and prediction, with the groups in two camps.
+
+    Attributes
+    ----------
+    cells : ndarray of float, shape (..., K, 2, 2)
+        Counts, or probabilities, by group, label (0, 1) and prediction (0, 1).
+    is_privileged : ndarray of bool, shape (K,)
+        Which groups are privileged; the others are unprivileged. Both kinds occur.
+
+    Examples
+    --------
+    >>> counts = DecisionCounts({
+    ...     "f": Confusion(true_positives=3, false_negatives=1),
+    ...     "m": Confusion(true_positives=1, true_negatives=2),
+    ... })
+    >>> contrast = Contrast.of(counts, privileged={"m"})
+    >>> contrast.unprivileged.tolist(), contrast.n
+    ([[0.0, 0.0], [1.0, 3.0]], 7.0)
+    """
+
+    cells: Floats
+    is_privileged: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, counts: DecisionCounts, privileged: Collection[str]) -> Contrast:
+        """Return the counts of all groups as an array, groups in sorted order."""
+        cells = [_table(counts[group]) for group in counts.groups]
+        return cls(
+            np.array(cells, dtype=np.float64),
+            np.array([group in privileged for group in counts.groups]),
+        )
+
+    def with_cells(self, cells: Floats) -> Contrast:
+        """Return other counts of the same groups."""
+        return Contrast(cells, self.is_privileged)
+
+    @property
+    def unprivileged(self) -> Floats:
+        """Table of label and prediction over all unprivileged groups."""
+        return _summed(self.cells, ~self.is_privileged)
+
+    @property
+    def privileged(self) -> Floats:
+        """Table of label and prediction over all privileged groups."""
+        return _summed(self.cells, self.is_privileged)
+
+    @property
+    def two_camps(self) -> Contrast:
+        """The same decisions with only two groups: unprivileged, privileged."""
+        both = np.stack([self.unprivileged, self.privileged], axis=-3)
+        return Contrast(both, np.array([False, True]))
+
+    @property
+    def whole(self) -> Floats:
+        """Table of label and prediction over everybody."""
+        return _summed(self.cells, np.ones(len(self.is_privileged), dtype=bool))
+
+    @property
+    def n(self) -> float:
+        """Number of decisions in one table."""
+        return float(self.cells.sum(axis=(-3, -2, -1)).flat[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NeighbourCounts:
+    """Items by their label and the positive labels among their nearest neighbours.
+
+    Attributes
+    ----------
+    table : ndarray of int, shape (2, k + 1)
+        Items by label (row) and number of positive neighbours (column).
+    dependent_square : float
+        Sum over every two items that share a neighbour of the products of their deviations from
+        the mean difference: n squared times the variance of the consistency.
+    tied : int
+        Items with another item just as near as their last neighbour.
+    checked : int
+        Items whose neighbours were found a second time, exactly, where the search was approximate.
+    error : tuple of float
+        Consistency over these with exact neighbours minus that with approximate ones, and the
+        standard error of that difference; zeros where the search was exact.
+    """
+
+    table: NDArray[np.int64]
+    dependent_square: float
+    tied: int = 0
+    checked: int = 0
+    error: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def n_neighbors(self) -> int:
+        """Neighbours of each item, itself included."""
+        return int(self.table.shape[1]) - 1
+
+    @property
+    def n(self) -> int:
+        """Number of items."""
+        return int(self.table.sum())
+
+
+def _summed(cells: Floats, chosen: NDArray[np.bool_]) -> Floats:
+    total: Floats = cells[..., chosen, :, :].sum(axis=-3)
+    return total
+
+
+def _table(confusion: Confusion) -> Sequence[Sequence[int]]:
+    return (
+        (confusion.true_negatives, confusion.false_positives),
+        (confusion.false_negatives, confusion.true_positives),
+    )

@@ -1,0 +1,255 @@
+"""Nearest neighbours of every item, and how their labels agree.
+
+Exact up to :data:`EXACT_ROWS` items. Above, items are put into as many heaps as twice the root of
+their number, by their nearest centre, and neighbours are looked for in the heaps around one's own.
+That misses some neighbours and takes others nearly as near. By how much this changes the result is
+measured on a sample of items whose neighbours are found exactly, and stated.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.contrasts import NeighbourCounts
+from comparity.errors import FeatureError, OptionError
+
+__all__ = ["EXACT_ROWS", "count_neighbours", "feature_matrix"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+EXACT_ROWS = 20_000
+"""Up to so many items all distances are worked out."""
+
+CHECKED = 2_000
+"""Items whose neighbours are found exactly where the others' are not."""
+
+HEAPS = 24
+"""Heaps in which neighbours are looked for."""
+
+VARIANCE_ROWS = 50_000
+"""The variance is summed over the pairs of at most so many items."""
+
+BLOCK = 2**21
+MANY = 10**7
+"""From so many distances on, loading the compiled kernel pays."""
+
+
+def count_neighbours(
+    features: Floats,
+    labels: NDArray[np.bool_],
+    *,
+    n_neighbors: int = 5,
+    rng: np.random.Generator,
+    exact_rows: int = EXACT_ROWS,
+) -> NeighbourCounts:
+    """Count items by label and number of positive labels among their nearest neighbours.
+
+    Parameters
+    ----------
+    features : ndarray of float, shape (n, d)
+        Finite features; distances are Euclidean, on the scale the features come in.
+    labels : ndarray of bool
+        Label of each item.
+    n_neighbors : int
+        Neighbours of each item, itself included.
+    rng : numpy.random.Generator
+        Draws centres and the items that are checked; not used where the search is exact.
+    exact_rows : int
+        Up to so many items the search is exact.
+
+    Returns
+    -------
+    NeighbourCounts
+        With the error of the approximation, where there is one.
+
+    Examples
+    --------
+    >>> features = np.array([[0.0], [0.1], [0.2], [5.0], [5.1]])
+    >>> labels = np.array([True, True, False, False, False])
+    >>> rng = np.random.default_rng(1)
+    >>> count_neighbours(features, labels, n_neighbors=2, rng=rng).table.tolist()
+    [[2, 1, 0], [0, 0, 2]]
+    """
+    n = len(features)
+    if not 1 <= n_neighbors < n:
+        raise OptionError("n_neighbors", n_neighbors, [f"a whole number from 1 to {n - 1}"])
+    centred = features - features.mean(axis=0)
+    if n <= exact_rows:
+        nearest, tied = _exact(centred, np.arange(n), n_neighbors)
+        return _counted(nearest, labels, rng, tied=int(tied.sum()))
+    nearest, tied = _approximate(centred, n_neighbors, rng)
+    rows = rng.choice(n, min(CHECKED, n), replace=False)
+    exact, _ = _exact(centred, rows, n_neighbors)
+    extra = _away(exact, labels, rows) - _away(nearest[rows], labels, rows)
+    error = float(extra.mean()), float(extra.std(ddof=1) / math.sqrt(len(rows)))
+    return _counted(nearest, labels, rng, tied=int(tied.sum()), checked=len(rows), error=error)
+
+
+def feature_matrix(X: Any, n: int) -> Floats:
+    """Return features as a matrix of finite floats with one row for each item.
+
+    Parameters
+    ----------
+    X : array-like or frame, shape (n, d)
+        Numeric features.
+    n : int
+        Rows there must be.
+
+    Raises
+    ------
+    FeatureError
+        Another number of rows or dimensions, text, gaps or infinite values.
+    """
+    import narwhals as nw
+
+    native = nw.from_native(X, pass_through=True)
+    if isinstance(native, nw.LazyFrame):
+        native = native.collect()
+    try:
+        values = native.to_numpy() if isinstance(native, nw.DataFrame) else np.asarray(X)
+        matrix: Floats = values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise FeatureError("numbers only", str(error)) from error
+    if matrix.ndim != 2 or len(matrix) != n:
+        raise FeatureError(f"{n:,} rows and one column for each feature", f"shape {matrix.shape}")
+    broken = ~np.isfinite(matrix)
+    if broken.any():
+        rows = (np.flatnonzero(broken.any(axis=1))[:5] + 1).tolist()
+        found = f"{int(broken.sum()):,} missing or infinite values, first in data rows {rows}"
+        raise FeatureError("finite numbers", found)
+    return matrix
+
+
+def _counted(
+    nearest: Codes, labels: NDArray[np.bool_], rng: np.random.Generator, **facts: Any
+) -> NeighbourCounts:
+    k = nearest.shape[1]
+    positive = labels[nearest].sum(axis=1)
+    table = np.bincount(labels * (k + 1) + positive, minlength=2 * (k + 1)).reshape(2, k + 1)
+    away = np.abs(labels - positive / k)
+    square = _dependent_square(nearest, away - away.mean(), rng)
+    return NeighbourCounts(table=table, dependent_square=square, **facts)
+
+
+def _away(nearest: Codes, labels: NDArray[np.bool_], rows: Codes) -> Floats:
+    """Return how much agreement each item has with its neighbours, up to a constant."""
+    agreement: Floats = -np.abs(labels[rows] - labels[nearest].mean(axis=1))
+    return agreement
+
+
+def _dependent_square(nearest: Codes, deviation: Floats, rng: np.random.Generator) -> float:
+    """Add up products of deviations over every two items that share a neighbour."""
+    from scipy.sparse import csr_array
+
+    n, k = nearest.shape
+    rows = np.repeat(np.arange(n), k)
+    ones = np.ones(n * k, dtype=np.float32)
+    has = csr_array((ones, (rows, nearest.ravel())), shape=(n, n))
+    some = np.arange(n)
+    if n > VARIANCE_ROWS:
+        some = rng.choice(n, VARIANCE_ROWS, replace=False)
+    shared = has[some] @ has.T
+    shared.data[:] = 1.0
+    total = float(deviation[some] @ (shared @ deviation)) * n / len(some)
+    # A pair of items cannot know less than each of them alone.
+    return float(np.maximum(total, deviation @ deviation))
+
+
+def _exact(features: Floats, rows: Codes, k: int) -> tuple[Codes, NDArray[np.bool_]]:
+    """Return the k nearest items of some items among all, and whether the last place was tied."""
+    squares = (features**2).sum(axis=1)
+    columns = _columns(features)
+    height = max(1, BLOCK // len(features))
+    found, tied = [], []
+    for start in range(0, len(rows), height):
+        part = rows[start : start + height]
+        block = _rows(features[part]) @ columns
+        places, values = _smallest(block, k, compiled=len(rows) * len(features) > MANY)
+        found.append(places[:, :k])
+        scale = 1e-9 * (1 + np.abs(squares[part]))
+        tied.append(np.abs(values[:, k] - values[:, k - 1]) <= scale)
+    return np.concatenate(found), np.concatenate(tied)
+
+
+def _smallest(block: NDArray[Any], k: int, *, compiled: bool) -> tuple[Codes, NDArray[Any]]:
+    """Return positions and values of the k + 1 smallest entries of each row."""
+    if compiled:
+        # Imported here: small tables are done before the kernel is loaded.
+        from comparity.counting._nearest import smallest
+
+        places, values = smallest(block, k)
+        return places, values
+    chosen = np.argpartition(block, k, axis=1)[:, : k + 1]
+    values = np.take_along_axis(block, chosen, axis=1)
+    order = np.argsort(values, axis=1, kind="stable")
+    return np.take_along_axis(chosen, order, axis=1), np.take_along_axis(values, order, axis=1)
+
+
+def _approximate(
+    features: Floats, k: int, rng: np.random.Generator
+) -> tuple[Codes, NDArray[np.bool_]]:
+    """Look for neighbours in the heaps around one's own."""
+    from comparity.counting._nearest import smallest
+
+    data = features.astype(np.float32)
+    centres, heap = _heaps(data, rng)
+    order = np.argsort(heap, kind="stable")
+    ends = np.cumsum(np.bincount(heap, minlength=len(centres)))
+    starts = np.concatenate([[0], ends[:-1]])
+    members = [order[start:end] for start, end in zip(starts, ends, strict=True)]
+    near, _ = _smallest(_rows(centres) @ _columns(centres), HEAPS - 1, compiled=False)
+    rows, columns = _rows(data), _columns(data)
+    nearest = np.empty((len(data), k), dtype=np.int64)
+    tied = np.zeros(len(data), dtype=bool)
+    for own, heaps in zip(members, near, strict=True):
+        if not len(own):
+            continue
+        candidates = np.concatenate([members[one] for one in heaps])
+        places, values = smallest(rows[own] @ columns[:, candidates], k)
+        nearest[own] = candidates[places[:, :k]]
+        scale = 1e-6 * (1 + np.abs(values[:, k]))
+        tied[own] = values[:, k] - values[:, k - 1] <= scale
+    return nearest, tied
+
+
+def _heaps(
+    data: NDArray[np.float32], rng: np.random.Generator
+) -> tuple[NDArray[np.float32], Codes]:
+    """Return centres and the nearest centre of each item, after a few steps of k-means."""
+    n_heaps = 2 * math.isqrt(len(data))
+    sample = data[rng.choice(len(data), min(len(data), 32 * n_heaps), replace=False)]
+    centres = sample[:n_heaps].copy()
+    for _ in range(4):
+        own = _nearest_centre(sample, centres)
+        sizes = np.bincount(own, minlength=n_heaps)
+        for column in range(data.shape[1]):
+            total = np.bincount(own, sample[:, column], n_heaps)
+            centres[:, column] = np.where(
+                sizes > 0, total / np.maximum(sizes, 1), centres[:, column]
+            )
+    return centres, _nearest_centre(data, centres)
+
+
+def _nearest_centre(data: NDArray[np.float32], centres: NDArray[np.float32]) -> Codes:
+    height = max(1, BLOCK // len(centres))
+    columns = _columns(centres)
+    parts = [
+        np.argmin(_rows(data[start : start + height]) @ columns, axis=1)
+        for start in range(0, len(data), height)
+    ]
+    return np.concatenate(parts)
+
+
+# A row (-2x, 1) times a column (c, |c|^2) is the squared distance less |x|^2, which is the same for
+# all of a row: one matrix product, and no further pass over the block.
+def _rows(data: NDArray[Any]) -> NDArray[Any]:
+    return np.hstack([-2 * data, np.ones((len(data), 1), dtype=data.dtype)])
+
+
+def _columns(data: NDArray[Any]) -> NDArray[Any]:
+    return np.ascontiguousarray(np.hstack([data, (data**2).sum(axis=1, keepdims=True)]).T)

@@ -1,0 +1,152 @@
+r"""Inequality of benefits, among individuals and between groups.
+
+A decision gives the benefit :math:`b = \hat y - y + 1`: 0 to who deserves yes and gets no, 2 to who
+gets yes undeserved, 1 to all others. The generalised entropy index of order :math:`\alpha` is
+
+.. math::
+
+    \mathrm{GE}_\alpha(b) = \frac{1}{n \alpha (\alpha - 1)}
+        \sum_i \Bigl[ \Bigl( \frac{b_i}{\mu} \Bigr)^\alpha - 1 \Bigr], \qquad
+    \mathrm{GE}_1(b) = \frac{1}{n} \sum_i \frac{b_i}{\mu} \ln \frac{b_i}{\mu}
+
+with :math:`\mu` the mean benefit and :math:`0 \ln 0 = 0` [1]_. Between groups, every benefit is
+replaced by the mean of its group. A benefit has three values only, so all follow from counts. All
+are ``nan`` where the mean benefit is zero.
+
+The coefficient of variation is :math:`\sqrt{2 \mathrm{GE}_2}`, the standard deviation over the
+mean. Early releases of AIF360, and with them the published results of [2]_, have
+:math:`2 \sqrt{\mathrm{GE}_2}`, which is larger by :math:`\sqrt 2`: ``scale`` chooses.
+
+References
+----------
+.. [1] Speicher et al. (2018), "A unified approach to quantifying algorithmic unfairness".
+.. [2] Majumder et al., "Fair Enough", Table 1, C16-C24.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.contrasts import Contrast
+from comparity.metrics.classification import divided
+
+__all__ = [
+    "DOUBLED_ROOT",
+    "STANDARD",
+    "VARIATIONS",
+    "BenefitEntropy",
+    "BenefitVariation",
+    "GroupEntropy",
+    "GroupVariation",
+    "group_benefits",
+]
+
+Floats = NDArray[np.float64]
+
+STANDARD = 2.0**0.5
+"""Times the root of the index: the coefficient of variation as everybody else defines it."""
+
+DOUBLED_ROOT = 2.0
+"""Times the root of the index: what early releases of AIF360 computed."""
+
+VARIATIONS = {"standard": STANDARD, "doubled root": DOUBLED_ROOT}
+
+
+@dataclass(frozen=True, slots=True)
+class BenefitEntropy:
+    """Generalised entropy index of the benefits of individuals; order 1 is Theil's index.
+
+    At least 0, and 0 when all benefits are equal: no error at all, or only errors.
+
+    Examples
+    --------
+    >>> contrast = Contrast(np.array([[[8.0, 1.0], [1.0, 0.0]]]), np.array([True]))
+    >>> round(float(BenefitEntropy(2)(contrast)), 3)
+    0.1
+    """
+
+    order: int
+
+    def __call__(self, contrast: Contrast) -> Floats:
+        """Return the measure of each table."""
+        table = contrast.whole
+        benefits = np.array([0.0, 1.0, 2.0])
+        right = table[..., 0, 0] + table[..., 1, 1]
+        counts = np.stack([table[..., 1, 0], right, table[..., 0, 1]], axis=-1)
+        return _entropy(counts, np.broadcast_to(benefits, counts.shape), self.order)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupEntropy:
+    """Generalised entropy index of the mean benefits of groups; order 1 is Theil's index.
+
+    At least 0, and 0 when all groups have the same mean benefit, that is the same difference of
+    selection and base rate. Groups without members do not count.
+
+    Attributes
+    ----------
+    order : int
+        1 or 2.
+    all_groups : bool
+        Between all groups, or between the privileged and the unprivileged as two groups.
+    """
+
+    order: int
+    all_groups: bool
+
+    def __call__(self, contrast: Contrast) -> Floats:
+        """Return the measure of each table."""
+        sizes, means = group_benefits(contrast if self.all_groups else contrast.two_camps)
+        return _entropy(sizes, means, self.order)
+
+
+@dataclass(frozen=True, slots=True)
+class BenefitVariation:
+    """Coefficient of variation of the benefits of individuals: `scale` times a root of an index."""
+
+    scale: float = STANDARD
+
+    def __call__(self, contrast: Contrast) -> Floats:
+        """Return the measure of each table."""
+        return self.scale * _root(BenefitEntropy(2)(contrast))
+
+
+@dataclass(frozen=True, slots=True)
+class GroupVariation:
+    """Coefficient of variation of the mean benefits of groups: `scale` times a root of an index."""
+
+    all_groups: bool
+    scale: float = STANDARD
+
+    def __call__(self, contrast: Contrast) -> Floats:
+        """Return the measure of each table."""
+        return self.scale * _root(GroupEntropy(2, self.all_groups)(contrast))
+
+
+def group_benefits(contrast: Contrast) -> tuple[Floats, Floats]:
+    """Return size and mean benefit of each group; an empty group has the mean ``nan``."""
+    cells = contrast.cells
+    sizes = cells.sum(axis=(-2, -1))
+    return sizes, 1 + divided(cells[..., 0, 1] - cells[..., 1, 0], sizes)
+
+
+def _entropy(counts: Floats, values: Floats, order: int) -> Floats:
+    """Return the index of values that occur `counts` times, over the last axis."""
+    values = np.where(counts > 0, values, 0.0)
+    n = counts.sum(axis=-1)
+    mean = divided((counts * values).sum(axis=-1), n)
+    relative = divided(values, mean[..., None])
+    if order == 1:
+        logs = np.log(relative, out=np.zeros_like(relative), where=relative > 0)
+        return divided((counts * relative * logs).sum(axis=-1), n)
+    # The squares of deviations lose no digits near equality, unlike squares minus one.
+    return divided((counts * (relative - 1) ** 2).sum(axis=-1), 2 * n)
+
+
+def _root(index: Floats) -> Floats:
+    with np.errstate(invalid="ignore"):
+        root: Floats = np.sqrt(index)
+    return root

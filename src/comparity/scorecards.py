@@ -1,0 +1,226 @@
+"""Frozen answers: every metric of the catalogue for one set of predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from comparity.resamples import Comparison, Selection, finite
+from comparity.results import Interval
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from rich.console import RenderableType
+
+__all__ = ["MetricValue", "RateSpread", "Scorecard"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricValue:
+    """One metric with its error and what was published about it.
+
+    Attributes
+    ----------
+    id, name, formula : str
+        Which metric.
+    value : float
+        ``nan`` where it does not exist, ``inf`` for a ratio to zero.
+    interval : Interval
+        ``nan`` where the value is.
+    method : str
+        How the interval was found.
+    promised : bool
+        Whether counts are large enough for the interval to cover as often as it says.
+    ideal : float
+        Value at parity.
+    fair_range : tuple of float
+        Published range, both ends included.
+    direction : str
+        What a value away from the ideal says.
+    cluster : str
+        Published cluster.
+    """
+
+    id: str
+    name: str
+    formula: str
+    value: float
+    interval: Interval
+    method: str
+    promised: bool
+    ideal: float
+    fair_range: tuple[float, float]
+    direction: str
+    cluster: str
+
+    @property
+    def place(self) -> str:
+        """Where the value lies: ``"inside"`` the published range, ``"outside"``, or ``"none"``."""
+        if self.value != self.value:
+            return "none"
+        low, high = self.fair_range
+        return "inside" if low <= self.value <= high else "outside"
+
+    @property
+    def interval_place(self) -> str:
+        """Where the interval lies: ``"inside"``, ``"outside"``, ``"across"`` an end, ``"none"``."""
+        low, high, _ = self.interval
+        if low != low or high != high:
+            return "none"
+        least, most = self.fair_range
+        if least <= low and high <= most:
+            return "inside"
+        return "outside" if high < least or low > most else "across"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the metric as plain data; numbers that do not exist are ``None``."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "value": finite(self.value),
+            "interval": [finite(self.interval.low), finite(self.interval.high)],
+            "level": self.interval.level,
+            "method": self.method,
+            "promised": self.promised,
+            "ideal": self.ideal,
+            "fair_range": list(self.fair_range),
+            "place": self.place,
+            "interval_place": self.interval_place,
+            "cluster": self.cluster,
+            "formula": self.formula,
+            "direction": self.direction,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateSpread:
+    """One rate in all groups, and how far apart they are, without a privileged group.
+
+    Attributes
+    ----------
+    name : str
+        The rate.
+    rates : mapping of str to float
+        By group; ``nan`` without trials.
+    gap, ratio : float
+        Largest minus smallest, and smallest over largest; ``nan`` where a rate is, or both are 0.
+    gap_interval, ratio_interval : Interval
+        Their intervals.
+    promised : bool
+        Whether counts are large enough for the intervals.
+    """
+
+    name: str
+    rates: Mapping[str, float]
+    gap: float
+    gap_interval: Interval
+    ratio: float
+    ratio_interval: Interval
+    promised: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rates as plain data."""
+        return {
+            "name": self.name,
+            "rates": {group: finite(rate) for group, rate in self.rates.items()},
+            "gap": finite(self.gap),
+            "gap_interval": [finite(end) for end in self.gap_interval[:2]],
+            "ratio": finite(self.ratio),
+            "ratio_interval": [finite(end) for end in self.ratio_interval[:2]],
+            "level": self.gap_interval.level,
+            "promised": self.promised,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scorecard:
+    """Every metric of the catalogue for one set of predictions.
+
+    Attributes
+    ----------
+    metrics : tuple of MetricValue
+        In the order of the catalogue; ``scorecard["C0"]`` finds one.
+    spreads : tuple of RateSpread
+        Rates of all groups.
+    groups, privileged : tuple of str
+        All groups, and those called privileged.
+    n : int
+        Decisions.
+    selection : Selection or None
+        The few metrics to report, where they were asked for.
+    comparison : Comparison or None
+        Against other predictions, where they were given.
+    notes : tuple of str
+        What the reader must know.
+    provenance : mapping
+        Version, options and facts about the data.
+    """
+
+    metrics: tuple[MetricValue, ...]
+    spreads: tuple[RateSpread, ...]
+    groups: tuple[str, ...]
+    privileged: tuple[str, ...]
+    n: int
+    selection: Selection | None = None
+    comparison: Comparison | None = None
+    notes: tuple[str, ...] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> MetricValue:
+        return next(one for one in self.metrics if name in (one.id, one.name))
+
+    def __iter__(self) -> Iterator[MetricValue]:
+        return iter(self.metrics)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data, ready for JSON."""
+        return {
+            "notion": "metrics",
+            "groups": list(self.groups),
+            "privileged": list(self.privileged),
+            "n": self.n,
+            "metrics": [one.to_dict() for one in self.metrics],
+            "spreads": [one.to_dict() for one in self.spreads],
+            "selection": None if self.selection is None else self.selection.to_dict(),
+            "comparison": None if self.comparison is None else self.comparison.to_dict(),
+            "notes": list(self.notes),
+            "provenance": dict(self.provenance),
+        }
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row for each metric, as a frame of the named engine.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            The engine; the first of these that is installed by default.
+        """
+        from comparity.reporting.frames import frame_of_rows
+
+        rows = [one.to_dict() for one in self.metrics]
+        for row in rows:
+            row["low"], row["high"] = row.pop("interval")
+            row["range_low"], row["range_high"] = row.pop("fair_range")
+        return frame_of_rows(rows, backend)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw every metric with its interval and its published range, by cluster."""
+        from comparity.reporting.metrics import plot_scorecard
+
+        return plot_scorecard(self, ax)
+
+    def __rich__(self) -> RenderableType:
+        from comparity.reporting.terminal import view
+
+        return view(self)
+
+    def __str__(self) -> str:
+        from comparity.reporting.terminal import as_text
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from comparity.reporting.html import fragment
+
+        return fragment(self)
