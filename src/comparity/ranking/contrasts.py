@@ -15,7 +15,7 @@ from comparity.errors import DependentGroupsError, OptionError, UnknownReference
 from comparity.rankings import Contrast
 from comparity.tables import collected, text_of
 
-__all__ = ["Attribute", "Contrasts", "attributes_of", "contrasts_of"]
+__all__ = ["Attribute", "Contrasts", "attributes_of", "contrasts_of", "members_of"]
 
 Signs = NDArray[np.int8]
 Floats = NDArray[np.float64]
@@ -111,9 +111,8 @@ def contrasts_of(
         ]
         n = len(one.groups)
         blocks.append(2 * (np.eye(n - 1) - 1 / n))
-    by_name = {one.name: one for one in attributes}
     for parts in intersections:
-        columns.append(np.logical_and.reduce([_member(by_name[a], g) for a, g in parts]))
+        columns.append(members_of(attributes, parts))
         names.append(
             Contrast(
                 attribute=" x ".join(attribute for attribute, _ in parts),
@@ -140,6 +139,15 @@ def contrasts_of(
         names=tuple(names),
         precision=precision,
     )
+
+
+def members_of(
+    attributes: tuple[Attribute, ...], parts: tuple[tuple[str, str], ...]
+) -> NDArray[np.bool_]:
+    """Say which items are of all the groups named, as (attribute, group)."""
+    by_name = {one.name: one for one in attributes}
+    found = [_member(by_name[name], group) for name, group in parts]
+    return np.asarray(np.logical_and.reduce(found))
 
 
 def _member(attribute: Attribute, group: str) -> NDArray[np.bool_]:

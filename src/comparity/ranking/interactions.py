@@ -16,7 +16,7 @@ from comparity.errors import OptionError
 from comparity.inference.multiplicity import benjamini_hochberg
 from comparity.ranking._curvature import taken_by_items
 from comparity.ranking._fitting import Fit
-from comparity.ranking.contrasts import Attribute, contrasts_of
+from comparity.ranking.contrasts import Attribute, members_of
 from comparity.ranking.judgments import Judgments
 from comparity.rankings import Suggestion
 from comparity.tables import text_of
@@ -137,7 +137,7 @@ def _cells(attributes: tuple[Attribute, ...]) -> Iterator[Parts]:
 def _looked_at(
     parts: Parts, judgments: Judgments, attributes: tuple[Attribute, ...], fitted: Fit
 ) -> _Look | None:
-    column = contrasts_of(attributes, (parts,)).columns[:, -1]
+    column = members_of(attributes, parts).astype(np.int8)
     rows = fitted.objective.data.rows
     step = column[rows.better] - column[rows.worse]
     n_items, n_comparisons = int(column.sum()), int((step != 0).sum())

@@ -1,0 +1,87 @@
+"""Anchors move what data cannot tell, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from comparity import barp
+from comparity.errors import AnchorError, OptionError
+from comparity.ranking.simulators import simulate_comparisons
+
+WORLD = simulate_comparisons(
+    rng=np.random.default_rng(1),
+    bias=norm(1.5, 1),
+    scores=norm(0, 1.5),
+    groups={"sex": 12},
+    n_items=30,
+    n_evaluators=8,
+    pairs=300,
+)
+
+
+def fitted(anchor: Any, **choices: Any) -> Any:
+    return barp(
+        WORLD.comparisons,
+        evaluators=WORLD.evaluators,
+        sensitive_features=WORLD.groups,
+        anchor=anchor,
+        score_prior=2.0,
+        tolerance=1e-8,
+        **choices,
+    )
+
+
+def test_equal_group_means_and_zero_mean_bias_agree_on_everything_else() -> None:
+    means, zero = fitted("equal group means"), fitted("zero mean bias")
+    assert means.centred_bias == pytest.approx(zero.bias, abs=1e-7)
+    assert means.centred_standard_errors == pytest.approx(zero.bias_standard_errors, rel=1e-4)
+    assert means.log_likelihood == pytest.approx(zero.log_likelihood, abs=1e-6)
+    member = WORLD.membership[:, 0]
+    shift = means.mean_bias[0] * (member - member.mean())
+    assert zero.scores == pytest.approx(means.scores + shift, abs=1e-7)
+    assert zero.mean_bias[0] == pytest.approx(0, abs=1e-12)
+    assert zero.scores.mean() == pytest.approx(0, abs=1e-12)
+
+
+def test_trusted_evaluators_have_no_bias_and_fix_the_others() -> None:
+    found = fitted([2, 5])
+    assert found.bias[[2, 5], 0].tolist() == [0, 0]
+    assert np.isnan(found.p[[2, 5], 0]).all()
+    others = [0, 1, 3, 4, 6, 7]
+    # Comparisons of the trusted tell how far the groups are apart; both lean by about the same.
+    gap = WORLD.bias[[2, 5], 0].mean()
+    off = found.bias[others, 0] - (WORLD.bias[others, 0] - gap)
+    assert np.abs(off / found.bias_standard_errors[others, 0]).max() < 4
+    assert "2, 5 have no bias" in found.anchor
+
+
+def test_one_trusted_evaluator_is_the_reference_of_the_others() -> None:
+    """Without priors on biases, trusting one subtracts its bias from all others."""
+    means, one = fitted("equal group means", bias_prior=1e3), fitted([3], bias_prior=1e3)
+    expected = means.bias[:, 0] - means.bias[3, 0]
+    # The scores' prior is about group means, estimated here and fixed there.
+    assert one.bias[:, 0] == pytest.approx(expected, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("anchor", "error", "words"),
+    [
+        ("equal", OptionError, "'zero mean bias'"),
+        (["nobody"], AnchorError, "nobody judged nothing"),
+        ([], AnchorError, "nobody is named"),
+        (list(range(8)), AnchorError, "that is everybody"),
+    ],
+)
+def test_anchors_that_hold_nothing_are_refused(
+    anchor: Any, error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        fitted(anchor)
+
+
+def test_the_anchor_is_named_in_the_result() -> None:
+    assert fitted("zero mean bias").to_dict()["anchor"].startswith("zero mean bias")

@@ -1,0 +1,80 @@
+"""Components of the graph of comparisons, against Warshall's closure."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from comparity.ranking.connectivity import components, diagnose, enough_comparisons
+from comparity.ranking.judgments import judgments_of
+from tests.plain.ranking import reachable
+
+N = 6
+pairs = st.tuples(st.integers(0, N - 1), st.integers(1, N - 1)).map(
+    lambda pair: (pair[0], (pair[0] + pair[1]) % N)
+)
+rows = st.lists(st.tuples(pairs, st.booleans()), min_size=1, max_size=20).filter(
+    lambda found: not all(tie for _, tie in found)
+)
+
+
+@given(rows)
+def test_components_are_those_of_the_closure(found: list[tuple[tuple[int, int], bool]]) -> None:
+    edges = [pair for pair, _ in found] + [pair[::-1] for pair, tie in found if tie]
+    judgments = judgments_of([pair for pair, _ in found], n_items=N, ties=[tie for _, tie in found])
+    weak, strong = components(judgments)
+    one_way = reachable(edges, N)
+    any_way = reachable(edges + [edge[::-1] for edge in edges], N)
+    for i in range(N):
+        for j in range(N):
+            assert (weak[i] == weak[j]) == any_way[i][j]
+            assert (strong[i] == strong[j]) == (one_way[i][j] and one_way[j][i])
+
+
+@given(rows)
+def test_items_that_never_won_or_lost_are_counted_by_hand(
+    found: list[tuple[tuple[int, int], bool]],
+) -> None:
+    judgments = judgments_of([pair for pair, _ in found], n_items=N, ties=[tie for _, tie in found])
+    told = diagnose(judgments)
+    won = {pair[0] for pair, tie in found if not tie}
+    lost = {pair[1] for pair, tie in found if not tie}
+    tied = {item for pair, tie in found if tie for item in pair}
+    assert set(told.undefeated.tolist()) == won - lost - tied
+    assert set(told.winless.tolist()) == lost - won - tied
+    assert set(told.uncompared.tolist()) == set(range(N)) - won - lost - tied
+
+
+def test_n_log_n_comparisons_are_called_enough() -> None:
+    assert enough_comparisons(100) == math.ceil(100 * math.log(100)) == 461
+    few = diagnose(judgments_of([[0, 1], [1, 0]], n_items=100))
+    assert not few.enough
+    assert any("n log n = 461" in note for note in few.notes)
+
+
+def test_a_long_chain_is_one_component_however_it_is_listed() -> None:
+    n = 500
+    chain = np.column_stack([np.arange(n), (np.arange(n) + 1) % n])[::-1]
+    weak, strong = components(judgments_of(chain))
+    assert weak.max() == strong.max() == 0
+
+
+def test_plain_data_counts_what_it_cuts() -> None:
+    judgments = judgments_of([[i, 99] for i in range(60)], n_items=100)
+    told = diagnose(judgments).to_dict()
+    assert told["n_undefeated"] == 60
+    assert len(told["undefeated"]) == 20
+    assert told["n_components"] == 1 + 39
+    assert told["n_strong_components"] == 100
+
+
+@pytest.mark.parametrize("ties", [None, [False, True]])
+def test_two_items_are_joined_both_ways_only_by_both_outcomes_or_a_tie(
+    ties: list[bool] | None,
+) -> None:
+    judgments = judgments_of([[0, 1], [0, 1]], ties=ties)
+    assert diagnose(judgments).separated == (ties is None)

@@ -1,0 +1,123 @@
+"""Comparisons at the door: what is kept, and what is refused with rows and reasons."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from comparity.errors import (
+    DuplicateItemError,
+    EmptyTableError,
+    LengthMismatchError,
+    MissingColumnError,
+    MissingValueError,
+    NonBinaryError,
+    PositionError,
+    SeatError,
+    SelfComparisonError,
+    TiesOnlyError,
+    UnknownItemError,
+)
+from comparity.ranking.judgments import judgments_from_frames, judgments_of
+
+PAIRS = [[0, 1], [2, 1], [0, 2]]
+
+
+def test_positions_become_small_integers() -> None:
+    found = judgments_of(PAIRS, evaluators=["b", "a", "b"], ties=[0, 1, 0], seats=[1, -1, 0])
+    assert found.better.dtype == found.worse.dtype == np.int32
+    assert found.better.tolist() == [0, 2, 0]
+    assert found.evaluators.tolist() == ["a", "b"]
+    assert found.evaluator is not None
+    assert found.evaluator.tolist() == [1, 0, 1]
+    assert found.n_ties == 1
+    assert found.seat is not None
+    assert found.seat.tolist() == [1, -1, 0]
+
+
+@pytest.mark.parametrize("seats", [[True, False, True], ["first", "second", "First"], [1, -1, 1]])
+def test_seats_are_read_as_people_write_them(seats: list[Any]) -> None:
+    found = judgments_of(PAIRS, seats=seats)
+    assert found.seat is not None
+    assert found.seat.tolist() == [1, -1, 1]
+
+
+@pytest.mark.parametrize(
+    ("evaluators", "names", "codes"),
+    [
+        ([7, 3, 7], [3, 7], [1, 0, 1]),
+        ([10**12, 5, 5], [5, 10**12], [1, 0, 0]),
+        ([-1, 4, 4], [-1, 4], [0, 1, 1]),
+        ([0, 1, 2], [0, 1, 2], [0, 1, 2]),
+    ],
+)
+def test_numbers_name_evaluators_in_their_order(
+    evaluators: list[int], names: list[int], codes: list[int]
+) -> None:
+    found = judgments_of(PAIRS, evaluators=evaluators)
+    assert found.evaluators.tolist() == names
+    assert found.evaluator is not None
+    assert found.evaluator.tolist() == codes
+
+
+@pytest.mark.parametrize(
+    ("pairs", "options", "error", "words"),
+    [
+        ([[0, 0], [0, 1]], {}, SelfComparisonError, "data row 1"),
+        ([[0, 5]], {"n_items": 3}, PositionError, "positions from 0 to 2"),
+        ([[-1, 1]], {}, PositionError, "-1 in 1 row"),
+        ([[0.0, 1.0]], {}, PositionError, "float64"),
+        ([[0, 1, 2]], {}, PositionError, "shape"),
+        ([[0, 1], [0]], {}, PositionError, "different lengths"),
+        ([], {}, EmptyTableError, "0 rows"),
+        (PAIRS, {"evaluators": ["a"]}, LengthMismatchError, "evaluators: 1"),
+        (PAIRS, {"evaluators": ["a", None, "b"]}, MissingValueError, "data row 2"),
+        (PAIRS, {"ties": [1, 1, 1]}, TiesOnlyError, "all of them ties"),
+        (PAIRS, {"ties": [0, 2, 0]}, NonBinaryError, "tie column"),
+        (PAIRS, {"seats": ["left", "right", "left"]}, SeatError, "left"),
+    ],
+)
+def test_broken_comparisons_are_refused(
+    pairs: Any, options: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        judgments_of(pairs, **options)
+
+
+def test_frames_of_positions_name_their_columns(frame: Any) -> None:
+    table = frame({"better": [0, 2], "worse": [1, 0], "judge": ["x", "y"], "same": [0, 1]})
+    found = judgments_of(table, evaluators="judge", ties="same")
+    assert found.better.tolist() == [0, 2]
+    assert found.evaluators.tolist() == ["x", "y"]
+    assert found.n_ties == 1
+    with pytest.raises(MissingColumnError, match="rater"):
+        judgments_of(table, evaluators="rater")
+
+
+def test_ids_follow_the_rows_of_the_items(frame: Any) -> None:
+    table = frame({"better": ["007", "x"], "worse": ["NA", "007"]})
+    items = frame({"item": ["x", "NA", "007", "unused"]})
+    found = judgments_from_frames(table, items)
+    assert found.items.tolist() == ["x", "NA", "007", "unused"]
+    assert found.better.tolist() == [2, 0]
+    assert found.worse.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("items", "error", "words"),
+    [
+        (["a", "b"], UnknownItemError, "'c'"),
+        (["a", "b", "c", "a"], DuplicateItemError, "data row 4"),
+        (["a", "b", None], MissingValueError, "data row 3"),
+    ],
+)
+def test_items_that_do_not_fit_are_named(
+    items: list[str | None], error: type[Exception], words: str
+) -> None:
+    import polars
+
+    table = polars.DataFrame({"better": ["a", "b"], "worse": ["b", "c"]})
+    with pytest.raises(error, match=words):
+        judgments_from_frames(table, polars.DataFrame({"item": items}))
