@@ -1,0 +1,120 @@
+"""A model against a panel freed of bias: what the error of the panel does to the audit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from comparity import barp, pairwise_accuracy
+from comparity.auditing.panels import MOST_REVERSALS, audit_against_panel
+from comparity.auditing.verdicts import UNDECIDED, VIOLATED
+from comparity.errors import LengthMismatchError, OptionError
+from comparity.inference.carried import CarriedGap
+from comparity.rankings import BiasedRanking
+from tests.calibration.panels import leaning_panel
+
+
+@pytest.fixture(scope="module")
+def judged() -> tuple[Any, BiasedRanking]:
+    world = leaning_panel(np.random.default_rng(4), n_items=150, n_comparisons=5000)
+    fit = barp(world.comparisons, evaluators=world.evaluators, sensitive_features=world.group)
+    return world, fit
+
+
+def test_the_audit_at_face_value_is_that_of_the_scores_as_labels(
+    judged: tuple[Any, BiasedRanking],
+) -> None:
+    world, fit = judged
+    found = audit_against_panel(fit, world.model, sensitive_features=world.group, draws=5)
+    direct = pairwise_accuracy(fit.scores, world.model, sensitive_features=world.group)
+    assert found.at_face_value.matrix == pytest.approx(direct.matrix)
+    assert [test.gap for test in found.tests] == [test.gap for test in direct.tests]
+
+
+def test_the_shift_adds_its_variance_by_differences(judged: tuple[Any, BiasedRanking]) -> None:
+    """Half the squared change of the gap when one group moves by one standard error."""
+    world, fit = judged
+    h = float(fit.mean_bias_standard_errors[0])
+    found = audit_against_panel(fit, world.model, sensitive_features=world.group, draws=5)
+    gaps = [
+        pairwise_accuracy(
+            fit.scores + move * (world.group == "b"), world.model, sensitive_features=world.group
+        )
+        .standardised.tests[0]
+        .gap
+        for move in (h, -h)
+    ]
+    given = found.at_face_value.tests[0]
+    expected = given.standard_error**2 + ((gaps[0] - gaps[1]) / 2) ** 2
+    assert found.tests[0].standard_error ** 2 == pytest.approx(expected)
+    assert found.tests[0].standard_error > 1.2 * given.standard_error
+
+
+def test_reversals_are_those_of_two_draws_that_differ_by_the_errors(
+    judged: tuple[Any, BiasedRanking],
+) -> None:
+    """A pair at distance d with error s of the difference is reversed with chance Phi(-d / s)."""
+    from scipy.stats import norm
+
+    world, fit = judged
+    found = audit_against_panel(fit, world.model, sensitive_features=world.group, draws=200)
+    inside = np.flatnonzero(world.group == "a")
+    gap = np.abs(fit.scores[inside, None] - fit.scores[None, inside])
+    error = np.hypot(fit.standard_errors[inside, None], fit.standard_errors[None, inside])
+    upper = np.triu_indices(len(inside), 1)
+    expected = norm.sf(gap[upper] / error[upper]).mean()
+    assert found.reversals[0, 0] == pytest.approx(expected, abs=0.005)
+
+
+def test_intervals_hold_the_gaps_that_are_not_rejected(judged: tuple[Any, BiasedRanking]) -> None:
+    world, fit = judged
+    found = audit_against_panel(fit, world.model, sensitive_features=world.group, draws=20)
+    pivot = found.tests[0].pivot
+    assert isinstance(pivot, CarriedGap)
+    for end in pivot.interval(0.9)[:2]:
+        assert pivot.p_value(end) == pytest.approx(0.1, abs=1e-6)
+    assert pivot.p_value(pivot.given.gap + 0.9 * pivot.allowance) == 1.0
+
+
+def test_a_panel_that_knows_too_little_gets_no_verdict() -> None:
+    world = leaning_panel(np.random.default_rng(1), n_items=150, n_comparisons=400)
+    fit = barp(world.comparisons, evaluators=world.evaluators, sensitive_features=world.group)
+    found = audit_against_panel(
+        fit, world.model - 3.0 * (world.group == "b"), sensitive_features=world.group, draws=20
+    )
+    assert np.nanmax(found.reversals) > MOST_REVERSALS
+    assert found.finding == UNDECIDED
+    assert "in the wrong order" in found.tests[0].reason
+
+
+def test_leaning_judges_at_their_word_would_turn_the_verdict_round() -> None:
+    """The model copies judges who lean; against the panel freed of bias that is seen."""
+    world = leaning_panel(
+        np.random.default_rng(2), n_items=300, n_comparisons=15_000, lean=1.5, noise=0.3
+    )
+    copied = world.model + 1.5 * (world.group == "b")
+    word = barp(
+        world.comparisons,
+        evaluators=world.evaluators,
+        sensitive_features=world.group,
+        anchor="zero mean bias",
+    )
+    freed = barp(world.comparisons, evaluators=world.evaluators, sensitive_features=world.group)
+    believed = pairwise_accuracy(word.scores, copied, sensitive_features=world.group)
+    assert believed.finding != VIOLATED
+    audit = audit_against_panel(freed, copied, sensitive_features=world.group, draws=20)
+    assert audit.finding == VIOLATED
+
+
+def test_bad_requests_are_named(judged: tuple[Any, BiasedRanking]) -> None:
+    world, fit = judged
+    with pytest.raises(LengthMismatchError, match="items of the panel"):
+        audit_against_panel(fit, world.model[:-1], sensitive_features=world.group)
+    with pytest.raises(OptionError, match="draws"):
+        audit_against_panel(fit, world.model, sensitive_features=world.group, draws=1)
+    with pytest.raises(OptionError, match="shift_errors"):
+        audit_against_panel(
+            fit, world.model, sensitive_features=world.group, shift_errors={"c": 1.0}
+        )
