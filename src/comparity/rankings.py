@@ -279,8 +279,8 @@ class Ranking:
         An item ranks below another for certain where the difference of their scores is larger
         than its error times a normal quantile, with the level shared over all other items
         (Sidak), so that the interval of each item holds its rank with probability `level`
-        (Mogstad, Romano, Shaikh and Wilhelm, 2024). With more than 20,000 items two intervals of
-        scores that do not meet decide, which is more cautious.
+        (Mogstad, Romano, Shaikh and Wilhelm, 2024), or more: it is cautious. With more than
+        20,000 items two intervals of scores that do not meet decide, which is more so.
         """
         n = len(self.scores)
         if n < 2 or not np.isfinite(self.standard_errors).all():
