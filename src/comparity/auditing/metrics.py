@@ -192,7 +192,7 @@ def select_metrics(
     ...     kinds=["false negatives"],
     ... ).chosen
     >>> [one.id for one in chosen]
-    ['C3', 'C2']
+    ['C3', 'C0']
     """
     card = fairness_metrics(
         y_true,

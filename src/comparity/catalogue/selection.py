@@ -44,7 +44,7 @@ def choose_metrics(
         Some of :data:`KINDS`. ``"group"`` and ``"individual"`` take all clusters of that kind;
         ``"false negatives"`` and ``"false positives"`` those with a metric of that error.
     deaf : collection of str
-        Metrics that hardly respond: taken only where a cluster has no other.
+        Metrics that hardly respond: of two that are alike otherwise, the other one is taken.
 
     Returns
     -------
@@ -96,11 +96,10 @@ def _of_cluster(
 def _merit(
     one: Entry, metric: MetricValue, errors: Sequence[str], deaf: Collection[str]
 ) -> tuple[bool, ...]:
-    """Order metrics: what speaks of the graver error, responds, is finite, has a sure interval."""
+    """Order metrics: what speaks of the graver error, is finite, has a sure interval."""
     low, high, _ = metric.interval
     return (
         bool(errors) and one.about not in errors,
-        one.id in deaf,
         not math.isfinite(metric.value),
         not metric.promised,
         not (math.isfinite(low) and math.isfinite(high)),
@@ -108,6 +107,8 @@ def _merit(
         one.ideal != 0.0,
         # Of what is left, a metric of both errors says more than one of either.
         not errors and bool(one.about),
+        # The published rule compares metrics of different scales, so it comes last.
+        one.id in deaf,
     )
 
 
@@ -128,7 +129,7 @@ def _reason(
     if not errors and not one.about and any(other.about for other in known):
         reasons.append("speaks of both errors")
     if one.id in deaf:
-        reasons.append("hardly responds to resampling, as the others of its cluster")
+        reasons.append("hardly responds to resampling, by the published rule")
     if not metric.promised:
         reasons.append("counts are too small for its interval to be promised")
     return "; ".join(reasons) or "exists, responds, and has a finite interval"

@@ -1,0 +1,107 @@
+"""``comparity data``: the data sets the papers use."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from comparity.cli.lazy import BadInput
+from comparity.cli.options import OUTPUT_FILE
+
+if TYPE_CHECKING:
+    from comparity.datasets.preparations import PreparedData
+    from comparity.datasets.registry import Dataset
+    from comparity.reporting.grids import Grid
+
+EXAMPLE = """\b
+Example:
+  comparity data german --fetch --output german.csv
+"""
+
+
+@click.command(epilog=EXAMPLE, short_help="Published data sets: homes, licences, hashes.")
+@click.argument("name", required=False)
+@click.option("--data", type=click.Path(path_type=Path), help="The data folder.")
+@click.option("--fetch", is_flag=True, help="Download what is missing, from its original home.")
+@click.option("--preparation", help="How to prepare it, as a paper does; see the list.")
+@click.option("--output", type=OUTPUT_FILE, help="Write the prepared table as CSV.")
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+def data(
+    name: str | None,
+    data: Path | None,
+    fetch: bool,
+    preparation: str | None,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """List the data sets the papers use, or check, fetch and prepare one.
+
+    No data are part of this package. Files are read from the folder of --data, or of
+    COMPARITY_DATA, or from a cache; their SHA-256 is checked before they are used. Downloads go
+    over https alone.
+    """
+    # Imported here so that --help loads no numpy.
+    from comparity.datasets.registry import DATASETS, dataset
+
+    if name is None:
+        _list(list(DATASETS.values()), data, as_json=as_json)
+        return
+    entry = dataset(name)
+    if fetch or output is not None or preparation is not None:
+        from comparity.datasets.preparations import load_dataset
+
+        prepared = load_dataset(name, preparation=preparation, data=data, fetch=fetch)
+        click.echo(f"{name}: {len(prepared.labels):,} rows, {prepared.preparation}", err=True)
+        if output is not None:
+            _write(output, prepared)
+    _list([entry], data, as_json=as_json)
+
+
+def _list(entries: list[Dataset], folder: Path | None, *, as_json: bool) -> None:
+    from comparity.datasets.folders import is_here
+
+    if as_json:
+        rows = [{**entry.to_dict(), "here": is_here(entry, folder)} for entry in entries]
+        click.echo(json.dumps(rows, indent=2))
+        return
+    from comparity.reporting.terminal import show
+
+    show(_grid(entries, folder))
+    if len(entries) == 1:
+        click.echo("\n".join(f"{one.path}  sha256 {one.sha256}" for one in entries[0].files))
+
+
+def _grid(entries: list[Dataset], folder: Path | None) -> Grid:
+    from comparity.datasets.folders import is_here
+    from comparity.reporting.formats import count
+    from comparity.reporting.grids import Grid
+
+    rows = tuple(
+        (
+            f"{entry.name}\n{entry.title}",
+            " x ".join(map(count, entry.shape)),
+            ", ".join(entry.preparations),
+            entry.licence,
+            f"{'here' if is_here(entry, folder) else 'not here'}\n{entry.home}",
+        )
+        for entry in entries
+    )
+    return Grid(title="", header=("data set", "shape", "prepared as", "licence", ""), rows=rows)
+
+
+def _write(path: Path, prepared: PreparedData) -> None:
+    """Write features, label and groups; a group is called ``sensitive sex``."""
+    groups = {f"sensitive {name}": column for name, column in prepared.sensitive.items()}
+    names = [*prepared.feature_names, "label", *groups]
+    columns = [*prepared.features.T, prepared.labels, *groups.values()]
+    try:
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(names)
+            writer.writerows(zip(*(column.tolist() for column in columns), strict=True))
+    except OSError as error:
+        raise BadInput(f"{path} cannot be written: {error.strerror}") from error
