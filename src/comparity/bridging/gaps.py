@@ -316,7 +316,9 @@ def _blocks(errors: BridgeErrors, place: int, sign: float, correlation: float) -
     for side, direction in ((0, -1.0), (1, 1.0)):
         every = errors.all_of(side, place)
         rows = len(errors.all_of(side, 0)) + len(errors.all_of(side, 1)) - 2
-        slope = 1 - correlation * math.sqrt(variances[1 - side] / variances[side])
+        slope = 1.0
+        if correlation:
+            slope -= correlation * math.sqrt(variances[1 - side] / variances[side])
         square = slope * (every - every.mean()) ** 2 / rows
         alone = len(every) - len(both)
         together = together + square[alone:]
