@@ -315,7 +315,8 @@ PREPARATIONS: Mapping[tuple[str, str], Callable[[Path], _Parts]] = MappingProxyT
 
 
 def _is(column: NDArray[Any], value: str) -> Floats:
-    return (column == value).astype(np.float64)
+    flags: Floats = (column == value).astype(np.float64)
+    return flags
 
 
 def _named(flags: Floats, yes: str, no: str) -> NDArray[Any]:
