@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from comparity.auditing.bridges import biased_bridge, unbiased_bridge
     from comparity.auditing.comparative import comparative_separation
+    from comparity.auditing.metrics import fairness_metrics, select_metrics
     from comparity.auditing.pairwise import pairwise_accuracy
     from comparity.auditing.parity import pairwise_parity
     from comparity.auditing.planning import plan_comparative, plan_separation
@@ -42,11 +43,13 @@ __all__ = [
     "exposure",
     "factor_bt",
     "fair_topk",
+    "fairness_metrics",
     "pairwise_accuracy",
     "pairwise_parity",
     "plan_comparative",
     "plan_separation",
     "rank_centrality",
+    "select_metrics",
     "separation",
     "unbiased_bridge",
 ]
@@ -66,11 +69,13 @@ _HOMES = {
     "exposure": "comparity.metrics.exposure",
     "factor_bt": "comparity.ranking.factor_bt",
     "fair_topk": "comparity.ranking.fair_topk",
+    "fairness_metrics": "comparity.auditing.metrics",
     "pairwise_accuracy": "comparity.auditing.pairwise",
     "pairwise_parity": "comparity.auditing.parity",
     "plan_comparative": "comparity.auditing.planning",
     "plan_separation": "comparity.auditing.planning",
     "rank_centrality": "comparity.ranking.rank_centrality",
+    "select_metrics": "comparity.auditing.metrics",
     "separation": "comparity.auditing.separation",
     "unbiased_bridge": "comparity.auditing.bridges",
 }

@@ -17,7 +17,17 @@ __all__ = ["commands", "main"]
 DEFECT = 70
 INTERRUPTED = 130
 
-NAMES = ("separation", "comparative", "pairwise", "relative", "rank", "plan", "demo")
+NAMES = (
+    "separation",
+    "comparative",
+    "pairwise",
+    "relative",
+    "rank",
+    "metrics",
+    "plan",
+    "data",
+    "demo",
+)
 
 
 @click.group(cls=LazyGroup, names=NAMES)
