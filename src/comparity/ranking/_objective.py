@@ -170,7 +170,12 @@ class Penalised:
         if self.penalty.scores == 0:
             return None
         pulled = np.column_stack([self.penalty.pull(column) for column in self.flat_basis.T])
-        return np.asarray(np.linalg.pinv(self.flat_basis.T @ pulled), dtype=np.float64)
+        bend = self.flat_basis.T @ pulled
+        # Where the prior leaves a direction free, what is left of its curvature is rounding.
+        full = self.penalty.scores * (self.flat_basis**2).sum(axis=0)
+        bend[:, np.diagonal(bend) <= 1e-9 * full] = 0.0
+        bend[np.diagonal(bend) == 0.0] = 0.0
+        return np.asarray(np.linalg.pinv(bend), dtype=np.float64)
 
 
 def _joined(scores: Floats, bias: Floats, extra: Floats) -> Floats:
