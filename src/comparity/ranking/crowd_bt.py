@@ -93,9 +93,10 @@ def crowd_bt(
     Notes
     -----
     The published code for [2]_ alternates 100 single gradient steps from reliabilities of 0.7,
-    without any prior. Where evaluators lean little it ends near the same ranking. Where they lean
-    much (biases with a standard deviation of 5 and more) it stops before the optimum, so that its
-    rankings differ from those here, which are mostly closer to the truth.
+    without any prior. On the same simulated panels its order and the one found here agree with the
+    truth alike: mean Kendall's tau within 0.01, whatever the spread of the biases. Where evaluators
+    lean far to both sides (biases with a standard deviation of 10) either may take some of them for
+    opponents, and tau falls as low as 0.55 on single panels.
 
     References
     ----------

@@ -99,11 +99,11 @@ def factor_bt(
     Notes
     -----
     The published code for [2]_ multiplies the gradient of the attention by :math:`\sigma(-\gamma)`,
-    a factor that does not belong there, alternates 100 single gradient steps, and its stopping rule
-    does not look at the slopes. Where evaluators lean little, its rankings are near those here.
-    Where they lean much (biases with a standard deviation of 5 and more) the optimum found here has
-    a far higher likelihood and its order is closer to the truth. The curve called FactorBT in
-    Figure 2 of [2]_ is that of CrowdBT, number by number.
+    a factor that does not belong there, alternates 100 single gradient steps without any prior, and
+    its stopping rule does not look at the slopes. The factor is positive, so that steps go uphill
+    all the same, only shorter: on the same simulated panels the two orders agree with the truth
+    alike, mean Kendall's tau within 0.03. The curve called FactorBT in Figure 2 of [2]_ is that of
+    CrowdBT, number by number, so it shows nothing about this model.
 
     References
     ----------
