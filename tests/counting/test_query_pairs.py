@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from comparity.counting import query_pairs as module
-from comparity.counting.query_pairs import QueryPairs, query_pairs
+from comparity.counting.query_pairs import QueryPairs, query_counts, query_pairs
 from comparity.counts import Cell
 from tests.plain.ordered_pairs import (
     effective_items,
@@ -106,6 +106,26 @@ def test_queries_around_the_size_of_a_word_equal_the_double_loop(
     assert_equals_the_loops(rows, average, score_ties)
 
 
+@settings(max_examples=50, deadline=None)
+@given(rows=tables() | tables(largest=140, n_queries=1))
+def test_counts_alone_equal_the_double_loop(rows: Rows) -> None:
+    k = len(rows.groups)
+    found = query_counts(rows.y, rows.f, rows.group, k, rows.query)
+    cells = group_cells(rows.group.tolist(), k)
+    pairs = pairs_of(rows.y, rows.f, cells, rows.query.tolist(), np.ones(len(rows.y)), 0.0)
+    assert np.reshape(found, (3, -1)).tolist() == np.array(totals(pairs, k * k)).tolist()
+
+
+@pytest.mark.parametrize("k", [1, 2, 20])
+def test_counts_alone_survive_full_lanes(k: int) -> None:
+    rows = many_small_queries(20_000, k)
+    found = query_counts(rows.y, rows.f, rows.group, k, rows.query)
+    expected = rows.counted()
+    assert found[0].ravel().tolist() == expected.sharing.trials.tolist()
+    assert found[1].ravel().tolist() == expected.sharing.hits.tolist()
+    assert found[2].ravel().tolist() == expected.score_ties.tolist()
+
+
 @given(rows=tables(), average=st.sampled_from(["pairs", "queries"]))
 def test_counts_of_single_queries_add_up(rows: Rows, average: str) -> None:
     whole = rows.counted(average=average)
@@ -161,6 +181,8 @@ def test_two_threads_count_what_one_counts() -> None:
     alone = rows.counted().sharing
     with mock.patch.object(module, "ROWS_FOR_THREADS", 1):
         shared = rows.counted().sharing
+        counts = query_counts(rows.y, rows.f, rows.group, 3, rows.query)
+    assert counts[1].ravel().tolist() == alone.hits.tolist()
     assert alone.dependent.tolist() == shared.dependent.tolist()
     assert alone.n_clusters == shared.n_clusters
 

@@ -25,6 +25,7 @@ __all__ = [
     "add_products",
     "add_sums",
     "count_masked",
+    "count_small",
     "empty_sums",
     "is_sorted",
     "moments",
@@ -53,6 +54,9 @@ CELL, COUNTED, USED, LEFT, RIGHT = (SQUARE * place for place in range(5))
 LANE = 16
 LANE_ROOM = 2**LANE - 1
 LARGEST_IN_LANE = 2**11
+# Counts alone have lanes of 21 bits: so many pairs may be added before they are moved on.
+PAIR_LANE = np.uint64(21)
+PAIR_ROOM = 2**21 - 1
 
 
 def empty_sums(n_cells: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -93,6 +97,47 @@ def offsets_of(query):  # type: ignore[no-untyped-def]
         place += query[row] != query[row - 1]
     offsets[n_queries] = len(query)
     return offsets
+
+
+@njit(cache=True, nogil=True)
+def count_small(y, f, group, offsets, first, last, n_groups, counts):  # type: ignore[no-untyped-def]
+    """Add trials, hits and score ties by cell of the queries that have at most 64 items.
+
+    Every two items are compared, without jumps, and what is found goes into one word by cell.
+    """
+    found = np.zeros(n_groups * n_groups, dtype=np.uint64)
+    k, room = np.uint64(n_groups), PAIR_ROOM
+    for query in range(first, last):
+        start, end = np.uint64(offsets[query]), np.uint64(offsets[query + 1])
+        n_pairs = np.int64((end - start) * (end - start))
+        if end - start > WORD:
+            continue
+        if n_pairs > room:
+            _empty_pairs(found, counts)
+            room = PAIR_ROOM
+        room -= n_pairs
+        for one in range(start, end):
+            label, score, own = y[one], f[one], np.uint64(group[one])
+            for two in range(start, one):
+                up, down = np.uint64(label > y[two]), np.uint64(label < y[two])
+                above, below = np.uint64(score > f[two]), np.uint64(score < f[two])
+                other = np.uint64(group[two])
+                better = own + down * (other - own)
+                trial = up | down
+                ties = (trial & ~(above | below)) << (PAIR_LANE + PAIR_LANE)
+                hits = ((up & above) | (down & below)) << PAIR_LANE
+                found[better * k + (own + other - better)] += trial | hits | ties
+    _empty_pairs(found, counts)
+
+
+@njit(cache=True, nogil=True)
+def _empty_pairs(found, counts):  # type: ignore[no-untyped-def]
+    """Add trials, hits and ties, packed into words, to their counts."""
+    low = np.uint64(PAIR_ROOM)
+    for cell in range(len(found)):
+        for place in range(3):
+            counts[place, cell] += np.int64((found[cell] >> (np.uint64(place) * PAIR_LANE)) & low)
+        found[cell] = 0
 
 
 def _count_bits(typing_context, word):  # type: ignore[no-untyped-def]

@@ -18,6 +18,7 @@ from comparity.counting._merging import count_merged
 from comparity.counting._queries import (
     WORD,
     count_masked,
+    count_small,
     empty_sums,
     is_sorted,
     moments,
@@ -26,7 +27,7 @@ from comparity.counting._queries import (
 from comparity.counting.sharing import TIE_VALUE, Sharing, evenness
 from comparity.counts import Cell
 
-__all__ = ["QueryPairs", "query_pairs"]
+__all__ = ["QueryPairs", "query_counts", "query_pairs"]
 
 METHOD = "query-clustered score z"
 
@@ -41,6 +42,7 @@ Column = NDArray[Any]
 # numba's own types know no arguments.
 _count_masked: Any = count_masked
 _count_merged: Any = count_merged
+_count_small: Any = count_small
 _is_sorted: Any = is_sorted
 _offsets_of: Any = offsets_of
 
@@ -139,6 +141,29 @@ def query_pairs(
     return QueryPairs(sharing=sharing, score_ties=sums[:, 2], n_queries=len(sizes))
 
 
+def query_counts(
+    y: Floats, f: Floats, group: Codes, n_groups: int, query: Codes
+) -> tuple[Codes, Codes, Codes]:
+    """Count pairs within queries, hits and score ties by groups of the better and the worse item.
+
+    Parameters are those of :func:`query_pairs`; three K x K arrays. A score tie is no hit. Without
+    second moments this is the faster the more groups there are: a query of ten items has 45 pairs,
+    but up to 45 * 46 / 2 products of its cells.
+    """
+    query, columns = _by_query(query, [y, f, group])
+    offsets = _offsets_of(query)
+    counts = np.zeros((3, n_groups**2), dtype=np.int64)
+    _in_two(_count_small, columns, offsets, (n_groups,), (counts,))
+    sizes = np.diff(offsets)
+    if sizes.max(initial=0) > WORD:
+        rows = np.flatnonzero(np.repeat(sizes > WORD, sizes))
+        sums, products = empty_sums(n_groups**2)
+        _add_large(columns, query, rows, (n_groups, False, 0.0), (sums, products))
+        counts += sums[:, :3].T.astype(np.int64)
+    trials, hits, ties = counts.reshape(3, n_groups, n_groups)
+    return trials, hits, ties
+
+
 def _sharing(
     cells: tuple[Cell, ...], sums: Floats, products: Floats, tie: float, n_clusters: int
 ) -> Sharing:
@@ -175,18 +200,29 @@ def _add_small(
     columns: list[Column], offsets: Codes, how: tuple[int, bool, float], total: tuple[Floats, ...]
 ) -> int:
     """Add queries of at most 64 items; return how many hold a pair."""
-    n_queries, n_cells = len(offsets) - 1, how[0] ** 2
-    if len(columns[0]) < ROWS_FOR_THREADS or n_cells > CELLS_FOR_THREADS:
-        return int(_count_masked(*columns, offsets, 0, n_queries, *how, *total))
-    middle, other = n_queries // 2, empty_sums(n_cells)
+    if how[0] ** 2 > CELLS_FOR_THREADS:
+        return int(_count_masked(*columns, offsets, 0, len(offsets) - 1, *how, *total))
+    return sum(_in_two(_count_masked, columns, offsets, how, total))
+
+
+def _in_two(
+    count: Any, columns: list[Column], offsets: Codes, how: tuple[Any, ...], total: tuple[Any, ...]
+) -> list[int]:
+    """Run a kernel over all queries, half of them each in two threads where there are many rows.
+
+    Each adds to arrays of its own; those given hold the sums in the end.
+    """
+    n_queries = len(offsets) - 1
+    if len(columns[0]) < ROWS_FOR_THREADS:
+        return [count(*columns, offsets, 0, n_queries, *how, *total)]
+    middle, other = n_queries // 2, tuple(np.zeros_like(part) for part in total)
     with ThreadPoolExecutor(1) as pool:
-        rest = (*columns, offsets, middle, n_queries, *how, *other)
-        running = pool.submit(_count_masked, *rest)
-        found = _count_masked(*columns, offsets, 0, middle, *how, *total)
-        found += running.result()
+        rest: tuple[Any, ...] = (*columns, offsets, middle, n_queries, *how, *other)
+        running = pool.submit(count, *rest)
+        answers = [count(*columns, offsets, 0, middle, *how, *total), running.result()]
     for part, more in zip(total, other, strict=True):
         part += more
-    return int(found)
+    return answers
 
 
 def _add_large(
