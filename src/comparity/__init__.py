@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from comparity.auditing.raters import compare_raters
     from comparity.auditing.relative import differential_parity
     from comparity.auditing.separation import separation
+    from comparity.auditing.weighing import fair_balance, fair_reweighing, reweighing
     from comparity.errors import ComparityError
     from comparity.metrics.exposure import exposure
     from comparity.mitigation.rankers import FairRanker
@@ -42,6 +43,8 @@ __all__ = [
     "differential_parity",
     "exposure",
     "factor_bt",
+    "fair_balance",
+    "fair_reweighing",
     "fair_topk",
     "fairness_metrics",
     "pairwise_accuracy",
@@ -49,6 +52,7 @@ __all__ = [
     "plan_comparative",
     "plan_separation",
     "rank_centrality",
+    "reweighing",
     "select_metrics",
     "separation",
     "unbiased_bridge",
@@ -68,6 +72,8 @@ _HOMES = {
     "differential_parity": "comparity.auditing.relative",
     "exposure": "comparity.metrics.exposure",
     "factor_bt": "comparity.ranking.factor_bt",
+    "fair_balance": "comparity.auditing.weighing",
+    "fair_reweighing": "comparity.auditing.weighing",
     "fair_topk": "comparity.ranking.fair_topk",
     "fairness_metrics": "comparity.auditing.metrics",
     "pairwise_accuracy": "comparity.auditing.pairwise",
@@ -75,6 +81,7 @@ _HOMES = {
     "plan_comparative": "comparity.auditing.planning",
     "plan_separation": "comparity.auditing.planning",
     "rank_centrality": "comparity.ranking.rank_centrality",
+    "reweighing": "comparity.auditing.weighing",
     "select_metrics": "comparity.auditing.metrics",
     "separation": "comparity.auditing.separation",
     "unbiased_bridge": "comparity.auditing.bridges",

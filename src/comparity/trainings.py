@@ -1,4 +1,4 @@
-"""Frozen accounts of training: what was asked, what came out, what each kind of pair weighed."""
+"""Frozen accounts of training and of weighing: what was asked and what came out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from rich.console import RenderableType
 
-__all__ = ["Outcome", "TradeOff", "Training"]
+__all__ = ["Outcome", "TradeOff", "Training", "Weighing"]
 
 
 class _Shown:
@@ -162,3 +162,49 @@ class TradeOff(_Shown):
         from comparity.reporting.trainings import plot_trade_off
 
         return plot_trade_off(self, ax)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weighing(_Shown):
+    """Weights that were written to a file.
+
+    Attributes
+    ----------
+    method : str
+        What they are.
+    column, output : str
+        Their column, and the file.
+    n_rows : int
+        Number of rows, and the sum of the weights.
+    effective_rows : float
+        How many equally weighted rows they are worth.
+    largest : float
+        The largest weight.
+    cells : tuple of (str, str, int, float)
+        Group, label, rows and weight of a row, where labels are classes.
+    notes : tuple of str
+        What the reader must know.
+    """
+
+    method: str
+    column: str
+    output: str
+    n_rows: int
+    effective_rows: float
+    largest: float
+    cells: tuple[tuple[str, str, int, float], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        return {**asdict(self), "cells": self._rows()}
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row for each group and label, as a frame of the named engine."""
+        from comparity.reporting.frames import frame_of_rows
+
+        return frame_of_rows(self._rows(), backend)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        names = ("group", "label", "rows", "weight")
+        return [dict(zip(names, cell, strict=True)) for cell in self.cells]

@@ -24,6 +24,7 @@ NAMES = (
     "relative",
     "rank",
     "metrics",
+    "weights",
     "plan",
     "data",
     "demo",

@@ -42,6 +42,7 @@ from comparity.errors.files import (
 from comparity.errors.mitigation import (
     EmptyCellError,
     InfeasibleGoalWarning,
+    MissingCombinationWarning,
     MissingSensitiveError,
     NonFiniteFeatureError,
     TooFewRowsError,
@@ -110,6 +111,7 @@ __all__ = [
     "LengthMismatchError",
     "LookError",
     "MissingColumnError",
+    "MissingCombinationWarning",
     "MissingEngineError",
     "MissingSensitiveError",
     "MissingValueError",

@@ -9,6 +9,7 @@ from comparity.errors.base import ComparityError, Offenders, listed, message
 __all__ = [
     "EmptyCellError",
     "InfeasibleGoalWarning",
+    "MissingCombinationWarning",
     "MissingSensitiveError",
     "NonFiniteFeatureError",
     "TooFewRowsError",
@@ -85,3 +86,16 @@ class InfeasibleGoalWarning(UserWarning):
         )
         self.slack = slack
         self.least = least
+
+
+class MissingCombinationWarning(UserWarning):
+    """A group lacks a label, so that weights cannot balance them."""
+
+    def __init__(self, combinations: Sequence[str]) -> None:
+        super().__init__(
+            message(
+                "weights balance labels and groups only where every group has every label.",
+                f"no row of {listed(combinations)}",
+                "join small groups or rare labels; the other weights are as defined.",
+            )
+        )

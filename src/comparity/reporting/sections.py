@@ -52,6 +52,7 @@ HOMES: dict[str, str] = {
     "Sensitivity": "comparity.reporting.metrics",
     "TradeOff": "comparity.reporting.trainings",
     "Training": "comparity.reporting.trainings",
+    "Weighing": "comparity.reporting.trainings",
 }
 """Modules with a function ``section`` for results of other kinds, by the name of their class."""
 

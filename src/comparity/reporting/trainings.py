@@ -9,7 +9,7 @@ from comparity.reporting.formats import count, rate, signed, visible
 from comparity.reporting.grids import Grid
 from comparity.reporting.plots import own_axes
 from comparity.reporting.sections import Section
-from comparity.trainings import Outcome, TradeOff, Training
+from comparity.trainings import Outcome, TradeOff, Training, Weighing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,7 @@ LISTED = 16
 
 
 @singledispatch
-def section(result: Training | TradeOff) -> Section:
+def section(result: Training | TradeOff | Weighing) -> Section:
     """Return what is shown of training."""
     raise TypeError(f"{type(result).__name__} is no account of training")
 
@@ -78,6 +78,32 @@ def _(result: TradeOff) -> Section:
                 rows=rows,
             ),
         ),
+    )
+
+
+@section.register
+def _(result: Weighing) -> Section:
+    told = (
+        f"Column {result.column!r} of {result.output}; weights sum to {count(result.n_rows)}, the "
+        f"largest is {result.largest:.4g}; they are worth {result.effective_rows:,.0f} equal rows."
+    )
+    cells = [
+        (visible(group), visible(label), count(rows), f"{weight:.4f}")
+        for group, label, rows, weight in result.cells
+    ]
+    grid = Grid(
+        title="Weight of a row",
+        header=("group", "label", "rows", "weight"),
+        rows=tuple(cells[:LISTED]),
+    )
+    hidden = len(cells) - LISTED
+    more = [visible(" ".join(note.split())) for note in result.notes]
+    more += [f"{count(hidden)} more combinations are in --json."] if hidden > 0 else []
+    return Section(
+        headline=f"Weighted {count(result.n_rows)} rows: {result.method}",
+        sentences=(visible(told),),
+        grids=(grid,) if cells else (),
+        lists={"Notes": more} if more else {},
     )
 
 

@@ -1,0 +1,305 @@
+"""Weights of rows for any learner that takes ``sample_weight``, from columns, frames and files."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.auditing.attributes import as_array, named_attributes
+from comparity.counting._values import as_array as checked_array
+from comparity.counting._values import check_lengths, crossed, factorised, group_codes, numbers
+from comparity.counting.files import read_table
+from comparity.counting.labelled import labelled_columns
+from comparity.counting.writing import write_table
+from comparity.errors import EmptyTableError, OptionError
+from comparity.errors.mitigation import MissingCombinationWarning
+from comparity.mitigation.weights import (
+    balancing_weights,
+    density_weights,
+    effective_rows,
+    independence_weights,
+    table_of,
+)
+from comparity.tables import check_option
+from comparity.trainings import Weighing
+
+__all__ = ["METHODS", "fair_balance", "fair_reweighing", "reweighing", "weigh_file"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+
+def reweighing(y: Any, *, sensitive_features: Any) -> Floats:
+    r"""Return weights that make the label independent of the group.
+
+    .. math:: w(a, y) = \frac{|A = a| \cdot |Y = y|}{n \, |A = a, Y = y|}
+
+    Weighted so, every group has the same distribution of labels [1]_. A row weighs more than 1
+    where its combination is rarer than independence would have it.
+
+    Parameters
+    ----------
+    y : array-like
+        Labels, of any kind; every distinct value is a class.
+    sensitive_features : array-like, mapping or frame
+        The group of each row. Of several attributes the combinations are the groups, as in the
+        authors' code of [2]_.
+
+    Returns
+    -------
+    ndarray
+        One positive weight for each row, summing to the number of rows; ready for
+        ``sample_weight``.
+
+    Warns
+    -----
+    MissingCombinationWarning
+        A group lacks a label, so that no weights can make them independent.
+
+    References
+    ----------
+    .. [1] Kamiran and Calders, "Data preprocessing techniques for classification without
+       discrimination", 2012.
+    .. [2] Xi, Capak, Stockwell and Yu, "Comparative Separation", section 4.2.
+
+    Examples
+    --------
+    >>> reweighing([1, 1, 0, 1, 0, 0], sensitive_features=list("aaabbb")).tolist()
+    [0.75, 0.75, 1.5, 1.5, 0.75, 0.75]
+    """
+    group, label = _codes(y, sensitive_features)
+    return independence_weights(group, label)
+
+
+def fair_balance(y: Any, *, sensitive_features: Any, equal_groups: bool = False) -> Floats:
+    r"""Return weights that make all labels equally frequent within every group.
+
+    .. math:: w(a, y) = \frac{|A = a|}{k \, |A = a, Y = y|}
+
+    with :math:`k` classes [1]_. Groups keep their size; with `equal_groups`, the variant of the
+    authors, they all weigh the same: :math:`w(a, y) \propto 1 / |A = a, Y = y|`.
+
+    Parameters
+    ----------
+    y, sensitive_features
+        As in :func:`reweighing`.
+    equal_groups : bool
+        Whether groups shall weigh the same, too.
+
+    Returns
+    -------
+    ndarray
+        One positive weight for each row, summing to the number of rows.
+
+    References
+    ----------
+    .. [1] Yu, Chakraborty and Menzies, "FairBalance: how to achieve equalized odds with data
+       pre-processing", IEEE Transactions on Software Engineering, 2024.
+
+    Examples
+    --------
+    >>> fair_balance([1, 1, 1, 0, 1, 0], sensitive_features=list("aaaabb")).round(3).tolist()
+    [0.667, 0.667, 0.667, 2.0, 1.0, 1.0]
+    """
+    group, label = _codes(y, sensitive_features)
+    return balancing_weights(group, label, equal_groups=equal_groups)
+
+
+def fair_reweighing(
+    y: Any,
+    *,
+    sensitive_features: Any,
+    density: str = "neighbours",
+    radius: float = 0.5,
+    bandwidth: float = 0.2,
+) -> Floats:
+    r"""Return weights that make a continuous label independent of groups or numbers.
+
+    .. math:: w(a, y) = \frac{p(a) \, p(y)}{p(a, y)}
+
+    with estimated densities [1]_. Columns that hold numbers are standardised. The density at a row
+    is the number of rows nearer than `radius` (the authors' code), or a sum of Gaussian kernels of
+    width `bandwidth`, both in standard deviations.
+
+    Parameters
+    ----------
+    y : array-like
+        Labels as numbers.
+    sensitive_features : array-like, mapping or frame
+        One or several attributes. Text and true/false are groups, which match or do not; numbers
+        are near or far. Groups coded 0 and 1 come to the same: they lie at least two standard
+        deviations apart.
+    density : {"neighbours", "kernel"}
+    radius, bandwidth : float
+        Only one of them is used.
+
+    Returns
+    -------
+    ndarray
+        One positive weight for each row, summing to the number of rows. A row alone in its
+        surroundings weighs most; look at the effective number of rows before trusting a fit.
+
+    References
+    ----------
+    .. [1] Xi and Yu, "FairReweighing: density estimation-based reweighing framework for improving
+       separation in fair regression"; the weights of "Comparative Separation", section 4.2.2.
+
+    Examples
+    --------
+    >>> w = fair_reweighing([1.0, 2.0, 3.0, 1.0], sensitive_features=["a", "a", "b", "b"])
+    >>> w.round(3).tolist()
+    [1.333, 0.667, 0.667, 1.333]
+    """
+    check_option("density", density, ("neighbours", "kernel"))
+    for name, value in (("radius", radius), ("bandwidth", bandwidth)):
+        if not isinstance(value, int | float) or not 0 < value < math.inf:
+            raise OptionError(name, value, ["a positive number of standard deviations"])
+    label, attributes = _columns(y, sensitive_features)
+    values, groups = [], {}
+    for name, column in attributes.items():
+        if column.dtype.kind in "iuf":
+            values.append(numbers(column, name, "array"))
+        else:
+            groups[name] = group_codes(column, name, "array", several=False)
+    n = len(label)
+    return density_weights(
+        numbers(label, "y", "array"),
+        np.column_stack(values) if values else np.zeros((n, 0)),
+        _joint(groups, n),
+        radius=radius,
+        bandwidth=bandwidth if density == "kernel" else None,
+    )
+
+
+def _columns(y: Any, sensitive_features: Any) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
+    label = checked_array(as_array(y), "y")
+    attributes = {
+        name: checked_array(column, name)
+        for name, column in named_attributes(sensitive_features).items()
+    }
+    check_lengths({"y": label, **attributes})
+    if not attributes:
+        raise OptionError("sensitive_features", [], ["at least one column"])
+    if not len(label):
+        raise EmptyTableError("array")
+    return label, attributes
+
+
+def _codes(y: Any, sensitive_features: Any) -> tuple[Codes, Codes]:
+    """Return group and label of each row as codes; a combination that is missing is warned of."""
+    column, attributes = _columns(y, sensitive_features)
+    coded = {name: group_codes(one, name, "array") for name, one in attributes.items()}
+    group, groups = list(crossed(coded, intersection=True).values())[-1]
+    label, labels = group_codes(column, "y", "array", several=False)
+    missing = np.argwhere(table_of(group, label) == 0).tolist()
+    if missing:
+        pairs = [f"{groups[a]}, {labels[b]}" for a, b in missing]
+        # The caller is two calls away.
+        warnings.warn(MissingCombinationWarning(pairs), stacklevel=3)
+    return group, label
+
+
+def _joint(groups: Mapping[str, tuple[Codes, list[str]]], n: int) -> Codes:
+    """Return one code for all groups of a row."""
+    if not groups:
+        return np.zeros(n, dtype=np.int64)
+    return list(crossed(dict(groups), intersection=True).values())[-1][0]
+
+
+METHODS: dict[str, Callable[..., Floats]] = {
+    "reweighing": reweighing,
+    "fair-balance": fair_balance,
+    "fair-balance-equal-groups": lambda y, *, sensitive_features: fair_balance(
+        y, sensitive_features=sensitive_features, equal_groups=True
+    ),
+    "fair-reweighing": fair_reweighing,
+}
+"""Weights by the name that the command line gives them."""
+
+
+def weigh_file(
+    path: str | Path,
+    output: str | Path,
+    *,
+    label: str,
+    sensitive: Sequence[str],
+    method: str = "reweighing",
+    column: str = "weight",
+    numeric: Sequence[str] | None = None,
+    **choices: Any,
+) -> Weighing:
+    """Write a file again with a column of weights.
+
+    Parameters
+    ----------
+    path, output : path
+        Files; the format of either follows from its name. Nothing is overwritten in place.
+    label : str
+        Column with the label.
+    sensitive : sequence of str
+        Columns with groups, or with numbers.
+    method : str
+        One of :data:`METHODS`.
+    column : str
+        Name of the new column, which must not exist.
+    numeric : sequence of str
+        Which sensitive columns hold numbers, for ``"fair-reweighing"``; none by default.
+    choices
+        Of :func:`fair_reweighing`.
+    """
+    check_option("method", method, list(METHODS))
+    table = read_table(path)
+    columns = labelled_columns(table, [label, *sensitive])
+    known = table.collect_schema().names()
+    if column in known:
+        raise OptionError("name", column, ["a name no column has"], "the column exists")
+    if Path(output).resolve() == Path(path).resolve():
+        raise OptionError("output", str(output), ["another file than the one read"])
+    continuous = method == "fair-reweighing"
+    y = numbers(columns[label], label, "array") if continuous else columns[label]
+    attributes = {
+        name: numbers(columns[name], name, "array")
+        if name in (numeric or ())
+        else _text(columns[name])
+        for name in sensitive
+    }
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", MissingCombinationWarning)
+        chosen = choices if continuous else {}
+        weights = METHODS[method](y, sensitive_features=attributes, **chosen)
+    write_table(table, output, {column: weights})
+    return Weighing(
+        method=method,
+        column=column,
+        output=str(output),
+        n_rows=len(weights),
+        effective_rows=effective_rows(weights),
+        largest=float(weights.max()),
+        cells=() if continuous else _cells(attributes, y, weights),
+        notes=tuple(str(one.message) for one in told),
+    )
+
+
+def _text(column: NDArray[Any]) -> NDArray[Any]:
+    """Return groups as objects, so that groups written as numbers are groups."""
+    return column.astype(object)
+
+
+def _cells(
+    attributes: Mapping[str, NDArray[Any]], y: NDArray[Any], weights: Floats
+) -> tuple[tuple[str, str, int, float], ...]:
+    """Return rows and weight of a row by group and label."""
+    groups = {name: group_codes(column, name, "array") for name, column in attributes.items()}
+    code, names = list(crossed(groups, intersection=True).values())[-1]
+    label, labels = factorised(y)
+    table = table_of(code, label)
+    first = {(a, b): w for a, b, w in zip(code.tolist(), label.tolist(), weights, strict=True)}
+    return tuple(
+        (names[a], str(labels[b]), int(table[a, b]), float(first[a, b])) for a, b in sorted(first)
+    )
