@@ -266,7 +266,7 @@ def _climb(model: Mixture, start: Floats, most: int, goal: float) -> Any:
         value, gradient = model.loss(np.clip(point * scale, *model.box()))
         return value, gradient * scale
 
-    options = {"maxiter": most, "maxfun": 2 * most, "maxcor": 30, "ftol": 0.0, "gtol": goal / 10}
+    options = {"maxiter": most, "maxfun": 2 * most, "maxcor": 30, "ftol": 0.0, "gtol": goal / 3}
     return minimize(
         scaled,
         np.clip(start / scale, low, high),
