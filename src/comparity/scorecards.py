@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from rich.console import RenderableType
 
-__all__ = ["MetricValue", "RateSpread", "Scorecard"]
+__all__ = ["Distortion", "MetricValue", "MovedRows", "RateSpread", "Scorecard"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +131,52 @@ class RateSpread:
             "level": self.gap_interval.level,
             "promised": self.promised,
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MovedRows:
+    """How far the rows of some people were moved.
+
+    Attributes
+    ----------
+    total, average, maximum : float
+        Of the distances between features before and after.
+    standard_error : float
+        Of the average.
+    n : int
+        Rows.
+    """
+
+    total: float
+    average: float
+    maximum: float
+    standard_error: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distortion:
+    """How far a change of the data moved rows, by one kind of distance.
+
+    Attributes
+    ----------
+    distance : str
+        ``"euclidean"``, ``"manhattan"`` or ``"mahalanobis"``.
+    everybody, unprivileged, privileged : MovedRows
+        Over all rows, and over the two camps.
+    difference, ratio : float
+        Average of the unprivileged minus, and over, that of the privileged.
+    difference_interval : Interval
+        Normal interval of the difference.
+    """
+
+    distance: str
+    everybody: MovedRows
+    unprivileged: MovedRows
+    privileged: MovedRows
+    difference: float
+    difference_interval: Interval
+    ratio: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

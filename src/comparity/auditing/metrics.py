@@ -151,7 +151,7 @@ def fairness_metrics(
     if compare is not None:
         before, after = (_cut(as_array(one), threshold) for one in (predictions, compare))
         paired = count_two_predictions(labels, before, after, groups=groups, positive=positive)
-    camps = _privileged(privileged, attribute, counts.groups)
+    camps = privileged_groups(privileged, attribute, counts.groups)
     return scored(
         counts, camps, options, neighbours=neighbours, paired=paired, kinds=kinds, rng=rng
     )
@@ -318,7 +318,8 @@ def _cut(predictions: NDArray[Any], threshold: float | None) -> NDArray[Any]:
     return predictions if threshold is None else predictions.astype(np.float64) >= threshold
 
 
-def _privileged(privileged: Any, attribute: str, groups: Sequence[str]) -> frozenset[str]:
+def privileged_groups(privileged: Any, attribute: str, groups: Sequence[str]) -> frozenset[str]:
+    """Return the groups called privileged; some group must be left that is not."""
     several = isinstance(privileged, Collection) and not isinstance(privileged, str | bytes)
     named = frozenset(text_of(value) for value in (privileged if several else [privileged]))
     if not named or not named <= set(groups):

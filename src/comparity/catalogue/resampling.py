@@ -19,7 +19,10 @@ __all__ = ["Values", "contrast_of", "cross_validated_values", "metric_values", "
 
 Floats = NDArray[np.float64]
 Values = Mapping[str, Floats]
-Fit = Callable[[Floats, NDArray[np.int64], NDArray[np.bool_]], Any]
+Labels = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+Fit = Callable[[Floats, Labels, Flags, Floats | None], Any]
+Weigh = Callable[[Labels, Flags], Floats]
 
 
 def metric_values(contrast: Contrast, catalogue: Mapping[str, Entry] = CATALOGUE) -> Values:
@@ -47,20 +50,24 @@ def resampled_values(
 
 
 def contrast_of(
-    labels: NDArray[Any], predictions: NDArray[Any], privileged: NDArray[np.bool_]
+    labels: NDArray[Any],
+    predictions: NDArray[Any],
+    privileged: Flags,
+    weights: Floats | None = None,
 ) -> Contrast:
-    """Count 0/1 labels and predictions of privileged and unprivileged items."""
+    """Count 0/1 labels and predictions of privileged and unprivileged items, with weights."""
     codes = 4 * privileged.astype(np.int64) + 2 * labels.astype(np.int64)
-    cells = np.bincount(codes + predictions.astype(np.int64), minlength=8).reshape(2, 2, 2)
+    cells = np.bincount(codes + predictions.astype(np.int64), weights, 8).reshape(2, 2, 2)
     return Contrast(cells.astype(np.float64), np.array([False, True]))
 
 
 def cross_validated_values(
     fit: Fit,
     features: Floats,
-    labels: NDArray[np.int64],
-    privileged: NDArray[np.bool_],
+    labels: Labels,
+    privileged: Flags,
     *,
+    weigh: Weigh | None = None,
     rng: np.random.Generator,
     folds: int = 5,
     repeats: int = 5,
@@ -75,13 +82,17 @@ def cross_validated_values(
     Parameters
     ----------
     fit : callable
-        Given features, labels and which rows are privileged, returns a model with ``predict``.
+        Given features, labels, which rows are privileged, and weights of the rows or ``None``,
+        returns a model with ``predict``.
     features : ndarray, (n, d)
         Features, the sensitive attribute among them.
     labels : ndarray of int
         0 or 1.
     privileged : ndarray of bool
         Which rows are privileged.
+    weigh : callable, optional
+        Given labels and which rows are privileged, returns weights of the rows trained on, such as
+        those of reweighing; they count in the metrics of data, too, except for consistency.
     rng : numpy.random.Generator
         Shuffles the rows.
     folds, repeats : int
@@ -99,16 +110,17 @@ def cross_validated_values(
         for part in np.array_split(rng.permutation(len(labels)), folds):
             left_out = np.zeros(len(labels), dtype=bool)
             left_out[part] = True
-            model = fit(features[~left_out], labels[~left_out], privileged[~left_out])
+            own, flags = labels[~left_out], privileged[~left_out]
+            weights = None if weigh is None else weigh(own, flags)
+            model = fit(features[~left_out], own, flags, weights)
             predicted = np.asarray(model.predict(features[left_out]))
             tested = contrast_of(labels[left_out], predicted, privileged[left_out])
-            trained = contrast_of(labels[~left_out], labels[~left_out], privileged[~left_out])
+            trained = contrast_of(own, own, flags, weights)
             values = {k: v for k, v in metric_values(tested).items() if k.startswith("C")}
             values |= {k: v for k, v in metric_values(trained).items() if k.startswith("D")}
             for number, value in values.items():
                 found.setdefault(number, []).append(float(value))
             if neighbours:
-                kept = features[~left_out], labels[~left_out] == 1
-                similar = consistency(count_neighbours(*kept, rng=rng))
+                similar = consistency(count_neighbours(features[~left_out], own == 1, rng=rng))
                 found.setdefault("D0", []).append(similar)
     return {number: np.array(found[number]) for number in CATALOGUE if number in found}

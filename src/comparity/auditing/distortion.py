@@ -1,0 +1,107 @@
+"""Distortion metrics: whose rows a change of the data moved, and how far.
+
+The published study of metrics leaves them for later; definitions are those of AIF360's sample
+distortion metrics. (Its mean differences and ratios cannot be called: they take the difference of
+a number. Here they are what their names say.)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.auditing.attributes import one_attribute
+from comparity.auditing.metrics import privileged_groups
+from comparity.counting._values import group_codes
+from comparity.counting.distances import row_distances
+from comparity.counting.neighbours import feature_matrix
+from comparity.errors import FeatureError, LengthMismatchError
+from comparity.inference.delta import quantile
+from comparity.results import Interval
+from comparity.scorecards import Distortion, MovedRows
+
+__all__ = ["distortion_metrics"]
+
+Floats = NDArray[np.float64]
+
+
+def distortion_metrics(
+    before: Any, after: Any, *, sensitive_features: Any, privileged: Any, level: float = 0.95
+) -> tuple[Distortion, ...]:
+    """Work out how far rows were moved, for everybody and for both camps.
+
+    Parameters
+    ----------
+    before, after : array-like or frame, (n, d)
+        Features before and after a change, in the same order of rows and columns.
+    sensitive_features : array-like
+        The group of each row.
+    privileged : value or collection of values
+        The groups that have the advantage.
+    level : float
+        Level of the intervals of the differences.
+
+    Returns
+    -------
+    tuple of Distortion
+        One for each of Euclidean, Manhattan and Mahalanobis distance.
+
+    Examples
+    --------
+    >>> before, after = np.zeros((4, 2)), np.array([[3.0, 4], [0, 0], [0, 1], [0, 0]])
+    >>> moved = distortion_metrics(
+    ...     before, after, sensitive_features=["f", "m", "f", "m"], privileged="m"
+    ... )
+    >>> moved[0].distance, moved[0].unprivileged.average, moved[0].difference
+    ('euclidean', 3.0, 3.0)
+    """
+    groups = one_attribute(sensitive_features)
+    matrices = [feature_matrix(one, len(groups)) for one in (before, after)]
+    if matrices[0].shape != matrices[1].shape:
+        raise FeatureError(f"shape {matrices[0].shape} after as before", str(matrices[1].shape))
+    codes, names = group_codes(groups, "sensitive_features", "array")
+    if len(codes) != len(matrices[0]):
+        raise LengthMismatchError({"before": len(matrices[0]), "sensitive_features": len(codes)})
+    camps = privileged_groups(privileged, "sensitive_features", names)
+    flags = np.array([name in camps for name in names])[codes]
+    return tuple(
+        _distortion(name, distances, flags, level)
+        for name, distances in row_distances(*matrices).items()
+    )
+
+
+def _distortion(
+    name: str, distances: Floats, privileged: NDArray[np.bool_], level: float
+) -> Distortion:
+    first, second = _moved(distances[~privileged]), _moved(distances[privileged])
+    gap = first.average - second.average
+    reach = quantile(level) * math.hypot(first.standard_error, second.standard_error)
+    return Distortion(
+        distance=name,
+        everybody=_moved(distances),
+        unprivileged=first,
+        privileged=second,
+        difference=gap,
+        difference_interval=Interval(gap - reach, gap + reach, level),
+        ratio=_quotient(first.average, second.average),
+    )
+
+
+def _moved(distances: Floats) -> MovedRows:
+    n = len(distances)
+    return MovedRows(
+        total=float(distances.sum()),
+        average=float(distances.mean()),
+        maximum=float(distances.max()),
+        standard_error=float(distances.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan,
+        n=n,
+    )
+
+
+def _quotient(first: float, second: float) -> float:
+    if second:
+        return first / second
+    return math.inf if first else math.nan
