@@ -14,7 +14,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from comparity.counting.all_pairs import all_pairs
-from comparity.counting.judged_overlap import cell_laws, item_overlap, judgment_weights
+from comparity.counting.judged_overlap import item_overlap, judgment_weights, reference_laws
 from comparity.counting.overlap import Overlap, overlap_weights
 from comparity.counting.positions import count_position_pairs
 from comparity.counting.sharing import Sharing, shared_judgments
@@ -213,9 +213,9 @@ def test_pairs_drawn_at_random_are_trusted(
         overlap = item_overlap(counts.pairs)
         weights = judgment_weights(counts.pairs, overlap)
         sharing = shared_judgments(counts, weights=weights)
-        reasons = [overlap.reason]
+        laws, reasons = reference_laws(counts.pairs, weights), [overlap.reason]
         for contrast in contrasts_of_groups(NAMES[:n_groups]):
             items = min(sharing.effective_items[sharing.cells.index(cell)] for cell in contrast)
-            reasons.append(cell_laws(counts.pairs, weights, contrast, float(items)).reason)
+            reasons.append(laws.between(contrast, float(items)).reason)
         trusted.append(not any(reasons))
     assert np.mean(trusted) >= 0.97

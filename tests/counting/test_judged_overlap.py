@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from comparity.counting.judged_overlap import cell_laws, item_overlap, judgment_weights
+from comparity.counting.judged_overlap import item_overlap, judgment_weights, reference_laws
 from comparity.counting.positions import count_position_pairs
 from comparity.counting.sharing import TIE_VALUE, Sharing, shared_judgments
 from comparity.counts import Cell, SharedPairCounts
@@ -132,8 +132,8 @@ def reasons(counts: SharedPairCounts) -> list[str]:
     weights = judgment_weights(pairs, item_overlap(pairs))
     sharing = shared_judgments(counts, weights=weights)
     contrasts = [(Cell("a", "b"), Cell("b", "a")), (Cell("a", "a"), Cell("b", "b"))]
-    items = float(sharing.effective_items.min())
-    return [cell_laws(pairs, weights, cells, items).reason for cells in contrasts]
+    laws, items = reference_laws(pairs, weights), float(sharing.effective_items.min())
+    return [laws.between(cells, items).reason for cells in contrasts]
 
 
 def test_pairs_drawn_at_random_and_judged_alike_are_trusted() -> None:
@@ -157,7 +157,7 @@ def test_the_distance_of_two_cells_is_scipys() -> None:
 
     counts = drawn(np.random.default_rng(4), lean=0.3)
     pairs, cells = counts.pairs, (Cell("a", "b"), Cell("b", "a"))
-    found = cell_laws(pairs, np.ones(len(pairs)), cells, 100.0)
+    found = reference_laws(pairs, np.ones(len(pairs))).between(cells, 100.0)
     rows = [np.flatnonzero(pairs.cell == pairs.cells.index(cell)) for cell in cells]
     repeated = [np.repeat(row, pairs.trials[row]) for row in rows]
     distances = [
@@ -166,3 +166,28 @@ def test_the_distance_of_two_cells_is_scipys() -> None:
     ]
     assert found.distance == pytest.approx(max(distances))
     assert found.limit == pytest.approx(0.05 + 2.5 / 10)
+
+
+def test_a_cell_without_weight_has_no_law_and_gives_no_reason() -> None:
+    counts = drawn(np.random.default_rng(4))
+    pairs, cells = counts.pairs, (Cell("a", "b"), Cell("b", "a"))
+    weights = (pairs.cell != pairs.cells.index(cells[0])).astype(float)
+    for found in (
+        reference_laws(pairs, weights).between(cells, 100.0),
+        reference_laws(pairs, weights).between((Cell("a", "z"), cells[1]), 0.0),
+    ):
+        assert np.isnan(found.distance)
+        assert found.reason == ""
+
+
+def test_very_many_values_are_binned_without_moving_the_laws(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pairs = drawn(np.random.default_rng(4), lean=0.3).pairs
+    cells = (Cell("a", "b"), Cell("b", "a"))
+    exact = reference_laws(pairs, np.ones(len(pairs))).between(cells, 100.0)
+    monkeypatch.setattr("comparity.counting.judged_overlap.MOST_BINS", 400)
+    binned = reference_laws(pairs, np.ones(len(pairs)))
+    assert binned.better.shape == (4, 400)
+    # A bin holds 1 / 400 of the items and at most a few times as much of a law.
+    assert binned.between(cells, 100.0).distance == pytest.approx(exact.distance, abs=0.01)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from comparity.counting._differences import item_pairs, scaled
-from comparity.counting.all_pairs import all_pairs
+from comparity.counting.all_pairs import AllPairs, all_pairs
 from comparity.counting.sharing import TIE_VALUE
-from comparity.counting.weighted_pairs import WeightedPairs, weighted_pairs
+from comparity.counting.weighted_pairs import weighted_pairs
 from comparity.inference.dyadic import rate_covariance
 from tests.plain.ordered_pairs import (
     effective_items,
@@ -38,7 +38,7 @@ class Rows:
     query: np.ndarray | None
     weights: np.ndarray | None
 
-    def counted(self, **options: str) -> WeightedPairs:
+    def counted(self, **options: str) -> AllPairs:
         columns = self.y, self.f, self.group, self.groups
         return weighted_pairs(*columns, query=self.query, weights=self.weights, **options)
 
@@ -65,7 +65,7 @@ def listed(rows: Rows, score_ties: str):  # type: ignore[no-untyped-def]
     return far_apart(y, rows.f, cells, query, weights, TIE_VALUE[score_ties]), query
 
 
-def assert_sums_equal(found: WeightedPairs, pairs, n_cells: int) -> None:  # type: ignore[no-untyped-def]
+def assert_sums_equal(found: AllPairs, pairs, n_cells: int) -> None:  # type: ignore[no-untyped-def]
     sharing = found.sharing
     close = {"rtol": 1e-11, "atol": 1e-12}
     summed = [sharing.trials, sharing.hits, found.score_ties]

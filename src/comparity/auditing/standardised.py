@@ -13,22 +13,23 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from comparity.auditing.assumed import few_evaluators
 from comparity.auditing.attributes import qualified
 from comparity.auditing.options import ComparativeOptions
 from comparity.auditing.verdicts import EXIT_STATUS, judge, overall_finding
 from comparity.counting.judged_overlap import (
-    CellLaws,
-    cell_laws,
+    ReferenceLaws,
     item_overlap,
     judgment_weights,
+    reference_laws,
 )
 from comparity.counting.overlap import Overlap
 from comparity.counting.sharing import Sharing, shared_judgments
 from comparity.counts import SharedPairCounts
 from comparity.errors import ConstantLabelError
-from comparity.inference.agreement import Contrast, contrasts_of_groups, equal_cells
+from comparity.inference.agreement import contrasts_of_groups, equal_cells
 from comparity.inference.dyadic import compare_cells, rate_interval
 from comparity.results import Audit, GapTest, JudgedGap, RateEstimate
 from comparity.tables import text_of
@@ -58,37 +59,39 @@ class _Weighted:
     def overlap(self) -> Overlap:
         return item_overlap(self.counts.pairs)
 
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        return judgment_weights(self.counts.pairs, self.overlap)
+
+    @cached_property
+    def laws(self) -> ReferenceLaws:
+        return reference_laws(self.counts.pairs, self.weights)
+
     def sharing(self, score_ties: str) -> Sharing:
         return shared_judgments(
             self.counts,
             score_ties=score_ties,
             evaluators=not few_evaluators(self.counts),
-            weights=judgment_weights(self.counts.pairs, self.overlap),
+            weights=self.weights,
         )
 
-    def laws(self, contrast: Contrast, sharing: Sharing) -> CellLaws:
-        place = {cell: code for code, cell in enumerate(sharing.cells)}
-        items = min(float(sharing.effective_items[place[c]]) if c in place else 0 for c in contrast)
-        weights = judgment_weights(self.counts.pairs, self.overlap)
-        return cell_laws(self.counts.pairs, weights, contrast, items)
-
-    def tests(self, score_ties: str) -> list[GapTest]:
+    def tests(self, sharing: Sharing) -> list[GapTest]:
         """Test every hypothesis; without a p value, and with the reason, where weights fail."""
-        sharing = self.sharing(score_ties)
         tests = []
+        items = dict(zip(sharing.cells, sharing.effective_items.tolist(), strict=True))
         for contrast in contrasts_of_groups(self.counts.groups):
             test = compare_cells(sharing, *contrast, null=self.called(contrast.null))
             # Report how many judgments there are, not what they weigh.
             first, second = (self.counts[cell].trials for cell in contrast)
             test = replace(test, n=(first, second))
-            reason = self.overlap.reason or self.laws(contrast, sharing).reason
+            scarcer = min(items.get(cell, 0.0) for cell in contrast)
+            reason = self.overlap.reason or self.laws.between(contrast, scarcer).reason
             if reason:
                 test = replace(test, p_value=np.nan, pivot=None, reason=reason)
             tests.append(test)
         return tests
 
-    def rates(self, score_ties: str) -> list[RateEstimate]:
-        sharing = self.sharing(score_ties)
+    def rates(self, sharing: Sharing) -> list[RateEstimate]:
         return [
             RateEstimate(
                 name="agreement",
@@ -121,20 +124,24 @@ def standardised_audit(
     """
     several = len(counts) > 1
     weighted = [_Weighted(name, one, several) for name, one in counts.items()]
-    judged, finding = _judged(weighted, raw, options, options.score_ties)
-    other = "half" if options.score_ties == "disagree" else "disagree"
-    changes = raw.ties.scores > 0 and _judged(weighted, raw, options, other)[1] != finding
+    shared = [(one, one.sharing(options.score_ties)) for one in weighted]
+    judged, finding = _judged(shared, raw, options)
+    changes = False
+    if raw.ties.scores:
+        other = "half" if options.score_ties == "disagree" else "disagree"
+        otherwise = [(one, one.sharing(other)) for one in weighted]
+        changes = _judged(otherwise, raw, options)[1] != finding
     return replace(
         raw,
         notion=raw.notion.replace("(raw)", "(standardised)"),
         finding=finding,
         exit_status=EXIT_STATUS[finding],
         tests=judged,
-        rates=tuple(rate for one in weighted for rate in one.rates(options.score_ties)),
+        rates=tuple(rate for one, sharing in shared for rate in one.rates(sharing)),
         joint_tests=tuple(
             replace(joint, null=one.called(joint.null))
-            for one in weighted
-            for joint in equal_cells(one.sharing(options.score_ties))
+            for one, sharing in shared
+            for joint in equal_cells(sharing)
         ),
         ties=replace(raw.ties, change_finding=changes),
         notes=(*raw.notes, *_notes(weighted)),
@@ -149,10 +156,10 @@ def standardised_audit(
 
 
 def _judged(
-    weighted: list[_Weighted], raw: Audit, options: ComparativeOptions, score_ties: str
+    shared: list[tuple[_Weighted, Sharing]], raw: Audit, options: ComparativeOptions
 ) -> tuple[tuple[JudgedGap, ...], str]:
     judged = judge(
-        [test for one in weighted for test in one.tests(score_ties)],
+        [test for one, sharing in shared for test in one.tests(sharing)],
         alpha=options.alpha,
         margin=options.margin,
         rule=options.rule,

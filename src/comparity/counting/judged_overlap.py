@@ -17,10 +17,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counting.overlap import LARGEST_IMBALANCE, Overlap, overlap_weights
+from comparity.counting.overlap import (
+    LARGEST_IMBALANCE,
+    MOST_BINS,
+    Overlap,
+    overlap_weights,
+)
 from comparity.counts import Cell, JudgedPairs
 
-__all__ = ["CELL_NOISE", "CellLaws", "cell_laws", "item_overlap", "judgment_weights"]
+__all__ = [
+    "CELL_NOISE",
+    "CellLaws",
+    "ReferenceLaws",
+    "item_overlap",
+    "judgment_weights",
+    "reference_laws",
+]
 
 Floats = NDArray[np.float64]
 
@@ -99,32 +111,62 @@ class CellLaws:
         )
 
 
-def cell_laws(
-    pairs: JudgedPairs, weights: Floats, cells: Sequence[Cell], effective_items: float
-) -> CellLaws:
-    """Compare the reference laws of better and of worse items in two cells.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReferenceLaws:
+    """Weighted distribution functions of the reference, by cell.
 
-    Parameters
+    Attributes
     ----------
-    pairs : JudgedPairs
-        With a reference for every item.
-    weights : ndarray of float
-        Weight of each row.
-    cells : sequence of Cell
-        The two cells.
-    effective_items : float
-        Items that the scarcer of the two rests on, counted by how evenly they are used.
+    cells : tuple of Cell
+    better, worse : ndarray, (n_cells, n_levels)
+        Of the better and of the worse items; ``nan`` for a cell that weighs nothing.
+    """
+
+    cells: tuple[Cell, ...]
+    better: Floats
+    worse: Floats
+
+    def between(self, cells: Sequence[Cell], effective_items: float) -> CellLaws:
+        """Compare two cells.
+
+        Parameters
+        ----------
+        cells : sequence of Cell
+            The two cells.
+        effective_items : float
+            Items that the scarcer of the two rests on, counted by how evenly they are used.
+        """
+        distance = math.nan
+        if all(cell in self.cells for cell in cells):
+            one, two = (self.cells.index(cell) for cell in cells)
+            apart = [np.abs(laws[one] - laws[two]).max() for laws in (self.better, self.worse)]
+            distance = float(np.max(apart))
+        noise = CELL_NOISE / math.sqrt(max(effective_items, 1.0))
+        return CellLaws(distance=distance, limit=LARGEST_IMBALANCE + noise)
+
+
+def reference_laws(pairs: JudgedPairs, weights: Floats) -> ReferenceLaws:
+    """Return the laws of the reference in all cells, under weights of the rows.
+
+    More than two thousand values of the reference are taken together in as many bins of neighbours.
     """
     assert pairs.reference is not None
-    levels, level = np.unique(pairs.reference, return_inverse=True)
-    amounts, distance = pairs.trials * weights, 0.0
-    for items in (pairs.better, pairs.worse):
-        laws = []
-        for cell in cells:
-            rows = pairs.cell == (pairs.cells.index(cell) if cell in pairs.cells else -1)
-            law = np.cumsum(np.bincount(level[items[rows]], amounts[rows], len(levels)))
-            laws.append(law / law[-1] if law[-1] > 0 else np.full(len(law), math.nan))
-        # Not the built-in maximum, which would pass over what is no number.
-        distance = float(np.maximum(distance, np.abs(laws[0] - laws[1]).max()))
-    noise = CELL_NOISE / math.sqrt(max(effective_items, 1.0))
-    return CellLaws(distance=distance, limit=LARGEST_IMBALANCE + noise)
+    values, level = np.unique(pairs.reference, return_inverse=True)
+    n_levels = min(len(values), MOST_BINS)
+    if len(values) > n_levels:
+        level = level * n_levels // len(values)
+    better, worse = (
+        _laws(pairs.cell, level[items], pairs.trials * weights, (len(pairs.cells), n_levels))
+        for items in (pairs.better, pairs.worse)
+    )
+    return ReferenceLaws(cells=pairs.cells, better=better, worse=worse)
+
+
+def _laws(
+    cell: NDArray[np.int64], level: NDArray[np.int64], amounts: Floats, shape: tuple[int, int]
+) -> Floats:
+    summed = np.bincount(cell * shape[1] + level, amounts, shape[0] * shape[1]).reshape(shape)
+    laws = np.cumsum(summed, axis=1, dtype=np.float64)
+    total = laws[:, -1:]
+    divided: Floats = np.divide(laws, total, out=np.full(shape, math.nan), where=total > 0)
+    return divided

@@ -18,30 +18,14 @@ from numpy.typing import NDArray
 from comparity.counting._clusters import moments_by_number
 from comparity.counting._differences import ItemPairs, Sums, item_pairs
 from comparity.counting._placements import Placements, moments_by_cell
+from comparity.counting.all_pairs import AllPairs
 from comparity.counting.sharing import TIE_VALUE, Sharing, evenness
 from comparity.counts import Cell
 
-__all__ = ["WeightedPairs", "weighted_pairs"]
+__all__ = ["weighted_pairs"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class WeightedPairs:
-    """All pairs weighted by label differences, summed up.
-
-    Attributes
-    ----------
-    sharing : Sharing
-        Weight of trials and hits and second moments of all K * K cells, in the order of the groups
-        given; the group of the better item changes slowest. The unit of weight is arbitrary.
-    score_ties : ndarray
-        Weight of the pairs with equal scores by cell.
-    """
-
-    sharing: Sharing
-    score_ties: Floats
 
 
 def weighted_pairs(
@@ -54,7 +38,7 @@ def weighted_pairs(
     weights: Floats | None = None,
     average: str = "pairs",
     score_ties: str = "disagree",
-) -> WeightedPairs:
+) -> AllPairs:
     """Sum up how often scores order items as labels do, far-apart pairs counting more.
 
     O(N log N + N K log L + N K^2) time for N items of K groups with L distinct labels, and O(N K)
@@ -80,8 +64,9 @@ def weighted_pairs(
 
     Returns
     -------
-    WeightedPairs
-        With no trials where all labels are equal or there are no items.
+    AllPairs
+        In units of weight that are arbitrary; with no trials where all labels are equal or there
+        are no items.
 
     Examples
     --------
@@ -114,7 +99,7 @@ def weighted_pairs(
         n_clusters=n_clusters,
         method="all-pairs score z" if query is None else "query-clustered score z",
     )
-    return WeightedPairs(sharing=sharing, score_ties=ties)
+    return AllPairs(sharing=sharing, score_ties=ties)
 
 
 @dataclass(frozen=True, slots=True)
