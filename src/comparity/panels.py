@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.matrices import PanelAudit
-from comparity.rankings import BiasedRanking, Ranking
+from comparity.rankings import Ranking
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,11 +80,7 @@ class RankedPanel:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the evaluators' biases, or the scores where the model has no biases."""
-        from comparity.reporting.rankings import plot_biases, plot_scores
-
-        if isinstance(self.ranking, BiasedRanking):
-            return plot_biases(self.ranking, ax)
-        return plot_scores(self, ax=ax)
+        return self.ranking.plot(ax)
 
     def plot_scores(self, attribute: str | None = None, ax: Axes | None = None) -> Axes:
         """Draw the scores of each group, before and after."""

@@ -11,10 +11,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from rich.console import RenderableType
 
 __all__ = [
     "BiasedRanking",
@@ -323,6 +327,27 @@ class Ranking:
         from comparity.reporting.frames import frame_of_rows
 
         return frame_of_rows(self._rows(), backend)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the scores; a ranking with biases draws these."""
+        from comparity.reporting.rankings import plot_ranking
+
+        return plot_ranking(self, ax)
+
+    def __rich__(self) -> RenderableType:
+        from comparity.reporting.terminal import view
+
+        return view(self)
+
+    def __str__(self) -> str:
+        from comparity.reporting.terminal import as_text
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from comparity.reporting.html import fragment
+
+        return fragment(self)
 
     def _rows(self) -> list[dict[str, Any]]:
         intervals = self.rank_intervals()

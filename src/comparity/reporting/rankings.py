@@ -20,7 +20,7 @@ from comparity.reporting.sections import Section
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["LEVEL", "plot_biases", "plot_scores", "section"]
+__all__ = ["LEVEL", "plot_biases", "plot_ranking", "plot_scores", "section"]
 
 LEVEL = 0.05
 """Share of false alarms among evaluators said to lean."""
@@ -278,6 +278,13 @@ def _caterpillar(ranking: BiasedRanking) -> Chart:
 
 def _ticks(reach: float) -> list[float]:
     return list(round_numbers(reach))
+
+
+def plot_ranking(ranking: Ranking, ax: Axes | None = None) -> Axes:
+    """Draw a ranking: its evaluators' biases where it has them, its scores otherwise."""
+    if isinstance(ranking, BiasedRanking):
+        return plot_biases(ranking, ax)
+    return plot_scores(RankedPanel(ranking=ranking), ax=ax)
 
 
 def plot_biases(ranking: BiasedRanking, ax: Axes | None = None, *, contrast: int = 0) -> Axes:

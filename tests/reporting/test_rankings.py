@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from comparity import barp, bradley_terry, crowd_bt
+from comparity.panels import RankedPanel
+from comparity.rankings import BiasedRanking
+from comparity.reporting.html import page
+from comparity.reporting.rankings import LEVEL, plot_biases, plot_scores
+from comparity.reporting.sections import section_of
+from tests.calibration.panels import leaning_panel
+
+WORLD = leaning_panel(np.random.default_rng(6), n_items=40, n_evaluators=25, n_comparisons=3000)
+
+
+@pytest.fixture(scope="module")
+def fit() -> BiasedRanking:
+    return barp(WORLD.comparisons, evaluators=WORLD.evaluators, sensitive_features=WORLD.group)
+
+
+def test_the_headline_counts_those_who_lean(fit: BiasedRanking) -> None:
+    lean = int((fit.q <= LEVEL).sum())
+    assert f"{lean} of 25 evaluators lean" in str(fit)
+    assert "an assumption: equal group means" in " ".join(str(fit).split())
+
+
+def test_evaluators_who_lean_most_surely_come_first(fit: BiasedRanking) -> None:
+    (grid,) = (grid for grid in section_of(fit).grids if grid.title.startswith("Evaluators by"))
+    surest = [str(k) for k in np.argsort(-np.abs(fit.z[:, 0]))[:15]]
+    assert [row[0] for row in grid.rows] == surest
+
+
+def test_the_page_and_the_terminal_show_the_same_numbers(fit: BiasedRanking) -> None:
+    shown = page(fit)
+    for grid in section_of(fit).grids:
+        for row in grid.rows:
+            assert all(cell.replace("<", "&lt;") in shown for cell in row)
+
+
+def test_a_model_without_errors_shows_none() -> None:
+    ranked = crowd_bt(WORLD.comparisons, evaluators=WORLD.evaluators)
+    assert "std. error" not in str(ranked)
+    assert "reliability" in str(ranked)
+
+
+def test_names_from_data_cannot_move_the_cursor() -> None:
+    judges = np.array(["\x1b[31mred", "<b>bold</b>"])[WORLD.evaluators % 2]
+    fit = barp(WORLD.comparisons, evaluators=judges, sensitive_features=WORLD.group)
+    assert "\x1b" not in str(fit)
+    assert "<b>bold" not in page(fit)
+
+
+def test_the_caterpillar_has_a_mark_for_every_evaluator(fit: BiasedRanking) -> None:
+    ax = plot_biases(fit)
+    drawn = np.sort(
+        np.concatenate([line.get_xdata() for line in ax.lines if len(line.get_xdata())])
+    )
+    assert np.isin(np.round(fit.bias[:, 0], 9), np.round(drawn, 9)).all()
+
+
+def test_scores_before_and_after_are_drawn_by_group(fit: BiasedRanking) -> None:
+    before = bradley_terry(WORLD.comparisons, n_items=40)
+    panel = RankedPanel(ranking=fit, before=before, groups={"group": WORLD.group})
+    ax = plot_scores(panel)
+    labels = [tick.get_text().split("\n")[0] for tick in ax.get_yticklabels()]
+    assert labels == ["a, at their word", "b, at their word", "a, BARP", "b, BARP"]
+    means = [row["before"] for row in panel.mean_scores()]
+    assert means == [before.scores[WORLD.group == group].mean() for group in "ab"]
