@@ -6,11 +6,12 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from comparity.errors import NoPriorError, OptionError
-from comparity.ranking._mixtures import Optimum
+from comparity.ranking._mixtures import Mixture, Optimum
 from comparity.ranking.judgments import Judgments
-from comparity.rankings import Diagnosis, Prior
+from comparity.rankings import Diagnosis, Prior, Ranking
 
 __all__ = [
     "DEFAULT_BETA",
@@ -19,6 +20,7 @@ __all__ = [
     "check_joined",
     "check_search",
     "gaussian",
+    "ranking_of",
     "words_on",
 ]
 
@@ -81,6 +83,40 @@ def words_on(
     if judgments.n_ties:
         notes.append(f"{judgments.n_ties:,} ties count as half a comparison each way.")
     return notes
+
+
+def ranking_of(
+    name: str,
+    judgments: Judgments,
+    model: Mixture,
+    found: Optimum,
+    *,
+    scores: NDArray[np.float64],
+    diagnosis: Diagnosis,
+    priors: tuple[Prior, ...],
+    parameters: dict[str, Any],
+    notes: list[str],
+    provenance: dict[str, Any],
+) -> Ranking:
+    """Return the fit of a mixture model as a frozen ranking; it has no standard errors."""
+    return Ranking(
+        model=name,
+        items=judgments.items,
+        scores=scores - scores.mean(),
+        standard_errors=np.full(len(scores), np.nan),
+        log_likelihood=model.log_likelihood(found.parameters),
+        converged=found.converged,
+        n_comparisons=len(judgments),
+        n_ties=judgments.n_ties,
+        diagnosis=diagnosis,
+        priors=priors,
+        evaluators=judgments.evaluators,
+        parameters=parameters,
+        gradient_norm=found.gradient_norm,
+        iterations=found.iterations,
+        notes=(*notes, *diagnosis.notes),
+        provenance=provenance,
+    )
 
 
 def _number(value: Any) -> bool:

@@ -26,6 +26,7 @@ from comparity.ranking._shares import (
     check_joined,
     check_search,
     gaussian,
+    ranking_of,
     words_on,
 )
 from comparity.ranking.connectivity import diagnose
@@ -180,22 +181,16 @@ def _ranked(
     notes = words_on("reliability", reliability_prior, found, judgments)
     if virtual_node:
         notes.append(f"Every item won and lost {virtual_node:g} times against a virtual item.")
-    return Ranking(
-        model="CrowdBT",
-        items=judgments.items,
-        scores=scores - scores.mean(),
-        standard_errors=np.full(len(scores), np.nan),
-        log_likelihood=model.log_likelihood(found.parameters),
-        converged=found.converged,
-        n_comparisons=len(judgments),
-        n_ties=judgments.n_ties,
+    return ranking_of(
+        "CrowdBT",
+        judgments,
+        model,
+        found,
+        scores=scores,
         diagnosis=diagnosis,
         priors=(prior,),
-        evaluators=judgments.evaluators,
         parameters={"reliability": reliability},
-        gradient_norm=found.gradient_norm,
-        iterations=found.iterations,
-        notes=(*notes, *diagnosis.notes),
+        notes=notes,
         provenance={
             "score_prior": score_prior,
             "reliability_prior": list(reliability_prior),

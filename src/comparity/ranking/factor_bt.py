@@ -28,6 +28,7 @@ from comparity.ranking._shares import (
     check_joined,
     check_search,
     gaussian,
+    ranking_of,
     words_on,
 )
 from comparity.ranking.connectivity import diagnose
@@ -38,7 +39,7 @@ from comparity.ranking.judgments import (
     judgments_from_frames,
     judgments_of,
 )
-from comparity.rankings import Ranking
+from comparity.rankings import Diagnosis, Prior, Ranking
 
 __all__ = ["factor_bt", "factor_bt_from_frames"]
 
@@ -188,9 +189,7 @@ def _ranked(
     contrasts = contrasts_of(attributes)
     sides = contrasts.columns[judgments.better] - contrasts.columns[judgments.worse]
     diagnosis = replace(diagnose(judgments), one_sided=_one_sided(judgments, sides))
-    check_joined(diagnosis, regular=priors[0].precision > 0)
-    if priors[1].precision == 0 and len(diagnosis.one_sided):
-        raise NoPriorError("slopes", f"{len(diagnosis.one_sided):,} evaluators chose one group")
+    _check_finite(diagnosis, *priors)
     model = mixture_of(
         judgments,
         contrast=sides.astype(np.float64),
@@ -205,28 +204,28 @@ def _ranked(
     if len(diagnosis.one_sided):
         number = f"{len(diagnosis.one_sided):,}"
         notes.append(f"{number} evaluators always chose one group; the prior keeps their slopes.")
-    return Ranking(
-        model="FactorBT",
-        items=judgments.items,
-        scores=scores - scores.mean(),
-        standard_errors=np.full(len(scores), np.nan),
-        log_likelihood=model.log_likelihood(found.parameters),
-        converged=found.converged,
-        n_comparisons=len(judgments),
-        n_ties=judgments.n_ties,
+    return ranking_of(
+        "FactorBT",
+        judgments,
+        model,
+        found,
+        scores=scores,
         diagnosis=diagnosis,
         priors=priors,
-        evaluators=judgments.evaluators,
         parameters={"attention": attention, "slopes": slopes},
-        gradient_norm=found.gradient_norm,
-        iterations=found.iterations,
-        notes=(*notes, *diagnosis.notes),
+        notes=notes,
         provenance={
             "score_prior": score_prior,
             "slope_prior": slope_prior,
             "attention_prior": list(attention_prior),
         },
     )
+
+
+def _check_finite(diagnosis: Diagnosis, of_scores: Prior, of_slopes: Prior) -> None:
+    check_joined(diagnosis, regular=of_scores.precision > 0)
+    if of_slopes.precision == 0 and len(diagnosis.one_sided):
+        raise NoPriorError("slopes", f"{len(diagnosis.one_sided):,} evaluators chose one group")
 
 
 def _one_sided(judgments: Judgments, sides: NDArray[np.int8]) -> NDArray[np.int64]:
