@@ -14,6 +14,7 @@ from statsmodels.stats.dist_dependence_measures import distance_statistics
 from comparity.differences import DifferenceCounts
 from comparity.inference.permutation import (
     LEVELS,
+    STEPS,
     distance_correlation,
     independence_test,
     same_distribution,
@@ -78,6 +79,15 @@ def test_p_values_are_shares_of_all_ways_to_deal_out_groups() -> None:
     for p_value, expected in zip(found, exact, strict=True):
         error = np.sqrt(expected * (1 - expected) / 20_000)
         assert p_value == pytest.approx(expected, abs=4 * error)
+
+
+def test_many_values_in_groups_change_the_distances_little() -> None:
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=4000), rng.normal(0.2, 1.2, 3000)
+    assert STEPS < 7000
+    energy, largest = outcome(x.tolist(), y.tolist())
+    assert energy == pytest.approx(energy_distance(x, y) ** 2, rel=0.01)
+    assert largest == pytest.approx(ks_2samp(x, y).statistic, abs=2 / STEPS)
 
 
 def test_equal_differences_are_never_told_apart() -> None:
