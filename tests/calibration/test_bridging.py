@@ -63,7 +63,9 @@ def world(
     first, second = (merit[one] + rng.normal(0, 0.7, len(one)) for one in ids)
     known = np.column_stack([features, group]) if with_group else features
     subjects = decided_subjects(
-        (first + effect * group[ids[0]], second), (group[ids[0]], group[ids[1]]), ids
+        (first + effect * group[ids[0]], second),
+        (group[ids[0]], group[ids[1]]),
+        ids if shared else None,
     )
     return subjects, (known[ids[0]], known[ids[1]])
 
@@ -84,6 +86,11 @@ def one_sided(errors: BridgeErrors) -> float:
     return one_sided_p_value(found.statistic, found.dof)
 
 
+def few(repetitions: int) -> int:
+    """Return how often to repeat, which takes longer here than elsewhere."""
+    return repetitions if repetitions >= 4000 else repetitions // 5
+
+
 def standard_error(rate: float, n: int) -> float:
     return float(np.sqrt(rate * (1 - rate) / n))
 
@@ -93,7 +100,7 @@ def standard_error(rate: float, n: int) -> float:
 def test_the_cross_fitted_biased_bridge_keeps_its_size_for_stiff_and_flexible_models(
     name: str, with_group: bool, repetitions: int, rng: np.random.Generator
 ) -> None:
-    runs = repetitions if repetitions >= 4000 else repetitions // 4
+    runs = few(repetitions)
     sizes = (1200, 800) if name == "ridge" else (300, 200)
     rejected = 0
     for _ in range(runs):
@@ -122,7 +129,7 @@ def test_size_and_power_of_ridge_are_those_of_the_reference(
             one_sided(
                 errors_of(world(rng, effect=effect, with_group=with_group), Ridge(1.0), kind, rng)
             )
-            for _ in range(repetitions // 2)
+            for _ in range(few(repetitions))
         ]
         noise = standard_error(expected, RUNS) + standard_error(expected, len(p_values))
         assert np.mean(np.array(p_values) <= LEVEL) == pytest.approx(expected, abs=3 * noise)
@@ -134,7 +141,7 @@ def test_cross_fitting_costs_ridge_no_power(
 ) -> None:
     """Within 0.03 of the paper's variant, on the same data."""
     found = []
-    for _ in range(repetitions // 2):
+    for _ in range(few(repetitions)):
         drawn = world(rng, effect=0.2, with_group=with_group)
         kinds = ("cross-fitted", "training")
         found.append([one_sided(errors_of(drawn, Ridge(1.0), kind, rng)) for kind in kinds])
@@ -160,7 +167,7 @@ def test_the_unbiased_bridge_fails_as_in_the_reference(
     with_group: bool, measured: float, repetitions: int, rng: np.random.Generator
 ) -> None:
     p_values = []
-    for _ in range(repetitions // 2):
+    for _ in range(few(repetitions)):
         errors = errors_of(world(rng, with_group=with_group), Ridge(1.0), "training", rng)
         reference, group = second_moments(errors)
         p_values.append(compare_means(group, reference, null="").p_value / 2)
@@ -176,7 +183,7 @@ def test_shared_subjects_keep_the_size_and_dpd_its_coverage(
 ) -> None:
     """Decisions err independently here, so DPD is 0.3 over 0.7 sqrt(2) where f is merit."""
     rejected, covered = 0, 0
-    runs = repetitions // 2
+    runs = few(repetitions)
     for _ in range(runs):
         drawn = world(rng, with_group=True, sizes=(300, 200), shared=shared)
         test = biased_gap(errors_of(drawn, Ridge(1.0), "cross-fitted", rng), null="")

@@ -44,7 +44,6 @@ from comparity.inference.means import (
     contrast_of_means,
     satterthwaite,
 )
-from comparity.metrics.relative import pooled_variance
 from comparity.results import GapTest
 
 __all__ = [
@@ -300,11 +299,14 @@ def _linear_gap(errors: BridgeErrors, *, null: str) -> GapTest:
 
 
 def _pooled_variances(errors: BridgeErrors) -> tuple[float, float]:
-    first, second = (
-        pooled_variance(*(Moments.of(errors.all_of(side, place)) for place in (0, 1)))
-        for side in (0, 1)
-    )
+    first, second = (_pooled([errors.all_of(side, place) for place in (0, 1)]) for side in (0, 1))
     return first, second
+
+
+def _pooled(groups: Sequence[Floats]) -> float:
+    """Return the variance within groups."""
+    squares = sum(float(((own - own.mean()) ** 2).sum()) for own in groups)
+    return squares / sum(len(own) - 1 for own in groups)
 
 
 def _blocks(errors: BridgeErrors, place: int, sign: float, correlation: float) -> Iterator[_Block]:
