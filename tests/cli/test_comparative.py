@@ -69,6 +69,9 @@ def test_a_reference_standardises_agreement_and_both_are_shown(
     assert outcome.status == 1
     assert outcome.out.startswith(f"Comparative separation (standardised): {VIOLATED}")
     assert "Raw agreement, and standardised to one law of the reference" in outcome.out
+    (findings,) = [line for line in outcome.out.splitlines() if line.startswith("finding ")]
+    assert findings.split()[1:] == [VIOLATED, VIOLATED]
+    assert "Standardised agreement with the judges" in outcome.out
     assert "effective items of f" in outcome.out
     content = json.loads(run(*words(tables), "--reference", "quality", "--json").out)
     assert content["raw"]["finding"] == VIOLATED

@@ -177,6 +177,7 @@ def _raw_and_standardised(
         header=("pairs", "raw", "standardised"),
         rows=(
             *((visible(of), rate(raw[of]), rate(even[of]) if of in even else "none") for of in raw),
+            ("finding", before.finding, after.finding),
             *weighting,
         ),
     )
@@ -247,8 +248,9 @@ def _by_group(rates: Sequence[RateEstimate], names: Sequence[str]) -> Grid:
 def _matrix(audit: Audit, by_cell: dict[str, RateEstimate]) -> Grid:
     groups = audit.groups
     source = "judges" if audit.unit == "judgments" else "labels"
+    what = "Standardised agreement" if "(standardised)" in audit.notion else "Agreement"
     return Grid(
-        title=f"Agreement with the {source}, by the groups of the better and the worse item",
+        title=f"{what} with the {source}, by the groups of the better and the worse item",
         header=("better item", *(f"over {visible(worse)}" for worse in groups)),
         rows=tuple(
             (
