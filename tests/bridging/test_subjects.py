@@ -12,6 +12,7 @@ from comparity.errors import (
     DuplicateItemError,
     EmptyTableError,
     GroupMismatchError,
+    InconsistentSubjectError,
     LengthMismatchError,
     MissingValueError,
     NonFiniteScoreError,
@@ -45,6 +46,7 @@ GROUPS = ["f", "m", "f", "m"]
         ({"reference": "x"}, ReferenceGroupError, "'x' does not occur"),
         ({"subjects": ([1, 1, 2, 3], [4, 5, 6, 7])}, DuplicateItemError, "repeated ids in 2 rows"),
         ({"subjects": ([1, 2, 3, None], [4, 5, 6, 7])}, MissingValueError, "'subjects'"),
+        ({"subjects": ([1, 2, 3, 4], [2, 8, 9, 4])}, InconsistentSubjectError, "row 1.* '2'"),
     ],
 )
 def test_bad_input_is_named(

@@ -22,6 +22,7 @@ from comparity.errors import (
     DuplicateItemError,
     EmptyTableError,
     GroupMismatchError,
+    InconsistentSubjectError,
     MissingValueError,
     OneGroupError,
     ReferenceGroupError,
@@ -130,6 +131,10 @@ def decided_subjects(
     twin = np.full(len(second), -1, dtype=np.int64)
     if subjects is not None:
         twin = twins(given[0]["subjects"], given[1]["subjects"])
+        broken = (twin >= 0) & (group[0][twin] != group[1])
+        if broken.any():
+            ids = given[1]["subjects"]
+            raise InconsistentSubjectError(attribute, rows_of(broken, ids))
     return DecidedSubjects(decisions=(first, second), group=group, groups=groups, twin=twin)
 
 

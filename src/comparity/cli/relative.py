@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from comparity.cli.bridging import across, bridge_options, taken_options
 from comparity.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
@@ -23,6 +24,8 @@ EXAMPLE = """\b
 Example:
   comparity relative decisions.csv --first hr_0 --second hr_1 --sensitive sex
   comparity relative ratings.csv --raters 'P*' --sensitive sex --plot raters.png
+  comparity relative 2024.csv --on 2025.csv --features gpa,test --first old --second new \\
+    --sensitive sex
 """
 
 
@@ -39,6 +42,7 @@ Example:
 @click.option("--labels", is_flag=True, help="Decisions are labels without an order.")
 @click.option("--separator", help="What stands between labels, where there may be several.")
 @click.option("--continuous", is_flag=True, help="The sensitive column is a number, not a group.")
+@bridge_options
 @error_options
 @click.option(
     "--margin",
@@ -59,7 +63,7 @@ Example:
     show_default=True,
     help="Permutations of the tests of whole distributions.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the permutations.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of what is drawn.")
 @click.option("--plot", type=OUTPUT_FILE, help="Draw the gaps, or the raters' heat map.")
 @output_options
 def relative(
@@ -68,29 +72,33 @@ def relative(
     """Test whether two decision makers differ by group, though nobody knows the truth.
 
     FILE (CSV, TSV, Parquet or JSON lines) has one row for each subject, with a column for each
-    decision maker. With more than two columns every two decision makers are compared.
+    decision maker. With more than two columns every two decision makers are compared. With --on
+    the second decided about other subjects, in another file, joined by a model of the first.
 
     Exit status: 0 within the margin, 1 violated, 2 bad input, 3 undecided.
     """
-    columns = _columns(**{name: options.pop(name) for name in ("first", "second", "raters")})
-    # Imported here so that --help loads neither numpy nor an engine.
-    result: Any
-    if len(columns) == 2 and not any("*" in name for name in columns):
-        from comparity.auditing.relative import audit_file
-
-        first, second = columns
-        result = audit_file(file, first=first, second=second, **options)
-    else:
-        from comparity.auditing.raters import audit_rater_file
-
-        if options.pop("labels") or options.pop("separator") is not None:
-            raise click.UsageError("labels are compared for two decision makers at a time.")
-        result = audit_rater_file(file, raters=columns, **options)
+    bridge = taken_options(options)
+    result: Any = across(file, bridge, options) if bridge else _on_the_same_subjects(file, options)
     if plot is not None:
         write_plot(plot, result)
         click.echo(f"wrote {plot}", err=True)
     deliver(result, as_json=as_json, html=html)
     raise SystemExit(result.exit_status)
+
+
+def _on_the_same_subjects(file: Path, options: dict[str, Any]) -> Any:
+    columns = _columns(**{name: options.pop(name) for name in ("first", "second", "raters")})
+    # Imported here so that --help loads neither numpy nor an engine.
+    if len(columns) == 2 and not any("*" in name for name in columns):
+        from comparity.auditing.relative import audit_file
+
+        first, second = columns
+        return audit_file(file, first=first, second=second, **options)
+    from comparity.auditing.raters import audit_rater_file
+
+    if options.pop("labels") or options.pop("separator") is not None:
+        raise click.UsageError("labels are compared for two decision makers at a time.")
+    return audit_rater_file(file, raters=columns, **options)
 
 
 def _columns(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from comparity.errors.base import ComparityError, listed, message
+from comparity.errors.base import ComparityError, Offenders, listed, message
 
 __all__ = [
     "ConstantDecisionError",
     "FeatureMismatchError",
     "GroupMismatchError",
+    "InconsistentSubjectError",
     "NoBridgeError",
     "PairOfSidesError",
     "TooFewSubjectsError",
@@ -58,6 +59,20 @@ class GroupMismatchError(ComparityError, ValueError):
                 "exactly, so check how both sides write them.",
             )
         )
+
+
+class InconsistentSubjectError(ComparityError, ValueError):
+    """A subject of both decision makers is of different groups."""
+
+    def __init__(self, column: str, offenders: Offenders) -> None:
+        super().__init__(
+            message(
+                f"a subject must have the same {column} on both sides.",
+                f"another group on the first side for the second's {offenders}",
+                "check that ids name the same subjects on both sides, or give no ids.",
+            )
+        )
+        self.offenders = offenders
 
 
 class TwoGroupsError(ComparityError, ValueError):

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from comparity import biased_bridge
+from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
+
+Run = Callable[..., Any]
+COLUMNS = ("--first", "old", "--second", "new", "--sensitive", "sex")
+
+
+def years(
+    folder: Path, n: int = 500, lean: float = 0.0, noise: float = 0.7
+) -> tuple[Path, Path, dict[str, Any]]:
+    """Write two years of marks; the old committee adds `lean` for men."""
+    rng = np.random.default_rng(5)
+    paths, marks, sexes, grades = [], [], [], []
+    for name in ("old", "new"):
+        sex, grade = np.array(["f", "m"])[np.arange(n) % 2], rng.normal(size=n).round(3)
+        mark = grade + rng.normal(0, noise, n) + lean * (sex == "m") * (name == "old")
+        lines = [f"{name},sex,grade,id", *map("{},{},{},{}".format, mark, sex, grade, range(n))]
+        path = folder / f"{name}.csv"
+        path.write_text("\n".join(lines), encoding="utf-8")
+        paths.append(path)
+        marks.append(mark)
+        sexes.append(sex)
+        grades.append(grade)
+    known = {"first": marks[0], "second": marks[1], "sensitive_features": tuple(sexes)}
+    return paths[0], paths[1], {**known, "features": tuple(grades)}
+
+
+@pytest.mark.parametrize(
+    ("n", "lean", "status", "finding"),
+    [(6000, 0.0, 0, WITHIN), (500, 1.0, 1, VIOLATED), (60, 0.0, 3, UNDECIDED)],
+)
+def test_the_exit_status_is_the_finding(
+    run: Run, tmp_path: Path, n: int, lean: float, status: int, finding: str
+) -> None:
+    old, new, _ = years(tmp_path, n, lean)
+    outcome = run("relative", old, "--on", new, "--features", "grade", *COLUMNS)
+    assert outcome.status == status
+    assert outcome.out.startswith(f"Differential parity: {finding}")
+    assert "How good the bridge is" in outcome.out
+
+
+def test_json_holds_what_the_function_gives(run: Run, tmp_path: Path) -> None:
+    old, new, known = years(tmp_path, lean=0.3)
+    words = ("relative", old, "--on", new, "--features", "grade", *COLUMNS)
+    content = json.loads(run(*words, "--json", "--folds", 3, "--seed", 4).out)
+    expected = biased_bridge(**known, folds=3, seed=4)
+    assert content["contrasts"][0]["dpt"] == pytest.approx(expected.dpt)
+    assert content["errors_from"] == "cross-fitted"
+    assert [file["name"] for file in content["provenance"]["data"]["files"]] == [
+        "old.csv",
+        "new.csv",
+    ]
+
+
+def test_subjects_in_both_files_are_compared_directly(run: Run, tmp_path: Path) -> None:
+    old, new, _ = years(tmp_path)
+    words = ("relative", old, "--on", new, "--features", "grade", "--subject", "id", *COLUMNS)
+    content = json.loads(run(*words, "--json").out)
+    assert content["diagnosis"]["n_shared"] == 500
+
+
+def test_predictions_already_made_need_no_features(run: Run, tmp_path: Path) -> None:
+    old, new, _ = years(tmp_path)
+    words = ("relative", old, "--on", new, "--prediction", "grade", *COLUMNS)
+    assert json.loads(run(*words, "--json").out)["errors_from"] == "given predictions"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--features", "grade"), "belongs to a bridge"),
+        (("--on", "new.csv"), "needs --features"),
+        (("--on", "new.csv", "--features", "grade", "--labels"), "--labels cannot be had"),
+        (("--on", "new.csv", "--features", "height"), "'height' does not occur"),
+        (
+            (
+                "--on",
+                "new.csv",
+                "--features",
+                "grade",
+                "--bridge",
+                "unbiased",
+                "--errors",
+                "training",
+            ),
+            "takes no errors",
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_bad_input(
+    run: Run, tmp_path: Path, words: Sequence[str], told: str
+) -> None:
+    old, new, _ = years(tmp_path, 60)
+    named = [str(new) if word == "new.csv" else word for word in words]
+    outcome = run("relative", old, *named, *COLUMNS)
+    assert outcome.status == 2
+    assert told in outcome.err
