@@ -14,11 +14,17 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["Classes", "classes", "grouped", "joint_classes", "signed_agreement"]
+from comparity.counting._sorting import order_of
+
+__all__ = ["Classes", "classes", "grouped", "joint_classes", "one_class", "signed_agreement"]
 
 
 LEAF = 16
 """So few items are compared with each other instead of merged."""
+
+
+NEAR = 2**13
+"""So many items are merged before others are looked at: they fit a cache."""
 
 
 class Classes(NamedTuple):
@@ -38,9 +44,18 @@ class Classes(NamedTuple):
 
 def classes(values: NDArray[np.float64] | NDArray[np.int64]) -> Classes:
     """Rank values; equal values share a rank."""
-    order = np.argsort(values)
-    rank, n_distinct = _ranks(values, order)
+    if values.dtype == np.float64 and len(values):
+        order, same = order_of(np.asarray(values, dtype=np.float64))
+    else:
+        order = np.argsort(values, kind="stable")
+        same = np.append(False, np.diff(values[order]) == 0)[: len(values)]
+    rank, n_distinct = _ranks(order, same)
     return Classes(order, rank, n_distinct)
+
+
+def one_class(n: int) -> Classes:
+    """Rank items that are all equal."""
+    return Classes(np.arange(n), np.zeros(n, dtype=np.int64), min(n, 1))
 
 
 def joint_classes(first: Classes, second: Classes) -> Classes:
@@ -86,12 +101,12 @@ def signed_agreement(
 
 
 @njit(cache=True, nogil=True)
-def _ranks(values, order):  # type: ignore[no-untyped-def]
+def _ranks(order, same):  # type: ignore[no-untyped-def]
+    """Return the rank of each item, and how many there are."""
     rank = np.empty(len(order), dtype=np.int64)
     current = -1
     for place in range(len(order)):
-        if place == 0 or values[order[place]] != values[order[place - 1]]:
-            current += 1
+        current += not same[place]
         rank[order[place]] = current
     return rank, current + 1
 
@@ -133,6 +148,7 @@ def _merge_segments(order, segment, first, second, weight, answer):  # type: ign
     spare = _columns(n)
     bounds = np.empty(n + 1, dtype=np.int64)
     leaf, numbers = np.empty(2 * LEAF), np.empty(4 * LEAF, dtype=np.int64)
+    part = np.empty(NEAR + 1, dtype=np.int64)
     for place in range(n):
         values[place] = second[order[place]]
         item[place] = order[place]
@@ -148,6 +164,7 @@ def _merge_segments(order, segment, first, second, weight, answer):  # type: ign
         bounds[n_runs] = end
         one, two = (values, item, weights, sums), spare
         n_runs = _merge_leaves(values, item, weights, sums, bounds, n_runs, leaf, numbers)
+        n_runs = _merge_near(one, two, bounds, n_runs, part)
         while n_runs > 1:
             n_runs = _merge_runs(one, two, bounds, n_runs)
             one, two = two, one
@@ -158,7 +175,8 @@ def _merge_segments(order, segment, first, second, weight, answer):  # type: ign
 
 @njit(cache=True, nogil=True)
 def _columns(n):  # type: ignore[no-untyped-def]
-    return np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n), np.zeros(n)
+    """Return room for value, item, weight and sum; narrow, because all of it is moved often."""
+    return np.empty(n, np.uint32), np.empty(n, np.uint32), np.empty(n), np.zeros(n)
 
 
 @njit(cache=True, nogil=True)
@@ -201,6 +219,29 @@ def _merge_leaf(values, item, weights, sums, start, n, leaf, numbers):  # type: 
         place = start + numbers[3 * LEAF + i]
         values[place], item[place] = numbers[LEAF + i], numbers[2 * LEAF + i]
         weights[place], sums[place] = leaf[i], leaf[LEAF + i]
+
+
+@njit(cache=True, nogil=True)
+def _merge_near(one, two, bounds, n_runs, part):  # type: ignore[no-untyped-def]
+    """Merge neighbouring runs that fit a cache together, all the way; return how many are left."""
+    left, run = 0, 0
+    while run < n_runs:
+        start, stop = bounds[run], run + 1
+        while stop < n_runs and bounds[stop + 1] - start <= NEAR:
+            stop += 1
+        part[: stop - run + 1] = bounds[run : stop + 1]
+        n_parts, source, target, moved = stop - run, one, two, False
+        while n_parts > 1:
+            n_parts = _merge_runs(source, target, part, n_parts)
+            source, target, moved = target, source, not moved
+        if moved:
+            for place in range(start, bounds[stop]):
+                _move(two, place, one, place, 0.0)
+        bounds[left] = start
+        left += 1
+        run = stop
+    bounds[left] = bounds[n_runs]
+    return left
 
 
 @njit(cache=True, nogil=True)

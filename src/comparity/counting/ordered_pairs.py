@@ -22,11 +22,18 @@ What is left are sums of :math:`s_u s_v` for every item, each by one merge sort.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counting._concordance import Classes, classes, joint_classes, signed_agreement
+from comparity.counting._concordance import (
+    Classes,
+    classes,
+    joint_classes,
+    one_class,
+    signed_agreement,
+)
 from comparity.counting.sharing import TIE_VALUE, Sharing, evenness
 from comparity.counts import Cell
 
@@ -38,6 +45,9 @@ SMALLER = Cell("smaller", "larger")
 """Pairs whose better item has the smaller value of the attribute."""
 EQUAL = Cell("equal", "equal")
 """Pairs of items with the same value of the attribute."""
+
+BLOCK = 2**14
+"""Items whose pairs are added up at a time: some thirty columns of so many fit a cache."""
 
 Floats = NDArray[np.float64]
 
@@ -105,43 +115,24 @@ def ordered_pairs(
     equal > equal 0 0
     """
     tie = TIE_VALUE[score_ties]
-    clusters = classes(np.zeros(len(y), dtype=np.int64) if query is None else query)
-    if weights is None:
-        (plain,) = _pairs_of_items(y, f, z, clusters, [np.ones(len(y))])
-        pairs, squares = plain, plain
-    else:
-        columns = [weights, weights**2, np.ones(len(y))]
-        pairs, squares, plain = _pairs_of_items(y, f, z, clusters, columns)
-        # Differences of sums of weights are rounded; what is nothing is known from the counts.
-        for part in (pairs, squares):
-            part.clear_where_empty(plain)
-    vectors = np.vstack([pairs.trials, pairs.hits + tie * pairs.ties])
-    items, own = vectors @ vectors.T, squares.own(tie)
-    if query is None:
-        dependent, n_clusters, method = items - own, 0, "all-pairs score z"
-    else:
-        by_query = np.vstack([np.bincount(clusters.rank, row) for row in vectors]) / 2
-        dependent = by_query @ by_query.T
-        held = np.bincount(clusters.rank, plain.trials.sum(axis=0))
-        n_clusters, method = int(np.count_nonzero(held)), "query-clustered score z"
-    totals, ties = vectors.sum(axis=1) / 2, pairs.ties.sum(axis=1) / 2
-    sharing = Sharing(
-        cells=(LARGER, SMALLER, EQUAL),
-        trials=totals[:3],
-        hits=totals[3:],
-        dependent=dependent,
-        own=own,
-        half_hits=ties if tie else np.zeros(3),
-        effective_items=evenness(totals[:3], np.diag(items)),
-        n_clusters=n_clusters,
-        method=method,
-    )
-    n_queries = 0 if query is None else clusters.n_distinct
-    return OrderedPairs(sharing=sharing, score_ties=ties, n_queries=n_queries)
+    clusters = one_class(len(y)) if query is None else classes(query)
+    sums = _Sums(tie, None if query is None else clusters)
+    columns = [np.ones(len(y))] if weights is None else [weights, weights**2, np.ones(len(y))]
+    agreements = _agreements(y, f, z, clusters, columns)
+    # Blocks of items that fit a cache: no column as long as the table is written but the last.
+    for start in range(0, len(y), BLOCK):
+        block = slice(start, start + BLOCK)
+        pairs, *others = (found.pairs(block) for found in agreements)
+        squares, plain = others or (pairs, pairs)
+        if others:
+            # Differences of sums of weights are rounded; what is nothing is known from the counts.
+            for part in (pairs, squares):
+                part.clear_where_empty(plain)
+        sums.add(pairs, squares, plain, block)
+    return sums.pairs()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _ItemPairs:
+class _ItemPairs(NamedTuple):
     """Pairs that hold each item, (3, n): trials, hits and score ties by cell."""
 
     trials: Floats
@@ -150,21 +141,97 @@ class _ItemPairs:
 
     def clear_where_empty(self, counts: _ItemPairs) -> None:
         """Set to zero what is a sum over no pair."""
-        self.trials[counts.trials == 0] = 0.0
-        self.hits[counts.hits == 0] = 0.0
-        self.ties[counts.ties == 0] = 0.0
-
-    def own(self, tie: float) -> Floats:
-        """Return the moments of single pairs; every pair is here with both its items."""
-        n, hits, ties = (part.sum(axis=1) / 2 for part in (self.trials, self.hits, self.ties))
-        cross, squares = np.diag(hits + tie * ties), np.diag(hits + tie**2 * ties)
-        return np.block([[np.diag(n), cross], [cross, squares]])
+        for part, count in zip(self, counts, strict=True):
+            part[count == 0] = 0.0
 
 
-def _pairs_of_items(
+class _Sums:
+    """Sums over the items of blocks; every pair is there with both its items."""
+
+    def __init__(self, tie: float, queries: Classes | None) -> None:
+        self.tie = tie
+        self.queries = queries
+        self.totals, self.ties, self.own = np.zeros(6), np.zeros(3), np.zeros((3, 3))
+        self.items = np.zeros((6, 6))
+        n_queries = queries.n_distinct if queries else 0
+        self.by_query, self.held = np.zeros((6, n_queries)), np.zeros(n_queries)
+
+    def add(self, pairs: _ItemPairs, squares: _ItemPairs, plain: _ItemPairs, block: slice) -> None:
+        """Add a block of items."""
+        vectors = np.vstack([pairs.trials, pairs.hits + self.tie * pairs.ties])
+        self.items += vectors @ vectors.T
+        self.totals += vectors.sum(axis=1) / 2
+        self.ties += pairs.ties.sum(axis=1) / 2
+        self.own += [part.sum(axis=1) / 2 for part in squares]
+        if self.queries:
+            rank = self.queries.rank[block]
+            np.add.at(self.held, rank, plain.trials.sum(axis=0))
+            for total, row in zip(self.by_query, vectors, strict=True):
+                np.add.at(total, rank, row / 2)
+
+    def pairs(self) -> OrderedPairs:
+        """Name the parts of the sums."""
+        n, hits, ties = self.own
+        cross, squares = np.diag(hits + self.tie * ties), np.diag(hits + self.tie**2 * ties)
+        own = np.block([[np.diag(n), cross], [cross, squares]])
+        clustered = self.queries is not None
+        sharing = Sharing(
+            cells=(LARGER, SMALLER, EQUAL),
+            trials=self.totals[:3],
+            hits=self.totals[3:],
+            dependent=self.by_query @ self.by_query.T if clustered else self.items - own,
+            own=own,
+            half_hits=self.ties if self.tie else np.zeros(3),
+            effective_items=evenness(self.totals[:3], np.diag(self.items)),
+            n_clusters=int(np.count_nonzero(self.held)),
+            method="query-clustered score z" if clustered else "all-pairs score z",
+        )
+        return OrderedPairs(sharing=sharing, score_ties=self.ties, n_queries=len(self.held))
+
+
+class _Agreements(NamedTuple):
+    """Per item: weight of items alike in some of the three values, and signed agreements.
+
+    ``n`` counts items alike in the values named, ``s`` is the signed agreement of two orders,
+    ``s_.._in_.`` that over items alike in the third value.
+    """
+
+    weight: Floats
+    n: Floats
+    n_y: Floats
+    n_f: Floats
+    n_z: Floats
+    n_yf: Floats
+    n_yz: Floats
+    n_fz: Floats
+    n_yfz: Floats
+    s_yf: Floats
+    s_yz: Floats
+    s_fz: Floats
+    s_yf_in_z: Floats
+    s_yz_in_f: Floats
+    s_fz_in_y: Floats
+
+    def pairs(self, block: slice) -> _ItemPairs:
+        """Count the pairs of the items of a block."""
+        a = _Agreements(*(part[block] for part in self))
+        # Weight of the items that differ: in label and attribute, in all three, and so on.
+        differ_yz = a.n - a.n_y - a.n_z + a.n_yz
+        tied_f = a.n_f - a.n_yf - a.n_fz + a.n_yfz
+        tied_z = a.n_z - a.n_yz - a.n_fz + a.n_yfz
+        differ = differ_yz - tied_f
+        sf, sz, szf = a.s_yf - a.s_yf_in_z, a.s_yz - a.s_yz_in_f, a.s_fz - a.s_fz_in_y
+        trials = (differ_yz + a.s_yz) / 2, (differ_yz - a.s_yz) / 2, a.n_z - a.n_yz
+        hits = (differ + sf + sz + szf) / 4, (differ + sf - sz - szf) / 4
+        ties = (tied_f + a.s_yz_in_f) / 2, (tied_f - a.s_yz_in_f) / 2, a.n_fz - a.n_yfz
+        parts = trials, (*hits, (tied_z + a.s_yf_in_z) / 2), ties
+        return _ItemPairs(*(a.weight * np.vstack(part) for part in parts))
+
+
+def _agreements(
     y: Floats, f: Floats, z: Floats, clusters: Classes, columns: list[Floats]
-) -> list[_ItemPairs]:
-    """Count the pairs of every item, once for each column of weights."""
+) -> list[_Agreements]:
+    """Return what pairs follow from, once for each column of weights."""
     label, score, attribute = (_within(clusters, values) for values in (y, f, z))
     label_score, yf = _agreement(clusters, label, score, columns)
     label_attribute, yz = _agreement(clusters, label, attribute, columns)
@@ -172,25 +239,14 @@ def _pairs_of_items(
     yf_in_z = _agreement_within(attribute, label, score, label_score, columns)
     yz_in_f = _agreement_within(score, label, attribute, label_attribute, columns)
     fz_in_y = _agreement_within(label, score, attribute, score_attribute, columns)
-    alike = joint_classes(attribute, label_score)
-    answers = []
-    for place, weight in enumerate(columns):
-        n_y, n_f, n_z = (part.weight(weight) for part in (label, score, attribute))
-        n_yf, n_yz = label_score.weight(weight), label_attribute.weight(weight)
-        n_fz, n_yfz = score_attribute.weight(weight), alike.weight(weight)
-        # Weight of the items that differ: in label and attribute, in all three, and so on.
-        differ_yz = clusters.weight(weight) - n_y - n_z + n_yz
-        tied_f = n_f - n_yf - n_fz + n_yfz
-        tied_z = n_z - n_yz - n_fz + n_yfz
-        differ = differ_yz - tied_f
-        sf, sz = yf[place] - yf_in_z[place], yz[place] - yz_in_f[place]
-        szf = fz[place] - fz_in_y[place]
-        trials = (differ_yz + yz[place]) / 2, (differ_yz - yz[place]) / 2, n_z - n_yz
-        hits = (differ + sf + sz + szf) / 4, (differ + sf - sz - szf) / 4
-        ties = (tied_f + yz_in_f[place]) / 2, (tied_f - yz_in_f[place]) / 2, n_fz - n_yfz
-        parts = trials, (*hits, (tied_z + yf_in_z[place]) / 2), ties
-        answers.append(_ItemPairs(*(weight * np.vstack(part) for part in parts)))
-    return answers
+    all_three = joint_classes(attribute, label_score)
+    pairs = label_score, label_attribute, score_attribute
+    alike = clusters, label, score, attribute, *pairs, all_three
+    signed = zip(yf, yz, fz, yf_in_z, yz_in_f, fz_in_y, strict=True)
+    return [
+        _Agreements(weight, *(one.weight(weight) for one in alike), *sums)
+        for weight, sums in zip(columns, signed, strict=True)
+    ]
 
 
 def _within(clusters: Classes, values: Floats) -> Classes:
