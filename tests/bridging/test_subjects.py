@@ -79,8 +79,8 @@ def test_ids_that_are_written_alike_are_one_subject() -> None:
 
 
 def test_shared_subjects_are_found_on_both_sides() -> None:
-    ids = ["a", "b", "c", "d"], ["x", "d", "b", "y"]
+    ids = ["a", "b", "c", "d"], ["x", "d", "a", "y"]
     found = decided_subjects((DECISIONS, DECISIONS), (GROUPS, GROUPS), ids)
-    assert found.twin.tolist() == [-1, 3, 1, -1]
-    assert found.shared.tolist() == [False, True, False, True]
+    assert found.twin.tolist() == [-1, 3, 0, -1]
+    assert found.shared.tolist() == [True, False, False, True]
     assert found.n_shared == 2
