@@ -150,9 +150,17 @@ def test_standardised_accuracies_by_differences_are_equal_under_separation() -> 
     assert found.finding == WITHIN
 
 
-def test_a_continuous_attribute_takes_no_weights_on_pairs() -> None:
-    with pytest.raises(OptionError, match="continuous attribute"):
-        Scored(50).accuracy(continuous=True, pair_weight="difference")
+def test_pairs_of_a_continuous_attribute_can_count_by_their_difference() -> None:
+    world = Scored(200, levels=0)
+    value = np.random.default_rng(3).normal(size=200)
+    result = world.accuracy(
+        sensitive_features=value, continuous=True, pair_weight="difference", queries=world.query
+    )
+    apart = np.maximum(world.label[:, None] - world.label[None, :], 0)
+    apart *= (value[:, None] > value[None, :]) & (world.query[:, None] == world.query[None, :])
+    agree = apart[world.score[:, None] > world.score[None, :]]
+    assert result.matrix[0, 1] == pytest.approx(agree.sum() / apart.sum())
+    assert result.n_pairs[0, 1] == (apart > 0).sum()
 
 
 def test_separation_with_unequal_label_laws_breaks_raw_accuracy_only() -> None:

@@ -17,6 +17,7 @@ from comparity.counting.all_pairs import all_pairs
 from comparity.counting.marginals import merged, row_marginals
 from comparity.counting.ordered_pairs import ordered_pairs
 from comparity.counting.query_pairs import query_pairs
+from comparity.counting.weighted_order import weighted_order
 from comparity.counting.weighted_pairs import weighted_pairs
 from comparity.inference.agreement import contrasts_of_groups, contrasts_of_order
 from comparity.inference.dyadic import compare_cells, rate_interval
@@ -116,6 +117,22 @@ def test_pairs_weighted_by_label_differences_keep_the_level(
         tests = [compare_cells(sharing, *one, null="") for one in (ACROSS, WITHIN)]
         judged = judge(tests, alpha=ALPHA, margin=0.001, n=n, n_items=n)
         alarms.append(overall_finding(judged) == VIOLATED)
+    rate, error = np.mean(alarms), np.sqrt(ALPHA * (1 - ALPHA) / repetitions)
+    assert ALPHA / 2 - (0.0 if repetitions >= 4000 else 3 * error) <= rate <= ALPHA + 3 * error
+
+
+@pytest.mark.parametrize("queries", [False, True], ids=["no queries", "queries"])
+def test_a_continuous_attribute_by_label_differences_keeps_the_level(
+    queries: bool, repetitions: int, rng: np.random.Generator
+) -> None:
+    alarms = []
+    for _ in range(repetitions):
+        items = Items(300, rng, queries=queries)
+        label = rng.normal(size=300)
+        columns = (label, label + items.score - items.label, items.value)
+        sharing = weighted_order(*columns, query=items.query).sharing
+        test = compare_cells(sharing, *contrasts_of_order()[0], null="")
+        alarms.append(test.p_value <= ALPHA)
     rate, error = np.mean(alarms), np.sqrt(ALPHA * (1 - ALPHA) / repetitions)
     assert ALPHA / 2 - (0.0 if repetitions >= 4000 else 3 * error) <= rate <= ALPHA + 3 * error
 

@@ -58,7 +58,6 @@ def test_the_page_has_the_matrices_as_pictures(run: Run, words: list[Any], tmp_p
     ("change", "said"),
     [
         (("--pair-weight", "cubed"), "--pair-weight"),
-        (("--sensitive", "q", "--continuous", "--pair-weight", "difference"), "continuous"),
         (("--label", "nothing"), "nothing"),
     ],
 )

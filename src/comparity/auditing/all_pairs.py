@@ -15,10 +15,11 @@ from comparity.auditing.verdicts import EXIT_STATUS, judge, overall_finding
 from comparity.counting.all_pairs import AllPairs, all_pairs
 from comparity.counting.labelled import LabelledItems
 from comparity.counting.marginals import column_marginals, merged, row_marginals, without
-from comparity.counting.ordered_pairs import ordered_pairs
+from comparity.counting.ordered_pairs import OrderedPairs, ordered_pairs
 from comparity.counting.overlap import Overlap, overlap_weights
 from comparity.counting.query_pairs import QueryPairs, query_pairs
 from comparity.counting.sharing import Sharing
+from comparity.counting.weighted_order import weighted_order
 from comparity.counting.weighted_pairs import weighted_pairs
 from comparity.counts import Cell
 from comparity.inference.agreement import (
@@ -103,22 +104,43 @@ def _kind(items: LabelledItems) -> str:
 
 def _counted(items: LabelledItems, options: PairwiseOptions, score_ties: str = "") -> _Counted:
     ties = score_ties or options.score_ties
-    how: dict[str, Any] = {"weights": items.weight, "score_ties": ties}
-    others = (NO_GROUP,) if (items.group == len(items.groups)).any() else ()
-    if items.value is not None:
-        ordered = ordered_pairs(items.label, items.score, items.value, query=items.query, **how)
-        return _Counted(ordered.sharing, ordered.score_ties, items.groups, ())
-    columns = (items.label, items.score, items.group, (*items.groups, *others))
-    found: AllPairs | QueryPairs
-    if items.query is None:
-        found = all_pairs(*columns, **how)
-    else:
-        found = query_pairs(*columns, items.query, average=options.average, **how)
-    alike = _Counted(found.sharing, found.score_ties, items.groups, others)
+    how: dict[str, Any] = {"weights": items.weight, "score_ties": ties, "query": items.query}
+    alike = _alike(items, options, dict(how))
+    names = (items.groups, _others(items))
+    counted = _Counted(alike.sharing, alike.score_ties, *names)
     if options.pair_weight == "equal":
-        return alike
-    pairs = weighted_pairs(*columns, query=items.query, average=options.average, **how)
-    return _Counted(pairs.sharing, pairs.score_ties, items.groups, others, unweighted=alike)
+        return counted
+    pairs = _by_difference(items, options, how)
+    return _Counted(pairs.sharing, pairs.score_ties, *names, unweighted=counted)
+
+
+def _others(items: LabelledItems) -> tuple[str, ...]:
+    return (NO_GROUP,) if (items.group == len(items.groups)).any() else ()
+
+
+def _columns(items: LabelledItems) -> tuple[Matrix, Matrix, NDArray[np.int64], tuple[str, ...]]:
+    return items.label, items.score, items.group, (*items.groups, *_others(items))
+
+
+def _alike(
+    items: LabelledItems, options: PairwiseOptions, how: dict[str, Any]
+) -> AllPairs | QueryPairs | OrderedPairs:
+    """Count pairs that all weigh alike, but for the weights of their items."""
+    if items.value is not None:
+        return ordered_pairs(items.label, items.score, items.value, **how)
+    query = how.pop("query")
+    if query is None:
+        return all_pairs(*_columns(items), **how)
+    return query_pairs(*_columns(items), query, average=options.average, **how)
+
+
+def _by_difference(
+    items: LabelledItems, options: PairwiseOptions, how: dict[str, Any]
+) -> AllPairs | OrderedPairs:
+    """Sum up pairs that weigh the difference of their labels."""
+    if items.value is not None:
+        return weighted_order(items.label, items.score, items.value, **how)
+    return weighted_pairs(*_columns(items), average=options.average, **how)
 
 
 def _standardised(

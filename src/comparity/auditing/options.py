@@ -131,9 +131,6 @@ class PairwiseOptions(SeparationOptions):
         SeparationOptions.__post_init__(self)
         _check_word("average", self.average, ("pairs", "queries"))
         _check_word("pair_weight", self.pair_weight, PAIR_WEIGHTS)
-        if self.continuous and self.pair_weight != "equal":
-            why = "pairs of a continuous attribute all weigh alike"
-            raise OptionError("pair_weight", self.pair_weight, ["'equal'", "continuous=False"], why)
         _check_word("score_ties", self.score_ties, ("disagree", "half"))
         if not self.notions:
             raise OptionError("notions", self.notions, [repr(word) for word in NOTIONS])
