@@ -55,6 +55,13 @@ def test_counts_are_those_of_a_loop(drawn: list[tuple[int, int]]) -> None:
     assert counts.n == len(drawn)
 
 
+@given(st.lists(st.sampled_from([-0.5, 0.0, 0.1, 2.0, 5000.0]), min_size=1, max_size=20))
+def test_broken_and_far_values_are_counted_like_whole_ones(drawn: list[float]) -> None:
+    counts = DifferenceCounts.of(np.array(drawn), np.zeros(len(drawn), dtype=int), ("a",))
+    assert counts.values.tolist() == sorted(set(drawn))
+    assert counts.counts[:, 0].tolist() == [drawn.count(value) for value in sorted(set(drawn))]
+
+
 @given(rows, rows)
 def test_counting_in_parts_changes_nothing(
     x: list[tuple[int, int]], y: list[tuple[int, int]]

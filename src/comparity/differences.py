@@ -9,7 +9,7 @@ there are rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ __all__ = ["DecisionRange", "DifferenceCounts", "Moments"]
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
+
+# Whole numbers that span less than this are counted without sorting.
+STEPS = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,8 +136,6 @@ class DifferenceCounts:
         Rows with that difference, by group.
     groups : tuple of str
         The groups, in the order of the columns.
-    ranges : tuple of DecisionRange
-        What the first and the second decision maker used of the scale; empty in a sum.
 
     Examples
     --------
@@ -148,7 +149,6 @@ class DifferenceCounts:
     values: Floats
     counts: Counts
     groups: tuple[str, ...]
-    ranges: tuple[DecisionRange, ...] = field(default=())
 
     @classmethod
     def of(
@@ -158,16 +158,15 @@ class DifferenceCounts:
         groups: tuple[str, ...],
         *,
         weights: Counts | None = None,
-        ranges: tuple[DecisionRange, ...] = (),
     ) -> DifferenceCounts:
         """Count differences by the position of their group in `groups`."""
-        values, place = np.unique(differences, return_inverse=True)
+        values, place = _distinct(differences)
         width = len(groups)
-        cell = place.reshape(-1) * width + group
+        cell = place * width + group
         counts = np.bincount(cell, weights, len(values) * width).astype(np.int64)
-        return cls(
-            values=values, counts=counts.reshape(-1, width), groups=tuple(groups), ranges=ranges
-        )
+        counts = counts.reshape(-1, width)
+        seen = counts.any(axis=1)
+        return cls(values=values[seen], counts=counts[seen], groups=tuple(groups))
 
     @property
     def n(self) -> int:
@@ -190,3 +189,15 @@ class DifferenceCounts:
         for part in (self, other):
             counts[np.searchsorted(values, part.values)] += part.counts
         return DifferenceCounts(values=values, counts=counts, groups=self.groups)
+
+
+def _distinct(values: Floats) -> tuple[Floats, Counts]:
+    """Return values in ascending order, all that occur among them, and the place of each entry."""
+    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
+    if high - low < STEPS:
+        place = (values - low).astype(np.int64)
+        # Ratings are whole numbers, which need no sorting.
+        if np.array_equal(place + low, values):
+            return np.arange(low, high + 1, dtype=np.float64), place
+    distinct, inverse = np.unique(values, return_inverse=True)
+    return distinct, inverse.reshape(-1).astype(np.int64)

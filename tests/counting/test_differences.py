@@ -119,7 +119,7 @@ def test_the_reference_group_comes_first() -> None:
 
 def test_ranges_say_what_of_the_scale_was_used() -> None:
     found = decision_arrays({"a": [1, 5], "b": [2, 2]}, {"sex": ["f", "m"]})
-    wide, constant = found.differences(0, 1, "sex").ranges
+    wide, constant = found.range_of(0), found.range_of(1)
     assert (wide.low, wide.high, wide.mean, wide.deviation) == (1, 5, 3, 2)
     assert (constant.low, constant.high, constant.deviation) == (2, 2, 0)
 

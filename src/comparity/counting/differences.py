@@ -75,6 +75,11 @@ class Decisions:
     numbers: Mapping[str, Floats]
 
     @property
+    def repeated(self) -> bool:
+        """Whether any row occurs more than once."""
+        return self.n > len(self.weights)
+
+    @property
     def n(self) -> int:
         """Rows of the table."""
         return int(self.weights.sum())
@@ -86,8 +91,7 @@ class Decisions:
             self.values[:, first] - self.values[:, second],
             codes,
             tuple(names),
-            weights=self.weights,
-            ranges=(self.range_of(first), self.range_of(second)),
+            weights=self.weights if self.repeated else None,
         )
 
     def rows(self, first: int, second: int, attribute: str) -> tuple[Floats, Floats]:
@@ -330,7 +334,8 @@ def _checked(
             coded[name] = group_codes(column, name, table)
     found = Decisions(
         raters=tuple(columns),
-        values=np.column_stack(values),
+        # Columns are read one by one.
+        values=np.asfortranarray(np.column_stack(values)),
         weights=weights,
         groups=crossed(coded, intersection=intersection) if coded else {},
         numbers=as_numbers,
