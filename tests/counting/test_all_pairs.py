@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
@@ -240,6 +240,44 @@ def test_weighted_sums_equal_the_double_loop(
     assert found.score_ties == pytest.approx(ties)
     expected = plain.moments(y, f, group, 3, weights, tie)
     assert found.sharing.dependent == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@given(table=tables)
+def test_both_plain_moments_are_the_same(table: list[tuple[float, float, int, float]]) -> None:
+    y, f, group, weights = columns(table)
+    loop = plain.moments(y, f, group, 3, weights, 0.5)
+    assert plain.moments_by_item(y, f, group, 3, weights, 0.5) == pytest.approx(loop, rel=1e-12)
+
+
+def assert_weighted_equals_the_loop(y, f, group, weights, score_ties: str) -> None:
+    tie = TIE_VALUE[score_ties]
+    found = all_pairs(y, f, group, NAMES, weights=weights, score_ties=score_ties)
+    trials, hits, ties = (part.ravel() for part in plain.totals(y, f, group, 3, weights))
+    assert found.sharing.trials == pytest.approx(trials, rel=1e-9)
+    assert found.sharing.hits == pytest.approx(hits + tie * ties, rel=1e-9, abs=1e-9)
+    assert found.score_ties == pytest.approx(ties, rel=1e-9, abs=1e-9)
+    expected = plain.moments_by_item(y, f, group, 3, weights, tie)
+    assert found.sharing.dependent == pytest.approx(expected, rel=1e-9, abs=1e-9 * expected.max())
+
+
+@TIES
+@settings(max_examples=25, deadline=None)
+@given(table=st.lists(items, min_size=15, max_size=60))
+def test_weighted_sums_of_more_items_equal_the_loop(
+    table: list[tuple[float, float, int, float]], score_ties: str
+) -> None:
+    assert_weighted_equals_the_loop(*columns(table), score_ties)
+
+
+@TIES
+@pytest.mark.parametrize(("labels", "scores"), [(5, 7), (150, 40), (10**6, 10**6)])
+def test_weighted_sums_of_hundreds_of_items_equal_the_loop(
+    labels: int, scores: int, score_ties: str
+) -> None:
+    rng = np.random.default_rng(labels)
+    y, f = rng.integers(0, labels, 300).astype(float), rng.integers(0, scores, 300).astype(float)
+    weights = rng.exponential(size=300)
+    assert_weighted_equals_the_loop(y, f, rng.integers(0, 3, 300), weights, score_ties)
 
 
 @TIES

@@ -52,3 +52,24 @@ def moments(
         if items & others:
             total += np.outer(one, two)
     return total
+
+
+def moments_by_item(
+    y: Sequence[float],
+    f: Sequence[float],
+    group: Sequence[int],
+    n_groups: int,
+    weights: Sequence[float],
+    tie: float,
+) -> NDArray[np.float64]:
+    """Do the same in a loop over pairs: two pairs share one item, or both if they are the same."""
+    n_cells = n_groups**2
+    of_item = np.zeros((len(y), 2 * n_cells))
+    alone = np.zeros((2 * n_cells, 2 * n_cells))
+    for i, j, (a, b), weight, agrees, ties in pairs(y, f, group, weights):
+        entries = [a * n_groups + b, n_cells + a * n_groups + b]
+        vector = np.array([weight, weight * (agrees + tie * ties)])
+        of_item[i, entries] += vector
+        of_item[j, entries] += vector
+        alone[np.ix_(entries, entries)] += np.outer(vector, vector)
+    return of_item.T @ of_item - alone
