@@ -166,3 +166,31 @@ def test_counts_equal_enumeration_of_many_pairs(levels: int) -> None:
     sharing = ordered_pairs(y.astype(float), f.astype(float), z.astype(float)).sharing
     assert [*sharing.trials, *sharing.hits] == (vectors.sum(axis=1) / 2).tolist()
     assert (sharing.dependent + sharing.own).tolist() == (vectors @ vectors.T).tolist()
+
+
+@pytest.mark.parametrize("within_queries", [False, True])
+@pytest.mark.parametrize("levels", [2, 10, 10**9])
+def test_weighted_sums_equal_enumeration_of_many_pairs(levels: int, within_queries: bool) -> None:
+    rng = np.random.default_rng(5)
+    n = 400
+    y, f, z = (rng.integers(0, top, n) * 1.0 for top in (levels, 200, 70))
+    weights, query = rng.exponential(size=n), rng.integers(0, 6, n)
+    compared = y[:, None] > y
+    if within_queries:
+        compared &= query[:, None] == query
+    better, worse = np.nonzero(compared)
+    weight = weights[better] * weights[worse]
+    cell = np.select([z[better] > z[worse], z[better] < z[worse]], [0, 1], 2)
+    items, queries = np.zeros((6, n)), np.zeros((6, 6))
+    for place, kind in enumerate([weight, weight * (f[better] > f[worse])]):
+        for code in range(3):
+            amount = kind * (cell == code)
+            for item in (better, worse):
+                items[3 * place + code] += np.bincount(item, amount, n)
+            queries[3 * place + code] = np.bincount(query[better], amount, 6)
+    given_queries = query if within_queries else None
+    sharing = ordered_pairs(y, f, z, weights=weights, query=given_queries).sharing
+    assert_allclose([*sharing.trials, *sharing.hits], items.sum(axis=1) / 2, rtol=1e-9)
+    found = sharing.dependent if within_queries else sharing.dependent + sharing.own
+    expected = queries if within_queries else items
+    assert_allclose(found, expected @ expected.T, rtol=1e-9)
