@@ -156,9 +156,10 @@ def goals_of(goal: Any, *, continuous: bool) -> tuple[str, ...]:
 
 
 def overall(pairs: PairFamily, n_cells: int) -> Floats:
-    """Return the coefficients of the accuracy over all pairs that labels imply."""
-    coefficients = np.zeros(n_cells)
-    coefficients[: len(pairs.cells)] = pairs.trials / pairs.trials.sum()
+    """Return the coefficients of the accuracy over all pairs that labels imply; 0 without any."""
+    coefficients, all_trials = np.zeros(n_cells), pairs.trials.sum()
+    if all_trials:
+        coefficients[: len(pairs.cells)] = pairs.trials / all_trials
     return coefficients
 
 

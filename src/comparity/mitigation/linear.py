@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from comparity.counting._values import as_array, check_lengths, group_codes, numbers, rows_of
 from comparity.counting.labelled import LabelledItems, labelled_items
-from comparity.errors import ConstantLabelError, OptionError
+from comparity.errors import ConstantLabelError, OptionError, WeightError
 from comparity.errors.mitigation import (
+    EmptyCellError,
     InfeasibleGoalWarning,
     MissingSensitiveError,
     NonFiniteFeatureError,
@@ -136,24 +137,36 @@ class FairLinear(BaseEstimator):  # type: ignore[misc]
         queries : array-like, (n,), optional
             Compare only rows of the same query; whole queries are held out.
         sample_weight : array-like, (n,), optional
-            Positive weights; a pair weighs the product of its two.
+            Weights; a pair weighs the product of its two. Rows of weight 0 are left out.
 
         Returns
         -------
         self
         """
         choices = self._choices()
-        X, y = validate_data(self, X, y, ensure_all_finite=False, y_numeric=True, dtype=np.float64)
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            ensure_all_finite=False,
+            ensure_min_samples=2,
+            y_numeric=True,
+            dtype=np.float64,
+        )
         self._check_features(X)
-        items = self._items(y, sensitive_features, queries, sample_weight, choices)
+        columns = {"sensitive_features": sensitive_features, "queries": queries}
+        X, given = _weighed(X, y, columns, sample_weight)
+        items = self._items(given, choices)
         train, held = self._split(items)
         scale = self._scale(X, items, train)
         groups = items.groups
         rows = self._rows(X, items, train, scale, choices)
         by = rows if held is train else self._rows(X, items, held, scale, choices)
         name = "training" if held is train else "held out"
-        # Both are asked before anything long is done.
+        # Asked before anything long is done.
         games.asked(by, groups, choices, name=name)
+        if not self._predicts_labels and not by.pairs.trials.any():
+            raise EmptyCellError("ranking", ["items with different labels"], name)
         found = games.candidates(rows, groups, choices, self.progress)
         picked = games.chosen(found, by, groups, choices, name=name)
         self._keep(found, picked, scale)
@@ -216,40 +229,34 @@ class FairLinear(BaseEstimator):  # type: ignore[misc]
         broken: NDArray[np.bool_] = ~finite.all(axis=1)  # type: ignore[assignment]
         raise NonFiniteFeatureError(columns, rows_of(broken))
 
-    def _items(
-        self, y: Floats, sensitive: Any, queries: Any, weights: Any, choices: Choices
-    ) -> LabelledItems:
+    def _items(self, given: dict[str, NDArray[Any]], choices: Choices) -> LabelledItems:
         """Check labels, groups, queries and weights."""
-        if sensitive is not None:
+        y, query, weight = given["y"], given.get("queries"), given.get("sample_weight")
+        if "sensitive_features" in given:
             return labelled_items(
                 y,
                 y,
-                as_array(sensitive, "sensitive_features"),
-                queries=None if queries is None else as_array(queries, "queries"),
-                weights=None if weights is None else as_array(weights, "sample_weight"),
+                given["sensitive_features"],
+                queries=query,
+                weights=weight,
                 continuous=self.continuous,
                 no_group=self.no_group,
                 names=NAMES,
             )
         if choices.goals:
             raise MissingSensitiveError(self.goal)
-        given = {"queries": queries, "sample_weight": weights}
-        arrays = {name: as_array(one, name) for name, one in given.items() if one is not None}
-        check_lengths({"y": y, **arrays})
         labels = numbers(y, "y", "item")
         if labels.min() == labels.max() and not self._predicts_labels:
             raise ConstantLabelError("y", text_of(labels[0]))
-        query = arrays.get("queries")
-        weight = arrays.get("sample_weight")
+        if query is not None:
+            query = group_codes(query, "queries", "item", several=False)[0]
         return LabelledItems(
             label=labels,
             score=labels,
             group=np.zeros(len(y), dtype=np.int64),
             groups=("all",),
-            query=None
-            if query is None
-            else group_codes(query, "queries", "item", several=False)[0],
-            weight=None if weight is None else numbers(weight, "sample_weight", "item"),
+            query=query,
+            weight=weight,
         )
 
     def _split(self, items: LabelledItems) -> tuple[Codes, Codes]:
@@ -327,6 +334,22 @@ class FairLinear(BaseEstimator):  # type: ignore[misc]
         )
 
 
+def _weighed(
+    X: Floats, y: NDArray[Any], columns: dict[str, Any], weights: Any
+) -> tuple[Floats, dict[str, NDArray[Any]]]:
+    """Return features and columns of the rows that weigh anything."""
+    given = {name: as_array(one, name) for name, one in columns.items() if one is not None}
+    given["y"] = y
+    check_lengths(given)
+    if weights is None:
+        return X, given
+    given["sample_weight"] = _check_sample_weight(weights, X, ensure_non_negative=True)
+    kept = given["sample_weight"] > 0
+    if not kept.any():
+        raise WeightError("sample_weight", rows_of(~kept))
+    return X[kept], {name: one[kept] for name, one in given.items()}
+
+
 def _outcome(
     accuracy: Floats, objective: float, picked: Chosen, by: Rows, unit: float | None
 ) -> Outcome:
@@ -336,8 +359,9 @@ def _outcome(
         for name, rate in zip(block.names, block.coefficients @ accuracy, strict=True)
     }
     largest = differences(picked.terms)[0] @ accuracy if picked.terms else np.zeros(1)
+    share = overall(by.pairs, by.n_cells)
     return Outcome(
-        accuracy=float(overall(by.pairs, by.n_cells) @ accuracy),
+        accuracy=float(share @ accuracy) if share.any() else math.nan,
         squared_error=None if unit is None else float(objective * unit),
         terms=rates,
         largest_difference=float(max(largest.max(initial=0.0), 0.0)),

@@ -309,7 +309,7 @@ def first_guess(rows: Rows, choices: Choices) -> Floats:
     guess: Floats = np.linalg.solve(products + ridge, moments)
     if rows.target is not None:
         return guess
-    width = float(np.std(rows.scores(guess)))
+    width = float(np.sqrt(share @ rows.scores(guess) ** 2))
     # Without any direction to start from, all features point upwards.
     return guess / width if width > 1e-12 else np.full(p, 1.0 / np.sqrt(p))
 

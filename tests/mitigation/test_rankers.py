@@ -1,0 +1,282 @@
+"""Trained rankers: against a search over all directions, audits and scikit-learn's checks."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from comparity import FairRanker, FairRegressor, pairwise_accuracy
+from comparity.errors import (
+    ConstantLabelError,
+    EmptyCellError,
+    InfeasibleGoalWarning,
+    LengthMismatchError,
+    MissingSensitiveError,
+    NonFiniteFeatureError,
+    OneGroupError,
+    OptionError,
+    TooFewRowsError,
+)
+from comparity.mitigation.trade_off import trade_off
+from tests.mitigation.simulated import directions, ranking
+
+EVERYWHERE = {"validation_fraction": 0, "l2": 0.0, "random_state": 0}
+"""Train and choose on all rows, where a search over all directions is an exact oracle."""
+
+
+@parametrize_with_checks(
+    [
+        FairRanker(goal=None, validation_fraction=0, steps=20),
+        FairRegressor(goal=None, validation_fraction=0, steps=20),
+    ]
+)
+def test_estimators_keep_the_conventions_of_scikit_learn(estimator: Any, check: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(estimator)
+
+
+@pytest.fixture(scope="module")
+def task() -> tuple[np.ndarray, ...]:
+    return ranking(500, np.random.default_rng(7))
+
+
+@pytest.fixture(scope="module")
+def oracle(task: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Return matrix and overall accuracy of all directions, one degree apart."""
+    X, y, group, query = task
+    found = [
+        pairwise_accuracy(y, X @ w, sensitive_features=group, queries=query) for w in directions(1)
+    ]
+    return np.array([one.matrix for one in found]), np.array([one.overall for one in found])
+
+
+def audited(model: FairRanker, task: tuple[np.ndarray, ...]) -> tuple[np.ndarray, float]:
+    X, y, group, query = task
+    found = pairwise_accuracy(y, model.predict(X), sensitive_features=group, queries=query)
+    return found.matrix, found.overall
+
+
+def fitted(task: tuple[np.ndarray, ...], **choices: Any) -> FairRanker:
+    X, y, group, query = task
+    model = FairRanker(**{**EVERYWHERE, "steps": 200, **choices})
+    return model.fit(X, y, sensitive_features=group, queries=query)
+
+
+def test_without_a_goal_no_direction_orders_more_pairs(task, oracle) -> None:
+    model = fitted(task, goal=None)
+    assert audited(model, task)[1] >= oracle[1].max() - 0.002
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared hinge"])
+def test_constrained_no_direction_within_the_slack_orders_more_pairs(task, oracle, loss) -> None:
+    matrices, overall = oracle
+    allowed = np.abs(matrices[:, 0, 1] - matrices[:, 1, 0]) <= 0.05
+    model = fitted(task, slack=0.05, loss=loss, referee_rate=0.3)
+    matrix, accuracy = audited(model, task)
+    assert abs(matrix[0, 1] - matrix[1, 0]) <= 0.05
+    assert accuracy >= overall[allowed].max() - 0.01
+    assert model.training_.feasible
+    assert model.training_.best.accuracy == pytest.approx(accuracy)
+
+
+def test_robust_no_direction_has_a_much_larger_least_rate(task, oracle) -> None:
+    matrices, overall = oracle
+    least = np.minimum(np.minimum(matrices[:, 0, 1], matrices[:, 1, 0]), overall)
+    matrix, accuracy = audited(fitted(task, form="robust"), task)
+    assert min(matrix[0, 1], matrix[1, 0], accuracy) >= least.max() - 0.01
+
+
+def test_robust_with_two_goals_raises_the_sum_of_minima(task, oracle) -> None:
+    """Table 4: min(A01, A10) + min(A00, A11)."""
+    matrices, _ = oracle
+
+    def worth(matrix: np.ndarray) -> Any:
+        across = np.minimum(matrix[..., 0, 1], matrix[..., 1, 0])
+        return across + np.minimum(matrix[..., 0, 0], matrix[..., 1, 1])
+
+    model = fitted(task, form="robust", goal=("cross-group", "within-group"))
+    assert worth(audited(model, task)[0]) >= worth(matrices).max() - 0.02
+
+
+@pytest.mark.parametrize(
+    ("goal", "slack", "gap"),
+    [
+        ("within-group", 0.02, lambda a: np.ptp(a.matrix.diagonal())),
+        ("marginal", 0.02, lambda a: np.ptp(a.row_marginals)),
+        ("symmetric", 0.02, lambda a: np.ptp(a.row_marginals + a.column_marginals)),
+        ("all cells", 0.1, lambda a: np.ptp(a.matrix)),
+    ],
+)
+def test_every_goal_narrows_its_own_gap(task, goal, slack, gap) -> None:
+    X, y, group, query = task
+    model = fitted(task, goal=goal, slack=slack, steps=150, step_sizes=(0.05, 0.5))
+    free = fitted(task, goal=None, steps=150)
+    after, before = (
+        gap(pairwise_accuracy(y, X @ one.coef_, sensitive_features=group, queries=query))
+        for one in (model, free)
+    )
+    assert model.training_.best.largest_difference == pytest.approx(after)
+    assert after < max(before / 2, slack + 1e-6)
+
+
+def test_statistical_parity_puts_groups_first_equally_often() -> None:
+    rng = np.random.default_rng(3)
+    group, y = rng.integers(0, 2, 600), rng.integers(0, 2, 600)
+    X = np.column_stack([y + group, y - 0.5 * group]) + rng.normal(size=(600, 2))
+    model = FairRanker(goal="statistical parity", slack=0.02, steps=200, **EVERYWHERE)
+    scores = model.fit(X, y, sensitive_features=group).predict(X)
+    first = (scores[group == 0][:, None] > scores[group == 1]).mean()
+    assert abs(2 * first - 1) <= 0.02
+    assert model.score(X, y) > 0.7
+
+
+def test_a_number_is_treated_alike_whichever_item_has_more_of_it() -> None:
+    rng = np.random.default_rng(4)
+    age, y = rng.normal(size=500), rng.integers(0, 2, 500)
+    X = np.column_stack([y + 0.8 * age, y - 0.5 * age]) + rng.normal(size=(500, 2))
+    model = FairRanker(continuous=True, slack=0.02, steps=200, **EVERYWHERE)
+    model.fit(X, y, sensitive_features=age)
+    found = pairwise_accuracy(y, model.predict(X), sensitive_features=age, continuous=True)
+    assert abs(found.matrix[0, 1] - found.matrix[1, 0]) <= 0.02
+
+
+def test_a_mixture_keeps_what_no_single_model_does(task, oracle) -> None:
+    """With cross-group and within-group goals the exact optimum over all angles is a mixture."""
+    matrices, overall = oracle
+    single = np.abs(matrices[:, 0, 1] - matrices[:, 1, 0])
+    single = np.maximum(single, np.abs(matrices[:, 0, 0] - matrices[:, 1, 1])) <= 0.01
+    good = overall > 0.6
+    assert not (single & good).any()
+    model = fitted(task, goal=("cross-group", "within-group"), steps=300)
+    mixture = model.training_.mixture
+    assert model.training_.feasible
+    assert mixture.largest_difference <= 0.01 + 1e-6
+    assert mixture.accuracy > 0.6
+    assert 2 <= len(model.stochastic_) <= 5
+    drawn = {model.stochastic_.draw(seed) for seed in range(50)}
+    assert drawn == set(range(len(model.stochastic_)))
+
+
+def test_the_weights_of_cells_lead_back_to_the_model(task) -> None:
+    """A model trained for the weighted accuracy alone has about the direction found."""
+    model = fitted(task, slack=0.05, referee_rate=0.3, steps=400)
+    beta = model.training_.cell_weights
+    assert sum(beta.values()) == pytest.approx(1)
+    assert beta["1 > 0"] > 0.09 > beta["0 > 1"]
+
+
+def test_an_impossible_goal_is_warned_of_with_the_least_difference() -> None:
+    rng = np.random.default_rng(0)
+    group, y = rng.integers(0, 2, 400), rng.integers(0, 2, 400)
+    # The only feature tells nothing in group 1, where all scores tie and all pairs are missed.
+    X = ((y + rng.normal(size=400)) * (1 - group))[:, None]
+    model = FairRanker(goal="within-group", steps=60, **EVERYWHERE)
+    with pytest.warns(InfeasibleGoalWarning, match="slack=0.01") as told:
+        model.fit(X, y, sensitive_features=group)
+    # One feature has two orders.
+    orders = [pairwise_accuracy(y, sign * X[:, 0], sensitive_features=group) for sign in (1, -1)]
+    gaps = [np.ptp(one.matrix.diagonal()) for one in orders]
+    assert told[0].message.least == pytest.approx(min(gaps))
+    assert not model.training_.feasible
+    assert "No mixture found" in str(model.training_)
+
+
+@pytest.mark.parametrize(
+    ("change", "choices", "error", "said"),
+    [
+        ({"y": np.ones(40)}, {}, ConstantLabelError, "every label is 1"),
+        ({"group": np.ones(40)}, {}, OneGroupError, "at least two groups"),
+        ({"group": None}, {}, MissingSensitiveError, "sensitive_features"),
+        ({"group": np.ones(39)}, {}, LengthMismatchError, "39"),
+        ({"y": np.arange(40) % 2, "group": np.arange(40) % 2}, {}, EmptyCellError, "0 > 1"),
+        ({}, {"goal": "equality"}, OptionError, "equality"),
+        ({}, {"slack": -1}, OptionError, "slack"),
+        ({}, {"steps": 0}, OptionError, "steps"),
+        ({}, {"step_sizes": (0.1, 0.0)}, OptionError, "step_sizes"),
+        ({}, {"form": "lagrangian"}, OptionError, "form"),
+        ({"query": np.zeros(40)}, {"validation_fraction": 0.2}, TooFewRowsError, "1 queries"),
+    ],
+)
+def test_bad_input_is_refused_with_a_reason(change, choices, error, said) -> None:
+    rng = np.random.default_rng(0)
+    given = {"y": np.arange(40) % 2, "group": np.arange(40) // 2 % 2, "query": None} | change
+    model = FairRanker(**{"validation_fraction": 0, "steps": 2, **choices})
+    with pytest.raises(error, match=said):
+        model.fit(
+            rng.normal(size=(40, 2)),
+            given["y"],
+            sensitive_features=given["group"],
+            queries=given["query"],
+        )
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_features_that_are_not_finite_are_named(bad: float) -> None:
+    frame = pd.DataFrame({"age": [1.0, 2.0, bad, 4.0], "income": [1.0, 2.0, 3.0, 4.0]})
+    with pytest.raises(NonFiniteFeatureError, match=r"(?s)1 row \(data row 3\), in column age"):
+        FairRanker().fit(frame, [0, 1, 0, 1], sensitive_features=list("aabb"))
+
+
+def test_a_seed_and_a_clone_give_the_same_model(task) -> None:
+    model = fitted(task, validation_fraction=0.25, steps=20, slack=0.5)
+    again = clone(model).fit(task[0], task[1], sensitive_features=task[2], queries=task[3])
+    assert np.array_equal(model.coef_, again.coef_)
+    back = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(back.predict(task[0]), model.predict(task[0]))
+
+
+def test_pipelines_pass_groups_on(task) -> None:
+    X, y, group, query = task
+    ranker = FairRanker(steps=20, slack=0.5, **EVERYWHERE)
+    with sklearn.config_context(enable_metadata_routing=True):
+        ranker.set_fit_request(sensitive_features=True, queries=True)
+        chain = make_pipeline(StandardScaler(), ranker)
+        chain.fit(X, y, sensitive_features=group, queries=query)
+    alone = clone(ranker).fit(X, y, sensitive_features=group, queries=query)
+    # Features are standardised inside, too.
+    assert np.corrcoef(chain.predict(X), alone.predict(X))[0, 1] == pytest.approx(1)
+
+
+def test_whole_queries_are_held_out(task) -> None:
+    X, y, group, query = task
+    model = FairRanker(steps=5, slack=1, validation_fraction=0.2, random_state=1)
+    rows = model.fit(X, y, sensitive_features=group, queries=query).training_.rows
+    assert rows == {"trained on": 400 * 11, "chosen by": 100 * 11}
+
+
+def test_scores_are_shares_of_pairs_within_queries(task) -> None:
+    X, y, _, query = task
+    model = fitted(task, goal=None, steps=5)
+    hits = [
+        (
+            model.predict(X[query == q])[y[query == q] == 1][:, None]
+            > model.predict(X[query == q])[y[query == q] == 0]
+        ).mean()
+        for q in np.unique(query)
+    ]
+    assert model.score(X, y, queries=query) == pytest.approx(np.mean(hits))
+
+
+def test_a_wider_slack_costs_less(task) -> None:
+    X, y, group, query = task
+    model = FairRanker(**EVERYWHERE, steps=150)
+    curve = trade_off(model, X, y, sensitive_features=group, queries=query, slacks=(0.02, 0.1, 0.4))
+    accuracies = [one.best.accuracy for one in curve.trainings]
+    assert accuracies == sorted(accuracies)
+    assert accuracies[-1] - accuracies[0] > 0.02
+    frame = curve.to_frame("pandas")
+    assert (frame["largest_difference"] <= frame["slack"] + 1e-6).all()
+    axes = curve.plot()
+    assert axes.get_ylabel() == "pairwise accuracy"
+    assert "What the goal costs" in str(curve)

@@ -1,0 +1,86 @@
+"""Mixtures of candidates: against enumeration of vertices and known games."""
+
+from __future__ import annotations
+
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from comparity.mitigation.shrinking import best_iterate, best_of_minima, mix, mix_minima
+
+tenths = st.integers(-10, 10).map(lambda tenth: tenth / 10)
+problems = st.integers(1, 6).flatmap(
+    lambda n: st.tuples(arrays(float, n, elements=tenths), arrays(float, (n, 2), elements=tenths))
+)
+
+
+SHARES = np.array([(i, j, 20 - i - j) for i in range(21) for j in range(21 - i)]) / 20
+
+
+def best_mixture(objective: np.ndarray, excess: np.ndarray) -> float | None:
+    """Return the least objective over mixtures of up to three candidates, on a grid."""
+    found = []
+    for members in combinations_with_replacement(range(len(objective)), 3):
+        kept = (SHARES @ excess[list(members)] <= 1e-9).all(axis=1)
+        found += (SHARES @ objective[list(members)])[kept].tolist()
+    return min(found, default=None)
+
+
+@given(problems)
+def test_no_mixture_on_a_grid_is_better(problem: tuple[np.ndarray, np.ndarray]) -> None:
+    objective, excess = problem
+    mixture = mix(objective, excess)
+    expected = best_mixture(objective, excess)
+    if expected is not None:
+        assert mixture.excess == pytest.approx(0, abs=1e-9)
+        found = mixture.probabilities @ objective[mixture.members]
+        assert found <= expected + 1e-6
+
+
+@given(problems)
+def test_a_mixture_has_at_most_one_member_more_than_constraints(
+    problem: tuple[np.ndarray, np.ndarray],
+) -> None:
+    objective, excess = problem
+    mixture = mix(objective, excess)
+    assert 1 <= len(mixture.members) <= excess.shape[1] + 1
+    assert mixture.probabilities.sum() == pytest.approx(1)
+    missed = mixture.probabilities @ excess[mixture.members]
+    assert missed.max() <= mixture.excess + 1e-6
+
+
+def test_where_nothing_is_feasible_the_worst_constraint_is_missed_by_least() -> None:
+    """Halfway between the two candidates both constraints are missed by 0.2."""
+    mixture = mix(np.array([0.0, 1.0]), np.array([[0.5, -0.1], [-0.1, 0.5]]))
+    assert mixture.excess == pytest.approx(0.2)
+    assert mixture.probabilities == pytest.approx([0.5, 0.5])
+
+
+def test_without_constraints_the_best_candidate_is_alone() -> None:
+    mixture = mix(np.array([0.3, 0.1, 0.2]), np.zeros((3, 0)))
+    assert mixture.members.tolist() == [1]
+
+
+def test_a_minimum_is_raised_as_in_matching_pennies() -> None:
+    """Two candidates that each win one term are worth a half together."""
+    values = np.array([[1.0, 0.0], [0.0, 1.0], [0.4, 0.4]])
+    mixture = mix_minima([values])
+    assert mixture.probabilities @ values[mixture.members] == pytest.approx([0.5, 0.5])
+    assert best_of_minima([values]) == 2
+
+
+def test_a_sum_of_minima_weighs_each_alike() -> None:
+    one, two = np.array([[0.9, 0.9], [0.5, 0.5]]), np.array([[0.1, 0.1], [0.6, 0.6]])
+    assert best_of_minima([one, two]) == 1
+    assert mix_minima([one, two]).members.tolist() == [1]
+
+
+def test_the_best_iterate_keeps_constraints_before_it_minimises() -> None:
+    objective = np.array([0.1, 0.2, 0.3])
+    assert best_iterate(objective, np.array([[0.1], [-0.1], [0.0]])) == 1
+    assert best_iterate(objective, np.array([[0.3, 0.0], [0.2, 0.1], [0.1, 0.3]])) == 1
+    assert best_iterate(objective, np.zeros((3, 0))) == 0
