@@ -16,11 +16,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 from scipy.linalg import lapack
-from scipy.sparse import csr_array
 
+from comparity.ranking._margins import add_hessian, add_product
 from comparity.ranking._newton import conjugate_gradients
 from comparity.ranking._objective import EFFECT_SD, Penalised
-from comparity.ranking._passes import GeneralPass, Rows
+from comparity.ranking._passes import GeneralPass
 from comparity.ranking.anchors import Move
 
 __all__ = ["DENSE", "Errors", "dense_covariance", "errors_of", "shrinkage_left", "taken_by_items"]
@@ -63,14 +63,7 @@ def errors_of(objective: Penalised, move: Move) -> Errors:
 
 def dense_covariance(objective: Penalised) -> Floats:
     """Invert the Hessian; where it is flat, along directions a move takes out, it is filled up."""
-    rows = objective.data.rows
-    design = _design(rows)
-    weights = objective.data.weights()
-    hessian = (design.T @ (design * weights[:, None])).toarray()
-    if rows.tied is not None and isinstance(objective.data, GeneralPass):
-        last = np.asarray(design.T @ objective.data.cross())
-        hessian[-1, :] = hessian[:, -1] = last
-        hessian[-1, -1] = objective.last.extra_diagonal[-1]
+    hessian = _likelihood_part(objective)
     n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
     hessian[:n, :n] += objective.penalty.pull(np.eye(n))
     end = n + m * c
@@ -110,25 +103,30 @@ def shrinkage_left(objective: Penalised, *, with_bias: bool = True) -> tuple[flo
     return max(penalised - score_trace, 1.0), max(free - bias_trace, min(1.0, free))
 
 
-def _design(rows: Rows) -> csr_array:
-    """Return the derivative of every margin in every parameter, as a sparse matrix."""
-    n, m, c = rows.n_items, rows.n_evaluators, rows.contrast.shape[1]
-    count = len(rows.better)
-    each = np.arange(count)
-    places, columns, values = [each, each], [rows.better, rows.worse], [np.ones(count)]
-    values.append(-np.ones(count))
-    for contrast in range(c):
-        held = np.flatnonzero(rows.contrast[:, contrast])
-        places.append(held)
-        columns.append(n + rows.evaluator[held].astype(np.int64) * c + contrast)
-        values.append(rows.contrast[held, contrast].astype(np.float64))
+def _likelihood_part(objective: Penalised) -> Floats:
+    """Return the Hessian of the negative log-likelihood, dense."""
+    rows, data = objective.data.rows, objective.data
+    columns = (rows.better, rows.worse, rows.evaluator, rows.contrast)
+    weights = data.weights()
+    hessian = np.zeros((objective.size, objective.size))
+    add_hessian(*(*columns, weights, rows.n_items, hessian))
+    place = objective.size - rows.n_extra
+    borders: list[NDArray[np.floating]] = []
     if rows.seat is not None:
-        places.append(each)
-        columns.append(np.full(count, n + m * c))
-        values.append(rows.seat.astype(np.float64))
-    shape = (count, n + m * c + rows.n_extra)
-    entries = np.concatenate(values), (np.concatenate(places), np.concatenate(columns))
-    return csr_array(entries, shape=shape)
+        borders.append(weights * rows.seat)
+    if rows.tied is not None and isinstance(data, GeneralPass):
+        borders.append(data.cross())
+    for change in borders:
+        column = np.zeros(objective.size)
+        scores, bias, extra = objective.split(column)
+        add_product(*(*columns, change, scores, bias))
+        if rows.seat is not None:
+            extra[0] = change @ rows.seat
+        hessian[place] = hessian[:, place] = column
+        place += 1
+    if rows.tied is not None:
+        hessian[-1, -1] = objective.last.extra_diagonal[-1]
+    return hessian
 
 
 def _flat(objective: Penalised) -> Floats:
@@ -141,11 +139,12 @@ def _flat(objective: Penalised) -> Floats:
 
 
 def _inverse(hessian: Floats) -> Floats:
-    factor, failed = lapack.dpotrf(hessian, lower=1)
+    factor, failed = lapack.dpotrf(hessian, lower=1, clean=1)
     if failed:
         return np.asarray(np.linalg.pinv(hessian, hermitian=True), dtype=np.float64)
     lower = lapack.dpotri(factor, lower=1)[0]
-    inverse: Floats = np.tril(lower) + np.tril(lower, -1).T
+    inverse: Floats = lower + lower.T
+    inverse[np.diag_indices_from(inverse)] /= 2
     return inverse
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -286,12 +287,12 @@ def _subset(judgments: Judgments, kept: NDArray[np.bool_]) -> Judgments:
 @contextlib.contextmanager
 def _watching(n: int) -> Iterator[Callable[[int, float], None] | None]:
     """Show on a terminal how far a long fit is."""
+    if n < WATCHED or not sys.stderr.isatty():
+        yield None
+        return
     from rich.console import Console
 
     console = Console(stderr=True)
-    if n < WATCHED or not console.is_terminal:
-        yield None
-        return
     with console.status(f"fitting {n:,} comparisons") as status:
         yield lambda step, norm: status.update(
             f"fitting {n:,} comparisons: step {step}, gradient {norm:.1e}"

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "add_gradient",
+    "add_hessian",
     "add_product",
     "fused",
     "fused_product",
@@ -79,6 +80,37 @@ def add_gradient(
                 bias_gradient[k, c] += slope[p] * contrast[p, c]
                 for d in range(contrast.shape[1]):
                     bias_blocks[k, c, d] += curvature[p] * contrast[p, c] * contrast[p, d]
+
+
+@njit(cache=True, nogil=True)
+def add_hessian(
+    better: Ints,
+    worse: Ints,
+    evaluator: Ints,
+    contrast: Signs,
+    weight: NDArray[np.floating],
+    n_items: int,
+    out: Floats,
+) -> None:
+    """Add the Hessian in scores and biases, row by row of the design, both halves."""
+    n_contrasts = contrast.shape[1]
+    for p in range(len(better)):
+        one, two, w = better[p], worse[p], weight[p]
+        out[one, one] += w
+        out[two, two] += w
+        out[one, two] -= w
+        out[two, one] -= w
+        place = n_items + evaluator[p] * n_contrasts
+        for c in range(n_contrasts):
+            if contrast[p, c] == 0:
+                continue
+            step = w * contrast[p, c]
+            out[one, place + c] += step
+            out[place + c, one] += step
+            out[two, place + c] -= step
+            out[place + c, two] -= step
+            for d in range(n_contrasts):
+                out[place + c, place + d] += step * contrast[p, d]
 
 
 @njit(cache=True, nogil=True)

@@ -48,6 +48,8 @@ class Penalty:
 
     def bias_pull(self, bias: Floats) -> Floats:
         """Return the gradient of the biases' penalty."""
+        if not bias.shape[1]:
+            return bias
         pulled: Floats = (bias - bias.mean(axis=0)) @ self.bias
         return pulled
 

@@ -29,7 +29,7 @@ __all__ = ["BIAS_SD", "barp", "barp_from_frames"]
 
 Floats = NDArray[np.float64]
 
-BIAS_SD = 5.0
+BIAS_SD = 10.0
 """Default SD of evaluators' biases about their mean: wide, so that tests and intervals are not
 drawn toward the other evaluators, and finite where an evaluator always chose one group."""
 
