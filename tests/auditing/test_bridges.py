@@ -142,6 +142,15 @@ def test_a_useless_bridge_keeps_its_numbers_and_finds_nothing() -> None:
     assert "does not carry a finding" in str(result)
 
 
+def test_a_rule_that_is_predicted_exactly_has_no_gap_and_no_rounding_for_one() -> None:
+    _, _, known = committees()
+    first, second = (x[:, 0] / 3 + 0.1 for x in known["features"])
+    for errors in ("cross-fitted", "training"):
+        result = biased_bridge(first, second, regressor=LinearRegression(), errors=errors, **known)
+        assert (result.dpt, result.dpd, result.p_value) == (0.0, 0.0, 1.0)
+        assert result.p_one_sided == 0.5
+
+
 def test_texts_can_be_features() -> None:
     first, second, known = committees(0.5)
     words = ["poor", "fair", "good", "great"]
@@ -238,11 +247,6 @@ def test_a_result_is_plain_data_a_frame_a_page_and_text() -> None:
         ({"held_out": 1.0}, OptionError, "between 0 and 1"),
         ({"regressor": "magic"}, OptionError, "ridge"),
         ({"margin": 0}, OptionError, "margin"),
-        (
-            {"errors": "training", "subjects": (range(60), range(10, 60))},
-            OptionError,
-            "has seen subjects",
-        ),
     ],
 )
 def test_bad_choices_are_named(
@@ -251,3 +255,11 @@ def test_bad_choices_are_named(
     first, second, known = committees(n=60, m=50)
     with pytest.raises(error, match=words):
         biased_bridge(first, second, **{**known, **changed})
+
+
+def test_errors_in_sample_cannot_be_had_with_shared_subjects() -> None:
+    first, second, known = committees(n=60, m=60)
+    sex = np.array(["f", "m"] * 30)
+    known["sensitive_features"] = (sex, sex)
+    with pytest.raises(OptionError, match="has seen subjects"):
+        biased_bridge(first, second, subjects=(range(60), range(60)), errors="training", **known)

@@ -9,8 +9,8 @@ from sklearn.metrics import r2_score
 
 from comparity.bridges import BridgeDiagnosis
 from comparity.bridging.diagnosing import diagnose, false_alarms_of_ignored_fit
-from comparity.bridging.gaps import BridgeErrors, Shared
 from comparity.bridging.predicting import Predictions
+from comparity.bridging.prediction_errors import BridgeErrors, Shared
 from comparity.bridging.subjects import DecidedSubjects, decided_subjects
 
 Side = tuple[np.ndarray, np.ndarray, np.ndarray]

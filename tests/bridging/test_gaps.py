@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from scipy.stats import ttest_ind
 from statsmodels.regression.linear_model import GLS
 
-from comparity.bridging.gaps import biased_estimate, biased_gap, bridge_errors, second_moments
+from comparity.bridging.gaps import biased_estimate, biased_gap
 from comparity.bridging.predicting import Predictions
+from comparity.bridging.prediction_errors import bridge_errors, second_moments
 from comparity.bridging.subjects import DecidedSubjects, decided_subjects
 from comparity.metrics.relative import welch_statistic
 from tests.plain.bridging import biased_bridge

@@ -8,105 +8,25 @@ how far the two lean apart (section 2.3 of Yu and Xi, "Differential Parity").
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from comparity.auditing.attributes import as_array, named_attributes, one_attribute
-from comparity.auditing.contrasts import (
-    Question,
-    RelativeOptions,
-    audit_of,
-    contrast_of,
-    direction,
-    group_question,
-    judged,
-    null_of,
-)
-from comparity.auditing.verdicts import UNDECIDED
-from comparity.bridges import BridgeDiagnosis, BridgedParity
-from comparity.bridging.diagnosing import diagnose
+from comparity.auditing.bridging import BRIDGES, BridgeOptions, Foretold, audit_sides
+from comparity.bridges import BridgedParity
 from comparity.bridging.features import matched_columns, matched_features
-from comparity.bridging.gaps import (
-    BridgeErrors,
-    biased_estimate,
-    biased_gap,
-    bridge_errors,
-    second_moments,
-)
-from comparity.bridging.predicting import (
-    REGRESSORS,
-    Predictions,
-    named_regressor,
-    predict_by_parts,
-    predict_held_out,
-    predict_in_sample,
-)
+from comparity.bridging.predicting import Predictions
 from comparity.bridging.subjects import SIDES, DecidedSubjects, decided_subjects
 from comparity.counting._values import check_lengths, numbers
 from comparity.counting.files import file_sha256, read_table
 from comparity.counting.labelled import labelled_columns
-from comparity.errors import NoBridgeError, OptionError, PairOfSidesError
-from comparity.inference.means import one_sided_p_value
-from comparity.metrics.relative import magnitude
+from comparity.errors import PairOfSidesError
 from comparity.tables import check_option
 
 __all__ = ["audit_files", "audit_frames", "biased_bridge", "unbiased_bridge"]
-
-ERRORS = ("cross-fitted", "held-out", "training")
-BRIDGES = ("biased", "unbiased")
-GIVEN = "given predictions"
-
-ALIKE = (
-    "Within each group, the subjects of both decision makers are taken to be drawn alike, up to "
-    "what the features tell; who was sent to whom must not depend on anything else."
-)
-ATTENUATED = (
-    "DPD divides by the errors of the prediction on both sides, as a rule larger than the "
-    "differences of two decisions about one subject: it is then nearer to zero than on the same "
-    "subjects, and the margin is the wider for it."
-)
-IN_SAMPLE = (
-    "Errors were taken on the decisions the model was fitted to, as in the paper: right for a "
-    "stiff model only."
-)
-TAKEN = (
-    "Predictions were taken as given; they must not have been fitted to the very decisions they "
-    "are compared with, unless the model is stiff."
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BridgeOptions(RelativeOptions):
-    """How to build and judge a bridge.
-
-    Attributes
-    ----------
-    errors : {"cross-fitted", "held-out", "training"}
-        What the errors of the prediction on the first's side are taken on.
-    folds : int
-        Number of parts of cross-fitting.
-    held_out : float
-        Share of the first's subjects that is held out.
-    seed : int
-        Seed of the parts, and of a regressor that has none of its own.
-    """
-
-    permutations: int = 0
-    errors: str = "cross-fitted"
-    folds: int = 5
-    held_out: float = 1 / 3
-
-    def __post_init__(self) -> None:
-        # Zero-argument super() does not work in a dataclass with slots.
-        RelativeOptions.__post_init__(self)
-        check_option("errors", self.errors, ERRORS)
-        if not isinstance(self.folds, int) or self.folds < 2:
-            raise OptionError("folds", self.folds, ["a whole number from 2 on"])
-        if not 0 < self.held_out < 1:
-            raise OptionError("held_out", self.held_out, ["a share between 0 and 1"])
 
 
 def biased_bridge(
@@ -203,7 +123,7 @@ def biased_bridge(
     sides = _checked((first, second), sensitive_features, subjects, names, reference)
     foretold = _matched(sides, features, predictions)
     attribute = next(iter(named_attributes(sensitive_features[0])))
-    return _audit(
+    return audit_sides(
         sides, foretold, regressor, options, names=names, attribute=attribute, bridge="biased"
     )
 
@@ -263,7 +183,7 @@ def unbiased_bridge(
     sides = _checked((first, second), sensitive_features, None, names, reference)
     foretold = _matched(sides, features, predictions)
     attribute = next(iter(named_attributes(sensitive_features[0])))
-    return _audit(
+    return audit_sides(
         sides, foretold, regressor, options, names=names, attribute=attribute, bridge="unbiased"
     )
 
@@ -321,12 +241,12 @@ def audit_frames(
     )
     known = tuple({name: columns[name] for name in features} for columns in (one, two))
     made = (one[prediction], two[prediction]) if prediction else None
-    foretold = _Foretold(
+    foretold = Foretold(
         features=matched_columns(*known) if features else None,
         predictions=None if made is None else _given(sides, made),
     )
     columns = {"first": first, "second": second, "sensitive": sensitive, "features": [*features]}
-    return _audit(
+    return audit_sides(
         sides,
         foretold,
         regressor,
@@ -345,18 +265,6 @@ def audit_files(decisions: str | Path, others: str | Path, **choices: Any) -> Br
     known = result.audit.provenance
     audit = replace(result.audit, provenance={**known, "data": {**known["data"], "files": files}})
     return replace(result, audit=audit)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Foretold:
-    """What predictions are made from, or predictions made."""
-
-    features: tuple[Any, Any] | None = None
-    predictions: Predictions | None = None
-
-    def __post_init__(self) -> None:
-        if (self.features is None) == (self.predictions is None):
-            raise NoBridgeError(both=self.features is not None)
 
 
 def _checked(
@@ -383,10 +291,10 @@ def _pair(option: str, given: Any) -> tuple[Any, Any]:
     return given[0], given[1]
 
 
-def _matched(sides: DecidedSubjects, features: Any, predictions: Any) -> _Foretold:
+def _matched(sides: DecidedSubjects, features: Any, predictions: Any) -> Foretold:
     known = None if features is None else _pair("features", features)
     made = None if predictions is None else _pair("predictions", predictions)
-    return _Foretold(
+    return Foretold(
         features=None if known is None else matched_features(*known, sizes=sides.sizes),
         predictions=None if made is None else _given(sides, made),
     )
@@ -397,133 +305,3 @@ def _given(sides: DecidedSubjects, predictions: tuple[Any, Any]) -> Predictions:
     for own, decided, side in zip((first, second), sides.decisions, SIDES, strict=True):
         check_lengths({f"{side} decisions": decided, "predictions": own})
     return Predictions(first=first, second=second, judged=np.ones(len(first), dtype=bool))
-
-
-def _audit(
-    sides: DecidedSubjects,
-    foretold: _Foretold,
-    regressor: Any,
-    options: BridgeOptions,
-    *,
-    names: tuple[str, str],
-    attribute: str,
-    bridge: str,
-    **data: Any,
-) -> BridgedParity:
-    if sides.n_shared and foretold.predictions is None and options.errors != "cross-fitted":
-        why = "the model has seen subjects whom both decided about"
-        raise OptionError("errors", options.errors, ["'cross-fitted'"], why)
-    if isinstance(regressor, str):
-        check_option("regressor", regressor, REGRESSORS)
-        regressor = named_regressor(regressor)
-    made, unseen = _predicted(sides, foretold, regressor, options)
-    found = bridge_errors(sides, made)
-    who = {"first": names[0], "second": names[1], "attribute": attribute, "label": ""}
-    question, scale = _question(found, who, unbiased=bridge == "unbiased")
-    diagnosis = diagnose(
-        sides,
-        made,
-        features=foretold.features,
-        unseen=unseen,
-        scale=scale,
-        unbiased=bridge == "unbiased",
-        alpha=options.alpha,
-        margin=options.margin,
-        seed=options.seed or 0,
-    )
-    source = GIVEN if foretold.predictions is not None else options.errors
-    return _result(question, diagnosis, options, sides, bridge, source, scale, data)
-
-
-def _predicted(
-    sides: DecidedSubjects, foretold: _Foretold, regressor: Any, options: BridgeOptions
-) -> tuple[Predictions, Predictions | None]:
-    """Return predictions, and such about unseen subjects where these are not."""
-    if foretold.predictions is not None:
-        return foretold.predictions, None
-    features, rng = foretold.features, np.random.default_rng(options.seed)
-    assert features is not None
-    if options.errors == "held-out":
-        return predict_held_out(sides, features, regressor, share=options.held_out, rng=rng), None
-    parts = predict_by_parts(sides, features, regressor, folds=options.folds, rng=rng)
-    if options.errors == "training":
-        return predict_in_sample(sides, features, regressor, rng=rng), parts
-    return parts, None
-
-
-def _question(
-    found: BridgeErrors, who: dict[str, str], *, unbiased: bool
-) -> tuple[Question, float]:
-    """Ask about the gap; also return what DPD divides by."""
-    reference, group = found.groups
-    who = {**who, "group": group, "reference": reference}
-    null = null_of(who, f"{group} = {reference}", several=False)
-    if unbiased:
-        base, other = second_moments(found)
-        question = group_question(other, base, names=who, null=null)
-        size = question.facts["dpd"]
-        return question, question.facts["gap"] / size if size else 1.0
-    estimate = biased_estimate(found)
-    test = biased_gap(found, null=null)
-    facts = {
-        "n": test.n,
-        "means": estimate.means,
-        "gap": estimate.gap,
-        "dpt": estimate.statistic,
-        "dof": estimate.dof,
-        "p_value": test.p_value,
-        "p_one_sided": one_sided_p_value(estimate.statistic, estimate.dof),
-        "dpd": test.gap,
-        "dpd_total": float("nan"),
-        "magnitude": magnitude(test.gap),
-        "direction": direction(test.gap, **who),
-    }
-    return Question(test=test, facts={**who, **facts}), estimate.scale
-
-
-def _result(
-    question: Question,
-    diagnosis: BridgeDiagnosis,
-    options: BridgeOptions,
-    sides: DecidedSubjects,
-    bridge: str,
-    source: str,
-    scale: float,
-    data: dict[str, Any],
-) -> BridgedParity:
-    tests = judged([question], options, sum(sides.sizes))
-    if not diagnosis.carries:
-        refused = f"no finding: {' Also, '.join(diagnosis.refusals)}"
-        tests = (replace(tests[0], finding=UNDECIDED, reason=refused, needed=None),)
-    audit = audit_of(
-        tests,
-        options,
-        n=sum(sides.sizes),
-        groups=sides.groups,
-        notes=[*_notes(sides, bridge, source)],
-        raters=2,
-        data=data,
-    )
-    design = f"different subjects, joined by the {bridge} bridge, errors {source}"
-    return BridgedParity(
-        audit=replace(audit, design=design),
-        contrasts=(contrast_of(question, tests[0]),),
-        bridge=bridge,
-        errors_from=source,
-        scale=scale,
-        diagnosis=diagnosis,
-    )
-
-
-def _notes(sides: DecidedSubjects, bridge: str, source: str) -> list[str]:
-    notes = [ALIKE, ATTENUATED]
-    if source == GIVEN:
-        notes.append(TAKEN)
-    if source == "training" and bridge == "biased":
-        notes.append(IN_SAMPLE)
-    if sides.n_shared:
-        notes.append(
-            f"{sides.n_shared:,} subjects were decided about by both; their two decisions are "
-            "compared directly and joined with the others."
-        )
-    return notes

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from comparity.bridges import BridgeDiagnosis
-from comparity.bridging.gaps import BridgeErrors, bridge_errors
 from comparity.bridging.predicting import Predictions
+from comparity.bridging.prediction_errors import BridgeErrors, bridge_errors
 from comparity.bridging.subjects import DecidedSubjects
 from comparity.differences import Moments
 from comparity.inference.means import compare_means
@@ -101,7 +101,7 @@ def diagnose(
         "calibration_p": compare_means(moments[1], moments[0], null="").p_value,
         "separability": separability,
         "effective_share": effective,
-        "shift": 0.0 if unbiased else -moved / scale,
+        "shift": -moved / scale if scale > 0 and not unbiased else 0.0,
         "optimism": math.nan if unseen is None else _root_ratio(own[0], unseen_own),
         "ignored": false_alarms_of_ignored_fit(honest, alpha) if unbiased else math.nan,
         "n_shared": subjects.n_shared,
@@ -130,7 +130,8 @@ def false_alarms_of_ignored_fit(errors: BridgeErrors, alpha: float) -> float:
 
 
 def _root_ratio(first: Floats, second: Floats) -> float:
-    return float(np.sqrt(np.mean(first**2) / np.mean(second**2)))
+    larger = float(np.mean(second**2))
+    return math.sqrt(float(np.mean(first**2)) / larger) if larger > 0 else 1.0
 
 
 def _refusals(
