@@ -151,6 +151,13 @@ def test_a_rule_that_is_predicted_exactly_has_no_gap_and_no_rounding_for_one() -
         assert result.p_one_sided == 0.5
 
 
+def test_decisions_on_different_scales_are_warned_of() -> None:
+    first, second, known = committees()
+    result = biased_bridge(first, 10 * second + 500, names=("marks", "points"), **known)
+    assert any("different scales: marks uses" in note for note in result.notes)
+    assert not any("scales" in note for note in biased_bridge(first, second, **known).notes)
+
+
 def test_texts_can_be_features() -> None:
     first, second, known = committees(0.5)
     words = ["poor", "fair", "good", "great"]

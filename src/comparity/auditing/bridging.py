@@ -15,6 +15,7 @@ from comparity.auditing.contrasts import (
     direction,
     group_question,
     judged,
+    notes_on_ranges,
     null_of,
 )
 from comparity.auditing.verdicts import UNDECIDED
@@ -31,6 +32,7 @@ from comparity.bridging.predicting import (
 )
 from comparity.bridging.prediction_errors import BridgeErrors, bridge_errors, second_moments
 from comparity.bridging.subjects import DecidedSubjects
+from comparity.differences import DecisionRange
 from comparity.errors import NoBridgeError, OptionError
 from comparity.inference.means import one_sided_p_value
 from comparity.metrics.relative import magnitude
@@ -224,7 +226,7 @@ def _result(
         options,
         n=sum(sides.sizes),
         groups=sides.groups,
-        notes=[*_notes(sides, bridge, source)],
+        notes=_notes(sides, question, bridge, source),
         raters=2,
         data=data,
     )
@@ -239,8 +241,18 @@ def _result(
     )
 
 
-def _notes(sides: DecidedSubjects, bridge: str, source: str) -> list[str]:
-    notes = [ALIKE, ATTENUATED]
+def _notes(sides: DecidedSubjects, question: Question, bridge: str, source: str) -> list[str]:
+    names = (question.facts["first"], question.facts["second"])
+    ranges = {
+        name: DecisionRange(
+            low=float(own.min()),
+            high=float(own.max()),
+            mean=float(own.mean()),
+            deviation=float(own.std(ddof=1)),
+        )
+        for name, own in zip(names, sides.decisions, strict=True)
+    }
+    notes = [ALIKE, ATTENUATED, *notes_on_ranges(ranges)]
     if source == GIVEN:
         notes.append(TAKEN)
     if source == "training" and bridge == "biased":

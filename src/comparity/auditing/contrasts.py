@@ -42,6 +42,7 @@ __all__ = [
     "direction",
     "group_question",
     "judged",
+    "notes_on_ranges",
     "null_of",
     "range_notes",
 ]
@@ -289,7 +290,12 @@ def audit_of(
 def range_notes(decisions: Decisions) -> list[str]:
     """Warn of decisions on different scales, and of decision makers who decide all alike."""
     ranges = [decisions.range_of(place) for place in range(len(decisions.raters))]
-    named = list(zip(decisions.raters, ranges, strict=True))
+    return notes_on_ranges(dict(zip(decisions.raters, ranges, strict=True)))
+
+
+def notes_on_ranges(ranges: Mapping[str, DecisionRange]) -> list[str]:
+    """Warn of different scales, and of decision makers who decide all alike, by their ranges."""
+    named = list(ranges.items())
     notes = [
         f"WARNING: {name} decides {one.low:g} for everybody; the difference shows the other's "
         "decisions alone."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -18,6 +18,8 @@ from comparity.errors import OptionError
 from comparity.relative import DifferentialParity
 
 __all__ = ["rehearse_bridges"]
+
+Task = tuple[int, str, tuple[str, str]]
 
 
 def rehearse_bridges(
@@ -89,16 +91,26 @@ def rehearse_bridges(
     known, _ = matched_features(features, features, sizes=(n, n))
     choices = {"regressor": regressor, "alpha": alpha, "margin": margin, "seed": seed}
     rng = np.random.default_rng(seed)
+    orders = [rng.permutation(n) for _ in range(splits)]
+    attributes = named_attributes(sensitive_features)
     cases = []
-    for split in range(splits):
-        order = rng.permutation(n)
-        parts = order[: round(share * n)], order[round(share * n) :]
-        for attribute, group in named_attributes(sensitive_features).items():
-            for first, second in product(columns, columns):
-                pair = (first, columns[first]), (second, columns[second])
-                case = _case(pair, group, known, parts, choices)
-                cases.append(RehearsedCase(split=split, attribute=attribute, **case))
+    for split, attribute, (first, second) in _shown(
+        [*product(range(splits), attributes, product(columns, columns))]
+    ):
+        order, cut = orders[split], round(share * n)
+        pair = (first, columns[first]), (second, columns[second])
+        case = _case(pair, attributes[attribute], known, (order[:cut], order[cut:]), choices)
+        cases.append(RehearsedCase(split=split, attribute=attribute, **case))
     return Rehearsal(cases=tuple(cases), splits=splits)
+
+
+def _shown(tasks: Sequence[Task]) -> Iterable[Task]:
+    """Show progress on a terminal."""
+    from rich.console import Console
+    from rich.progress import track
+
+    console = Console(stderr=True)
+    return track(tasks, "bridges", console=console, disable=not console.is_terminal)
 
 
 def _case(
