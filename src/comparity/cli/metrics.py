@@ -32,7 +32,7 @@ KINDS = ("group", "individual", "false negatives", "false positives")
     required=True,
     help="The group that has the advantage; several separated by commas.",
 )
-@click.option("--features", type=names, default=(), help="Columns for nearest neighbours (D0).")
+@click.option("--features", type=names, help="Columns for nearest neighbours (D0).")
 @click.option("--select", is_flag=True, help="Choose the few metrics to report.")
 @click.option(
     "--kinds",
@@ -57,6 +57,7 @@ KINDS = ("group", "individual", "false negatives", "false positives")
 @output_options
 def metrics(
     file: Path,
+    features: tuple[str, ...] | None,
     select: bool,
     kinds: tuple[str, ...] | None,
     as_json: bool,
@@ -73,7 +74,7 @@ def metrics(
     from comparity.auditing.metrics import metrics_file
 
     wanted = (kinds or KINDS[:2]) if select or kinds else ()
-    card = metrics_file(file, kinds=wanted, **options)
+    card = metrics_file(file, features=features or (), kinds=wanted, **options)
     if plot is not None:
         write_plot(plot, card)
     deliver(card, as_json=as_json, html=html)

@@ -1,0 +1,120 @@
+"""Reference: figures recomputed from the authors' stored results (tests/reference), scipy's and
+sklearn's own clustering, and data whose clusters are known."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+from sklearn.cluster import AgglomerativeClustering
+from sklearn.metrics import adjusted_rand_score
+
+from comparity.catalogue.clusters import (
+    _longest_stretch,
+    cluster_agreement,
+    cluster_differences,
+    cluster_metrics,
+    cluster_stability,
+    published_partition,
+)
+from comparity.catalogue.listing import CATALOGUE
+from comparity.errors import OptionError, TooFewResamplesError
+from comparity.resamples import Partition
+
+REFERENCE = json.loads(
+    (Path(__file__).parents[1] / "reference" / "fair_enough.json").read_text(encoding="utf-8")
+)
+
+
+def as_sets(partition: Partition) -> set[frozenset[str]]:
+    return {frozenset(cluster) for cluster in partition}
+
+
+def blocks(rng: np.random.Generator, noise: float = 0.3) -> dict[str, np.ndarray]:
+    """Three groups of metrics, each a noisy copy of one of three independent sources."""
+    sources = rng.normal(size=(3, 200))
+    return {
+        f"C{place}": (-1) ** place * sources[place % 3] + noise * rng.normal(size=200)
+        for place in range(9)
+    }
+
+
+def test_the_published_clusters_are_those_of_the_stored_results() -> None:
+    numbers = [number for number in CATALOGUE if number[0] == "C"]
+    assert as_sets(published_partition(numbers)) == as_sets(REFERENCE["clusters_at_0.57"])
+    of_data = [number for number in CATALOGUE if number[0] == "D"]
+    assert as_sets(published_partition(of_data)) == as_sets(REFERENCE["data_clusters"])
+
+
+def test_known_clusters_are_found() -> None:
+    found = cluster_metrics(blocks(np.random.default_rng(1)))
+    expected = {frozenset({"C0", "C3", "C6"}), frozenset({"C1", "C4", "C7"})}
+    assert as_sets(found.clusters) == expected | {frozenset({"C2", "C5", "C8"})}
+    assert found.stretch[0] < found.threshold < found.stretch[1]
+
+
+def test_the_tree_is_that_of_sklearn_on_spearman_dissimilarities() -> None:
+    values = blocks(np.random.default_rng(2), noise=1.0)
+    rho = spearmanr(np.column_stack(list(values.values()))).statistic
+    model = AgglomerativeClustering(n_clusters=4, metric="precomputed", linkage="average")
+    expected = model.fit_predict(1 - np.abs(rho))
+    heights = cluster_metrics(values).heights
+    found = cluster_metrics(values, threshold=(heights[-4] + heights[-3]) / 2)
+    codes = {one: place for place, cluster in enumerate(found.clusters) for one in cluster}
+    assert adjusted_rand_score(expected, [codes[one] for one in values]) == 1
+
+
+def test_stored_heights_are_cut_at_the_longest_stretch() -> None:
+    """The data metrics fall into the three published clusters. Those of predictions fall into
+    nine, by a hair: that stretch is 0.148 long, the one of the seven published ones 0.137."""
+    heights = np.array(REFERENCE["data_heights"])
+    assert (heights > _longest_stretch(heights)).sum() + 1 == 3
+    heights = np.array(REFERENCE["heights"])
+    assert (heights > _longest_stretch(heights)).sum() + 1 == len(REFERENCE["clusters_at_0.4"])
+    assert (heights > 0.57).sum() + 1 == len(REFERENCE["clusters_at_0.57"])
+
+
+def test_infinite_ratios_keep_their_rank_and_missing_ones_their_row() -> None:
+    values = blocks(np.random.default_rng(3))
+    values["C0"] = values["C0"].copy()
+    values["C0"][np.argmax(values["C0"])] = np.inf
+    values["C1"] = values["C1"].copy()
+    values["C1"][:7] = np.nan
+    found = cluster_metrics(values)
+    assert (found.n_resamples, found.n_dropped) == (193, 7)
+    assert cluster_metrics(values, correlation="pearson").n_dropped >= 7
+
+
+def test_a_constant_metric_is_alone_and_named() -> None:
+    values = blocks(np.random.default_rng(4)) | {"C9": np.zeros(200)}
+    found = cluster_metrics(values)
+    assert found.constant == ("C9",)
+    assert ("C9",) in found.clusters
+
+
+def test_too_few_resamples_and_unknown_choices_are_refused() -> None:
+    with pytest.raises(TooFewResamplesError, match="2 of 2"):
+        cluster_metrics({"C0": np.arange(2.0), "C1": np.arange(2.0)})
+    with pytest.raises(OptionError, match="linkage"):
+        cluster_metrics(blocks(np.random.default_rng(5)), linkage="ward")
+
+
+def test_stability_compares_every_choice_with_the_reference() -> None:
+    rng = np.random.default_rng(6)
+    table = cluster_stability({"first": blocks(rng), "second": blocks(rng)})
+    choices = {row["choice"] for row in table}
+    assert choices == {"reference", "threshold", "linkage", "correlation", "classifier"}
+    assert all(row["agreement"] == 1 for row in table if row["n_clusters"] == 3)
+
+
+def test_equal_partitions_have_no_differences() -> None:
+    partition = published_partition(CATALOGUE)
+    assert cluster_differences(partition, partition) == ()
+
+
+def test_agreement_is_the_share_of_the_majority() -> None:
+    inside = {"C4": True, "C8": False, "C10": True, "C25": True}
+    assert list(cluster_agreement(inside, (("C4", "C8"), ("C10", "C25"))).values()) == [0.5, 1]

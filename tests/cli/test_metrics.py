@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+Run = Callable[..., Any]
+
+OPTIONS = ("--label", "hired", "--prediction", "model", "--sensitive", "sex", "--privileged", "m")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(1)
+    rows = ["sex,hired,model,other,skill"]
+    for _ in range(500):
+        sex, skill = rng.choice(["f", "m"]), rng.normal()
+        hired = int(skill + rng.normal() > 0)
+        rows.append(f"{sex},{hired},{int(skill + 0.5 * (sex == 'm') > 0)},{hired},{skill:.3f}")
+    path = tmp_path / "decisions.csv"
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def test_metrics_are_shown_by_cluster_and_judge_nothing(run: Run, file: Path) -> None:
+    outcome = run("metrics", file, *OPTIONS)
+    assert outcome.status == 0
+    assert outcome.out.startswith("Metrics: ")
+    for title in ("Group fairness", "Misclassification", "Rates of all groups"):
+        assert title in outcome.out
+    assert "To report" not in outcome.out
+
+
+def test_the_selected_few_are_on_top(run: Run, file: Path) -> None:
+    out = run("metrics", file, *OPTIONS, "--select").out
+    assert out.index("To report, for group, individual") < out.index("Misclassification\n")
+
+
+def test_json_has_metrics_selection_and_comparison(run: Run, file: Path, tmp_path: Path) -> None:
+    page, picture = tmp_path / "page.html", tmp_path / "picture.png"
+    more = ("--features", "skill", "--compare", "other", "--kinds", "false negatives", "--seed", 3)
+    outcome = run("metrics", file, *OPTIONS, *more, "--json", "--html", page, "--plot", picture)
+    content = json.loads(outcome.out)
+    assert len(content["metrics"]) == 30
+    assert content["selection"]["kinds"] == ["false negatives"]
+    assert content["comparison"]["counts"]["towards"] > 10
+    assert content["provenance"]["seed"] == 3
+    assert content["provenance"]["data"]["files"][0]["name"] == "decisions.csv"
+    assert "average odds difference" in page.read_text(encoding="utf-8")
+    assert picture.stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((*OPTIONS[:6], "--privileged", "male"), "male"),
+        ((*OPTIONS[:2], "--prediction", "skill", *OPTIONS[4:]), "--threshold"),
+        ((*OPTIONS, "--features", "sex"), "missing or infinite"),
+        ((*OPTIONS, "--kinds", "gruop"), "gruop"),
+        (OPTIONS[:6], "--privileged"),
+    ],
+)
+def test_bad_input_is_named_on_standard_error_with_status_2(
+    run: Run, file: Path, options: tuple[str, ...], said: str
+) -> None:
+    outcome = run("metrics", file, *options)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert said in outcome.err
+    assert "Traceback" not in outcome.err

@@ -1,0 +1,100 @@
+"""Definition: the plain twin; reference: AIF360's consistency, and scipy's trees."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial import cKDTree
+
+from comparity.counting import neighbours
+from comparity.counting.neighbours import count_neighbours, feature_matrix
+from comparity.errors import FeatureError, OptionError
+from comparity.metrics.labels import consistency
+from tests.plain import neighbours as plain
+
+
+def simulated(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(n, d))
+    return features, features[:, 0] + rng.normal(size=n) > 0
+
+
+@given(st.integers(0, 10**6), st.integers(6, 40), st.integers(1, 3), st.integers(1, 5))
+@settings(max_examples=40)
+def test_the_count_equals_the_plain_twin(seed: int, n: int, d: int, k: int) -> None:
+    features, labels = simulated(n, d, seed)
+    counts = count_neighbours(features, labels, n_neighbors=k, rng=np.random.default_rng(seed))
+    expected = plain.consistency(features.tolist(), labels.astype(int).tolist(), k)
+    assert consistency(counts) == pytest.approx(expected, abs=1e-12)
+    assert counts.n == n
+
+
+def test_consistency_equals_aif360_where_no_distances_tie() -> None:
+    features, labels = simulated(800, 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pandas
+        from aif360.datasets import BinaryLabelDataset
+        from aif360.metrics import BinaryLabelDatasetMetric
+
+        table = pandas.DataFrame(features, columns=list("abcd"))
+        table["sex"], table["y"] = (features[:, 1] > 0).astype(float), labels.astype(float)
+        data = BinaryLabelDataset(df=table, label_names=["y"], protected_attribute_names=["sex"])
+        theirs = BinaryLabelDatasetMetric(data).consistency()
+    with_group = np.column_stack([features, features[:, 1] > 0])
+    counts = count_neighbours(with_group, labels, rng=np.random.default_rng(1))
+    assert counts.tied == 0
+    assert consistency(counts) == pytest.approx(float(theirs[0]), abs=1e-12)
+
+
+def test_ties_are_counted() -> None:
+    features = np.repeat([[0.0], [1.0]], 10, axis=0)
+    labels = np.array([True, False] * 10)
+    counts = count_neighbours(features, labels, rng=np.random.default_rng(1))
+    assert counts.tied == 20
+
+
+def test_the_compiled_search_equals_the_plain_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    features, labels = simulated(900, 3)
+    rng = np.random.default_rng(1)
+    slow = count_neighbours(features, labels, rng=rng)
+    monkeypatch.setattr(neighbours, "MANY", 0)
+    monkeypatch.setattr(neighbours, "BLOCK", 50_000)
+    fast = count_neighbours(features, labels, rng=rng)
+    assert np.array_equal(slow.table, fast.table)
+
+
+def test_the_approximate_search_is_near_the_exact_one_and_says_how_near() -> None:
+    features, labels = simulated(6000, 5)
+    exact = 1 - np.abs(labels - labels[cKDTree(features).query(features, 5)[1]].mean(axis=1)).mean()
+    counts = count_neighbours(features, labels, rng=np.random.default_rng(2), exact_rows=1000)
+    shift, error = counts.error
+    assert counts.checked == 2000
+    assert abs(consistency(counts) - exact) < 5e-3
+    assert abs(consistency(counts) + shift - exact) < 4 * error + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("features", "said"),
+    [
+        (np.zeros((3, 2)), "4 rows"),
+        (np.zeros(4), "shape"),
+        (np.array([["a"], ["b"], ["c"], ["d"]]), "numbers only"),
+        (np.array([[1.0], [np.nan], [2.0], [np.inf]]), "data rows [2, 4]"),
+    ],
+)
+def test_features_that_are_no_matrix_of_numbers_are_refused(
+    features: np.ndarray, said: str
+) -> None:
+    with pytest.raises(FeatureError) as caught:
+        feature_matrix(features, 4)
+    assert said in str(caught.value)
+
+
+def test_more_neighbours_than_items_are_refused() -> None:
+    with pytest.raises(OptionError, match="n_neighbors"):
+        count_neighbours(np.zeros((3, 1)), np.zeros(3, bool), rng=np.random.default_rng(0))
