@@ -191,7 +191,7 @@ def test_permutation_tests_keep_their_level_with_any_ties(
 ) -> None:
     groups = np.repeat([0, 1, 2], [15, 40, 60])
     p_values = []
-    for _ in range(min(repetitions, 1500)):
+    for _ in range(min(repetitions // 2, 1500)):
         counts = DifferenceCounts.of(draw(115, rng), groups, ("a", "b", "c"))
         found = same_distribution(counts, null="", permutations=99, rng=rng)
         p_values.append([one.p_value for one in found])
@@ -204,7 +204,7 @@ def test_independence_of_a_number_is_rejected_at_its_level(
     draw: Draw, repetitions: int, rng: Rng
 ) -> None:
     found = []
-    for _ in range(min(repetitions, 1000)):
+    for _ in range(min(repetitions // 2, 1000)):
         age = rng.gamma(3, 10, 60).round()
         test = independence_test(draw(60, rng), age, null="", permutations=99, rng=rng)
         found.append(test.p_value <= LEVEL)
@@ -227,7 +227,7 @@ def test_slopes_keep_their_level_where_the_spread_changes(
 def test_any_pair_of_raters_is_found_at_most_at_alpha(repetitions: int, rng: Rng) -> None:
     sex = np.repeat(["f", "m"], [150, 80])
     found = []
-    for _ in range(min(repetitions, 1500)):
+    for _ in range(min(repetitions // 2, 1500)):
         merit = rng.normal(3, 1, 230)
         seen = {name: np.clip(np.round(merit + rng.normal(0, 0.8, 230)), 1, 5) for name in "abcde"}
         found.append(compare_raters(seen, sensitive_features=sex).finding == VIOLATED)
@@ -236,7 +236,7 @@ def test_any_pair_of_raters_is_found_at_most_at_alpha(repetitions: int, rng: Rng
 
 def test_labels_and_attributes_share_one_level(repetitions: int, rng: Rng) -> None:
     found = []
-    for _ in range(min(repetitions, 800)):
+    for _ in range(min(repetitions // 2, 800)):
         labels = [rng.choice(["x", "y", "z"], 200, p=[0.5, 0.45, 0.05]) for _ in range(2)]
         groups = {"sex": rng.choice(["f", "m"], 200), "age": rng.choice(["o", "y"], 200)}
         result = differential_parity(

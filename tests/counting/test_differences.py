@@ -50,7 +50,7 @@ def spread(found: Decisions, group: str) -> list[float]:
 
 
 @given(drawn=rows, text=st.booleans())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_tables_of_every_engine_equal_the_loops(frame: Build, drawn: Rows, text: bool) -> None:
     table = columns(drawn)
     given_as = {**table, "a": [*map(str, table["a"])]} if text else table

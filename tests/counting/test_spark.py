@@ -10,6 +10,7 @@ import pytest
 
 from comparity.counting.comparisons import count_comparisons
 from comparity.counting.decisions import count_decisions
+from comparity.counting.differences import decision_table
 from comparity.errors import MixedEnginesError, UnknownItemError
 from tests.conftest import ENGINES
 
@@ -78,3 +79,15 @@ def test_items_elsewhere_do_not_travel_to_spark(spark: Any) -> None:
     items = ENGINES["polars"](columns(ITEMS, "item score sex"))
     with pytest.raises(MixedEnginesError, match="comparisons in pyspark, items in polars"):
         count_comparisons(tables(spark)[0], items, **OPTIONS)
+
+
+def test_differences_of_decisions_are_those_of_pandas(spark: Any) -> None:
+    rows = [(3.0, "1", "f"), (2.0, "1", "m"), (2.0, "1", "m"), (5.0, "4", "f")]
+    columns = ["first", "second", "sex"]
+    table = dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))
+    choices: dict[str, Any] = {"raters": columns[:2], "sensitive": ["sex"]}
+    found = decision_table(spark.createDataFrame(rows, columns), **choices)
+    expected = decision_table(ENGINES["pandas"](table), **choices)
+    ours, theirs = (one.differences(0, 1, "sex") for one in (found, expected))
+    assert ours.values.tolist() == theirs.values.tolist()
+    assert ours.counts.tolist() == theirs.counts.tolist()
