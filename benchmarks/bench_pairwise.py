@@ -16,7 +16,8 @@ import time
 from itertools import product
 
 import numpy as np
-from measure import SEED, best_seconds, growth, in_subprocess, largest_size, report, show, sizes
+from cores import core_seconds
+from measure import SEED, growth, in_subprocess, largest_size, report, show, sizes
 from scipy.stats import kendalltau
 from sklearn.metrics import roc_auc_score
 
@@ -92,7 +93,7 @@ def run(kind: str, n: int, k: int) -> None:
         lambda: all_pairs(y, f, group, names),
         lambda: np.argsort(f),
     )
-    point, covariance, argsort = best_seconds(*jobs, repeats=5 if n <= PEER else 2)
+    point, covariance, argsort = core_seconds(*jobs, repeats=5 if n <= PEER else 3)
     sharing = all_pairs(y, f, group, names).sharing
     expected, allowed = overall(kind, y, f)
     assert abs(hits.sum() / trials.sum() - expected) <= allowed, (hits.sum(), expected)
@@ -101,8 +102,9 @@ def run(kind: str, n: int, k: int) -> None:
     assert variances.min() > 0
     if kind == "binary":
         expected = delong(f[(group == 0) & (y == 1)], f[(group == 0) & (y == 0)])
-        # They differ by terms of the order of one over the items of the cell.
-        assert abs(variances[0] / expected - 1) < 10 * k / n, (variances[0], expected)
+        # They differ by terms of the order of one over the items of the cell, and by what items
+        # that share a placement neglect: 2e-4 for 10^5 items, less by as much as there are more.
+        assert abs(variances[0] / expected - 1) < (10 * k + 40) / n, (variances[0], expected)
     facts = {"point": point, "covariance": covariance, "argsort": argsort}
     report(**facts, **peers(kind, y, f, group, hits / trials, hits))
 
@@ -113,13 +115,13 @@ def peers(
     """Time the slow ways once, where they end in seconds; their answers must be ours."""
     k, seconds = len(rates), {}
     if kind == "binary" and len(y) <= PEER:
-        start = time.perf_counter()
+        start = time.process_time()
         assert np.allclose(areas(y, f, group, k), rates, rtol=1e-12, atol=0)
-        seconds["sklearn"] = time.perf_counter() - start
+        seconds["sklearn"] = time.process_time() - start
     if len(y) <= FEW:
-        start = time.perf_counter()
+        start = time.process_time()
         assert np.array_equal(enumerated(y, f, group, k), hits)
-        seconds["enumerated"] = time.perf_counter() - start
+        seconds["enumerated"] = time.process_time() - start
     return seconds
 
 
@@ -151,8 +153,9 @@ def main() -> None:
         later = [(n, a["point"]) for n, a in zip(counts, answers, strict=True) if n >= 10**5]
         exponent = growth([n for n, _ in later], [point for _, point in later])
         caption = (
-            "milliseconds of counts, np.argsort, counts with covariance; target ratio to argsort "
-            f"{TARGETS[kind]} from 1e6 on, of cov. to counts 2; sklearn, pairs: times slower; "
+            "milliseconds of one core: counts, np.argsort, counts with covariance; target ratio to "
+            f"argsort {TARGETS[kind]} from 1e6 on, of cov. to counts 2; sklearn, pairs: times "
+            f"slower; largest peak {max(answer['peak_gib'] for answer in answers):.2f} GiB; "
             f"growth exponent from 1e5 on {exponent:.2f} (target 1.15)"
         )
         show(f"All pairs, {kind} labels, {k} groups", columns, rows, caption)
