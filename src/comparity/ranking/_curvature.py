@@ -111,9 +111,9 @@ def _likelihood_part(objective: Penalised) -> Floats:
     hessian = np.zeros((objective.size, objective.size))
     add_hessian(*(*columns, weights, rows.n_items, hessian))
     place = objective.size - rows.n_extra
-    borders: list[NDArray[np.floating]] = []
+    borders: list[Floats] = []
     if rows.seat is not None:
-        borders.append(weights * rows.seat)
+        borders.append(np.multiply(weights, rows.seat, dtype=np.float64))
     if rows.tied is not None and isinstance(data, GeneralPass):
         borders.append(data.cross())
     for change in borders:
