@@ -117,6 +117,22 @@ def test_the_reference_group_comes_first() -> None:
     assert spread(found, "m") == [1.0]
 
 
+def test_rounding_errors_are_no_differences() -> None:
+    tenths = np.arange(1, 40) / 10
+    given_as = {"a": tenths + 0.1, "b": tenths}
+    assert len(np.unique(given_as["a"] - given_as["b"])) > 1
+    found = decision_arrays(given_as, {"sex": ["f", "m", "m"] * 13})
+    assert found.differences(0, 1, "sex").values.tolist() == [0.1]
+
+
+@pytest.mark.parametrize("size", [1e-8, 1.0, 1e8])
+def test_small_differences_survive_at_every_size(size: float) -> None:
+    first = size * np.array([1.5, 1.5, 1.5, 1.5 + 1e-9])
+    found = decision_arrays({"a": first, "b": np.full(4, 1.5 * size)}, {"sex": list("ffmm")})
+    high = found.differences(0, 1, "sex").values[-1]
+    assert high == pytest.approx(size * 1e-9, rel=1e-3)
+
+
 def test_ranges_say_what_of_the_scale_was_used() -> None:
     found = decision_arrays({"a": [1, 5], "b": [2, 2]}, {"sex": ["f", "m"]})
     wide, constant = found.range_of(0), found.range_of(1)

@@ -7,6 +7,7 @@ decisions are coarse.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -48,6 +49,8 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 TABLE = "decisions"
+# A double has between 15 and 16 significant decimals; a difference of two may lose one.
+SIGNIFICANT = 14
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -66,6 +69,8 @@ class Decisions:
         The group of each row, by attribute; the reference group comes first.
     numbers : mapping of str to ndarray
         Attributes that are numbers to be compared, not groups.
+    digits : int or None
+        Decimals of a difference that mean anything; ``None`` for whole numbers.
     """
 
     raters: tuple[str, ...]
@@ -73,6 +78,7 @@ class Decisions:
     weights: Codes
     groups: Mapping[str, tuple[Codes, list[str]]]
     numbers: Mapping[str, Floats]
+    digits: int | None = None
 
     @property
     def repeated(self) -> bool:
@@ -88,7 +94,7 @@ class Decisions:
         """Count the differences of two decision makers by group of an attribute."""
         codes, names = self.groups[attribute]
         return DifferenceCounts.of(
-            self.values[:, first] - self.values[:, second],
+            self._between(first, second),
             codes,
             tuple(names),
             weights=self.weights if self.repeated else None,
@@ -96,9 +102,13 @@ class Decisions:
 
     def rows(self, first: int, second: int, attribute: str) -> tuple[Floats, Floats]:
         """Return differences and the values of an attribute that is a number, row by row."""
-        differences = self.values[:, first] - self.values[:, second]
-        number = self.numbers[attribute]
+        differences, number = self._between(first, second), self.numbers[attribute]
         return np.repeat(differences, self.weights), np.repeat(number, self.weights)
+
+    def _between(self, first: int, second: int) -> Floats:
+        differences: Floats = self.values[:, first] - self.values[:, second]
+        # 0.3 - 0.2 and 0.2 - 0.1 are one difference; left apart, they would be variation.
+        return differences if self.digits is None else np.round(differences, self.digits)
 
     def range_of(self, rater: int) -> DecisionRange:
         """Say what a decision maker used of the scale."""
@@ -332,15 +342,23 @@ def _checked(
             as_numbers[name] = _varying(column, name, table)
         else:
             coded[name] = group_codes(column, name, table)
+    matrix = np.asfortranarray(np.column_stack(values))  # columns are read one by one
     found = Decisions(
         raters=tuple(columns),
-        # Columns are read one by one.
-        values=np.asfortranarray(np.column_stack(values)),
+        values=matrix,
+        digits=_digits(matrix),
         weights=weights,
         groups=crossed(coded, intersection=intersection) if coded else {},
         numbers=as_numbers,
     )
     return found if reference is None else _with_reference(found, text_of(reference))
+
+
+def _digits(values: Floats) -> int | None:
+    """Return how many decimals of a difference of floats are not rounding errors."""
+    if np.array_equal(values, np.rint(values)):
+        return None
+    return SIGNIFICANT - math.ceil(math.log10(float(np.abs(values).max())))
 
 
 def _as_numbers(column: NDArray[Any], name: str, table: str) -> Floats:

@@ -43,6 +43,8 @@ __all__ = [
     "is_rare",
     "one_sided_p_value",
     "satterthwaite",
+    "untestable",
+    "without_variation",
 ]
 
 # With 20 rows off the most common difference, all on one side, Welch's test at 0.05 errs in 0.058
@@ -287,29 +289,10 @@ def contrast_of_means(terms: Sequence[Term], *, null: str) -> GapTest:
         sum(term.moments.n for term in terms if term.weight <= 0),
     )
     if min(term.moments.n for term in terms) < 2:
-        return GapTest(
-            null=null,
-            gap=math.nan,
-            standard_error=math.nan,
-            p_value=math.nan,
-            n=sizes,
-            method="none",
-            pivot=None,
-            reason="a group has fewer than two rows, which leaves no variance to judge by.",
-        )
+        return untestable(null, sizes, "a group has fewer than two rows: no variance to judge by.")
     ratio = _ratio(terms)
     if ratio == 0 and all(term.moments.m2 == 0 for term in terms):
-        pivot = ConstantPivot(min(sizes), sum(sizes))
-        return GapTest(
-            null=null,
-            gap=0.0,
-            standard_error=0.0,
-            p_value=1.0,
-            n=sizes,
-            method=CONSTANT,
-            pivot=pivot,
-            reason="all differences are equal; nothing could tell the groups apart.",
-        )
+        return without_variation(null, sizes, ConstantPivot(min(sizes), sum(sizes)))
     rare = any(is_rare(term.moments) for term in terms)
     # Pseudo-differences are there for the variances; the scale is what it is, where there is one.
     scale = math.sqrt(_squared_scale(terms)) or math.sqrt(_squared_scale(_padded(terms)))
@@ -323,6 +306,34 @@ def contrast_of_means(terms: Sequence[Term], *, null: str) -> GapTest:
         method=PADDED if rare else WELCH,
         pivot=judged,
         reason=_RARELY if rare else "",
+    )
+
+
+def untestable(null: str, n: tuple[int, int], reason: str) -> GapTest:
+    """Return a test that could not be made."""
+    return GapTest(
+        null=null,
+        gap=math.nan,
+        standard_error=math.nan,
+        p_value=math.nan,
+        n=n,
+        method="none",
+        pivot=None,
+        reason=reason,
+    )
+
+
+def without_variation(null: str, n: tuple[int, int], pivot: ConstantPivot) -> GapTest:
+    """Return the test of differences that are all equal."""
+    return GapTest(
+        null=null,
+        gap=0.0,
+        standard_error=0.0,
+        p_value=1.0,
+        n=n,
+        method=CONSTANT,
+        pivot=pivot,
+        reason="all differences are equal: nothing could tell anybody apart.",
     )
 
 

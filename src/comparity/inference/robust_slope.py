@@ -20,7 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.differences import Moments
-from comparity.inference.means import ConstantPivot, RatioPivot, is_rare
+from comparity.inference.means import (
+    ConstantPivot,
+    RatioPivot,
+    is_rare,
+    untestable,
+    without_variation,
+)
 from comparity.results import GapTest
 
 __all__ = ["compare_slope"]
@@ -54,29 +60,10 @@ def compare_slope(differences: Floats, attribute: Floats, *, null: str) -> GapTe
     n = len(differences)
     moments = Moments.of(differences)
     if moments.m2 == 0 and n >= FEWEST:
-        pivot = ConstantPivot(n // 2, n)
-        return GapTest(
-            null=null,
-            gap=0.0,
-            standard_error=0.0,
-            p_value=1.0,
-            n=(n, n),
-            method="no difference varies",
-            pivot=pivot,
-            reason="all differences are equal; nothing could change with the attribute.",
-        )
+        return without_variation(null, (n, n), ConstantPivot(n // 2, n))
     reason = _impossible(moments)
     if reason:
-        return GapTest(
-            null=null,
-            gap=math.nan,
-            standard_error=math.nan,
-            p_value=math.nan,
-            n=(n, n),
-            method="none",
-            pivot=None,
-            reason=reason,
-        )
+        return untestable(null, (n, n), reason)
     slope = _pivot(differences, attribute)
     return GapTest(
         null=null,
