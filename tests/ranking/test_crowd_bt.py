@@ -91,7 +91,7 @@ def test_reliabilities_and_scores_of_the_model_are_recovered() -> None:
 
 def test_certain_evaluators_give_the_penalised_bradley_terry_scores_of_choix() -> None:
     pairs, who, _ = simulated([1.0, 1.0], 100)
-    fit = crowd_bt(pairs, evaluators=who, reliability_prior=(1e10, 1), score_prior=2.0)
+    fit = crowd_bt(pairs, evaluators=who, reliability_prior=(1e5, 1), score_prior=2.0)
     # choix penalises alpha times the sum of squares: alpha is half the precision.
     theirs = choix.opt_pairwise(12, pairs.tolist(), alpha=0.5 / 2.0**2, tol=1e-12)
     assert fit.scores == pytest.approx(theirs - theirs.mean(), abs=1e-5)
@@ -142,7 +142,7 @@ def test_a_virtual_node_is_an_item_with_score_zero() -> None:
     """Half a win and half a loss of every item against it, from evaluators who are certain."""
     pairs, who, _ = simulated([1.0], 40)
     fit = crowd_bt(
-        pairs, evaluators=who, score_prior=None, virtual_node=0.5, reliability_prior=(1e10, 1)
+        pairs, evaluators=who, score_prior=None, virtual_node=0.5, reliability_prior=(1e5, 1)
     )
 
     def loss(scores: NDArray[np.float64]) -> float:
@@ -235,3 +235,13 @@ def test_tables_that_name_items_give_the_same_scores() -> None:
     fit = crowd_bt_from_frames(frame, items, evaluator="by", score_prior=2.0)
     assert fit.scores == pytest.approx(crowd_bt(pairs, evaluators=who, score_prior=2.0).scores)
     assert fit.items.tolist() == names.tolist()
+
+
+@pytest.mark.parametrize(("share", "expected"), [(1.0, -800.0), (0.9, log(0.1)), (0.0, 0.0)])
+def test_scores_far_apart_do_no_harm(share: float, expected: float) -> None:
+    """The winner is 800 below: as unlikely as exp(-800), unless evaluators say the opposite."""
+    judgments = judgments_of([[0, 1]], evaluators=["ann"])
+    data = mixture_of(judgments, score_sd=np.inf)
+    at = np.array([0.0, 800.0, share])
+    assert data.log_likelihood(at) == pytest.approx(expected, abs=1e-12)
+    assert np.isfinite(data.loss(at)[1]).all()

@@ -6,9 +6,9 @@ follows quality with probability :math:`g_k` and something else otherwise:
 .. math:: P = g_k \sigma(d) + (1 - g_k)\, q
 
 In CrowdBT :math:`q = \sigma(-d)`: the evaluator answers the opposite. In FactorBT
-:math:`q = \sigma(r_k \cdot x)` with x the difference of the two items' groups. Everything is
-computed in logarithms, so that certain evaluators (:math:`g_k = 1`) and far scores do no harm.
-Gradients are checked against finite differences in ``tests/ranking``.
+:math:`q = \sigma(r_k \cdot x)` with x the difference of the two items' groups. Certain
+evaluators (:math:`g_k = 1`) and scores far apart do no harm. Gradients are checked against finite
+differences in ``tests/ranking``.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, minimize
-from scipy.special import expit, log_expit, xlogy
+from scipy.special import log_expit, xlogy
 
+from comparity.ranking._mixture_pass import add_mixture
 from comparity.ranking.judgments import Judgments
 
 __all__ = ["Mixture", "Optimum", "maximise", "mixture_of", "starts_of"]
@@ -31,8 +32,6 @@ Ints = NDArray[np.integer]
 
 # Evaluators may be certain; with a prior that forbids it they may come this close.
 EDGE = 1e-9
-# Nothing is gained from larger ratios of likelihoods, and they would overflow.
-LARGEST = 700.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -91,44 +90,28 @@ class Mixture:
 
     def log_likelihood(self, parameters: Floats) -> float:
         """Return the logarithm of the probability of the comparisons, without priors."""
-        _, _, log_p = self._terms(parameters)
-        return float(self.weight @ log_p)
+        return self._pass(parameters)[0]
 
     def loss(self, parameters: Floats) -> tuple[float, Floats]:
         """Return minus the logarithm of the posterior density, and its gradient."""
-        scores, shares, slopes = self.parts(parameters)
-        d, other, log_p = self._terms(parameters)
-        log_follows, log_other = log_expit(d), log_expit(other)
-        share = shares[self.evaluator]
-        ratio = np.exp(np.minimum(log_follows - log_p, LARGEST))
-        other_ratio = np.exp(np.minimum(log_other - log_p, LARGEST))
-        follows, strays = share * ratio, (1 - share) * other_ratio
-        slope = self.weight * follows * expit(-d)
-        if self.contrast is None:
-            slope -= self.weight * strays * expit(d)
-            of_slopes = slopes
-        else:
-            pull = (self.weight * strays * expit(-other))[:, None] * self.contrast
-            of_slopes = np.column_stack([self._by_evaluator(column) for column in pull.T])
-        of_scores = np.bincount(self.winner, slope, self.n_items)
-        of_scores -= np.bincount(self.loser, slope, self.n_items)
-        of_shares = self._by_evaluator(self.weight * (ratio - other_ratio))
-        value, extra = self._prior(scores, shares, slopes)
-        gradient = np.concatenate([of_scores, of_shares, of_slopes.ravel()]) + extra
-        return -float(self.weight @ log_p) - value, -gradient
+        value, gradient = self._pass(parameters)
+        prior, of_prior = self._prior(*self.parts(parameters))
+        return -value - prior, -gradient - of_prior
 
-    def _terms(self, parameters: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return both margins of every comparison and the logarithm of its probability."""
-        scores, shares, slopes = self.parts(parameters)
-        d = scores[self.winner] - scores[self.loser]
-        if self.contrast is None:
-            other = -d
-        else:
-            other = (slopes[self.evaluator] * self.contrast).sum(axis=1)
-        with np.errstate(divide="ignore"):
-            log_share, log_rest = np.log(shares), np.log1p(-shares)
-        first = log_share[self.evaluator] + log_expit(d)
-        return d, other, np.logaddexp(first, log_rest[self.evaluator] + log_expit(other))
+    def _pass(self, parameters: Floats) -> tuple[float, Floats]:
+        """Return the log-likelihood and its gradient."""
+        gradient = np.zeros_like(parameters)
+        # Parts of the gradient are views, so that adding to them adds to it.
+        value = add_mixture(
+            self.winner,
+            self.loser,
+            self.evaluator,
+            self.weight,
+            np.empty((len(self.winner), 0)) if self.contrast is None else self.contrast,
+            *self.parts(parameters),
+            *self.parts(gradient),
+        )
+        return float(value), gradient
 
     def _prior(self, scores: Floats, shares: Floats, slopes: Floats) -> tuple[float, Floats]:
         """Return the logarithm of the prior density and its gradient."""
@@ -144,10 +127,6 @@ class Mixture:
         if b:
             of_shares -= b / np.maximum(1 - shares, EDGE)
         return value, np.concatenate([of_scores, of_shares, -self.slope_precision * slopes.ravel()])
-
-    def _by_evaluator(self, values: Floats) -> Floats:
-        sums = np.bincount(self.evaluator, values, self.n_evaluators)
-        return np.asarray(sums, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
