@@ -27,6 +27,7 @@ NOUNS = [
     "panels",
     "scorecards",
     "trainings",
+    "information",
 ]
 TRUNK = [*NOUNS, "counting", "metrics", "inference"]
 BRANCHES = {"ranking", "mitigation", "bridging", "catalogue", "datasets"}
@@ -44,6 +45,7 @@ PRINTING = {
     "scorecards",
     "resamples",
     "trainings",
+    "information",
 }
 
 

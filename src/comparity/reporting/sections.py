@@ -42,6 +42,7 @@ HOMES: dict[str, str] = {
     "BridgedParity": "comparity.reporting.bridges",
     "Comparison": "comparity.reporting.metrics",
     "DifferentialParity": "comparity.reporting.relative",
+    "InformationSeparation": "comparity.reporting.information",
     "MetricClusters": "comparity.reporting.metrics",
     "RankedPanel": "comparity.reporting.rankings",
     "Ranking": "comparity.reporting.rankings",
