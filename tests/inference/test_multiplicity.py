@@ -1,4 +1,4 @@
-"""Witness: statsmodels' ``multipletests``."""
+"""Witnesses: statsmodels' ``multipletests`` and scipy's ``false_discovery_control``."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import false_discovery_control
 from statsmodels.stats.multitest import multipletests
 
-from comparity.inference.multiplicity import holm, uncorrected
+from comparity.inference.multiplicity import benjamini_hochberg, holm, uncorrected
 
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=8)
 alphas = st.sampled_from([0.01, 0.05, 0.2])
@@ -68,3 +69,16 @@ def test_under_the_null_holm_keeps_alpha_and_the_papers_rule_does_not() -> None:
     # Holm's false alarms are those of Bonferroni: 1 - 0.975**2.
     assert holm_rate == pytest.approx(1 - 0.975**2, abs=4 * math.sqrt(0.05 * 0.95 / 4000))
     assert paper_rate == pytest.approx(0.0975, abs=4 * math.sqrt(0.0975 * 0.9025 / 4000))
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
+def test_false_discovery_adjustment_equals_scipys(p_values: list[float]) -> None:
+    expected = false_discovery_control(p_values)
+    assert benjamini_hochberg(p_values) == pytest.approx(expected, abs=1e-12)
+
+
+def test_false_discovery_adjustment_leaves_out_tests_not_made_and_keeps_the_shape() -> None:
+    found = benjamini_hochberg([[0.01, np.nan], [0.04, 0.03]])
+    assert found.shape == (2, 2)
+    assert np.isnan(found[0, 1])
+    assert found[~np.isnan(found)] == pytest.approx(false_discovery_control([0.01, 0.04, 0.03]))

@@ -120,10 +120,10 @@ def barp(
 
     Examples
     --------
-    >>> rng = np.random.default_rng(3)
+    >>> rng = np.random.default_rng(0)
     >>> group, quality = np.repeat(["a", "b"], 20), np.tile(np.linspace(-2, 2, 20), 2)
-    >>> pairs = np.array([rng.choice(40, 2, replace=False) for _ in range(3000)])
-    >>> judge = np.arange(3000) % 3  # only judge 2 leans, toward group b
+    >>> pairs = np.array([rng.choice(40, 2, replace=False) for _ in range(1500)])
+    >>> judge = np.arange(1500) % 3  # only judge 2 leans, toward group b
     >>> lean = np.where(judge == 2, 2.0, 0.0)[:, None] * (group[pairs] == "b")
     >>> seen = quality[pairs] + lean + rng.gumbel(size=pairs.shape)
     >>> pairs = np.where((seen[:, :1] > seen[:, 1:]), pairs, pairs[:, ::-1])
