@@ -42,8 +42,13 @@ def _ratios(share: float, d: float, other: float) -> tuple[float, float, float]:
     if chance > SMALL:
         return math.log(chance), first / chance, second / chance
     one, two = _log_expit(d), _log_expit(other)
-    top = two if share == 0.0 or (share < 1.0 and two > one) else one
-    total = top + math.log(share * math.exp(one - top) + (1.0 - share) * math.exp(two - top))
+    if share == 1.0:
+        total = one
+    elif share == 0.0:
+        total = two
+    else:
+        one_part, two_part = math.log(share) + one, math.log1p(-share) + two
+        total = max(one_part, two_part) + math.log1p(math.exp(-abs(one_part - two_part)))
     return total, math.exp(min(one - total, LARGEST)), math.exp(min(two - total, LARGEST))
 
 
