@@ -47,7 +47,7 @@ def test_measures_equal_those_of_logistic_regressions_of_scikit_learn(k: int) ->
 def test_a_number_is_predicted_by_least_squares_with_normal_errors() -> None:
     rng = np.random.default_rng(1)
     age, y = rng.normal(size=(2, 150))
-    scores = y + 0.4 * age
+    scores = y + 0.4 * age + 0.5 * rng.normal(size=150)
     found = information_separation(
         y, scores, sensitive_features=age, continuous=True, permutations=1
     )
