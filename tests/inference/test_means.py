@@ -131,6 +131,11 @@ def test_third_and_fourth_moments_are_padded_too() -> None:
         for share, one in zip(shares, full, strict=True)
     ]
     assert pivot.scale_variance == pytest.approx(sum(of_square) / (4 * pivot.scale**2))
+    with_square = [
+        sign * share * np.mean((one - one.mean()) ** 3) / len(one)
+        for sign, share, one in zip((1, -1), shares, full, strict=True)
+    ]
+    assert pivot.covariance == pytest.approx(sum(with_square) / (2 * pivot.scale))
 
 
 def test_identical_decisions_are_never_told_apart_and_close_if_there_are_many() -> None:
