@@ -95,9 +95,9 @@ def crowd_bt(
     -----
     The published code for [2]_ alternates 100 single gradient steps from reliabilities of 0.7,
     without any prior. On the same simulated panels its order and the one found here agree with the
-    truth alike: mean Kendall's tau within 0.01, whatever the spread of the biases. Where evaluators
-    lean far to both sides (biases with a standard deviation of 10) either may take some of them for
-    opponents, and tau falls as low as 0.55 on single panels.
+    truth alike: mean Kendall's tau within 0.01, and within 0.03 where biases have a standard
+    deviation of 10. There either may take some evaluators for opponents, and tau falls as low as
+    0.55 on single panels.
 
     References
     ----------
