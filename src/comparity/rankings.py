@@ -10,11 +10,21 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from comparity.fits import (
+    Contrast,
+    Diagnosis,
+    Effect,
+    Prior,
+    ScoreDependence,
+    Suggestion,
+    normal_quantile,
+    plain,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,171 +44,12 @@ __all__ = [
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-SHOWN = 20
-"""Names listed in `to_dict` where there may be thousands; counts are always given."""
-
 EXACT_RANKS = 20_000
 """Up to so many items every two are compared for rank intervals; above, intervals must not meet."""
 
 
 def _no_names() -> NDArray[Any]:
     return np.empty(0, dtype=object)
-
-
-def _no_positions() -> Ints:
-    return np.empty(0, dtype=np.int64)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prior:
-    """A Gaussian prior, which is a ridge penalty seen from the other side.
-
-    Attributes
-    ----------
-    of : str
-        What it is a prior of: ``"scores"`` or ``"biases"``.
-    sd : float
-        Its standard deviation, in logits; infinite where there is no prior.
-    chosen_by : str
-        ``"the caller"``, ``"default"``, ``"marginal likelihood"`` or ``"cross-validation"``.
-    """
-
-    of: str
-    sd: float
-    chosen_by: str
-
-    @property
-    def precision(self) -> float:
-        """Weight of half the sum of squares in the penalised likelihood."""
-        return 0.0 if math.isinf(self.sd) else self.sd**-2
-
-    def __str__(self) -> str:
-        law = "no prior" if math.isinf(self.sd) else f"Normal with SD {self.sd:.4g}"
-        return f"{self.of}: {law} ({self.chosen_by})"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the prior as plain data."""
-        return {"of": self.of, "sd": _plain(self.sd), "chosen_by": self.chosen_by}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Effect:
-    """One number with its standard error, such as the effect of the first seat.
-
-    Attributes
-    ----------
-    name : str
-        What it is.
-    value, standard_error : float
-        In logits.
-    """
-
-    name: str
-    value: float
-    standard_error: float
-
-    @property
-    def z(self) -> float:
-        """Value over standard error."""
-        return self.value / self.standard_error if self.standard_error > 0 else math.nan
-
-    @property
-    def p_value(self) -> float:
-        """Two-sided p value of no effect."""
-        return math.erfc(abs(self.z) / math.sqrt(2)) if math.isfinite(self.z) else math.nan
-
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the normal interval."""
-        half = _quantile(level) * self.standard_error
-        return self.value - half, self.value + half
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the effect as plain data."""
-        return {
-            "name": self.name,
-            "value": _plain(self.value),
-            "standard_error": _plain(self.standard_error),
-            "interval": [_plain(end) for end in self.interval()],
-            "level": 0.95,
-            "p_value": _plain(self.p_value),
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Diagnosis:
-    """What the graph of comparisons can and cannot tell.
-
-    Without a prior, scores exist only if every item can be reached from every other along "was put
-    above"; a prior makes all numbers finite, and then it alone places the components.
-
-    Attributes
-    ----------
-    n_items, n_comparisons : int
-        Size of the graph.
-    component : ndarray of int
-        For each item the component in which comparisons, whatever their outcome, join items.
-    strong_component : ndarray of int
-        The same along "was put above".
-    uncompared, undefeated, winless : ndarray of int
-        Positions of items in no comparison, items never put below another one, items never above.
-    silent : ndarray of int
-        Evaluators whose comparisons say nothing about some bias of theirs.
-    one_sided : ndarray of int
-        Evaluators who always decided for the same group where groups met.
-    needed : int
-        About n log n, below which rankings from random comparisons are unreliable.
-    notes : tuple of str
-        The same in words, with names.
-    """
-
-    n_items: int
-    n_comparisons: int
-    component: Ints
-    strong_component: Ints
-    uncompared: Ints = field(default_factory=_no_positions)
-    undefeated: Ints = field(default_factory=_no_positions)
-    winless: Ints = field(default_factory=_no_positions)
-    silent: Ints = field(default_factory=_no_positions)
-    one_sided: Ints = field(default_factory=_no_positions)
-    needed: int = 0
-    notes: tuple[str, ...] = ()
-
-    @property
-    def n_components(self) -> int:
-        """How many parts of the items are never compared with each other."""
-        return int(self.component.max(initial=-1)) + 1
-
-    @property
-    def n_strong_components(self) -> int:
-        """How many parts lose against each other in one direction only, or not at all."""
-        return int(self.strong_component.max(initial=-1)) + 1
-
-    @property
-    def connected(self) -> bool:
-        """Whether comparisons join all items."""
-        return self.n_components <= 1
-
-    @property
-    def separated(self) -> bool:
-        """Whether the likelihood alone would send scores to infinity."""
-        return self.n_strong_components > 1
-
-    @property
-    def enough(self) -> bool:
-        """Whether there are about n log n comparisons."""
-        return self.n_comparisons >= self.needed
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the diagnosis as plain data; long lists are cut, counts are not."""
-        lists = ("uncompared", "undefeated", "winless", "silent", "one_sided")
-        return {
-            "n_components": self.n_components,
-            "n_strong_components": self.n_strong_components,
-            "needed_comparisons": self.needed,
-            **{f"n_{name}": len(getattr(self, name)) for name in lists},
-            **{name: getattr(self, name)[:SHOWN].tolist() for name in lists},
-            "notes": list(self.notes),
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -274,7 +125,7 @@ class Ranking:
 
     def score_intervals(self, level: float = 0.95) -> Floats:
         """Return the normal interval of every score, as (n, 2)."""
-        half = _quantile(level) * self.standard_errors
+        half = normal_quantile(level) * self.standard_errors
         return np.column_stack([self.scores - half, self.scores + half])
 
     def rank_intervals(self, level: float = 0.95) -> Ints:
@@ -289,7 +140,7 @@ class Ranking:
         n = len(self.scores)
         if n < 2 or not np.isfinite(self.standard_errors).all():
             return np.column_stack([np.ones(n, np.int64), np.full(n, n, np.int64)])
-        cut = _quantile(level ** (1 / (n - 1)))
+        cut = normal_quantile(level ** (1 / (n - 1)))
         if n > EXACT_RANKS:
             low, high = (
                 self.scores - cut * self.standard_errors,
@@ -308,9 +159,9 @@ class Ranking:
             "n_items": len(self.items),
             "n_comparisons": self.n_comparisons,
             "n_ties": self.n_ties,
-            "log_likelihood": _plain(self.log_likelihood),
+            "log_likelihood": plain(self.log_likelihood),
             "converged": self.converged,
-            "gradient_norm": _plain(self.gradient_norm),
+            "gradient_norm": plain(self.gradient_norm),
             "iterations": self.iterations,
             "priors": [prior.to_dict() for prior in self.priors],
             "seat": None if self.seat is None else self.seat.to_dict(),
@@ -355,113 +206,13 @@ class Ranking:
             {
                 "rank": rank,
                 "item": _name(self.items[place]),
-                "score": _plain(self.scores[place]),
-                "standard_error": _plain(self.standard_errors[place]),
+                "score": plain(self.scores[place]),
+                "standard_error": plain(self.standard_errors[place]),
                 "rank_low": int(intervals[place, 0]),
                 "rank_high": int(intervals[place, 1]),
             }
             for rank, place in enumerate(self.ranking.tolist(), start=1)
         ]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contrast:
-    """Which group a bias favours, and over which.
-
-    Attributes
-    ----------
-    attribute : str
-        The sensitive attribute, or several joined by ``" x "`` for an intersection.
-    group, reference : str
-        A positive bias puts `group` above `reference`; for an intersection `reference` is
-        ``"the sum of its parts"``.
-    """
-
-    attribute: str
-    group: str
-    reference: str
-
-    def __str__(self) -> str:
-        return f"{self.attribute}: {self.group} over {self.reference}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreDependence:
-    """Does a bias grow with the score of the item? One slope for each contrast.
-
-    Attributes
-    ----------
-    slopes : tuple of float
-        An evaluator's bias for an item with score s is bias + slope * (bias - mean bias) * s.
-    statistic, dof, p_value : float
-        Likelihood-ratio test of all slopes zero.
-    """
-
-    slopes: tuple[float, ...]
-    statistic: float
-    dof: int
-    p_value: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the test as plain data."""
-        return {
-            "slopes": [_plain(slope) for slope in self.slopes],
-            "statistic": _plain(self.statistic),
-            "dof": self.dof,
-            "p_value": _plain(self.p_value),
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Suggestion:
-    """An intersection of groups and whether it deserves a bias of its own.
-
-    Attributes
-    ----------
-    attributes, groups : tuple of str
-        Which intersection.
-    n_items, n_comparisons : int
-        Items in it, and comparisons between it and the rest.
-    score_gap, gap_p : float
-        How far its items' mean score lies from the sum of its parts, in logits, and the p value
-        of no such gap: a bias that all evaluators share shows up here.
-    spread, spread_dof, spread_p : float
-        Score test of no bias for it that differs between evaluators.
-    p_value, q_value : float
-        Both tests together (Bonferroni), and its Benjamini-Hochberg q over all intersections.
-    deserves : bool
-        Whether q is below the level.
-    """
-
-    attributes: tuple[str, ...]
-    groups: tuple[str, ...]
-    n_items: int
-    n_comparisons: int
-    score_gap: float
-    gap_p: float
-    spread: float
-    spread_dof: int
-    spread_p: float
-    p_value: float
-    q_value: float
-    deserves: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the suggestion as plain data."""
-        return {
-            "attributes": list(self.attributes),
-            "groups": list(self.groups),
-            "n_items": self.n_items,
-            "n_comparisons": self.n_comparisons,
-            "score_gap": _plain(self.score_gap),
-            "gap_p": _plain(self.gap_p),
-            "spread": _plain(self.spread),
-            "spread_dof": self.spread_dof,
-            "spread_p": _plain(self.spread_p),
-            "p_value": _plain(self.p_value),
-            "q_value": _plain(self.q_value),
-            "deserves": self.deserves,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -514,12 +265,12 @@ class BiasedRanking(Ranking):
 
     def bias_intervals(self, level: float = 0.95) -> Floats:
         """Return the normal interval of every bias, as (evaluators, contrasts, 2)."""
-        half = _quantile(level) * self.bias_standard_errors
+        half = normal_quantile(level) * self.bias_standard_errors
         return np.stack([self.bias - half, self.bias + half], axis=-1)
 
     def centred_intervals(self, level: float = 0.95) -> Floats:
         """Return the normal interval of every centred bias, as (evaluators, contrasts, 2)."""
-        half = _quantile(level) * self.centred_standard_errors
+        half = normal_quantile(level) * self.centred_standard_errors
         return np.stack([self.centred_bias - half, self.centred_bias + half], axis=-1)
 
     def to_dict(self) -> dict[str, Any]:
@@ -553,15 +304,15 @@ class BiasedRanking(Ranking):
                 {
                     "evaluator": _name(self.evaluators[k]),
                     "contrast": str(self.contrasts[c]),
-                    "bias": _plain(self.bias[k, c]),
-                    "standard_error": _plain(self.bias_standard_errors[k, c]),
-                    "low": _plain(intervals[k, c, 0]),
-                    "high": _plain(intervals[k, c, 1]),
-                    "z": _plain(self.z[k, c]),
-                    "p_value": _plain(self.p[k, c]),
-                    "q_value": _plain(self.q[k, c]),
-                    "centred_bias": _plain(self.centred_bias[k, c]),
-                    "centred_standard_error": _plain(self.centred_standard_errors[k, c]),
+                    "bias": plain(self.bias[k, c]),
+                    "standard_error": plain(self.bias_standard_errors[k, c]),
+                    "low": plain(intervals[k, c, 0]),
+                    "high": plain(intervals[k, c, 1]),
+                    "z": plain(self.z[k, c]),
+                    "p_value": plain(self.p[k, c]),
+                    "q_value": plain(self.q[k, c]),
+                    "centred_bias": plain(self.centred_bias[k, c]),
+                    "centred_standard_error": plain(self.centred_standard_errors[k, c]),
                     "comparisons": int(self.n_judged[k]),
                     "informative": int(self.n_informative[k, c]),
                 }
@@ -582,16 +333,8 @@ def _certain(scores: Floats, errors: Floats, cut: float) -> tuple[Ints, Ints]:
     return above, below
 
 
-def _quantile(level: float) -> float:
-    return NormalDist().inv_cdf((1 + level) / 2)
-
-
 def _name(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _plain(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
 
 
 def _listed(value: Any) -> Any:
@@ -599,5 +342,5 @@ def _listed(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return [_listed(part) for part in value] if value.ndim else _listed(value.item())
     if isinstance(value, float | np.floating):
-        return _plain(float(value))
+        return plain(float(value))
     return _name(value)

@@ -17,6 +17,7 @@ NOUNS = [
     "results",
     "plans",
     "matrices",
+    "fits",
     "rankings",
     "orderings",
     "differences",
