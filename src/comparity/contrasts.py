@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,8 @@ __all__ = ["Contrast", "NeighbourCounts"]
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+# Without slots, so that camps are added up once however many metrics ask for them.
+@dataclass(frozen=True, eq=False)
 class Contrast:
     """Decisions by group, label and prediction, with the groups in two camps.
 
@@ -58,23 +60,23 @@ class Contrast:
         """Return other counts of the same groups."""
         return Contrast(cells, self.is_privileged)
 
-    @property
+    @cached_property
     def unprivileged(self) -> Floats:
         """Table of label and prediction over all unprivileged groups."""
         return _summed(self.cells, ~self.is_privileged)
 
-    @property
+    @cached_property
     def privileged(self) -> Floats:
         """Table of label and prediction over all privileged groups."""
         return _summed(self.cells, self.is_privileged)
 
-    @property
+    @cached_property
     def two_camps(self) -> Contrast:
         """The same decisions with only two groups: unprivileged, privileged."""
         both = np.stack([self.unprivileged, self.privileged], axis=-3)
         return Contrast(both, np.array([False, True]))
 
-    @property
+    @cached_property
     def whole(self) -> Floats:
         """Table of label and prediction over everybody."""
         return _summed(self.cells, np.ones(len(self.is_privileged), dtype=bool))
