@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity import __version__
 from comparity.auditing.attributes import as_array, check_groups, named_attributes
-from comparity.auditing.scoring import metric_rows, rate_rows
-from comparity.catalogue.clusters import cluster_differences, cluster_metrics, published_partition
-from comparity.catalogue.comparison import compare_values
-from comparity.catalogue.lookup import catalogue_with
-from comparity.catalogue.resampling import metric_values
-from comparity.catalogue.selection import KINDS, check_kinds, choose_metrics
-from comparity.catalogue.sensitivity import metric_sensitivity
-from comparity.contrasts import Contrast, NeighbourCounts
+from comparity.auditing.cards import MetricsOptions, scored
+from comparity.catalogue.selection import KINDS, check_kinds
+from comparity.counting.decisions import count_decisions
 from comparity.counting.files import file_sha256, read_table
 from comparity.counting.neighbours import count_neighbours, feature_matrix
 from comparity.counting.paired import count_small_codes, count_two_predictions, truths
@@ -28,50 +22,13 @@ from comparity.counts import DecisionCounts
 from comparity.errors import (
     NoUnprivilegedError,
     OptionError,
-    TooFewResamplesError,
     UnknownPrivilegedError,
 )
-from comparity.inference.bootstrap import SMOOTHING, resampled
-from comparity.metrics.entropy import VARIATIONS
-from comparity.resamples import Comparison, Selection
+from comparity.resamples import Selection
 from comparity.scorecards import Scorecard
-from comparity.tables import check_option, collected, open_table, text_of
+from comparity.tables import collected, open_table, text_of
 
 __all__ = ["MetricsOptions", "fairness_metrics", "metrics_file", "metrics_frame", "select_metrics"]
-
-CLUSTER_RESAMPLES = 500
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetricsOptions:
-    """How to work out metrics.
-
-    Attributes
-    ----------
-    level : float
-        Confidence level of the intervals.
-    replicates : int
-        Resamples of the counts for metrics with a kink.
-    variation : {"standard", "doubled root"}
-        Definition of the coefficient of variation.
-    n_neighbors : int
-        Neighbours for consistency, the item itself included.
-    seed : int
-        Seed of the resamples.
-    """
-
-    level: float = 0.95
-    replicates: int = 2000
-    variation: str = "standard"
-    n_neighbors: int = 5
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.level, float) or not 0 < self.level < 1:
-            raise OptionError("level", self.level, ["a number between 0 and 1, both excluded"])
-        check_option("variation", self.variation, tuple(VARIATIONS))
-        if not isinstance(self.replicates, int) or self.replicates < 100:
-            raise OptionError("replicates", self.replicates, ["a whole number, at least 100"])
 
 
 def fairness_metrics(
@@ -85,7 +42,11 @@ def fairness_metrics(
     kinds: Sequence[str] = (),
     positive: Any = None,
     threshold: float | None = None,
-    **choices: Any,
+    variation: str = "standard",
+    n_neighbors: int = 5,
+    level: float = 0.95,
+    replicates: int = 2000,
+    seed: int = 0,
 ) -> Scorecard:
     """Work out the thirty published metrics of predictions and data, each with its interval.
 
@@ -112,8 +73,14 @@ def fairness_metrics(
         The value that is the positive one, where labels are neither 0/1 nor true/false.
     threshold : float, optional
         Decide 1 where `y_pred` (and `compare`) is at least this, if it is a score.
-    **choices
-        As in :class:`MetricsOptions`: `level`, `replicates`, `variation`, `n_neighbors`, `seed`.
+    variation : {"standard", "doubled root"}
+        Definition of the coefficient of variation; the second is that of early AIF360.
+    n_neighbors : int
+        Neighbours for consistency, the item itself included.
+    level : float
+        Confidence level of the intervals.
+    replicates, seed : int
+        Resamples of the counts for metrics with a kink, and their seed.
 
     Returns
     -------
@@ -137,7 +104,13 @@ def fairness_metrics(
     >>> round(card["C0"].value, 3), card["C0"].place, round(card["C14"].value, 3)
     (-0.2, 'outside', 0.716)
     """
-    options = MetricsOptions(**choices)
+    options = MetricsOptions(
+        level=level,
+        replicates=replicates,
+        variation=variation,
+        n_neighbors=n_neighbors,
+        seed=seed,
+    )
     attribute, groups = _groups(sensitive_features)
     labels, predictions = as_array(y_true), as_array(y_pred)
     counts = _counted(labels, predictions, attribute, groups, positive, threshold)
@@ -218,7 +191,63 @@ def metrics_frame(
     compare: str | None = None,
     **choices: Any,
 ) -> Scorecard:
-    """Work out the metrics of a frame of any engine; `choices` as in :func:`fairness_metrics`."""
+    """Work out the metrics of a frame of any engine; `choices` as in :func:`fairness_metrics`.
+
+    Without features and other predictions, rows are counted on the engine the frame lives in.
+    """
+    columns: dict[str, Any] = {"label": label, "prediction": prediction}
+    columns["sensitive"] = list(sensitive)
+    if features or compare is not None:
+        card = _collected_card(
+            frame, features=features, compare=compare, privileged=privileged, **columns, **choices
+        )
+    else:
+        card = _counted_card(frame, privileged=privileged, **columns, **choices)
+    data = {**columns, "features": list(features), "compare": compare}
+    return replace(card, provenance={**card.provenance, "data": data})
+
+
+def _counted_card(
+    frame: Any,
+    *,
+    privileged: Any,
+    kinds: Sequence[str] = (),
+    positive: Any = None,
+    threshold: float | None = None,
+    sensitive: Sequence[str],
+    label: str,
+    prediction: str,
+    **choices: Any,
+) -> Scorecard:
+    options = MetricsOptions(**choices)
+    if label == prediction:
+        raise OptionError("prediction", prediction, ["another column than the label"])
+    counts = count_decisions(
+        frame,
+        label=label,
+        prediction=prediction,
+        sensitive=sensitive,
+        positive=positive,
+        threshold=threshold,
+        intersection=True,
+    )
+    attribute = " & ".join(sensitive)
+    check_groups({attribute: counts[attribute].groups})
+    camps = privileged_groups(privileged, attribute, counts[attribute].groups)
+    rng = np.random.default_rng(options.seed)
+    return scored(counts[attribute], camps, options, kinds=kinds, rng=rng)
+
+
+def _collected_card(
+    frame: Any,
+    *,
+    label: str,
+    prediction: str,
+    sensitive: Sequence[str],
+    features: Sequence[str],
+    compare: str | None,
+    **choices: Any,
+) -> Scorecard:
     groups = {f"group{place}": name for place, name in enumerate(sensitive)}
     inputs = {f"feature{place}": name for place, name in enumerate(features)}
     named = {"label": label, "prediction": prediction, **groups, **inputs}
@@ -227,18 +256,14 @@ def metrics_frame(
     table = open_table(frame, "decisions", named)
     numeric = table.frame.with_columns(table.number(one).alias(one) for one in inputs)
     columns = collected(numeric)
-    card = fairness_metrics(
+    return fairness_metrics(
         columns["label"],
         columns["prediction"],
         sensitive_features={name: columns[ours] for ours, name in groups.items()},
-        privileged=privileged,
         X=np.column_stack([columns[one] for one in inputs]) if inputs else None,
         compare=columns.get("compare"),
         **choices,
     )
-    data: dict[str, Any] = {"label": label, "prediction": prediction, "sensitive": list(sensitive)}
-    data |= {"features": list(features), "compare": compare}
-    return replace(card, provenance={**card.provenance, "data": data})
 
 
 def metrics_file(path: str | Path, **choices: Any) -> Scorecard:
@@ -247,43 +272,6 @@ def metrics_file(path: str | Path, **choices: Any) -> Scorecard:
     files = [{"name": Path(path).name, "sha256": file_sha256(path)}]
     data = {**card.provenance["data"], "files": files}
     return replace(card, provenance={**card.provenance, "data": data})
-
-
-def scored(
-    counts: DecisionCounts,
-    privileged: Collection[str],
-    options: MetricsOptions,
-    *,
-    rng: np.random.Generator,
-    neighbours: NeighbourCounts | None = None,
-    paired: NDArray[np.float64] | None = None,
-    kinds: Sequence[str] = (),
-) -> Scorecard:
-    """Work out all metrics from counts."""
-    contrast = Contrast.of(counts, privileged)
-    drawn = resampled(contrast, replicates=options.replicates, rng=rng, smoothing=SMOOTHING)
-    catalogue = catalogue_with(VARIATIONS[options.variation])
-    metrics = metric_rows(catalogue, contrast, drawn, neighbours, level=options.level)
-    selection = None
-    if kinds:
-        values = metric_values(resampled(contrast, replicates=CLUSTER_RESAMPLES, rng=rng))
-        selection = _selected({one.id: one for one in metrics}, values, kinds)
-    return Scorecard(
-        metrics=metrics,
-        spreads=rate_rows(counts.groups, contrast, drawn, level=options.level),
-        groups=counts.groups,
-        privileged=tuple(sorted(privileged)),
-        n=counts.n,
-        selection=selection,
-        comparison=None if paired is None else _compared(contrast, paired, options, rng),
-        notes=_notes(metrics, neighbours),
-        provenance={
-            "comparity": __version__,
-            "seed": options.seed,
-            "options": {k: v for k, v in asdict(options).items() if k != "seed"},
-            "data": {},
-        },
-    )
 
 
 def _groups(sensitive_features: Any) -> tuple[str, NDArray[Any]]:
@@ -327,75 +315,3 @@ def privileged_groups(privileged: Any, attribute: str, groups: Sequence[str]) ->
     if named == set(groups):
         raise NoUnprivilegedError(attribute, groups)
     return named
-
-
-def _selected(
-    metrics: Mapping[str, Any], values: Mapping[str, NDArray[np.float64]], kinds: Sequence[str]
-) -> Selection:
-    """Choose metrics, and compare the published clusters with those of resamples of this data."""
-    asked = check_kinds(kinds)
-    deaf = metric_sensitivity(values).deaf
-    clusters = None
-    differences: tuple[str, ...] = ("this data is too small to see which metrics move together.",)
-    predictions = {number: v for number, v in values.items() if number.startswith("C")}
-    steady = {number: v for number, v in predictions.items() if not np.isnan(v).any()}
-    try:
-        clusters = cluster_metrics(steady)
-        differences = cluster_differences(clusters.clusters, published_partition(steady))
-    except TooFewResamplesError:
-        pass
-    return Selection(
-        chosen=choose_metrics(metrics, kinds=asked, deaf=deaf),
-        kinds=asked,
-        clusters=clusters,
-        differences=differences,
-        deaf=deaf,
-    )
-
-
-def _compared(
-    contrast: Contrast,
-    paired: NDArray[np.float64],
-    options: MetricsOptions,
-    rng: np.random.Generator,
-) -> Comparison:
-    """Compare two sets of predictions over resamples of the same rows."""
-    catalogue = catalogue_with(VARIATIONS[options.variation])
-    n = round(float(paired.sum()))
-    drawn = rng.multinomial(n, paired.ravel() / n, size=options.replicates)
-    tables = drawn.reshape(-1, *paired.shape).astype(np.float64)
-    # Summing over the other prediction leaves the table of one of them.
-    both = [
-        [metric_values(contrast.with_cells(cells.sum(axis=axis)), catalogue) for axis in (-1, -2)]
-        for cells in (paired, tables)
-    ]
-    ours = [number for number in catalogue if number.startswith("C")]
-    before, after = ({one: float(side[one]) for one in ours} for side in both[0])
-    return compare_values(before, after, resampled=(both[1][0], both[1][1]), level=options.level)
-
-
-def _notes(metrics: Sequence[Any], neighbours: NeighbourCounts | None) -> tuple[str, ...]:
-    notes = ["Rows are taken to be independent of each other."]
-    small = [one.id for one in metrics if not one.promised]
-    if small:
-        notes.append(
-            "Coverage of the interval is not promised, since a count is below 10, for "
-            f"{', '.join(small)}."
-        )
-    missing = [one.id for one in metrics if one.value != one.value]
-    if missing:
-        notes.append(f"A rate has no trials, or both rates are zero: no {', '.join(missing)}.")
-    if neighbours is None:
-        notes.append("Without features there is no consistency (D0).")
-    elif neighbours.tied:
-        notes.append(
-            f"{neighbours.tied:,} items have further items just as near as their last neighbour; "
-            "consistency (D0) depends on which of them are taken."
-        )
-    if neighbours is not None and neighbours.checked:
-        shift, error = neighbours.error
-        notes.append(
-            f"Neighbours are approximate; on {neighbours.checked:,} items found exactly the "
-            f"consistency (D0) is higher by {shift:+.4f} (standard error {error:.4f})."
-        )
-    return tuple(notes)
