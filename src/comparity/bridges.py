@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from comparity.relative import DifferentialParity
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
+from comparity.showing import Shown, plain
 
 __all__ = ["BridgeDiagnosis", "BridgedParity", "Rehearsal", "RehearsedCase"]
 
@@ -72,10 +70,10 @@ class BridgeDiagnosis:
         numbers = ("explained", "calibration_p", "shift", "optimism", "ignored")
         by_group = ("calibration", "separability", "effective_share")
         return {
-            **{name: _plain(getattr(self, name)) for name in numbers},
-            "errors": [_plain(error) for error in self.errors],
+            **{name: plain(getattr(self, name)) for name in numbers},
+            "errors": [plain(error) for error in self.errors],
             **{
-                name: {group: _plain(value) for group, value in getattr(self, name).items()}
+                name: {group: plain(value) for group, value in getattr(self, name).items()}
                 for name in by_group
             },
             "n_shared": self.n_shared,
@@ -121,7 +119,7 @@ class BridgedParity(DifferentialParity):
             **DifferentialParity.to_dict(self),
             "bridge": self.bridge,
             "errors_from": self.errors_from,
-            "scale": _plain(self.scale),
+            "scale": plain(self.scale),
             "diagnosis": self.diagnosis.to_dict(),
         }
 
@@ -169,7 +167,7 @@ class RehearsedCase:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rehearsal:
+class Rehearsal(Shown):
     """Bridges against direct measurement, counted as RQ2 of the paper counts.
 
     Attributes
@@ -225,11 +223,11 @@ class Rehearsal:
                 "second": case.second,
                 "direct_first_part": case.direct[0],
                 "direct_second_part": case.direct[1],
-                "direct_dpd_first_part": _plain(case.direct_dpd[0]),
-                "direct_dpd_second_part": _plain(case.direct_dpd[1]),
+                "direct_dpd_first_part": plain(case.direct_dpd[0]),
+                "direct_dpd_second_part": plain(case.direct_dpd[1]),
                 "bridge": name,
                 "said": case.said[name],
-                "dpd": _plain(case.dpd[name]),
+                "dpd": plain(case.dpd[name]),
                 "right": case.is_right(name),
                 "refused": name in case.refused,
             }
@@ -237,23 +235,3 @@ class Rehearsal:
             for name in self.bridges
         ]
         return frame_of_rows(rows, backend)
-
-    def __rich__(self) -> RenderableType:
-        from comparity.reporting.terminal import view
-
-        return view(self)
-
-    def __str__(self) -> str:
-        from comparity.reporting.terminal import as_text
-
-        return as_text(self)
-
-    def _repr_html_(self) -> str:
-        from comparity.reporting.html import fragment
-
-        return fragment(self)
-
-
-def _plain(value: float) -> float | None:
-    """Return a float that JSON can hold; what is not finite is ``None``."""
-    return float(value) if math.isfinite(value) else None

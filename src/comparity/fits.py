@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.showing import plain
+
 __all__ = [
     "Contrast",
     "Diagnosis",
@@ -18,7 +20,6 @@ __all__ = [
     "ScoreDependence",
     "Suggestion",
     "normal_quantile",
-    "plain",
 ]
 
 Ints = NDArray[np.int64]
@@ -286,8 +287,3 @@ class Suggestion:
 def normal_quantile(level: float) -> float:
     """Return how many standard errors an interval of this level reaches to each side."""
     return NormalDist().inv_cdf((1 + level) / 2)
-
-
-def plain(value: float) -> float | None:
-    """Return a float that JSON can hold; what is not finite is ``None``."""
-    return float(value) if math.isfinite(value) else None

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from comparity.relative import PermutationTest
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
+from comparity.showing import Shown, plain
 
 __all__ = ["InformationSeparation"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InformationSeparation:
+class InformationSeparation(Shown):
     """What scores tell about a sensitive attribute that labels do not.
 
     Attributes
@@ -60,8 +57,8 @@ class InformationSeparation:
         """Return everything as plain data; numbers that do not exist are None."""
         return {
             "information": self.information,
-            "relative_information": _plain(self.relative_information),
-            "odds_ratio": _plain(self.odds_ratio),
+            "relative_information": plain(self.relative_information),
+            "odds_ratio": plain(self.odds_ratio),
             "by_chance": self.by_chance,
             "test": self.test.to_dict(),
             "groups": list(self.groups),
@@ -75,24 +72,5 @@ class InformationSeparation:
         from comparity.reporting.frames import frame_of_rows
 
         names = ("information", "by_chance", "relative_information", "odds_ratio", "p_value")
-        rows = [{"measure": name, "value": _plain(getattr(self, name))} for name in names]
+        rows = [{"measure": name, "value": plain(getattr(self, name))} for name in names]
         return frame_of_rows(rows, backend)
-
-    def __rich__(self) -> RenderableType:
-        from comparity.reporting.terminal import view
-
-        return view(self)
-
-    def __str__(self) -> str:
-        from comparity.reporting.terminal import as_text
-
-        return as_text(self)
-
-    def _repr_html_(self) -> str:
-        from comparity.reporting.html import fragment
-
-        return fragment(self)
-
-
-def _plain(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -11,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.results import Audit, Interval
+from comparity.showing import Shown, listed, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from rich.console import RenderableType
 
 __all__ = ["PairwiseAccuracy", "PanelAudit"]
 
@@ -22,7 +21,7 @@ Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PairwiseAccuracy:
+class PairwiseAccuracy(Shown):
     """How often scores order pairs as labels do, by the groups of the better and the worse item.
 
     Attributes
@@ -98,17 +97,17 @@ class PairwiseAccuracy:
             **self.audit.to_dict(),
             "labels": self.labels,
             "groups": list(self.groups),
-            "matrix": _listed(self.matrix),
-            "n_pairs": _listed(self.n_pairs),
-            "score_ties": _listed(self.score_ties),
-            "overall": _plain(self.overall),
-            "overall_interval": [_plain(end) for end in self.overall_interval[:2]],
-            "row_marginals": _listed(self.row_marginals),
-            "column_marginals": _listed(self.column_marginals),
-            "covariance": _listed(self.covariance),
-            "notions": {name: _plain(value) for name, value in self.notions.items()},
-            "effective_sizes": {name: _plain(n) for name, n in self.effective_sizes.items()},
-            "imbalance": _plain(self.imbalance),
+            "matrix": listed(self.matrix),
+            "n_pairs": listed(self.n_pairs),
+            "score_ties": listed(self.score_ties),
+            "overall": plain(self.overall),
+            "overall_interval": [plain(end) for end in self.overall_interval[:2]],
+            "row_marginals": listed(self.row_marginals),
+            "column_marginals": listed(self.column_marginals),
+            "covariance": listed(self.covariance),
+            "notions": {name: plain(value) for name, value in self.notions.items()},
+            "effective_sizes": {name: plain(n) for name, n in self.effective_sizes.items()},
+            "imbalance": plain(self.imbalance),
             "raw": self.raw.to_dict(),
             "standardised": self.standardised.to_dict(),
         }
@@ -122,10 +121,10 @@ class PairwiseAccuracy:
             {
                 "better": better,
                 "worse": worse,
-                "accuracy": _plain(self.matrix[i, j]),
-                "standard_error": _plain(errors[i, j]),
-                "pairs": _plain(self.n_pairs[i, j]),
-                "score_ties": _plain(self.score_ties[i, j]),
+                "accuracy": plain(self.matrix[i, j]),
+                "standard_error": plain(errors[i, j]),
+                "pairs": plain(self.n_pairs[i, j]),
+                "score_ties": plain(self.score_ties[i, j]),
             }
             for i, better in enumerate(self.groups)
             for j, worse in enumerate(self.groups)
@@ -138,24 +137,9 @@ class PairwiseAccuracy:
 
         return plot_matrix(self, ax)
 
-    def __rich__(self) -> RenderableType:
-        from comparity.reporting.terminal import view
-
-        return view(self)
-
-    def __str__(self) -> str:
-        from comparity.reporting.terminal import as_text
-
-        return as_text(self)
-
-    def _repr_html_(self) -> str:
-        from comparity.reporting.html import fragment
-
-        return fragment(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PanelAudit:
+class PanelAudit(Shown):
     """An audit of all pairs against a panel's scores, whose error is carried into every test.
 
     Attributes
@@ -202,9 +186,9 @@ class PanelAudit:
         """Return everything as plain data; the deciding audit's fields come first."""
         return {
             **self.audit.to_dict(),
-            "reversals": _listed(self.reversals),
-            "shift_errors": {name: _plain(h) for name, h in self.shift_errors.items()},
-            "allowances": [_plain(allowance) for allowance in self.allowances],
+            "reversals": listed(self.reversals),
+            "shift_errors": {name: plain(h) for name, h in self.shift_errors.items()},
+            "allowances": [plain(allowance) for allowance in self.allowances],
             "draws": self.draws,
             "seed": self.seed,
             "at_face_value": self.at_face_value.to_dict(),
@@ -217,29 +201,3 @@ class PanelAudit:
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw every gap with the interval it was judged by and the margin."""
         return self.audit.plot(ax)
-
-    def __rich__(self) -> RenderableType:
-        from comparity.reporting.terminal import view
-
-        return view(self)
-
-    def __str__(self) -> str:
-        from comparity.reporting.terminal import as_text
-
-        return as_text(self)
-
-    def _repr_html_(self) -> str:
-        from comparity.reporting.html import fragment
-
-        return fragment(self)
-
-
-def _plain(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
-
-
-def _listed(array: Matrix) -> list[Any]:
-    """Return nested lists with None where there is no number."""
-    if array.ndim == 1:
-        return [_plain(value) for value in array.tolist()]
-    return [_listed(row) for row in array]

@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors import OptionError, UnknownGroupError
+from comparity.showing import Shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from rich.console import RenderableType
 
 __all__ = ["FairTopK", "GroupExposure"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupExposure:
+class GroupExposure(Shown):
     """Mean exposure of the items of each group in one ranking.
 
     Attributes
@@ -105,21 +105,6 @@ class GroupExposure:
 
         return plot_exposure(self, ax)
 
-    def __rich__(self) -> RenderableType:
-        from comparity.reporting.orderings import exposure_view
-
-        return exposure_view(self)
-
-    def __str__(self) -> str:
-        from comparity.reporting.orderings import as_text
-
-        return as_text(self.__rich__())
-
-    def _repr_html_(self) -> str:
-        from comparity.reporting.orderings import as_html
-
-        return as_html(self.__rich__())
-
     def _pair(self, first: str | None, second: str | None) -> tuple[str, str]:
         if first is None and second is None and len(self.means) == 2:
             return self.groups[0], self.groups[1]
@@ -133,7 +118,7 @@ class GroupExposure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FairTopK:
+class FairTopK(Shown):
     """The best k items, with enough of a protected group in every prefix.
 
     Attributes
@@ -226,18 +211,3 @@ class FairTopK:
             )
         ]
         return frame_of_rows(rows, backend)
-
-    def __rich__(self) -> RenderableType:
-        from comparity.reporting.orderings import topk_view
-
-        return topk_view(self)
-
-    def __str__(self) -> str:
-        from comparity.reporting.orderings import as_text
-
-        return as_text(self.__rich__())
-
-    def _repr_html_(self) -> str:
-        from comparity.reporting.orderings import as_html
-
-        return as_html(self.__rich__())

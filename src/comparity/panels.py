@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from comparity.matrices import PanelAudit
 from comparity.rankings import Ranking
+from comparity.showing import Shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from rich.console import RenderableType
 
 __all__ = ["RankedPanel"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RankedPanel:
+class RankedPanel(Shown):
     """Items ranked from a panel's comparisons.
 
     Attributes
@@ -87,18 +87,3 @@ class RankedPanel:
         from comparity.reporting.rankings import plot_scores
 
         return plot_scores(self, attribute, ax=ax)
-
-    def __rich__(self) -> RenderableType:
-        from comparity.reporting.terminal import view
-
-        return view(self)
-
-    def __str__(self) -> str:
-        from comparity.reporting.terminal import as_text
-
-        return as_text(self)
-
-    def _repr_html_(self) -> str:
-        from comparity.reporting.html import fragment
-
-        return fragment(self)

@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from comparity.showing import Shown
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from rich.console import RenderableType
 
 __all__ = ["ComparativePlan", "Plan", "PlannedTest", "PowerFunction", "Reuse", "SeparationPlan"]
 
@@ -112,7 +113,7 @@ class Reuse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan(ABC):
+class Plan(Shown, ABC):
     """What every plan has.
 
     Attributes
@@ -227,16 +228,6 @@ class Plan(ABC):
         from comparity.reporting.plots import plot_power
 
         return plot_power(self, ax)
-
-    def __rich__(self) -> RenderableType:
-        from comparity.reporting.terminal import view
-
-        return view(self)
-
-    def __str__(self) -> str:
-        from comparity.reporting.terminal import as_text
-
-        return as_text(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

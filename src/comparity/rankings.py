@@ -23,12 +23,11 @@ from comparity.fits import (
     ScoreDependence,
     Suggestion,
     normal_quantile,
-    plain,
 )
+from comparity.showing import Shown, listed, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from rich.console import RenderableType
 
 __all__ = [
     "BiasedRanking",
@@ -53,7 +52,7 @@ def _no_names() -> NDArray[Any]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Ranking:
+class Ranking(Shown):
     """Scores of items from comparisons, better items higher.
 
     Attributes
@@ -166,7 +165,7 @@ class Ranking:
             "priors": [prior.to_dict() for prior in self.priors],
             "seat": None if self.seat is None else self.seat.to_dict(),
             "ties": None if self.ties is None else self.ties.to_dict(),
-            "parameters": {name: _listed(value) for name, value in self.parameters.items()},
+            "parameters": {name: listed(value) for name, value in self.parameters.items()},
             "ranking": self._rows(),
             "diagnosis": self.diagnosis.to_dict(),
             "notes": list(self.notes),
@@ -184,21 +183,6 @@ class Ranking:
         from comparity.reporting.rankings import plot_ranking
 
         return plot_ranking(self, ax)
-
-    def __rich__(self) -> RenderableType:
-        from comparity.reporting.terminal import view
-
-        return view(self)
-
-    def __str__(self) -> str:
-        from comparity.reporting.terminal import as_text
-
-        return as_text(self)
-
-    def _repr_html_(self) -> str:
-        from comparity.reporting.html import fragment
-
-        return fragment(self)
 
     def _rows(self) -> list[dict[str, Any]]:
         intervals = self.rank_intervals()
@@ -281,8 +265,8 @@ class BiasedRanking(Ranking):
             **Ranking.to_dict(self),
             "anchor": self.anchor,
             "contrasts": [str(contrast) for contrast in self.contrasts],
-            "mean_bias": _listed(self.mean_bias),
-            "mean_bias_standard_errors": _listed(self.mean_bias_standard_errors),
+            "mean_bias": listed(self.mean_bias),
+            "mean_bias_standard_errors": listed(self.mean_bias_standard_errors),
             "biases": self._bias_rows(),
             "score_dependence": None if dependence is None else dependence.to_dict(),
             "suggestions": [suggestion.to_dict() for suggestion in self.suggestions],
@@ -335,12 +319,3 @@ def _certain(scores: Floats, errors: Floats, cut: float) -> tuple[Ints, Ints]:
 
 def _name(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _listed(value: Any) -> Any:
-    """Return nested lists with None where there is no number."""
-    if isinstance(value, np.ndarray):
-        return [_listed(part) for part in value] if value.ndim else _listed(value.item())
-    if isinstance(value, float | np.floating):
-        return plain(float(value))
-    return _name(value)

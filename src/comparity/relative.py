@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from comparity.errors import SeveralContrastsError
 from comparity.results import Audit, Interval, JudgedGap
+from comparity.showing import Shown, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from rich.console import RenderableType
 
 __all__ = ["Contrast", "DifferentialParity", "MeansTest", "PermutationTest", "RaterParity"]
 
@@ -47,9 +47,9 @@ class MeansTest:
         """Return the test as plain data."""
         return {
             "null": self.null,
-            "statistic": _plain(self.statistic),
-            "dof": [_plain(one) for one in self.dof],
-            "p_value": _plain(self.p_value),
+            "statistic": plain(self.statistic),
+            "dof": [plain(one) for one in self.dof],
+            "p_value": plain(self.p_value),
             "method": self.method,
         }
 
@@ -80,8 +80,8 @@ class PermutationTest:
         return {
             "null": self.null,
             "name": self.name,
-            "statistic": _plain(self.statistic),
-            "p_value": _plain(self.p_value),
+            "statistic": plain(self.statistic),
+            "p_value": plain(self.p_value),
             "permutations": self.permutations,
         }
 
@@ -159,17 +159,17 @@ class Contrast:
         return {
             **{name: getattr(self, name) for name in names},
             "n": list(self.n),
-            "means": [_plain(mean) for mean in self.means],
-            **{name: _plain(getattr(self, name)) for name in numbers},
-            "dpd_interval": [_plain(end) for end in self.interval()[:2]],
-            "games_howell_p": _plain(self.games_howell_p),
+            "means": [plain(mean) for mean in self.means],
+            **{name: plain(getattr(self, name)) for name in numbers},
+            "dpd_interval": [plain(end) for end in self.interval()[:2]],
+            "games_howell_p": plain(self.games_howell_p),
             "magnitude": self.magnitude,
             "direction": self.direction,
             "finding": self.finding,
         }
 
 
-class _Judged(ABC):
+class _Judged(Shown, ABC):
     """What an audit with contrasts tells of itself."""
 
     __slots__ = ()
@@ -206,21 +206,6 @@ class _Judged(ABC):
         from comparity.reporting.frames import frame_of_rows
 
         return frame_of_rows([_flat(one.to_dict()) for one in self.contrasts], backend)
-
-    def __rich__(self) -> RenderableType:
-        from comparity.reporting.terminal import view
-
-        return view(self)
-
-    def __str__(self) -> str:
-        from comparity.reporting.terminal import as_text
-
-        return as_text(self)
-
-    def _repr_html_(self) -> str:
-        from comparity.reporting.html import fragment
-
-        return fragment(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -363,7 +348,7 @@ class RaterParity(_Judged):
             **self.audit.to_dict(),
             "raters": list(self.raters),
             "matrices": {
-                name: [[_plain(value) for value in row] for row in matrix.tolist()]
+                name: [[plain(value) for value in row] for row in matrix.tolist()]
                 for name, matrix in self.matrices.items()
             },
             "leaning": {name: self.leaning(name) for name in self.matrices},
@@ -396,8 +381,3 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
         else:
             flat[name] = value
     return flat
-
-
-def _plain(value: float) -> float | None:
-    """Return a float that JSON can hold; what is not finite is ``None``."""
-    return float(value) if math.isfinite(value) else None

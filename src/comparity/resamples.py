@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.results import Interval
+from comparity.showing import Shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from rich.console import RenderableType
 
 __all__ = [
     "Change",
@@ -37,7 +37,7 @@ def finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-class _Printed:
+class _Printed(Shown):
     """Results that print as reporting lays them out."""
 
     __slots__ = ()
@@ -45,21 +45,6 @@ class _Printed:
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data."""
         raise NotImplementedError
-
-    def __rich__(self) -> RenderableType:
-        from comparity.reporting.terminal import view
-
-        return view(self)
-
-    def __str__(self) -> str:
-        from comparity.reporting.terminal import as_text
-
-        return as_text(self)
-
-    def _repr_html_(self) -> str:
-        from comparity.reporting.html import fragment
-
-        return fragment(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

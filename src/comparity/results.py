@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from comparity.showing import Shown, plain
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from rich.console import RenderableType
 
 __all__ = [
     "Audit",
@@ -168,13 +169,13 @@ class JudgedGap(GapTest):
         low, high, level = self.interval(self.level)
         return {
             "null": self.null,
-            "gap": _plain(self.gap),
-            "standard_error": _plain(self.standard_error),
-            "interval": [_plain(low), _plain(high)],
+            "gap": plain(self.gap),
+            "standard_error": plain(self.standard_error),
+            "interval": [plain(low), plain(high)],
             "level": level,
-            "p_value": _plain(self.p_value),
-            "p_adjusted": _plain(self.p_adjusted),
-            "equivalence_p": _plain(self.equivalence_p),
+            "p_value": plain(self.p_value),
+            "p_adjusted": plain(self.p_adjusted),
+            "equivalence_p": plain(self.equivalence_p),
             "n": list(self.n),
             "finding": self.finding,
             "differs_from_zero": self.differs_from_zero,
@@ -208,9 +209,9 @@ class JointTest:
         """Return the test as plain data."""
         return {
             "null": self.null,
-            "statistic": _plain(self.statistic),
+            "statistic": plain(self.statistic),
             "dof": self.dof,
-            "p_value": _plain(self.p_value),
+            "p_value": plain(self.p_value),
             "method": self.method,
         }
 
@@ -247,8 +248,8 @@ class RateEstimate:
         return {
             "name": self.name,
             "of": self.of,
-            "rate": _plain(self.rate),
-            "interval": [_plain(self.interval.low), _plain(self.interval.high)],
+            "rate": plain(self.rate),
+            "interval": [plain(self.interval.low), plain(self.interval.high)],
             "level": self.interval.level,
             "n": self.trials,
             "score_ties": self.score_ties,
@@ -295,7 +296,7 @@ class Ties:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Audit:
+class Audit(Shown):
     """What an audit found, and everything one needs to stand behind it.
 
     Attributes
@@ -384,13 +385,13 @@ class Audit:
             "tests": [test.to_dict() for test in self.tests],
             "joint_tests": [test.to_dict() for test in self.joint_tests],
             "rates": [rate.to_dict() for rate in self.rates],
-            "summary": {name: _plain(value) for name, value in self.summary.items()},
+            "summary": {name: plain(value) for name, value in self.summary.items()},
             "ties": self.ties.to_dict(),
             "notes": list(self.notes),
             "provenance": dict(self.provenance),
             "raw": None if self.raw is None else self.raw.to_dict(),
-            "imbalance": _plain(self.imbalance),
-            "effective_sizes": {name: _plain(n) for name, n in self.effective_sizes.items()},
+            "imbalance": plain(self.imbalance),
+            "effective_sizes": {name: plain(n) for name, n in self.effective_sizes.items()},
         }
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -410,23 +411,3 @@ class Audit:
         from comparity.reporting.plots import plot_gaps
 
         return plot_gaps(self, ax)
-
-    def __rich__(self) -> RenderableType:
-        from comparity.reporting.terminal import view
-
-        return view(self)
-
-    def __str__(self) -> str:
-        from comparity.reporting.terminal import as_text
-
-        return as_text(self)
-
-    def _repr_html_(self) -> str:
-        from comparity.reporting.html import fragment
-
-        return fragment(self)
-
-
-def _plain(value: float) -> float | None:
-    """Return a float that JSON can hold; what is not finite is ``None``."""
-    return float(value) if math.isfinite(value) else None

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from comparity.resamples import Comparison, Selection, finite
 from comparity.results import Interval
+from comparity.showing import Shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from rich.console import RenderableType
 
 __all__ = ["Distortion", "MetricValue", "MovedRows", "RateSpread", "Scorecard"]
 
@@ -180,7 +180,7 @@ class Distortion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scorecard:
+class Scorecard(Shown):
     """Every metric of the catalogue for one set of predictions.
 
     Attributes
@@ -255,18 +255,3 @@ class Scorecard:
         from comparity.reporting.metrics import plot_scorecard
 
         return plot_scorecard(self, ax)
-
-    def __rich__(self) -> RenderableType:
-        from comparity.reporting.terminal import view
-
-        return view(self)
-
-    def __str__(self) -> str:
-        from comparity.reporting.terminal import as_text
-
-        return as_text(self)
-
-    def _repr_html_(self) -> str:
-        from comparity.reporting.html import fragment
-
-        return fragment(self)

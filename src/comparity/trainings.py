@@ -6,32 +6,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from comparity.showing import Shown
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from rich.console import RenderableType
 
 __all__ = ["Outcome", "TradeOff", "Training", "Weighing"]
-
-
-class _Shown:
-    """Prints itself in a terminal and in a notebook."""
-
-    __slots__ = ()
-
-    def __rich__(self) -> RenderableType:
-        from comparity.reporting.terminal import view
-
-        return view(self)  # type: ignore[arg-type]
-
-    def __str__(self) -> str:
-        from comparity.reporting.terminal import as_text
-
-        return as_text(self)  # type: ignore[arg-type]
-
-    def _repr_html_(self) -> str:
-        from comparity.reporting.html import fragment
-
-        return fragment(self)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +37,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Training(_Shown):
+class Training(Shown):
     """What training was asked, and what it came to.
 
     Attributes
@@ -119,7 +99,7 @@ class Training(_Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TradeOff(_Shown):
+class TradeOff(Shown):
     """What a goal costs, by slack.
 
     Attributes
@@ -165,7 +145,7 @@ class TradeOff(_Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weighing(_Shown):
+class Weighing(Shown):
     """Weights that were written to a file.
 
     Attributes

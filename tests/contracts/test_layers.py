@@ -12,6 +12,7 @@ MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__
 
 NOUNS = [
     "errors",
+    "showing",
     "tables",
     "counts",
     "results",
@@ -35,6 +36,7 @@ BRANCHES = {"ranking", "mitigation", "bridging", "catalogue", "datasets"}
 SURFACES = {"reporting", "collecting", "cli", "__main__"}
 # Results print and draw themselves, so their methods may import the media; nothing else may.
 PRINTING = {
+    "showing",
     "results",
     "plans",
     "matrices",

@@ -135,4 +135,4 @@ def test_an_exposure_prints_and_becomes_data_and_a_picture() -> None:
     assert found.to_dict()["means"] == dict(found.means)
     assert list(found.to_frame("pandas")["group"]) == ["a", "b"]
     assert len(found.plot().patches) == 2
-    assert found._repr_html_().startswith("<pre>")
+    assert "Mean exposure" in found._repr_html_()

@@ -192,7 +192,7 @@ def test_broken_columns_are_named() -> None:
 def test_a_result_prints_and_becomes_data() -> None:
     found = adjusted(25, 0.5, 0.1)
     assert "failed at place" in str(found)
-    assert "5 more places" in str(found)
+    assert "the first 20 of 25" in str(found)
     assert found.to_dict()["table"] == found.table.tolist()
     frame = found.to_frame("pandas")
     assert (frame["held"] >= frame["needed"]).all()

@@ -44,6 +44,8 @@ HOMES: dict[str, str] = {
     "DifferentialParity": "comparity.reporting.relative",
     "InformationSeparation": "comparity.reporting.information",
     "MetricClusters": "comparity.reporting.metrics",
+    "FairTopK": "comparity.reporting.orderings",
+    "GroupExposure": "comparity.reporting.orderings",
     "RankedPanel": "comparity.reporting.rankings",
     "Ranking": "comparity.reporting.rankings",
     "RaterParity": "comparity.reporting.relative",
