@@ -262,6 +262,16 @@ def test_an_evaluator_who_always_chose_one_group_is_named_and_finite() -> None:
         barp(pairs, evaluators=judge, sensitive_features=sex, bias_prior=None)
 
 
+def test_one_comparison_by_one_evaluator_has_a_finite_fit() -> None:
+    found = barp([[0, 1]], evaluators=["k"], sensitive_features=["a", "b"])
+    assert np.isfinite([*found.scores, found.bias[0, 0]]).all()
+    assert -15 < found.bias[0, 0] < 0
+    assert 1 < found.bias_standard_errors[0, 0] < 30
+    assert found.p[0, 0] > 0.3
+    assert [prior.of for prior in found.priors] == ["scores", "biases", "mean bias"]
+    assert found.priors[0].chosen_by == "marginal likelihood, at its lower bound"
+
+
 def test_without_priors_differences_of_evaluators_are_those_of_wide_priors() -> None:
     world = panel(17, scores=norm(0, 0.7), bias=norm(0, 0.7), pairs=400)
     none = fitted(world, score_prior=None, bias_prior=None, tolerance=1e-8)

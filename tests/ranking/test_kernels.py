@@ -40,7 +40,7 @@ def rows(seed: int, *, contrasts: int = 1, seat: bool = False, ties: bool = Fals
 
 def objective(data: Rows) -> Penalised:
     c = data.contrast.shape[1]
-    penalty = Penalty(scores=0.3, bias=np.eye(c) * 0.2 + 0.05)
+    penalty = Penalty(scores=0.3, bias=np.eye(c) * 0.2 + 0.05, mean=0.1)
     basis = np.column_stack([np.ones(N_ITEMS), np.zeros((N_ITEMS, c))])
     return Penalised(pass_over(data), penalty, basis, flat=False)
 
@@ -70,6 +70,7 @@ def test_the_loss_is_the_sum_of_log_probabilities_and_the_priors(case: dict[str,
         expected -= plain.log_probability(m, **ties)
     centred = bias - bias.mean(axis=0)
     prior = 0.3 * scores @ scores + (centred @ model.penalty.bias * centred).sum()
+    prior += 0.1 * (bias.mean(axis=0) ** 2).sum()
     prior += extra @ extra / EFFECT_SD**2
     assert model.evaluate(point)[0] == pytest.approx(expected + prior / 2, rel=1e-12)
 

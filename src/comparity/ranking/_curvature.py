@@ -67,7 +67,7 @@ def dense_covariance(objective: Penalised) -> Floats:
     n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
     hessian[:n, :n] += objective.penalty.pull(np.eye(n))
     end = n + m * c
-    hessian[n:end, n:end] += np.kron(np.eye(m) - 1 / m, objective.penalty.bias)
+    hessian[n:end, n:end] += objective.penalty.bias_hessian(m)
     extra = np.arange(end, objective.size)
     hessian[extra, extra] += EFFECT_SD**-2
     if objective.penalty.scores == 0:

@@ -28,6 +28,9 @@ Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-6
 ROUNDS = 40
+LEAST_SCORE_SD = 0.5
+"""The least SD of scores that the marginal likelihood may choose. It takes pairs for random; where
+they were chosen by merit, or are few, it would put all items down as equal."""
 N_FOLDS = 5
 WATCHED = 1_000_000
 """Comparisons from which on a terminal shows that the fit is under way."""
@@ -167,7 +170,7 @@ def _solved(
     score_sd, bias_sd = task.score_prior.sd, task.bias_prior.sd
     start = _start(rows, move)
     if task.score_prior.by_likelihood:
-        score_sd = bounded(float(np.std(start[: rows.n_items])))
+        score_sd = max(LEAST_SCORE_SD, bounded(float(np.std(start[: rows.n_items]))))
     close = 1e-3 if len(rows.better) < WATCHED else 1e-2
     loose = max(task.tolerance, 1e-4 * math.sqrt(len(rows.better)))
     open_ends = task.score_prior.by_likelihood or task.bias_prior.by_likelihood
@@ -193,8 +196,14 @@ def _objective(task: Task, data: Pass, move: Move, score_sd: float, bias_sd: flo
         scores=score_sd**-2,
         bias=precision * bias_sd**-2,
         basis=move.basis if trusted else None,
+        mean=0.0 if math.isinf(bias_sd) or _both_ways(data.rows) else EFFECT_SD**-2,
     )
     return Penalised(data, penalty, move.basis, flat=not trusted)
+
+
+def _both_ways(rows: Rows) -> bool:
+    """Say whether each group won over others somewhere in the panel."""
+    return bool(leanings(rows.evaluator, rows.contrast, rows.n_evaluators).sum(axis=0).all())
 
 
 def _next_sds(
@@ -207,9 +216,10 @@ def _next_sds(
     penalty, (score_sd, bias_sd) = objective.penalty, sds
     if task.score_prior.by_likelihood:
         squares = float(scores @ penalty.pull(scores)) * score_sd**2
-        score_sd = bounded(math.sqrt(squares / score_left))
+        score_sd = max(LEAST_SCORE_SD, bounded(math.sqrt(squares / score_left)))
     if by_bias and objective.n_evaluators > 1:
-        squares = float((bias * penalty.bias_pull(bias)).sum()) * bias_sd**2
+        centred = bias - bias.mean(axis=0)
+        squares = float((centred @ penalty.bias * centred).sum()) * bias_sd**2
         bias_sd = bounded(math.sqrt(squares / bias_left))
     return score_sd, bias_sd
 
@@ -232,8 +242,13 @@ def _start(rows: Rows, move: Move) -> Floats:
 
 def _priors(task: Task, rows: Rows, sds: tuple[float, float]) -> tuple[Prior, ...]:
     priors = [task.score_prior.granted(sds[0])]
+    if task.score_prior.by_likelihood and sds[0] <= LEAST_SCORE_SD:
+        said = f"{priors[0].chosen_by}, at its lower bound"
+        priors = [replace(priors[0], chosen_by=said)]
     if rows.contrast.shape[1]:
         priors.append(task.bias_prior.granted(sds[1]))
+        if not math.isinf(sds[1]) and not _both_ways(rows):
+            priors.append(Prior(of="mean bias", sd=EFFECT_SD, chosen_by="default"))
     if rows.n_extra:
         priors.append(Prior(of="seat effect and ties", sd=EFFECT_SD, chosen_by="default"))
     return tuple(priors)

@@ -32,11 +32,15 @@ class Penalty:
         bias is not shrunk, so that the anchor alone decides about it.
     basis : ndarray or None
         Columns whose span the scores' prior leaves free.
+    mean : float
+        Of the mean bias about zero. Zero, but for a panel that always chose one group, which has
+        no finite fit without it.
     """
 
     scores: float
     bias: Floats
     basis: Floats | None = None
+    mean: float = 0.0
 
     def pull(self, scores: Floats) -> Floats:
         """Return the gradient of the scores' penalty."""
@@ -50,8 +54,16 @@ class Penalty:
         """Return the gradient of the biases' penalty."""
         if not bias.shape[1]:
             return bias
-        pulled: Floats = (bias - bias.mean(axis=0)) @ self.bias
+        mean = bias.mean(axis=0)
+        pulled: Floats = (bias - mean) @ self.bias + self.mean * mean / len(bias)
         return pulled
+
+    def bias_hessian(self, n_evaluators: int) -> Floats:
+        """Return the Hessian of the biases' penalty, evaluator by evaluator."""
+        alike = np.full((n_evaluators, n_evaluators), 1 / n_evaluators)
+        own = np.kron(np.eye(n_evaluators) - alike, self.bias)
+        hessian: Floats = own + np.kron(alike, np.eye(len(self.bias))) * self.mean / n_evaluators
+        return hessian
 
 
 def rows_of(judgments: Judgments, columns: NDArray[np.int8], *, seat_by_evaluator: bool) -> Rows:
@@ -134,7 +146,8 @@ class Penalised:
         held = extra / EFFECT_SD**2
         value = found.loss + (scores @ pull + (bias * bias_pull).sum() + extra @ held) / 2
         gradient = _joined(found.scores[:, 0] + pull, found.bias + bias_pull, found.extra + held)
-        kept = np.diagonal(self.penalty.bias) * (1 - 1 / self.n_evaluators)
+        m = self.n_evaluators
+        kept = np.diagonal(self.penalty.bias) * (1 - 1 / m) + self.penalty.mean / m**2
         curvature = np.diagonal(found.bias_blocks, axis1=1, axis2=2) + kept
         self._diagonal = _joined(
             found.scores[:, 1] + self.penalty.scores,
@@ -168,11 +181,12 @@ class Penalised:
         return ready
 
     def _flat_inverse(self) -> Floats | None:
-        """Along flat directions only the scores' prior has curvature."""
+        """Along flat directions only the priors of scores and of the mean bias have curvature."""
         if self.penalty.scores == 0:
             return None
         pulled = np.column_stack([self.penalty.pull(column) for column in self.flat_basis.T])
         bend = self.flat_basis.T @ pulled
+        bend[1:, 1:] += self.penalty.mean * np.eye(len(bend) - 1)
         # Where the prior leaves a direction free, what is left of its curvature is rounding.
         full = self.penalty.scores * (self.flat_basis**2).sum(axis=0)
         bend[:, np.diagonal(bend) <= 1e-9 * full] = 0.0
