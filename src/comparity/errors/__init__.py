@@ -1,6 +1,14 @@
 """Errors that say what was asked, what was found and what to do."""
 
 from comparity.errors.base import ComparityError, Offenders
+from comparity.errors.baselines import (
+    ExposureInfeasibleError,
+    LabelAbsentError,
+    ModelFileError,
+    NoUtilityError,
+    TwoGroupsOnlyError,
+    UnreachedRatioWarning,
+)
 from comparity.errors.bridging import (
     ConstantDecisionError,
     FeatureMismatchError,
@@ -101,6 +109,7 @@ __all__ = [
     "DuplicateItemError",
     "EmptyCellError",
     "EmptyTableError",
+    "ExposureInfeasibleError",
     "FeatureError",
     "FeatureMismatchError",
     "FileAccessError",
@@ -109,6 +118,7 @@ __all__ = [
     "InconsistentItemError",
     "InconsistentSubjectError",
     "InfeasibleGoalWarning",
+    "LabelAbsentError",
     "LabelSpaceError",
     "LengthMismatchError",
     "LookError",
@@ -118,9 +128,11 @@ __all__ = [
     "MissingSensitiveError",
     "MissingValueError",
     "MixedEnginesError",
+    "ModelFileError",
     "NoBridgeError",
     "NoPriorError",
     "NoUnprivilegedError",
+    "NoUtilityError",
     "NonBinaryError",
     "NonFiniteFeatureError",
     "NonFiniteScoreError",
@@ -143,6 +155,7 @@ __all__ = [
     "TooFewSubjectsError",
     "TooManyGroupsError",
     "TwoGroupsError",
+    "TwoGroupsOnlyError",
     "UnknownDatasetError",
     "UnknownGroupError",
     "UnknownItemError",
@@ -153,6 +166,7 @@ __all__ = [
     "UnknownReferenceError",
     "UnknownWinnerError",
     "UnorderedDecisionError",
+    "UnreachedRatioWarning",
     "UnreadableFileError",
     "UnsupportedColumnError",
     "UnsupportedFileError",
