@@ -78,19 +78,19 @@ class Constraints:
     ----------
     differences : ndarray, (m, C)
         The coefficients C.
-    slack : float
+    slack : float or ndarray, (m,)
         The slack s.
 
     Examples
     --------
     >>> referee = Constraints(np.array([[1.0, -1.0], [-1.0, 1.0]]), 0.01)
-    >>> for _ in range(20):
+    >>> for _ in range(200):
     ...     referee.see(np.array([0.9, 0.7]), 1.0)
-    >>> referee.multipliers().argmax()
+    >>> int(referee.multipliers().argmax())
     1
     """
 
-    def __init__(self, differences: Floats, slack: float) -> None:
+    def __init__(self, differences: Floats, slack: float | Floats) -> None:
         m = len(differences)
         self._differences, self._slack = differences, slack
         even = np.full(m + 1, 0.1 / (m + 1))

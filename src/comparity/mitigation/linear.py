@@ -24,10 +24,13 @@ from comparity.errors.mitigation import (
     TooFewRowsError,
 )
 from comparity.mitigation import training as games
-from comparity.mitigation.goals import PARITY, differences, goals_of, overall
-from comparity.mitigation.training import Candidates, Choices, Chosen, Rows, Scale
+from comparity.mitigation.accounts import account, worst_difference
+from comparity.mitigation.goals import goals_of
+from comparity.mitigation.rows import Choices, Rows, Scale
+from comparity.mitigation.rows import rows_of as rows_with_pairs
+from comparity.mitigation.training import Candidates, Chosen
 from comparity.tables import check_option, text_of
-from comparity.trainings import Outcome, Training
+from comparity.trainings import Training
 
 __all__ = ["FairLinear", "StochasticScorer"]
 
@@ -167,14 +170,13 @@ class FairLinear(BaseEstimator):  # type: ignore[misc]
         games.asked(by, groups, choices, name=name)
         if not self._predicts_labels and not by.pairs.trials.any():
             raise EmptyCellError("ranking", ["items with different labels"], name)
-        found = games.candidates(rows, groups, choices, self.progress)
-        picked = games.chosen(found, by, groups, choices, name=name)
+        found, picked = games.trained(rows, by, groups, choices, name=name, progress=self.progress)
         self._keep(found, picked, scale)
         self.groups_ = groups
         self.training_ = self._account(found, picked, rows, by, choices)
         self.n_iter_ = choices.steps * len(choices.step_sizes)
         if not self.training_.feasible:
-            worst = _worst(picked, choices)
+            worst = worst_difference(picked)
             least = self.training_.mixture.largest_difference
             told = InfeasibleGoalWarning(self.slack, least, worst, len(by.weight))
             warnings.warn(told, stacklevel=2)
@@ -290,7 +292,9 @@ class FairLinear(BaseEstimator):  # type: ignore[misc]
     def _rows(
         self, X: Floats, items: LabelledItems, kept: Codes, scale: Scale, choices: Choices
     ) -> Rows:
-        return games.rows_of(X, items, kept, scale, choices.goals, predicted=self._predicts_labels)
+        return rows_with_pairs(
+            X, items, kept, scale, choices.goals, predicted=self._predicts_labels
+        )
 
     def _keep(self, found: Candidates, picked: Chosen, scale: Scale) -> None:
         """Keep the chosen models, in the units of the features given."""
@@ -308,30 +312,7 @@ class FairLinear(BaseEstimator):  # type: ignore[misc]
     def _account(
         self, found: Candidates, picked: Chosen, rows: Rows, by: Rows, choices: Choices
     ) -> Training:
-        unit = by.scale.label_unit**2 if self._predicts_labels else None
-        one = np.zeros(len(picked.objective))
-        one[picked.best] = 1.0
-        mixed = np.zeros(len(one))
-        mixed[picked.mixture.members] = picked.mixture.probabilities
-        start = by.scores(games.first_guess(rows, choices))
-        before = by.accuracy(start)
-        outcomes: dict[str, tuple[Floats, float]] = {
-            "best": (one @ np.nan_to_num(picked.accuracy), float(one @ picked.objective)),
-            "mixture": (mixed @ np.nan_to_num(picked.accuracy), float(mixed @ picked.objective)),
-            "start": (np.nan_to_num(before), by.objective(start, before)),
-        }
-        beta, multipliers = _weights(found, rows, choices)
-        return Training(
-            goals=choices.goals,
-            form=self.form,
-            slack=choices.slack,
-            feasible=choices.robust or picked.mixture.excess <= 1e-6,
-            **{name: _outcome(*pair, picked, by, unit) for name, pair in outcomes.items()},
-            probabilities=tuple(picked.mixture.probabilities.tolist()),
-            cell_weights=beta,
-            multipliers=multipliers,
-            rows={"trained on": len(rows.weight), "chosen by": len(by.weight)},
-        )
+        return account(found, picked, rows, by, choices)
 
 
 def _weighed(
@@ -348,56 +329,6 @@ def _weighed(
     if not kept.any():
         raise WeightError("sample_weight", rows_of(~kept))
     return X[kept], {name: one[kept] for name, one in given.items()}
-
-
-def _outcome(
-    accuracy: Floats, objective: float, picked: Chosen, by: Rows, unit: float | None
-) -> Outcome:
-    rates = {
-        name: float(rate)
-        for block in picked.terms
-        for name, rate in zip(block.names, block.coefficients @ accuracy, strict=True)
-    }
-    largest = differences(picked.terms)[0] @ accuracy if picked.terms else np.zeros(1)
-    share = overall(by.pairs, by.n_cells)
-    return Outcome(
-        accuracy=float(share @ accuracy) if share.any() else math.nan,
-        squared_error=None if unit is None else float(objective * unit),
-        terms=rates,
-        largest_difference=float(max(largest.max(initial=0.0), 0.0)),
-    )
-
-
-def _weights(
-    found: Candidates, rows: Rows, choices: Choices
-) -> tuple[dict[str, float], dict[str, float]]:
-    """Return what each cell's accuracy weighed, and the multipliers by name."""
-    whole, many = overall(rows.pairs, rows.n_cells), found.multipliers
-    names = [str(cell) for cell in rows.pairs.cells]
-    if rows.parity is not None:
-        names += [f"{cell} ({PARITY})" for cell in rows.parity.cells]
-    if not found.terms:
-        beta, labels = whole, ["objective"]
-    elif choices.robust:
-        blocks = games.minima(rows, found.terms, choices)
-        beta = many @ np.vstack(blocks) / len(blocks)
-        extra = ["overall"] if choices.with_overall else []
-        labels = [name for block in found.terms for name in (*block.names, *extra)]
-    else:
-        rises, compared = differences(found.terms)
-        beta = whole - many[1:] @ rises / max(float(many[0]), 1e-12)
-        labels = ["objective", *compared]
-    return (
-        dict(zip(names, beta.tolist(), strict=True)),
-        dict(zip(labels, many.tolist(), strict=True)),
-    )
-
-
-def _worst(picked: Chosen, choices: Choices) -> str:
-    """Name the largest difference of the mixture."""
-    rises, names = differences(picked.terms)
-    accuracy = np.nan_to_num(picked.accuracy)[picked.mixture.members]
-    return names[int(np.argmax(rises @ (picked.mixture.probabilities @ accuracy)))]
 
 
 def _strata(items: LabelledItems) -> Codes:

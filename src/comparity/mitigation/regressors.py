@@ -6,7 +6,7 @@ from sklearn.base import RegressorMixin
 
 from comparity.errors import OptionError
 from comparity.mitigation.linear import FairLinear
-from comparity.mitigation.training import Choices
+from comparity.mitigation.rows import Choices
 
 __all__ = ["FairRegressor"]
 
@@ -33,12 +33,14 @@ class FairRegressor(RegressorMixin, FairLinear):  # type: ignore[misc]
 
     Examples
     --------
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
-    >>> group, y = rng.integers(0, 2, 2000), rng.normal(size=2000)
-    >>> X = np.column_stack([y + 1.5 * group, y - group]) + rng.normal(size=(2000, 2))
-    >>> model = FairRegressor(steps=100, random_state=0).fit(X, y, sensitive_features=group)
-    >>> model.training_.start.largest_difference > model.training_.best.largest_difference
-    True
+    >>> group, quality = rng.integers(0, 2, 2000), rng.normal(size=2000)
+    >>> X = np.column_stack([quality, group]) + [0.8, 0.3] * rng.normal(size=(2000, 2))
+    >>> model = FairRegressor(slack=0.05, steps=100, random_state=0)
+    >>> training = model.fit(X, quality + group, sensitive_features=group).training_
+    >>> training.start.largest_difference > 0.1, training.best.largest_difference <= 0.05
+    (True, True)
     """
 
     _predicts_labels = True

@@ -5,28 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counting.labelled import LabelledItems
-from comparity.mitigation.game import (
-    CellWeights,
-    Constraints,
-    Minima,
-    Nothing,
-    Play,
-    Referee,
-    play,
-)
-from comparity.mitigation.goals import PARITY, Terms, differences, overall, terms_of
-from comparity.mitigation.losses import (
-    PairFamily,
-    attribute_pairs,
-    group_pairs,
-    labelled_pairs,
-)
+from comparity.mitigation.game import Constraints, Minima, Nothing, Play, Referee, play
+from comparity.mitigation.goals import Terms, differences, overall, terms_of
+from comparity.mitigation.rows import Choices, Rows, Scale
 from comparity.mitigation.shrinking import (
     Mixture,
     best_iterate,
@@ -36,205 +22,26 @@ from comparity.mitigation.shrinking import (
 )
 
 __all__ = [
+    "KEPT",
     "Candidates",
     "Choices",
     "Chosen",
     "Rows",
     "Scale",
+    "asked",
     "candidates",
     "chosen",
     "first_guess",
-    "rows_of",
+    "minima",
+    "trained",
 ]
 
 Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choices:
-    """How to train.
-
-    Attributes
-    ----------
-    goals : tuple of str
-        What shall be alike; none for the objective alone.
-    slack : float
-        Largest difference allowed.
-    robust : bool
-        Whether to raise the least rate instead.
-    with_overall : bool
-        Whether the accuracy over all pairs is one of the rates whose least is raised.
-    margin, squared
-        Of the hinge, see :mod:`comparity.mitigation.losses`.
-    l2 : float
-        Weight of the sum of squared coefficients of standardised features.
-    steps, step_sizes, referee_rate, snapshots
-        Of the game, see :func:`comparity.mitigation.game.play`; one game for each step size.
-    """
-
-    goals: tuple[str, ...]
-    slack: float
-    robust: bool
-    with_overall: bool
-    margin: float
-    squared: bool
-    l2: float
-    steps: int
-    step_sizes: tuple[float, ...]
-    referee_rate: float
-    snapshots: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Scale:
-    """Where features and labels have their zero and their unit.
-
-    Attributes
-    ----------
-    centre, unit : ndarray, (p,)
-        Mean and standard deviation of each feature; 1 for a constant one.
-    label_centre, label_unit : float
-        The same of a label that is to be predicted.
-    """
-
-    centre: Floats
-    unit: Floats
-    label_centre: float = 0.0
-    label_unit: float = 1.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Rows:
-    """Rows to train on or to choose by, with their pairs.
-
-    Attributes
-    ----------
-    features : ndarray, (n, p)
-        As they were given.
-    scale : Scale
-        What coefficients refer to.
-    pairs : PairFamily
-        The pairs that labels imply.
-    parity : PairFamily or None
-        All pairs of two groups, where a goal asks for them.
-    target : ndarray or None
-        Labels in their own unit, where they are to be predicted and not only ordered.
-    weight : ndarray
-        Weights of rows.
-    """
-
-    features: Floats
-    scale: Scale
-    pairs: PairFamily
-    parity: PairFamily | None
-    target: Floats | None
-    weight: Floats
-
-    @property
-    def families(self) -> tuple[PairFamily, ...]:
-        """The kinds of pairs, in the order of their cells."""
-        return (self.pairs,) if self.parity is None else (self.pairs, self.parity)
-
-    @property
-    def n_cells(self) -> int:
-        """Number of cells of all kinds of pairs."""
-        return sum(len(family.cells) for family in self.families)
-
-    def scores(self, parameters: Floats) -> Floats:
-        """Return the scores of all rows; standardised features are never stored."""
-        slope = parameters / self.scale.unit
-        found: Floats = self.features @ slope - self.scale.centre @ slope
-        return found
-
-    def accuracy(self, scores: Floats) -> Floats:
-        """Return the accuracies of all cells; ``nan`` where there are no pairs."""
-        return np.concatenate([family.sums(scores).accuracy for family in self.families])
-
-    def objective(self, scores: Floats, accuracy: Floats) -> float:
-        """Return what is minimised: mean squared error, or errors over all pairs."""
-        if self.target is not None:
-            return float(np.average((scores - self.target) ** 2, weights=self.weight))
-        share = overall(self.pairs, self.n_cells)
-        return float(1 - np.nansum(share * accuracy))
-
-    def gradient(
-        self, parameters: Floats, weights: CellWeights, choices: Choices
-    ) -> tuple[Floats, Floats]:
-        """Return accuracies of all cells, and the gradient of the weighted bounds."""
-        scores = self.scores(parameters)
-        wrong = weights.wrong
-        slope = np.zeros(len(scores))
-        if self.target is None:
-            wrong = wrong + weights.objective * overall(self.pairs, self.n_cells)
-        else:
-            share = self.weight / self.weight.sum()
-            slope += 2 * weights.objective * share * (scores - self.target)
-        found, start = [], 0
-        for family in self.families:
-            cells = slice(start, start + len(family.cells))
-            sums = family.sums(
-                scores,
-                wrong=wrong[cells],
-                right=weights.right[cells],
-                margin=choices.margin,
-                squared=choices.squared,
-            )
-            slope += sums.gradient
-            found.append(sums.accuracy)
-            start = cells.stop
-        raw = self.features.T @ slope - self.scale.centre * slope.sum()
-        # No goal rests on a cell without pairs.
-        return np.nan_to_num(
-            np.concatenate(found)
-        ), raw / self.scale.unit + 2 * choices.l2 * parameters
-
-
-def rows_of(
-    features: Floats,
-    items: LabelledItems,
-    kept: Codes,
-    scale: Scale,
-    goals: Sequence[str],
-    *,
-    predicted: bool,
-) -> Rows:
-    """Lay out the pairs of some rows.
-
-    Parameters
-    ----------
-    features : ndarray, (n, p)
-    items : LabelledItems
-        Labels, groups, queries and weights of all rows.
-    kept : ndarray of int
-        The rows wanted.
-    scale : Scale
-    goals : sequence of str
-        What will be asked of the pairs.
-    predicted : bool
-        Whether labels are to be predicted, and not only ordered.
-    """
-    label, group = items.label[kept], items.group[kept] if len(items.group) else items.group
-    query = None if items.query is None else items.query[kept]
-    weights = None if items.weight is None else items.weight[kept]
-    if items.value is not None:
-        pairs = attribute_pairs(label, items.value[kept], query=query, weights=weights)
-    else:
-        # Items in no group have a cell of their own without a name.
-        extra = ("",) if group.max(initial=0) >= len(items.groups) else ()
-        names = (*items.groups, *extra)
-        pairs = labelled_pairs(label, group, names, query=query, weights=weights)
-    parity = None
-    if PARITY in goals:
-        parity = group_pairs(group, items.groups, query=query, weights=weights)
-    return Rows(
-        features=np.ascontiguousarray(features[kept]),
-        scale=scale,
-        pairs=pairs,
-        parity=parity,
-        target=(label - scale.label_centre) / scale.label_unit if predicted else None,
-        weight=np.ones(len(kept)) if weights is None else weights,
-    )
+MORE_GAMES = 2
+"""So often the game is played again where the goal is missed on the rows chosen by."""
+KEPT = 1e-6
+"""A constraint missed by less is kept; the linear program is no more exact."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -256,7 +63,14 @@ class Candidates:
     terms: tuple[Terms, ...]
 
 
-def candidates(rows: Rows, groups: Sequence[str], choices: Choices, progress: bool) -> Candidates:
+def candidates(
+    rows: Rows,
+    groups: Sequence[str],
+    choices: Choices,
+    *,
+    progress: bool,
+    shift: Floats | float = 0.0,
+) -> Candidates:
     """Play one game for each step size and keep what the model went through.
 
     Parameters
@@ -268,6 +82,8 @@ def candidates(rows: Rows, groups: Sequence[str], choices: Choices, progress: bo
     choices : Choices
     progress : bool
         Whether to show a bar.
+    shift : ndarray, optional
+        How much larger each difference is taken to be than it is on these rows.
     """
     terms = asked(rows, groups, choices, name="training")
     plays: list[Play] = []
@@ -279,7 +95,7 @@ def candidates(rows: Rows, groups: Sequence[str], choices: Choices, progress: bo
             game = play(
                 lambda parameters, weights: rows.gradient(parameters, weights, choices),
                 start,
-                _referee(rows, terms, choices),
+                _referee(rows, terms, choices, shift),
                 steps=choices.steps,
                 step_size=step_size / reach,
                 referee_rate=choices.referee_rate,
@@ -328,12 +144,14 @@ def asked(rows: Rows, groups: Sequence[str], choices: Choices, *, name: str) -> 
     )
 
 
-def _referee(rows: Rows, terms: Sequence[Terms], choices: Choices) -> Referee:
+def _referee(
+    rows: Rows, terms: Sequence[Terms], choices: Choices, shift: Floats | float
+) -> Referee:
     if not terms:
         return Nothing(rows.n_cells)
     if choices.robust:
         return Minima(minima(rows, terms, choices))
-    return Constraints(differences(terms)[0], choices.slack)
+    return Constraints(differences(terms)[0], choices.slack - shift)
 
 
 def minima(rows: Rows, terms: Sequence[Terms], choices: Choices) -> list[Floats]:
@@ -396,6 +214,37 @@ def chosen(
             excess = known @ differences(terms)[0].T - choices.slack
         best, mixture = best_iterate(objective, excess), mix(objective, excess)
     return Chosen(best=best, mixture=mixture, accuracy=accuracy, objective=objective, terms=terms)
+
+
+def trained(
+    rows: Rows, by: Rows, groups: Sequence[str], choices: Choices, *, name: str, progress: bool
+) -> tuple[Candidates, Chosen]:
+    """Play, choose, and play again where what keeps the goal in training misses it elsewhere.
+
+    A difference on the rows chosen by may be off by chance from that on the rows trained on. If no
+    mixture keeps the slack there, the next game is told by how much.
+
+    Parameters
+    ----------
+    rows, by : Rows
+        Rows to train on and rows to choose by, which may be the same.
+    groups, choices, progress
+        As in :func:`candidates`.
+    name : str
+        What errors call the rows chosen by.
+    """
+    found = candidates(rows, groups, choices, progress=progress)
+    picked = chosen(found, by, groups, choices, name=name)
+    for _ in range(0 if by is rows else MORE_GAMES):
+        if picked.mixture.excess <= KEPT:
+            break
+        here = rows.accuracy(rows.scores(found.parameters[picked.best]))
+        there = differences(picked.terms)[0] @ np.nan_to_num(picked.accuracy[picked.best])
+        shift = there - differences(found.terms)[0] @ np.nan_to_num(here)
+        more = candidates(rows, groups, choices, progress=progress, shift=shift)
+        found = replace(more, parameters=np.vstack([found.parameters, more.parameters]))
+        picked = chosen(found, by, groups, choices, name=name)
+    return found, picked
 
 
 @contextmanager

@@ -1,0 +1,104 @@
+"""What training came to, for people to read."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.mitigation.goals import PARITY, differences, overall
+from comparity.mitigation.rows import Choices, Rows
+from comparity.mitigation.training import KEPT, Candidates, Chosen, first_guess, minima
+from comparity.trainings import Outcome, Training
+
+__all__ = ["account", "worst_difference"]
+
+Floats = NDArray[np.float64]
+
+
+def account(found: Candidates, picked: Chosen, rows: Rows, by: Rows, choices: Choices) -> Training:
+    """Return what was asked and what came out.
+
+    Parameters
+    ----------
+    found : Candidates
+    picked : Chosen
+    rows, by : Rows
+        Rows trained on and rows chosen by.
+    choices : Choices
+    """
+    unit = by.scale.label_unit**2 if by.target is not None else None
+    one = np.zeros(len(picked.objective))
+    one[picked.best] = 1.0
+    mixed = np.zeros(len(one))
+    mixed[picked.mixture.members] = picked.mixture.probabilities
+    start = by.scores(first_guess(rows, choices))
+    before = by.accuracy(start)
+    outcomes: dict[str, tuple[Floats, float]] = {
+        "best": (one @ np.nan_to_num(picked.accuracy), float(one @ picked.objective)),
+        "mixture": (mixed @ np.nan_to_num(picked.accuracy), float(mixed @ picked.objective)),
+        "start": (np.nan_to_num(before), by.objective(start, before)),
+    }
+    beta, multipliers = _weights(found, rows, choices)
+    return Training(
+        goals=choices.goals,
+        form="robust" if choices.robust else "constrained",
+        slack=choices.slack,
+        feasible=choices.robust or picked.mixture.excess <= KEPT,
+        **{name: _outcome(*pair, picked, by, unit) for name, pair in outcomes.items()},
+        probabilities=tuple(picked.mixture.probabilities.tolist()),
+        cell_weights=beta,
+        multipliers=multipliers,
+        rows={"trained on": len(rows.weight), "chosen by": len(by.weight)},
+    )
+
+
+def _outcome(
+    accuracy: Floats, objective: float, picked: Chosen, by: Rows, unit: float | None
+) -> Outcome:
+    rates = {
+        name: float(rate)
+        for block in picked.terms
+        for name, rate in zip(block.names, block.coefficients @ accuracy, strict=True)
+    }
+    largest = differences(picked.terms)[0] @ accuracy if picked.terms else np.zeros(1)
+    share = overall(by.pairs, by.n_cells)
+    return Outcome(
+        accuracy=float(share @ accuracy) if share.any() else math.nan,
+        squared_error=None if unit is None else float(objective * unit),
+        terms=rates,
+        largest_difference=float(max(largest.max(initial=0.0), 0.0)),
+    )
+
+
+def _weights(
+    found: Candidates, rows: Rows, choices: Choices
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return what each cell's accuracy weighed, and the multipliers by name."""
+    whole, many = overall(rows.pairs, rows.n_cells), found.multipliers
+    names = [str(cell) for cell in rows.pairs.cells]
+    if rows.parity is not None:
+        names += [f"{cell} ({PARITY})" for cell in rows.parity.cells]
+    if not found.terms:
+        beta, labels = whole, ["objective"]
+    elif choices.robust:
+        blocks = minima(rows, found.terms, choices)
+        beta = many @ np.vstack(blocks) / len(blocks)
+        extra = ["overall"] if choices.with_overall else []
+        labels = [name for block in found.terms for name in (*block.names, *extra)]
+    else:
+        rises, compared = differences(found.terms)
+        beta = whole - many[1:] @ rises / max(float(many[0]), 1e-12)
+        labels = ["objective", *compared]
+    return (
+        dict(zip(names, beta.tolist(), strict=True)),
+        dict(zip(labels, many.tolist(), strict=True)),
+    )
+
+
+def worst_difference(picked: Chosen) -> str:
+    """Name the largest difference of the mixture."""
+    rises, names = differences(picked.terms)
+    accuracy = np.nan_to_num(picked.accuracy)[picked.mixture.members]
+    return names[int(np.argmax(rises @ (picked.mixture.probabilities @ accuracy)))]

@@ -1,0 +1,210 @@
+"""Rows that a linear score is trained on or chosen by, with their pairs and their gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.counting.labelled import LabelledItems
+from comparity.mitigation.game import CellWeights
+from comparity.mitigation.goals import PARITY, overall
+from comparity.mitigation.losses import (
+    PairFamily,
+    attribute_pairs,
+    group_pairs,
+    labelled_pairs,
+)
+
+__all__ = ["Choices", "Rows", "Scale", "rows_of"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """How to train.
+
+    Attributes
+    ----------
+    goals : tuple of str
+        What shall be alike; none for the objective alone.
+    slack : float
+        Largest difference allowed.
+    robust : bool
+        Whether to raise the least rate instead.
+    with_overall : bool
+        Whether the accuracy over all pairs is one of the rates whose least is raised.
+    margin, squared
+        Of the hinge, see :mod:`comparity.mitigation.losses`.
+    l2 : float
+        Weight of the sum of squared coefficients of standardised features.
+    steps, step_sizes, referee_rate, snapshots
+        Of the game, see :func:`comparity.mitigation.game.play`; one game for each step size.
+    """
+
+    goals: tuple[str, ...]
+    slack: float
+    robust: bool
+    with_overall: bool
+    margin: float
+    squared: bool
+    l2: float
+    steps: int
+    step_sizes: tuple[float, ...]
+    referee_rate: float
+    snapshots: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Scale:
+    """Where features and labels have their zero and their unit.
+
+    Attributes
+    ----------
+    centre, unit : ndarray, (p,)
+        Mean and standard deviation of each feature; 1 for a constant one.
+    label_centre, label_unit : float
+        The same of a label that is to be predicted.
+    """
+
+    centre: Floats
+    unit: Floats
+    label_centre: float = 0.0
+    label_unit: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Rows:
+    """Rows to train on or to choose by, with their pairs.
+
+    Attributes
+    ----------
+    features : ndarray, (n, p)
+        As they were given.
+    scale : Scale
+        What coefficients refer to.
+    pairs : PairFamily
+        The pairs that labels imply.
+    parity : PairFamily or None
+        All pairs of two groups, where a goal asks for them.
+    target : ndarray or None
+        Labels in their own unit, where they are to be predicted and not only ordered.
+    weight : ndarray
+        Weights of rows.
+    """
+
+    features: Floats
+    scale: Scale
+    pairs: PairFamily
+    parity: PairFamily | None
+    target: Floats | None
+    weight: Floats
+
+    @property
+    def families(self) -> tuple[PairFamily, ...]:
+        """The kinds of pairs, in the order of their cells."""
+        return (self.pairs,) if self.parity is None else (self.pairs, self.parity)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells of all kinds of pairs."""
+        return sum(len(family.cells) for family in self.families)
+
+    def scores(self, parameters: Floats) -> Floats:
+        """Return the scores of all rows; standardised features are never stored."""
+        slope = parameters / self.scale.unit
+        found: Floats = self.features @ slope - self.scale.centre @ slope
+        return found
+
+    def accuracy(self, scores: Floats) -> Floats:
+        """Return the accuracies of all cells; ``nan`` where there are no pairs."""
+        return np.concatenate([family.sums(scores).accuracy for family in self.families])
+
+    def objective(self, scores: Floats, accuracy: Floats) -> float:
+        """Return what is minimised: mean squared error, or errors over all pairs."""
+        if self.target is not None:
+            return float(np.average((scores - self.target) ** 2, weights=self.weight))
+        share = overall(self.pairs, self.n_cells)
+        return float(1 - np.nansum(share * accuracy))
+
+    def gradient(
+        self, parameters: Floats, weights: CellWeights, choices: Choices
+    ) -> tuple[Floats, Floats]:
+        """Return accuracies of all cells, and the gradient of the weighted bounds."""
+        scores = self.scores(parameters)
+        wrong = weights.wrong
+        slope = np.zeros(len(scores))
+        if self.target is None:
+            wrong = wrong + weights.objective * overall(self.pairs, self.n_cells)
+        else:
+            share = self.weight / self.weight.sum()
+            slope += 2 * weights.objective * share * (scores - self.target)
+        found, start = [], 0
+        for family in self.families:
+            cells = slice(start, start + len(family.cells))
+            sums = family.sums(
+                scores,
+                wrong=wrong[cells],
+                right=weights.right[cells],
+                margin=choices.margin,
+                squared=choices.squared,
+            )
+            slope += sums.gradient
+            found.append(sums.accuracy)
+            start = cells.stop
+        raw = self.features.T @ slope - self.scale.centre * slope.sum()
+        # No goal rests on a cell without pairs.
+        return np.nan_to_num(
+            np.concatenate(found)
+        ), raw / self.scale.unit + 2 * choices.l2 * parameters
+
+
+def rows_of(
+    features: Floats,
+    items: LabelledItems,
+    kept: Codes,
+    scale: Scale,
+    goals: Sequence[str],
+    *,
+    predicted: bool,
+) -> Rows:
+    """Lay out the pairs of some rows.
+
+    Parameters
+    ----------
+    features : ndarray, (n, p)
+    items : LabelledItems
+        Labels, groups, queries and weights of all rows.
+    kept : ndarray of int
+        The rows wanted.
+    scale : Scale
+    goals : sequence of str
+        What will be asked of the pairs.
+    predicted : bool
+        Whether labels are to be predicted, and not only ordered.
+    """
+    label, group = items.label[kept], items.group[kept] if len(items.group) else items.group
+    query = None if items.query is None else items.query[kept]
+    weights = None if items.weight is None else items.weight[kept]
+    if items.value is not None:
+        pairs = attribute_pairs(label, items.value[kept], query=query, weights=weights)
+    else:
+        # Items in no group have a cell of their own without a name.
+        extra = ("",) if group.max(initial=0) >= len(items.groups) else ()
+        names = (*items.groups, *extra)
+        pairs = labelled_pairs(label, group, names, query=query, weights=weights)
+    parity = None
+    if PARITY in goals:
+        parity = group_pairs(group, items.groups, query=query, weights=weights)
+    return Rows(
+        features=np.ascontiguousarray(features[kept]),
+        scale=scale,
+        pairs=pairs,
+        parity=parity,
+        target=(label - scale.label_centre) / scale.label_unit if predicted else None,
+        weight=np.ones(len(kept)) if weights is None else weights,
+    )
