@@ -109,7 +109,7 @@ def show_queries(n_queries: int) -> None:
                 f"{answer['peak_gib']:.2f}",
             )
         )
-    columns = ("queries", "groups", "join", "counts", "times", "moments", "times")
+    columns = ("queries", "K", "join", "counts", "times", "moments", "times")
     caption = (
         f"core-seconds; target: counts {TARGET} times as fast as the join at 1,000,000 queries, "
         "which gives the same; moments: counts and what variances need, also with rows shuffled"

@@ -106,7 +106,7 @@ def count_small(y, f, group, offsets, first, last, n_groups, counts):  # type: i
     Every two items are compared, without jumps, and what is found goes into one word by cell.
     """
     found = np.zeros(n_groups * n_groups, dtype=np.uint64)
-    k, room = np.uint64(n_groups), PAIR_ROOM
+    k, room = np.uint64(n_groups), np.int64(PAIR_ROOM)
     for query in range(first, last):
         start, end = np.uint64(offsets[query]), np.uint64(offsets[query + 1])
         n_pairs = np.int64((end - start) * (end - start))
@@ -114,7 +114,7 @@ def count_small(y, f, group, offsets, first, last, n_groups, counts):  # type: i
             continue
         if n_pairs > room:
             _empty_pairs(found, counts)
-            room = PAIR_ROOM
+            room = np.int64(PAIR_ROOM)
         room -= n_pairs
         for one in range(start, end):
             label, score, own = y[one], f[one], np.uint64(group[one])
