@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from comparity.auditing.weighing import fair_balance, fair_reweighing, reweighing
     from comparity.errors import ComparityError
     from comparity.metrics.exposure import exposure
+    from comparity.mitigation.meta_fair import MetaFairClassifier
     from comparity.mitigation.rankers import FairRanker
     from comparity.mitigation.regressors import FairRegressor
     from comparity.ranking.barp import barp
@@ -33,6 +34,7 @@ __all__ = [
     "ComparityError",
     "FairRanker",
     "FairRegressor",
+    "MetaFairClassifier",
     "__version__",
     "barp",
     "biased_bridge",
@@ -63,6 +65,7 @@ _HOMES = {
     "ComparityError": "comparity.errors",
     "FairRanker": "comparity.mitigation.rankers",
     "FairRegressor": "comparity.mitigation.regressors",
+    "MetaFairClassifier": "comparity.mitigation.meta_fair",
     "barp": "comparity.ranking.barp",
     "biased_bridge": "comparity.auditing.bridges",
     "bradley_terry": "comparity.ranking.bradley_terry",

@@ -2,6 +2,7 @@
 
 from comparity.errors.base import ComparityError, Offenders
 from comparity.errors.baselines import (
+    ClassCountError,
     ExposureInfeasibleError,
     LabelAbsentError,
     ModelFileError,
@@ -97,6 +98,7 @@ from comparity.errors.values import (
 
 __all__ = [
     "AnchorError",
+    "ClassCountError",
     "ComparityError",
     "ConstantDecisionError",
     "ConstantLabelError",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from comparity.errors.base import ComparityError, Offenders, listed, message
 
 __all__ = [
+    "ClassCountError",
     "ExposureInfeasibleError",
     "LabelAbsentError",
     "ModelFileError",
@@ -28,6 +29,22 @@ class TwoGroupsOnlyError(ComparityError, ValueError):
             )
         )
         self.groups = tuple(groups)
+
+
+class ClassCountError(ComparityError, ValueError):
+    """A classifier for two classes was given one class, or more than two."""
+
+    def __init__(self, classes: Sequence[str], kind: str) -> None:
+        many = len(classes)
+        super().__init__(
+            message(
+                f"Only binary classification is supported. The type of the target is {kind}.",
+                f"{many:,} class{'' if many == 1 else 'es'}: {listed(classes)}",
+                "give rows of two classes, or train one classifier for each class against the "
+                "others.",
+            )
+        )
+        self.classes = tuple(classes)
 
 
 class LabelAbsentError(ComparityError, ValueError):
