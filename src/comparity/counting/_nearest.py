@@ -34,3 +34,46 @@ def smallest(
                 places[row, place] = column
                 last = values[row, wanted - 1]
     return places, values
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True)
+def probed(
+    data: NDArray[np.float32],
+    starts: NDArray[np.int64],
+    heaps: NDArray[np.int64],
+    k: int,
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:  # pragma: no cover
+    """Return the k + 1 nearest items of each item in some heaps, and their squared distances.
+
+    Parameters
+    ----------
+    data : ndarray, (n, d)
+        Items sorted by heap: heap h holds ``starts[h]`` to ``starts[h + 1]``.
+    starts : ndarray of int
+        Where heaps begin, and the end of the last.
+    heaps : ndarray of int, (n, probes)
+        The heaps in which each item looks, its own first.
+    k : int
+        Neighbours, the item itself included.
+    """
+    n, d = data.shape
+    items = np.zeros((n, k + 1), dtype=np.int64)
+    squares = np.full((n, k + 1), np.inf, dtype=np.float32)
+    for row in range(n):
+        last = np.float32(np.inf)
+        for heap in heaps[row]:
+            for item in range(starts[heap], starts[heap + 1]):
+                square = np.float32(0)
+                for column in range(d):
+                    step = data[row, column] - data[item, column]
+                    square += step * step
+                if square < last:
+                    place = k
+                    while place > 0 and squares[row, place - 1] > square:
+                        squares[row, place] = squares[row, place - 1]
+                        items[row, place] = items[row, place - 1]
+                        place -= 1
+                    squares[row, place] = square
+                    items[row, place] = item
+                    last = squares[row, k]
+    return items, squares

@@ -1,9 +1,9 @@
 """Nearest neighbours of every item, and how their labels agree.
 
 Exact up to :data:`EXACT_ROWS` items. Above, items are put into as many heaps as twice the root of
-their number, by their nearest centre, and neighbours are looked for in the heaps around one's own.
-That misses some neighbours and takes others nearly as near. By how much this changes the result is
-measured on a sample of items whose neighbours are found exactly, and stated.
+their number, by their nearest centre, and an item looks for its neighbours in the heaps whose
+centres are nearest. That misses some neighbours and takes others nearly as near. By how much this
+changes the result is measured on a sample of items whose neighbours are found exactly, and stated.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ EXACT_ROWS = 20_000
 CHECKED = 2_000
 """Items whose neighbours are found exactly where the others' are not."""
 
-HEAPS = 24
-"""Heaps in which neighbours are looked for."""
+FEWEST_HEAPS, MOST_HEAPS = 12, 40
+"""Heaps in which an item looks for its neighbours: more of them the more features there are."""
 
 VARIANCE_ROWS = 50_000
 """The variance is summed over the pairs of at most so many items."""
@@ -193,55 +193,50 @@ def _smallest(block: NDArray[Any], k: int, *, compiled: bool) -> tuple[Codes, ND
 def _approximate(
     features: Floats, k: int, rng: np.random.Generator
 ) -> tuple[Codes, NDArray[np.bool_]]:
-    """Look for neighbours in the heaps around one's own."""
-    from comparity.counting._nearest import smallest
+    """Look for neighbours in the heaps whose centres are nearest."""
+    from comparity.counting._nearest import probed
 
     data = features.astype(np.float32)
-    centres, heap = _heaps(data, rng)
-    order = np.argsort(heap, kind="stable")
-    ends = np.cumsum(np.bincount(heap, minlength=len(centres)))
-    starts = np.concatenate([[0], ends[:-1]])
-    members = [order[start:end] for start, end in zip(starts, ends, strict=True)]
-    near, _ = _smallest(_rows(centres) @ _columns(centres), HEAPS - 1, compiled=False)
-    rows, columns = _rows(data), _columns(data)
-    nearest = np.empty((len(data), k), dtype=np.int64)
-    tied = np.zeros(len(data), dtype=bool)
-    for own, heaps in zip(members, near, strict=True):
-        if not len(own):
-            continue
-        candidates = np.concatenate([members[one] for one in heaps])
-        places, values = smallest(rows[own] @ columns[:, candidates], k)
-        nearest[own] = candidates[places[:, :k]]
-        scale = 1e-6 * (1 + np.abs(values[:, k]))
-        tied[own] = values[:, k] - values[:, k - 1] <= scale
+    centres = _centres(data, rng)
+    probes = min(FEWEST_HEAPS + data.shape[1] // 2, MOST_HEAPS, len(centres) - 1)
+    heaps = _nearest_centres(data, centres, probes)
+    # Items of one heap lie side by side, so that a heap is read from the cache.
+    order = np.argsort(heaps[:, 0], kind="stable")
+    sizes = np.bincount(heaps[:, 0], minlength=int(heaps.max()) + 1)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    places, squares = probed(np.ascontiguousarray(data[order]), starts, heaps[order], k)
+    nearest, tied = np.empty((len(data), k), dtype=np.int64), np.empty(len(data), dtype=bool)
+    nearest[order] = order[places[:, :k]]
+    tied[order] = squares[:, k] - squares[:, k - 1] <= 1e-6 * squares[:, k]
     return nearest, tied
 
 
-def _heaps(
-    data: NDArray[np.float32], rng: np.random.Generator
-) -> tuple[NDArray[np.float32], Codes]:
-    """Return centres and the nearest centre of each item, after a few steps of k-means."""
+def _centres(data: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:
+    """Return centres of heaps, after a few steps of k-means on a sample."""
     n_heaps = 2 * math.isqrt(len(data))
     sample = data[rng.choice(len(data), min(len(data), 32 * n_heaps), replace=False)]
     centres = sample[:n_heaps].copy()
     for _ in range(4):
-        own = _nearest_centre(sample, centres)
+        own = _nearest_centres(sample, centres, 1)[:, 0]
         sizes = np.bincount(own, minlength=n_heaps)
         for column in range(data.shape[1]):
             total = np.bincount(own, sample[:, column], n_heaps)
-            centres[:, column] = np.where(
-                sizes > 0, total / np.maximum(sizes, 1), centres[:, column]
-            )
-    return centres, _nearest_centre(data, centres)
+            moved = total / np.maximum(sizes, 1)
+            centres[:, column] = np.where(sizes > 0, moved, centres[:, column])
+    return centres
 
 
-def _nearest_centre(data: NDArray[np.float32], centres: NDArray[np.float32]) -> Codes:
+def _nearest_centres(data: NDArray[np.float32], centres: NDArray[np.float32], wanted: int) -> Codes:
+    """Return the nearest centres of each item, the nearest first."""
     height = max(1, BLOCK // len(centres))
     columns = _columns(centres)
-    parts = [
-        np.argmin(_rows(data[start : start + height]) @ columns, axis=1)
-        for start in range(0, len(data), height)
-    ]
+    parts = []
+    for start in range(0, len(data), height):
+        block = _rows(data[start : start + height]) @ columns
+        if wanted == 1:
+            parts.append(np.argmin(block, axis=1)[:, None])
+        else:
+            parts.append(_smallest(block, wanted - 1, compiled=True)[0])
     return np.concatenate(parts)
 
 
