@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -105,6 +107,26 @@ def test_the_least_variance_is_the_least_over_all_gaps() -> None:
         assert isinstance(pivot, DyadicGap)
         grid = [pivot.variance_at(gap) for gap in np.linspace(-1, 1, 2001)]
         assert pivot.least_variance() == pytest.approx(min(grid), rel=1e-5)
+
+
+def test_a_negative_variance_is_replaced_by_the_sum_over_clusters_alone() -> None:
+    """With ten times too much taken off, only the sums over items are left."""
+    sharing = shared_judgments(judged(80, 400, 2))
+    assert sharing.touching is not None
+    taken = sharing.touching - sharing.dependent
+    broken = replace(sharing, dependent=sharing.touching - 10 * taken)
+    test = compare_cells(broken, FIRST, SECOND, null="")
+    assert test.method == "dyadic score z, nothing taken off"
+    counts = judged(80, 400, 2)
+    n, m = test.n
+    pooled = (counts[FIRST].hits + counts[SECOND].hits) / (n + m)
+    pairs, by_item = counts.pairs, np.zeros(80)
+    for sign, cell, size in ((1, FIRST, n), (-1, SECOND, m)):
+        rows = pairs.cell == pairs.cells.index(cell)
+        u = sign * ((pairs.order[rows] > 0) - pooled) / size
+        by_item += np.bincount(pairs.better[rows], u, 80) + np.bincount(pairs.worse[rows], u, 80)
+    z = test.gap / np.sqrt((by_item**2).sum())
+    assert test.p_value == pytest.approx(2 * stats.norm.sf(abs(z)), rel=1e-7)
 
 
 def test_where_no_gap_is_rejected_the_interval_holds_all_gaps() -> None:

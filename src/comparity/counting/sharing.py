@@ -60,6 +60,9 @@ class Sharing:
         Items in each cell, counted by how evenly they are used: the square of all uses over the
         sum of squared uses. Equal to their number where all are used alike, near one where one
         item occurs in most judgments.
+    touching : ndarray or None
+        The same as `dependent` before judgments that share twice are taken off once: larger, and
+        never negative. ``None`` where no judgment was counted twice.
     n_clusters : int
         How many independent clusters (evaluators, queries) the variance is a sum over, where
         these are few; 0 where it sums over items and the normal law will do.
@@ -74,6 +77,7 @@ class Sharing:
     own: NDArray[np.float64]
     half_hits: NDArray[np.float64]
     effective_items: NDArray[np.float64]
+    touching: NDArray[np.float64] | None = None
     n_clusters: int = 0
     method: str = "dyadic score z"
 
@@ -109,11 +113,12 @@ def shared_judgments(
     same_pair = pair_keys(pairs.better, pairs.worse, pairs.n_items)
     both = (pairs.better, pairs.worse)
     items = moments_by_number(both, pairs.n_items, *rows)
-    dependent = items - moments_by_key(same_pair, *rows)
+    dependent, touching = items - moments_by_key(same_pair, *rows), items
     n_clusters = 0
     if evaluators and pairs.evaluator is not None:
         by_evaluator = moments_by_number((pairs.evaluator,), len(pairs.evaluators), *rows)
         dependent += by_evaluator - _within_evaluators(pairs, same_pair, trials, hits)
+        touching = items + by_evaluator
         n_clusters = len(np.unique(pairs.evaluator))
     n, totals, own, half_hits = (
         _own(counts, pairs.cells, score_ties)
@@ -128,6 +133,7 @@ def shared_judgments(
         own=own,
         half_hits=half_hits,
         effective_items=evenness(n, np.diag(items)),
+        touching=touching,
         n_clusters=n_clusters,
     )
 
@@ -173,6 +179,7 @@ def subset(sharing: Sharing, codes: Sequence[int]) -> Sharing:
         hits=sharing.hits[chosen],
         dependent=sharing.dependent[block],
         own=sharing.own[block],
+        touching=None if sharing.touching is None else sharing.touching[block],
         half_hits=sharing.half_hits[chosen],
         effective_items=sharing.effective_items[chosen],
     )

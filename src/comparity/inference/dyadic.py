@@ -7,6 +7,7 @@ are made from what was counted, or refused where the counts cannot carry them.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +72,7 @@ def compare_cells(sharing: Sharing, first: Cell, second: Cell, *, null: str) -> 
             n = _judgments(sharing, known, first, second)
             return _untested(null, math.nan, n, f"no pair of the kind {cell}")
     codes = [known[first], known[second]]
-    pivot = _pivot(sharing, codes)
+    pivot, variance = _pivot(sharing, codes)
     n = _judgments(sharing, known, first, second)
     scarce = min(codes, key=lambda code: float(sharing.effective_items[code]))
     found = float(sharing.effective_items[scarce])
@@ -88,29 +89,35 @@ def compare_cells(sharing: Sharing, first: Cell, second: Cell, *, null: str) -> 
         standard_error=math.sqrt(single + shared),
         p_value=pivot.p_value(0.0),
         n=n,
-        method=_method(sharing, pivot),
+        method=sharing.method + variance,
         pivot=pivot,
         shared_variance=max(shared, 0.0),
     )
 
 
-def _pivot(sharing: Sharing, codes: list[int]) -> DyadicGap | SharedGap:
-    """Return the test of two cells; squared residuals are the variance where they can carry it."""
+def _pivot(sharing: Sharing, codes: list[int]) -> tuple[DyadicGap | SharedGap, str]:
+    """Return the test of two cells, and what its variance is called where it is not the usual one.
+
+    Squared residuals are the variance where they can carry it. If judgments that share twice, taken
+    off once, take off too much, they are not taken off.
+    """
     n, hits = sharing.trials[codes], sharing.hits[codes]
-    size = len(sharing.cells)
-    rows = [*codes, *(size + code for code in codes)]
+    rows = [*codes, *(len(sharing.cells) + code for code in codes)]
     block = np.ix_(rows, rows)
     dependent, own = sharing.dependent[block], sharing.own[block]
     rates, singles = hits / n, np.diag(own)[:2]
     rate, trials = (float(rates[0]), float(rates[1])), (float(n[0]), float(n[1]))
     reference = Reference(n_clusters=sharing.n_clusters)
     ample = DyadicGap(rates=rate, trials=trials, dependent=dependent, own=own, reference=reference)
+    shares = bool(np.any(dependent != own))
     # Weighted judgments count as many as would have their variance.
     worth = float((n**2 / singles).min())
-    enough = worth * min(ample.pooled, 1 - ample.pooled) >= AMPLE
-    if enough and np.any(dependent != own) and ample.least_variance() > NOTHING:
-        return ample
-    return SharedGap(
+    if shares and worth * min(ample.pooled, 1 - ample.pooled) >= AMPLE:
+        if ample.least_variance() > NOTHING:
+            return ample, ""
+        if sharing.touching is not None:
+            return replace(ample, dependent=sharing.touching[block]), ", nothing taken off"
+    few = SharedGap(
         rates=rate,
         trials=trials,
         own=(float(singles[0]), float(singles[1])),
@@ -118,13 +125,7 @@ def _pivot(sharing: Sharing, codes: list[int]) -> DyadicGap | SharedGap:
         tie_share=float(sharing.half_hits[codes].sum() / n.sum()),
         reference=reference,
     )
-
-
-def _method(sharing: Sharing, pivot: DyadicGap | SharedGap) -> str:
-    """Name the test, and the variance where it is not the usual one."""
-    if isinstance(pivot, DyadicGap) or not np.any(sharing.dependent != sharing.own):
-        return sharing.method
-    return f"{sharing.method}, binomial variance"
+    return few, ", binomial variance" if shares else ""
 
 
 def _judgments(
