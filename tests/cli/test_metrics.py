@@ -71,3 +71,17 @@ def test_bad_input_is_named_on_standard_error_with_status_2(
     assert (outcome.status, outcome.out) == (2, "")
     assert said in outcome.err
     assert "Traceback" not in outcome.err
+
+
+def test_hostile_names_neither_steer_the_terminal_nor_break_the_page(
+    run: Run, tmp_path: Path
+) -> None:
+    rows = ["sex,hired,model", *["[red]f\x1b[2J,1,1", "<script>,0,1", "[red]f\x1b[2J,0,0"] * 40]
+    rows += ["<script>,1,0"] * 40
+    file, page = tmp_path / "d.csv", tmp_path / "page.html"
+    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    outcome = run("metrics", file, *OPTIONS[:6], "--privileged", "<script>", "--html", page)
+    assert outcome.status == 0
+    assert "\x1b" not in outcome.out + outcome.err
+    assert "[red]f\\x1b[2J" in outcome.out
+    assert "<script" not in page.read_text(encoding="utf-8")
