@@ -30,6 +30,7 @@ NOUNS = [
     "scorecards",
     "trainings",
     "information",
+    "policies",
 ]
 TRUNK = [*NOUNS, "counting", "metrics", "inference"]
 BRANCHES = {"ranking", "mitigation", "bridging", "catalogue", "datasets"}
@@ -49,6 +50,7 @@ PRINTING = {
     "resamples",
     "trainings",
     "information",
+    "policies",
 }
 
 

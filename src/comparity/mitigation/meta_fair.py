@@ -87,8 +87,8 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Notes
     -----
     Where the group is a feature, too, it is known and not guessed: its posterior is 0 or 1. AIF360
-    0.6 ends with an error there when its points are drawn with scipy 1.10 or newer, which gives
-    points outside the support of a degenerate distribution the density 0.
+    ends with an error there, as scipy gives points outside the support of a degenerate
+    distribution the density 0.
 
     References
     ----------

@@ -48,6 +48,7 @@ HOMES: dict[str, str] = {
     "GroupExposure": "comparity.reporting.orderings",
     "RankedPanel": "comparity.reporting.rankings",
     "Ranking": "comparity.reporting.rankings",
+    "RankingPolicy": "comparity.reporting.policies",
     "RaterParity": "comparity.reporting.relative",
     "Rehearsal": "comparity.reporting.bridges",
     "Scorecard": "comparity.reporting.metrics",

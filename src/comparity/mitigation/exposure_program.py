@@ -1,0 +1,302 @@
+"""Rankings whose exposure is shared out between groups, by a linear program."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from comparity.counting._values import as_array, check_lengths, group_codes, numbers, rows_of
+from comparity.errors import (
+    EmptyTableError,
+    ExposureInfeasibleError,
+    NoUtilityError,
+    OptionError,
+)
+from comparity.metrics.exposure import place_worth
+from comparity.policies import RankingPolicy
+from comparity.tables import check_option
+
+__all__ = ["CRITERIA", "birkhoff", "exposure_program", "rerank"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+CRITERIA = ("demographic parity", "disparate treatment", "disparate impact")
+
+ROUNDING = 1e-9
+"""Probabilities below this are rounding of the linear program."""
+
+
+def exposure_program(
+    relevance: ArrayLike,
+    *,
+    sensitive_features: ArrayLike,
+    criterion: str = "disparate treatment",
+    slack: float | None = 0.0,
+    discount: str = "singh-joachims",
+) -> RankingPolicy:
+    r"""Find the mixture of rankings with the largest utility that shares out exposure.
+
+    With :math:`P_{ij}` how often item i is at place j, :math:`u_i` its relevance and :math:`v_j`
+    what a place is worth [1]_,
+
+    .. math:: \max_P \sum_{ij} u_i P_{ij} v_j \quad \text{s.t. } P \text{ doubly stochastic},
+        \; |T_g(P) - T_h(P)| \le \epsilon \text{ for all groups}
+
+    and :math:`T_g` by criterion, with :math:`U_g` the mean relevance in the group:
+
+    =====================  ==================================================================
+    demographic parity     mean exposure of the group's items
+    disparate treatment    mean exposure / :math:`U_g`
+    disparate impact       mean of relevance times exposure (clicks) / :math:`U_g`
+    =====================  ==================================================================
+
+    The matrix is taken apart into few rankings to draw from (Birkhoff and von Neumann).
+
+    Parameters
+    ----------
+    relevance : array-like, (n,)
+        Relevance of the items of one query, not negative (except for demographic parity): a
+        probability, or another utility of being seen.
+    sensitive_features : array-like, (n,)
+        Group of each item; any number of groups.
+    criterion : {"demographic parity", "disparate treatment", "disparate impact"}
+        What is to be alike.
+    slack : float or None
+        Largest difference allowed; None for the least there is, as in the comparison of [2]_.
+    discount : {"singh-joachims", "ferrara"}
+        What a place is worth, see :func:`comparity.exposure`.
+
+    Returns
+    -------
+    RankingPolicy
+        Rankings with probabilities, what each group gets, and what it costs.
+
+    Raises
+    ------
+    ExposureInfeasibleError
+        No mixture keeps within the slack; the error says the least there is.
+    NoUtilityError
+        A relevance is negative, or all of a group are 0, where exposure is compared with them.
+
+    Notes
+    -----
+    A program with :math:`n^2` unknowns, solved by HiGHS; some seconds for 200 items.
+
+    References
+    ----------
+    .. [1] Singh and Joachims, "Fairness of exposure in rankings", KDD 2018.
+    .. [2] Narasimhan, Cotter, Gupta and Wang, "Pairwise Fairness for Ranking and Regression",
+       AAAI 2020, appendix.
+
+    Examples
+    --------
+    >>> group = ["a", "a", "b", "b"]
+    >>> policy = exposure_program(
+    ...     [0.9, 0.8, 0.7, 0.6], sensitive_features=group, criterion="demographic parity"
+    ... )
+    >>> {name: round(mean, 6) for name, mean in policy.exposure.items()}
+    {'a': 0.640402, 'b': 0.640402}
+    >>> policy.utility < policy.best_utility
+    True
+    """
+    check_option("criterion", criterion, CRITERIA)
+    if slack is not None and not (math.isfinite(slack) and slack >= 0):
+        raise OptionError("slack", slack, ["a number from 0 on", "None for the least"])
+    utility = numbers(as_array(relevance, "relevance"), "relevance", "item")
+    column = as_array(sensitive_features, "sensitive_features")
+    check_lengths({"relevance": utility, "sensitive_features": column})
+    if not len(utility):
+        raise EmptyTableError("item")
+    group, names = group_codes(column, "sensitive_features", "item")
+    factors = _factors(utility, group, names, criterion)
+    worth = place_worth(np.arange(1, len(utility) + 1), discount=discount)
+    allowed = _least(factors, worth) if slack is None else slack
+    matrix = _best(utility, factors, worth, allowed)
+    if matrix is None:
+        assert slack is not None, "the least slack leaves a policy"
+        raise ExposureInfeasibleError(criterion, slack, _least(factors, worth))
+    rankings, shares = birkhoff(matrix)
+    # What is reported is what is drawn from, free of the solver's rounding.
+    exact = np.zeros_like(matrix)
+    np.add.at(exact, (rankings, np.arange(len(utility))), shares[:, None])
+    seen = exact @ worth
+    sizes = np.bincount(group)
+    return RankingPolicy(
+        criterion=criterion,
+        slack=float(allowed),
+        terms=dict(zip(names, (factors @ seen).tolist(), strict=True)),
+        exposure=dict(zip(names, (np.bincount(group, seen) / sizes).tolist(), strict=True)),
+        utility=float(utility @ seen),
+        best_utility=float(np.sort(utility)[::-1] @ worth),
+        rankings=rankings,
+        probabilities=shares,
+        matrix=exact,
+    )
+
+
+def rerank(
+    relevance: ArrayLike,
+    *,
+    sensitive_features: ArrayLike,
+    queries: ArrayLike,
+    criterion: str = "disparate treatment",
+    slack: float | None = None,
+    discount: str = "singh-joachims",
+    rng: np.random.Generator | int | None = None,
+) -> Floats:
+    """Draw a ranking in every query from its own program; return minus the place of each item.
+
+    Parameters
+    ----------
+    relevance, sensitive_features, criterion, slack, discount
+        As in :func:`exposure_program`. With the default slack every query keeps to the least
+        difference it can have.
+    queries : array-like
+        Query of each item. One with a single group is ranked by relevance.
+    rng : Generator, int or None
+        For the draws.
+
+    Returns
+    -------
+    ndarray
+        A score for each item, larger is better: -1 for the first place of its query.
+
+    Examples
+    --------
+    >>> rerank([0.2, 0.9, 0.5], sensitive_features=["a", "a", "a"], queries=[1, 1, 1]).tolist()
+    [-3.0, -1.0, -2.0]
+    """
+    utility = numbers(as_array(relevance, "relevance"), "relevance", "item")
+    column = as_array(sensitive_features, "sensitive_features")
+    asked = as_array(queries, "queries")
+    check_lengths({"relevance": utility, "sensitive_features": column, "queries": asked})
+    query = group_codes(asked, "queries", "item", several=False)[0]
+    group = group_codes(column, "sensitive_features", "item", several=False)[0]
+    generator, scores = np.random.default_rng(rng), np.empty(len(utility))
+    order = np.argsort(query, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(query[order])) + 1):
+        if len(np.unique(group[rows])) < 2:
+            ranking = np.argsort(-utility[rows], kind="stable")
+        else:
+            policy = exposure_program(
+                utility[rows],
+                sensitive_features=group[rows],
+                criterion=criterion,
+                slack=slack,
+                discount=discount,
+            )
+            ranking = policy.draw(generator)
+        scores[rows[ranking]] = -np.arange(1.0, len(rows) + 1)
+    return scores
+
+
+def birkhoff(matrix: Floats) -> tuple[Codes, Floats]:
+    """Write a doubly stochastic matrix as a mixture of rankings.
+
+    Parameters
+    ----------
+    matrix : ndarray, (n, n)
+        How often item i is at place j; rows and columns sum to 1.
+
+    Returns
+    -------
+    rankings : ndarray of int, (m, n)
+        Items by place.
+    probabilities : ndarray, (m,)
+        How often each; the largest first.
+
+    Examples
+    --------
+    >>> rankings, shares = birkhoff(np.array([[0.25, 0.75], [0.75, 0.25]]))
+    >>> rankings.tolist(), shares.tolist()
+    ([[1, 0], [0, 1]], [0.75, 0.25])
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    left, rankings, shares = matrix.copy(), [], []
+    places = np.arange(len(matrix))
+    while True:
+        # An entry that is used up costs more than all the others together can bring.
+        cost = np.where(left > ROUNDING, -left / len(left), 2.0)
+        place, item = linear_sum_assignment(cost.T)
+        share = float(left[item, place].min())
+        if share <= ROUNDING:
+            break
+        left[item, place] -= share
+        rankings.append(item[np.argsort(place)])
+        shares.append(share)
+    assert rankings, f"not doubly stochastic: {matrix.sum(axis=0)[places]}"
+    order = np.argsort(-np.array(shares), kind="stable")
+    found = np.array(shares)[order]
+    return np.array(rankings, dtype=np.int64)[order], found / found.sum()
+
+
+def _factors(utility: Floats, group: Codes, names: list[str], criterion: str) -> Floats:
+    """Return the matrix that takes the exposures of items to what is compared, by group."""
+    member = (np.arange(len(names))[:, None] == group).astype(np.float64)
+    mean = member / member.sum(axis=1, keepdims=True)
+    if criterion == "demographic parity":
+        return np.asarray(mean)
+    if (utility < 0).any():
+        raise NoUtilityError(rows_of(utility < 0), [])
+    of_groups = mean @ utility
+    if not of_groups.all():
+        raise NoUtilityError(None, [names[g] for g in np.flatnonzero(of_groups == 0)])
+    clicks = mean * utility if criterion == "disparate impact" else mean
+    return np.asarray(clicks / of_groups[:, None])
+
+
+def _least(factors: Floats, worth: Floats) -> float:
+    """Return the least difference of any mixture."""
+    found = _solved(np.zeros(factors.shape[1]), factors, worth, None)
+    assert found is not None, "without a limit there is always a policy"
+    return max(float(found[-1] - found[-2]), 0.0) * (1 + ROUNDING) + ROUNDING
+
+
+def _best(utility: Floats, factors: Floats, worth: Floats, slack: float) -> Floats | None:
+    """Return the matrix with the largest utility within the slack; None where there is none."""
+    found = _solved(utility, factors, worth, slack)
+    n = len(utility)
+    return None if found is None else np.clip(found[:-2], 0.0, 1.0).reshape(n, n)
+
+
+def _solved(utility: Floats, factors: Floats, worth: Floats, slack: float | None) -> Any:
+    """Solve for P, row by row, and for the least and the largest term.
+
+    Without a slack the difference of the last two is what is minimised.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array, eye_array, hstack, kron, vstack
+
+    n, groups = len(utility), len(factors)
+    one, each = csr_array(np.ones((1, n))), eye_array(n)
+    sums = vstack([kron(each, one), kron(one, each)])
+    terms = kron(csr_array(factors), csr_array(worth[None, :]))
+    low = csr_array(np.tile([1.0, 0.0], (groups, 1)))
+    high = csr_array(np.tile([0.0, -1.0], (groups, 1)))
+    limits = vstack([hstack([-terms, low]), hstack([terms, high])])
+    right = np.zeros(2 * groups)
+    cost = np.append(-np.outer(utility, worth).ravel(), [0.0, 0.0])
+    if slack is None:
+        cost = np.append(np.zeros(n * n), [-1.0, 1.0])
+    else:
+        apart = csr_array(np.append(np.zeros(n * n), [-1.0, 1.0])[None, :])
+        limits, right = vstack([limits, apart]), np.append(right, slack)
+    found = linprog(
+        cost,
+        A_ub=limits.tocsr(),
+        b_ub=right,
+        A_eq=hstack([sums, csr_array((2 * n, 2))]).tocsr(),
+        b_eq=np.ones(2 * n),
+        bounds=[(0, 1)] * (n * n) + [(None, None)] * 2,
+        method="highs",
+    )
+    # HiGHS ends with status 2 where nothing keeps the limits.
+    if found.status == 2:
+        return None
+    assert found.status == 0, found.message
+    return found.x
