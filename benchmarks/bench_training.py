@@ -11,14 +11,11 @@ pairs drawn at random.
 
 from __future__ import annotations
 
-import math
 import sys
-import time
-from collections.abc import Callable
 from itertools import product
-from typing import Any
 
 import numpy as np
+from cores import core_seconds
 from measure import SEED, growth, in_subprocess, largest_size, report, show, sizes
 
 from comparity.mitigation.losses import PairFamily, labelled_pairs
@@ -28,20 +25,6 @@ DRAWN = 10**6
 FEATURES = 50
 LEVELS = {"binary": 2, "ordinal": 20, "continuous": 0}
 TARGET = 6.0
-
-
-def best_seconds(*jobs: Callable[[], Any], repeats: int = 3) -> list[float]:
-    """Return the least processor time of each job, in turns.
-
-    On a machine that others use, too, the time on the clock says more about them.
-    """
-    least = [math.inf] * len(jobs)
-    for _ in range(repeats):
-        for place, job in enumerate(jobs):
-            start = time.process_time()
-            job()
-            least[place] = min(least[place], time.process_time() - start)
-    return least
 
 
 def columns(kind: str, n: int, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -100,7 +83,7 @@ def run(kind: str, n: int, k: int) -> None:
         lambda: sampled(y, f),
     ]
     jobs[1]()
-    wrong, both, argsort, batch = best_seconds(*jobs, repeats=5)
+    wrong, both, argsort, batch = core_seconds(*jobs, repeats=5)
     facts = {"wrong": wrong, "both": both, "argsort": argsort, "batch": batch}
     sums = family.sums(f, wrong=ones, right=ones)
     assert abs(sums.gradient.sum()) < 1e-9
@@ -109,7 +92,7 @@ def run(kind: str, n: int, k: int) -> None:
     assert abs(overall - drawn) < 5 * error, (overall, drawn, error)
     facts["noise"] = error / overall
     if n <= FEW:
-        (slow,) = best_seconds(lambda: enumerated(y, f, group, k), repeats=2)
+        (slow,) = core_seconds(lambda: enumerated(y, f, group, k), repeats=2)
         losses, gradient = enumerated(y, f, group, k)
         found = family.sums(f, wrong=ones)
         assert np.allclose(found.wrong, losses, rtol=1e-10)
@@ -118,7 +101,7 @@ def run(kind: str, n: int, k: int) -> None:
     if kind == "binary" and k == 2:
         X = np.random.default_rng(SEED).normal(size=(n, FEATURES))
         w = np.ones(FEATURES)
-        facts["full"] = best_seconds(lambda: full_step(family, X, w, ones), repeats=3)[0]
+        facts["full"] = core_seconds(lambda: full_step(family, X, w, ones), repeats=3)[0]
     report(**facts)
 
 
@@ -153,7 +136,7 @@ def main() -> None:
             "milliseconds of hinge, gradient and accuracies; ratio to np.argsort, also with both "
             f"losses (target {TARGET:.0f} for binary labels at 1e6); full: with 50 features; "
             "pairs, batch: enumeration and a million sampled pairs, times slower; growth "
-            f"{exponent:.2f}; processor time"
+            f"{exponent:.2f}; core time"
         )
         show(f"A step on all pairs, {kind} labels, {k} groups", names, rows, caption)
 

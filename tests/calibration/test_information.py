@@ -13,7 +13,7 @@ from comparity.auditing.information import information_separation
 
 LEVEL = 0.1
 PERMUTATIONS = 19
-REPETITIONS = 600
+REPETITIONS = 300
 
 
 def rejections(repetitions: int, decimals: int, curves: str) -> float:

@@ -1,7 +1,8 @@
 """Reference: Narasimhan, Cotter, Gupta and Wang: Tables 1, 2, 4 and 5.
 
 The simulated ranking task is judged by the closed-form accuracies of the learned weights in the
-population, so that no test set adds noise. Best possible there (search over all directions): without a goal 0.9225 with a
+population, so that no test set adds noise. Best possible there (search over all directions):
+without a goal 0.9225 with a
 difference of 0.249; within 0.01 of cross-group parity 0.8697; robust 0.8829 with least rate
 0.8828; cross-group and within-group parity by a mixture 0.677.
 """
