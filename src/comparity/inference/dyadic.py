@@ -43,6 +43,9 @@ FEWEST_ITEMS = 10
 FEWEST_CLUSTERS = 3
 """With fewer evaluators or queries as clusters no variance is believed."""
 
+# A variance this small beside that of no gap is rounding.
+ROUNDING = 1e-9
+
 AMPLE = 15
 """With this many hits and misses expected in either cell, squared residuals give the variance."""
 
@@ -113,9 +116,11 @@ def _pivot(sharing: Sharing, codes: list[int]) -> tuple[DyadicGap | SharedGap, s
     # Weighted judgments count as many as would have their variance.
     worth = float((n**2 / singles).min())
     if shares and worth * min(ample.pooled, 1 - ample.pooled) >= AMPLE:
-        if ample.least_variance() > NOTHING:
+        least, rounding = ample.least_variance(), ROUNDING * abs(ample.variance_at(0.0))
+        if least > rounding:
             return ample, ""
-        if sharing.touching is not None:
+        # Rates of one and zero have no variance at their own gap, which is not a negative one.
+        if least < -rounding and sharing.touching is not None:
             return replace(ample, dependent=sharing.touching[block]), ", nothing taken off"
     few = SharedGap(
         rates=rate,
