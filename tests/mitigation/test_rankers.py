@@ -141,6 +141,20 @@ def test_statistical_parity_puts_groups_first_equally_often() -> None:
     assert model.score(X, y) > 0.7
 
 
+def test_many_groups_are_brought_within_the_slack() -> None:
+    """Five groups have twenty kinds of cross-group pairs."""
+    rng = np.random.default_rng(8)
+    group, y = rng.integers(0, 5, 3000), rng.integers(0, 2, 3000)
+    X = np.column_stack([y + 0.4 * group, 0.8 * y]) + rng.normal(size=(3000, 2))
+    model = FairRanker(slack=0.1, steps=150, **EVERYWHERE).fit(X, y, sensitive_features=group)
+    after = pairwise_accuracy(y, model.predict(X), sensitive_features=group).matrix
+    before = pairwise_accuracy(y, X[:, 0], sensitive_features=group).matrix
+    across = ~np.eye(5, dtype=bool)
+    assert np.ptp(before[across]) > 0.4
+    assert np.ptp(after[across]) <= 0.1
+    assert model.training_.best.largest_difference == pytest.approx(np.ptp(after[across]))
+
+
 def test_a_number_is_treated_alike_whichever_item_has_more_of_it() -> None:
     rng = np.random.default_rng(4)
     age, y = rng.normal(size=500), rng.integers(0, 2, 500)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.mitigation.goals import PARITY, differences, overall
+from comparity.mitigation.goals import PARITY, differences, largest_difference, overall
 from comparity.mitigation.rows import Choices, Rows
 from comparity.mitigation.training import KEPT, Candidates, Chosen, first_guess, minima
 from comparity.trainings import Outcome, Training
@@ -62,13 +62,12 @@ def _outcome(
         for block in picked.terms
         for name, rate in zip(block.names, block.coefficients @ accuracy, strict=True)
     }
-    largest = differences(picked.terms)[0] @ accuracy if picked.terms else np.zeros(1)
     share = overall(by.pairs, by.n_cells)
     return Outcome(
         accuracy=float(share @ accuracy) if share.any() else math.nan,
         squared_error=None if unit is None else float(objective * unit),
         terms=rates,
-        largest_difference=float(max(largest.max(initial=0.0), 0.0)),
+        largest_difference=largest_difference(picked.terms, accuracy),
     )
 
 

@@ -21,11 +21,22 @@ from comparity.errors import OptionError
 from comparity.errors.mitigation import EmptyCellError
 from comparity.mitigation.losses import PairFamily
 
-__all__ = ["GOALS", "PARITY", "Terms", "differences", "overall", "terms_of"]
+__all__ = [
+    "GOALS",
+    "PARITY",
+    "Terms",
+    "differences",
+    "goals_of",
+    "largest_difference",
+    "overall",
+    "terms_of",
+]
 
 Floats = NDArray[np.float64]
 
 PARITY = "statistical parity"
+COMPARED = 6
+"""Up to so many terms of a goal are compared two by two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -164,10 +175,26 @@ def overall(pairs: PairFamily, n_cells: int) -> Floats:
 
 
 def differences(terms: Sequence[Terms]) -> tuple[Floats, tuple[str, ...]]:
-    """Return the differences of any two terms of a goal, as coefficients of cells, with names."""
+    """Return what the slack limits, as coefficients of cells, with names.
+
+    Of up to six terms of a goal any two are compared. Of more, each is compared with their mean,
+    twice over: where all these are within the slack, any two terms are, and there are as many
+    constraints as twice the terms instead of their square.
+    """
     rows, names = [], []
     for block in terms:
+        if len(block.names) > COMPARED:
+            away = 2 * (block.coefficients - block.coefficients.mean(axis=0))
+            rows += [*away, *-away]
+            names += [f"{name} above the mean" for name in block.names]
+            names += [f"{name} below the mean" for name in block.names]
+            continue
         for first, second in permutations(range(len(block.names)), 2):
             rows.append(block.coefficients[first] - block.coefficients[second])
             names.append(f"{block.names[first]} less {block.names[second]}")
     return np.array(rows).reshape(len(rows), -1), tuple(names)
+
+
+def largest_difference(terms: Sequence[Terms], accuracy: Floats) -> float:
+    """Return the largest difference of two terms of one goal; 0 without a goal."""
+    return max((float(np.ptp(block.coefficients @ accuracy)) for block in terms), default=0.0)
