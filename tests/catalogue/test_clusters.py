@@ -110,6 +110,14 @@ def test_stability_compares_every_choice_with_the_reference() -> None:
     assert all(row["agreement"] == 1 for row in table if row["n_clusters"] == 3)
 
 
+def test_a_tree_can_be_cut_to_a_number_of_clusters() -> None:
+    values = blocks(np.random.default_rng(7), noise=1.0)
+    for wanted in range(1, 10):
+        assert len(cluster_metrics(values, n_clusters=wanted).clusters) == wanted
+    with pytest.raises(OptionError, match="n_clusters"):
+        cluster_metrics(values, n_clusters=10)
+
+
 def test_equal_partitions_have_no_differences() -> None:
     partition = published_partition(CATALOGUE)
     assert cluster_differences(partition, partition) == ()

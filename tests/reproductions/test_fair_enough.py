@@ -305,10 +305,16 @@ def test_individual_fairness_is_deaf_as_published() -> None:
 @pytest.mark.real
 @needs_data
 @pytest.mark.slow
-def test_clusters_change_little_with_the_correlation_and_more_with_the_classifier() -> None:
+def test_the_seven_clusters_do_not_depend_on_the_linkage_nor_on_the_classifier() -> None:
+    """What the paper leaves open as threats to validity: cut to seven clusters, complete linkage,
+    Kendall's correlation and random forests give the very same ones; single linkage and
+    Pearson's correlation, which a few ratios of 40 pull about, do not."""
     table = cluster_stability(
-        {"logistic": pooled(SMALL, "plain"), "forest": pooled(SMALL, "forest")}
+        {"logistic": pooled(SEVEN, "plain", "reweighed"), "forest": pooled(SEVEN, "forest")},
+        threshold=0.45,
     )
     agreement = {(row["choice"], row["value"]): row["agreement"] for row in table}
-    assert agreement["correlation", "kendall"] > 0.5
-    assert agreement["classifier", "forest"] > 0
+    assert agreement["linkage", "complete"] == 1
+    assert agreement["correlation", "kendall"] == 1
+    assert agreement["classifier", "forest"] == 1
+    assert agreement["linkage", "single"] < 0.9

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.catalogue.entries import CLUSTERS
-from comparity.errors import TooFewResamplesError
+from comparity.errors import OptionError, TooFewResamplesError
 from comparity.resamples import MetricClusters, Partition
 from comparity.tables import check_option
 
@@ -43,6 +43,7 @@ def cluster_metrics(
     values: Mapping[str, Floats],
     *,
     threshold: float | None = None,
+    n_clusters: int | None = None,
     correlation: str = "spearman",
     linkage: str = "average",
 ) -> MetricClusters:
@@ -57,6 +58,8 @@ def cluster_metrics(
     threshold : float, optional
         Height of the cut; by default the middle of the longest stretch without a merge, between
         the first merge and the last.
+    n_clusters : int, optional
+        Cut where there are so many clusters, instead of at a height.
     correlation : {"spearman", "pearson", "kendall"}
         How two metrics are compared.
     linkage : {"average", "complete", "single"}
@@ -96,6 +99,8 @@ def cluster_metrics(
     merges = merged(squareform(dissimilarity, checks=False), method=linkage)
     heights = merges[:, 2]
     cut = _longest_stretch(heights) if threshold is None else threshold
+    if n_clusters is not None:
+        cut = _cut_for(heights, n_clusters)
     codes = fcluster(merges, cut, criterion="distance")
     below, above = heights[heights <= cut], heights[heights > cut]
     return MetricClusters(
@@ -181,14 +186,20 @@ def cluster_agreement(inside: Mapping[str, bool], clusters: Partition) -> dict[s
 def cluster_stability(
     values: Mapping[str, Mapping[str, Floats]],
     *,
+    threshold: float | None = None,
     thresholds: Sequence[float] = (0.4, 0.5, 0.6, 0.7),
 ) -> list[dict[str, Any]]:
     """Compare clusters under other thresholds, linkages, correlations and classifiers.
+
+    Heights mean something else under another linkage or correlation, so that these, and other
+    classifiers, are cut to as many clusters as the reference has.
 
     Parameters
     ----------
     values : mapping of str to mapping
         Values of each metric over resamples, by classifier; the first one is the reference.
+    threshold : float, optional
+        Height of the cut of the reference; by default where the longest stretch is.
     thresholds : sequence of float
         Heights of the cut to try.
 
@@ -201,21 +212,27 @@ def cluster_stability(
     from sklearn.metrics import adjusted_rand_score
 
     first, *others = values
-    reference = cluster_metrics(values[first])
-    tried: list[tuple[str, object, MetricClusters]] = [("reference", first, reference)]
-    tried += [
-        ("threshold", cut, cluster_metrics(values[first], threshold=cut)) for cut in thresholds
+    reference = cluster_metrics(values[first], threshold=threshold)
+    same = len(reference.clusters)
+    choices: list[tuple[str, object, str, dict[str, Any]]] = [
+        *(("threshold", cut, first, {"threshold": cut}) for cut in thresholds),
+        *(("linkage", one, first, {"n_clusters": same, "linkage": one}) for one in LINKAGES[1:]),
+        *(
+            ("correlation", one, first, {"n_clusters": same, "correlation": one})
+            for one in CORRELATIONS[1:]
+        ),
+        *(("classifier", name, name, {"n_clusters": same}) for name in others),
     ]
-    for linkage in LINKAGES[1:]:
-        tried.append(("linkage", linkage, cluster_metrics(values[first], linkage=linkage)))
-    for kind in CORRELATIONS[1:]:
-        tried.append(("correlation", kind, cluster_metrics(values[first], correlation=kind)))
-    tried += [("classifier", name, cluster_metrics(values[name])) for name in others]
+    tried = [("reference", first, reference)]
+    tried += [
+        (choice, str(value), cluster_metrics(values[name], **changed))
+        for choice, value, name, changed in choices
+    ]
     codes = _codes(reference)
     return [
         {
             "choice": choice,
-            "value": str(value),
+            "value": value,
             "n_clusters": len(found.clusters),
             "agreement": float(adjusted_rand_score(codes, _codes(found))),
         }
@@ -254,6 +271,16 @@ def _longest_stretch(heights: Floats) -> float:
         return float(heights[0]) / 2
     place = int(np.argmax(np.diff(heights)))
     return float(heights[place] + heights[place + 1]) / 2
+
+
+def _cut_for(heights: Floats, n_clusters: int) -> float:
+    """Return a height between the merges that lead to, and on from, so many clusters."""
+    if not 1 <= n_clusters <= len(heights) + 1:
+        choices = [f"a whole number from 1 to {len(heights) + 1}"]
+        raise OptionError("n_clusters", n_clusters, choices)
+    ends = np.concatenate([[0.0], heights, [1.0]])
+    place = len(heights) + 1 - n_clusters
+    return float(ends[place] + ends[place + 1]) / 2
 
 
 def _partition(ids: Sequence[str], codes: NDArray[np.int64]) -> Partition:
