@@ -120,7 +120,7 @@ def neighbours(n: int) -> None:
     count_neighbours(features[:5000], label[:5000], rng=rng)  # compiles the kernel
     (seconds,) = best_seconds(ours, repeats=2)
     (reference,) = best_seconds(brute, repeats=1)
-    assert abs(found["ours"] - found["exact"]) < 1e-2, found
+    assert abs(found["ours"] - found["exact"]) < 3e-3, found
     error = abs(found["ours"] - found["exact"])
     report(seconds=seconds, reference=reference, error=error, stated=found["stated"])
 

@@ -46,6 +46,7 @@ def tabulate_bytes(
     pairs = codes.view(np.uint16)
     seen = np.zeros((2, 65536), dtype=np.uint32)
     total = np.zeros(4 * MOST, dtype=np.int64)
+    top = np.uint8(0)
     for start in range(0, len(label), BLOCK):
         stop = min(start + BLOCK, len(label))
         y, c, g = label[start:stop], prediction[start:stop], group[start:stop]
@@ -53,6 +54,7 @@ def tabulate_bytes(
         for row in range(stop - start):
             wrong |= ((y[row] | c[row]) >> np.uint8(1)) | (g[row] >> np.uint8(6))
             codes[row] = (g[row] << np.uint8(2)) | (y[row] << np.uint8(1)) | c[row]
+            top |= codes[row]
         if wrong:
             return np.zeros(0, dtype=np.int64)
         steps = (stop - start) // 4
@@ -61,8 +63,9 @@ def tabulate_bytes(
             seen[1, pairs[2 * step + 1]] += np.uint32(1)
         for row in range(4 * steps, stop - start):
             total[codes[row]] += 1
-    for high in range(256):
-        for low in range(256):
+    # All codes are within the bits that any of them has.
+    for high in range(np.int64(top) + 1):
+        for low in range(np.int64(top) + 1):
             times = np.int64(seen[0, 256 * high + low]) + np.int64(seen[1, 256 * high + low])
             total[low] += times
             total[high] += times

@@ -160,7 +160,8 @@ class RateRatio:
 
     def __call__(self, contrast: Contrast) -> Floats:
         """Return the measure of each table."""
-        return divided(self.rate.of(contrast.unprivileged), self.rate.of(contrast.privileged))
+        rates = self.rate.of(contrast.two_camps.cells)
+        return divided(rates[..., 0], rates[..., 1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,17 +186,21 @@ def divided(numerator: Floats, denominator: Floats) -> Floats:
 
 
 def _gap(contrast: Contrast, rate: Rate) -> Floats:
-    return rate.of(contrast.unprivileged) - rate.of(contrast.privileged)
+    rates = rate.of(contrast.two_camps.cells)
+    gap: Floats = rates[..., 0] - rates[..., 1]
+    return gap
 
 
 def _mean(values: list[Floats]) -> Floats:
+    if len(values) == 1:
+        return values[0]
     mean: Floats = sum(values[1:], start=values[0]) / len(values)
     return mean
 
 
 def _added(table: Floats, places: Places) -> Floats:
-    total: Floats = sum(
-        (table[..., label, prediction] for label, prediction in places[1:]),
-        start=table[..., places[0][0], places[0][1]],
-    )
+    first, *others = places
+    total: Floats = table[..., first[0], first[1]]
+    for label, prediction in others:
+        total = total + table[..., label, prediction]
     return total

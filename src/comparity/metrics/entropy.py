@@ -29,6 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import xlogy
 
 from comparity.contrasts import Contrast
 from comparity.metrics.classification import divided
@@ -48,6 +49,9 @@ Floats = NDArray[np.float64]
 
 STANDARD = 2.0**0.5
 """Times the root of the index: the coefficient of variation as everybody else defines it."""
+
+BENEFITS = np.array([1.0, 2.0, 0.0, 1.0])
+"""Of the cells (label, prediction) 00, 01, 10 and 11."""
 
 DOUBLED_ROOT = 2.0
 """Times the root of the index: what early releases of AIF360 computed."""
@@ -73,10 +77,9 @@ class BenefitEntropy:
     def __call__(self, contrast: Contrast) -> Floats:
         """Return the measure of each table."""
         table = contrast.whole
-        benefits = np.array([0.0, 1.0, 2.0])
-        right = table[..., 0, 0] + table[..., 1, 1]
-        counts = np.stack([table[..., 1, 0], right, table[..., 0, 1]], axis=-1)
-        return _entropy(counts, np.broadcast_to(benefits, counts.shape), self.order)
+        # Cells in the order of (label, prediction): 00, 01, 10, 11.
+        cells = table.reshape(*table.shape[:-2], 4)
+        return _entropy(cells, BENEFITS, self.order)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,8 @@ class GroupEntropy:
     def __call__(self, contrast: Contrast) -> Floats:
         """Return the measure of each table."""
         sizes, means = group_benefits(contrast if self.all_groups else contrast.two_camps)
-        return _entropy(sizes, means, self.order)
+        # A group without members has no mean, and no weight.
+        return _entropy(sizes, np.where(sizes > 0, means, 0.0), self.order)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,15 +139,17 @@ def group_benefits(contrast: Contrast) -> tuple[Floats, Floats]:
 
 def _entropy(counts: Floats, values: Floats, order: int) -> Floats:
     """Return the index of values that occur `counts` times, over the last axis."""
-    values = np.where(counts > 0, values, 0.0)
-    n = counts.sum(axis=-1)
-    mean = divided((counts * values).sum(axis=-1), n)
-    relative = divided(values, mean[..., None])
-    if order == 1:
-        logs = np.log(relative, out=np.zeros_like(relative), where=relative > 0)
-        return divided((counts * relative * logs).sum(axis=-1), n)
-    # The squares of deviations lose no digits near equality, unlike squares minus one.
-    return divided((counts * (relative - 1) ** 2).sum(axis=-1), 2 * n)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        n = counts.sum(axis=-1, keepdims=True)
+        mean = (counts * values).sum(axis=-1, keepdims=True) / n
+        relative = values / mean
+        if order == 1:
+            terms = counts * xlogy(relative, relative)
+        else:
+            # The squares of deviations lose no digits near equality, unlike squares minus one.
+            terms = counts * (relative - 1) ** 2 / 2
+        index: Floats = (terms / n).sum(axis=-1)
+    return index
 
 
 def _root(index: Floats) -> Floats:
