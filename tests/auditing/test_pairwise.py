@@ -56,6 +56,7 @@ def test_marginals_pool_the_pairs_of_a_row_or_a_column() -> None:
 
 
 def test_all_pairs_are_judged_like_the_same_pairs_listed() -> None:
+    """Up to the variance of single judgments: listed ones take it from their residuals."""
     world = Scored(120, bias=0.7, levels=0)
     first, second = np.triu_indices(120, 1)
     swap = world.label[first] < world.label[second]
@@ -65,8 +66,8 @@ def test_all_pairs_are_judged_like_the_same_pairs_listed() -> None:
     )
     for ours, theirs in zip(world.accuracy().raw.tests, listed.tests, strict=True):
         assert ours.gap == pytest.approx(theirs.gap)
-        assert ours.standard_error == pytest.approx(theirs.standard_error)
-        assert ours.p_value == pytest.approx(theirs.p_value)
+        assert ours.standard_error == pytest.approx(theirs.standard_error, rel=0.01)
+        assert ours.p_value == pytest.approx(theirs.p_value, rel=0.05)
 
 
 def test_covariance_of_entries_agrees_with_the_jackknife() -> None:

@@ -115,12 +115,15 @@ def _pivot(sharing: Sharing, codes: list[int]) -> tuple[DyadicGap | SharedGap, s
     shares = bool(np.any(dependent != own))
     # Weighted judgments count as many as would have their variance.
     worth = float((n**2 / singles).min())
-    if shares and worth * min(ample.pooled, 1 - ample.pooled) >= AMPLE:
+    # All pairs of a few hundred items are many pairs without being ample.
+    listed = shares and sharing.touching is not None
+    if listed and worth * min(ample.pooled, 1 - ample.pooled) >= AMPLE:
         least, rounding = ample.least_variance(), ROUNDING * abs(ample.variance_at(0.0))
         if least > rounding:
             return ample, ""
         # Rates of one and zero have no variance at their own gap, which is not a negative one.
-        if least < -rounding and sharing.touching is not None:
+        if least < -rounding:
+            assert sharing.touching is not None, "listed judgments know their clusters"
             return replace(ample, dependent=sharing.touching[block]), ", nothing taken off"
     few = SharedGap(
         rates=rate,
@@ -130,7 +133,7 @@ def _pivot(sharing: Sharing, codes: list[int]) -> tuple[DyadicGap | SharedGap, s
         tie_share=float(sharing.half_hits[codes].sum() / n.sum()),
         reference=reference,
     )
-    return few, ", binomial variance" if shares else ""
+    return few, ", binomial variance" if listed else ""
 
 
 def _judgments(

@@ -23,7 +23,7 @@ samples. :math:`V` is a quadratic in :math:`\delta`, so the interval has a close
 
 Where a cell expects fewer than 15 hits or misses the squared residuals of single judgments say
 little about their variance (a small cell without a miss would have next to none, and false alarms
-reach 0.4), so that there (:class:`SharedGap`)
+reach 0.4), so that there, and for all pairs that labels imply (:class:`SharedGap`),
 
 .. math::
 
