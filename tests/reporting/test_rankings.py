@@ -67,3 +67,24 @@ def test_scores_before_and_after_are_drawn_by_group(fit: BiasedRanking) -> None:
     assert labels == ["a, at their word", "b, at their word", "a, BARP", "b, BARP"]
     means = [row["before"] for row in panel.mean_scores()]
     assert means == [before.scores[WORLD.group == group].mean() for group in "ab"]
+
+
+def test_a_lone_evaluator_anchored_at_zero_is_shown_and_drawn() -> None:
+    """Its bias and interval are exactly zero, which leaves the picture no width of its own."""
+    judge = np.zeros(len(WORLD.comparisons), dtype=int)
+    fit = barp(
+        WORLD.comparisons,
+        evaluators=judge,
+        sensitive_features=WORLD.group,
+        anchor="zero mean bias",
+    )
+    assert "None of 1 evaluators is found to lean" in str(fit)
+    assert "<svg" in page(fit)
+
+
+def test_means_before_are_shown_only_where_they_were_computed() -> None:
+    ranked = bradley_terry(WORLD.comparisons)
+    alone = RankedPanel(ranking=ranked, groups={"sex": WORLD.group})
+    both = RankedPanel(ranking=ranked, before=ranked, groups={"sex": WORLD.group})
+    assert "taken at their word" not in str(alone)
+    assert "taken at their word" in str(both)

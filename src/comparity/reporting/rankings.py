@@ -63,14 +63,21 @@ def _section(panel: RankedPanel) -> Section:
 
 def _sentences(ranking: Ranking) -> Iterator[str]:
     if isinstance(ranking, BiasedRanking):
-        lean = int((ranking.q <= LEVEL).any(axis=1).sum())
-        yield (
-            f"{count(lean)} of {count(len(ranking.evaluators))} evaluators lean; about "
-            f"{percent(LEVEL)} of such findings are false alarms."
-        )
+        yield _found(int((ranking.q <= LEVEL).any(axis=1).sum()), len(ranking.evaluators))
         yield f"The common level of the biases is an assumption: {visible(ranking.anchor)}."
     ties = f", {count(ranking.n_ties)} of them ties" if ranking.n_ties else ""
     yield f"{count(ranking.n_comparisons)} comparisons{ties}; {_fitted(ranking)}."
+
+
+def _found(lean: int, n: int) -> str:
+    if not lean:
+        rate_of = f"a false-discovery rate of {percent(LEVEL)}"
+        return f"None of {count(n)} evaluators is found to lean, at {rate_of}."
+    verb = "leans" if lean == 1 else "lean"
+    return (
+        f"{count(lean)} of {count(n)} evaluators {verb}; about {percent(LEVEL)} of such findings "
+        "are false alarms."
+    )
 
 
 def _fitted(ranking: Ranking) -> str:
@@ -215,15 +222,16 @@ def _bare_places(rows: list[dict[str, Any]]) -> Grid:
 
 
 def _means(panel: RankedPanel) -> Grid:
-    several = len(panel.groups) > 1
+    several, compared = len(panel.groups) > 1, panel.before is not None
+    before = ("evaluators taken at their word",) if compared else ()
     return Grid(
         title="Mean score by group",
-        header=("group", "items", "evaluators taken at their word", visible(panel.ranking.model)),
+        header=("group", "items", *before, visible(panel.ranking.model)),
         rows=tuple(
             (
                 visible(f"{row['attribute']}: {row['group']}" if several else row["group"]),
                 count(row["items"]),
-                signed(row["before"]),
+                *([signed(row["before"])] if compared else []),
                 signed(row["after"]),
             )
             for row in panel.mean_scores()
@@ -243,7 +251,8 @@ def _caterpillar(ranking: BiasedRanking) -> Chart:
     """Place the biases of the first contrast with their intervals, in order."""
     contrast, shown = ranking.contrasts[0], _drawn(ranking, 0)
     intervals = ranking.bias_intervals()[:, 0]
-    reach = 1.08 * max((abs(float(end)) for k in shown for end in intervals[k]), default=1.0)
+    # A lone evaluator under "zero mean bias" has a bias and an interval of exactly zero.
+    reach = 1.08 * max((abs(float(end)) for k in shown for end in intervals[k]), default=0.0) or 1.0
     left, right = LABELS + 10.0, WIDTH - 20.0
 
     def place(bias: float) -> float | None:
