@@ -118,3 +118,14 @@ def test_bad_requests_are_named(judged: tuple[Any, BiasedRanking]) -> None:
         audit_against_panel(
             fit, world.model, sensitive_features=world.group, shift_errors={"c": 1.0}
         )
+
+
+def test_a_group_nobody_compared_is_left_out_of_the_audit(
+    judged: tuple[Any, BiasedRanking],
+) -> None:
+    world, _ = judged
+    group = np.append(world.group.astype(object), "unseen")
+    fit = barp(world.comparisons, evaluators=world.evaluators, sensitive_features=group)
+    found = audit_against_panel(fit, np.append(world.model, 0), sensitive_features=group, draws=5)
+    assert "unseen" not in found.shift_errors
+    assert any("never compared" in note for note in found.audit.notes)

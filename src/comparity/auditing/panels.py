@@ -86,7 +86,7 @@ def audit_against_panel(
     options = PairwiseOptions(alpha=alpha, margin=margin)
     items = labelled_items(panel.scores[known], score[known], group[known])
     errors = panel.standard_errors[known]
-    shifts = dict(shift_errors or _shift_errors(panel))
+    shifts = dict(shift_errors or _shift_errors(panel, among=items.groups))
     at_face_value = audit_items(items, options)
     gaps = _Gaps(items, options, at_face_value)
     shift_variance = sum(
@@ -175,12 +175,15 @@ def _cells_of(null: str, groups: tuple[str, ...]) -> tuple[tuple[int, int], tupl
     )
 
 
-def _shift_errors(panel: Ranking) -> dict[str, float]:
-    """Return the standard error of the level of each group against its reference group."""
+def _shift_errors(panel: Ranking, among: tuple[str, ...]) -> dict[str, float]:
+    """Return the standard error of the level of each group against its reference group.
+
+    A group of which no item was compared is in no pair, and its level moves nothing.
+    """
     if not isinstance(panel, BiasedRanking):
         return {}
     errors = zip(panel.contrasts, panel.mean_bias_standard_errors.tolist(), strict=True)
-    return {contrast.group: error for contrast, error in errors}
+    return {contrast.group: error for contrast, error in errors if contrast.group in among}
 
 
 def _carried(test: JudgedGap, shift_variance: float, allowance: float, reversals: float) -> GapTest:
