@@ -307,3 +307,10 @@ def test_the_result_as_data_has_the_promised_names() -> None:
     assert content["provenance"]["seed"] == 0
     frame = result.to_frame("pandas")
     assert frame.loc[0, "dpd_low"] < frame.loc[0, "dpd"] < frame.loc[0, "dpd_high"]
+
+
+@pytest.mark.parametrize("seed", [-1, 0.5, "x", True])
+def test_a_seed_is_a_whole_number_from_zero_on(seed: object) -> None:
+    first, second, sex = world()
+    with pytest.raises(OptionError, match="seed cannot be"):
+        differential_parity(first, second, sensitive_features=sex, seed=seed)

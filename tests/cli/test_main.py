@@ -1,6 +1,7 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -44,3 +45,12 @@ def test_messages_cannot_steer_the_terminal() -> None:
     assert BadInput("no column '\x1b[2J'\n  hint: look").format_message() == (
         "no column '\\x1b[2J'\n  hint: look"
     )
+
+
+@pytest.mark.parametrize("command", ["rank", "relative", "comparative", "pairwise", "metrics"])
+def test_a_negative_seed_is_bad_input(run: Run, tmp_path: Path, command: str) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("better,worse\na,b\n", encoding="utf-8")
+    outcome = run(command, table, "--seed", "-1")
+    assert outcome.status == 2
+    assert "--seed" in outcome.err

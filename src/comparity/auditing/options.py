@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from numbers import Integral
 from typing import Any
 
 from comparity import __version__
@@ -53,6 +54,8 @@ class SeparationOptions:
         _check_word("rule", self.rule, RULES)
         if self.looks is not None:
             _check_looks(self.looks)
+        if self.seed is not None and not (_is_whole(self.seed) and self.seed >= 0):
+            raise OptionError("seed", self.seed, ["a whole number from 0 on"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +159,10 @@ def _check_looks(looks: Any) -> None:
     look, planned = looks
     if not 1 <= look <= planned:
         raise LookError(look, planned)
+
+
+def _is_whole(found: object) -> bool:
+    return isinstance(found, Integral) and not isinstance(found, bool)
 
 
 def _check_between(option: str, found: float, low: float, high: float) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from comparity.cli.lazy import BadInput
-from comparity.cli.options import PROPORTION, output_options
+from comparity.cli.options import PROPORTION, SEED, output_options
 from comparity.cli.output import as_json_text, write
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ FILES = ("decisions", "items", "judgments")
     show_default=True,
     help="Where the files go.",
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the panel.")
+@click.option("--seed", type=SEED, default=1, show_default=True, help="Seed of the panel.")
 @click.option(
     "--alpha",
     type=PROPORTION,

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, PROPORTION, names, output_options
+from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, PROPORTION, SEED, names, output_options
 from comparity.cli.output import deliver, write_plot
 
 EXAMPLE = """\b
@@ -52,7 +52,7 @@ KINDS = ("group", "individual", "false negatives", "false positives")
 @click.option(
     "--level", type=PROPORTION, default=0.95, show_default=True, help="Level of the intervals."
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the resamples.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the resamples.")
 @click.option("--plot", type=OUTPUT_FILE, help="Draw all metrics with their published ranges.")
 @output_options
 def metrics(

@@ -13,6 +13,7 @@ __all__ = [
     "INPUT_FILE",
     "OUTPUT_FILE",
     "PROPORTION",
+    "SEED",
     "Command",
     "audit_options",
     "combine",
@@ -28,6 +29,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 INPUT_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT_FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
+SEED = click.IntRange(min=0)
 PROPORTION = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
@@ -129,7 +131,7 @@ def audit_options(command: Command) -> Command:
             type=looks,
             help="Which of how many planned looks at growing data this is, such as 2/4.",
         ),
-        click.option("--seed", type=int, help="Seed of whatever is drawn at random."),
+        click.option("--seed", type=SEED, help="Seed of whatever is drawn at random."),
     )
 
 

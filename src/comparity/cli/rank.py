@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, PROPORTION, names, output_options
+from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, PROPORTION, SEED, names, output_options
 from comparity.cli.output import deliver, write_plot
 
 EXAMPLE = """\b
@@ -55,7 +55,7 @@ MODELS = ("barp", "bt", "crowdbt", "factorbt", "rankcentrality")
 @click.option("--worse", help="Column with the worse item, where it has another name.")
 @click.option("--plot", type=OUTPUT_FILE, help="Draw the evaluators' biases (.png, .svg, .pdf).")
 @click.option("--plot-scores", type=OUTPUT_FILE, help="Draw scores by group, before and after.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of cross-validation.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of cross-validation.")
 @output_options
 def rank(
     comparisons: Path,

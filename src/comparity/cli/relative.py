@@ -12,6 +12,7 @@ from comparity.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
     PROPORTION,
+    SEED,
     error_options,
     looks,
     names,
@@ -63,7 +64,7 @@ Example:
     show_default=True,
     help="Permutations of the tests of whole distributions.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of what is drawn.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of what is drawn.")
 @click.option("--plot", type=OUTPUT_FILE, help="Draw the gaps, or the raters' heat map.")
 @output_options
 def relative(
