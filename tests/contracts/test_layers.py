@@ -31,10 +31,11 @@ NOUNS = [
     "trainings",
     "information",
     "policies",
+    "trained",
 ]
 TRUNK = [*NOUNS, "counting", "metrics", "inference"]
 BRANCHES = {"ranking", "mitigation", "bridging", "catalogue", "datasets"}
-SURFACES = {"reporting", "collecting", "cli", "__main__"}
+SURFACES = {"reporting", "collecting", "cli", "testing", "plugin", "__main__"}
 # Results print and draw themselves, so their methods may import the media; nothing else may.
 PRINTING = {
     "showing",
@@ -51,6 +52,7 @@ PRINTING = {
     "trainings",
     "information",
     "policies",
+    "trained",
 }
 
 

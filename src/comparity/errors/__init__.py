@@ -16,6 +16,7 @@ from comparity.errors.bridging import (
     GroupMismatchError,
     InconsistentSubjectError,
     NoBridgeError,
+    OutOfRangeError,
     PairOfSidesError,
     TooFewSubjectsError,
     TwoGroupsError,
@@ -58,6 +59,12 @@ from comparity.errors.mitigation import (
     TooFewRowsError,
 )
 from comparity.errors.orderings import UnknownGroupError
+from comparity.errors.policies import (
+    ForeignResultError,
+    PolicyAuditError,
+    PolicyError,
+    UnknownKeyError,
+)
 from comparity.errors.ranking import (
     AnchorError,
     DependentGroupsError,
@@ -115,6 +122,7 @@ __all__ = [
     "FeatureError",
     "FeatureMismatchError",
     "FileAccessError",
+    "ForeignResultError",
     "GroupMismatchError",
     "IncompatibleCountsError",
     "InconsistentItemError",
@@ -142,8 +150,11 @@ __all__ = [
     "Offenders",
     "OneGroupError",
     "OptionError",
+    "OutOfRangeError",
     "PairOfSidesError",
     "PlanError",
+    "PolicyAuditError",
+    "PolicyError",
     "PositionError",
     "ReferenceGroupError",
     "RemotePathError",
@@ -161,6 +172,7 @@ __all__ = [
     "UnknownDatasetError",
     "UnknownGroupError",
     "UnknownItemError",
+    "UnknownKeyError",
     "UnknownLayoutError",
     "UnknownMetricError",
     "UnknownPositiveError",
