@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import ttest_ind
 from sklearn.ensemble import RandomForestRegressor
@@ -22,6 +23,7 @@ from comparity.errors import (
     MissingValueError,
     NoBridgeError,
     OptionError,
+    OutOfRangeError,
     PairOfSidesError,
     TooFewSubjectsError,
 )
@@ -270,3 +272,32 @@ def test_errors_in_sample_cannot_be_had_with_shared_subjects() -> None:
     known["sensitive_features"] = (sex, sex)
     with pytest.raises(OptionError, match="has seen subjects"):
         biased_bridge(first, second, subjects=(range(60), range(60)), errors="training", **known)
+
+
+@pytest.mark.parametrize("told", [{"features": ["grade", "mark"]}, {"prediction": "mark"}])
+def test_a_decision_cannot_predict_itself(told: dict[str, Any]) -> None:
+    """Such a model errs nowhere, and no leaning, however large, would be found."""
+    first, second, known = committees(lean=2.0)
+    frames = [
+        pd.DataFrame({"mark": mark, "sex": sex, "grade": grade[:, 0]})
+        for mark, sex, grade in zip(
+            (first, second), known["sensitive_features"], known["features"], strict=True
+        )
+    ]
+    with pytest.raises(OptionError, match="cannot predict itself"):
+        audit_frames(*frames, first="mark", second="mark", sensitive="sex", **told)
+
+
+@pytest.mark.parametrize("what", ["first", "second", "features", "predictions"])
+def test_numbers_whose_variances_overflow_are_named(what: str) -> None:
+    first, second, known = committees()
+    given = {"first": first, "second": second, "features": known["features"]}
+    if what == "predictions":
+        del given["features"]
+        given[what] = (np.where(np.arange(len(first)) == 3, 1e200, 0.0), np.zeros(len(second)))
+    elif what == "features":
+        given[what] = (known["features"][0] * 1e200, known["features"][1])
+    else:
+        given[what] = np.where(np.arange(len(given[what])) == 3, 1e100, given[what])
+    with pytest.raises(OutOfRangeError, match="at most 1e"):
+        biased_bridge(**given, sensitive_features=known["sensitive_features"])

@@ -105,3 +105,31 @@ def test_what_does_not_go_together_is_bad_input(
     outcome = run("relative", old, *named, *COLUMNS)
     assert outcome.status == 2
     assert told in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--prediction", "grade", "--features", "grade"), "not both"),
+        (("--prediction", "grade", "--regressor", "forest"), "--regressor fits a model"),
+        (("--prediction", "grade", "--held-out", "0.5"), "--held-out fits a model"),
+        (("--features", "grade", "--held-out", "0.5"), "belongs to --errors held-out"),
+        (("--features", "grade", "--errors", "held-out", "--folds", "3"), "--errors cross-fitted"),
+        (("--features", "grade", "--bridge", "unbiased", "--folds", "3"), "takes no errors"),
+    ],
+)
+def test_options_without_effect_are_bad_input(
+    run: Run, tmp_path: Path, words: Sequence[str], told: str
+) -> None:
+    old, new, _ = years(tmp_path, 60)
+    outcome = run("relative", old, "--on", new, *words, *COLUMNS)
+    assert outcome.status == 2
+    assert told in " ".join(outcome.err.split())
+
+
+def test_a_missing_column_is_looked_for_in_the_right_file(run: Run, tmp_path: Path) -> None:
+    old, new, _ = years(tmp_path, 60)
+    named = ("--features", "grade", "--first", "old", "--second", "mark", "--sensitive", "sex")
+    outcome = run("relative", old, "--on", new, *named)
+    assert outcome.status == 2
+    assert "'mark' does not occur in the second's table" in outcome.err

@@ -19,11 +19,16 @@ from comparity.auditing.bridging import BRIDGES, BridgeOptions, Foretold, audit_
 from comparity.bridges import BridgedParity
 from comparity.bridging.features import matched_columns, matched_features
 from comparity.bridging.predicting import Predictions
-from comparity.bridging.subjects import SIDES, DecidedSubjects, decided_subjects
-from comparity.counting._values import check_lengths, numbers
+from comparity.bridging.subjects import (
+    SIDES,
+    DecidedSubjects,
+    bounded_numbers,
+    decided_subjects,
+)
+from comparity.counting._values import check_lengths
 from comparity.counting.files import file_sha256, read_table
 from comparity.counting.labelled import labelled_columns
-from comparity.errors import PairOfSidesError
+from comparity.errors import OptionError, PairOfSidesError
 from comparity.tables import check_option
 
 __all__ = ["audit_files", "audit_frames", "biased_bridge", "unbiased_bridge"]
@@ -227,9 +232,10 @@ def audit_frames(
     if bridge == "unbiased":
         choices["errors"] = "training"
     options = BridgeOptions(**choices)
+    _check_no_decision_predicts(first, second, features, prediction)
     needed = [*features, *([prediction] if prediction else []), *([subject] if subject else [])]
-    one = labelled_columns(decisions, [first, sensitive, *needed])
-    two = labelled_columns(others, [second, sensitive, *needed])
+    one = labelled_columns(decisions, [first, sensitive, *needed], table="first's")
+    two = labelled_columns(others, [second, sensitive, *needed], table="second's")
     names = (first, second) if first != second else (f"{first} (first)", f"{second} (second)")
     sides = decided_subjects(
         (one[first], two[second]),
@@ -256,6 +262,17 @@ def audit_frames(
         bridge=bridge,
         columns=columns,
     )
+
+
+def _check_no_decision_predicts(
+    first: str, second: str, features: Sequence[str], prediction: str | None
+) -> None:
+    """Refuse a model that is told what it has to predict: it errs nowhere and finds nothing."""
+    for option, columns in (("features", features), ("prediction", [prediction])):
+        for column in columns:
+            if column in (first, second):
+                why = "a decision cannot predict itself"
+                raise OptionError(option, column, ["columns without decisions"], why)
 
 
 def audit_files(decisions: str | Path, others: str | Path, **choices: Any) -> BridgedParity:
@@ -301,7 +318,9 @@ def _matched(sides: DecidedSubjects, features: Any, predictions: Any) -> Foretol
 
 
 def _given(sides: DecidedSubjects, predictions: tuple[Any, Any]) -> Predictions:
-    first, second = (numbers(as_array(one), "predictions", "predictions") for one in predictions)
+    first, second = (
+        bounded_numbers(as_array(one), "predictions", "predictions") for one in predictions
+    )
     for own, decided, side in zip((first, second), sides.decisions, SIDES, strict=True):
         check_lengths({f"{side} decisions": decided, "predictions": own})
     return Predictions(first=first, second=second, judged=np.ones(len(first), dtype=bool))

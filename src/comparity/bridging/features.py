@@ -9,7 +9,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counting._values import as_array, numbers, rows_of
+from comparity.bridging.subjects import bounded_numbers
+from comparity.counting._values import as_array, rows_of
 from comparity.errors import (
     FeatureMismatchError,
     LengthMismatchError,
@@ -86,7 +87,7 @@ def _matched_arrays(first: Any, second: Any) -> tuple[Any, Any]:
     if hasattr(first, "tocsr") and hasattr(second, "tocsr"):
         one, two = first.tocsr(), second.tocsr()
         for matrix in (one, two):
-            numbers(matrix.data, "features", "features")
+            bounded_numbers(matrix.data, "features", "features")
     else:
         one, two = (np.asarray(side) for side in (first, second))
         if {one.ndim, two.ndim} - {1, 2}:
@@ -134,7 +135,7 @@ def _as_numbers(name: str, column: NDArray[Any]) -> Floats | None:
     """Return a column as numbers, or ``None`` where it is text."""
     column = as_array(column, name, "features")
     try:
-        return numbers(column, name, "features")
+        return bounded_numbers(column, name, "features")
     except NotNumericError:
         gaps = np.array([is_missing(value) for value in column.tolist()], dtype=bool)
         if gaps.any():

@@ -67,7 +67,7 @@ def taken_options(options: dict[str, Any]) -> dict[str, Any]:
     taken = {name: options.pop(name) for name in (*OWN, *SIZES)}
     given = {name: value for name, value in taken.items() if value is not None}
     if given and "on" not in given:
-        first = next(iter(given)).replace("_", "-")
+        first = _dashed(next(iter(given)))
         raise click.UsageError(f"--{first} belongs to a bridge: name the other file with --on.")
     return given
 
@@ -83,11 +83,30 @@ def across(file: Path, bridge: dict[str, Any], options: dict[str, Any]) -> Bridg
             raise click.UsageError(f"a bridge (--on) needs one column with --{name}.")
     if "features" not in bridge and "prediction" not in bridge:
         raise click.UsageError("a bridge (--on) needs --features, or a --prediction already made.")
-    if bridge.get("bridge") == "unbiased" and "errors" in bridge:
-        raise click.UsageError("the unbiased bridge takes no errors on the first's side.")
+    _check_used(bridge)
     options.pop("permutations")
     from comparity.auditing.bridges import audit_files
 
     chosen = {**DEFAULTS, **bridge}
     one = {name: column[0] for name, column in columns.items()}
     return audit_files(file, chosen.pop("on"), **one, **chosen, **options)
+
+
+def _check_used(bridge: dict[str, Any]) -> None:
+    """Refuse options that the others leave without effect."""
+    errors, ready = bridge.get("errors", DEFAULTS["errors"]), "prediction" in bridge
+    if ready and "features" in bridge:
+        raise click.UsageError("a bridge (--on) takes --features or a --prediction, not both.")
+    if bridge.get("bridge") == "unbiased" and {"errors", *SIZES} & bridge.keys():
+        raise click.UsageError("the unbiased bridge takes no errors on the first's side.")
+    for name in ("regressor", "errors", *SIZES):
+        if ready and name in bridge:
+            raise click.UsageError(f"--{_dashed(name)} fits a model; --prediction is one already.")
+    for name, needed in (("folds", "cross-fitted"), ("held_out", "held-out")):
+        # Errors in sample are compared with cross-fitted ones, to see what was learnt by heart.
+        if name in bridge and errors != needed and not (name == "folds" and errors == "training"):
+            raise click.UsageError(f"--{_dashed(name)} belongs to --errors {needed}.")
+
+
+def _dashed(name: str) -> str:
+    return name.replace("_", "-")

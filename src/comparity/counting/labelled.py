@@ -170,7 +170,9 @@ def _weights(column: NDArray[Any], name: str) -> Floats:
     return found
 
 
-def labelled_columns(frame: Any, columns: Sequence[str]) -> dict[str, NDArray[Any]]:
+def labelled_columns(
+    frame: Any, columns: Sequence[str], *, table: str = "items"
+) -> dict[str, NDArray[Any]]:
     """Bring the named columns of a frame of any engine to memory.
 
     Parameters
@@ -178,6 +180,8 @@ def labelled_columns(frame: Any, columns: Sequence[str]) -> dict[str, NDArray[An
     frame : frame of any engine
     columns : sequence of str
         Columns that must be there.
+    table : str
+        What errors call the table.
     """
     roles = {name: name for name in dict.fromkeys(columns)}
-    return collected(open_table(frame, "items", roles).frame)
+    return collected(open_table(frame, table, roles).frame)

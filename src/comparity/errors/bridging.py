@@ -12,6 +12,7 @@ __all__ = [
     "GroupMismatchError",
     "InconsistentSubjectError",
     "NoBridgeError",
+    "OutOfRangeError",
     "PairOfSidesError",
     "TooFewSubjectsError",
     "TwoGroupsError",
@@ -127,3 +128,17 @@ class TooFewSubjectsError(ComparityError, ValueError):
                 "use fewer folds, join groups, or collect more decisions.",
             )
         )
+
+
+class OutOfRangeError(ComparityError, ValueError):
+    """Numbers are so large that their variances are not finite."""
+
+    def __init__(self, column: str, offenders: Offenders, largest: float) -> None:
+        super().__init__(
+            message(
+                f"column {column!r} must hold numbers of at most {largest:g} in size.",
+                f"{offenders}",
+                "check for placeholders such as 1e308, or choose a larger unit.",
+            )
+        )
+        self.offenders = offenders

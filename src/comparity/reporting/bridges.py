@@ -85,7 +85,7 @@ def _compared(result: Rehearsal) -> Grid:
 def _diagnosis(found: BridgeDiagnosis) -> Grid:
     rows = [
         ("variance of the first's decisions explained", percent(found.explained)),
-        ("error against the first, the second", " , ".join(map(rate, found.errors))),
+        ("error against the first, the second", ", ".join(map(rate, found.errors))),
     ]
     rows += [
         (f"mean error against the first, {visible(group)}", signed(mean))
