@@ -25,6 +25,7 @@ NAMES = (
     "rank",
     "metrics",
     "weights",
+    "train",
     "plan",
     "data",
     "demo",

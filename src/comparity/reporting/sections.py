@@ -55,6 +55,7 @@ HOMES: dict[str, str] = {
     "Selection": "comparity.reporting.metrics",
     "Sensitivity": "comparity.reporting.metrics",
     "TradeOff": "comparity.reporting.trainings",
+    "TrainedScorer": "comparity.reporting.trained",
     "Training": "comparity.reporting.trainings",
     "Weighing": "comparity.reporting.trainings",
 }

@@ -1,0 +1,164 @@
+"""Linear scores as files that anybody can read: JSON, and nothing that runs."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from comparity.counting._values import as_array, check_lengths, numbers
+from comparity.errors import FileAccessError, MissingColumnError, ModelFileError
+
+__all__ = ["FORMAT", "LinearScorer", "read_model", "write_model"]
+
+Floats = NDArray[np.float64]
+
+FORMAT, VERSION = "comparity linear scorer", 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinearScorer:
+    """A linear score of named features, and the mixture it was chosen beside.
+
+    Attributes
+    ----------
+    features : tuple of str
+        Names of the columns, in the order of the coefficients.
+    coefficients : tuple of float
+        Of the best single model.
+    intercept : float
+        Of the same.
+    members : tuple of (tuple of float, float, float)
+        Coefficients, intercept and probability of each member of the mixture; may be empty.
+    about : mapping
+        How the model came about: plain data.
+    """
+
+    features: tuple[str, ...]
+    coefficients: tuple[float, ...]
+    intercept: float = 0.0
+    members: tuple[tuple[tuple[float, ...], float, float], ...] = ()
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def scores(self, columns: Mapping[str, ArrayLike]) -> Floats:
+        """Return the scores of the best single model.
+
+        Parameters
+        ----------
+        columns : mapping of str to array-like
+            A column for each feature, or a frame; others are not looked at.
+
+        Examples
+        --------
+        >>> model = LinearScorer(features=("a", "b"), coefficients=(1.0, -2.0), intercept=0.5)
+        >>> model.scores({"b": [1.0, 0.0], "a": [3.0, 4.0]}).tolist()
+        [1.5, 4.5]
+        """
+        known = list(getattr(columns, "columns", columns))
+        found = {}
+        for name in self.features:
+            if name not in known:
+                raise MissingColumnError(name, "items", known)
+            found[name] = numbers(as_array(columns[name], name), name, "items")
+        check_lengths(found)
+        scores: Floats = np.column_stack(list(found.values())) @ np.array(self.coefficients)
+        return scores + self.intercept
+
+
+def write_model(path: str | Path, model: LinearScorer) -> None:
+    """Write a model as JSON; numbers are read back exactly as they were.
+
+    Raises
+    ------
+    FileAccessError
+        The file cannot be written.
+    """
+    content = {
+        "format": FORMAT,
+        "format_version": VERSION,
+        "features": list(model.features),
+        "coefficients": list(model.coefficients),
+        "intercept": model.intercept,
+        "mixture": [
+            {"coefficients": list(slope), "intercept": base, "probability": share}
+            for slope, base, share in model.members
+        ],
+        "about": dict(model.about),
+    }
+    try:
+        Path(path).write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", "utf-8")
+    except OSError as error:
+        raise FileAccessError(str(path), f"cannot be written: {error.strerror}") from error
+
+
+def read_model(path: str | Path) -> LinearScorer:
+    """Read a model file and check all of it. Nothing in a file is ever run.
+
+    Raises
+    ------
+    FileAccessError
+        There is no such file.
+    ModelFileError
+        It is no model file, or a part of it is missing or of another kind.
+    """
+    try:
+        content = json.loads(Path(path).read_text("utf-8"))
+    except OSError as error:
+        raise FileAccessError(str(path), str(error.strerror)) from error
+    except ValueError as error:
+        raise ModelFileError(path, f"no JSON: {error}") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ModelFileError(path, f"no field 'format' that says {FORMAT!r}")
+    if content.get("format_version") != VERSION:
+        found = content.get("format_version")
+        raise ModelFileError(path, f"version {found!r} of the format, and not {VERSION}")
+    features: Any = content.get("features")
+    about = content.get("about", {})
+    if not _are_names(features) or not isinstance(about, dict):
+        raise ModelFileError(path, "'features' is no list of different names, or 'about' no object")
+    parts = [content, *_members(path, content.get("mixture", []))]
+    slopes = [_numbers(path, part, "coefficients", len(features)) for part in parts]
+    bases = [_numbers(path, {"x": [part.get("intercept")]}, "x", 1)[0] for part in parts]
+    shares = [_numbers(path, {"x": [part.get("probability")]}, "x", 1)[0] for part in parts[1:]]
+    if shares and (min(shares) < 0 or abs(sum(shares) - 1) > 1e-6):
+        raise ModelFileError(path, f"probabilities of the mixture that sum to {sum(shares):g}")
+    return LinearScorer(
+        features=tuple(features),
+        coefficients=slopes[0],
+        intercept=bases[0],
+        members=tuple(zip(slopes[1:], bases[1:], shares, strict=True)),
+        about=about,
+    )
+
+
+def _are_names(found: Any) -> bool:
+    return (
+        isinstance(found, list)
+        and bool(found)
+        and all(isinstance(one, str) for one in found)
+        and len(set(found)) == len(found)
+    )
+
+
+def _members(path: str | Path, found: Any) -> Sequence[dict[str, Any]]:
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise ModelFileError(path, "'mixture' is no list of objects")
+    return found
+
+
+def _numbers(path: str | Path, part: Mapping[str, Any], name: str, many: int) -> tuple[float, ...]:
+    """Return a list of so many finite numbers."""
+    found: Any = part.get(name)
+    right = isinstance(found, list) and len(found) == many
+    # True is a whole number for Python, and not for anybody else.
+    right = right and all(isinstance(x, int | float) and not isinstance(x, bool) for x in found)
+    if not right or not all(math.isfinite(x) for x in found):
+        what = "an intercept or a probability" if name == "x" else f"'{name}'"
+        raise ModelFileError(path, f"{what} that is not {many} finite number(s)")
+    return tuple(float(x) for x in found)

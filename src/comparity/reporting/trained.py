@@ -1,0 +1,55 @@
+"""What is shown of a trained score: the audit after training, beside the one before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from comparity.reporting.formats import count, rate, signed, visible
+from comparity.reporting.grids import Grid
+from comparity.reporting.sections import Section, section_of
+from comparity.trained import TrainedScorer
+
+__all__ = ["section"]
+
+# So many coefficients and kinds of pairs are listed; all are in to_dict().
+LISTED = 20
+
+
+def section(result: TrainedScorer) -> Section:
+    """Return what is shown of a trained score."""
+    after, training = section_of(result.after), section_of(result.training)
+    told = (
+        f"Model written to {result.output}. {count(result.rows['trained'])} rows for training, "
+        f"{count(result.rows['audited'])} others audited; seed {result.seed}."
+    )
+    before = f"Before, without a goal: {result.before.finding}; after: {result.after.finding}."
+    return replace(
+        after,
+        sentences=(visible(told), before, *after.sentences),
+        grids=(_both(result), *after.grids, _coefficients(result), *training.grids),
+        lists={**after.lists, **{f"{k} on training": v for k, v in training.lists.items()}},
+    )
+
+
+def _both(result: TrainedScorer) -> Grid:
+    """Put the accuracies of both models side by side."""
+    before, after = result.before, result.after
+    rows = [("all pairs", before.overall, after.overall)]
+    rows += [
+        (f"{visible(better)}>{visible(worse)}", before.matrix[i, j], after.matrix[i, j])
+        for i, better in enumerate(after.groups)
+        for j, worse in enumerate(after.groups)
+    ]
+    return Grid(
+        title="Accuracy on rows that training did not see",
+        header=("better > worse", "without a goal", "trained", "change"),
+        rows=tuple(
+            (name, rate(float(one)), rate(float(two)), signed(float(two - one)))
+            for name, one, two in rows[:LISTED]
+        ),
+    )
+
+
+def _coefficients(result: TrainedScorer) -> Grid:
+    rows = [(visible(name), f"{slope:+.4g}") for name, slope in result.coefficients.items()]
+    return Grid(title="Coefficients", header=("feature", "coefficient"), rows=tuple(rows[:LISTED]))

@@ -1,0 +1,101 @@
+"""Model files: what is written is what is read, and nothing else is taken for a model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from comparity.errors import (
+    FileAccessError,
+    LengthMismatchError,
+    MissingColumnError,
+    ModelFileError,
+    NotNumericError,
+)
+from comparity.mitigation.model_files import LinearScorer, read_model, write_model
+
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+MODEL = LinearScorer(
+    features=("a", "b"),
+    coefficients=(0.1, -2e300),
+    intercept=0.5,
+    members=(((1.0, 2.0), 0.0, 0.25), ((3.0, 4.0), 1.0, 0.75)),
+    about={"goal": ["cross-group"]},
+)
+
+
+@given(st.lists(numbers, min_size=1, max_size=4), numbers)
+def test_numbers_come_back_exactly(tmp_path_factory, slopes: list[float], base: float) -> None:
+    path = tmp_path_factory.mktemp("models") / "m.json"
+    names = tuple(f"f{i}, é" for i in range(len(slopes)))
+    model = LinearScorer(features=names, coefficients=tuple(slopes), intercept=base)
+    write_model(path, model)
+    assert read_model(path) == model
+
+
+def test_a_mixture_comes_back_and_the_file_is_plain_json(tmp_path: Path) -> None:
+    write_model(tmp_path / "m.json", MODEL)
+    assert read_model(tmp_path / "m.json") == MODEL
+    content = json.loads((tmp_path / "m.json").read_text("utf-8"))
+    assert content["format"] == "comparity linear scorer"
+    assert content["mixture"][1] == {
+        "coefficients": [3.0, 4.0],
+        "intercept": 1.0,
+        "probability": 0.75,
+    }
+
+
+def test_scores_go_by_name_and_take_frames() -> None:
+    model = LinearScorer(features=("x", "y"), coefficients=(2.0, 1.0), intercept=-1.0)
+    frame = pd.DataFrame({"y": [10, 20], "z": ["?", "?"], "x": [1, 2]})
+    assert model.scores(frame).tolist() == [2 * 1 + 10 - 1, 2 * 2 + 20 - 1]
+    with pytest.raises(MissingColumnError, match="'x'"):
+        model.scores({"y": [1.0]})
+    with pytest.raises(NotNumericError):
+        model.scores({"x": ["a"], "y": [1.0]})
+    with pytest.raises(LengthMismatchError):
+        model.scores({"x": [1.0, 2.0], "y": [1.0]})
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"format": "pickle"}, "format"),
+        ({"format_version": 2}, "version 2"),
+        ({"features": ["a", "a"]}, "features"),
+        ({"features": []}, "features"),
+        ({"coefficients": [1.0]}, "coefficients"),
+        ({"coefficients": [1.0, True]}, "coefficients"),
+        ({"coefficients": [1.0, float("nan")]}, "coefficients"),
+        ({"coefficients": [1.0, "__import__('os')"]}, "coefficients"),
+        ({"intercept": None}, "intercept"),
+        ({"mixture": 3}, "mixture"),
+        ({"mixture": [{"coefficients": [1, 2], "intercept": 0, "probability": 0.4}]}, "sum to 0.4"),
+        ({"about": []}, "about"),
+    ],
+)
+def test_a_broken_file_is_named(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+    write_model(tmp_path / "m.json", MODEL)
+    content = json.loads((tmp_path / "m.json").read_text("utf-8")) | change
+    (tmp_path / "m.json").write_text(json.dumps(content), "utf-8")
+    with pytest.raises(ModelFileError, match=said):
+        read_model(tmp_path / "m.json")
+
+
+def test_what_is_no_json_or_no_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "m.json").write_bytes(b"\x80\x04\x95pickle")
+    with pytest.raises(ModelFileError, match="no JSON"):
+        read_model(tmp_path / "m.json")
+    (tmp_path / "l.json").write_text("[1]", "utf-8")
+    with pytest.raises(ModelFileError, match="format"):
+        read_model(tmp_path / "l.json")
+    with pytest.raises(FileAccessError):
+        read_model(tmp_path / "none.json")
+    with pytest.raises(FileAccessError):
+        write_model(tmp_path / "none" / "m.json", MODEL)
