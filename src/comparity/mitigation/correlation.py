@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counting.labelled import LabelledItems
-from comparity.errors import MissingSensitiveError
+from comparity.errors import MissingSensitiveError, OptionError
 from comparity.mitigation.game import CellWeights
 from comparity.mitigation.goals import Terms, terms_of
-from comparity.mitigation.linear import FairLinear, _check_number
+from comparity.mitigation.linear import FairLinear
 from comparity.mitigation.rankers import FairRanker
 from comparity.mitigation.regressors import FairRegressor
 from comparity.mitigation.training import Candidates, Choices, Chosen, Rows, Scale
@@ -226,7 +226,9 @@ class _Penalised(FairLinear):
         self.progress = progress
 
     def _choices(self) -> Choices:
-        _check_number("strength", self.strength, low=0)
+        number = isinstance(self.strength, int | float | np.number)
+        if not number or not 0 <= self.strength < math.inf:
+            raise OptionError("strength", self.strength, ["a number from 0 on"])
         return super()._choices()
 
     def _items(self, given: dict[str, NDArray[Any]], choices: Choices) -> LabelledItems:
