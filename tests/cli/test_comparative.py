@@ -96,3 +96,21 @@ def test_bad_input_is_named_with_status_2(
     outcome = run(*words(tables), *change)
     assert (outcome.status, outcome.out) == (2, "")
     assert said in outcome.err
+
+
+def test_a_hint_says_which_flag_to_leave_out(run: Run, tables: dict[str, Path]) -> None:
+    outcome = run(*words(tables), "--reference", "quality", "--continuous")
+    assert outcome.status == 2
+    assert "choose no --continuous or no reference" in outcome.err
+
+
+def test_nothing_but_ties_leaves_the_question_open(
+    run: Run, tables: dict[str, Path], tmp_path: Path
+) -> None:
+    ties = tmp_path / "ties.csv"
+    rows = ["left,right,winner", *(f"{i:03d},{i + 1:03d},tie" for i in range(50))]
+    ties.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    named = ("--items", tables["items"], "--score", "model", "--sensitive", "sex")
+    outcome = run("comparative", ties, *named, "--reference", "quality")
+    assert outcome.status == 3
+    assert "Nothing could be tested" in outcome.out

@@ -61,6 +61,9 @@ def audit_counts(
     named = replace(raw, notion=f"{raw.notion} (raw)")
     kept = {name: one for name, one in counts.items() if isinstance(one, SharedPairCounts)}
     assert kept.keys() == counts.keys(), "pairs with a reference are kept one by one"
+    if not any(one.pairs.cells for one in kept.values()):
+        # Nothing but ties: there is no judgment to weigh, and the raw audit says so.
+        return named
     if n_levels(kept) > 2:
         return standardised_audit(named, kept, options)
     note = (
