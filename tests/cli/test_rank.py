@@ -109,3 +109,29 @@ def test_barp_without_items_is_told_what_it_needs(run: Run, tables: dict[str, Pa
     outcome = run("rank", tables["judgments"])
     assert outcome.status == 2
     assert "items" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--model", "bt", "--trusted", "judge 3"], "--trusted is about biases"),
+        (["--model", "crowdbt", "--anchor", "zero mean bias"], "--anchor is about biases"),
+        (["--model", "bt", "--bias-prior", "2"], "--bias-prior is about biases"),
+        (["--model", "factorbt", "--suggest"], "--suggest is about biases"),
+        (["--model", "rankcentrality", "--score-prior", "2"], "has no prior"),
+        (["--trusted", "judge 3", "--anchor", "zero mean bias"], "give no --anchor"),
+    ],
+)
+def test_options_without_effect_are_bad_input(
+    run: Run, tables: dict[str, Path], more: list[str], said: str
+) -> None:
+    outcome = run(*words(tables), *more)
+    assert outcome.status == 2
+    assert said in outcome.err
+
+
+def test_a_hint_names_the_anchor_as_the_command_line_does(
+    run: Run, tables: dict[str, Path]
+) -> None:
+    outcome = run(*words(tables), "--trusted", "nobody")
+    assert "--anchor 'equal group means'" in outcome.err

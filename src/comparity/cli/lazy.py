@@ -18,10 +18,11 @@ OPTIONS = (
     *("positive", "threshold", "continuous", "design", "better", "worse", "evaluator", "tied"),
     *("margin", "alpha", "n_evaluators", "n_items", "n_pairs", "power", "tpr", "fpr", "tnr"),
     *("score_ties", "intersection", "notions", "looks", "layout"),
-    *("first", "second", "raters", "order", "labels", "reference"),
+    *("first", "second", "raters", "order", "labels", "reference", "anchor"),
 )
 # A flag is set by naming it; an option that takes a value is followed by it.
 OPTION = re.compile(rf"\b({'|'.join(OPTIONS)})=(?:True\b)?")
+UNSET = re.compile(rf"\b({'|'.join(OPTIONS)})=False\b")
 VALUE = re.compile(rf"(--(?:{'|'.join(OPTIONS).replace('_', '-')}))(?=['\[(0-9])")
 
 
@@ -79,5 +80,6 @@ def as_options(message: str) -> str:
     "a  hint:  name it with --positive, or use --design 'fresh' or --continuous."
     """
     start, hint, rest = message.rpartition("hint:")
+    rest = UNSET.sub(lambda found: "no --" + found[1].replace("_", "-"), rest)
     rest = OPTION.sub(lambda found: "--" + found[1].replace("_", "-"), rest)
     return start + hint + VALUE.sub(r"\1 ", rest)

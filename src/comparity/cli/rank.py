@@ -35,9 +35,7 @@ MODELS = ("barp", "bt", "crowdbt", "factorbt", "rankcentrality")
 @click.option(
     "--anchor",
     type=click.Choice(["equal group means", "zero mean bias"]),
-    default="equal group means",
-    show_default=True,
-    help="What fixes the common level of the biases: an assumption.",
+    help="What fixes the common level of the biases: an assumption.  [default: equal group means]",
 )
 @click.option("--trusted", type=names, help="Evaluators who are taken not to lean, as the anchor.")
 @click.option("--score-prior", type=click.FloatRange(0, min_open=True), help="SD of the scores.")
@@ -92,7 +90,7 @@ def _choices(
     *,
     model: str,
     sensitive: tuple[str, ...] | None,
-    anchor: str,
+    anchor: str | None,
     trusted: tuple[str, ...] | None,
     score_prior: float | None,
     bias_prior: float | None,
@@ -101,11 +99,25 @@ def _choices(
     **others: Any,
 ) -> dict[str, Any]:
     """Return the choices the model knows."""
+    own = {"anchor": anchor, "trusted": trusted, "bias-prior": bias_prior, "suggest": suggest}
+    _check_used(model, score_prior, own)
     choices: dict[str, Any] = {"model": model, "sensitive": sensitive or (), **others}
     if model == "barp":
-        choices |= {"anchor": list(trusted) if trusted else anchor, "seed": seed}
+        assumed = list(trusted) if trusted else anchor or "equal group means"
+        choices |= {"anchor": assumed, "seed": seed}
         choices |= {"bias_prior": bias_prior} if bias_prior else {}
         choices |= {"intersections": "suggest"} if suggest else {}
-    if score_prior and model != "rankcentrality":
+    if score_prior:
         choices["prior" if model == "bt" else "score_prior"] = score_prior
     return choices
+
+
+def _check_used(model: str, score_prior: float | None, own: dict[str, Any]) -> None:
+    """Refuse options that the model, or another option, leaves without effect."""
+    for name, value in own.items():
+        if value and model != "barp":
+            raise click.UsageError(f"--{name} is about biases, of which {model} knows none.")
+    if own["anchor"] and own["trusted"]:
+        raise click.UsageError("--trusted evaluators are the anchor: give no --anchor beside them.")
+    if score_prior and model == "rankcentrality":
+        raise click.UsageError("--score-prior is not for rankcentrality, which has no prior.")
