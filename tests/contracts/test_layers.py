@@ -32,6 +32,8 @@ NOUNS = [
     "information",
     "policies",
     "trained",
+    "gates",
+    "installations",
 ]
 TRUNK = [*NOUNS, "counting", "metrics", "inference"]
 BRANCHES = {"ranking", "mitigation", "bridging", "catalogue", "datasets"}
@@ -53,6 +55,7 @@ PRINTING = {
     "information",
     "policies",
     "trained",
+    "gates",
 }
 
 

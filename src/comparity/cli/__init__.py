@@ -27,6 +27,8 @@ NAMES = (
     "weights",
     "train",
     "plan",
+    "gate",
+    "report",
     "data",
     "demo",
 )

@@ -1,0 +1,88 @@
+"""``comparity gate``: whether a policy lets a change pass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from comparity.cli.lazy import BadInput
+from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, output_options
+from comparity.cli.output import deliver, write
+from comparity.errors import ComparityError
+
+if TYPE_CHECKING:
+    from comparity.gates import GateResult
+
+EXAMPLE = """\b
+Example:
+  comparity gate policy.toml --junit gate.xml --sarif gate.sarif --markdown summary.md
+"""
+
+
+@click.command(epilog=EXAMPLE, short_help="Stop a change that a policy does not let pass.")
+@click.argument("policy", type=INPUT_FILE)
+@click.option("--junit", type=OUTPUT_FILE, help="Write the verdicts as JUnit XML.")
+@click.option("--sarif", type=OUTPUT_FILE, help="Write the verdicts as SARIF 2.1.0.")
+@click.option("--markdown", type=OUTPUT_FILE, help="Write a summary in Markdown.")
+@output_options
+def gate(
+    policy: Path,
+    junit: Path | None,
+    sarif: Path | None,
+    markdown: Path | None,
+    as_json: bool,
+    html: Path | None,
+) -> None:
+    """Make every audit of a policy and say whether all of them let a change pass.
+
+    POLICY is a TOML file: which audits on which files and columns, margins, error rates, and what
+    it means where an audit decides nothing.
+
+    Exit status: 0 passed, 1 an audit is violated, 2 bad input (a policy that cannot be understood,
+    an audit that cannot be made), 3 an audit that must decide is undecided.
+    """
+    # Imported here so that --help loads neither numpy nor an engine.
+    from comparity.auditing.policies import check
+
+    try:
+        result = check(policy)
+    except ComparityError as error:
+        # Keys of a policy are written as in Python, not as options of the command line.
+        raise BadInput(str(error)) from error
+    _write_reports(result, policy, junit=junit, sarif=sarif, markdown=markdown, html=html)
+    deliver(result, as_json=as_json, html=None)
+    raise SystemExit(result.exit_status)
+
+
+def _write_reports(
+    result: GateResult,
+    policy: Path,
+    *,
+    junit: Path | None,
+    sarif: Path | None,
+    markdown: Path | None,
+    html: Path | None,
+) -> None:
+    """Write the verdict in every form asked for."""
+    texts = {}
+    if junit is not None:
+        from comparity.reporting.junit import junit_xml
+
+        texts[junit] = junit_xml(result)
+    if sarif is not None:
+        from comparity.reporting.sarif import sarif_json
+
+        texts[sarif] = sarif_json(result, policy=policy.as_posix())
+    if markdown is not None:
+        from comparity.reporting.markdown import markdown as summary
+
+        texts[markdown] = summary(result)
+    if html is not None:
+        from comparity.reporting.combined import gate_page
+
+        texts[html] = gate_page(result)
+    for path, text in texts.items():
+        write(path, text)
+        click.echo(f"wrote {path}", err=True)

@@ -1,0 +1,132 @@
+"""Gates for terminal, page and notebook, and what JUnit, SARIF and Markdown share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from comparity.auditing.verdicts import UNDECIDED, VIOLATED
+from comparity.gates import CheckedAudit, GateResult
+from comparity.reporting.formats import count, interval, p_value, percent, signed, visible
+from comparity.reporting.grids import Grid
+from comparity.reporting.sections import KINDS, Section
+from comparity.results import JudgedGap
+
+__all__ = ["Case", "cases", "clipped", "headline", "section"]
+
+LONGEST = 200
+# Neither is a character, and XML refuses both.
+NO_CHARACTERS = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One line of a report to a machine: an audit as a whole, or one of its hypotheses.
+
+    Attributes
+    ----------
+    audit, name : str
+        The audit, and the hypothesis; safe to show, and not too long.
+    outcome : str
+        ``"failed"``, ``"open"`` (allowed by the policy) or ``"passed"``.
+    said : str
+        What was found, in one line.
+    """
+
+    audit: str
+    name: str
+    outcome: str
+    said: str
+
+
+def section(result: GateResult) -> Section:
+    """Return what is shown of a gate: the answer, and one row for each audit."""
+    stopping = [check for check in result.checks if not check.passed]
+    kind = KINDS[VIOLATED if any(one.finding == VIOLATED for one in stopping) else UNDECIDED]
+    return Section(
+        headline=headline(result),
+        sentences=(
+            f"{count(len(result.checks) - len(stopping))} of {count(len(result.checks))} audits "
+            "let the change pass.",
+            "Every audit has its own false-alarm rate: the more audits, the likelier one of "
+            "them raises a false alarm.",
+        ),
+        kind=kind if stopping else "inside",
+        grids=(
+            Grid(
+                title="Audits",
+                header=("audit", "gate", "why", "alpha", "margin", "finding"),
+                rows=tuple(map(_row, result.checks)),
+                findings=tuple(check.finding for check in result.checks),
+            ),
+        ),
+    )
+
+
+def headline(result: GateResult) -> str:
+    """Return the answer of a gate in a few words."""
+    return f"Gate {clipped(result.policy)}: {'passed' if result.passed else 'failed'}"
+
+
+def cases(check: CheckedAudit) -> Iterator[Case]:
+    """Yield the audit as a whole, then each of its hypotheses.
+
+    A hypothesis fails only where the audit does, and the first case fails whenever the audit does:
+    a reader of cases comes to the verdict of the gate.
+    """
+    whole = "passed" if check.passed else "failed"
+    name = clipped(check.name)
+    yield Case(
+        audit=name,
+        name="the audit as a whole",
+        outcome=whole if check.finding != UNDECIDED or not check.passed else "open",
+        said=f"{check.finding}: {check.reason}",
+    )
+    for test in check.result.tests:
+        yield Case(
+            audit=name, name=clipped(test.null), outcome=_outcome(check, test), said=_said(test)
+        )
+
+
+def clipped(text: str) -> str:
+    r"""Return a text from data safe to show anywhere, cut where it is endless.
+
+    Examples
+    --------
+    >>> clipped("a\x1b[2J"), len(clipped("a" * 10_000))
+    ('a\\x1b[2J', 228)
+    """
+    safe = visible(text).translate(NO_CHARACTERS)
+    if len(safe) <= LONGEST:
+        return safe
+    return f"{safe[:LONGEST]}… ({len(text):,} characters in all)"
+
+
+def _outcome(check: CheckedAudit, test: JudgedGap) -> str:
+    if test.finding == VIOLATED:
+        return "failed"
+    if test.finding == UNDECIDED:
+        return "open" if check.passed or check.finding == VIOLATED else "failed"
+    return "passed"
+
+
+def _said(test: JudgedGap) -> str:
+    if test.pivot is None:
+        return f"{test.finding}: {clipped(test.reason)}"
+    low, high, level = test.interval(test.level)
+    return (
+        f"{test.finding}: gap {signed(test.gap)}, {percent(level)} interval {interval(low, high)}, "
+        f"adjusted p {p_value(test.p_adjusted)}, n {' vs '.join(map(count, test.n))}"
+    )
+
+
+def _row(check: CheckedAudit) -> tuple[str, ...]:
+    audit = check.audit
+    return (
+        f"{clipped(check.name)}\n{clipped(', '.join(check.files))}",
+        "passed" if check.passed else "failed",
+        check.reason,
+        f"{audit.alpha:g}",
+        f"{audit.margin:g}",
+        check.finding,
+    )
