@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from comparity import barp, pairwise_accuracy
+from comparity import barp, pairwise_accuracy, rank_centrality
 from comparity.auditing.panels import MOST_REVERSALS, audit_against_panel
 from comparity.auditing.verdicts import UNDECIDED, VIOLATED
 from comparity.errors import LengthMismatchError, OptionError
@@ -129,3 +129,26 @@ def test_a_group_nobody_compared_is_left_out_of_the_audit(
     found = audit_against_panel(fit, np.append(world.model, 0), sensitive_features=group, draws=5)
     assert "unseen" not in found.shift_errors
     assert any("never compared" in note for note in found.audit.notes)
+
+
+@pytest.mark.parametrize("error", [-1.0, float("nan"), float("inf")])
+def test_shift_errors_are_standard_errors(judged: tuple[Any, BiasedRanking], error: float) -> None:
+    world, fit = judged
+    named = {str(world.group[0]): error}
+    with pytest.raises(OptionError, match="finite standard errors"):
+        audit_against_panel(fit, world.model, sensitive_features=world.group, shift_errors=named)
+
+
+def test_groups_the_panel_does_not_know_are_refused(judged: tuple[Any, BiasedRanking]) -> None:
+    """The error of the level of the panel's groups could not be carried."""
+    world, fit = judged
+    other = np.array(["x", "y"])[np.arange(len(world.model)) % 2]
+    with pytest.raises(OptionError, match="shift_errors"):
+        audit_against_panel(fit, world.model, sensitive_features=other)
+
+
+def test_a_panel_without_standard_errors_is_refused(judged: tuple[Any, BiasedRanking]) -> None:
+    world, _ = judged
+    ranked = rank_centrality(world.comparisons)
+    with pytest.raises(OptionError, match="no standard errors"):
+        audit_against_panel(ranked, world.model, sensitive_features=world.group)

@@ -7,6 +7,7 @@ Where too many pairs would be the other way round in truth, there is no verdict.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any
@@ -27,6 +28,7 @@ from comparity.inference.pivots import DyadicGap, SharedGap
 from comparity.matrices import PairwiseAccuracy, PanelAudit
 from comparity.rankings import BiasedRanking, Ranking
 from comparity.results import Audit, GapTest, JudgedGap
+from comparity.tables import text_of
 
 __all__ = ["MOST_REVERSALS", "audit_against_panel"]
 
@@ -75,18 +77,25 @@ def audit_against_panel(
     PanelAudit
         Its `audit` decides; `at_face_value` is the same without the error of the panel.
     """
-    if draws < 2:
-        raise OptionError("draws", draws, ["at least 2"])
+    if not isinstance(draws, int) or draws < 2:
+        raise OptionError("draws", draws, ["a whole number, at least 2"])
     group, score = one_attribute(sensitive_features), as_array(y_score)
     for name, column in {"y_score": score, "sensitive_features": group}.items():
         if len(column) != len(panel.scores):
             raise LengthMismatchError({"items of the panel": len(panel.scores), name: len(column)})
     known = np.isfinite(panel.standard_errors)
+    if not known.any():
+        why = f"{panel.model} has no standard errors to carry into the audit"
+        raise OptionError("panel", panel.model, ["barp or bradley_terry"], why)
     known[panel.diagnosis.uncompared] = False
-    options = PairwiseOptions(alpha=alpha, margin=margin)
+    options = PairwiseOptions(alpha=alpha, margin=margin, seed=seed)
     items = labelled_items(panel.scores[known], score[known], group[known])
     errors = panel.standard_errors[known]
-    shifts = dict(shift_errors or _shift_errors(panel, among=items.groups))
+    shifts = dict(shift_errors or _shift_errors(panel))
+    # A group of which no item was compared is in no pair, and its level moves nothing.
+    unseen = {text_of(name) for name in group[~known].tolist()} - {*items.groups}
+    shifts = {name: error for name, error in shifts.items() if name not in unseen}
+    _check_shifts(shifts, items.groups)
     at_face_value = audit_items(items, options)
     gaps = _Gaps(items, options, at_face_value)
     shift_variance = sum(
@@ -132,8 +141,6 @@ class _Gaps:
 
     def shifted(self, group: str, by: float) -> Floats:
         """Return the gaps if the labels of one group were all larger by a number."""
-        if group not in self.items.groups:
-            raise OptionError("shift_errors", group, list(self.items.groups))
         in_group = self.items.group == self.items.groups.index(group)
         return self.at(self.items.label + by * in_group)
 
@@ -175,15 +182,20 @@ def _cells_of(null: str, groups: tuple[str, ...]) -> tuple[tuple[int, int], tupl
     )
 
 
-def _shift_errors(panel: Ranking, among: tuple[str, ...]) -> dict[str, float]:
-    """Return the standard error of the level of each group against its reference group.
+def _check_shifts(shifts: Mapping[str, float], groups: tuple[str, ...]) -> None:
+    for name, error in shifts.items():
+        if name not in groups:
+            raise OptionError("shift_errors", name, list(groups))
+        if not 0 <= error < math.inf:
+            raise OptionError("shift_errors", error, ["finite standard errors from 0 on"])
 
-    A group of which no item was compared is in no pair, and its level moves nothing.
-    """
+
+def _shift_errors(panel: Ranking) -> dict[str, float]:
+    """Return the standard error of the level of each group against its reference group."""
     if not isinstance(panel, BiasedRanking):
         return {}
     errors = zip(panel.contrasts, panel.mean_bias_standard_errors.tolist(), strict=True)
-    return {contrast.group: error for contrast, error in errors if contrast.group in among}
+    return {contrast.group: error for contrast, error in errors}
 
 
 def _carried(test: JudgedGap, shift_variance: float, allowance: float, reversals: float) -> GapTest:
