@@ -144,7 +144,7 @@ def test_all_metrics_equal_those_of_aif360(name: str) -> None:
 
 @pytest.mark.real
 @needs_data
-@pytest.mark.parametrize("name", ["heart", "student", "titanic", "german"])
+@pytest.mark.parametrize("name", SEVEN)
 def test_consistency_equals_that_of_aif360_up_to_ties(name: str) -> None:
     """An item with ties may get any of the tied items as neighbours, in AIF360 as here. Changing
     all but one of five neighbours changes its term by at most 4/5."""
