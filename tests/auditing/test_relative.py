@@ -314,3 +314,22 @@ def test_a_seed_is_a_whole_number_from_zero_on(seed: object) -> None:
     first, second, sex = world()
     with pytest.raises(OptionError, match="seed cannot be"):
         differential_parity(first, second, sensitive_features=sex, seed=seed)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"order": ["1", "2", "2", "3"]},
+        {"order": ["1", "2", "3"], "labels": True},
+        {"order": ["1", "2", "3"], "separator": ";"},
+        {"separator": ""},
+    ],
+)
+def test_words_are_ordered_in_one_way_or_are_labels(words: dict[str, object]) -> None:
+    decisions = np.array(["1", "2", "3"] * 20)
+    sex = np.array(["f", "m"] * 30)
+    with pytest.raises(OptionError, match="cannot be"):
+        differential_parity(decisions, decisions[::-1], sensitive_features=sex, **words)
+    frame = pd.DataFrame({"a": decisions, "b": decisions[::-1], "sex": sex})
+    with pytest.raises(OptionError, match="cannot be"):
+        audit_frame(frame, first="a", second="b", sensitive=["sex"], **words)

@@ -39,6 +39,7 @@ from comparity.errors import LabelSpaceError, OptionError
 from comparity.inference.permutation import independence_test, same_distribution
 from comparity.inference.several_means import games_howell, welch_anova
 from comparity.relative import DifferentialParity, MeansTest, PermutationTest
+from comparity.tables import text_of
 
 __all__ = ["audit_decisions", "audit_file", "audit_frame", "differential_parity"]
 
@@ -142,6 +143,7 @@ def differential_parity(
         permutations=permutations,
         seed=seed,
     )
+    _check_words(labels=labels, order=order, separator=separator)
     choices = {"continuous": continuous, "intersection": intersection, "reference": reference}
     groups = named_attributes(sensitive_features)
     called = names or _names_of(first, second)
@@ -186,6 +188,7 @@ def audit_frame(
         As in :func:`differential_parity`.
     """
     options = RelativeOptions(**choices)
+    _check_words(labels=labels, order=order, separator=separator)
     if first == second:
         raise OptionError("second", second, ["another column than the first"])
     ways: dict[str, Any] = {
@@ -369,3 +372,16 @@ def _columns_of(decisions: Any) -> dict[str, Any] | None:
     if isinstance(decisions, Mapping) or getattr(decisions, "ndim", 1) == 2:
         return named_attributes(decisions)
     return None
+
+
+def _check_words(*, labels: bool, order: Sequence[Any] | None, separator: str | None) -> None:
+    """Refuse words that are labels and ordered at once, or ordered in two ways."""
+    if separator == "":
+        raise OptionError("separator", separator, ["what stands between labels, such as ';'"])
+    if order is None:
+        return
+    if labels or separator is not None:
+        why = "labels have no order"
+        raise OptionError("order", [*order], ["no order", "no labels and no separator"], why)
+    if len({text_of(value) for value in order}) < len(order):
+        raise OptionError("order", [*order], ["every value once, from the lowest up"])
