@@ -67,3 +67,22 @@ def test_bad_input_is_named_with_status_2(
     outcome = run(*words, *change)
     assert (outcome.status, outcome.out) == (2, "")
     assert said in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("column", "options"),
+    [("label", ["--pair-weight", "difference"]), ("weight", ["--weight", "weight"])],
+)
+def test_numbers_too_large_for_their_squares_are_named(
+    run: Run, tmp_path: Path, column: str, options: list[str]
+) -> None:
+    values = {"label": "3", "weight": "1"}
+    rows = [f"{i % 7},{'ab'[i % 2]},{i % 3},1" for i in range(60)]
+    values[column] = "1e200"
+    rows.append(f"5,a,{values['label']},{values['weight']}")
+    path = tmp_path / "items.csv"
+    path.write_text("score,group,label,weight\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    words = ("pairwise", path, "--label", "label", "--score", "score", "--sensitive", "group")
+    outcome = run(*words, *options)
+    assert outcome.status == 2
+    assert "1e+30" in outcome.err

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from comparity.auditing.attributes import check_groups
 from comparity.auditing.options import PairwiseOptions, provenance
 from comparity.auditing.verdicts import EXIT_STATUS, judge, overall_finding
+from comparity.counting._values import bounded_numbers
 from comparity.counting.all_pairs import AllPairs, all_pairs
 from comparity.counting.labelled import LabelledItems
 from comparity.counting.marginals import column_marginals, merged, row_marginals, without
@@ -110,6 +111,7 @@ def _counted(items: LabelledItems, options: PairwiseOptions, score_ties: str = "
     counted = _Counted(alike.sharing, alike.score_ties, *names)
     if options.pair_weight == "equal":
         return counted
+    bounded_numbers(items.label, "y_true", "item")
     pairs = _by_difference(items, options, how)
     return _Counted(pairs.sharing, pairs.score_ties, *names, unweighted=counted)
 

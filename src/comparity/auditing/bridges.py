@@ -22,10 +22,9 @@ from comparity.bridging.predicting import Predictions
 from comparity.bridging.subjects import (
     SIDES,
     DecidedSubjects,
-    bounded_numbers,
     decided_subjects,
 )
-from comparity.counting._values import check_lengths
+from comparity.counting._values import bounded_numbers, check_lengths
 from comparity.counting.files import file_sha256, read_table
 from comparity.counting.labelled import labelled_columns
 from comparity.errors import OptionError, PairOfSidesError

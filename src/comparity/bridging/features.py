@@ -9,8 +9,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.bridging.subjects import bounded_numbers
-from comparity.counting._values import as_array, rows_of
+from comparity.counting._values import as_array, bounded_numbers, rows_of
 from comparity.errors import (
     FeatureMismatchError,
     LengthMismatchError,

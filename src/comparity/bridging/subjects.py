@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from comparity.counting._values import (
     as_array,
+    bounded_numbers,
     check_lengths,
     factorised,
     group_codes,
-    numbers,
     rows_of,
 )
 from comparity.errors import (
@@ -25,23 +25,19 @@ from comparity.errors import (
     InconsistentSubjectError,
     MissingValueError,
     OneGroupError,
-    OutOfRangeError,
     ReferenceGroupError,
     TooFewSubjectsError,
     TwoGroupsError,
 )
 from comparity.tables import text_of
 
-__all__ = ["LARGEST", "SIDES", "DecidedSubjects", "bounded_numbers", "decided_subjects", "twins"]
+__all__ = ["SIDES", "DecidedSubjects", "decided_subjects", "twins"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 SIDES = ("first", "second")
 """What errors call the two decision makers."""
-
-LARGEST = 1e30
-"""Largest number: fourth powers of it, and their sums of squares, are still finite."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -140,15 +136,6 @@ def decided_subjects(
             ids = given[1]["subjects"]
             raise InconsistentSubjectError(attribute, rows_of(broken, ids))
     return DecidedSubjects(decisions=(first, second), group=group, groups=groups, twin=twin)
-
-
-def bounded_numbers(column: NDArray[Any], name: str, table: str) -> Floats:
-    """Return a column as numbers whose fourth powers are finite."""
-    found = numbers(column, name, table)
-    broken = np.abs(found) > LARGEST
-    if broken.any():
-        raise OutOfRangeError(name, rows_of(broken, column), LARGEST)
-    return found
 
 
 def _decisions(column: NDArray[Any], name: str) -> Floats:

@@ -17,12 +17,16 @@ from comparity.errors import (
     Offenders,
     OneGroupError,
     OptionError,
+    OutOfRangeError,
     UnknownPositiveError,
     UnsupportedColumnError,
 )
 from comparity.tables import FALSE_WORDS, SHOWN, TRUE_WORDS, is_missing, text_of
 
 Codes = NDArray[np.int64]
+
+LARGEST = 1e30
+"""Largest number of which powers are taken."""
 
 
 def as_array(values: ArrayLike, name: str, table: str = "array") -> NDArray[Any]:
@@ -153,6 +157,15 @@ def numbers(values: NDArray[Any], name: str, table: str) -> NDArray[np.float64]:
         raise MissingValueError(name, table, rows_of(missing))
     if not np.isfinite(found).all():
         raise NonFiniteScoreError(name, table, rows_of(~np.isfinite(found), values))
+    return found
+
+
+def bounded_numbers(values: NDArray[Any], name: str, table: str) -> NDArray[np.float64]:
+    """Return finite floats whose fourth powers, and the sums of these, are finite too."""
+    found = numbers(values, name, table)
+    broken = np.abs(found) > LARGEST
+    if broken.any():
+        raise OutOfRangeError(name, rows_of(broken, values), LARGEST)
     return found
 
 

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from comparity.counting._values import (
     as_array,
+    bounded_numbers,
     check_lengths,
     crossed,
     group_codes,
@@ -363,7 +364,7 @@ def _digits(values: Floats) -> int | None:
 
 def _as_numbers(column: NDArray[Any], name: str, table: str) -> Floats:
     try:
-        return numbers(column, name, table)
+        return bounded_numbers(column, name, table)
     except NotNumericError as error:
         raise WordDecisionError(name, error.offenders) from None
 

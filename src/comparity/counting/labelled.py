@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from comparity.counting._values import as_array, check_lengths, group_codes, numbers, rows_of
+from comparity.counting._values import (
+    as_array,
+    bounded_numbers,
+    check_lengths,
+    group_codes,
+    numbers,
+    rows_of,
+)
 from comparity.errors import ConstantLabelError, EmptyTableError, OneGroupError, WeightError
 from comparity.tables import collected, open_table, text_of
 
@@ -164,7 +171,7 @@ def _grouped(column: NDArray[Any], name: str, no_group: object) -> tuple[Codes, 
 
 
 def _weights(column: NDArray[Any], name: str) -> Floats:
-    found = numbers(column, name, "item")
+    found = bounded_numbers(column, name, "item")
     if (found <= 0).any():
         raise WeightError(name, rows_of(found <= 0, column))
     return found

@@ -30,6 +30,8 @@ GRID = tuple(float(2.0**power) for power in range(-2, 5))
 
 START_SD = 2.0
 SMALLEST_SD, LARGEST_SD = 0.02, 50.0
+# Callers may ask for less, as long as its precision leaves digits for the data.
+LEAST_SD = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +92,7 @@ def wish_of(prior: Any, of: str, default: Any) -> Wish:
             raise OptionError(f"the prior of {of}", prior, _choices())
         return Wish(of=of, sd=START_SD, chosen_by=prior)
     number = isinstance(prior, int | float | np.number) and not isinstance(prior, bool)
-    if not number or not 0 < prior < math.inf:
+    if not number or not LEAST_SD <= prior < math.inf:
         raise OptionError(f"the prior of {of}", prior, _choices())
     same = not isinstance(default, str) and default is not None and float(prior) == default
     return Wish(of=of, sd=float(prior), chosen_by="default" if same else "the caller")
@@ -98,7 +100,7 @@ def wish_of(prior: Any, of: str, default: Any) -> Wish:
 
 def _choices() -> list[str]:
     return [
-        "a positive standard deviation in logits",
+        f"a standard deviation in logits of at least {LEAST_SD:g}",
         repr(MARGINAL_LIKELIHOOD),
         repr(CROSS_VALIDATION),
         "None for no prior",
