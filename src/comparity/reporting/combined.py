@@ -165,10 +165,12 @@ def _result(content: Mapping[str, Any]) -> Any:
         return pairwise_of(content)
     if "contrasts" in content and "distribution" in content:
         return _relative(content)
-    if "finding" in content and "tests" in content:
+    if "finding" in content:
         return audit_of(content)
     known = mapping(content["provenance"])
-    if "comparity" not in known and "version" not in known:
+    # Plans and rankings call the version by another name, which others may use too.
+    named = "version" in known and not content.keys().isdisjoint(("power", "ranking"))
+    if "comparity" not in known and not named:
         raise ValueError("a provenance without the version of comparity")
     return RecordedResult(content)
 

@@ -1,0 +1,133 @@
+"""The command, Python and pytest come to one verdict."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from comparity.auditing.policies import check
+from comparity.testing import assert_parity
+
+Run = Callable[..., Any]
+
+AUDIT = """
+[[audit]]
+name = "{name}"
+notion = "separation"
+file = "{name}.csv"
+label = "hired"
+prediction = "model"
+sensitive = "sex"
+"""
+# Share predicted right in both groups, and decisions of each group and label.
+WORLDS = {"good": (0.8, 0.8, 4000), "bad": (0.6, 0.8, 400), "few": (0.8, 0.8, 40)}
+STATUS = {"good": 0, "bad": 1, "few": 3}
+
+
+@pytest.fixture
+def policy(tmp_path: Path) -> Callable[..., Path]:
+    def written(*names: str, head: str = "") -> Path:
+        for name in names:
+            first, second, each = WORLDS[name]
+            rows = ["sex,hired,model"]
+            for group, rate in (("f", first), ("m", second)):
+                for label in (0, 1):
+                    right = round(rate * each)
+                    rows += [f"{group},{label},{label}"] * right
+                    rows += [f"{group},{label},{1 - label}"] * (each - right)
+            (tmp_path / f"{name}.csv").write_text("\n".join(rows), encoding="utf-8")
+        path = tmp_path / "policy.toml"
+        text = head + "".join(AUDIT.format(name=name) for name in names)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return written
+
+
+@pytest.mark.parametrize("names", [["good"], ["bad"], ["few"], ["good", "few", "bad"]])
+def test_command_python_and_assertion_agree(
+    run: Run, policy: Callable[..., Path], names: list[str]
+) -> None:
+    path = policy(*names)
+    found = check(path)
+    assert run("gate", path).status == found.exit_status
+    assert found.exit_status == (1 if "bad" in names else STATUS[names[0]])
+    if found.passed:
+        assert assert_parity(path).to_dict() == found.to_dict()
+    else:
+        with pytest.raises(AssertionError, match="Gate policy: failed"):
+            assert_parity(path)
+
+
+def test_every_form_is_written_with_the_same_verdict(
+    run: Run, policy: Callable[..., Path], tmp_path: Path
+) -> None:
+    files = {name: tmp_path / f"out.{name}" for name in ("junit", "sarif", "markdown", "html")}
+    words = [word for name, path in files.items() for word in (f"--{name}", path)]
+    outcome = run("gate", policy("good", "bad"), *words, "--json")
+    content = json.loads(outcome.out)
+    assert (outcome.status, content["passed"]) == (1, False)
+    assert ElementTree.parse(files["junit"]).getroot().get("failures") != "0"
+    sarif = json.loads(files["sarif"].read_text(encoding="utf-8"))
+    assert sarif["runs"][0]["properties"] == {"passed": False, "exitStatus": 1}
+    for name in ("markdown", "html"):
+        assert "failed" in files[name].read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "name = 'x'",
+        "[[audit",
+        "[[audit]]",
+        "margn = 0.05" + AUDIT.format(name="good"),
+        "undecided = 'pass'" + AUDIT.format(name="good"),
+        AUDIT.format(name="good").replace("good.csv", "none.csv"),
+        AUDIT.format(name="good").replace("hired", "hird"),
+        AUDIT.format(name="good") + "alpha = 2",
+        AUDIT.format(name="good") * 2,
+    ],
+)
+def test_a_malformed_policy_ends_with_2_and_says_why(
+    run: Run, policy: Callable[..., Path], text: str
+) -> None:
+    path = policy("good")
+    path.write_text(text, encoding="utf-8")
+    outcome = run("gate", path)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert "hint:" in outcome.err
+    assert "Traceback" not in outcome.err
+    assert run("gate", path.parent / "none.toml").status == 2
+
+
+def test_hints_name_keys_as_the_policy_writes_them(run: Run, policy: Callable[..., Path]) -> None:
+    path = policy("good")
+    path.write_text(path.read_text(encoding="utf-8").replace('"hired"', '"sex"'), encoding="utf-8")
+    outcome = run("gate", path)
+    assert outcome.status == 2
+    assert "--" not in outcome.err
+
+
+def test_the_fixture_of_pytest_gives_the_same_verdict(
+    policy: Callable[..., Path], tmp_path: Path
+) -> None:
+    policy("few")
+    (tmp_path / "test_it.py").write_text(
+        "def test_parity(assert_parity):\n    assert_parity('policy.toml')\n", encoding="utf-8"
+    )
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "comparity.plugin", "test_it.py"]
+    # Whether or not the plugin is installed here, it is loaded once.
+    surroundings = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    choices: dict[str, Any] = {"cwd": tmp_path, "env": surroundings, "text": True}
+    failed = subprocess.run(words, capture_output=True, check=False, **choices)
+    assert failed.returncode == 1
+    assert "Gate policy: failed" in failed.stdout
+    policy("few", head="undecided = 'allow'\n")
+    assert subprocess.run(words, capture_output=True, check=False, **choices).returncode == 0

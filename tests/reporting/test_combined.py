@@ -1,0 +1,179 @@
+"""A page made from JSON is the page the command would have written."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars
+import pytest
+
+from comparity.auditing.comparative import comparative_separation
+from comparity.auditing.pairwise import pairwise_accuracy
+from comparity.auditing.planning import plan_separation
+from comparity.auditing.policies import check
+from comparity.auditing.relative import differential_parity
+from comparity.auditing.separation import separation
+from comparity.errors import FileAccessError, ForeignResultError
+from comparity.gates import GateResult
+from comparity.reporting.combined import RecordedResult, gate_page, read_results, rebuilt
+from comparity.reporting.html import page
+from comparity.reporting.terminal import as_text
+from comparity.results import Audit
+
+RNG = np.random.default_rng(11)
+N = 300
+GROUP = RNG.choice(["f", "<b>m\x1b"], N)
+LABEL = RNG.integers(0, 2, N)
+GRADE = RNG.integers(0, 4, N)
+SCORE = LABEL + RNG.normal(size=N) - 0.5 * (GROUP == "f")
+PAIRS = np.array([RNG.choice(N, 2, replace=False) for _ in range(400)])
+
+RESULTS: dict[str, Callable[[], Any]] = {
+    "separation": lambda: separation(LABEL, (SCORE > 0.5).astype(int), sensitive_features=GROUP),
+    "comparative": lambda: comparative_separation(PAIRS, scores=SCORE, sensitive_features=GROUP),
+    "untestable": lambda: comparative_separation(
+        PAIRS[:4], scores=SCORE, sensitive_features=GROUP, design="shared"
+    ),
+    "binary pairs": lambda: pairwise_accuracy(LABEL, SCORE, sensitive_features=GROUP),
+    "graded pairs": lambda: pairwise_accuracy(GRADE, SCORE, sensitive_features=GROUP),
+    "relative": lambda: differential_parity(
+        SCORE, GRADE.astype(float), sensitive_features=GROUP, permutations=49
+    ),
+}
+
+
+OTHERS = {"name": "a lock file", "provenance": {"version": "1.2.3"}}
+
+
+def through_json(result: Any) -> Any:
+    return json.loads(json.dumps(result.to_dict(), allow_nan=False))
+
+
+@pytest.mark.parametrize("kind", RESULTS)
+def test_a_result_read_back_shows_the_same_page_and_holds_the_same_json(kind: str) -> None:
+    result = RESULTS[kind]()
+    again = rebuilt(through_json(result))
+    assert page(again) == page(result)
+    assert as_text(again) == as_text(result)
+    assert through_json(again) == through_json(result)
+
+
+def test_the_numbers_of_the_page_are_those_of_the_json() -> None:
+    content = through_json(RESULTS["separation"]())
+    shown = re.sub(r"<[^>]*>", " ", page(rebuilt(content)))
+    for test in content["tests"]:
+        low, high = test["interval"]
+        assert f"{test['gap']:+.3f}" in shown
+        assert f"[{low:+.3f}, {high:+.3f}]" in shown
+        assert " vs ".join(f"{n:,}" for n in test["n"]) in shown
+    for rate in content["rates"]:
+        assert f"{rate['rate']:.3f}" in shown
+        assert f"[{rate['interval'][0]:.3f}, {rate['interval'][1]:.3f}] n {rate['n']:,}" in shown
+
+
+def test_a_gate_read_back_is_the_same_gate() -> None:
+    frame = polars.DataFrame({"sex": GROUP, "hired": LABEL, "model": LABEL})
+    audit = {"name": "x", "notion": "separation", "file": "d.csv", "label": "hired"}
+    audit |= {"prediction": "model", "sensitive": "sex"}
+    gate = check({"audit": [audit]}, data={"d.csv": frame})
+    again = rebuilt(through_json(gate))
+    assert isinstance(again, GateResult)
+    assert gate_page(again) == gate_page(gate)
+
+
+def test_a_plan_is_shown_with_its_numbers_and_says_nothing_of_a_finding() -> None:
+    rates = {"tpr": [0.8, 0.7], "fpr": [0.4, 0.3], "shares": [0.5, 0.5], "base_rates": [0.5, 0.5]}
+    content = through_json(plan_separation(**rates, power=0.8))
+    result = rebuilt(content)
+    assert isinstance(result, RecordedResult)
+    assert json.dumps(content["tests"][0]["power"]) in page(result)
+    assert "nothing was judged" in as_text(result)
+
+
+def test_files_keep_their_names_and_demos_hold_several(tmp_path: Path, audit: Audit) -> None:
+    one, two = tmp_path / "a.json", tmp_path / "b"
+    two.mkdir()
+    for path in (one, two / "a.json"):
+        path.write_text(json.dumps(audit.to_dict()), encoding="utf-8")
+    several = tmp_path / "demo.json"
+    both = {"first": audit.to_dict(), "second": audit.to_dict()}
+    several.write_text(json.dumps(both), encoding="utf-8")
+    found = read_results([one, two / "a.json", several, several])
+    assert list(found)[:2] == [str(one), str(two / "a.json")]
+    # The same file twice is named by its path, and shown twice.
+    assert len(found) == 6
+    assert all(result.to_dict() == audit.to_dict() for result in found.values())
+
+
+def broken(content: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    """Return the content with one value replaced."""
+    *way, last = path.split(".")
+    inner: Any = content
+    for step in way:
+        inner = inner[int(step) if step.isdecimal() else step]
+    inner[last] = value
+    return content
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("finding", "fair"),
+        ("margin", 0),
+        ("margin", None),
+        ("alpha", "0.05"),
+        ("groups", "fm"),
+        ("groups", [1, 2]),
+        ("n", 1.5),
+        ("notes", [{}]),
+        ("tests", {}),
+        ("tests.0.finding", "<script>"),
+        ("tests.0.gap", "<script>"),
+        ("tests.0.gap", True),
+        ("tests.0.interval", [0.1]),
+        ("tests.0.n", [1, 2, 3]),
+        ("rates.0.rate", []),
+        ("ties", None),
+        ("provenance", "x"),
+    ],
+)
+def test_a_result_that_was_tampered_with_is_refused(audit: Audit, path: str, value: Any) -> None:
+    with pytest.raises(ForeignResultError, match="does not hold a result of comparity"):
+        rebuilt(broken(through_json(audit), path, value))
+
+
+@pytest.mark.parametrize("missing", ["notion", "tests", "provenance", "looks", "joint_tests"])
+def test_a_result_without_one_of_its_keys_is_refused(audit: Audit, missing: str) -> None:
+    content = through_json(audit)
+    del content[missing]
+    with pytest.raises(ForeignResultError):
+        rebuilt(content)
+
+
+@pytest.mark.parametrize(
+    "content", [None, 1, "x", [], {}, {"provenance": {}}, {"a": {"b": 1}}, OTHERS]
+)
+def test_json_of_others_is_refused(content: Any) -> None:
+    with pytest.raises(ForeignResultError):
+        rebuilt(content)
+
+
+@pytest.mark.parametrize("text", ["", "{", "NaN", "[" * 100_000, '{"gate": NaN}', "\ufeff{}"])
+def test_what_is_no_json_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ForeignResultError):
+        read_results([path])
+    with pytest.raises(FileAccessError):
+        read_results([tmp_path / "none.json"])
+
+
+def test_a_gate_that_claims_to_have_passed_is_refused(audit: Audit) -> None:
+    one = {"name": "x", "notion": "separation", "files": [], "finding": audit.finding}
+    one |= {"open_means": "fail", "passed": False, "reason": "", "result": through_json(audit)}
+    gate = {"gate": "g", "passed": True, "exit_status": 0, "checks": [one], "provenance": {}}
+    with pytest.raises(ForeignResultError, match="not that of its audits"):
+        rebuilt(gate)
