@@ -57,6 +57,7 @@ HOMES: dict[str, str] = {
     "Scorecard": "comparity.reporting.metrics",
     "Selection": "comparity.reporting.metrics",
     "Sensitivity": "comparity.reporting.metrics",
+    "Story": "comparity.reporting.story",
     "TradeOff": "comparity.reporting.trainings",
     "TrainedScorer": "comparity.reporting.trained",
     "Training": "comparity.reporting.trainings",
