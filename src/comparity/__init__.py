@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from comparity.auditing.pairwise import pairwise_accuracy
     from comparity.auditing.parity import pairwise_parity
     from comparity.auditing.planning import plan_comparative, plan_separation
+    from comparity.auditing.policies import check
     from comparity.auditing.raters import compare_raters
     from comparity.auditing.relative import differential_parity
     from comparity.auditing.separation import separation
@@ -39,6 +40,7 @@ __all__ = [
     "barp",
     "biased_bridge",
     "bradley_terry",
+    "check",
     "comparative_separation",
     "compare_raters",
     "crowd_bt",
@@ -69,6 +71,7 @@ _HOMES = {
     "barp": "comparity.ranking.barp",
     "biased_bridge": "comparity.auditing.bridges",
     "bradley_terry": "comparity.ranking.bradley_terry",
+    "check": "comparity.auditing.policies",
     "comparative_separation": "comparity.auditing.comparative",
     "compare_raters": "comparity.auditing.raters",
     "crowd_bt": "comparity.ranking.crowd_bt",

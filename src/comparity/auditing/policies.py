@@ -20,7 +20,7 @@ from comparity.counting.files import file_sha256
 from comparity.errors import ComparityError, PolicyAuditError, PolicyError, UnknownKeyError
 from comparity.gates import Auditable, CheckedAudit, GateResult
 
-__all__ = ["AuditPolicy", "Policy", "check", "policy_of", "read_policy"]
+__all__ = ["AuditPolicy", "Policy", "check", "outcome", "policy_of", "read_policy"]
 
 FAIL, ALLOW = "fail", "allow"
 DEFAULTS: dict[str, Any] = {"alpha": 0.05, "margin": 0.05, UNDECIDED: FAIL}
@@ -253,7 +253,7 @@ def _checked(one: AuditPolicy, folder: Path, data: Mapping[str, Any]) -> Checked
         result = NOTIONS[one.notion].audit(one.files, one.choices, folder=folder, data=data)
     except ComparityError as error:
         raise PolicyAuditError(one.name, error) from error
-    passed, reason = _outcome(result, one.open_means)
+    passed, reason = outcome(result, one.open_means)
     return CheckedAudit(
         name=one.name,
         notion=one.notion,
@@ -265,7 +265,7 @@ def _checked(one: AuditPolicy, folder: Path, data: Mapping[str, Any]) -> Checked
     )
 
 
-def _outcome(result: Auditable, open_means: str) -> tuple[bool, str]:
+def outcome(result: Auditable, open_means: str) -> tuple[bool, str]:
     """Say whether an audit lets a change pass, and why."""
     tested = [test for test in result.tests if test.pivot is not None]
     if not tested:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from comparity.auditing.policies import ALLOW, FAIL
+from comparity.auditing.policies import ALLOW, FAIL, outcome
 from comparity.errors import FileAccessError, ForeignResultError
 from comparity.gates import CheckedAudit, GateResult
 from comparity.relative import Contrast, DifferentialParity, MeansTest, PermutationTest
@@ -115,11 +115,20 @@ def section(result: RecordedResult) -> Section:
     notes = [visible(one) for one in content.get("notes", []) if isinstance(one, str)]
     hidden = [f"In the JSON, and not shown here: {', '.join(skipped)}."] if skipped else []
     return Section(
-        headline=clipped(str(content.get("notion") or content.get("model") or "Result")),
+        headline=clipped(_headline(content)),
         sentences=("As it was written down; nothing was judged.",),
         grids=tuple(grid for grid in grids if grid.rows),
         lists={"Notes": [*notes, *hidden]},
     )
+
+
+def _headline(content: Mapping[str, Any]) -> str:
+    """Say what kind of result this is."""
+    if "power" in content:
+        return f"Plan for {content.get('notion', 'a test')}"
+    if "ranking" in content:
+        return f"Ranking by {content.get('model', 'a model')}"
+    return str(content.get("notion", "Result")).capitalize()
 
 
 def _loaded(path: str | Path) -> Any:
@@ -194,14 +203,17 @@ def _check(content: Mapping[str, Any]) -> CheckedAudit:
         raise ValueError("a check whose finding is not that of its audit")
     if content["open_means"] not in (FAIL, ALLOW):
         raise ValueError(f"open_means {content['open_means']!r}")
+    passed, reason = outcome(result, content["open_means"])
+    if (passed, reason) != (content["passed"], content["reason"]):
+        raise ValueError("a check whose answer does not follow from its finding")
     return CheckedAudit(
         name=text(content["name"]),
         notion=text(content["notion"]),
         files=texts(content["files"]),
         result=result,
         open_means=content["open_means"],
-        passed=content["passed"] is True,
-        reason=text(content["reason"]),
+        passed=passed,
+        reason=reason,
     )
 
 
