@@ -117,10 +117,11 @@ def _told(directory: Path, *, quiet: bool, **choices: Any) -> tuple[Demo, Story]
             steps.append(work())
         if not quiet:
             _tell(steps[-1])
-    first, last = steps[4].gaps[0], steps[-1].gaps[-2]
+    # The mixed pairs of the first model and of the revised one, on the same fresh applicants.
+    first, last = steps[-1].gaps[0], steps[-1].gaps[-2]
     story = Story(
-        headline=f"In mixed pairs women lost {-first.found:.3f} by the first model and "
-        f"{-last.found:.3f} by the revised one (in truth {-first.true:.3f} and {-last.true:.3f})",
+        headline=f"Gap in mixed pairs {first.found:+.3f} by the first model, {last.found:+.3f} by "
+        f"the revised one (in truth {first.true:+.3f} and {last.true:+.3f})",
         steps=tuple(steps),
         notes=NOTES,
         provenance={"version": __version__, "options": {**choices, **run.sizes}},

@@ -165,7 +165,8 @@ def step_grids(step: Step) -> tuple[Grid, ...]:
         )
     if step.facts:
         rows = tuple((visible(one.about), one.true, one.found) for one in step.facts)
-        grids.append(Grid(title=step.title, header=("", "true", "found"), rows=rows))
+        title = f"{step.title}: what else is known" if step.gaps else step.title
+        grids.append(Grid(title=title, header=("", "true", "found"), rows=rows))
     return tuple(grids)
 
 
@@ -206,14 +207,12 @@ def _chart(gaps: Sequence[tuple[Step, FoundGap]], margin: float) -> Chart:
     marks = []
     for row, (step, gap) in enumerate(across):
         y = ROW * (row + 0.5)
-        judged = {"x": place(gap.found), "low": place(gap.low), "high": place(gap.high)}
+        judged = place(gap.found), place(gap.low), place(gap.high)
         # The number of the step is all that fits beside the picture.
         label = f"{visible(gap.model)}, step {step.title.partition(' ')[0].rstrip('.')}"
         note = f"found {signed(gap.found)}, true {signed(gap.true)}"
-        marks.append(Mark(label=label, note=note, finding=gap.finding, y=y, **judged))
-        truth = place(gap.true)
-        places = {"x": truth, "low": truth, "high": truth}
-        marks.append(Mark(label="", note="", finding="plain", y=y + TRUTH_BELOW, **places))
+        marks.append(_mark(label, note, gap.finding, y, judged))
+        marks.append(_mark("", "", "plain", y + TRUTH_BELOW, (place(gap.true),) * 3))
     return Chart(
         title="Gap between women and men in mixed pairs, as found with its interval, and as it is "
         "(grey diamond below)",
@@ -228,6 +227,13 @@ def _chart(gaps: Sequence[tuple[Step, FoundGap]], margin: float) -> Chart:
         marks=tuple(marks),
         band=(place(-margin), place(margin), place(0.0)),
     )
+
+
+def _mark(
+    label: str, note: str, finding: str, y: float, places: tuple[float, float, float]
+) -> Mark:
+    x, low, high = places
+    return Mark(label=label, note=note, finding=finding, y=y, x=x, low=low, high=high)
 
 
 def _crosses(null: str) -> bool:
