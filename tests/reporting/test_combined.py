@@ -10,10 +10,12 @@ import numpy as np
 import polars
 import pytest
 
+from comparity.auditing.bridges import biased_bridge
 from comparity.auditing.comparative import comparative_separation
 from comparity.auditing.pairwise import pairwise_accuracy
 from comparity.auditing.planning import plan_separation
 from comparity.auditing.policies import check, outcome
+from comparity.auditing.raters import compare_raters
 from comparity.auditing.relative import differential_parity
 from comparity.auditing.separation import separation
 from comparity.errors import FileAccessError, ForeignResultError
@@ -42,8 +44,16 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "relative": lambda: differential_parity(
         SCORE, GRADE.astype(float), sensitive_features=GROUP, permutations=49
     ),
+    "raters": lambda: compare_raters(
+        {"a": SCORE, "b": GRADE.astype(float), "c": LABEL.astype(float)}, sensitive_features=GROUP
+    ),
+    "bridge": lambda: biased_bridge(
+        SCORE,
+        SCORE[::-1] + GRADE,
+        sensitive_features=(GROUP, GROUP[::-1]),
+        features=(np.column_stack([LABEL, GRADE]), np.column_stack([LABEL[::-1], GRADE[::-1]])),
+    ),
 }
-
 
 OTHERS = {"name": "a lock file", "provenance": {"version": "1.2.3"}}
 

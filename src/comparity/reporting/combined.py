@@ -11,7 +11,6 @@ from typing import Any
 from comparity.auditing.policies import ALLOW, FAIL, outcome
 from comparity.errors import FileAccessError, ForeignResultError
 from comparity.gates import CheckedAudit, GateResult
-from comparity.relative import Contrast, DifferentialParity, MeansTest, PermutationTest
 from comparity.reporting.formats import visible
 from comparity.reporting.gates import clipped
 from comparity.reporting.grids import Grid
@@ -19,7 +18,6 @@ from comparity.reporting.html import page
 from comparity.reporting.recorded import (
     audit_of,
     mapping,
-    number,
     pairwise_of,
     panel_of,
     sequence,
@@ -27,8 +25,8 @@ from comparity.reporting.recorded import (
     texts,
     whole,
 )
+from comparity.reporting.recorded_relative import bridged_of, raters_of, relative_of
 from comparity.reporting.sections import Reportable, Section
-from comparity.results import JudgedGap
 from comparity.showing import Shown
 
 __all__ = ["RecordedResult", "gate_page", "read_results", "rebuilt", "section"]
@@ -172,8 +170,12 @@ def _result(content: Mapping[str, Any]) -> Any:
         return panel_of(content)
     if "matrix" in content and "standardised" in content:
         return pairwise_of(content)
+    if "diagnosis" in content and "bridge" in content:
+        return bridged_of(content)
     if "contrasts" in content and "distribution" in content:
-        return _relative(content)
+        return relative_of(content)
+    if "contrasts" in content and "raters" in content:
+        return raters_of(content)
     if "finding" in content:
         return audit_of(content)
     known = mapping(content["provenance"])
@@ -214,52 +216,6 @@ def _check(content: Mapping[str, Any]) -> CheckedAudit:
         open_means=content["open_means"],
         passed=passed,
         reason=reason,
-    )
-
-
-def _relative(content: Mapping[str, Any]) -> DifferentialParity:
-    audit = audit_of(content)
-    contrasts = map(mapping, sequence(content["contrasts"]))
-    return DifferentialParity(
-        audit=audit,
-        contrasts=tuple(
-            _contrast(one, test) for one, test in zip(contrasts, audit.tests, strict=True)
-        ),
-        distribution=tuple(_permutation(mapping(one)) for one in sequence(content["distribution"])),
-        anova=tuple(_means(mapping(one)) for one in sequence(content["anova"])),
-    )
-
-
-def _contrast(content: Mapping[str, Any], test: JudgedGap) -> Contrast:
-    words = ("first", "second", "attribute", "group", "reference", "label", "magnitude")
-    sizes = ("gap", "dpt", "dof", "p_value", "p_one_sided", "dpd", "dpd_total", "games_howell_p")
-    facts: dict[str, Any] = {name: text(content[name]) for name in (*words, "direction")}
-    facts |= {name: number(content[name]) for name in sizes}
-    first, second = map(whole, sequence(content["n"]))
-    facts["n"] = (first, second)
-    mean, other = map(number, sequence(content["means"]))
-    facts["means"] = (mean, other)
-    return Contrast(test=test, **facts)
-
-
-def _permutation(content: Mapping[str, Any]) -> PermutationTest:
-    return PermutationTest(
-        null=text(content["null"]),
-        name=text(content["name"]),
-        statistic=number(content["statistic"]),
-        p_value=number(content["p_value"]),
-        permutations=whole(content["permutations"]),
-    )
-
-
-def _means(content: Mapping[str, Any]) -> MeansTest:
-    above, below = map(number, sequence(content["dof"]))
-    return MeansTest(
-        null=text(content["null"]),
-        statistic=number(content["statistic"]),
-        dof=(above, below),
-        p_value=number(content["p_value"]),
-        method=text(content["method"]),
     )
 
 

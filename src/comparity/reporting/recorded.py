@@ -29,6 +29,7 @@ from comparity.results import (
 
 __all__ = [
     "Recorded",
+    "array",
     "audit_of",
     "mapping",
     "number",
@@ -48,7 +49,7 @@ Content = Mapping[str, Any]
 class Recorded:
     """A test that was made elsewhere: only what was written down can be asked."""
 
-    known: Interval
+    known: tuple[Interval, ...]
     p: float
 
     def p_value(self, hypothesised: float) -> float:
@@ -64,8 +65,9 @@ class Recorded:
         return math.nan
 
     def interval(self, level: float) -> Interval:
-        """Return the interval that was judged; at another level nothing is known."""
-        return self.known if level == self.known.level else Interval(math.nan, math.nan, level)
+        """Return the interval that was written down; at another level nothing is known."""
+        unknown = Interval(math.nan, math.nan, level)
+        return next((one for one in self.known if one.level == level), unknown)
 
 
 def audit_of(content: Content) -> Audit:
@@ -120,7 +122,7 @@ def pairwise_of(content: Content) -> PairwiseAccuracy:
         standardised=first if raw == even else audit_of(even),
         effective_sizes=numbers(content["effective_sizes"]),
         imbalance=number(content["imbalance"]),
-        **{name: _array(content[name], shape) for name, shape in shapes.items()},
+        **{name: array(content[name], shape) for name, shape in shapes.items()},
     )
 
 
@@ -131,7 +133,7 @@ def panel_of(content: Content) -> PanelAudit:
     return PanelAudit(
         audit=audit_of(content),
         at_face_value=inner,
-        reversals=_array(content["reversals"], (k, k)),
+        reversals=array(content["reversals"], (k, k)),
         shift_errors=numbers(content["shift_errors"]),
         allowances=tuple(map(number, sequence(content["allowances"]))),
         draws=whole(content["draws"]),
@@ -198,7 +200,8 @@ def _whole_pair(value: Any) -> tuple[int, int]:
     return first, second
 
 
-def _array(value: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
+def array(value: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return numbers of this shape; what JSON has none for is ``nan``."""
     found = np.array(value, dtype=np.float64)
     if found.shape != shape:
         raise ValueError(f"numbers of shape {found.shape} in place of {shape}")
@@ -219,7 +222,7 @@ def _test(value: Any) -> JudgedGap:
         p_value=p,
         n=_whole_pair(content["n"]),
         method=text(content["method"]),
-        pivot=None if math.isnan(p) else Recorded(Interval(low, high, level), p),
+        pivot=None if math.isnan(p) else Recorded((Interval(low, high, level),), p),
         reason=text(content["reason"]),
         p_adjusted=number(content["p_adjusted"]),
         level=level,
