@@ -10,7 +10,7 @@ REQUIREMENTS := pyproject.toml constraints.txt
 .PHONY: help demo test test-all check bench constraints clean
 
 help:
-	@echo "make demo         simulate a hiring panel, plan, audit, write demo/report.html"
+	@echo "make demo         simulate a hiring panel, plan, audit, retrain, write demo/report.html"
 	@echo "make test         fast tests and doctests"
 	@echo "make test-all     all tests, the slow ones too"
 	@echo "make check        ruff, mypy, fast tests"

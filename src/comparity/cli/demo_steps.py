@@ -135,7 +135,7 @@ class Demo:
             title="3. Audit against the judges",
             sentences=(
                 f"At the judges' word: {audit.finding}. A model that learns a part of what judges "
-                "add to men can agree with them alike in every kind of pair, and so it is here.",
+                "add to men can agree with them nearly alike whoever is better; so it is here.",
             ),
             gaps=found_gaps("model", audit.tests, truth),
         )
