@@ -69,7 +69,8 @@ class CheckedAudit:
     @property
     def audit(self) -> Audit:
         """The audit that decides, where the result holds more than one."""
-        return self.result if isinstance(self.result, Audit) else getattr(self.result, "audit")  # noqa: B009
+        found: Audit = getattr(self.result, "audit", self.result)
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return the check as plain data; `result` is what the audit's own command prints."""
