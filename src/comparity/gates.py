@@ -69,7 +69,8 @@ class CheckedAudit:
     @property
     def audit(self) -> Audit:
         """The audit that decides, where the result holds more than one."""
-        found: Audit = getattr(self.result, "audit", self.result)
+        inner: Any = self.result
+        found: Audit = getattr(inner, "audit", inner)
         return found
 
     def to_dict(self) -> dict[str, Any]:
