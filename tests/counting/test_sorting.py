@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from comparity.counting._sorting import order_of, sorted_with_codes
+from comparity.counting._sorting import order_of, records_of, sorted_with_codes
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 few = st.sampled_from([-1e300, -1.0, -0.0, 0.0, 5e-324, 1.0, 1.0 + 2**-52, 1e300])
@@ -24,6 +24,18 @@ def test_order_is_that_of_a_stable_argsort(values: np.ndarray, descending: bool)
     assert not same[0]
 
 
+@given(columns, st.booleans(), st.sampled_from([1, 5, 16, 40]), st.integers(0, 2**32))
+def test_records_are_positions_in_order_with_their_codes(
+    values: np.ndarray, descending: bool, bits: int, seed: int
+) -> None:
+    code = np.random.default_rng(seed).integers(0, 2**bits, len(values))
+    records, same = records_of(values, code, bits, descending=descending)
+    expected = np.argsort(-values if descending else values, kind="stable")
+    assert np.array_equal(records >> bits, expected)
+    assert np.array_equal(records & (2**bits - 1), code[expected])
+    assert np.array_equal(same[1:], np.diff(values[expected]) == 0)
+
+
 @pytest.mark.parametrize("descending", [False, True])
 def test_values_that_differ_in_their_last_bits_only_are_put_in_order(descending: bool) -> None:
     rng = np.random.default_rng(3)
@@ -31,6 +43,9 @@ def test_values_that_differ_in_their_last_bits_only_are_put_in_order(descending:
     values = np.concatenate([close, [-1e300, 1e300], rng.normal(size=100)])
     order, same = order_of(values, descending=descending)
     assert np.array_equal(order, np.argsort(-values if descending else values, kind="stable"))
+    assert np.count_nonzero(~same) == len(np.unique(values))
+    records, same = records_of(values, np.arange(3102) % 7, 30, descending=descending)
+    assert np.array_equal(records >> 30, order)
     assert np.count_nonzero(~same) == len(np.unique(values))
 
 

@@ -19,7 +19,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from comparity.counting._placements import HELD, Placements, add_held, add_rest
-from comparity.counting._sorting import order_of
+from comparity.counting._sorting import records_of
 
 __all__ = ["line_counts", "line_placements", "lined_up"]
 
@@ -74,17 +74,13 @@ def lined_up(
     y: NDArray[np.float64], f: NDArray[np.float64], group: NDArray[np.int64], n_groups: int
 ) -> Line:
     """Line up items by score, numbered by label. O(N log N) time."""
-    by_label, same_label = order_of(y, descending=True)
-    first = _first_of(same_label)
-    # Narrow columns are faster to look up in random order.
-    score, narrow = _looked_up(f, group.astype(np.uint16), by_label)
-    by_score, same_score = order_of(score)
     bits = max(n_groups - 1, 1).bit_length()
-    records: NDArray[Any] = np.empty(len(y), np.uint32 if len(y) << bits <= 2**32 else np.int64)
+    by_label, same_label = records_of(y, group, bits, descending=True)
+    first = _first_of(same_label)
+    score, narrow = _looked_up(f, by_label, bits)
+    records, same_score = records_of(score, narrow, bits)
     if same_label.any():
-        narrow = _number(by_score, first, narrow, bits, records)
-    else:
-        _record(by_score, narrow, bits, records)
+        narrow = _number(records, first, narrow, bits)
     return Line(records, same_score, first, narrow, n_groups)
 
 
@@ -130,14 +126,15 @@ def _hits(records: NDArray[Any], low: int, high: int, line: Line) -> NDArray[np.
 
 
 @njit(cache=True, nogil=True)
-def _looked_up(f, group, order):  # type: ignore[no-untyped-def]
-    """Return two columns in another order; both at once, so that waits overlap."""
-    score, narrow = np.empty_like(f), np.empty_like(group)
-    for place in range(len(order)):
-        item = np.uint64(order[place])
-        score[place] = f[item]
-        narrow[place] = group[item]
-    return score, narrow
+def _looked_up(f, records, bits):  # type: ignore[no-untyped-def]
+    """Return the scores and the groups of the items that records tell."""
+    score, group = np.empty_like(f), np.empty(len(f), dtype=np.uint16)
+    mask = (1 << bits) - 1
+    for place in range(len(records)):
+        record = np.int64(records[place])
+        score[place] = f[np.uint64(record >> bits)]
+        group[place] = record & mask
+    return score, group
 
 
 @njit(cache=True, nogil=True)
@@ -153,23 +150,17 @@ def _first_of(same):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _record(line, group, bits, records):  # type: ignore[no-untyped-def]
-    """Write the records of a line of items that are numbered by label."""
-    for place in range(len(line)):
-        records[place] = (line[place] << bits) | np.int64(group[line[place]])
-
-
-@njit(cache=True, nogil=True)
-def _number(line, first, group, bits, records):  # type: ignore[no-untyped-def]
-    """Give numbers to equal labels in the order of scores; return groups by number."""
-    used, group_of = np.zeros(len(line), dtype=np.uint32), np.empty_like(group)
-    for place in range(len(line)):
-        item = line[place]
-        start = np.int64(first[item])
+def _number(records, first, group, bits):  # type: ignore[no-untyped-def]
+    """Give equal labels new numbers, in the order of scores; return groups by number."""
+    used, group_of = np.zeros(len(records), dtype=np.uint32), np.empty_like(group)
+    mask = (1 << bits) - 1
+    for place in range(len(records)):
+        record = np.int64(records[place])
+        start, own = np.int64(first[record >> bits]), record & mask
         number = start + np.int64(used[start])
         used[start] += 1
-        records[place] = (number << bits) | np.int64(group[item])
-        group_of[number] = group[item]
+        records[place] = (number << bits) | own
+        group_of[number] = own
     return group_of
 
 

@@ -7,13 +7,17 @@ what is to come along is written into its low bits. Measured by ``benchmarks/ben
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["order_of", "sorted_with_codes"]
+__all__ = ["order_of", "records_of", "sorted_with_codes"]
 
 SIGN = np.int64(-(2**63))
+STEPS = np.uint64(52)
+"""So many bits of a float tell it from those of the same sign and exponent."""
 SHORT_RUN = 16
 
 
@@ -51,17 +55,44 @@ def order_of(
 
     Positions of equal values ascend.
     """
+    order = np.empty(len(values), dtype=np.int64)
+    return order, _in_order(values, None, 0, descending, order)
+
+
+def records_of(
+    values: NDArray[np.float64], code: NDArray[Any], bits: int, *, descending: bool = False
+) -> tuple[NDArray[np.uint32] | NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the positions of values in order, each with its code, as :func:`order_of` does.
+
+    The code is in the lowest `bits` of a record, the position above them. To carry it through the
+    sort takes less time than to look it up afterwards, by position.
+    """
+    narrow = len(values) << bits <= 2**32
+    records: NDArray[Any] = np.empty(len(values), dtype=np.uint32 if narrow else np.int64)
+    return records, _in_order(values, code, bits, descending, records)
+
+
+def _in_order(
+    values: NDArray[np.float64],
+    code: NDArray[Any] | None,
+    code_bits: int,
+    descending: bool,
+    records: NDArray[Any],
+) -> NDArray[np.bool_]:
+    """Write positions in order and their codes; return whether each value equals the one before."""
     numbers = values.view(np.int64)
-    low, high = map(np.uint64, _range(numbers))
-    bits = max(len(values) - 1, 1).bit_length()
-    room = 64 - bits - (int(high) - int(low)).bit_length()
-    packed = _packed_positions(numbers, low, high, descending, np.uint64(bits), room)
+    bits = max(len(values) - 1, 1).bit_length() + code_bits
+    rank, n_ranks = _ranks(numbers)
+    last = (int(n_ranks) << int(STEPS)) - 1
+    lost = max(bits + last.bit_length() - 64, 0)
+    shifts = np.uint64(code_bits), np.uint64(bits), np.uint64(lost)
+    packed = _packed_records(numbers, rank, np.uint64(last), descending, code, *shifts)
     packed.sort()
-    order, same = _positions(packed, np.uint64(bits))
-    if room < 0:
+    same: NDArray[np.bool_] = _unpacked(packed, np.uint64(bits), records)
+    if lost:
         # The lowest bits of the values had no room: few values agree in all others.
-        _repair(values, order, same, descending)
-    return order, same
+        _repair(values, records, code_bits, same, descending)
+    return same
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -111,52 +142,68 @@ def _packed(numbers, low, kept, code, bits, starts):  # type: ignore[no-untyped-
 
 
 @njit(cache=True, nogil=True)
-def _packed_positions(numbers, low, high, descending, bits, room):  # type: ignore[no-untyped-def]
+def _ranks(numbers):  # type: ignore[no-untyped-def]
+    """Return the rank of each sign and exponent among those that occur, and their number."""
+    occurs = np.zeros(1 << (64 - STEPS), dtype=np.uint64)
+    for number in numbers:
+        occurs[_key(number) >> STEPS] = 1
+    return np.cumsum(occurs) - occurs, np.sum(occurs)
+
+
+@njit(cache=True, nogil=True)
+def _packed_records(numbers, rank, last, descending, code, code_bits, bits, lost):  # type: ignore[no-untyped-def]
     packed = np.empty(len(numbers), dtype=np.uint64)
-    lost = np.uint64(max(-room, 0))
+    within = (np.uint64(1) << STEPS) - np.uint64(1)
     for position in range(len(numbers)):
-        key = high - _key(numbers[position]) if descending else _key(numbers[position]) - low
-        packed[position] = ((key >> lost) << bits) | np.uint64(position)
+        key = _key(numbers[position])
+        key = (rank[key >> STEPS] << STEPS) | (key & within)
+        record = np.uint64(position) << code_bits
+        if code is not None:
+            record |= np.uint64(code[position])
+        packed[position] = (((last - key if descending else key) >> lost) << bits) | record
     return packed
 
 
 @njit(cache=True, nogil=True)
-def _positions(packed, bits):  # type: ignore[no-untyped-def]
-    order, same = np.empty(len(packed), dtype=np.int64), np.empty(len(packed), dtype=np.bool_)
+def _unpacked(packed, bits, records):  # type: ignore[no-untyped-def]
+    """Write the records; return whether the value of each equals the one before."""
+    same = np.empty(len(packed), dtype=np.bool_)
     mask = (np.uint64(1) << bits) - np.uint64(1)
     same[0] = False
     for place in range(len(packed)):
-        order[place] = np.int64(packed[place] & mask)
+        records[place] = packed[place] & mask
     for place in range(1, len(packed)):
         same[place] = packed[place] >> bits == packed[place - 1] >> bits
-    return order, same
+    return same
 
 
 @njit(cache=True, nogil=True)
-def _repair(values, order, same, descending):  # type: ignore[no-untyped-def]
+def _repair(values, records, bits, same, descending):  # type: ignore[no-untyped-def]
     """Sort each run of values with the same leading bits, and see which are the same."""
     start = 0
-    for end in range(1, len(order) + 1):
-        if end < len(order) and same[end]:
+    for end in range(1, len(records) + 1):
+        if end < len(records) and same[end]:
             continue
         if end - start > 1:
-            _sort_run(values, order[start:end], descending)
+            _sort_run(values, records[start:end], bits, descending)
             for place in range(start + 1, end):
-                same[place] = values[order[place]] == values[order[place - 1]]
+                before, here = records[place - 1] >> bits, records[place] >> bits
+                same[place] = values[here] == values[before]
         start = end
 
 
 @njit(cache=True, nogil=True)
-def _sort_run(values, run, descending):  # type: ignore[no-untyped-def]
+def _sort_run(values, run, bits, descending):  # type: ignore[no-untyped-def]
     sign = -1.0 if descending else 1.0
     if len(run) > SHORT_RUN:
-        true = sign * values[run]
+        true = sign * values[run >> bits]
         if np.any(true[1:] < true[:-1]):
             run[:] = run[np.argsort(true, kind="mergesort")]
         return
     for i in range(1, len(run)):
-        here, j = run[i], i
-        while j > 0 and sign * values[run[j - 1]] > sign * values[here]:
+        record, j = run[i], i
+        here = sign * values[record >> bits]
+        while j > 0 and sign * values[run[j - 1] >> bits] > here:
             run[j] = run[j - 1]
             j -= 1
-        run[j] = here
+        run[j] = record
