@@ -296,7 +296,7 @@ def test_without_priors_differences_of_evaluators_are_those_of_wide_priors() -> 
         ({"comparisons": [[0, 0], [1, 2]]}, SelfComparisonError, "data row 1"),
         ({"mode": "fast"}, OptionError, "'joint' or 'alternating'"),
         ({"evaluators": None}, OptionError, "evaluators cannot be None"),
-        ({"bias_prior": -1}, OptionError, "positive standard deviation"),
+        ({"bias_prior": -1}, OptionError, "standard deviation in logits"),
         ({"score_prior": "lasso"}, OptionError, "'marginal likelihood'"),
         ({"intersections": ["sex"]}, OptionError, "intersections cannot be 'sex'"),
     ],
