@@ -7,7 +7,7 @@ sizes, other numbers of items) is a method.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -113,7 +113,7 @@ class Reuse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan(Shown, ABC):
+class Plan(Shown):
     """What every plan has.
 
     Attributes

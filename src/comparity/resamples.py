@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.results import Interval
-from comparity.showing import Shown
+from comparity.showing import Shown, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,30 +25,14 @@ __all__ = [
     "Selection",
     "Sensitivity",
     "Spread",
-    "finite",
 ]
 
 Floats = NDArray[np.float64]
 Partition = tuple[tuple[str, ...], ...]
 
 
-def finite(value: float) -> float | None:
-    """Return a number for JSON; one that does not exist, or has no end, is ``None``."""
-    return float(value) if math.isfinite(value) else None
-
-
-class _Printed(Shown):
-    """Results that print as reporting lays them out."""
-
-    __slots__ = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as plain data."""
-        raise NotImplementedError
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MetricClusters(_Printed):
+class MetricClusters(Shown):
     """Metrics that move together over resamples.
 
     Attributes
@@ -138,7 +122,7 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sensitivity(_Printed):
+class Sensitivity(Shown):
     """Which metrics respond to data.
 
     Attributes
@@ -167,7 +151,7 @@ class Sensitivity(_Printed):
     def to_dict(self) -> dict[str, Any]:
         """Return the table as plain data."""
         return {
-            "threshold": finite(self.threshold),
+            "threshold": plain(self.threshold),
             "factor": self.factor,
             "n_resamples": self.n_resamples,
             "deaf": list(self.deaf),
@@ -184,8 +168,8 @@ class Sensitivity(_Printed):
         return [
             {
                 "metric": one.id,
-                "median": finite(one.median),
-                "iqr": finite(one.iqr),
+                "median": plain(one.median),
+                "iqr": plain(one.iqr),
                 "deaf": one.deaf,
             }
             for one in self.spreads
@@ -226,7 +210,7 @@ class ChosenMetric:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selection(_Printed):
+class Selection(Shown):
     """The few metrics to report for this data and model.
 
     Attributes
@@ -302,18 +286,18 @@ class Change:
         return {
             "id": self.id,
             "name": self.name,
-            "before": finite(self.before),
-            "after": finite(self.after),
+            "before": plain(self.before),
+            "after": plain(self.after),
             "ideal": self.ideal,
             "moved": self.moved,
-            "interval": [finite(low), finite(high)],
-            "level": finite(level),
+            "interval": [plain(low), plain(high)],
+            "level": plain(level),
             "clear": self.is_clear,
         }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison(_Printed):
+class Comparison(Shown):
     """All metrics before and after, such as without and with a mitigation.
 
     Attributes

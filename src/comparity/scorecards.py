@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from comparity.resamples import Comparison, Selection, finite
+from comparity.resamples import Comparison, Selection
 from comparity.results import Interval
-from comparity.showing import Shown
+from comparity.showing import Shown, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,8 +78,8 @@ class MetricValue:
         return {
             "id": self.id,
             "name": self.name,
-            "value": finite(self.value),
-            "interval": [finite(self.interval.low), finite(self.interval.high)],
+            "value": plain(self.value),
+            "interval": [plain(self.interval.low), plain(self.interval.high)],
             "level": self.interval.level,
             "method": self.method,
             "promised": self.promised,
@@ -123,11 +123,11 @@ class RateSpread:
         """Return the rates as plain data."""
         return {
             "name": self.name,
-            "rates": {group: finite(rate) for group, rate in self.rates.items()},
-            "gap": finite(self.gap),
-            "gap_interval": [finite(end) for end in self.gap_interval[:2]],
-            "ratio": finite(self.ratio),
-            "ratio_interval": [finite(end) for end in self.ratio_interval[:2]],
+            "rates": {group: plain(rate) for group, rate in self.rates.items()},
+            "gap": plain(self.gap),
+            "gap_interval": [plain(end) for end in self.gap_interval[:2]],
+            "ratio": plain(self.ratio),
+            "ratio_interval": [plain(end) for end in self.ratio_interval[:2]],
             "level": self.gap_interval.level,
             "promised": self.promised,
         }

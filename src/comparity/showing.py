@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Shown", "listed", "plain"]
 
 
-class Shown:
+class Shown(ABC):
     """A result that prints itself in a terminal and in a notebook.
 
     What is shown is said by :func:`comparity.reporting.sections.section_of`.
@@ -21,9 +22,9 @@ class Shown:
 
     __slots__ = ()
 
+    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data."""
-        raise NotImplementedError
 
     def __rich__(self) -> RenderableType:
         from comparity.reporting.terminal import view

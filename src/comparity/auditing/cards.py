@@ -21,12 +21,13 @@ from comparity.counts import DecisionCounts
 from comparity.errors import OptionError, TooFewResamplesError
 from comparity.inference.bootstrap import SMOOTHING, resampled
 from comparity.metrics.entropy import VARIATIONS
-from comparity.resamples import Comparison, Selection
+from comparity.resamples import Comparison, MetricClusters, Selection
 from comparity.scorecards import MetricValue, Scorecard
 from comparity.tables import check_option
 
 __all__ = ["MetricsOptions", "scored"]
 
+TOO_SMALL = "this data is too small to see which metrics move together."
 CLUSTER_RESAMPLES = 500
 
 
@@ -107,15 +108,16 @@ def _selected(
     """Choose metrics, and compare the published clusters with those of resamples of this data."""
     asked = check_kinds(kinds)
     deaf = metric_sensitivity(values).deaf
-    clusters = None
-    differences: tuple[str, ...] = ("this data is too small to see which metrics move together.",)
     predictions = {number: v for number, v in values.items() if number.startswith("C")}
     steady = {number: v for number, v in predictions.items() if not np.isnan(v).any()}
+    clusters: MetricClusters | None
     try:
         clusters = cluster_metrics(steady)
-        differences = cluster_differences(clusters.clusters, published_partition(steady))
     except TooFewResamplesError:
-        pass
+        clusters = None
+        differences: tuple[str, ...] = (TOO_SMALL,)
+    else:
+        differences = cluster_differences(clusters.clusters, published_partition(steady))
     return Selection(
         chosen=choose_metrics(metrics, kinds=asked, deaf=deaf),
         kinds=asked,

@@ -79,36 +79,20 @@ def audit_against_panel(
     """
     if not isinstance(draws, int) or draws < 2:
         raise OptionError("draws", draws, ["a whole number, at least 2"])
-    group, score = one_attribute(sensitive_features), as_array(y_score)
-    for name, column in {"y_score": score, "sensitive_features": group}.items():
-        if len(column) != len(panel.scores):
-            raise LengthMismatchError({"items of the panel": len(panel.scores), name: len(column)})
-    known = np.isfinite(panel.standard_errors)
-    if not known.any():
-        why = f"{panel.model} has no standard errors to carry into the audit"
-        raise OptionError("panel", panel.model, ["barp or bradley_terry"], why)
-    known[panel.diagnosis.uncompared] = False
     options = PairwiseOptions(alpha=alpha, margin=margin, seed=seed)
-    items = labelled_items(panel.scores[known], score[known], group[known])
-    errors = panel.standard_errors[known]
-    shifts = dict(shift_errors or _shift_errors(panel))
-    # A group of which no item was compared is in no pair, and its level moves nothing.
-    unseen = {text_of(name) for name in group[~known].tolist()} - {*items.groups}
-    shifts = {name: error for name, error in shifts.items() if name not in unseen}
-    _check_shifts(shifts, items.groups)
+    items, known = _compared_items(panel, as_array(y_score), one_attribute(sensitive_features))
+    shifts = _shifts(panel, items, shift_errors, one_attribute(sensitive_features)[~known])
     at_face_value = audit_items(items, options)
     gaps = _Gaps(items, options, at_face_value)
-    shift_variance = sum(
-        (((gaps.shifted(name, h) - gaps.shifted(name, -h)) / 2) ** 2 for name, h in shifts.items()),
-        start=np.zeros(len(at_face_value.tests)),
+    moved, reversals = gaps.with_errors(
+        panel.standard_errors[known], draws, np.random.default_rng(seed)
     )
-    moved, reversals = gaps.with_errors(errors, draws, np.random.default_rng(seed))
     allowance = TIMES * np.abs(moved - gaps.observed)
     tests = [
         _carried(test, float(variance), float(slack), worst)
         for test, variance, slack, worst in zip(
             at_face_value.tests,
-            shift_variance,
+            gaps.shift_variance(shifts),
             allowance,
             gaps.worst(reversals),
             strict=True,
@@ -123,6 +107,36 @@ def audit_against_panel(
         draws=draws,
         seed=seed,
     )
+
+
+def _compared_items(
+    panel: Ranking, score: NDArray[Any], group: NDArray[Any]
+) -> tuple[LabelledItems, NDArray[np.bool_]]:
+    """Return the items compared, labelled by the panel's scores, and which these are."""
+    for name, column in {"y_score": score, "sensitive_features": group}.items():
+        if len(column) != len(panel.scores):
+            raise LengthMismatchError({"items of the panel": len(panel.scores), name: len(column)})
+    known = np.isfinite(panel.standard_errors)
+    if not known.any():
+        why = f"{panel.model} has no standard errors to carry into the audit"
+        raise OptionError("panel", panel.model, ["barp or bradley_terry"], why)
+    known[panel.diagnosis.uncompared] = False
+    return labelled_items(panel.scores[known], score[known], group[known]), known
+
+
+def _shifts(
+    panel: Ranking,
+    items: LabelledItems,
+    given: Mapping[str, float] | None,
+    left_out: NDArray[Any],
+) -> dict[str, float]:
+    """Return the standard errors of the levels of the groups that are in pairs."""
+    # A group of which no item was compared is in no pair, and its level moves nothing.
+    unseen = {text_of(name) for name in left_out.tolist()} - {*items.groups}
+    shifts = dict(given or _shift_errors(panel))
+    shifts = {name: error for name, error in shifts.items() if name not in unseen}
+    _check_shifts(shifts, items.groups)
+    return shifts
 
 
 class _Gaps:
@@ -143,6 +157,11 @@ class _Gaps:
         """Return the gaps if the labels of one group were all larger by a number."""
         in_group = self.items.group == self.items.groups.index(group)
         return self.at(self.items.label + by * in_group)
+
+    def shift_variance(self, errors: Mapping[str, float]) -> Floats:
+        """Return what errors of the levels of groups add to the variance of the gaps."""
+        moves = (self.shifted(name, h) - self.shifted(name, -h) for name, h in errors.items())
+        return sum(((move / 2) ** 2 for move in moves), start=np.zeros_like(self.observed))
 
     def with_errors(
         self, errors: Floats, draws: int, rng: np.random.Generator
