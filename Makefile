@@ -37,7 +37,7 @@ bench: .venv/bench.stamp
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done
 
 constraints: .venv/test.stamp .venv/bench.stamp
-	@{ sed -n '/^#/p' constraints.txt; $(BIN)/python -m pip freeze --exclude-editable; } > .venv/frozen
+	@{ sed -n '/^#/p' constraints.txt; $(BIN)/python -m pip freeze --exclude-editable | sed 's/+cpu$$//'; } > .venv/frozen
 	@mv .venv/frozen constraints.txt
 
 clean:
