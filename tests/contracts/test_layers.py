@@ -34,6 +34,7 @@ NOUNS = [
     "trained",
     "gates",
     "installations",
+    "reproductions",
 ]
 TRUNK = [*NOUNS, "counting", "metrics", "inference"]
 BRANCHES = {"ranking", "mitigation", "bridging", "catalogue", "datasets"}
@@ -56,6 +57,7 @@ PRINTING = {
     "policies",
     "trained",
     "gates",
+    "reproductions",
 }
 
 

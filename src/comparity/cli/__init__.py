@@ -31,6 +31,7 @@ NAMES = (
     "report",
     "data",
     "demo",
+    "reproduce",
     "doctor",
 )
 

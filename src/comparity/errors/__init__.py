@@ -81,6 +81,13 @@ from comparity.errors.relative import (
     UnorderedDecisionError,
     WordDecisionError,
 )
+from comparity.errors.reproductions import (
+    DataFolderMissingError,
+    PublishedFileError,
+    ReproductionsMissingError,
+    UnknownPaperError,
+    UnknownPartError,
+)
 from comparity.errors.values import (
     ConstantLabelError,
     DuplicateColumnError,
@@ -109,6 +116,7 @@ __all__ = [
     "ComparityError",
     "ConstantDecisionError",
     "ConstantLabelError",
+    "DataFolderMissingError",
     "DataHashError",
     "DatasetMissingError",
     "DependentGroupsError",
@@ -156,8 +164,10 @@ __all__ = [
     "PolicyAuditError",
     "PolicyError",
     "PositionError",
+    "PublishedFileError",
     "ReferenceGroupError",
     "RemotePathError",
+    "ReproductionsMissingError",
     "SeatError",
     "SelfComparisonError",
     "SeveralContrastsError",
@@ -175,6 +185,8 @@ __all__ = [
     "UnknownKeyError",
     "UnknownLayoutError",
     "UnknownMetricError",
+    "UnknownPaperError",
+    "UnknownPartError",
     "UnknownPositiveError",
     "UnknownPrivilegedError",
     "UnknownReferenceError",

@@ -54,6 +54,7 @@ HOMES: dict[str, str] = {
     "RaterParity": "comparity.reporting.relative",
     "RecordedResult": "comparity.reporting.combined",
     "Rehearsal": "comparity.reporting.bridges",
+    "Reproduction": "comparity.reporting.reproductions",
     "Scorecard": "comparity.reporting.metrics",
     "Selection": "comparity.reporting.metrics",
     "Sensitivity": "comparity.reporting.metrics",

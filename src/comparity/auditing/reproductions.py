@@ -1,0 +1,147 @@
+"""Where the papers' reproductions are, what they hold, and how one is run."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any, TypeVar
+
+from comparity.errors import (
+    PublishedFileError,
+    ReproductionsMissingError,
+    UnknownPaperError,
+    UnknownPartError,
+)
+from comparity.reproductions import Published, Reproduction, Request
+
+__all__ = [
+    "Parts",
+    "check_part",
+    "find_papers",
+    "folder_of",
+    "load_parts",
+    "read_published",
+    "run_part",
+    "tracked",
+]
+
+Parts = Mapping[str, Callable[[Request], Reproduction]]
+Task = TypeVar("Task")
+
+NUMBERS = "published.toml"
+SCRIPT = "reproduce.py"
+
+
+def find_papers(directory: Path | None = None) -> dict[str, Path]:
+    """Return the folder of each paper, by its number.
+
+    Parameters
+    ----------
+    directory : Path, optional
+        The folder of reproductions; by default that of the source this package runs from.
+
+    Raises
+    ------
+    ReproductionsMissingError
+        There is no paper there, as where the package was installed from an index.
+    """
+    # src/comparity/auditing/reproductions.py lies three folders below the root of the source.
+    home = Path(__file__).parents[3] / "reproductions" if directory is None else directory
+    found = {path.parent.name: path.parent for path in sorted(home.glob(f"*/{NUMBERS}"))}
+    if not found:
+        raise ReproductionsMissingError(str(home))
+    return found
+
+
+def read_published(folder: Path) -> Published:
+    """Read the numbers a paper printed from ``published.toml`` in its folder.
+
+    Raises
+    ------
+    PublishedFileError
+        The file is no TOML, or lacks something.
+    """
+    path = folder / NUMBERS
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        parts: Mapping[str, Any] = content["parts"]
+        return Published(
+            paper=content["paper"],
+            title=content["title"],
+            authors=content["authors"],
+            questions={name: part["question"] for name, part in parts.items()},
+            times={name: part["time"] for name, part in parts.items()},
+            numbers={name: part.get("published", {}) for name, part in parts.items()},
+            absent=content.get("absent", {}),
+        )
+    except KeyError as error:
+        raise PublishedFileError(str(path), f"no key {error}") from error
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise PublishedFileError(str(path), str(error)) from error
+
+
+def load_parts(folder: Path) -> Parts:
+    """Import ``reproduce.py`` of a paper and return its parts."""
+    path = folder / SCRIPT
+    if not path.is_file():
+        raise ReproductionsMissingError(str(path))
+    spec = spec_from_file_location(f"reproduce_{folder.name}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    # Its neighbours are imported by their bare names, as when it is run as a script. They are
+    # forgotten afterwards, since another paper may have neighbours of the same name.
+    before = set(sys.modules)
+    sys.path.insert(0, str(folder.resolve()))
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(folder.resolve()))
+        for name in set(sys.modules) - before:
+            if _inside(sys.modules[name], folder):
+                del sys.modules[name]
+    parts: Parts = module.PARTS
+    return parts
+
+
+def run_part(folder: Path, part: str, request: Request) -> Reproduction:
+    """Compute one part of a paper again.
+
+    Raises
+    ------
+    UnknownPartError
+        The paper has no such part, or it cannot be run.
+    """
+    published = read_published(folder)
+    check_part(published, part)
+    return load_parts(folder)[part](request)
+
+
+def check_part(published: Published, part: str) -> None:
+    """Refuse a part that does not exist or cannot be run."""
+    if part not in published.questions:
+        raise UnknownPartError(published.paper, part, published.questions, published.absent)
+
+
+def folder_of(paper: str, papers: Mapping[str, Path]) -> Path:
+    """Return the folder of a paper."""
+    if paper not in papers:
+        raise UnknownPaperError(paper, papers)
+    return papers[paper]
+
+
+def tracked(tasks: Sequence[Task], doing: str) -> Iterable[Task]:
+    """Show progress over tasks on a terminal; elsewhere nothing is shown."""
+    from rich.console import Console
+    from rich.progress import track
+
+    console = Console(stderr=True)
+    return track(tasks, doing, console=console, disable=not console.is_terminal)
+
+
+def _inside(module: Any, folder: Path) -> bool:
+    file = getattr(module, "__file__", None)
+    return file is not None and Path(file).resolve().parent == folder.resolve()
