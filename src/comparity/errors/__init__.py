@@ -42,6 +42,7 @@ from comparity.errors.choices import (
     PlanError,
     TooManyGroupsError,
 )
+from comparity.errors.extras import MissingExtraError
 from comparity.errors.files import (
     FileAccessError,
     RemotePathError,
@@ -143,6 +144,7 @@ __all__ = [
     "MissingColumnError",
     "MissingCombinationWarning",
     "MissingEngineError",
+    "MissingExtraError",
     "MissingSensitiveError",
     "MissingValueError",
     "MixedEnginesError",
