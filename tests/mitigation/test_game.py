@@ -69,7 +69,7 @@ def test_without_a_goal_the_model_reaches_the_convex_optimum(squared: bool) -> N
 
     run = {"steps": 3000, "step_size": 0.02, "referee_rate": 1.0, "snapshots": 50}
     found = play(gradient, np.zeros(2), Nothing(1), **run)
-    value = min(family.sums(X @ w, wrong=ones, squared=squared).wrong[0] for w in found.parameters)
+    value = min(family.sums(X @ w, wrong=ones, squared=squared).wrong[0] for w in found.models)
     better, worse = np.nonzero(y[:, None] > y[None, :])
     apart = X[better] - X[worse]
     if squared:
@@ -93,5 +93,5 @@ def test_snapshots_are_spread_and_include_the_last_step() -> None:
     run = {"steps": 10, "step_size": 0.1, "referee_rate": 1.0, "snapshots": 4}
     ticks = iter(range(100))
     found = play(gradient, np.zeros(1), Nothing(1), ticks=ticks, **run)
-    assert [seen.index(w) for w in found.parameters] == [0, 3, 6, 9]
+    assert [seen.index(w) for w in found.models] == [0, 3, 6, 9]
     assert next(ticks) == 10

@@ -19,7 +19,7 @@ from comparity.counting.files import file_sha256, read_table
 from comparity.counting.labelled import NAMES, LabelledItems, labelled_columns, labelled_items
 from comparity.errors import FileAccessError, InfeasibleGoalWarning, OptionError
 from comparity.matrices import PairwiseAccuracy
-from comparity.mitigation.linear import FairLinear
+from comparity.mitigation.estimators import FairScorer
 from comparity.mitigation.model_files import LinearScorer, write_model
 from comparity.mitigation.rankers import FairRanker
 from comparity.mitigation.regressors import FairRegressor
@@ -220,7 +220,7 @@ def _held_out(items: LabelledItems, fraction: float, seed: int) -> NDArray[np.bo
     return held
 
 
-def _fit(model: FairLinear, rows: _Rows) -> None:
+def _fit(model: FairScorer, rows: _Rows) -> None:
     with warnings.catch_warnings():
         # What a model misses is told with its training.
         warnings.simplefilter("ignore", InfeasibleGoalWarning)
@@ -228,13 +228,13 @@ def _fit(model: FairLinear, rows: _Rows) -> None:
 
 
 def _audited(
-    model: FairLinear, rows: _Rows, columns: _Columns, options: PairwiseOptions
+    model: FairScorer, rows: _Rows, columns: _Columns, options: PairwiseOptions
 ) -> PairwiseAccuracy:
     items = rows.items(columns, model.predict(rows.features))
     return audit_items(items, options, **columns.roles)
 
 
-def _scorer(model: FairLinear, features: Sequence[str], about: Mapping[str, Any]) -> LinearScorer:
+def _scorer(model: FairScorer, features: Sequence[str], about: Mapping[str, Any]) -> LinearScorer:
     mixture = model.stochastic_
     members = zip(
         map(tuple, mixture.coefficients.tolist()),

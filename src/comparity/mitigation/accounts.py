@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.mitigation.goals import PARITY, differences, largest_difference, overall
+from comparity.mitigation.linear import first_guess
 from comparity.mitigation.rows import Choices, Rows
-from comparity.mitigation.training import KEPT, Candidates, Chosen, first_guess, minima
+from comparity.mitigation.training import KEPT, Candidates, Chosen, minima
 from comparity.trainings import Outcome, Training
 
 __all__ = ["account", "worst_difference"]

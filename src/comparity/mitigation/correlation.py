@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from comparity.counting.labelled import LabelledItems
 from comparity.errors import MissingSensitiveError, OptionError
+from comparity.mitigation.estimators import FairScorer
 from comparity.mitigation.game import CellWeights
 from comparity.mitigation.goals import Terms, terms_of
-from comparity.mitigation.linear import FairLinear
 from comparity.mitigation.rankers import FairRanker
 from comparity.mitigation.regressors import FairRegressor
 from comparity.mitigation.training import Candidates, Choices, Chosen, Rows, Scale
@@ -187,9 +187,10 @@ class _PenalisedRows(Rows):
         return Rows(**{field.name: getattr(self, field.name) for field in fields(Rows)})
 
 
-class _Penalised(FairLinear):
+class _Penalised(FairScorer):
     """What both kinds have in common: parameters, and rows with a penalty."""
 
+    scorer = "linear"
     # There are no constraints beside the penalty.
     goal = None
     slack = 0.0
@@ -263,7 +264,7 @@ class _Penalised(FairLinear):
         terms: tuple[Terms, ...] = ()
         if self.continuous or len(self.groups_) > 1:
             terms = (terms_of("cross-group", by.pairs, None, self.groups_, rows="held out"),)
-        added = np.array([by.penalty(by.scores(one)) for one in found.parameters])
+        added = np.array([by.penalty(scores) for scores in found.scores(by)])
         plain = replace(picked, objective=picked.objective - added, terms=terms)
         account = super()._account(found, plain, rows, by.plain(), choices)
         return replace(account, goals=("correlation penalty",))

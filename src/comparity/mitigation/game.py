@@ -14,12 +14,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CellWeights", "Constraints", "Minima", "Nothing", "Play", "Referee", "play"]
+__all__ = [
+    "CellWeights",
+    "Constraints",
+    "Mean",
+    "Minima",
+    "Nothing",
+    "Play",
+    "Referee",
+    "play",
+    "snapshot_steps",
+]
 
 Floats = NDArray[np.float64]
 
@@ -81,6 +91,13 @@ class Constraints:
     slack : float or ndarray, (m,)
         The slack s.
 
+    Attributes
+    ----------
+    differences, slack
+        As given.
+    rise, fall : ndarray, (m, C)
+        Positive and negative part of the coefficients.
+
     Examples
     --------
     >>> referee = Constraints(np.array([[1.0, -1.0], [-1.0, 1.0]]), 0.01)
@@ -92,12 +109,12 @@ class Constraints:
 
     def __init__(self, differences: Floats, slack: float | Floats) -> None:
         m = len(differences)
-        self._differences, self._slack = differences, slack
+        self.differences, self.slack = differences, slack
         even = np.full(m + 1, 0.1 / (m + 1))
         even[0] += 0.9
         self._matrix = np.repeat(even[:, None], m + 1, axis=1)
         self._now = even
-        self._rise, self._fall = np.maximum(differences, 0), np.maximum(-differences, 0)
+        self.rise, self.fall = np.maximum(differences, 0), np.maximum(-differences, 0)
 
     def multipliers(self) -> Floats:
         """Return the weight of the objective, then those of the constraints; they sum to 1."""
@@ -106,12 +123,12 @@ class Constraints:
     def weights(self) -> CellWeights:
         """Return the weights of the bounds: an accuracy too high is a right order too many."""
         now = self._now
-        return CellWeights(float(now[0]), now[1:] @ self._fall, now[1:] @ self._rise)
+        return CellWeights(float(now[0]), now[1:] @ self.fall, now[1:] @ self.rise)
 
     def see(self, accuracy: Floats, rate: float) -> None:
         """Move weight to constraints that are broken."""
-        m = len(self._differences)
-        missed = np.append(0.0, self._differences @ accuracy - self._slack)
+        m = len(self.differences)
+        missed = np.append(0.0, self.differences @ accuracy - self.slack)
         # The largest exponent of a column is taken out, so that none overflows.
         exponent = rate * np.outer(missed, self._now)
         matrix = self._matrix * np.exp(exponent - exponent.max(axis=0))
@@ -165,14 +182,42 @@ class Play:
 
     Attributes
     ----------
-    parameters : ndarray, (S, p)
+    models : sequence
         Snapshots of the model at regular intervals, the last step included.
     multipliers : ndarray
         Mean of the referee's weights over the second half of the steps.
     """
 
-    parameters: Floats
+    models: Sequence[Any]
     multipliers: Floats
+
+
+def snapshot_steps(steps: int, snapshots: int) -> set[int]:
+    """Return the steps at which models are kept: evenly spread, the last one included."""
+    return set(np.linspace(steps - 1, 0, min(snapshots, steps)).round().astype(int).tolist())
+
+
+class Mean:
+    """The mean of the referee's weights over the second half of a game.
+
+    Parameters
+    ----------
+    steps : int
+        Of the whole game.
+    """
+
+    def __init__(self, steps: int) -> None:
+        self._steps, self._total, self._counted = steps, np.zeros(1), 0
+
+    def see(self, step: int, multipliers: Floats) -> None:
+        """Take the weights after a step into account."""
+        if 2 * step >= self._steps:
+            self._total, self._counted = self._total + multipliers, self._counted + 1
+
+    @property
+    def value(self) -> Floats:
+        """The mean so far."""
+        return self._total / max(self._counted, 1)
 
 
 Gradient = Callable[[Floats, CellWeights], tuple[Floats, Floats]]
@@ -210,8 +255,7 @@ def play(
         Advanced at every step, for a progress bar.
     """
     now, mean, square = start.copy(), np.zeros_like(start), np.zeros_like(start)
-    kept, total, counted = [], np.zeros_like(referee.multipliers()), 0
-    marks = set(np.linspace(steps - 1, 0, min(snapshots, steps)).round().astype(int).tolist())
+    kept, seen, marks = [], Mean(steps), snapshot_steps(steps, snapshots)
     for step in range(steps):
         accuracy, slope = gradient(now, referee.weights())
         if step in marks:
@@ -221,8 +265,7 @@ def play(
         ahead = mean / (1 - 0.9 ** (step + 1))
         spread = np.sqrt(square / (1 - 0.999 ** (step + 1)))
         now = now - step_size * ahead / (spread + 1e-8)
-        if 2 * step >= steps:
-            total, counted = total + referee.multipliers(), counted + 1
+        seen.see(step, referee.multipliers())
         if ticks is not None:
             next(ticks, None)
-    return Play(parameters=np.array(kept), multipliers=total / max(counted, 1))
+    return Play(models=kept, multipliers=seen.value)

@@ -1,368 +1,105 @@
-"""What linear rankers and regressors with pairwise goals share, as scikit-learn estimators."""
+"""Linear scores: how they start, how they move in the game, what they make of rows."""
 
 from __future__ import annotations
 
-import math
-import warnings
-from dataclasses import replace
-from typing import Any, Self
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from comparity.counting._values import as_array, check_lengths, group_codes, numbers, rows_of
-from comparity.counting.labelled import LabelledItems, labelled_items
-from comparity.errors import ConstantLabelError, OptionError, WeightError
-from comparity.errors.mitigation import (
-    EmptyCellError,
-    InfeasibleGoalWarning,
-    MissingSensitiveError,
-    NonFiniteFeatureError,
-    TooFewRowsError,
-)
-from comparity.mitigation import training as games
-from comparity.mitigation.accounts import account, worst_difference
-from comparity.mitigation.goals import goals_of
+from comparity.mitigation.game import Play, Referee, play
+from comparity.mitigation.goals import overall
 from comparity.mitigation.rows import Choices, Rows, Scale
-from comparity.mitigation.rows import rows_of as rows_with_pairs
-from comparity.mitigation.training import Candidates, Chosen
-from comparity.tables import check_option, text_of
-from comparity.trainings import Training
 
-__all__ = ["FairLinear", "StochasticScorer"]
+__all__ = ["Linear", "LinearModel", "first_guess"]
 
 Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
-
-NAMES = {
-    "label": "y",
-    "score": "y",
-    "sensitive": "sensitive_features",
-    "queries": "queries",
-    "weights": "sample_weight",
-}
-LEVELS = 20
-"""Labels of at most so many values are held out evenly."""
 
 
-class StochasticScorer:
-    """A mixture of linear scores: whoever scores draws one of them first.
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearModel:
+    """A linear score.
 
     Attributes
     ----------
-    coefficients : ndarray, (M, p)
-    intercepts : ndarray, (M,)
-    probabilities : ndarray, (M,)
-        How often each member is drawn.
+    coefficients : ndarray, (p,)
+        Of the features as they were given.
+    intercept : float
     """
 
-    def __init__(self, coefficients: Floats, intercepts: Floats, probabilities: Floats) -> None:
-        self.coefficients = coefficients
-        self.intercepts = intercepts
-        self.probabilities = probabilities
+    coefficients: Floats
+    intercept: float
 
-    def __len__(self) -> int:
-        return len(self.probabilities)
-
-    def draw(self, rng: np.random.Generator | int | None = None) -> int:
-        """Draw a member; all items that are to be compared are scored by the same."""
-        return int(np.random.default_rng(rng).choice(len(self), p=self.probabilities))
-
-    def predict(self, X: Floats, member: int) -> Floats:
-        """Return the scores of one member."""
-        scores: Floats = np.asarray(X) @ self.coefficients[member] + self.intercepts[member]
-        return scores
+    def scores(self, X: Floats) -> Floats:
+        """Return one score for each row."""
+        found: Floats = X @ self.coefficients + self.intercept
+        return found
 
 
-class FairLinear(BaseEstimator):  # type: ignore[misc]
-    """A linear score trained under pairwise goals; see its two kinds for what they do."""
+class Linear:
+    """Linear scores as a kind of model: parameters are coefficients of standardised features."""
 
-    _predicts_labels = False
+    def check(self) -> None:
+        """Need nothing that might not be installed."""
 
-    def __init__(
+    def played(
         self,
+        rows: Rows,
+        referee: Referee,
+        choices: Choices,
         *,
-        goal: str | tuple[str, ...] | None = "cross-group",
-        slack: float = 0.01,
-        form: str = "constrained",
-        with_overall: bool | None = None,
-        continuous: bool = False,
-        no_group: Any = None,
-        margin: float = 1.0,
-        loss: str = "hinge",
-        l2: float = 1e-4,
-        steps: int = 500,
-        step_sizes: float | tuple[float, ...] = 0.15,
-        referee_rate: float = 1.0,
-        snapshots: int = 100,
-        validation_fraction: float = 0.25,
-        random_state: Any = None,
-        progress: bool = True,
-    ) -> None:
-        self.goal = goal
-        self.slack = slack
-        self.form = form
-        self.with_overall = with_overall
-        self.continuous = continuous
-        self.no_group = no_group
-        self.margin = margin
-        self.loss = loss
-        self.l2 = l2
-        self.steps = steps
-        self.step_sizes = step_sizes
-        self.referee_rate = referee_rate
-        self.snapshots = snapshots
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.progress = progress
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sensitive_features: Any = None,
-        queries: Any = None,
-        sample_weight: Any = None,
-    ) -> Self:
-        """Train, and choose among what training went through.
-
-        Parameters
-        ----------
-        X : array-like, (n, p)
-            Features, finite.
-        y : array-like, (n,)
-            Labels as numbers; the item with the larger label is better.
-        sensitive_features : array-like, (n,)
-            Group of each row, or a number with ``continuous=True``. Needed where there is a goal.
-        queries : array-like, (n,), optional
-            Compare only rows of the same query; whole queries are held out.
-        sample_weight : array-like, (n,), optional
-            Weights; a pair weighs the product of its two. Rows of weight 0 are left out.
-
-        Returns
-        -------
-        self
-        """
-        choices = self._choices()
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            ensure_all_finite=False,
-            ensure_min_samples=2,
-            y_numeric=True,
-            dtype=np.float64,
-        )
-        self._check_features(X)
-        columns = {"sensitive_features": sensitive_features, "queries": queries}
-        X, given = _weighed(X, y, columns, sample_weight)
-        items = self._items(given, choices)
-        train, held = self._split(items)
-        scale = self._scale(X, items, train)
-        groups = items.groups
-        rows = self._rows(X, items, train, scale, choices)
-        by = rows if held is train else self._rows(X, items, held, scale, choices)
-        name = "training" if held is train else "held out"
-        # Asked before anything long is done.
-        games.asked(by, groups, choices, name=name)
-        if not self._predicts_labels and not by.pairs.trials.any():
-            raise EmptyCellError("ranking", ["items with different labels"], name)
-        found, picked = games.trained(rows, by, groups, choices, name=name, progress=self.progress)
-        self._keep(found, picked, scale)
-        self.groups_ = groups
-        self.training_ = self._account(found, picked, rows, by, choices)
-        self.n_iter_ = choices.steps * len(choices.step_sizes)
-        if not self.training_.feasible:
-            worst = worst_difference(picked)
-            least = self.training_.mixture.largest_difference
-            told = InfeasibleGoalWarning(self.slack, least, worst, len(by.weight))
-            warnings.warn(told, stacklevel=2)
-        return self
-
-    def predict(self, X: Any) -> Floats:
-        """Return the scores of the best single model."""
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, ensure_all_finite=False, dtype=np.float64)
-        self._check_features(X)
-        scores: Floats = X @ self.coef_ + self.intercept_
-        return scores
-
-    def _choices(self) -> Choices:
-        check_option("form", self.form, ("constrained", "robust"))
-        check_option("loss", self.loss, ("hinge", "squared hinge"))
-        _check_number("slack", self.slack, low=0)
-        _check_number("l2", self.l2, low=0)
-        _check_number("margin", self.margin, low=0, open_low=True)
-        _check_number("referee_rate", self.referee_rate, low=0, open_low=True)
-        _check_number("validation_fraction", self.validation_fraction, low=0, high=1)
-        for name in ("steps", "snapshots"):
-            found = getattr(self, name)
-            if not isinstance(found, int | np.integer) or found < 1:
-                raise OptionError(name, found, ["a whole number from 1 on"])
-        sizes = np.atleast_1d(np.asarray(self.step_sizes, dtype=np.float64))
-        for size in sizes.tolist():
-            _check_number("step_sizes", size, low=0, open_low=True)
-        goals = goals_of(self.goal, continuous=self.continuous)
-        # Equation (13) has the overall accuracy in its minimum, the sum of minima has not.
-        whole = len(goals) == 1 if self.with_overall is None else self.with_overall
-        return Choices(
-            goals=goals,
-            slack=float(self.slack),
-            robust=self.form == "robust",
-            with_overall=whole,
-            margin=float(self.margin),
-            squared=self.loss == "squared hinge",
-            l2=float(self.l2),
-            steps=int(self.steps),
-            step_sizes=tuple(sizes.tolist()),
-            referee_rate=float(self.referee_rate),
-            snapshots=int(self.snapshots),
+        step_size: float,
+        seed: int,
+        ticks: Iterator[int] | None,
+    ) -> Play:
+        """Play a game from the first guess on; see :class:`comparity.mitigation.training.Kind`."""
+        start = first_guess(rows, choices)
+        return play(
+            lambda parameters, weights: rows.gradient(parameters, weights, choices),
+            start,
+            referee,
+            steps=choices.steps,
+            # A step changes scores by its size, however many features there are.
+            step_size=step_size / np.sqrt(len(start)),
+            referee_rate=choices.referee_rate,
+            snapshots=choices.snapshots,
+            ticks=ticks,
         )
 
-    def _check_features(self, X: Floats) -> None:
-        finite = np.isfinite(X)
-        if finite.all():
-            return
-        names = getattr(self, "feature_names_in_", np.arange(X.shape[1]))
-        columns = [text_of(names[place]) for place in np.flatnonzero(~finite.all(axis=0))[:5]]
-        broken: NDArray[np.bool_] = ~finite.all(axis=1)  # type: ignore[assignment]
-        raise NonFiniteFeatureError(columns, rows_of(broken))
+    def scores(self, models: Sequence[Floats], rows: Rows) -> Iterator[Floats]:
+        """Yield the scores of each model."""
+        return (rows.scores(parameters) for parameters in models)
 
-    def _items(self, given: dict[str, NDArray[Any]], choices: Choices) -> LabelledItems:
-        """Check labels, groups, queries and weights."""
-        y, query, weight = given["y"], given.get("queries"), given.get("sample_weight")
-        if "sensitive_features" in given:
-            return labelled_items(
-                y,
-                y,
-                given["sensitive_features"],
-                queries=query,
-                weights=weight,
-                continuous=self.continuous,
-                no_group=self.no_group,
-                names=NAMES,
-            )
-        if choices.goals:
-            raise MissingSensitiveError(self.goal)
-        labels = numbers(y, "y", "item")
-        if labels.min() == labels.max() and not self._predicts_labels:
-            raise ConstantLabelError("y", text_of(labels[0]))
-        if query is not None:
-            query = group_codes(query, "queries", "item", several=False)[0]
-        return LabelledItems(
-            label=labels,
-            score=labels,
-            group=np.zeros(len(y), dtype=np.int64),
-            groups=("all",),
-            query=query,
-            weight=weight,
-        )
-
-    def _split(self, items: LabelledItems) -> tuple[Codes, Codes]:
-        """Return rows to train on and rows to choose by; the same where none are held out."""
-        rows = np.arange(len(items))
-        if not self.validation_fraction:
-            return rows, rows
-        rng = check_random_state(self.random_state)
-        unit = rows if items.query is None else items.query
-        held = _held_out(unit, _strata(items), self.validation_fraction, rng)
-        if held.all() or not held.any():
-            kind = "rows" if items.query is None else "queries"
-            many = len(np.unique(unit))
-            raise TooFewRowsError(len(rows), many, kind, self.validation_fraction)
-        return np.flatnonzero(~held), np.flatnonzero(held)
-
-    def _scale(self, X: Floats, items: LabelledItems, train: Codes) -> Scale:
-        weight = np.ones(len(train)) if items.weight is None else items.weight[train]
-        share = weight / weight.sum()
-        centre = share @ X[train]
-        spread = np.sqrt(np.maximum(share @ (X[train] - centre) ** 2, 0))
-        constant = spread <= 1e-12 * np.maximum(1.0, np.abs(centre))
-        scale = Scale(centre=centre, unit=np.where(constant, 1.0, spread))
-        if not self._predicts_labels:
-            return scale
-        label = items.label[train]
-        middle = float(share @ label)
-        width = math.sqrt(max(float(share @ (label - middle) ** 2), 0.0))
-        return replace(scale, label_centre=middle, label_unit=width or 1.0)
-
-    def _rows(
-        self, X: Floats, items: LabelledItems, kept: Codes, scale: Scale, choices: Choices
-    ) -> Rows:
-        return rows_with_pairs(
-            X, items, kept, scale, choices.goals, predicted=self._predicts_labels
-        )
-
-    def _keep(self, found: Candidates, picked: Chosen, scale: Scale) -> None:
-        """Keep the chosen models, in the units of the features given."""
-        slopes = found.parameters * scale.label_unit / scale.unit
-        bases = np.zeros(len(slopes))
-        if self._predicts_labels:
-            bases = scale.label_centre - slopes @ scale.centre
-        self.coef_ = slopes[picked.best]
-        self.intercept_ = float(bases[picked.best])
-        members = picked.mixture.members
-        self.stochastic_ = StochasticScorer(
-            slopes[members], bases[members], picked.mixture.probabilities
-        )
-
-    def _account(
-        self, found: Candidates, picked: Chosen, rows: Rows, by: Rows, choices: Choices
-    ) -> Training:
-        return account(found, picked, rows, by, choices)
+    def kept(self, model: Floats, scale: Scale) -> LinearModel:
+        """Return a model in the units of the features and labels given."""
+        slope = model * scale.label_unit / scale.unit
+        # An order has no level: only where labels are predicted is there an intercept.
+        base = scale.label_centre - slope @ scale.centre if scale.predicted else 0.0
+        return LinearModel(slope, float(base))
 
 
-def _weighed(
-    X: Floats, y: NDArray[Any], columns: dict[str, Any], weights: Any
-) -> tuple[Floats, dict[str, NDArray[Any]]]:
-    """Return features and columns of the rows that weigh anything."""
-    given = {name: as_array(one, name) for name, one in columns.items() if one is not None}
-    given["y"] = y
-    check_lengths(given)
-    if weights is None:
-        return X, given
-    given["sample_weight"] = _check_sample_weight(weights, X, ensure_non_negative=True)
-    kept = given["sample_weight"] > 0
-    if not kept.any():
-        raise WeightError("sample_weight", rows_of(~kept))
-    return X[kept], {name: one[kept] for name, one in given.items()}
+def first_guess(rows: Rows, choices: Choices) -> Floats:
+    """Return least squares: of the label, or for a ranking of its direction."""
+    n, p = rows.features.shape
+    label = _spread(rows) if rows.target is None else rows.target
+    share = rows.share
+    unit, centre = rows.scale.unit, rows.scale.centre
+    products = (rows.features * share[:, None]).T @ rows.features - np.outer(centre, centre)
+    products /= np.outer(unit, unit)
+    moments: Floats = (rows.features.T @ (share * label) - centre * (share @ label)) / unit
+    ridge = (choices.l2 + 1e-8 + (1e-3 if p >= n else 0.0)) * np.eye(p)
+    guess: Floats = np.linalg.solve(products + ridge, moments)
+    if rows.target is not None:
+        return guess
+    width = float(np.sqrt(share @ rows.scores(guess) ** 2))
+    # Without any direction to start from, all features point upwards.
+    return guess / width if width > 1e-12 else np.full(p, 1.0 / np.sqrt(p))
 
 
-def _strata(items: LabelledItems) -> Codes:
-    """Return what rows are held out evenly by: group and, where labels are few, label."""
-    strata = items.group if len(items.group) else np.zeros(len(items), dtype=np.int64)
-    levels, level = np.unique(items.label, return_inverse=True)
-    if len(levels) <= LEVELS:
-        strata = strata * len(levels) + level.reshape(-1)
-    return strata
-
-
-def _held_out(unit: Codes, strata: Codes, fraction: float, rng: Any) -> NDArray[np.bool_]:
-    """Say which rows are held out: a share of each stratum, or of whole queries."""
-    if not np.array_equal(unit, np.arange(len(unit))):
-        drawn = rng.uniform(size=int(unit.max()) + 1).argsort().argsort()
-        known = np.unique(unit)
-        order = known[np.argsort(drawn[known])]
-        taken = np.zeros(int(unit.max()) + 1, dtype=bool)
-        taken[order[: round(fraction * len(known))]] = True
-        return taken[unit]
-    order = np.lexsort((rng.uniform(size=len(unit)), strata))
-    # Every so many rows, stratum by stratum, from a random start.
-    steps = np.floor((np.arange(len(unit) + 1) + rng.uniform()) * fraction)
-    held = np.zeros(len(unit), dtype=bool)
-    held[order] = np.diff(steps) > 0
-    return held
-
-
-def _check_number(
-    name: str, found: Any, *, low: float, high: float = math.inf, open_low: bool = False
-) -> None:
-    number = isinstance(found, int | float | np.number) and math.isfinite(found)
-    if number and (low < found if open_low else low <= found) and found < high:
-        return
-    lowest = f"{'above' if open_low else 'from'} {low:g}{'' if open_low else ' on'}"
-    wanted = f"a number {lowest}" + (f" and below {high:g}" if math.isfinite(high) else "")
-    raise OptionError(name, found, [wanted])
+def _spread(rows: Rows) -> Floats:
+    """Return how many pairs each row should win rather than lose: the gradient at equal scores."""
+    share = overall(rows.pairs, len(rows.pairs.cells))
+    slope = rows.pairs.sums(np.zeros(len(rows.weight)), wrong=share).gradient
+    found: Floats = -slope * len(slope) / rows.weight
+    return found

@@ -9,12 +9,12 @@ import numpy as np
 from comparity.counting._values import as_array, group_codes
 from comparity.counting.all_pairs import cell_counts
 from comparity.counting.query_pairs import query_pairs
-from comparity.mitigation.linear import FairLinear
+from comparity.mitigation.estimators import FairScorer
 
 __all__ = ["FairRanker"]
 
 
-class FairRanker(FairLinear):
+class FairRanker(FairScorer):
     r"""Rank by a linear score that treats kinds of pairs alike.
 
     Maximises the share of pairs that scores order as labels do, over **all** pairs, under a goal

@@ -5,13 +5,13 @@ from __future__ import annotations
 from sklearn.base import RegressorMixin
 
 from comparity.errors import OptionError
-from comparity.mitigation.linear import FairLinear
+from comparity.mitigation.estimators import FairScorer
 from comparity.mitigation.rows import Choices
 
 __all__ = ["FairRegressor"]
 
 
-class FairRegressor(RegressorMixin, FairLinear):  # type: ignore[misc]
+class FairRegressor(RegressorMixin, FairScorer):  # type: ignore[misc]
     r"""Predict by a linear model that orders kinds of pairs equally well.
 
     Minimises the mean squared error, over **all** pairs, under a goal for pairwise accuracies [1]_:

@@ -1,8 +1,8 @@
-"""Rows that a linear score is trained on or chosen by, with their pairs and their gradient."""
+"""Rows that a score is trained on or chosen by, with their pairs and their gradient."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,12 +69,24 @@ class Scale:
         Mean and standard deviation of each feature; 1 for a constant one.
     label_centre, label_unit : float
         The same of a label that is to be predicted.
+    predicted : bool
+        Whether it is, and not only ordered.
     """
 
     centre: Floats
     unit: Floats
     label_centre: float = 0.0
     label_unit: float = 1.0
+    predicted: bool = False
+
+    def standardised(self, X: Floats) -> Floats:
+        """Return features in standard deviations from their means."""
+        found: Floats = (X - self.centre) / self.unit
+        return found
+
+    def labels(self, scores: Floats) -> Floats:
+        """Return scores in the unit of the labels, where these are predicted."""
+        return self.label_centre + self.label_unit * scores if self.predicted else scores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -110,12 +122,18 @@ class Rows:
         return (self.pairs,) if self.parity is None else (self.pairs, self.parity)
 
     @property
+    def share(self) -> Floats:
+        """Weights of rows that sum to 1."""
+        found: Floats = self.weight / self.weight.sum()
+        return found
+
+    @property
     def n_cells(self) -> int:
         """Number of cells of all kinds of pairs."""
         return sum(len(family.cells) for family in self.families)
 
     def scores(self, parameters: Floats) -> Floats:
-        """Return the scores of all rows; standardised features are never stored."""
+        """Return linear scores of all rows; standardised features are never stored."""
         slope = parameters / self.scale.unit
         found: Floats = self.features @ slope - self.scale.centre @ slope
         return found
@@ -131,36 +149,40 @@ class Rows:
         share = overall(self.pairs, self.n_cells)
         return float(1 - np.nansum(share * accuracy))
 
-    def gradient(
-        self, parameters: Floats, weights: CellWeights, choices: Choices
+    def slopes(
+        self, scores: Floats, weights: CellWeights, choices: Choices
     ) -> tuple[Floats, Floats]:
-        """Return accuracies of all cells, and the gradient of the weighted bounds."""
-        scores = self.scores(parameters)
-        wrong = weights.wrong
+        """Return accuracies of all cells, and the gradient of the weighted bounds in the scores."""
         slope = np.zeros(len(scores))
-        if self.target is None:
-            wrong = wrong + weights.objective * overall(self.pairs, self.n_cells)
-        else:
-            share = self.weight / self.weight.sum()
-            slope += 2 * weights.objective * share * (scores - self.target)
-        found, start = [], 0
-        for family in self.families:
-            cells = slice(start, start + len(family.cells))
+        if self.target is not None:
+            slope += 2 * weights.objective * self.share * (scores - self.target)
+        found = []
+        for family, wrong, right in self.shared_out(weights):
             sums = family.sums(
-                scores,
-                wrong=wrong[cells],
-                right=weights.right[cells],
-                margin=choices.margin,
-                squared=choices.squared,
+                scores, wrong=wrong, right=right, margin=choices.margin, squared=choices.squared
             )
             slope += sums.gradient
             found.append(sums.accuracy)
-            start = cells.stop
-        raw = self.features.T @ slope - self.scale.centre * slope.sum()
         # No goal rests on a cell without pairs.
-        return np.nan_to_num(
-            np.concatenate(found)
-        ), raw / self.scale.unit + 2 * choices.l2 * parameters
+        return np.nan_to_num(np.concatenate(found)), slope
+
+    def gradient(
+        self, parameters: Floats, weights: CellWeights, choices: Choices
+    ) -> tuple[Floats, Floats]:
+        """Return the same with the gradient in the coefficients, their penalty included."""
+        found, slope = self.slopes(self.scores(parameters), weights, choices)
+        raw = self.features.T @ slope - self.scale.centre * slope.sum()
+        return found, raw / self.scale.unit + 2 * choices.l2 * parameters
+
+    def shared_out(self, weights: CellWeights) -> Iterator[tuple[PairFamily, Floats, Floats]]:
+        """Yield the kinds of pairs with what the losses of their cells weigh."""
+        wrong, start = weights.wrong, 0
+        if self.target is None:
+            wrong = wrong + weights.objective * overall(self.pairs, self.n_cells)
+        for family in self.families:
+            cells = slice(start, start + len(family.cells))
+            yield family, wrong[cells], weights.right[cells]
+            start = cells.stop
 
 
 def rows_of(
@@ -169,8 +191,6 @@ def rows_of(
     kept: Codes,
     scale: Scale,
     goals: Sequence[str],
-    *,
-    predicted: bool,
 ) -> Rows:
     """Lay out the pairs of some rows.
 
@@ -184,8 +204,6 @@ def rows_of(
     scale : Scale
     goals : sequence of str
         What will be asked of the pairs.
-    predicted : bool
-        Whether labels are to be predicted, and not only ordered.
     """
     label, group = items.label[kept], items.group[kept] if len(items.group) else items.group
     query = None if items.query is None else items.query[kept]
@@ -205,6 +223,6 @@ def rows_of(
         scale=scale,
         pairs=pairs,
         parity=parity,
-        target=(label - scale.label_centre) / scale.label_unit if predicted else None,
+        target=(label - scale.label_centre) / scale.label_unit if scale.predicted else None,
         weight=np.ones(len(kept)) if weights is None else weights,
     )

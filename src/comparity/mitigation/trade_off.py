@@ -9,14 +9,14 @@ from typing import Any
 from sklearn.base import clone
 
 from comparity.errors.mitigation import InfeasibleGoalWarning
-from comparity.mitigation.linear import FairLinear
+from comparity.mitigation.estimators import FairScorer
 from comparity.trainings import TradeOff
 
 __all__ = ["trade_off"]
 
 
 def trade_off(
-    estimator: FairLinear,
+    estimator: FairScorer,
     X: Any,
     y: Any,
     *,

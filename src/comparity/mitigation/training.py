@@ -1,4 +1,4 @@
-"""Training a linear score under pairwise goals, from checked rows to chosen models."""
+"""Training a score under pairwise goals, from checked rows to chosen models."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.mitigation.game import Constraints, Minima, Nothing, Play, Referee, play
+from comparity.mitigation.game import Constraints, Minima, Nothing, Play, Referee
 from comparity.mitigation.goals import Terms, differences, overall, terms_of
 from comparity.mitigation.rows import Choices, Rows, Scale
 from comparity.mitigation.shrinking import (
@@ -20,18 +21,19 @@ from comparity.mitigation.shrinking import (
     mix,
     mix_minima,
 )
+from comparity.mitigation.stochastic import Model
 
 __all__ = [
     "KEPT",
     "Candidates",
     "Choices",
     "Chosen",
+    "Kind",
     "Rows",
     "Scale",
     "asked",
     "candidates",
     "chosen",
-    "first_guess",
     "minima",
     "trained",
 ]
@@ -44,30 +46,68 @@ KEPT = 1e-6
 """A constraint missed by less is kept; the linear program is no more exact."""
 
 
+class Kind(Protocol):
+    """A kind of score: linear, a network, trees. What its models are is its own affair."""
+
+    def check(self) -> None:
+        """Raise where it cannot be used, before anything long is done."""
+
+    def played(
+        self,
+        rows: Rows,
+        referee: Referee,
+        choices: Choices,
+        *,
+        step_size: float,
+        seed: int,
+        ticks: Iterator[int] | None,
+    ) -> Play:
+        """Play one game on rows and return the models it went through.
+
+        The referee says what is asked, and is changed by the game; `seed` is for whatever is drawn
+        and `ticks` is advanced at every step.
+        """
+
+    def scores(self, models: Sequence[Any], rows: Rows) -> Iterator[Floats]:
+        """Yield the scores of rows by each model."""
+
+    def kept(self, model: Any, scale: Scale) -> Model:
+        """Return a model that takes features as they were given."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Candidates:
     """Models to choose from.
 
     Attributes
     ----------
-    parameters : ndarray, (S, p)
-        Coefficients of standardised features.
+    kind : Kind
+        Of what kind they are.
+    models : tuple
+        The models.
     multipliers : ndarray
         The referee's mean weights in the last game.
     terms : tuple of Terms
         What the goals compare, on the training rows.
     """
 
-    parameters: Floats
+    kind: Kind
+    models: tuple[Any, ...]
     multipliers: Floats
     terms: tuple[Terms, ...]
 
+    def scores(self, rows: Rows) -> Iterator[Floats]:
+        """Yield the scores of rows by each model."""
+        return self.kind.scores(self.models, rows)
+
 
 def candidates(
+    kind: Kind,
     rows: Rows,
     groups: Sequence[str],
     choices: Choices,
     *,
+    seed: int,
     progress: bool,
     shift: Floats | float = 0.0,
 ) -> Candidates:
@@ -75,11 +115,15 @@ def candidates(
 
     Parameters
     ----------
+    kind : Kind
+        What is trained.
     rows : Rows
         Rows to train on.
     groups : sequence of str
         Groups to compare.
     choices : Choices
+    seed : int
+        Of whatever models start from.
     progress : bool
         Whether to show a bar.
     shift : ndarray, optional
@@ -87,54 +131,17 @@ def candidates(
     """
     terms = asked(rows, groups, choices, name="training")
     plays: list[Play] = []
-    start = first_guess(rows, choices)
-    # A step changes scores by its size, however many features there are.
-    reach = np.sqrt(len(start))
     with _bar(len(choices.step_sizes) * choices.steps, shown=progress) as ticks:
-        for step_size in choices.step_sizes:
-            game = play(
-                lambda parameters, weights: rows.gradient(parameters, weights, choices),
-                start,
-                _referee(rows, terms, choices, shift),
-                steps=choices.steps,
-                step_size=step_size / reach,
-                referee_rate=choices.referee_rate,
-                snapshots=choices.snapshots,
-                ticks=ticks,
-            )
-            plays.append(game)
+        for number, step_size in enumerate(choices.step_sizes):
+            referee = _referee(rows, terms, choices, shift)
+            how: dict[str, Any] = {"step_size": step_size, "seed": seed + number, "ticks": ticks}
+            plays.append(kind.played(rows, referee, choices, **how))
     return Candidates(
-        parameters=np.vstack([game.parameters for game in plays]),
+        kind=kind,
+        models=tuple(model for game in plays for model in game.models),
         multipliers=plays[-1].multipliers,
         terms=terms,
     )
-
-
-def first_guess(rows: Rows, choices: Choices) -> Floats:
-    """Return least squares: of the label, or for a ranking of its direction."""
-    n, p = rows.features.shape
-    label = rows.target
-    if label is None:
-        label = _spread(rows)
-    share = rows.weight / rows.weight.sum()
-    unit, centre = rows.scale.unit, rows.scale.centre
-    products = (rows.features * share[:, None]).T @ rows.features - np.outer(centre, centre)
-    products /= np.outer(unit, unit)
-    moments = (rows.features.T @ (share * label) - centre * (share @ label)) / unit
-    ridge = (choices.l2 + 1e-8 + (1e-3 if p >= n else 0.0)) * np.eye(p)
-    guess: Floats = np.linalg.solve(products + ridge, moments)
-    if rows.target is not None:
-        return guess
-    width = float(np.sqrt(share @ rows.scores(guess) ** 2))
-    # Without any direction to start from, all features point upwards.
-    return guess / width if width > 1e-12 else np.full(p, 1.0 / np.sqrt(p))
-
-
-def _spread(rows: Rows) -> Floats:
-    """Return how many pairs each row should win rather than lose: the gradient at equal scores."""
-    share = overall(rows.pairs, len(rows.pairs.cells))
-    slope = rows.pairs.sums(np.zeros(len(rows.weight)), wrong=share).gradient
-    return -slope * len(slope) / rows.weight
 
 
 def asked(rows: Rows, groups: Sequence[str], choices: Choices, *, name: str) -> tuple[Terms, ...]:
@@ -201,9 +208,11 @@ def chosen(
         What errors call the rows.
     """
     terms = asked(rows, groups, choices, name=name)
-    scores = [rows.scores(one) for one in found.parameters]
-    accuracy = np.array([rows.accuracy(one) for one in scores])
-    objective = np.array([rows.objective(*one) for one in zip(scores, accuracy, strict=True)])
+    rates, objectives = [], []
+    for scores in found.scores(rows):
+        rates.append(rows.accuracy(scores))
+        objectives.append(rows.objective(scores, rates[-1]))
+    accuracy, objective = np.array(rates), np.array(objectives)
     known = np.nan_to_num(accuracy)
     if choices.robust and terms:
         blocks = [known @ block.T for block in minima(rows, terms, choices)]
@@ -217,7 +226,15 @@ def chosen(
 
 
 def trained(
-    rows: Rows, by: Rows, groups: Sequence[str], choices: Choices, *, name: str, progress: bool
+    kind: Kind,
+    rows: Rows,
+    by: Rows,
+    groups: Sequence[str],
+    choices: Choices,
+    *,
+    name: str,
+    seed: int,
+    progress: bool,
 ) -> tuple[Candidates, Chosen]:
     """Play, choose, and play again where what keeps the goal in training misses it elsewhere.
 
@@ -226,23 +243,26 @@ def trained(
 
     Parameters
     ----------
+    kind : Kind
+        What is trained.
     rows, by : Rows
         Rows to train on and rows to choose by, which may be the same.
-    groups, choices, progress
+    groups, choices, seed, progress
         As in :func:`candidates`.
     name : str
         What errors call the rows chosen by.
     """
-    found = candidates(rows, groups, choices, progress=progress)
+    how: dict[str, Any] = {"seed": seed, "progress": progress}
+    found = candidates(kind, rows, groups, choices, **how)
     picked = chosen(found, by, groups, choices, name=name)
     for _ in range(0 if by is rows else MORE_GAMES):
         if picked.mixture.excess <= KEPT:
             break
-        here = rows.accuracy(rows.scores(found.parameters[picked.best]))
+        (scores,) = kind.scores([found.models[picked.best]], rows)
         there = differences(picked.terms)[0] @ np.nan_to_num(picked.accuracy[picked.best])
-        shift = there - differences(found.terms)[0] @ np.nan_to_num(here)
-        more = candidates(rows, groups, choices, progress=progress, shift=shift)
-        found = replace(more, parameters=np.vstack([found.parameters, more.parameters]))
+        shift = there - differences(found.terms)[0] @ np.nan_to_num(rows.accuracy(scores))
+        more = candidates(kind, rows, groups, choices, shift=shift, **how)
+        found = replace(more, models=(*found.models, *more.models))
         picked = chosen(found, by, groups, choices, name=name)
     return found, picked
 
