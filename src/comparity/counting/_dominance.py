@@ -23,15 +23,11 @@ from comparity.counting._sorting import records_of
 
 __all__ = ["line_counts", "line_placements", "lined_up"]
 
-HALF = 4
-DIGIT = 2 * HALF
-PAIRED, WIDE, TALL = np.uint64(HALF - 1), np.uint64(HALF), np.uint64(DIGIT)
-SMALLER = np.tri(2**HALF, k=-1, dtype=np.int32).ravel().view(np.uint64)
-"""For each half of a digit, one where another half is smaller; two of these in a word."""
-RADIX = 2**DIGIT
-FULL, LOW = np.uint64(RADIX - 1), np.uint64(2**HALF - 1)
 WORD = 6
-"""The last digit: so many bits that one word has a bit for each value."""
+"""A word has a bit for each of so many records, or for each value of the last digit."""
+DIGIT = 6
+"""Bits of the other digits, at most: more take longer to count than they save walks."""
+ONE = np.uint64(1)
 SLAB = 2**22
 """So many numbers of hits are in memory at once. Each slab takes a walk through the whole line."""
 
@@ -66,7 +62,7 @@ class Line(NamedTuple):
     @property
     def slabs(self) -> list[tuple[int, int]]:
         """First and last number of the items looked at together."""
-        n, size = len(self.records), min(max(SLAB // self.n_groups, 1), RADIX**2 << WORD)
+        n, size = len(self.records), max(SLAB // self.n_groups, 1)
         return [(low, min(low + size, n)) for low in range(0, n, size)]
 
 
@@ -87,11 +83,13 @@ def lined_up(
 def line_counts(line: Line) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return trials, hits and score ties by group of the better and group of the worse item."""
     k = line.n_groups
-    hits, ties = (np.zeros((k, k), dtype=np.int64) for _ in range(2))
+    ties = np.zeros((k, k), dtype=np.int64)
     trials = _count_trials(line.first, line.group, k)
     _count_ties(line.records, line.same_score, line.first, line.bits, ties)
+    # Empty columns, so that a row is whole vectors: four or eight counts are added at a time.
+    hits = np.zeros((k, k if k <= 2 else 4 if k <= 4 else -(-k // 8) * 8), dtype=np.int64)
     _deal(line.records.copy(), hits, hits, line.bits, False)
-    return trials, hits, ties
+    return trials, hits[:, :k], ties
 
 
 def line_placements(line: Line, tie: float) -> Placements:
@@ -265,11 +263,14 @@ def _deal(records, rows, out, bits, keep):  # type: ignore[no-untyped-def]
     Where single rows are not to be kept, `rows` and `out` are the same sums by group.
     """
     dealt = np.empty_like(records)
-    n_digits = 0
-    while len(records) > 1 << (WORD + n_digits * DIGIT):
-        n_digits += 1
-    for digit in range(n_digits - 1, -1, -1):
-        _deal_digit(records, rows, bits, WORD + digit * DIGIT, keep, dealt, out)
+    left = 0
+    while len(records) > 1 << (WORD + left):
+        left += 1
+    while left > 0:
+        n_digits = (left + DIGIT - 1) // DIGIT
+        digit_bits = (left + n_digits - 1) // n_digits
+        left -= digit_bits
+        _deal_digit(records, rows, bits, WORD + left, digit_bits, keep, dealt, out)
         records, dealt = dealt, records
         rows, out = out, rows
     _deal_last(records, rows, bits, keep, out)
@@ -279,18 +280,22 @@ def _deal(records, rows, out, bits, keep):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def _deal_last(records, rows, bits, keep, out):  # type: ignore[no-untyped-def]
     """Deal out records by the last digit: the larger ones before are bits of a word."""
-    n, n_groups = len(records), rows.shape[1]
-    mask = (1 << bits) - 1
-    seen = np.zeros(n_groups, dtype=np.uint64)
+    n, k = len(records), rows.shape[1]
+    above, full, mask = np.uint64(bits), np.uint64((1 << WORD) - 1), np.uint64((1 << bits) - 1)
+    seen, units = np.zeros(k, dtype=np.uint64), np.eye(k).astype(np.uint64)
     for start in range(0, n, 1 << WORD):
         seen[:] = 0
-        for place in range(start, min(start + (1 << WORD), n)):
-            record = np.int64(records[place])
-            digit, own = (record >> bits) & ((1 << WORD) - 1), record & mask
-            source, target = (place, start + digit) if keep else (own, own)
-            for g in range(n_groups):
-                out[target, g] = rows[source, g] + _ones(seen[g] >> np.uint64(digit))
-            seen[own] |= np.uint64(1) << np.uint64(digit)
+        for place in range(np.uint64(start), np.uint64(min(start + (1 << WORD), n))):
+            record = np.uint64(records[place])
+            digit, own = (record >> above) & full, record & mask
+            target = np.uint64(start) + digit if keep else own
+            if keep:
+                _copy(rows, place, out, target)
+            row, unit = out[target], units[own]
+            # Whole rows again: a word alone would have to be waited for.
+            for g in range(k):
+                row[g] += _ones(seen[g] >> digit)
+                seen[g] |= unit[g] << digit
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -304,44 +309,72 @@ def _ones(word):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _deal_digit(records, rows, bits, shift, keep, dealt, out):  # type: ignore[no-untyped-def]
+def _deal_digit(records, rows, bits, shift, digit_bits, keep, dealt, out):  # type: ignore[no-untyped-def]
     """Deal out records by one digit; tell each how many went to larger digits before it.
 
-    A digit has two halves: `outer` counts records with a larger first half, `inner` those with the
-    same first half and a larger second half. That is fewer counts to raise than all smaller digits.
+    Records come 64 at a time: those before have been counted, the others are bits of a word.
     """
+    n, radix = len(records), 1 << digit_bits
     # Unsigned throughout: a negative place would count from the end, and ask for a test.
-    n, n_groups = len(records), np.uint64(rows.shape[1])
-    mask, above = np.uint64((1 << bits) - 1), np.uint64(bits + shift)
-    outer = np.empty(rows.shape[1] << HALF, dtype=np.int32)
-    inner = np.empty(rows.shape[1] << DIGIT, dtype=np.int32)
-    outer_pairs, inner_pairs = outer.view(np.uint64), inner.view(np.uint64)
-    places = np.empty(RADIX, dtype=np.uint64)
+    mask, above, full = np.uint64((1 << bits) - 1), np.uint64(bits + shift), np.uint64(radix - 1)
+    larger, groups = np.zeros(radix, dtype=np.uint64), np.zeros(rows.shape[1], dtype=np.uint64)
+    counts = np.empty((radix, rows.shape[1]), dtype=np.int32)
     # All numbers occur, so those with the same leading digits are where these digits say.
-    for start in range(0, n, RADIX << shift):
-        for value in range(RADIX):
-            places[value] = start + (value << shift)
-        outer[:] = 0
-        inner[:] = 0
-        for place in range(np.uint64(start), np.uint64(min(start + (RADIX << shift), n))):
-            record = np.uint64(records[place])
-            digit, own = (record >> above) & FULL, record & mask
-            to = places[digit]
-            places[digit] = to + np.uint64(1)
-            dealt[to] = record
-            source, target = (place, to) if keep else (own, own)
-            for g in range(n_groups):
-                larger = outer[(g << WIDE) + (digit >> WIDE)] + inner[(g << TALL) + digit]
-                out[target, g] = rows[source, g] + larger
-            _raise(outer_pairs, own, digit >> WIDE)
-            _raise(inner_pairs, (own << WIDE) + (digit >> WIDE), digit & LOW)
+    for start in range(0, n, radix << shift):
+        places = np.arange(start, start + (radix << shift), 1 << shift).astype(np.uint64)
+        counts[:] = 0
+        end = min(start + (radix << shift), n)
+        for low in range(start, end, 1 << WORD):
+            here = records[low : min(low + (1 << WORD), end)]
+            _mark(here, mask, above, full, larger, groups)
+            for bit in range(np.uint64(len(here))):
+                record = np.uint64(here[bit])
+                digit, own = (record >> above) & full, record & mask
+                to = places[digit]
+                places[digit] = to + ONE
+                dealt[to] = record
+                if keep:
+                    _copy(rows, np.uint64(low) + bit, out, to)
+                before = larger[digit] & ((ONE << bit) - ONE)
+                _tell(out, to if keep else own, counts, digit, groups, before)
+            _count(counts, groups, larger)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _raise(pairs, row, half):  # type: ignore[no-untyped-def]
-    """Count a record for all smaller halves: two counts at a time, which never overflow."""
-    for pair in range(np.uint64(2 ** (HALF - 1))):
-        pairs[(row << PAIRED) + pair] += SMALLER[(half << PAIRED) + pair]
+def _mark(here, mask, above, full, larger, groups):  # type: ignore[no-untyped-def]
+    """Mark the records of each group, and for each digit those with a larger one."""
+    larger[:] = 0
+    groups[:] = 0
+    for bit in range(np.uint64(len(here))):
+        record = np.uint64(here[bit])
+        larger[(record >> above) & full] |= ONE << bit
+        groups[record & mask] |= ONE << bit
+    marked = np.uint64(0)
+    for digit in range(len(larger) - 1, -1, -1):
+        own = larger[digit]
+        larger[digit] = marked
+        marked |= own
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _copy(rows, source, out, target):  # type: ignore[no-untyped-def]
+    for g in range(np.uint64(rows.shape[1])):
+        out[target, g] = rows[source, g]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _tell(rows, target, counts, digit, groups, before):  # type: ignore[no-untyped-def]
+    """Add to a row, by group, the records counted and those marked."""
+    for g in range(np.uint64(len(groups))):
+        rows[target, g] += counts[digit, g] + _ones(groups[g] & before)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _count(counts, groups, larger):  # type: ignore[no-untyped-def]
+    """Count the marked records for all smaller digits."""
+    for digit in range(np.uint64(len(larger))):
+        for g in range(np.uint64(len(groups))):
+            counts[digit, g] += _ones(groups[g] & larger[digit])
 
 
 @njit(cache=True, nogil=True)
