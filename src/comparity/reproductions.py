@@ -66,7 +66,8 @@ class Reproduced:
     published, ours : float, str or None
         What was printed and what came out; ``None`` where there is none.
     spread : float or None
-        Standard error of ours, where it rests on repetitions.
+        Standard error of ours, where it rests on repetitions; where the paper prints one run, the
+        standard deviation of one run of ours.
     tolerance : float
         Largest difference that rounding, or chance, explains; without a meaning for words.
     why : str
@@ -96,7 +97,7 @@ class Reproduced:
         if self.difference is None:
             return self.published == self.ours
         # A tolerance of half a unit in the last digit includes its own end.
-        return abs(self.difference) <= self.tolerance + 1e-9
+        return bool(abs(self.difference) <= self.tolerance + 1e-9)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry as plain data."""
@@ -241,7 +242,7 @@ class Published:
         tolerance : float
             Half a unit in the last printed digit.
         spread : mapping of str to mapping, optional
-            Standard errors of ours, by row and column.
+            As in :class:`Reproduced`, by row and column.
         why : mapping of str to str, optional
             Why a row differs.
         errors : float
@@ -270,7 +271,7 @@ class Published:
         return Reproduction(
             paper=self.paper,
             title=self.title,
-            part=part.capitalize(),
+            part=part[0].upper() + part[1:],
             question=self.questions[part],
             rows=rows,
             **facts,

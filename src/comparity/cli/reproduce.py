@@ -97,7 +97,9 @@ def _wanted(folders: list[Path], parts: list[str]) -> list[Wanted]:
     wanted = []
     for folder in folders:
         published = read_published(folder)
-        for part in parts or published.questions:
+        known = {name.lower(): name for name in published.questions}
+        for asked in parts or published.questions:
+            part = known.get(asked.lower(), asked)
             check_part(published, part)
             wanted.append((folder, part))
     return wanted
