@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Change",
     "ChosenMetric",
+    "ClusterStability",
+    "ClusterTrial",
     "Comparison",
     "MetricClusters",
     "Partition",
@@ -99,6 +101,58 @@ class MetricClusters(Shown):
         from comparity.reporting.metrics import plot_dendrogram
 
         return plot_dendrogram(self, ax)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterTrial:
+    """Clusters under one choice other than the reference's.
+
+    Attributes
+    ----------
+    choice, value : str
+        What was chosen otherwise, and how: ``"linkage"``, ``"complete"``.
+    n_clusters : int
+        Clusters found.
+    agreement : float
+        Adjusted Rand index with the reference: 1 for the same clusters, 0 for what chance gives.
+    """
+
+    choice: str
+    value: str
+    n_clusters: int
+    agreement: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterStability(Shown):
+    """Whether clusters of metrics depend on how they were found.
+
+    Attributes
+    ----------
+    reference : MetricClusters
+        What the trials are compared with.
+    trials : tuple of ClusterTrial
+        The reference itself, then other cuts, linkages, correlations and classifiers.
+    """
+
+    reference: MetricClusters
+    trials: tuple[ClusterTrial, ...]
+
+    def __getitem__(self, key: tuple[str, str]) -> ClusterTrial:
+        return next(one for one in self.trials if (one.choice, one.value) == key)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return reference and trials as plain data."""
+        return {
+            "reference": self.reference.to_dict(),
+            "trials": [asdict(one) for one in self.trials],
+        }
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row for each trial."""
+        from comparity.reporting.frames import frame_of_rows
+
+        return frame_of_rows([asdict(one) for one in self.trials], backend)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

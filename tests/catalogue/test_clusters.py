@@ -104,10 +104,26 @@ def test_too_few_resamples_and_unknown_choices_are_refused() -> None:
 
 def test_stability_compares_every_choice_with_the_reference() -> None:
     rng = np.random.default_rng(6)
-    table = cluster_stability({"first": blocks(rng), "second": blocks(rng)})
-    choices = {row["choice"] for row in table}
+    found = cluster_stability({"first": blocks(rng), "second": blocks(rng)})
+    choices = {one.choice for one in found.trials}
     assert choices == {"reference", "threshold", "linkage", "correlation", "classifier"}
-    assert all(row["agreement"] == 1 for row in table if row["n_clusters"] == 3)
+    assert all(one.agreement == 1 for one in found.trials if one.n_clusters == 3)
+    assert found["threshold", "0.7"].n_clusters == 3
+    assert "classifier: second" in str(found)
+    assert len(found.to_frame("polars")) == len(found.to_dict()["trials"]) == 10
+
+
+def test_stability_sees_clusters_that_depend_on_the_linkage() -> None:
+    """Metrics like the steps of a turn of 90 degrees: average linkage halves the chain, single
+    linkage cuts it at its widest gap, before the last step."""
+    x, y = np.random.default_rng(8).normal(size=(2, 2000))
+    angles = np.radians([0, 10, 20, 30, 40, 50, 60, 70, 90])
+    turned = {f"C{k}": np.cos(a) * x + np.sin(a) * y for k, a in enumerate(angles)}
+    heights = cluster_metrics(turned).heights
+    found = cluster_stability({"one": turned}, threshold=(heights[-2] + heights[-1]) / 2)
+    assert len(found.reference.clusters) == 2
+    assert found["linkage", "complete"].agreement > found["linkage", "single"].agreement
+    assert found["linkage", "single"].agreement < 0.5
 
 
 def test_a_tree_can_be_cut_to_a_number_of_clusters() -> None:

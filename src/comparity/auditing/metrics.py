@@ -203,6 +203,8 @@ def metrics_frame(
         )
     else:
         card = _counted_card(frame, privileged=privileged, **columns, **choices)
+    if compare is not None and card.comparison is not None:
+        card = replace(card, comparison=replace(card.comparison, names=(prediction, compare)))
     data = {**columns, "features": list(features), "compare": compare}
     return replace(card, provenance={**card.provenance, "data": data})
 

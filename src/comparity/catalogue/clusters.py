@@ -11,7 +11,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from comparity.catalogue.entries import CLUSTERS
 from comparity.errors import OptionError, TooFewResamplesError
-from comparity.resamples import MetricClusters, Partition
+from comparity.resamples import ClusterStability, ClusterTrial, MetricClusters, Partition
 from comparity.tables import check_option
 
 __all__ = [
@@ -188,7 +188,7 @@ def cluster_stability(
     *,
     threshold: float | None = None,
     thresholds: Sequence[float] = (0.4, 0.5, 0.6, 0.7),
-) -> list[dict[str, Any]]:
+) -> ClusterStability:
     """Compare clusters under other thresholds, linkages, correlations and classifiers.
 
     Heights mean something else under another linkage or correlation, so that these, and other
@@ -205,39 +205,51 @@ def cluster_stability(
 
     Returns
     -------
-    list of dict
-        ``choice``, ``value``, ``n_clusters`` and ``agreement``: the adjusted Rand index with the
-        reference, 1 for the same clusters and 0 for what chance gives.
+    ClusterStability
+        The adjusted Rand index of every choice with the reference.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> x, y = rng.normal(size=(2, 50))
+    >>> found = cluster_stability({"logistic": {"C0": x, "C2": -x, "C4": y, "C8": y**3}})
+    >>> found["linkage", "single"].agreement
+    1.0
     """
     from sklearn.metrics import adjusted_rand_score
 
     first, *others = values
     reference = cluster_metrics(values[first], threshold=threshold)
-    same = len(reference.clusters)
-    choices: list[tuple[str, object, str, dict[str, Any]]] = [
-        *(("threshold", cut, first, {"threshold": cut}) for cut in thresholds),
-        *(("linkage", one, first, {"n_clusters": same, "linkage": one}) for one in LINKAGES[1:]),
-        *(
-            ("correlation", one, first, {"n_clusters": same, "correlation": one})
-            for one in CORRELATIONS[1:]
-        ),
-        *(("classifier", name, name, {"n_clusters": same}) for name in others),
-    ]
-    tried = [("reference", first, reference)]
-    tried += [
-        (choice, str(value), cluster_metrics(values[name], **changed))
-        for choice, value, name, changed in choices
-    ]
     codes = _codes(reference)
-    return [
-        {
-            "choice": choice,
-            "value": value,
-            "n_clusters": len(found.clusters),
-            "agreement": float(adjusted_rand_score(codes, _codes(found))),
-        }
+    tried = [("reference", first, reference)]
+    for choice, value, name, changed in _choices(
+        first, others, len(reference.clusters), thresholds
+    ):
+        tried.append((choice, value, cluster_metrics(values[name], **changed)))
+    trials = tuple(
+        ClusterTrial(
+            choice=choice,
+            value=value,
+            n_clusters=len(found.clusters),
+            agreement=float(adjusted_rand_score(codes, _codes(found))),
+        )
         for choice, value, found in tried
-    ]
+    )
+    return ClusterStability(reference=reference, trials=trials)
+
+
+def _choices(
+    first: str, others: Sequence[str], same: int, thresholds: Sequence[float]
+) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+    """Yield what is chosen otherwise, how, whose values are taken, and what changes."""
+    for cut in thresholds:
+        yield "threshold", f"{cut:g}", first, {"threshold": cut}
+    for linkage in LINKAGES[1:]:
+        yield "linkage", linkage, first, {"n_clusters": same, "linkage": linkage}
+    for correlation in CORRELATIONS[1:]:
+        yield "correlation", correlation, first, {"n_clusters": same, "correlation": correlation}
+    for name in others:
+        yield "classifier", name, name, {"n_clusters": same}
 
 
 def _codes(found: MetricClusters) -> list[int]:

@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from comparity.inference.measures import Measure
+from comparity.metrics.classification import RateGap
+from comparity.metrics.differential import BiasAmplification
 
 __all__ = ["CLUSTERS", "Cluster", "Entry"]
 
@@ -110,6 +112,11 @@ class Entry:
     def of_data(self) -> bool:
         """Whether it describes labels and not predictions."""
         return self.id.startswith("D")
+
+    @property
+    def has_sign(self) -> bool:
+        """Whether values on either side of the ideal speak of different camps, or of opposites."""
+        return isinstance(self.measure, RateGap | BiasAmplification)
 
     def distance(self, value: float) -> float:
         """Return how far a value is from the ideal."""

@@ -79,10 +79,17 @@ def _of_cluster(
     deaf: Collection[str],
 ) -> list[ChosenMetric]:
     errors = [kind for kind in kinds if kind.startswith("false")]
-    ranked = sorted(known, key=lambda one: _merit(one, metrics[one.id], errors, deaf))
-    best = ranked[0]
-    picked = [(best, _reason(best, metrics[best.id], errors, deaf, known))]
-    other = [one for one in ranked if metrics[one.id].place != metrics[best.id].place]
+    merits = {one.id: _merit(one, metrics[one.id], errors, deaf) for one in known}
+    best, *others = sorted(known, key=lambda one: merits[one.id])
+    alike = [one.id for one in others if merits[one.id] == merits[best.id]]
+    reasons = [*_virtues(best, others, errors), *_doubts(metrics[best.id], known, deaf)]
+    if alike:
+        reasons.append(f"{', '.join(alike)} would serve as well")
+    if not others:
+        here = "" if cluster.members == (best.id,) else " that exists here"
+        reasons.insert(0, f"the only one of its cluster{here}")
+    picked = [(best, "; ".join(reasons))]
+    other = [one for one in others if metrics[one.id].place != metrics[best.id].place]
     if other:
         here, there = metrics[best.id].place, metrics[other[0].id].place
         clash = f"{best.id} is {here} its published range"
@@ -112,24 +119,25 @@ def _merit(
     )
 
 
-def _reason(
-    one: Entry,
-    metric: MetricValue,
-    errors: Sequence[str],
-    deaf: Collection[str],
-    known: Sequence[Entry],
-) -> str:
+def _virtues(one: Entry, others: Sequence[Entry], errors: Sequence[str]) -> list[str]:
+    """Say in words what `_merit` found better in one metric than in others."""
     reasons = []
-    if len(known) == 1:
-        reasons.append("the only one of its cluster that exists")
     if errors and one.about in errors:
         reasons.append(f"speaks of {one.about}")
-    if one.ideal == 0.0 and any(other.ideal == 1.0 for other in known):
+    if one.ideal == 0.0 and any(other.ideal == 1.0 for other in others):
         reasons.append("a difference, where a ratio would divide by a rate that may be zero")
-    if not errors and not one.about and any(other.about for other in known):
+    if not errors and not one.about and any(other.about for other in others):
         reasons.append("speaks of both errors")
-    if one.id in deaf:
-        reasons.append("hardly responds to resampling, by the published rule")
+    return reasons
+
+
+def _doubts(metric: MetricValue, known: Sequence[Entry], deaf: Collection[str]) -> list[str]:
+    """Say what speaks against a metric although no other of its cluster is better."""
+    doubts = []
+    if metric.id in deaf:
+        every = all(one.id in deaf for one in known) and len(known) > 1
+        whose = "all of its cluster hardly respond" if every else "though it hardly responds"
+        doubts.append(f"{whose} to resampling")
     if not metric.promised:
-        reasons.append("counts are too small for its interval to be promised")
-    return "; ".join(reasons) or "exists, responds, and has a finite interval"
+        doubts.append("though counts are too small for its interval to be promised")
+    return doubts

@@ -7,10 +7,19 @@ from collections.abc import Iterator
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
+from comparity.catalogue.listing import CATALOGUE
+from comparity.reporting.charts import ROW, WIDTH, Chart, Mark, Tick, round_numbers
 from comparity.reporting.formats import count, interval, percent, rate, signed, visible
 from comparity.reporting.grids import Grid
 from comparity.reporting.sections import Section
-from comparity.resamples import Change, Comparison, MetricClusters, Selection, Sensitivity
+from comparity.resamples import (
+    Change,
+    ClusterStability,
+    Comparison,
+    MetricClusters,
+    Selection,
+    Sensitivity,
+)
 from comparity.results import Interval
 from comparity.scorecards import MetricValue, RateSpread, Scorecard
 
@@ -23,6 +32,11 @@ INSIDE, OUTSIDE, ACROSS = "#009E73", "#D55E00", "#56B4E9"
 COLOURS = {"inside": INSIDE, "outside": OUTSIDE, "across": ACROSS, "none": "#999999"}
 MOVES = {"towards": INSIDE, "away": OUTSIDE, "unchanged": "#999999", "unknown": "#999999"}
 MOST_GROUPS = 6
+METRIC = ("metric", "value", "interval", "range", "value is", "interval is")
+FARTHEST = 5.0
+"""Pictures end so many half-widths of the published range, or units, from the ideal value."""
+KINDS = {"inside": "inside", "outside": "found", "across": "open", "none": "open"}
+"""How media mark where an interval lies."""
 
 
 @singledispatch
@@ -45,6 +59,7 @@ def _(card: Scorecard) -> Section:
             "a reason.",
             f"compares {compared}; {count(card.n)} decisions; intervals at {percent(level)}",
         ),
+        charts=(_chart(card, card.selection),) if card.selection is not None else (),
         grids=tuple(_card_grids(card)),
         lists={"Notes": [visible(note) for note in card.notes], **_choice_lists(card.selection)},
     )
@@ -86,6 +101,31 @@ def _(clusters: MetricClusters) -> Section:
 
 
 @section.register
+def _(stability: ClusterStability) -> Section:
+    same = sum(one.agreement == 1 for one in stability.trials) - 1
+    rows = tuple(
+        (visible(f"{one.choice}: {one.value}"), str(one.n_clusters), rate(one.agreement))
+        for one in stability.trials
+    )
+    return Section(
+        headline=f"{len(stability.reference.clusters)} clusters; the same under {same} of "
+        f"{len(rows) - 1} other choices",
+        sentences=(
+            "adjusted Rand index with the reference: 1 for the same clusters, 0 for what chance "
+            "gives",
+            "other linkages, correlations and classifiers are cut to as many clusters",
+        ),
+        grids=(
+            Grid(
+                title="Clusters under other choices",
+                header=("choice", "clusters", "agreement"),
+                rows=rows,
+            ),
+        ),
+    )
+
+
+@section.register
 def _(sensitivity: Sensitivity) -> Section:
     rows = tuple(
         (visible(one.id), rate(one.median), f"{one.iqr:.4f}", "deaf" if one.deaf else "")
@@ -108,8 +148,7 @@ def _card_grids(card: Scorecard) -> Iterator[Grid]:
         yield _changes(card.comparison)
     for cluster in dict.fromkeys(one.cluster for one in card.metrics):
         rows = [_metric_row(one) for one in card.metrics if one.cluster == cluster]
-        header = ("metric", "value", "interval", "range", "value is", "interval is")
-        yield Grid(title=visible(cluster).capitalize(), header=header, rows=tuple(rows))
+        yield Grid(title=visible(cluster).capitalize(), header=METRIC, rows=tuple(rows))
     yield _rates(card)
 
 
@@ -117,8 +156,8 @@ def _metric_row(one: MetricValue) -> tuple[str, ...]:
     low, high = one.fair_range
     return (
         f"{one.id} {visible(one.name)}\n{visible(one.direction)}",
-        _number(one.value),
-        f"{_ends(one.interval)}{'' if one.promised else ' ?'}",
+        _number(one.value, sign=_has_sign(one)),
+        f"{_ends(one.interval, sign=_has_sign(one))}{'' if one.promised else ' ?'}",
         f"{low:g} to {high:g}",
         one.place,
         one.interval_place,
@@ -128,14 +167,45 @@ def _metric_row(one: MetricValue) -> tuple[str, ...]:
 def _choices(selection: Selection, card: Scorecard | None = None) -> Grid:
     rows = []
     for one in selection.chosen:
-        metric = None if card is None else card[one.id]
-        shown = "" if metric is None else f"{_number(metric.value)}\n{_ends(metric.interval)}"
-        name = f"{one.id} {visible(one.name)}\n{visible(one.cluster)}"
-        rows.append((name, shown, "" if metric is None else metric.place, visible(one.reason)))
+        about = f"{visible(one.cluster)}: {visible(one.reason)}"
+        metric = () if card is None else _metric_row(card[one.id])[1:]
+        rows.append((f"{one.id} {visible(one.name)}\n{about}", *metric))
+    values = () if card is None else METRIC[1:]
     return Grid(
         title=f"To report, for {', '.join(selection.kinds)}",
-        header=("metric", "value", "is", "why"),
+        header=("metric, cluster and reason", *values),
         rows=tuple(rows),
+    )
+
+
+def _chart(card: Scorecard, selection: Selection) -> Chart:
+    """Place the few to report around their ideal values, on the scale of their ranges."""
+    shown = [card[one.id] for one in selection.chosen]
+    left, right = 300.0, WIDTH - 20.0
+
+    def place(value: float) -> float:
+        return round(left + (right - left) * (value + FARTHEST) / (2 * FARTHEST), 1)
+
+    marks = []
+    for row, one in enumerate(shown):
+        low, x, high = map(place, _scaled(one))
+        places = {"y": ROW * (row + 0.5), "x": x, "low": low, "high": high}
+        note = f"{_number(one.value, sign=_has_sign(one))}, ideal {one.ideal:g}"
+        kind = KINDS[one.interval_place]
+        marks.append(Mark(label=f"{one.id} {one.name}", note=note, finding=kind, **places))
+    return Chart(
+        title=f"The few to report; what is further out than {FARTHEST:g} is drawn there",
+        about="; ".join(f"{one.id} {one.name}: {one.value:.3f}" for one in shown),
+        height=ROW * len(marks) + 48.0,
+        left=left,
+        right=right,
+        ticks=tuple(
+            Tick(place(at), f"{at:+g}" if at else "ideal") for at in round_numbers(FARTHEST)
+        ),
+        axis="distance from the ideal value, in half-widths of the published range",
+        marks=tuple(marks),
+        band=(place(-1.0), place(1.0), place(0.0)),
+        band_is="the published range",
     )
 
 
@@ -160,14 +230,14 @@ def _changes(comparison: Comparison) -> Grid:
 
 
 def _change_row(change: Change) -> tuple[str, ...]:
-    shift = "" if change.interval is None else _ends(change.interval)
+    sign = _has_sign(change)
     return (
         f"{change.id} {visible(change.name)}",
-        _number(change.before),
-        _number(change.after),
+        _number(change.before, sign=sign),
+        _number(change.after, sign=sign),
         f"{change.ideal:g}",
         f"{change.moved}{'' if change.is_clear or change.interval is None else ' ?'}",
-        shift,
+        "" if change.interval is None else _ends(change.interval, sign=True),
     )
 
 
@@ -194,20 +264,35 @@ def _rate_row(one: RateSpread, groups: tuple[str, ...]) -> tuple[str, ...]:
     return (
         one.name,
         *(rate(one.rates[group]) for group in groups),
-        f"{rate(one.gap)}\n{_ends(one.gap_interval)}{doubt}",
-        f"{rate(one.ratio)}\n{_ends(one.ratio_interval)}{doubt}",
+        f"{rate(one.gap)}\n{_ends(one.gap_interval, sign=False)}{doubt}",
+        f"{rate(one.ratio)}\n{_ends(one.ratio_interval, sign=False)}{doubt}",
     )
 
 
-def _number(value: float) -> str:
-    return "inf" if value == math.inf else signed(value)
+def _has_sign(one: MetricValue | Change) -> bool:
+    """Say whether a metric takes both signs, so that the plus is worth printing."""
+    return CATALOGUE[one.id].has_sign
 
 
-def _ends(found: Interval) -> str:
+def _number(value: float, *, sign: bool) -> str:
+    if value == math.inf:
+        return "inf"
+    return signed(value) if sign else rate(value)
+
+
+def _ends(found: Interval, *, sign: bool) -> str:
     low, high, _ = found
     if high == math.inf and low == low:
-        return f"[{signed(low)}, inf)"
-    return interval(low, high)
+        return f"[{_number(low, sign=sign)}, inf)"
+    return interval(low, high, sign=sign)
+
+
+def _scaled(one: MetricValue) -> tuple[float, float, float]:
+    """Return interval and value as distances from the ideal, in half-widths of the range."""
+    half = (one.fair_range[1] - one.fair_range[0]) / 2
+    ends = (one.interval.low, one.value, one.interval.high)
+    low, middle, high = (min(max((end - one.ideal) / half, -FARTHEST), FARTHEST) for end in ends)
+    return low, middle, high
 
 
 def _visible(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -225,9 +310,7 @@ def plot_scorecard(card: Scorecard, ax: Axes | None = None) -> Axes:
     ax.axvspan(-1, 1, color="#999999", alpha=0.18, lw=0)
     ax.axvline(0, color="#666666", lw=0.8)
     for row, one in enumerate(shown):
-        half = (one.fair_range[1] - one.fair_range[0]) / 2
-        ends = (one.interval.low, one.value, one.interval.high)
-        low, middle, high = ((min(max((end - one.ideal) / half, -5), 5)) for end in ends)
+        low, middle, high = _scaled(one)
         colour = COLOURS[one.interval_place]
         ax.plot([low, high], [row, row], color=colour, lw=2.2)
         ax.plot(middle, row, "o" if one.place == "inside" else "X", color=colour, ms=6)
@@ -262,7 +345,7 @@ def plot_changes(comparison: Comparison, ax: Axes | None = None) -> Axes:
     shown = [one for one in comparison.changes if one.moved != "unknown"]
     ax = _axes(ax, height=1.5 + 0.26 * len(shown))
     for row, one in enumerate(shown):
-        distances = [min(abs(value - one.ideal), 5.0) for value in (one.before, one.after)]
+        distances = [min(abs(value - one.ideal), FARTHEST) for value in (one.before, one.after)]
         ax.plot(distances, [row, row], color=MOVES[one.moved], lw=1.5)
         ax.plot(
             distances[1],
