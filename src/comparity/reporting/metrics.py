@@ -189,10 +189,17 @@ def _chart(card: Scorecard, selection: Selection) -> Chart:
     marks = []
     for row, one in enumerate(shown):
         low, x, high = map(place, _scaled(one))
-        places = {"y": ROW * (row + 0.5), "x": x, "low": low, "high": high}
-        note = f"{_number(one.value, sign=_has_sign(one))}, ideal {one.ideal:g}"
-        kind = KINDS[one.interval_place]
-        marks.append(Mark(label=f"{one.id} {one.name}", note=note, finding=kind, **places))
+        marks.append(
+            Mark(
+                label=f"{one.id} {one.name}",
+                note=f"{_number(one.value, sign=_has_sign(one))}, ideal {one.ideal:g}",
+                finding=KINDS[one.interval_place],
+                y=ROW * (row + 0.5),
+                x=x,
+                low=low,
+                high=high,
+            )
+        )
     return Chart(
         title=f"The few to report; what is further out than {FARTHEST:g} is drawn there",
         about="; ".join(f"{one.id} {one.name}: {one.value:.3f}" for one in shown),

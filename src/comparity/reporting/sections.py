@@ -40,6 +40,7 @@ __all__ = ["HOMES", "KINDS", "Reportable", "Section", "section_of"]
 
 HOMES: dict[str, str] = {
     "BridgedParity": "comparity.reporting.bridges",
+    "ClusterStability": "comparity.reporting.metrics",
     "Comparison": "comparity.reporting.metrics",
     "DifferentialParity": "comparity.reporting.relative",
     "Installation": "comparity.reporting.installations",
