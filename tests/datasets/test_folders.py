@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from email.message import Message
+from http.client import IncompleteRead
 from pathlib import Path
+from ssl import SSLCertVerificationError
 from typing import Any
 from urllib.error import URLError
-from urllib.request import OpenerDirector, Request
+from urllib.request import HTTPHandler, HTTPSHandler, Request, build_opener
+from urllib.response import addinfourl
+from zipfile import ZipFile
 
 import pytest
 
-from comparity.datasets.folders import (
-    _HttpsOnly,
-    data_folder,
-    download,
-    fetch,
-    is_here,
-    local_files,
-)
+from comparity.datasets.folders import data_folder, download, fetch, is_here, local_files
 from comparity.datasets.registry import DATASETS, DataFile, Dataset, dataset
 from comparity.errors import (
     DataHashError,
@@ -39,27 +37,74 @@ FILE = DataFile(
 TOY = replace(DATASETS["german"], name="toy", files=(FILE,))
 
 
-class Answers(OpenerDirector):
-    """Opens every address with the same bytes."""
+Answer = tuple[int, dict[str, str], Any]
 
-    def __init__(self, content: bytes | Exception) -> None:
+
+class Wire(HTTPSHandler):
+    """Answers https without a network; all else of urllib, redirections too, is the real one."""
+
+    def __init__(self, answers: Mapping[str, Answer]) -> None:
         super().__init__()
-        self.content = content
+        self.answers = answers
+        self.asked: list[str] = []
 
-    def open(self, fullurl: Any, data: Any = None, timeout: Any = None) -> Any:
-        if isinstance(self.content, Exception):
-            raise self.content
-        return io.BytesIO(self.content)
+    def https_open(self, req: Request) -> Any:
+        self.asked.append(req.full_url)
+        code, headers, body = self.answers[req.full_url]
+        if isinstance(body, Exception):
+            raise body
+        told = Message()
+        for name, value in headers.items():
+            told[name] = value
+        stream = io.BytesIO(body) if isinstance(body, bytes) else body
+        answer = addinfourl(stream, told, req.full_url, code)
+        answer.msg = "as told"  # type: ignore[attr-defined]
+        return answer
+
+
+class Unprotected(HTTPHandler):
+    """Plain http must never be asked."""
+
+    def http_open(self, req: Request) -> Any:
+        raise AssertionError(f"asked {req.full_url} without protection")
+
+
+class Endless(io.BytesIO):
+    """A body without an end."""
+
+    given = 0
+
+    def read(self, size: int | None = -1) -> bytes:
+        self.given += size or 0
+        return b"x" * (size or 0)
+
+
+class Broken(io.BytesIO):
+    """A body that is cut short."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        raise IncompleteRead(b"a,b", 5)
+
+
+Serve = Callable[[Mapping[str, Answer]], Wire]
 
 
 @pytest.fixture
-def answering(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes | Exception], None]:
-    def answer(content: bytes | Exception) -> None:
+def serving(monkeypatch: pytest.MonkeyPatch) -> Serve:
+    def serve(answers: Mapping[str, Answer]) -> Wire:
+        wire = Wire(answers)
         monkeypatch.setattr(
-            "comparity.datasets.folders.build_opener", lambda *handlers: Answers(content)
+            "comparity.datasets.folders.build_opener",
+            lambda *handlers: build_opener(wire, Unprotected(), *handlers),
         )
+        return wire
 
-    return answer
+    return serve
+
+
+@pytest.fixture
+def answering(serving: Serve) -> Callable[[Any], Wire]:
+    return lambda body: serving({FILE.url: (200, {}, body)})
 
 
 def left_over(folder: Path) -> list[str]:
@@ -81,12 +126,15 @@ def test_a_download_is_checked_and_put_in_its_place(tmp_path: Path, answering: A
     [
         (b"a,b\n6,6\n", DataHashError, FILE.sha256),
         (b"x" * (2**20 + 1), DownloadError, "1,048,576 bytes"),
+        (b"", DataHashError, FILE.sha256),
+        (Broken(), DownloadError, "IncompleteRead"),
         (URLError("no route to host"), DownloadError, "no route"),
         (TimeoutError("timed out"), DownloadError, "timed out"),
+        (SSLCertVerificationError("certificate verify failed"), DownloadError, "certificate"),
     ],
 )
 def test_what_is_wrong_is_refused_and_leaves_nothing_behind(
-    tmp_path: Path, answering: Any, content: bytes | Exception, error: type[Exception], said: str
+    tmp_path: Path, answering: Any, content: Any, error: type[Exception], said: str
 ) -> None:
     answering(content)
     with pytest.raises(error, match=said):
@@ -94,20 +142,76 @@ def test_what_is_wrong_is_refused_and_leaves_nothing_behind(
     assert left_over(tmp_path) == []
 
 
+def test_an_endless_answer_is_cut_off_at_the_cap(tmp_path: Path, answering: Any) -> None:
+    body = Endless()
+    answering(body)
+    with pytest.raises(DownloadError, match="more than 1,048,576 bytes"):
+        fetch(TOY, tmp_path)
+    assert body.given < 2**20 + 2**17
+    assert left_over(tmp_path) == []
+
+
+def test_the_cap_does_not_trust_the_length_that_is_announced(
+    tmp_path: Path, serving: Serve
+) -> None:
+    serving({FILE.url: (200, {"Content-Length": "8"}, b"x" * (2**20 + 1))})
+    with pytest.raises(DownloadError, match="more than"):
+        fetch(TOY, tmp_path)
+
+
 @pytest.mark.parametrize("url", ["http://example.org/toy.csv", "file:///etc/passwd", "ftp://a/b"])
-def test_other_addresses_than_https_are_refused(tmp_path: Path, url: str) -> None:
+def test_other_addresses_than_https_are_refused(tmp_path: Path, serving: Serve, url: str) -> None:
+    wire = serving({})
     with pytest.raises(DownloadError, match="https"):
-        download(replace(FILE, url=url), tmp_path / "toy.csv", Answers(CONTENT))
+        download(replace(FILE, url=url), tmp_path / "toy.csv")
+    assert wire.asked == []
 
 
-def test_redirections_to_other_addresses_than_https_are_refused() -> None:
-    asked = Request("https://example.org/a")
-    with pytest.raises(DownloadError, match="https"):
-        _HttpsOnly().redirect_request(asked, io.BytesIO(), 302, "Found", {}, "http://example.org/b")
-    followed = _HttpsOnly().redirect_request(
-        asked, io.BytesIO(), 302, "Found", {}, "https://example.org/b"
-    )
-    assert followed is not None
+@pytest.mark.parametrize("elsewhere", ["http://example.org/b", "file:///etc/passwd", "ftp://a/b"])
+@pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
+def test_redirections_to_other_addresses_than_https_are_refused(
+    tmp_path: Path, serving: Serve, code: int, elsewhere: str
+) -> None:
+    wire = serving({FILE.url: (code, {"Location": elsewhere}, b"")})
+    with pytest.raises(DownloadError):
+        fetch(TOY, tmp_path)
+    assert wire.asked == [FILE.url]
+    assert left_over(tmp_path) == []
+
+
+def test_redirections_to_https_are_followed_but_not_for_ever(
+    tmp_path: Path, serving: Serve
+) -> None:
+    mirror = "https://mirror.example.org/toy.csv"
+    serving({FILE.url: (302, {"Location": mirror}, b""), mirror: (200, {}, CONTENT)})
+    assert fetch(TOY, tmp_path)[0].read_bytes() == CONTENT
+    serving({FILE.url: (302, {"Location": FILE.url}, b"")})
+    with pytest.raises(DownloadError, match="infinite loop"):
+        fetch(TOY, tmp_path / "other")
+
+
+def test_a_missing_page_is_named(tmp_path: Path, serving: Serve) -> None:
+    serving({FILE.url: (404, {}, b"")})
+    with pytest.raises(DownloadError, match="as told"):
+        fetch(TOY, tmp_path)
+
+
+def test_an_archive_is_kept_as_it_is_and_never_unpacked(tmp_path: Path, answering: Any) -> None:
+    packed = io.BytesIO()
+    with ZipFile(packed, "w") as archive:
+        archive.writestr("../../evil.csv", "1")
+    content = packed.getvalue()
+    file = replace(FILE, path="toy.zip", sha256=hashlib.sha256(content).hexdigest())
+    answering(content)
+    fetch(replace(TOY, files=(file,)), tmp_path / "a" / "b")
+    assert left_over(tmp_path) == ["toy.zip"]
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, answering: Any) -> None:
+    answering(CONTENT)
+    (tmp_path / "toy").write_text("a file where a folder should be", encoding="utf-8")
+    with pytest.raises(DownloadError, match="cannot be written"):
+        fetch(TOY, tmp_path)
 
 
 @pytest.mark.parametrize("path", ["../outside.csv", "toy/../../outside.csv", "/tmp/outside.csv"])

@@ -72,6 +72,7 @@ def _list(entries: list[Dataset], folder: Path | None, *, as_json: bool) -> None
 
     show(_grid(entries, folder))
     if len(entries) == 1:
+        click.echo(f"\n{entries[0].about}")
         click.echo("\n".join(f"{one.path}  sha256 {one.sha256}" for one in entries[0].files))
 
 
@@ -82,15 +83,14 @@ def _grid(entries: list[Dataset], folder: Path | None) -> Grid:
 
     rows = tuple(
         (
-            f"{entry.name}\n{entry.title}",
+            f"{entry.name}\n{entry.title}; licence: {entry.licence}\n"
+            f"prepared as {', '.join(entry.preparations)}\n{entry.home}",
             " x ".join(map(count, entry.shape)),
-            ", ".join(entry.preparations),
-            entry.licence,
-            f"{'here' if is_here(entry, folder) else 'not here'}\n{entry.home}",
+            "here" if is_here(entry, folder) else "not here",
         )
         for entry in entries
     )
-    return Grid(title="", header=("data set", "shape", "prepared as", "licence", ""), rows=rows)
+    return Grid(title="", header=("data set", "rows x columns", ""), rows=rows)
 
 
 def _write(path: Path, prepared: PreparedData) -> None:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+from http.client import HTTPException
 from pathlib import Path
 from typing import IO, Any
-from urllib.error import URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
@@ -94,13 +94,16 @@ def download(file: DataFile, target: Path, opener: OpenerDirector | None = None)
         Opens addresses; one that follows redirections to https only by default.
     """
     _check_https(file.url)
-    limit = int(file.megabytes * 2**20)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".fetching-")
+    opened = opener or build_opener(_HttpsOnly())
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=".fetching-")
+    except OSError as error:
+        raise DownloadError(file.url, f"{target.parent} cannot be written: {error}") from error
     part = Path(name)
     try:
         with os.fdopen(handle, "wb") as out:
-            found = _copied(file.url, out, limit, opener or build_opener(_HttpsOnly()))
+            found = _copied(file.url, out, int(file.megabytes * 2**20), opened)
         if found != file.sha256:
             raise DataHashError(file.url, file.sha256, found)
         part.replace(target)
@@ -135,7 +138,10 @@ def _copied(url: str, out: IO[bytes], limit: int, opener: OpenerDirector) -> str
                     raise DownloadError(url, f"more than {limit:,} bytes")
                 digest.update(chunk)
                 out.write(chunk)
-    except (URLError, TimeoutError, ConnectionError) as error:
+    except DownloadError:
+        raise
+    except (OSError, HTTPException) as error:
+        # Of both there are many kinds: no route, a bad certificate, an answer cut short.
         raise DownloadError(url, str(getattr(error, "reason", error))) from error
     return digest.hexdigest()
 
