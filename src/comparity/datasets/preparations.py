@@ -273,9 +273,10 @@ def _law_school_full(path: Path) -> _Parts:
     grades = numbers(columns["ugpa"])
     known = ~np.isnan(grades) & (columns["gender"] != "") & (columns["gender"] != "NA")
     features = {}
-    for name in ("lsat", "zfygpa", "zgpa", "fulltime", "fam_inc"):
-        features[name] = numbers(columns[name], missing=0.0)[known]
-    for name in ("race", "cluster"):
+    for name in ("lsat", "fam_inc"):
+        column = numbers(columns[name])[known]
+        features[name] = np.where(np.isnan(column), np.nanmean(column), column)
+    for name in ("fulltime", "race", "gender", "cluster"):
         features |= one_hot(columns[name][known], name)
     sensitive = {"gender": columns["gender"][known]}
     return _Parts(features, grades[known], sensitive, {"gender": "male"})
