@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from comparity.auditing.weighing import fair_balance, fair_reweighing, reweighing
     from comparity.errors import ComparityError
     from comparity.metrics.exposure import exposure
+    from comparity.mitigation.boosted import BoostedTrees
     from comparity.mitigation.meta_fair import MetaFairClassifier
+    from comparity.mitigation.networks import NeuralNetwork
     from comparity.mitigation.rankers import FairRanker
     from comparity.mitigation.regressors import FairRegressor
     from comparity.ranking.barp import barp
@@ -32,10 +34,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "BoostedTrees",
     "ComparityError",
     "FairRanker",
     "FairRegressor",
     "MetaFairClassifier",
+    "NeuralNetwork",
     "__version__",
     "barp",
     "biased_bridge",
@@ -64,10 +68,12 @@ __all__ = [
 
 # Public names are imported when they are first used: `import comparity` loads no engine.
 _HOMES = {
+    "BoostedTrees": "comparity.mitigation.boosted",
     "ComparityError": "comparity.errors",
     "FairRanker": "comparity.mitigation.rankers",
     "FairRegressor": "comparity.mitigation.regressors",
     "MetaFairClassifier": "comparity.mitigation.meta_fair",
+    "NeuralNetwork": "comparity.mitigation.networks",
     "barp": "comparity.ranking.barp",
     "biased_bridge": "comparity.auditing.bridges",
     "bradley_terry": "comparity.ranking.bradley_terry",

@@ -53,7 +53,8 @@ class Training(Shown):
     best, mixture : Outcome
         Of the best single model and of the mixture, on the rows chosen by.
     start : Outcome
-        Of the model that training started from, least squares without a goal, on the same rows.
+        Of a linear score by least squares without a goal, on the same rows; a linear score starts
+        from it.
     probabilities : tuple of float
         How often each member of the mixture is drawn.
     cell_weights : mapping of str to float
@@ -64,6 +65,8 @@ class Training(Shown):
         each term.
     rows : mapping of str to int
         Rows trained on and chosen by.
+    scorer : {"linear", "neural", "boosted"}
+        What kind of score was trained.
     """
 
     goals: tuple[str, ...]
@@ -77,6 +80,7 @@ class Training(Shown):
     cell_weights: Mapping[str, float]
     multipliers: Mapping[str, float]
     rows: Mapping[str, int]
+    scorer: str = "linear"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""

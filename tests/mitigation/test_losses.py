@@ -179,3 +179,17 @@ def test_without_pairs_there_is_nothing_to_lose(n: int) -> None:
         assert not family.trials.any()
         assert np.isnan(sums.accuracy).all()
         assert not sums.gradient.any()
+
+
+@KINDS
+@given(table=tables, seed=st.integers(0, 99))
+def test_the_reach_of_a_row_is_the_weight_of_its_pairs(table: Table, seed: int, kind: str) -> None:
+    """Witness: every two rows, one by one."""
+    _, weight, family, cell_of = built(table, kind)
+    cells = np.random.default_rng(seed).uniform(0, 1, len(family.cells))
+    each = np.divide(cells, family.trials, out=np.zeros(len(cells)), where=family.trials > 0)
+    expected, n = np.zeros(len(table)), range(len(table))
+    for i, j in ((i, j) for i in n for j in n if i != j and cell_of(i, j) is not None):
+        expected[[i, j]] += each[cell_of(i, j)] * weight[i] * weight[j]
+    found = np.broadcast_to(family.reach(cells), len(table))
+    assert found == pytest.approx(expected)

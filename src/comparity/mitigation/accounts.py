@@ -52,6 +52,7 @@ def account(found: Candidates, picked: Chosen, rows: Rows, by: Rows, choices: Ch
         cell_weights=beta,
         multipliers=multipliers,
         rows={"trained on": len(rows.weight), "chosen by": len(by.weight)},
+        scorer=found.kind.name,
     )
 
 

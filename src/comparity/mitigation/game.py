@@ -211,7 +211,7 @@ class Mean:
 
     def see(self, step: int, multipliers: Floats) -> None:
         """Take the weights after a step into account."""
-        if 2 * step >= self._steps:
+        if 2 * step >= self._steps or self._steps == 1:
             self._total, self._counted = self._total + multipliers, self._counted + 1
 
     @property

@@ -5,12 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from comparity.errors import OptionError
+from comparity.mitigation.boosted import BoostedTrees
 from comparity.mitigation.linear import Linear
+from comparity.mitigation.networks import NeuralNetwork
 from comparity.mitigation.training import Kind
 
 __all__ = ["KINDS", "kind_of"]
 
-KINDS: dict[str, type[Kind]] = {"linear": Linear}
+KINDS: dict[str, type[Kind]] = {
+    "linear": Linear,
+    "neural": NeuralNetwork,
+    "boosted": BoostedTrees,
+}
 """What ``scorer=`` may be as a word; each with its defaults."""
 
 

@@ -40,6 +40,8 @@ class LinearModel:
 class Linear:
     """Linear scores as a kind of model: parameters are coefficients of standardised features."""
 
+    name = "linear"
+
     def check(self) -> None:
         """Need nothing that might not be installed."""
 
@@ -87,9 +89,9 @@ def first_guess(rows: Rows, choices: Choices) -> Floats:
     unit, centre = rows.scale.unit, rows.scale.centre
     products = (rows.features * share[:, None]).T @ rows.features - np.outer(centre, centre)
     products /= np.outer(unit, unit)
-    moments: Floats = (rows.features.T @ (share * label) - centre * (share @ label)) / unit
+    moments = (rows.features.T @ (share * label) - centre * (share @ label)) / unit
     ridge = (choices.l2 + 1e-8 + (1e-3 if p >= n else 0.0)) * np.eye(p)
-    guess: Floats = np.linalg.solve(products + ridge, moments)
+    guess = np.asarray(np.linalg.solve(products + ridge, moments), dtype=np.float64)
     if rows.target is not None:
         return guess
     width = float(np.sqrt(share @ rows.scores(guess) ** 2))

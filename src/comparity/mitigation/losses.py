@@ -97,6 +97,7 @@ class PairFamily:
         right: Floats | None = None,
         margin: float = 1.0,
         squared: bool = False,
+        both: bool = False,
     ) -> CellSums:
         """Return accuracies, mean losses and their gradient.
 
@@ -111,6 +112,9 @@ class PairFamily:
             Difference of scores from which on an order is safe.
         squared : bool
             Whether hinges are squared.
+        both : bool
+            Whether to sum the loss of right orders even where it weighs nothing; it is ``nan``
+            otherwise.
 
         Examples
         --------
@@ -127,7 +131,7 @@ class PairFamily:
         gradient = np.zeros(len(scores))
         per_pair = [self._per_pair(weights, margin**power) for weights in (wrong, right)]
         # Right orders cost about half as much again; most steps do not look at them.
-        both = bool(per_pair[1].any()) or any(part.turned.any() for part in self._parts)
+        both = both or bool(per_pair[1].any()) or any(part.turned.any() for part in self._parts)
         for part in self._parts:
             gradient += _add_part(
                 part, scores, per_pair, found, margin=margin, squared=squared, both=both
@@ -137,6 +141,28 @@ class PairFamily:
         scale = margin**power
         over = over / scale if both else np.full(n_cells, np.nan)
         return CellSums(accuracy, short / scale, over, gradient)
+
+    def reach(self, weights: Floats) -> Floats:
+        """Return what all pairs of each row weigh together.
+
+        Parameters
+        ----------
+        weights : ndarray, (C,)
+            What each cell weighs; its pairs share it.
+
+        Examples
+        --------
+        >>> y, group = np.array([0.0, 0.0, 1.0, 1.0]), np.zeros(4, dtype=int)
+        >>> labelled_pairs(y, group, ("all",)).reach(np.ones(1)).tolist()
+        [0.5, 0.5, 0.5, 0.5]
+        """
+        per_pair = self._per_pair(weights, 1.0)
+        reached = []
+        for part in self._parts:
+            each = np.zeros_like(part.order.trials)
+            np.add.at(each, (part.upper, part.lower), per_pair[part.cell])
+            reached.append(part.order.reach(each))
+        return np.sum(reached, axis=0) if reached else np.zeros(1)
 
     def _per_pair(self, weights: Floats | None, scale: float) -> Floats:
         """Return what a pair of each cell weighs."""

@@ -122,6 +122,25 @@ class PairOrder:
             wrong=sums[0], right=sums[1], below=sums[2], not_above=sums[3], gradient=gradient
         )
 
+    def reach(self, weights: Floats) -> Floats:
+        """Return what all pairs of each row weigh together.
+
+        Parameters
+        ----------
+        weights : ndarray, (K, K)
+            What a pair weighs by group of the upper and of the lower item, not counting the
+            weights of the items.
+        """
+        found = np.zeros(self.n_rows)
+        held, below, above = _around(
+            len(weights), self.group, self.weight, self.starts, self.segments
+        )
+        # By run and group of an item: the pairs it is the upper, and the lower item of.
+        each = below @ weights.T + above @ weights
+        run = np.repeat(np.arange(len(held)), np.diff(self.starts))
+        found[self.rows] = self.weight * each[run, self.group]
+        return found
+
     def _by_score(self, score: Floats) -> Codes:
         order = np.empty(len(score), dtype=np.int64)
         _sort_runs(score, self.starts, order)
@@ -194,11 +213,21 @@ def _trials(
     k: int, *, rows: Codes, group: Codes, weight: Floats, starts: Codes, segments: Codes
 ) -> Floats:
     """Return the weight of pairs by group of the upper and of the lower item."""
-    n_runs = len(starts) - 1
-    run = np.repeat(np.arange(n_runs), np.diff(starts))
-    held = np.bincount(run * k + group, weight, minlength=n_runs * k).reshape(n_runs, k)
-    upto = np.cumsum(held, axis=0)
-    before_segment = np.vstack([np.zeros((1, k)), upto])[segments[:-1]]
-    below = upto - held - np.repeat(before_segment, np.diff(segments), axis=0)
+    held, below, _ = _around(k, group, weight, starts, segments)
     trials: Floats = held.T @ below
     return trials
+
+
+def _around(
+    k: int, group: NDArray[Any], weight: Floats, starts: Codes, segments: Codes
+) -> tuple[Floats, Floats, Floats]:
+    """Return the weight of items in, below and above each run of its segment, by group."""
+    n_runs = len(starts) - 1
+    run = np.repeat(np.arange(n_runs), np.diff(starts))
+    held: Floats = np.zeros((n_runs, k))
+    held += np.bincount(run * k + group, weight, minlength=n_runs * k).reshape(n_runs, k)
+    upto = np.vstack([np.zeros((1, k)), np.cumsum(held, axis=0)])
+    many = np.diff(segments)
+    below: Floats = upto[:-1] - np.repeat(upto[segments[:-1]], many, axis=0)
+    above = np.repeat(upto[segments[1:]], many, axis=0) - upto[1:]
+    return held, below, above

@@ -1,4 +1,4 @@
-"""A linear ranker with pairwise goals."""
+"""A ranker with pairwise goals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["FairRanker"]
 
 
 class FairRanker(FairScorer):
-    r"""Rank by a linear score that treats kinds of pairs alike.
+    r"""Rank by a score that treats kinds of pairs alike.
 
     Maximises the share of pairs that scores order as labels do, over **all** pairs, under a goal
     for the accuracies :math:`A_{i>j}` of pairs with the better item in group i and the worse in j
@@ -30,11 +30,15 @@ class FairRanker(FairScorer):
 
     A model and a referee move in turns: the model takes gradient steps on hinges, the referee sees
     true rates. A step costs about a sort of the scores. What the model went through are the
-    candidates; the best single one (`coef_`) and the best mixture of at most one more than there
+    candidates; the best single one (`model_`) and the best mixture of at most one more than there
     are constraints (`stochastic_`) are chosen on rows held out.
 
     Parameters
     ----------
+    scorer : {"linear", "neural", "boosted"}, NeuralNetwork or BoostedTrees
+        What is trained: a linear score, a network (extra ``torch``) or boosted trees (extra
+        ``boosting``); see :class:`comparity.NeuralNetwork` and :class:`comparity.BoostedTrees` for
+        their own parameters, which are reached as ``scorer__hidden`` and so on.
     goal : str, tuple of str or None
         ``"cross-group"`` (:math:`A_{i>j}` alike for all :math:`i \ne j`), ``"within-group"``
         (:math:`A_{i>i}`), ``"marginal"`` (:math:`A_{i>:}`, any worse item), ``"all cells"``,
@@ -57,11 +61,13 @@ class FairRanker(FairScorer):
     loss : {"hinge", "squared hinge"}
         What the model's steps are taken on.
     l2 : float
-        Weight of the squared coefficients of standardised features.
+        Weight of the squared coefficients of standardised features, of the squared weights of a
+        network's layers, or of the squared values of leaves.
     steps : int
-        Moves of each player.
+        Moves of each player; the number of trees.
     step_sizes : float or tuple of float
-        How far the model moves; candidates of several are chosen from together.
+        How far the model moves: the learning rate of trees, and of Adam times the square root of
+        the number of parameters. Candidates of several are chosen from together.
     referee_rate : float
         How far the referee moves. Large rates make models wander farther.
     snapshots : int
@@ -69,16 +75,18 @@ class FairRanker(FairScorer):
     validation_fraction : float
         Share of rows, or of queries, held out to choose by; 0 to choose on the training rows.
     random_state : int, RandomState or None
-        What is held out.
+        What is held out, and what a network starts from.
     progress : bool
         Show a bar on a terminal.
 
     Attributes
     ----------
+    model_ : Model
+        The best single model; ``model_.scores(X)`` scores by it.
     coef_ : ndarray, (p,)
-        The best single model.
+        Its coefficients, where it is linear.
     intercept_ : float
-        Zero: an order has no level.
+        Zero: an order has no level. Only where it is linear.
     stochastic_ : StochasticScorer
         The best mixture: draw a member, then score by it.
     training_ : Training

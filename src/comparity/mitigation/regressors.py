@@ -1,4 +1,4 @@
-"""A linear regressor with pairwise goals."""
+"""A regressor with pairwise goals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["FairRegressor"]
 
 
 class FairRegressor(RegressorMixin, FairScorer):  # type: ignore[misc]
-    r"""Predict by a linear model that orders kinds of pairs equally well.
+    r"""Predict by a model that orders kinds of pairs equally well.
 
     Minimises the mean squared error, over **all** pairs, under a goal for pairwise accuracies [1]_:
 

@@ -47,7 +47,15 @@ KEPT = 1e-6
 
 
 class Kind(Protocol):
-    """A kind of score: linear, a network, trees. What its models are is its own affair."""
+    """A kind of score: linear, a network, trees. What its models are is its own affair.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    """
+
+    name: str
 
     def check(self) -> None:
         """Raise where it cannot be used, before anything long is done."""

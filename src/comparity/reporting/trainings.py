@@ -46,7 +46,7 @@ def _(result: Training) -> Section:
         )
     return Section(
         headline=visible(headline),
-        sentences=(_cost(result), f"{basis}; slack {result.slack:g}, {result.form} form."),
+        sentences=(_cost(result), f"{basis}; {_how(result)}."),
         grids=(_outcomes(result), _weights(result)),
         lists={"Notes": notes} if notes else {},
     )
@@ -129,7 +129,9 @@ def plot_trade_off(result: TradeOff, ax: Axes | None = None) -> Axes:
         at = (one.best.largest_difference, _objective(one.best))
         ax.annotate(f"{one.slack:g}", at, xytext=(5, 5), textcoords="offset points")
     start = result.trainings[0].start
-    ax.plot(start.largest_difference, _objective(start), "X", ls="", label="without a goal")
+    ax.plot(
+        start.largest_difference, _objective(start), "X", ls="", label=_free(result.trainings[0])
+    )
     ax.set_xlabel("largest difference on rows held out (numbers: slack)")
     ax.set_ylabel("mean squared error" if predicted else "pairwise accuracy")
     ax.legend(loc="best")
@@ -146,6 +148,15 @@ def _objectives(outcome: Outcome) -> tuple[str, ...]:
     return f"{outcome.squared_error:.4g}", rate(outcome.accuracy)
 
 
+def _how(result: Training) -> str:
+    return f"{result.scorer} score, slack {result.slack:g}, {result.form} form"
+
+
+def _free(result: Training) -> str:
+    """Name what a training is compared with."""
+    return "without a goal" if result.scorer == "linear" else "linear, no goal"
+
+
 def _cost(result: Training) -> str:
     """Say what the goal cost."""
     change = result.best.accuracy - result.start.accuracy
@@ -153,7 +164,8 @@ def _cost(result: Training) -> str:
     if result.best.squared_error is not None and result.start.squared_error is not None:
         error = f"{result.best.squared_error:.4g} from {result.start.squared_error:.4g}"
         told += f", mean squared error {error}"
-    return f"{told}, against least squares without a goal."
+    what = "least squares" if result.scorer == "linear" else "a linear score by least squares"
+    return f"{told}, against {what} without a goal."
 
 
 def _outcomes(result: Training) -> Grid:
@@ -167,7 +179,7 @@ def _outcomes(result: Training) -> Grid:
     mixture = f"mixture of {count(many)}"
     return Grid(
         title="Rates on the rows chosen by",
-        header=("", "without a goal", "best single model", mixture),
+        header=("", _free(result), "best single model", mixture),
         rows=tuple(rows),
     )
 

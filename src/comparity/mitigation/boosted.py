@@ -1,0 +1,206 @@
+r"""Boosted trees as scores: LightGBM grows a tree on the gradient of what the referee weighs.
+
+Every round is a step of the game: the gradient of the weighted hinges over all pairs is taken at
+the scores so far, the referee sees the true accuracies and moves weight, a tree is grown. The
+hinge has no curvature, so a positive stand-in takes its place: for each row the weight of all its
+pairs, over the square of the margin (twice that for squared hinges, of which it is a bound). A leaf
+then moves by the share of pairs that its rows should still win, net of those they should lose, in
+margins: at most one margin, times the step size. A squared error has its own curvature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from comparity.errors import MissingExtraError, OptionError
+from comparity.mitigation.game import CellWeights, Mean, Play, Referee, snapshot_steps
+from comparity.mitigation.rows import Choices, Rows, Scale
+
+if TYPE_CHECKING:
+    from lightgbm import Booster, Dataset
+
+__all__ = ["BoostedTrees", "TreesModel", "curvature"]
+
+Floats = NDArray[np.float64]
+Grown = tuple["Booster", int]
+"""The trees of a game, and how many of them are used."""
+
+LEAST = 1e-6
+"""No row has less curvature than this share of the mean, not even one that is in no pair."""
+
+
+TAKEN = {
+    "the game's": "objective application app loss",
+    "steps=": "num_iterations num_iteration num_boost_round n_estimators num_trees n_iter",
+    "step_sizes=": "learning_rate shrinkage_rate eta",
+    "l2=": "lambda_l2 reg_lambda lambda",
+    "gbdt, for candidates are its first trees": "boosting boosting_type boost",
+}
+"""Parameters of LightGBM that are said otherwise."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreesModel:
+    """A trained sum of trees.
+
+    Attributes
+    ----------
+    booster : lightgbm.Booster
+        All trees of a game.
+    n_trees : int
+        How many of them are used, from the first on.
+    scale : Scale
+        Trees take features as they were given, and give standardised labels.
+    """
+
+    booster: Booster
+    n_trees: int
+    scale: Scale
+
+    def scores(self, X: Floats) -> Floats:
+        """Return one score for each row."""
+        return self.scale.labels(_summed(self.booster, X, 0, self.n_trees))
+
+
+class BoostedTrees(BaseEstimator):  # type: ignore[misc]
+    """Boosted trees as scorer: ``FairRanker(scorer=BoostedTrees(leaves=7))``.
+
+    Each of the `steps` of training grows a tree on the gradient over **all** pairs, with the
+    multipliers of this package's own referee updated between rounds, and `step_sizes` is the
+    learning rate. Candidates are the sums of the first so many trees; mixture and choice on rows
+    held out are those of the linear score. `l2` counts per row: it is what LightGBM calls
+    ``lambda_l2`` over twice the number of rows.
+
+    Needs ``pip install 'comparity[boosting]'``.
+
+    Parameters
+    ----------
+    leaves : int
+        Most leaves of a tree.
+    min_rows : int
+        Fewest rows of a leaf.
+    params : mapping, optional
+        More parameters of LightGBM, such as ``{"feature_fraction": 0.8, "num_threads": 4}``; not
+        those that training sets itself.
+    """
+
+    name = "boosted"
+
+    def __init__(
+        self, *, leaves: int = 15, min_rows: int = 20, params: Mapping[str, Any] | None = None
+    ) -> None:
+        self.leaves = leaves
+        self.min_rows = min_rows
+        self.params = params
+
+    def check(self) -> None:
+        """Raise where LightGBM is not installed, or a number makes no tree."""
+        try:
+            import_module("lightgbm")
+        except ModuleNotFoundError as error:
+            raise MissingExtraError("scorer='boosted'", "lightgbm", "boosting") from error
+        for name, least in (("leaves", 2), ("min_rows", 1)):
+            found = getattr(self, name)
+            if not isinstance(found, int | np.integer) or found < least:
+                raise OptionError(name, found, [f"a whole number from {least} on"])
+        for instead, names in TAKEN.items():
+            if set(names.split()) & set(self.params or {}):
+                why = f"{' and '.join(names.split()[:2])} are {instead}"
+                raise OptionError("params", dict(self.params or {}), ["other parameters"], why)
+
+    def played(
+        self,
+        rows: Rows,
+        referee: Referee,
+        choices: Choices,
+        *,
+        step_size: float,
+        seed: int,
+        ticks: Iterator[int] | None,
+    ) -> Play:
+        """Play a game; see :class:`comparity.mitigation.training.Kind`."""
+        import lightgbm
+
+        seen, steps, n = Mean(choices.steps), iter(range(choices.steps)), len(rows.weight)
+
+        def objective(scores: Floats, _: Dataset) -> tuple[Floats, Floats]:
+            weights = referee.weights()
+            accuracy, slope = rows.slopes(np.asarray(scores), weights, choices)
+            referee.see(accuracy, choices.referee_rate)
+            seen.see(next(steps), referee.multipliers())
+            if ticks is not None:
+                next(ticks, None)
+            # Times the number of rows, so that LightGBM's thresholds mean what they say.
+            return n * slope, n * curvature(rows, weights, choices)
+
+        asked = self._asked(choices, step_size=step_size, seed=seed, n=n) | {"objective": objective}
+        data = lightgbm.Dataset(rows.features, label=np.zeros(n), params=asked)
+        booster = lightgbm.train(asked, data, num_boost_round=choices.steps)
+        marks = sorted(snapshot_steps(choices.steps, choices.snapshots))
+        # Scores without a tree are all equal: no order at all.
+        return Play(models=[(booster, mark + 1) for mark in marks], multipliers=seen.value)
+
+    def _asked(self, choices: Choices, *, step_size: float, seed: int, n: int) -> dict[str, Any]:
+        """Return the parameters of LightGBM."""
+        return {
+            "num_leaves": int(self.leaves),
+            "min_data_in_leaf": int(self.min_rows),
+            "learning_rate": step_size,
+            "lambda_l2": 2 * choices.l2 * n,
+            # Rows that weigh little are no reason not to split; too few rows are.
+            "min_sum_hessian_in_leaf": 0.0,
+            "seed": seed,
+            "deterministic": True,
+            "force_row_wise": True,
+            "verbosity": -1,
+            **(self.params or {}),
+        }
+
+    def scores(self, models: Sequence[Grown], rows: Rows) -> Iterator[Floats]:
+        """Yield the scores of each model, in standardised units."""
+        last: Grown | None = None
+        scores = np.zeros(0)
+        for booster, many in models:
+            # Candidates of a game come in its order: only the new trees are looked up.
+            if last is None or booster is not last[0] or many < last[1]:
+                last, scores = (booster, 0), np.zeros(len(rows.weight))
+            scores = scores + _summed(booster, rows.features, last[1], many)
+            last = booster, many
+            yield scores
+
+    def kept(self, model: Grown, scale: Scale) -> TreesModel:
+        """Return a model that takes features as they were given."""
+        return TreesModel(*model, scale)
+
+
+def curvature(rows: Rows, weights: CellWeights, choices: Choices) -> Floats:
+    """Return a positive stand-in for the second derivative in the score of each row.
+
+    Parameters
+    ----------
+    rows, weights, choices
+        Rows, what their losses weigh, and which losses.
+    """
+    found = np.zeros(len(rows.weight))
+    if rows.target is not None:
+        found += 2 * weights.objective * rows.share
+    each = (2.0 if choices.squared else 1.0) / choices.margin**2
+    for family, wrong, right in rows.shared_out(weights):
+        found += each * family.reach(wrong + right)
+    return np.maximum(found, LEAST * max(float(found.mean()), LEAST))
+
+
+def _summed(booster: Booster, X: Floats, start: int, end: int) -> Floats:
+    """Return the sum of some trees; those that were never grown add nothing."""
+    end = min(end, booster.num_trees())
+    if end <= start:
+        return np.zeros(len(X))
+    found = booster.predict(X, start_iteration=start, num_iteration=end - start, raw_score=True)
+    return np.asarray(found, dtype=np.float64)

@@ -1,0 +1,134 @@
+"""Networks as scores: against the linear score, least squares, audits and torch itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from sklearn.linear_model import LinearRegression
+
+from comparity import FairRanker, FairRegressor, NeuralNetwork, pairwise_accuracy
+from comparity.counting.labelled import labelled_items
+from comparity.errors import OptionError
+from comparity.mitigation.game import Constraints
+from comparity.mitigation.goals import differences, terms_of
+from comparity.mitigation.rows import Scale, rows_of
+from comparity.mitigation.torch_game import PairwiseProblem, _moves, _Player
+from tests.mitigation.interaction import interaction
+from tests.mitigation.simulated import population, ranking
+
+EVERYWHERE = {"validation_fraction": 0, "random_state": 0}
+
+
+def wide(features: int) -> torch.nn.Module:
+    """A module of one's own: with a layer that draws at random while it is trained."""
+    layers = [torch.nn.Linear(features, 16), torch.nn.Tanh(), torch.nn.Dropout(0.1)]
+    return torch.nn.Sequential(*layers, torch.nn.Linear(16, 1), torch.nn.Flatten(0))
+
+
+def two_scores(features: int) -> torch.nn.Module:
+    return torch.nn.Linear(features, 2)
+
+
+def test_without_a_hidden_layer_it_comes_close_to_the_linear_score() -> None:
+    """Accuracies in the population are known in closed form for linear scores."""
+    X, y, group, query = ranking(400, np.random.default_rng(0))
+    found = []
+    for scorer in (NeuralNetwork(hidden=()), "linear"):
+        model = FairRanker(scorer=scorer, slack=0.02, steps=200, **EVERYWHERE)
+        model.fit(X, y, sensitive_features=group, queries=query)
+        origin = model.predict(np.zeros((1, 2)))
+        found.append(population(model.predict(np.eye(2)) - origin))
+    (network, accuracy), (linear, other) = found
+    assert accuracy == pytest.approx(other, abs=0.015)
+    assert network == pytest.approx(linear, abs=0.03)
+
+
+def test_without_a_goal_and_a_hidden_layer_it_is_least_squares() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 2)) * [1, 5] + [0, 3]
+    y = X @ [2.0, -0.3] + rng.normal(size=200)
+    network = NeuralNetwork(hidden=())
+    model = FairRegressor(
+        scorer=network, goal=None, l2=0, steps=400, step_sizes=0.05, **EVERYWHERE
+    ).fit(X, y)
+    assert model.predict(X) == pytest.approx(LinearRegression().fit(X, y).predict(X), abs=0.02)
+
+
+def test_multipliers_rise_by_true_differences_and_the_network_sees_bounds_of_them() -> None:
+    """Witness: the audit of all pairs. The rate of ascent is a tenth of the referee's."""
+    X, y, group = interaction(200, seed=2)
+    choices = FairRanker(slack=0.02, referee_rate=3.0)._choices()
+    scale = Scale(centre=np.zeros(3), unit=np.ones(3))
+    items = labelled_items(y, y, group)
+    rows = rows_of(X, items, np.arange(200), scale, choices.goals)
+    terms = terms_of("cross-group", rows.pairs, None, ("0", "1"), rows="all")
+    asked = differences([terms])[0]
+    module = NeuralNetwork().build(3)
+    with torch.no_grad():
+        scores = module(torch.as_tensor(X)).reshape(-1).numpy()
+    matrix = pairwise_accuracy(y, scores, sensitive_features=group).matrix
+    true = np.array([1, -1]) * (matrix[0, 1] - matrix[1, 0]) - 0.02
+    player, referee = _Player(module, rows, choices), Constraints(asked, 0.02)
+    (state,) = PairwiseProblem(player, referee).compute_cmp_state().observed_constraints.values()
+    assert state.strict_violation.numpy() == pytest.approx(true)
+    assert (state.violation.detach().numpy() >= true).all()
+    raised = np.append(1.0, np.maximum(0.3 * true, 0))
+    found = next(_moves(player, referee, torch.optim.Adam(module.parameters())))
+    assert found == pytest.approx(raised / raised.sum())
+
+
+def test_numpy_and_torch_make_the_same_of_a_trained_network() -> None:
+    X, y, group = interaction(300, seed=3)
+    network = NeuralNetwork(hidden=(8, 4))
+    model = FairRanker(scorer=network, steps=5, slack=1, **EVERYWHERE)
+    model.fit(X, y, sensitive_features=group)
+    module = network.build(3)
+    tensors = [torch.as_tensor(one) for layer in model.model_.layers for one in layer]
+    module.load_state_dict(dict(zip(module.state_dict(), tensors, strict=True)))
+    Z = (X - X.mean(0)) / X.std(0)
+    with torch.no_grad():
+        expected = module(torch.as_tensor(Z)).reshape(-1).numpy()
+    assert model.predict(X) == pytest.approx(expected)
+
+
+def test_a_module_of_ones_own_is_trained_and_torch_draws_on_as_before() -> None:
+    X, y, group = interaction(800, seed=4)
+    model = FairRanker(
+        scorer=NeuralNetwork(module=wide), slack=0.05, steps=150, step_sizes=0.5, **EVERYWHERE
+    )
+    torch.manual_seed(7)
+    expected = torch.rand(3)
+    torch.manual_seed(7)
+    model.fit(X, y, sensitive_features=group)
+    assert torch.equal(torch.rand(3), expected)
+    audit = pairwise_accuracy(y, model.predict(X), sensitive_features=group)
+    assert audit.overall > 0.85
+    assert abs(audit.matrix[0, 1] - audit.matrix[1, 0]) <= 0.05
+    assert model.training_.best.accuracy == pytest.approx(audit.overall)
+
+
+def test_the_robust_form_raises_the_least_rate() -> None:
+    X, y, group = interaction(800, seed=5)
+    rates = []
+    for goal in (None, "cross-group"):
+        model = FairRanker(scorer="neural", goal=goal, form="robust", steps=150, **EVERYWHERE)
+        model.fit(X, y, sensitive_features=group)
+        matrix = pairwise_accuracy(y, model.predict(X), sensitive_features=group).matrix
+        rates.append(min(matrix[0, 1], matrix[1, 0]))
+    assert rates[1] > rates[0] + 0.01
+
+
+@pytest.mark.parametrize(
+    ("network", "said"),
+    [
+        (NeuralNetwork(hidden=(0,)), "hidden"),
+        (NeuralNetwork(hidden=(2.5,)), "hidden"),
+        (NeuralNetwork(module="relu"), "torch.nn.Module"),
+        (NeuralNetwork(module=two_scores), r"\(2, 2\)"),
+    ],
+)
+def test_a_network_that_cannot_score_is_refused(network: NeuralNetwork, said: str) -> None:
+    X, y, group = interaction(60, seed=6)
+    with pytest.raises(OptionError, match=said):
+        FairRanker(scorer=network, steps=2).fit(X, y, sensitive_features=group)
