@@ -7,7 +7,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 REQUIREMENTS := pyproject.toml constraints.txt
 
-.PHONY: help demo test test-all check bench constraints clean
+.PHONY: help demo test test-all check bench docs constraints clean
 
 help:
 	@echo "make demo         simulate a hiring panel, plan, audit, retrain, write demo/report.html"
@@ -15,6 +15,7 @@ help:
 	@echo "make test-all     all tests, the slow ones too"
 	@echo "make check        ruff, mypy, fast tests"
 	@echo "make bench        benchmarks"
+	@echo "make docs         the documentation as a site, site/index.html"
 	@echo "make constraints  write constraints.txt anew from what .venv holds"
 	@echo "make clean        remove .venv, caches and demo/"
 
@@ -36,12 +37,17 @@ check: .venv/test.stamp
 bench: .venv/bench.stamp
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done
 
+docs: .venv/docs.stamp
+	@$(BIN)/python docs/build_site.py
+	@$(BIN)/zensical build --clean --strict --config-file zensical.toml
+	@echo "wrote site/index.html; for the search: $(BIN)/python -m http.server -d site"
+
 constraints: .venv/test.stamp .venv/bench.stamp
 	@{ sed -n '/^#/p' constraints.txt; $(BIN)/python -m pip freeze --exclude-editable | sed 's/+cpu$$//'; } > .venv/frozen
 	@mv .venv/frozen constraints.txt
 
 clean:
-	rm -rf .venv demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf .venv demo build dist site .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:
@@ -65,4 +71,9 @@ clean:
 .venv/bench.stamp: $(REQUIREMENTS) | .venv/bin/python
 	@echo "installing comparity and what its benchmarks need"
 	@$(PIP) -e ".[bench]"
+	@touch .venv/runtime.stamp $@
+
+.venv/docs.stamp: $(REQUIREMENTS) | .venv/bin/python
+	@echo "installing comparity and what its documentation needs"
+	@$(PIP) -e ".[docs]"
 	@touch .venv/runtime.stamp $@
