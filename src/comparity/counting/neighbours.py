@@ -34,6 +34,12 @@ FEWEST_HEAPS, MOST_HEAPS = 12, 40
 VARIANCE_ROWS = 50_000
 """The variance is summed over the pairs of at most so many items."""
 
+SPARE = 8
+"""So many more neighbours than wanted are found in single precision."""
+
+TIED = 1e-9
+"""Squared distances that differ by no larger a share are equal."""
+
 BLOCK = 2**21
 MANY = 10**7
 """From so many distances on, loading the compiled kernel pays."""
@@ -78,7 +84,7 @@ def count_neighbours(
     n = len(features)
     if not 1 <= n_neighbors < n:
         raise OptionError("n_neighbors", n_neighbors, [f"a whole number from 1 to {n - 1}"])
-    centred = features - features.mean(axis=0)
+    centred = _centred(features)
     if n <= exact_rows:
         nearest, tied = _exact(centred, np.arange(n), n_neighbors)
         return _counted(nearest, labels, rng, tied=int(tied.sum()))
@@ -125,6 +131,15 @@ def feature_matrix(X: Any, n: int) -> Floats:
     return matrix
 
 
+def _centred(features: Floats) -> Floats:
+    """Return features around 0 and at most 1 in size, so that single precision can hold them."""
+    centred = features - features.mean(axis=0)
+    # Dividing by a power of two rounds nothing, so that equal distances stay equal.
+    _, exponent = np.frexp(np.abs(centred).max(initial=0.0))
+    halved: Floats = np.ldexp(centred, -int(exponent))
+    return halved
+
+
 def _counted(
     nearest: Codes, labels: NDArray[np.bool_], rng: np.random.Generator, **facts: Any
 ) -> NeighbourCounts:
@@ -162,18 +177,51 @@ def _dependent_square(nearest: Codes, deviation: Floats, rng: np.random.Generato
 
 def _exact(features: Floats, rows: Codes, k: int) -> tuple[Codes, NDArray[np.bool_]]:
     """Return the k nearest items of some items among all, and whether the last place was tied."""
-    squares = (features**2).sum(axis=1)
-    columns = _columns(features)
+    compiled = len(rows) * len(features) > MANY
     height = max(1, BLOCK // len(features))
-    found, tied = [], []
+    single, double = _columns(features.astype(np.float32)), _columns(features)
+    places: Codes = np.empty((len(rows), k + 1), dtype=np.int64)
+    squares = np.empty((len(rows), k + 1))
     for start in range(0, len(rows), height):
-        part = rows[start : start + height]
-        block = _rows(features[part]) @ columns
-        places, values = _smallest(block, k, compiled=len(rows) * len(features) > MANY)
-        found.append(places[:, :k])
-        scale = 1e-9 * (1 + np.abs(squares[part]))
-        tied.append(np.abs(values[:, k] - values[:, k - 1]) <= scale)
-    return np.concatenate(found), np.concatenate(tied)
+        part = slice(start, start + height)
+        if compiled and len(features) > k + SPARE:
+            places[part], squares[part], open_ = _refined(features, single, rows[part], k)
+        else:
+            open_ = np.ones(len(rows[part]), dtype=bool)
+        if open_.any():
+            doubtful = start + np.flatnonzero(open_)
+            block = _rows(features[rows[doubtful]]) @ double
+            places[doubtful], _ = _smallest(block, k, compiled=compiled)
+            squares[doubtful] = _squares(features, rows[doubtful], places[doubtful])
+    return places[:, :k], squares[:, k] - squares[:, k - 1] <= TIED * squares[:, k]
+
+
+def _refined(
+    features: Floats, single: NDArray[np.float32], rows: Codes, k: int
+) -> tuple[Codes, Floats, NDArray[np.bool_]]:
+    """Find neighbours in single precision with some to spare, and put them in order in double.
+
+    Returns the k + 1 nearest items, their squared distances, and whether an item that was left
+    out may be nearer than one of them, for all that single precision says.
+    """
+    own = features[rows].astype(np.float32)
+    chosen, values = _smallest(_rows(own) @ single, k + SPARE, compiled=True)
+    exact = _squares(features, rows, chosen)
+    order = np.argsort(exact, axis=1, kind="stable")[:, : k + 1]
+    squares = np.take_along_axis(exact, order, axis=1)
+    size = (features[rows] ** 2).sum(axis=1)
+    # An item c nearer to x than the last neighbour has |c|^2 <= 2 (|x|^2 + distance^2), and the
+    # sum |c|^2 - 2 x c of d + 1 products is off by at most d + 4 roundings of |c|^2 + 2 |x| |c|.
+    rounding = np.finfo(np.float32).eps * (features.shape[1] + 4)
+    beyond = values[:, -1] + size - rounding * (5 * size + 4 * squares[:, k])
+    return np.take_along_axis(chosen, order, axis=1), squares, beyond <= squares[:, k]
+
+
+def _squares(features: Floats, rows: Codes, places: Codes) -> Floats:
+    """Return squared distances of items to some items each."""
+    away = features[places] - features[rows][:, None, :]
+    squares: Floats = np.einsum("ijk,ijk->ij", away, away)
+    return squares
 
 
 def _smallest(block: NDArray[Any], k: int, *, compiled: bool) -> tuple[Codes, NDArray[Any]]:
