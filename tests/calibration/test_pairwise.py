@@ -106,7 +106,11 @@ def test_averaging_over_queries_keeps_the_level(
 def test_pairs_weighted_by_label_differences_keep_the_level(
     kind: str, queries: bool, repetitions: int, rng: np.random.Generator
 ) -> None:
-    """Labels have one law in all groups, so accuracies by differences are equal as well."""
+    """Labels have one law in all groups, so accuracies by differences are equal as well.
+
+    Few queries make the test careful (docs/pairwise.md): far-apart pairs are nearly always ordered
+    rightly, which the binomial variance of single pairs does not know.
+    """
     n, alarms = 300, []
     for _ in range(repetitions):
         items = Items(n, rng, queries=queries)
@@ -118,7 +122,8 @@ def test_pairs_weighted_by_label_differences_keep_the_level(
         judged = judge(tests, alpha=ALPHA, margin=0.001, n=n, n_items=n)
         alarms.append(overall_finding(judged) == VIOLATED)
     rate, error = np.mean(alarms), np.sqrt(ALPHA * (1 - ALPHA) / repetitions)
-    assert ALPHA / 2 - (0.0 if repetitions >= 4000 else 3 * error) <= rate <= ALPHA + 3 * error
+    least = 0.4 * ALPHA if queries else 0.5 * ALPHA
+    assert least - (0.0 if repetitions >= 4000 else 3 * error) <= rate <= ALPHA + 3 * error
 
 
 @pytest.mark.parametrize("queries", [False, True], ids=["no queries", "queries"])
