@@ -128,6 +128,8 @@ class Diagnosis:
         Evaluators whose comparisons say nothing about some bias of theirs.
     one_sided : ndarray of int
         Evaluators who always decided for the same group where groups met.
+    unmet : ndarray of int
+        Contrasts of groups that no comparison joins, not even by way of others.
     needed : int
         About n log n, below which rankings from random comparisons are unreliable.
     notes : tuple of str
@@ -143,6 +145,7 @@ class Diagnosis:
     winless: Ints = field(default_factory=_no_positions)
     silent: Ints = field(default_factory=_no_positions)
     one_sided: Ints = field(default_factory=_no_positions)
+    unmet: Ints = field(default_factory=_no_positions)
     needed: int = 0
     notes: tuple[str, ...] = ()
 
@@ -173,7 +176,7 @@ class Diagnosis:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the diagnosis as plain data; long lists are cut, counts are not."""
-        lists = ("uncompared", "undefeated", "winless", "silent", "one_sided")
+        lists = ("uncompared", "undefeated", "winless", "silent", "one_sided", "unmet")
         return {
             "n_components": self.n_components,
             "n_strong_components": self.n_strong_components,

@@ -137,18 +137,17 @@ class Ranking(Shown):
         20,000 items two intervals of scores that do not meet decide, which is more so.
         """
         n = len(self.scores)
-        if n < 2 or not np.isfinite(self.standard_errors).all():
+        # An item without an error may have any rank.
+        errors = np.where(np.isfinite(self.standard_errors), self.standard_errors, np.inf)
+        if n < 2 or not np.isfinite(errors).any():
             return np.column_stack([np.ones(n, np.int64), np.full(n, n, np.int64)])
         cut = normal_quantile(level ** (1 / (n - 1)))
         if n > EXACT_RANKS:
-            low, high = (
-                self.scores - cut * self.standard_errors,
-                self.scores + cut * (self.standard_errors),
-            )
+            low, high = self.scores - cut * errors, self.scores + cut * errors
             above = n - np.searchsorted(np.sort(low), high, side="right")
             below = np.searchsorted(np.sort(high), low, side="left")
         else:
-            above, below = _certain(self.scores, self.standard_errors, cut)
+            above, below = _certain(self.scores, errors, cut)
         return np.column_stack([above + 1, n - below]).astype(np.int64)
 
     def to_dict(self) -> dict[str, Any]:

@@ -71,6 +71,7 @@ def test_one_trusted_evaluator_is_the_reference_of_the_others() -> None:
     ("anchor", "error", "words"),
     [
         ("equal", OptionError, "'zero mean bias'"),
+        (3, OptionError, "anchor cannot be 3"),
         (["nobody"], AnchorError, "nobody judged nothing"),
         ([], AnchorError, "nobody is named"),
         (list(range(8)), AnchorError, "that is everybody"),

@@ -272,6 +272,32 @@ def test_one_comparison_by_one_evaluator_has_a_finite_fit() -> None:
     assert found.priors[0].chosen_by == "marginal likelihood, at its lower bound"
 
 
+@pytest.mark.parametrize("reference", ["a", "c"])
+def test_groups_that_never_met_have_no_errors_and_no_tests(reference: str) -> None:
+    world = panel(4)
+    groups = [*np.where(world.membership[:, 0] > 0, "b", "a").tolist(), "c"]
+    data: dict[str, Any] = {"evaluators": world.evaluators, "sensitive_features": groups}
+    found = barp(world.comparisons, reference=reference, **data)
+    known = [str(contrast) == "group: b over a" for contrast in found.contrasts]
+    assert np.isfinite(found.q[:, known]).all()
+    assert np.isnan(found.q[:, np.logical_not(known)]).all()
+    assert np.isnan(found.standard_errors).tolist() == [False] * 30 + [True]
+    assert found.rank_intervals()[-1].tolist() == [1, 31]
+    assert any("biases are unknown and not tested" in note for note in found.notes)
+    # The q values are those of the tests that were made, in a family of their own.
+    made = np.isfinite(found.p)
+    assert found.q[made] == pytest.approx(false_discovery_control(found.p[made]))
+
+
+def test_groups_that_met_by_way_of_a_third_are_known() -> None:
+    world = panel(5)
+    groups = np.array(["a", "b", "c"])[np.arange(30) % 3]
+    better, worse = groups[world.comparisons].T
+    kept = (better == "b") | (worse == "b") | (better == worse)
+    data = {"evaluators": world.evaluators[kept], "sensitive_features": groups}
+    assert np.isfinite(barp(world.comparisons[kept], **data).q).all()
+
+
 def test_without_priors_differences_of_evaluators_are_those_of_wide_priors() -> None:
     world = panel(17, scores=norm(0, 0.7), bias=norm(0, 0.7), pairs=400)
     none = fitted(world, score_prior=None, bias_prior=None, tolerance=1e-8)
@@ -299,6 +325,8 @@ def test_without_priors_differences_of_evaluators_are_those_of_wide_priors() -> 
         ({"bias_prior": -1}, OptionError, "standard deviation in logits"),
         ({"score_prior": "lasso"}, OptionError, "'marginal likelihood'"),
         ({"intersections": ["sex"]}, OptionError, "intersections cannot be 'sex'"),
+        ({"seed": -1}, OptionError, "seed cannot be -1"),
+        ({"tolerance": 0}, OptionError, "tolerance cannot be 0"),
     ],
 )
 def test_what_cannot_be_fitted_is_refused(

@@ -186,6 +186,7 @@ def test_parts_never_compared_are_diagnosed_and_their_scores_finite() -> None:
     [
         {"evaluators": None},
         {"score_prior": 0.0},
+        {"score_prior": 1e-300},
         {"score_prior": float("nan")},
         {"reliability_prior": (0.5, 1)},
         {"reliability_prior": 2},

@@ -105,6 +105,12 @@ def test_ids_follow_the_rows_of_the_items(frame: Any) -> None:
     assert found.worse.tolist() == [1, 2]
 
 
+def test_an_item_compared_with_itself_is_called_by_its_name(frame: Any) -> None:
+    table = frame({"better": ["x", "late"], "worse": ["y", "late"]})
+    with pytest.raises(SelfComparisonError, match=r"data row 2\), such as 'late'"):
+        judgments_from_frames(table)
+
+
 @pytest.mark.parametrize(
     ("items", "error", "words"),
     [

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.errors import NoPriorError
+from comparity.errors import NoPriorError, OptionError
 from comparity.ranking._curvature import Errors, errors_of, shrinkage_left
-from comparity.ranking._margins import leanings, outcomes
+from comparity.ranking._margins import outcomes
 from comparity.ranking._newton import Solution, minimise
 from comparity.ranking._objective import EFFECT_SD, Penalised, Penalty, pass_over, rows_of
 from comparity.ranking._passes import Pass, Rows
@@ -65,6 +65,13 @@ class Task:
     seat_by_evaluator: bool = False
     tolerance: float = TOLERANCE
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        number = isinstance(self.tolerance, int | float | np.number)
+        if not number or not 0 < self.tolerance < math.inf:
+            raise OptionError("tolerance", self.tolerance, ["a positive norm of the gradient"])
+        if not isinstance(self.seed, int | np.integer) or self.seed < 0:
+            raise OptionError("seed", self.seed, ["a whole number from 0 on"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -203,7 +210,7 @@ def _objective(task: Task, data: Pass, move: Move, score_sd: float, bias_sd: flo
 
 def _both_ways(rows: Rows) -> bool:
     """Say whether each group won over others somewhere in the panel."""
-    return bool(leanings(rows.evaluator, rows.contrast, rows.n_evaluators).sum(axis=0).all())
+    return bool(rows.leanings.sum(axis=0).all())
 
 
 def _next_sds(
@@ -232,7 +239,7 @@ def _start(rows: Rows, move: Move) -> Floats:
     bias = np.zeros((rows.n_evaluators, c))
     directions = move.basis.shape[1] - 1
     if c == directions == 1:
-        up, down = leanings(rows.evaluator, rows.contrast, rows.n_evaluators)[:, 0].T + 0.5
+        up, down = rows.leanings[:, 0].T + 0.5
         bias[:, 0] = np.log(up / down)
     inside = np.linalg.lstsq(move.basis, scores, rcond=None)[0]
     scores = scores - move.basis @ inside

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
@@ -30,7 +31,8 @@ SINGLE = 50_000
 """Items above which products are taken in single precision, which halves what must be fetched."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+# No slots: what is counted once is kept in the instance.
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Rows:
     """Comparisons as a pass reads them, in runs of evaluators.
 
@@ -58,6 +60,14 @@ class Rows:
     def n_extra(self) -> int:
         """Parameters that are neither scores nor biases: seat effect, then tie parameter."""
         return int(self.seat is not None) + int(self.tied is not None)
+
+    @cached_property
+    def leanings(self) -> NDArray[np.int64]:
+        """How often each evaluator decided for and against each contrast's group."""
+        counts: NDArray[np.int64] = _margins.leanings(
+            self.evaluator, self.contrast, self.n_evaluators
+        )
+        return counts
 
 
 class Evaluation(NamedTuple):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from comparity.errors import NoPriorError, OptionError
 from comparity.ranking._mixtures import Mixture, Optimum
 from comparity.ranking.judgments import Judgments
+from comparity.ranking.priors import LEAST_SD
 from comparity.rankings import Diagnosis, Prior, Ranking
 
 __all__ = [
@@ -35,8 +36,9 @@ def gaussian(of: str, sd: Any) -> Prior:
     """Return the Gaussian prior with this standard deviation; ``None`` is no prior."""
     if sd is None:
         return Prior(of=of, sd=math.inf, chosen_by="the caller")
-    if not _number(sd) or not 0 < sd < math.inf:
-        raise OptionError(f"the prior of {of}", sd, ["a positive standard deviation", "None"])
+    if not _number(sd) or not LEAST_SD <= sd < math.inf:
+        allowed = [f"a standard deviation in logits of at least {LEAST_SD:g}", "None"]
+        raise OptionError(f"the prior of {of}", sd, allowed)
     return Prior(of=of, sd=float(sd), chosen_by="default" if sd == DEFAULT_SD else "the caller")
 
 

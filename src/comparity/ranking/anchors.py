@@ -14,6 +14,7 @@ linear in the parameters, so the same few vectors give estimates and their error
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,10 +69,11 @@ def anchor_of(anchor: Any, evaluators: NDArray[Any]) -> Anchor:
         No evaluator has such a name, or all are trusted.
     """
     none = np.empty(0, dtype=np.int64)
-    if isinstance(anchor, str):
-        if anchor not in ANCHORS:
-            allowed = [*map(repr, ANCHORS), "a list of trusted evaluators"]
-            raise OptionError("anchor", anchor, allowed)
+    known = isinstance(anchor, str) and anchor in ANCHORS
+    if not known and (isinstance(anchor, str) or not isinstance(anchor, Iterable)):
+        allowed = [*map(repr, ANCHORS), "a list of trusted evaluators"]
+        raise OptionError("anchor", anchor, allowed)
+    if known:
         words = {
             EQUAL_MEANS: "equal group means: items of all groups have the same mean score",
             ZERO_MEAN: "zero mean bias: the evaluators' biases sum to zero",

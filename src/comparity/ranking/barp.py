@@ -13,7 +13,6 @@ from comparity.errors import OptionError, PositionError
 from comparity.inference.multiplicity import benjamini_hochberg
 from comparity.ranking._curvature import Errors
 from comparity.ranking._fitting import TOLERANCE, Fit, Task, check_finite, effects_of, fit, rows_for
-from comparity.ranking._margins import leanings
 from comparity.ranking.alternating import alternate
 from comparity.ranking.anchors import EQUAL_MEANS, Anchor, anchor_of
 from comparity.ranking.connectivity import diagnose
@@ -237,10 +236,12 @@ def _ranked(
         seed=seed,
     )
     rows = rows_for(task)
-    diagnosis = diagnose(judgments, rows)
+    diagnosis = diagnose(judgments, rows, contrasts)
     check_finite(task, diagnosis)
     fitted = fit(task, rows)
-    result = _result(task, contrasts, fitted, fitted.errors(), diagnosis)
+    result = _result(
+        task, contrasts, fitted, _known(fitted.errors(), contrasts, diagnosis), diagnosis
+    )
     if intersections == "suggest":
         result = replace(result, suggestions=suggest(judgments, attributes, fitted))
     if score_dependent:
@@ -290,8 +291,23 @@ def _result(
         centred_standard_errors=errors.centred,
         anchor=task.anchor.words,
         n_judged=np.bincount(rows.evaluator, minlength=rows.n_evaluators),
-        n_informative=leanings(rows.evaluator, rows.contrast, rows.n_evaluators).sum(axis=2),
+        n_informative=rows.leanings.sum(axis=2),
     )
+
+
+def _known(errors: Errors, contrasts: Contrasts, diagnosis: Diagnosis) -> Errors:
+    """Give no error where nothing is known: biases of groups never met, and their lone items."""
+    unmet = diagnosis.unmet
+    if not len(unmet):
+        return errors
+    bias, centred, level = errors.bias.copy(), errors.centred.copy(), errors.level.copy()
+    bias[:, unmet], centred[:, unmet], level[unmet] = np.nan, np.nan, np.nan
+    scores, lost = errors.scores.copy(), diagnosis.uncompared
+    # The anchor puts an item alone in its group at the common mean, whatever it is worth.
+    for attribute in contrasts.attributes:
+        alone = np.bincount(attribute.codes)[attribute.codes[lost]] == 1
+        scores[lost[alone]] = np.nan
+    return replace(errors, scores=scores, bias=bias, centred=centred, level=level)
 
 
 def _trusted_free(errors: Floats, anchor: Anchor, contrasts: Contrasts) -> Floats:
@@ -311,7 +327,8 @@ def _chance_gap(task: Task, fitted: Fit, errors: Errors) -> Floats:
     if task.anchor.kind != EQUAL_MEANS:
         return variances
     basis = fitted.move.basis
-    spread = (fitted.scores**2 + errors.scores**2).sum() / max(1, len(basis) - basis.shape[1])
+    squares = fitted.scores**2 + np.nan_to_num(errors.scores) ** 2
+    spread = squares.sum() / max(1, len(basis) - basis.shape[1])
     inverse = np.diagonal(np.linalg.pinv(basis.T @ basis))[1:]
     variances[: len(inverse)] = spread * inverse
     return variances

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from comparity.ranking._margins import leanings, outcomes, reached
+from comparity.ranking._margins import outcomes, reached
 from comparity.ranking._passes import Rows
+from comparity.ranking.contrasts import Contrasts
 from comparity.ranking.judgments import Judgments
 from comparity.rankings import Diagnosis
 
-__all__ = ["components", "diagnose", "enough_comparisons"]
+__all__ = ["components", "diagnose", "enough_comparisons", "unmet_contrasts"]
 
 Ints = NDArray[np.int64]
 
@@ -71,7 +72,9 @@ def _hangs_together(
     return bool(attached[outer].all())
 
 
-def diagnose(judgments: Judgments, rows: Rows | None = None) -> Diagnosis:
+def diagnose(
+    judgments: Judgments, rows: Rows | None = None, contrasts: Contrasts | None = None
+) -> Diagnosis:
     """Say which items and evaluators the comparisons leave open.
 
     Parameters
@@ -79,6 +82,8 @@ def diagnose(judgments: Judgments, rows: Rows | None = None) -> Diagnosis:
     judgments : Judgments
     rows : Rows, optional
         The same comparisons with their contrasts, where evaluators have biases.
+    contrasts : Contrasts, optional
+        What the contrasts are.
     """
     weak, strong = components(judgments)
     n = judgments.n_items
@@ -88,7 +93,10 @@ def diagnose(judgments: Judgments, rows: Rows | None = None) -> Diagnosis:
         ties = outcomes(judgments.better[judgments.tied], judgments.worse[judgments.tied], n)
         wins, losses, tied = wins - ties[:, 0], losses - ties[:, 1], ties.sum(axis=1)
     uses = wins + losses + tied
-    silent, one_sided = _evaluators(rows)
+    unmet = np.zeros(0, dtype=bool)
+    if rows is not None and contrasts is not None:
+        unmet = unmet_contrasts(judgments, rows, contrasts)
+    silent, one_sided = _evaluators(rows, unmet)
     found = Diagnosis(
         n_items=n,
         n_comparisons=len(judgments),
@@ -99,17 +107,45 @@ def diagnose(judgments: Judgments, rows: Rows | None = None) -> Diagnosis:
         winless=np.flatnonzero((wins == 0) & (tied == 0) & (losses > 0)),
         silent=silent,
         one_sided=one_sided,
+        unmet=np.flatnonzero(unmet),
         needed=enough_comparisons(n),
     )
-    notes = (*_item_notes(found, judgments.items), *_judge_notes(found, judgments.evaluators))
-    return replace(found, notes=notes)
+    notes = [*_item_notes(found, judgments.items), *_judge_notes(found, judgments.evaluators)]
+    if contrasts is not None:
+        notes += [
+            f"No comparison leads from one side of {contrasts.names[place]} to the other: these "
+            "biases are unknown and not tested."
+            for place in found.unmet.tolist()
+            if place < len(contrasts.names)
+        ]
+    return replace(found, notes=tuple(notes))
 
 
-def _evaluators(rows: Rows | None) -> tuple[Ints, Ints]:
+def unmet_contrasts(judgments: Judgments, rows: Rows, contrasts: Contrasts) -> NDArray[np.bool_]:
+    """Say for each contrast whether no comparison leads from its group to the reference group.
+
+    Such a bias is unknown for every evaluator. It need not be a direct comparison: of three groups
+    the first may have met the third by way of the second.
+    """
+    unmet: NDArray[np.bool_] = rows.leanings.sum(axis=(0, 2)) == 0
+    for attribute in contrasts.attributes:
+        k = len(attribute.groups)
+        if k == 2:
+            continue
+        better, worse = attribute.codes[judgments.better], attribute.codes[judgments.worse]
+        met = np.bincount(better * k + worse, minlength=k * k).reshape(k, k)
+        part = connected_components(met, directed=False)[1]
+        for place, contrast in enumerate(contrasts.names):
+            if contrast.attribute == attribute.name:
+                unmet[place] = part[attribute.groups.index(contrast.group)] != part[0]
+    return unmet
+
+
+def _evaluators(rows: Rows | None, unmet: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     """Find evaluators without information on some bias, and those who always lean one way."""
     if rows is None:
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    counts = leanings(rows.evaluator, rows.contrast, rows.n_evaluators)
+    counts = rows.leanings[:, ~unmet]
     told = counts.sum(axis=2) > 0
     one_sided = told & (counts == 0).any(axis=2)
     return np.flatnonzero((~told).any(axis=1)), np.flatnonzero(one_sided.any(axis=1))

@@ -54,11 +54,14 @@ class Contrasts:
     precision : ndarray, (contrasts, contrasts)
         Inverse covariance of one evaluator's biases where the prior has SD 1. Within an attribute
         every difference of two groups has the same SD, whichever group is the reference.
+    attributes : tuple of Attribute
+        The groups they come from.
     """
 
     columns: Signs
     names: tuple[Contrast, ...]
     precision: Floats
+    attributes: tuple[Attribute, ...]
 
 
 def attributes_of(sensitive_features: Any, reference: Any = None) -> tuple[Attribute, ...]:
@@ -138,6 +141,7 @@ def contrasts_of(
         columns=table,
         names=tuple(names),
         precision=precision,
+        attributes=attributes,
     )
 
 

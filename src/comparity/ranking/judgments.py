@@ -169,6 +169,9 @@ def judgments_from_frames(
         missing = position[half] < 0
         if missing.any():
             raise UnknownItemError(name, rows_of(missing, both[half]))
+    equal = position[:n] == position[n:]
+    if equal.any():
+        raise SelfComparisonError(rows_of(equal, both[:n]))
     first, second, _ = _checked(np.column_stack([position[:n], position[n:]]), len(known))
     extra = [None if name is None else columns[name] for name in (evaluator, tied, seat)]
     return _assembled(first, second, np.array(known, dtype=object), *extra)
