@@ -7,17 +7,45 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from comparity.matrices import PairwiseAccuracy
+from comparity.results import Audit
+from comparity.showing import Shown
 from comparity.trainings import Training
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from rich.console import RenderableType
 
-__all__ = ["TrainedScorer"]
+__all__ = ["ScorerAudit", "TrainedScorer"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrainedScorer:
+class ScorerAudit:
+    """What audits say of a score, of what its training was asked for.
+
+    Attributes
+    ----------
+    finding : str
+        Of all tests that decide.
+    exit_status : int
+        What a command returns to the shell.
+    accuracy : PairwiseAccuracy
+        Over pairs that labels imply; it decides unless statistical parity alone was asked for.
+    parity : Audit or None
+        Over pairs of groups, whatever their labels, where that was asked for.
+    """
+
+    finding: str
+    exit_status: int
+    accuracy: PairwiseAccuracy
+    parity: Audit | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data; the matrix and its tests come first."""
+        found = {**self.accuracy.to_dict(), "finding": self.finding}
+        return found | ({"parity": self.parity.to_dict()} if self.parity else {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainedScorer(Shown):
     """What the command that trains did.
 
     Attributes
@@ -25,10 +53,10 @@ class TrainedScorer:
     output : str
         The model file.
     coefficients : mapping of str to float
-        Of the features, in their units.
+        Of the features, in their units; empty where the score is not linear.
     training : Training
         What was asked, and what came out on the rows chosen by.
-    before, after : PairwiseAccuracy
+    before, after : ScorerAudit
         Audits of a model without a goal and of the trained one, on rows that neither saw.
     rows : mapping of str to int
         Rows given to training, and rows audited.
@@ -39,8 +67,8 @@ class TrainedScorer:
     output: str
     coefficients: Mapping[str, float]
     training: Training
-    before: PairwiseAccuracy
-    after: PairwiseAccuracy
+    before: ScorerAudit
+    after: ScorerAudit
     rows: Mapping[str, int]
     seed: int
 
@@ -54,21 +82,6 @@ class TrainedScorer:
         """What a command returns to the shell: that of the audit after training."""
         return self.after.exit_status
 
-    def __rich__(self) -> RenderableType:
-        from comparity.reporting.terminal import view
-
-        return view(self)
-
-    def __str__(self) -> str:
-        from comparity.reporting.terminal import as_text
-
-        return as_text(self)
-
-    def _repr_html_(self) -> str:
-        from comparity.reporting.html import fragment
-
-        return fragment(self)
-
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
         return {
@@ -76,7 +89,7 @@ class TrainedScorer:
             "output": self.output,
             "seed": self.seed,
             "rows": dict(self.rows),
-            "coefficients": dict(self.coefficients),
+            "coefficients": {name: float(one) for name, one in self.coefficients.items()},
             "training": self.training.to_dict(),
             "before": self.before.to_dict(),
             "after": self.after.to_dict(),
@@ -86,18 +99,19 @@ class TrainedScorer:
         """Return one row for each kind of pair, with its accuracy before and after."""
         from comparity.reporting.frames import frame_of_rows
 
+        before, after = self.before.accuracy, self.after.accuracy
         rows = [
             {
                 "better": better,
                 "worse": worse,
-                "before": float(self.before.matrix[i, j]),
-                "after": float(self.after.matrix[i, j]),
+                "before": float(before.matrix[i, j]),
+                "after": float(after.matrix[i, j]),
             }
-            for i, better in enumerate(self.after.groups)
-            for j, worse in enumerate(self.after.groups)
+            for i, better in enumerate(after.groups)
+            for j, worse in enumerate(after.groups)
         ]
         return frame_of_rows(rows, backend)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the matrix after training as a heat map."""
-        return self.after.plot(ax)
+        return self.after.accuracy.plot(ax)

@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from comparity import pairwise_accuracy
+from comparity import pairwise_accuracy, pairwise_parity
 from comparity.mitigation.model_files import read_model
 from tests.mitigation.simulated import ranking
 
 Run = Callable[..., Any]
 
+PARITY = ("--features", "a", "--goal", "statistical parity")
 OPTIONS = ("--features", "a,b", "--label", "rel", "--sensitive", "sex", "--steps", "60")
 
 
@@ -23,6 +24,7 @@ def items(path: Path, queries: int, seed: int = 0) -> pd.DataFrame:
     sex = np.where(group == 0, "m", "f")
     frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "rel": y, "sex": sex, "q": query})
     frame["age"] = X[:, 0].round(2)
+    frame["worth"] = 1 + group
     frame.to_csv(path, index=False)
     return frame
 
@@ -67,6 +69,8 @@ def test_rows_audited_are_not_trained_on_and_the_seed_repeats_all(run: Run, tmp_
         ("--task", "regression", "--goal", "all cells", "--slack", "0.1"),
         ("--sensitive", "age", "--continuous"),
         ("--form", "robust", "--goal", "marginal"),
+        ("--goal", "symmetric,statistical parity", "--slack", "0.1"),
+        ("--weight", "worth", "--goal", "within-group", "--slack", "0.1"),
     ],
 )
 def test_other_tasks_and_goals_end_with_a_finding(
@@ -83,6 +87,54 @@ def test_other_tasks_and_goals_end_with_a_finding(
     assert sum(share for _, _, share in model.members) == pytest.approx(1)
 
 
+def test_statistical_parity_is_judged_by_its_own_audit(run: Run, tmp_path: Path) -> None:
+    items(tmp_path / "d.csv", 300)
+    other = items(tmp_path / "new.csv", 300, seed=1)
+    output = tmp_path / "m.json"
+    choices = ("--goal", "statistical parity", "--audit-on", tmp_path / "new.csv", "--json")
+    outcome = run("train", tmp_path / "d.csv", *OPTIONS, *choices, "--seed", 3, "--output", output)
+    content = json.loads(outcome.out)
+    audited = pairwise_parity(read_model(output).scores(other), sensitive_features=other["sex"])
+    assert (outcome.status, content["finding"]) == (audited.exit_status, audited.finding)
+    gaps = [abs(content[when]["parity"]["tests"][0]["gap"]) for when in ("before", "after")]
+    assert gaps[1] == pytest.approx(abs(audited.tests[0].gap))
+    assert gaps[1] < gaps[0] / 2
+
+
+def test_weights_count_in_training_and_in_the_audit(run: Run, tmp_path: Path) -> None:
+    items(tmp_path / "d.csv", 100)
+    other = items(tmp_path / "new.csv", 100, seed=1)
+    output = tmp_path / "m.json"
+    choices = ("--weight", "worth", "--audit-on", tmp_path / "new.csv", "--json", "--seed", 3)
+    outcome = run("train", tmp_path / "d.csv", *OPTIONS, *choices, "--output", output)
+    audited = pairwise_accuracy(
+        other["rel"],
+        read_model(output).scores(other),
+        sensitive_features=other["sex"],
+        sample_weight=other["worth"],
+    )
+    assert np.array(json.loads(outcome.out)["after"]["matrix"]) == pytest.approx(audited.matrix)
+
+
+@pytest.mark.parametrize(
+    "scorer", [("neural", "--hidden", "6"), ("boosted", "--leaves", "5")], ids=lambda one: one[0]
+)
+def test_other_scorers_are_written_and_read_back(
+    run: Run, tmp_path: Path, scorer: tuple[str, ...]
+) -> None:
+    items(tmp_path / "d.csv", 100)
+    other = items(tmp_path / "new.csv", 100, seed=1)
+    output = tmp_path / "m.json"
+    choices = ("--scorer", *scorer, "--audit-on", tmp_path / "new.csv", "--seed", 3)
+    outcome = run("train", tmp_path / "d.csv", *OPTIONS, *choices, "--json", "--output", output)
+    model = read_model(output)
+    audited = pairwise_accuracy(other["rel"], model.scores(other), sensitive_features=other["sex"])
+    assert np.array(json.loads(outcome.out)["after"]["matrix"]) == pytest.approx(audited.matrix)
+    assert model.kind == scorer[0]
+    assert sum(share for _, share in model.members) == pytest.approx(1)
+    assert json.loads(outcome.out)["coefficients"] == {}
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -95,6 +147,12 @@ def test_other_tasks_and_goals_end_with_a_finding(
         (("--features", "a", "--output", "none/m.json"), "cannot be written"),
         (("--features", "a", "--query", "q", "--held-out", "0.001", "--output", "m.json"), "held"),
         (("--features", "a"), "--output"),
+        (("--features", "a", "--hidden", "4", "--output", "m.json"), "scorer 'neural'"),
+        (("--features", "a", "--hidden", "4,x", "--output", "m.json"), "such as 32,32"),
+        (("--features", "a", "--leaves", "4", "--output", "m.json"), "scorer 'boosted'"),
+        ((*PARITY, "--weight", "worth", "--output", "m.json"), "statistical parity has none"),
+        ((*PARITY, "--rule", "paper", "--output", "m.json"), "statistical parity has none"),
+        ((*PARITY, "--sensitive", "age", "--continuous", "--output", "m.json"), "no groups"),
     ],
 )
 def test_bad_input_is_named_with_status_2(

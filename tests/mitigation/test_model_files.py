@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from comparity import FairRegressor
 from comparity.errors import (
     FileAccessError,
     LengthMismatchError,
     MissingColumnError,
+    MissingExtraError,
     ModelFileError,
     NotNumericError,
 )
-from comparity.mitigation.model_files import LinearScorer, read_model, write_model
+from comparity.mitigation.model_files import LinearScorer, SavedScorer, read_model, write_model
+from tests.mitigation.interaction import interaction
 
+TWO_OUTPUTS = {"weights": [[1, 2, 3], [4, 5, 6]], "biases": [0, 0]}
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 MODEL = LinearScorer(
     features=("a", "b"),
@@ -99,3 +105,70 @@ def test_what_is_no_json_or_no_file_is_named(tmp_path: Path) -> None:
         read_model(tmp_path / "none.json")
     with pytest.raises(FileAccessError):
         write_model(tmp_path / "none" / "m.json", MODEL)
+
+
+@pytest.fixture(scope="module")
+def trained() -> dict[str, tuple[SavedScorer, np.ndarray, np.ndarray]]:
+    """Return by kind a score as it is saved, features, and the scores of its estimator."""
+    X, y, group = interaction(120, seed=0)
+    found = {}
+    for kind in ("neural", "boosted"):
+        model = FairRegressor(scorer=kind, steps=4, slack=1, random_state=0)
+        model.fit(X, y + X[:, 0], sensitive_features=group)
+        members = tuple((one, 1 / len(model.stochastic_)) for one in model.stochastic_.members)
+        named = {"features": ("a", "b", "c"), "about": {"goal": ["cross-group"]}}
+        saved = SavedScorer(kind=kind, model=model.model_, members=members, **named)
+        found[kind] = saved, X, model.predict(X)
+    return found
+
+
+@pytest.mark.parametrize("kind", ["neural", "boosted"])
+def test_other_scores_come_back_as_they_were(tmp_path: Path, trained, kind: str) -> None:
+    saved, X, expected = trained[kind]
+    write_model(tmp_path / "m.json", saved)
+    back = read_model(tmp_path / "m.json")
+    columns = dict(zip("cab", X[:, [2, 0, 1]].T, strict=True))
+    assert back.scores(columns) == pytest.approx(expected, rel=1e-12)
+    assert back.about == saved.about
+    assert [share for _, share in back.members] == [share for _, share in saved.members]
+    assert back.members[0][0].scores(X) == pytest.approx(saved.members[0][0].scores(X), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "said"),
+    [
+        ("neural", {"scale": None}, "scale"),
+        ("neural", {"model": {"layers": []}}, "layers"),
+        ("neural", {"model": {"layers": [{"weights": [[1, 2]], "biases": [0]}]}}, "3 inputs"),
+        ("neural", {"model": {"layers": [{"weights": [[1, 2], [3]], "biases": [0]}]}}, "weights"),
+        ("neural", {"model": {"layers": [TWO_OUTPUTS]}}, "2 scores"),
+        ("neural", {"mixture": {}}, "mixture"),
+        ("neural", {"mixture": [{"probability": 0.5}]}, "sum to 0.5"),
+        ("boosted", {"model": {"lightgbm": 3}}, "lightgbm"),
+        ("boosted", {"model": {"lightgbm": "tree\nnonsense"}}, "does not read"),
+        ("boosted", {"features": ["a", "b"]}, "scale"),
+        ("boosted", {"format": ["x"]}, "format"),
+    ],
+)
+def test_a_broken_file_of_another_score_is_named(
+    tmp_path: Path, trained, kind: str, change: dict[str, Any], said: str
+) -> None:
+    write_model(tmp_path / "m.json", trained[kind][0])
+    content = json.loads((tmp_path / "m.json").read_text("utf-8")) | change
+    (tmp_path / "m.json").write_text(json.dumps(content), "utf-8")
+    with pytest.raises(ModelFileError, match=said):
+        read_model(tmp_path / "m.json")
+
+
+def test_trees_are_not_read_without_lightgbm_and_networks_without_torch(
+    tmp_path: Path, trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for kind in ("neural", "boosted"):
+        write_model(tmp_path / f"{kind}.json", trained[kind][0])
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingExtraError, match=r"comparity\[boosting\]"):
+        read_model(tmp_path / "boosted.json")
+    columns = dict(zip("abc", trained["neural"][1].T, strict=True))
+    found = read_model(tmp_path / "neural.json").scores(columns)
+    assert found == pytest.approx(trained["neural"][2])

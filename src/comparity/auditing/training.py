@@ -1,12 +1,12 @@
-"""Training a linear score on a file, with audits of rows that training did not see."""
+"""Training a score on a file, with audits of rows that training did not see."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,17 +14,22 @@ from numpy.typing import NDArray
 from comparity import __version__
 from comparity.auditing.all_pairs import audit_items
 from comparity.auditing.options import PairwiseOptions
-from comparity.counting._values import numbers
-from comparity.counting.files import file_sha256, read_table
-from comparity.counting.labelled import NAMES, LabelledItems, labelled_columns, labelled_items
+from comparity.auditing.parity import pairwise_parity
+from comparity.auditing.training_rows import Columns, FileRows, row_sets
+from comparity.auditing.verdicts import EXIT_STATUS, overall_finding
+from comparity.counting.files import file_sha256
 from comparity.errors import FileAccessError, InfeasibleGoalWarning, OptionError
-from comparity.matrices import PairwiseAccuracy
+from comparity.mitigation.boosted import BoostedTrees
 from comparity.mitigation.estimators import FairScorer
-from comparity.mitigation.model_files import LinearScorer, write_model
+from comparity.mitigation.goals import GOALS, PARITY
+from comparity.mitigation.kinds import KINDS
+from comparity.mitigation.model_files import LinearScorer, SavedScorer, write_model
+from comparity.mitigation.networks import NeuralNetwork
 from comparity.mitigation.rankers import FairRanker
 from comparity.mitigation.regressors import FairRegressor
+from comparity.results import Audit
 from comparity.tables import check_option
-from comparity.trained import TrainedScorer
+from comparity.trained import ScorerAudit, TrainedScorer
 
 __all__ = ["NOTIONS_OF", "TASKS", "train_file"]
 
@@ -38,8 +43,10 @@ NOTIONS_OF = {
     "marginal": ("marginal",),
     "symmetric": ("symmetric",),
     "all cells": ("cross-group", "within-group"),
+    # Needs no labels, and has an audit of its own.
+    PARITY: (),
 }
-"""What is audited, by what was asked for in training."""
+"""What is audited over pairs that labels imply, by what was asked for in training."""
 
 
 def train_file(
@@ -50,6 +57,10 @@ def train_file(
     label: str,
     sensitive: str,
     query: str | None = None,
+    weight: str | None = None,
+    scorer: str = "linear",
+    hidden: Sequence[int] | None = None,
+    leaves: int | None = None,
     task: str = "ranking",
     goal: Sequence[str] = ("cross-group",),
     slack: float = 0.01,
@@ -62,7 +73,7 @@ def train_file(
     seed: int | None = None,
     **verdict: Any,
 ) -> TrainedScorer:
-    """Train a linear score under a goal, write it, and audit it beside one without a goal.
+    """Train a score under a goal, write it, and audit it beside one without a goal.
 
     Parameters
     ----------
@@ -72,8 +83,15 @@ def train_file(
         The model file, JSON.
     features : sequence of str
         Columns of numbers to score by.
-    label, sensitive, query : str
-        Columns with the label (a number, larger is better), the group, and the query.
+    label, sensitive, query, weight : str
+        Columns with the label (a number, larger is better), the group, the query, and positive
+        weights of items.
+    scorer : {"linear", "neural", "boosted"}
+        What is trained.
+    hidden : sequence of int, optional
+        Units of a network's hidden layers.
+    leaves : int, optional
+        Most leaves of a boosted tree.
     task : {"ranking", "regression"}
         Whether labels are to be ordered or predicted.
     goal : sequence of str
@@ -90,33 +108,25 @@ def train_file(
         `alpha`, `margin`, `rule` and `looks` of the audits.
     """
     check_option("task", task, list(TASKS))
-    for one in goal:
-        check_option("goal", one, list(NOTIONS_OF))
-    if Path(output).resolve() == Path(path).resolve():
-        raise OptionError("output", str(output), ["another file than the one read"])
-    if not Path(output).resolve().parent.is_dir():
-        # Said before anything long is done.
-        raise FileAccessError(str(output), "cannot be written: there is no such folder")
+    kind = _kind(scorer, hidden, leaves)
+    _check_output(path, output)
     seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
-    notions = tuple(dict.fromkeys(notion for one in goal for notion in NOTIONS_OF[one]))
-    options = PairwiseOptions(continuous=continuous, notions=notions, seed=seed, **verdict)
-    columns = _Columns(features, label, sensitive, query, continuous, no_group)
-    rows, others = _sets(path, audit_on, columns, held_out, seed)
+    columns = Columns(features, label, sensitive, query, weight, continuous, no_group)
+    options = _options(goal, columns, seed=seed, **verdict)
+    rows, others = row_sets(path, audit_on, columns, held_out, seed)
     shared: dict[str, Any] = {"continuous": continuous, "no_group": no_group, "steps": steps}
-    shared["random_state"] = seed % 2**32
-    model = TASKS[task](goal=tuple(goal), slack=slack, form=form, **shared)
-    free = TASKS[task](goal=None, **shared)
-    for one in (model, free):
-        _fit(one, rows)
-    before, after = (_audited(one, others, columns, options) for one in (free, model))
+    shared |= {"scorer": kind, "random_state": seed % 2**32}
+    model = _fitted(TASKS[task](goal=tuple(goal), slack=slack, form=form, **shared), rows)
+    free = _fitted(TASKS[task](goal=None, **shared), rows)
     counted = {"trained": len(rows), "audited": len(others)}
-    asked = {"task": task, "goal": list(goal), "slack": slack, "form": form, "seed": seed}
+    asked = {"task": task, "scorer": scorer, "goal": list(goal), "slack": slack, "form": form}
     source = {"name": Path(path).name, "sha256": file_sha256(path)}
-    about = {"comparity": __version__, **asked, **columns.roles, "file": source, "rows": counted}
-    write_model(output, _scorer(model, features, about))
+    asked |= {"seed": seed, **columns.roles, "file": source, "rows": counted}
+    before, after = (_audited(one, others, columns, goal, options) for one in (free, model))
+    write_model(output, _record(model, features, {"comparity": __version__, **asked}))
     return TrainedScorer(
         output=str(output),
-        coefficients=dict(zip(features, model.coef_.tolist(), strict=True)),
+        coefficients=dict(zip(features, getattr(model, "coef_", np.zeros(0)), strict=False)),
         training=model.training_,
         before=before,
         after=after,
@@ -125,127 +135,99 @@ def train_file(
     )
 
 
-class _Columns(NamedTuple):
-    """Which columns play which part."""
-
-    features: Sequence[str]
-    label: str
-    sensitive: str
-    query: str | None
-    continuous: bool
-    no_group: str | None
-
-    @property
-    def roles(self) -> dict[str, str]:
-        """Names of the columns that are no features, by what errors call their part."""
-        found = {"label": self.label, "sensitive": self.sensitive}
-        return found | ({"queries": self.query} if self.query else {})
+def _kind(scorer: str, hidden: Sequence[int] | None, leaves: int | None) -> Any:
+    """Return what is trained, where what was said of it belongs to it."""
+    check_option("scorer", scorer, list(KINDS))
+    for name, found, owner in (("hidden", hidden, "neural"), ("leaves", leaves, "boosted")):
+        if found is not None and scorer != owner:
+            raise OptionError(name, found, [f"scorer {owner!r}"], f"a {scorer} score has none")
+    if hidden is not None:
+        return NeuralNetwork(hidden=tuple(hidden))
+    return BoostedTrees(leaves=leaves) if leaves is not None else scorer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Rows:
-    """Columns of some rows, checked."""
-
-    features: Floats
-    label: Floats
-    sensitive: NDArray[Any]
-    query: NDArray[Any] | None
-
-    def __len__(self) -> int:
-        return len(self.label)
-
-    def part(self, kept: NDArray[np.bool_]) -> _Rows:
-        """Return some of the rows."""
-        return _Rows(
-            features=self.features[kept],
-            label=self.label[kept],
-            sensitive=self.sensitive[kept],
-            query=None if self.query is None else self.query[kept],
-        )
-
-    def items(self, columns: _Columns, scores: Floats) -> LabelledItems:
-        """Return the rows with scores, checked for an audit."""
-        return labelled_items(
-            self.label,
-            scores,
-            self.sensitive,
-            queries=self.query,
-            continuous=columns.continuous,
-            no_group=columns.no_group,
-            names={**NAMES, **columns.roles},
-        )
+def _check_output(path: str | Path, output: str | Path) -> None:
+    """Say before anything long is done that a file cannot be written."""
+    if Path(output).resolve() == Path(path).resolve():
+        raise OptionError("output", str(output), ["another file than the one read"])
+    if not Path(output).resolve().parent.is_dir():
+        raise FileAccessError(str(output), "cannot be written: there is no such folder")
 
 
-def _sets(
-    path: str | Path, audit_on: str | Path | None, columns: _Columns, held_out: float, seed: int
-) -> tuple[_Rows, _Rows]:
-    """Return rows to train on and rows to audit."""
-    if len(set(columns.features)) < len(columns.features):
-        raise OptionError("features", list(columns.features), ["each column once"])
-    if columns.label in columns.features:
-        raise OptionError("features", list(columns.features), ["columns other than the label"])
-    rows = _read(path, columns)
-    if audit_on is not None:
-        return rows, _read(audit_on, columns)
-    held = _held_out(rows.items(columns, rows.label), held_out, seed)
-    return rows.part(~held), rows.part(held)
-
-
-def _read(path: str | Path, columns: _Columns) -> _Rows:
-    found = labelled_columns(read_table(path), [*columns.features, *columns.roles.values()])
-    table = [numbers(found[name], name, "items") for name in columns.features]
-    return _Rows(
-        features=np.column_stack(table),
-        label=numbers(found[columns.label], columns.label, "items"),
-        sensitive=found[columns.sensitive],
-        query=found[columns.query] if columns.query else None,
+def _options(goal: Sequence[str], columns: Columns, **choices: Any) -> PairwiseOptions:
+    """Return how to audit, where that can be had."""
+    for one in goal:
+        check_option("goal", one, list(GOALS))
+    notions = tuple(dict.fromkeys(notion for one in goal for notion in NOTIONS_OF[one]))
+    options = PairwiseOptions(
+        continuous=columns.continuous, notions=notions or ("cross-group",), **choices
     )
+    if PARITY not in goal:
+        return options
+    why = f"the audit of {PARITY} has none"
+    for name, found in (("weight", columns.weight), ("looks", options.looks)):
+        if found is not None:
+            raise OptionError(name, found, [f"no {name}", "another goal"], why)
+    if options.rule != "holm":
+        raise OptionError("rule", options.rule, ["'holm'", "another goal"], why)
+    # Two audits share the error where both decide.
+    return replace(options, alpha=options.alpha / 2) if notions else options
 
 
-def _held_out(items: LabelledItems, fraction: float, seed: int) -> NDArray[np.bool_]:
-    """Say which rows are audited: a share of every group, or whole queries."""
-    rng, held = np.random.default_rng(seed), np.zeros(len(items), dtype=bool)
-    if items.query is not None:
-        known = rng.permutation(np.unique(items.query))
-        held = np.isin(items.query, known[: round(fraction * len(known))])
-    else:
-        strata = items.group if len(items.group) else np.zeros(len(items), dtype=np.int64)
-        order = np.lexsort((rng.uniform(size=len(items)), strata))
-        # Every so many rows, group by group, from a random start.
-        steps = np.floor((np.arange(len(items) + 1) + rng.uniform()) * fraction)
-        held[order] = np.diff(steps) > 0
-    if held.all() or not held.any():
-        wanted = ["a share that leaves rows to train on and to audit", "more rows or queries"]
-        raise OptionError("held_out", fraction, wanted)
-    return held
-
-
-def _fit(model: FairScorer, rows: _Rows) -> None:
+def _fitted(model: FairScorer, rows: FileRows) -> FairScorer:
     with warnings.catch_warnings():
         # What a model misses is told with its training.
         warnings.simplefilter("ignore", InfeasibleGoalWarning)
-        model.fit(rows.features, rows.label, rows.sensitive, rows.query)
+        return model.fit(rows.features, rows.label, rows.sensitive, rows.query, rows.weight)
 
 
 def _audited(
-    model: FairScorer, rows: _Rows, columns: _Columns, options: PairwiseOptions
-) -> PairwiseAccuracy:
+    model: FairScorer,
+    rows: FileRows,
+    columns: Columns,
+    goal: Sequence[str],
+    options: PairwiseOptions,
+) -> ScorerAudit:
+    """Audit what was asked for: pairs that labels imply, pairs of groups, or both."""
     items = rows.items(columns, model.predict(rows.features))
-    return audit_items(items, options, **columns.roles)
-
-
-def _scorer(model: FairScorer, features: Sequence[str], about: Mapping[str, Any]) -> LinearScorer:
-    mixture = model.stochastic_
-    members = zip(
-        map(tuple, mixture.coefficients.tolist()),
-        mixture.intercepts.tolist(),
-        mixture.probabilities.tolist(),
-        strict=True,
+    accuracy = audit_items(items, options, **columns.roles)
+    parity = _parity(items, options) if PARITY in goal else None
+    tests = [] if set(goal) == {PARITY} else [*accuracy.tests]
+    tests += parity.tests if parity else []
+    finding = overall_finding(tests)
+    return ScorerAudit(
+        finding=finding, exit_status=EXIT_STATUS[finding], accuracy=accuracy, parity=parity
     )
+
+
+def _parity(items: Any, options: PairwiseOptions) -> Audit:
+    """Audit pairs of groups, whatever their labels; items in no group are in none."""
+    kept = items.group < len(items.groups)
+    return pairwise_parity(
+        items.score[kept],
+        sensitive_features=np.array(items.groups)[items.group[kept]],
+        queries=None if items.query is None else items.query[kept],
+        alpha=options.alpha,
+        margin=options.margin,
+    )
+
+
+def _record(
+    model: FairScorer, features: Sequence[str], about: Mapping[str, Any]
+) -> LinearScorer | SavedScorer:
+    """Return what is written of a model: the best single one and the mixture."""
+    named: dict[str, Any] = {"features": tuple(features), "about": about}
+    mixture = model.stochastic_
+    shares = mixture.probabilities.tolist()
+    if model.training_.scorer != "linear":
+        members = tuple(zip(mixture.members, shares, strict=True))
+        return SavedScorer(
+            kind=model.training_.scorer, model=model.model_, members=members, **named
+        )
+    slopes = map(tuple, mixture.coefficients.tolist())
     return LinearScorer(
-        features=tuple(features),
         coefficients=tuple(model.coef_.tolist()),
         intercept=model.intercept_,
-        members=tuple(members),
-        about=about,
+        members=tuple(zip(slopes, mixture.intercepts.tolist(), shares, strict=True)),
+        **named,
     )

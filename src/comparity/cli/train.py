@@ -1,4 +1,4 @@
-"""``comparity train``: a linear score under a goal, with audits before and after."""
+"""``comparity train``: a score under a goal, with audits before and after."""
 
 from __future__ import annotations
 
@@ -23,13 +23,37 @@ Example:
 """
 
 
-@click.command(epilog=EXAMPLE, short_help="Train a linear score that orders pairs equally well.")
+def units(value: str) -> tuple[int, ...]:
+    """Split whole numbers at commas.
+
+    Examples
+    --------
+    >>> units("32,32")
+    (32, 32)
+    """
+    parts = value.split(",")
+    if not all(part.strip().isdecimal() and int(part) for part in parts):
+        raise click.BadParameter(f"{value!r} is not a list of whole numbers such as 32,32.")
+    return tuple(int(part) for part in parts)
+
+
+@click.command(epilog=EXAMPLE, short_help="Train a score that orders pairs equally well.")
 @click.argument("file", type=INPUT_FILE)
 @click.option("--features", type=names, required=True, help="Columns of numbers to score by.")
 @click.option("--label", required=True, help="Column with the label, a number; larger is better.")
 @click.option("--sensitive", required=True, help="Column with the group.")
 @click.option("--query", help="Column with the query; only items of the same one are compared.")
+@click.option("--weight", help="Column with positive weights of items.")
 @click.option("--output", type=OUTPUT_FILE, required=True, help="Model file to write, JSON.")
+@click.option(
+    "--scorer",
+    type=click.Choice(["linear", "neural", "boosted"]),
+    default="linear",
+    show_default=True,
+    help="What is trained; a network needs the extra torch, boosted trees the extra boosting.",
+)
+@click.option("--hidden", type=units, help="Units of a network's hidden layers, such as 32,32.")
+@click.option("--leaves", type=click.IntRange(min=2), help="Most leaves of a boosted tree.")
 @click.option(
     "--task",
     type=click.Choice(["ranking", "regression"]),
@@ -42,7 +66,8 @@ Example:
     default="cross-group",
     show_default=True,
     type=names,
-    help="What shall be alike: cross-group, within-group, marginal, symmetric, all cells.",
+    help="What shall be alike: cross-group, within-group, marginal, symmetric, all cells, "
+    "statistical parity; several separated by commas.",
 )
 @click.option(
     "--slack",
@@ -74,11 +99,11 @@ Example:
 @audit_options
 @output_options
 def train(file: Path, output: Path, as_json: bool, html: Path | None, **options: Any) -> None:
-    """Train a linear score under a pairwise goal, and audit it on rows it did not see.
+    """Train a score under a pairwise goal, and audit it on rows it did not see.
 
     FILE (CSV, TSV, Parquet or JSON lines) has one row for each item. The model file is JSON: names
-    of features, coefficients, and the mixture of models that training found. The audit is shown
-    beside that of a model trained without a goal.
+    of features, coefficients (or layers, or the text of LightGBM), and the mixture of models that
+    training found. The audit is shown beside that of a model trained without a goal.
 
     Exit status, of the audit after: 0 within the margin, 1 violated, 2 bad input, 3 undecided.
     """

@@ -1,21 +1,27 @@
-"""Linear scores as files that anybody can read: JSON, and nothing that runs."""
+"""Scores as files that anybody can read: JSON, and nothing that runs."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from comparity.counting._values import as_array, check_lengths, numbers
-from comparity.errors import FileAccessError, MissingColumnError, ModelFileError
+from comparity.errors import FileAccessError, ModelFileError
+from comparity.mitigation.saved_models import (
+    FORMATS,
+    SavedScorer,
+    content_of,
+    feature_table,
+    scorer_of,
+)
 
-__all__ = ["FORMAT", "LinearScorer", "read_model", "write_model"]
+__all__ = ["FORMAT", "LinearScorer", "SavedScorer", "read_model", "write_model"]
 
 Floats = NDArray[np.float64]
 
@@ -60,18 +66,11 @@ class LinearScorer:
         >>> model.scores({"b": [1.0, 0.0], "a": [3.0, 4.0]}).tolist()
         [1.5, 4.5]
         """
-        known = list(getattr(columns, "columns", columns))
-        found = {}
-        for name in self.features:
-            if name not in known:
-                raise MissingColumnError(name, "items", known)
-            found[name] = numbers(as_array(columns[name], name), name, "items")
-        check_lengths(found)
-        scores: Floats = np.column_stack(list(found.values())) @ np.array(self.coefficients)
+        scores: Floats = feature_table(self.features, columns) @ np.array(self.coefficients)
         return scores + self.intercept
 
 
-def write_model(path: str | Path, model: LinearScorer) -> None:
+def write_model(path: str | Path, model: LinearScorer | SavedScorer) -> None:
     """Write a model as JSON; numbers are read back exactly as they were.
 
     Raises
@@ -80,15 +79,10 @@ def write_model(path: str | Path, model: LinearScorer) -> None:
         The file cannot be written.
     """
     content = {
-        "format": FORMAT,
+        "format": FORMATS[model.kind] if isinstance(model, SavedScorer) else FORMAT,
         "format_version": VERSION,
         "features": list(model.features),
-        "coefficients": list(model.coefficients),
-        "intercept": model.intercept,
-        "mixture": [
-            {"coefficients": list(slope), "intercept": base, "probability": share}
-            for slope, base, share in model.members
-        ],
+        **(content_of(model) if isinstance(model, SavedScorer) else _linear_content(model)),
         "about": dict(model.about),
     }
     try:
@@ -97,7 +91,18 @@ def write_model(path: str | Path, model: LinearScorer) -> None:
         raise FileAccessError(str(path), f"cannot be written: {error.strerror}") from error
 
 
-def read_model(path: str | Path) -> LinearScorer:
+def _linear_content(model: LinearScorer) -> dict[str, Any]:
+    return {
+        "coefficients": list(model.coefficients),
+        "intercept": model.intercept,
+        "mixture": [
+            {"coefficients": list(slope), "intercept": base, "probability": share}
+            for slope, base, share in model.members
+        ],
+    }
+
+
+def read_model(path: str | Path) -> LinearScorer | SavedScorer:
     """Read a model file and check all of it. Nothing in a file is ever run.
 
     Raises
@@ -106,6 +111,8 @@ def read_model(path: str | Path) -> LinearScorer:
         There is no such file.
     ModelFileError
         It is no model file, or a part of it is missing or of another kind.
+    MissingExtraError
+        It holds boosted trees, and LightGBM is not installed. A network needs no torch to score.
     """
     try:
         content = json.loads(Path(path).read_text("utf-8"))
@@ -113,8 +120,9 @@ def read_model(path: str | Path) -> LinearScorer:
         raise FileAccessError(str(path), str(error.strerror)) from error
     except ValueError as error:
         raise ModelFileError(path, f"no JSON: {error}") from error
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ModelFileError(path, f"no field 'format' that says {FORMAT!r}")
+    kinds = {FORMAT: "linear", **{name: kind for kind, name in FORMATS.items()}}
+    if not isinstance(content, dict) or content.get("format") not in list(kinds):
+        raise ModelFileError(path, f"no field 'format' that says {' or '.join(map(repr, kinds))}")
     if content.get("format_version") != VERSION:
         found = content.get("format_version")
         raise ModelFileError(path, f"version {found!r} of the format, and not {VERSION}")
@@ -122,6 +130,15 @@ def read_model(path: str | Path) -> LinearScorer:
     about = content.get("about", {})
     if not _are_names(features) or not isinstance(about, dict):
         raise ModelFileError(path, "'features' is no list of different names, or 'about' no object")
+    if kinds[content["format"]] != "linear":
+        saved = scorer_of(path, kinds[content["format"]], tuple(features), content)
+        return replace(saved, about=about)
+    return _linear(path, tuple(features), content, about)
+
+
+def _linear(
+    path: str | Path, features: tuple[str, ...], content: dict[str, Any], about: Mapping[str, Any]
+) -> LinearScorer:
     parts = [content, *_members(path, content.get("mixture", []))]
     slopes = [_numbers(path, part, "coefficients", len(features)) for part in parts]
     bases = [_numbers(path, {"x": [part.get("intercept")]}, "x", 1)[0] for part in parts]
@@ -129,7 +146,7 @@ def read_model(path: str | Path) -> LinearScorer:
     if shares and (min(shares) < 0 or abs(sum(shares) - 1) > 1e-6):
         raise ModelFileError(path, f"probabilities of the mixture that sum to {sum(shares):g}")
     return LinearScorer(
-        features=tuple(features),
+        features=features,
         coefficients=slopes[0],
         intercept=bases[0],
         members=tuple(zip(slopes[1:], bases[1:], shares, strict=True)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from comparity.mitigation.goals import PARITY
 from comparity.reporting.formats import count, rate, signed, visible
 from comparity.reporting.grids import Grid
 from comparity.reporting.sections import Section, section_of
@@ -17,23 +18,32 @@ LISTED = 20
 
 def section(result: TrainedScorer) -> Section:
     """Return what is shown of a trained score."""
-    after, training = section_of(result.after), section_of(result.training)
+    after, training = section_of(result.after.accuracy), section_of(result.training)
     told = (
         f"Model written to {result.output}. {count(result.rows['trained'])} rows for training, "
         f"{count(result.rows['audited'])} others audited; seed {result.seed}."
     )
     before = f"Before, without a goal: {result.before.finding}; after: {result.after.finding}."
+    grids = (_both(result), *after.grids)
+    lists = {**after.lists, **{f"{k} on training": v for k, v in training.lists.items()}}
+    if result.after.parity is not None:
+        parity = section_of(result.after.parity)
+        # Of two audits the one that decides is on top.
+        alone = result.training.goals == (PARITY,)
+        after = replace(after, headline=parity.headline) if alone else after
+        before = f"{before} {parity.headline}."
+        grids, lists = (*grids, *parity.grids), {**parity.lists, **lists}
     return replace(
         after,
         sentences=(visible(told), before, *after.sentences),
-        grids=(_both(result), *after.grids, _coefficients(result), *training.grids),
-        lists={**after.lists, **{f"{k} on training": v for k, v in training.lists.items()}},
+        grids=(*grids, *_coefficients(result), *training.grids),
+        lists=lists,
     )
 
 
 def _both(result: TrainedScorer) -> Grid:
     """Put the accuracies of both models side by side."""
-    before, after = result.before, result.after
+    before, after = result.before.accuracy, result.after.accuracy
     rows = [("all pairs", before.overall, after.overall)]
     rows += [
         (f"{visible(better)}>{visible(worse)}", before.matrix[i, j], after.matrix[i, j])
@@ -50,6 +60,7 @@ def _both(result: TrainedScorer) -> Grid:
     )
 
 
-def _coefficients(result: TrainedScorer) -> Grid:
+def _coefficients(result: TrainedScorer) -> tuple[Grid, ...]:
     rows = [(visible(name), f"{slope:+.4g}") for name, slope in result.coefficients.items()]
-    return Grid(title="Coefficients", header=("feature", "coefficient"), rows=tuple(rows[:LISTED]))
+    header = ("feature", "coefficient")
+    return (Grid(title="Coefficients", header=header, rows=tuple(rows[:LISTED])),) if rows else ()

@@ -1,0 +1,185 @@
+"""Networks and boosted trees as plain data: numbers by layer, and LightGBM's own text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from comparity.counting._values import as_array, check_lengths, numbers
+from comparity.errors import MissingColumnError, MissingExtraError, ModelFileError
+from comparity.mitigation.boosted import TreesModel
+from comparity.mitigation.networks import Layer, LayeredModel
+from comparity.mitigation.rows import Scale
+from comparity.mitigation.stochastic import Model
+
+__all__ = ["FORMATS", "SavedScorer", "content_of", "feature_table", "scorer_of"]
+
+Floats = NDArray[np.float64]
+
+FORMATS = {"neural": "comparity neural scorer", "boosted": "comparity boosted scorer"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SavedScorer:
+    """A score of named features that is not linear, and the mixture it was chosen beside.
+
+    Attributes
+    ----------
+    kind : {"neural", "boosted"}
+    features : tuple of str
+        Names of the columns, in the order the model takes them.
+    model : Model
+        The best single model.
+    members : tuple of (Model, float)
+        Members of the mixture and how often each is drawn; may be empty.
+    about : mapping
+        How the model came about: plain data.
+    """
+
+    kind: str
+    features: tuple[str, ...]
+    model: Model
+    members: tuple[tuple[Model, float], ...] = ()
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def scores(self, columns: Mapping[str, ArrayLike]) -> Floats:
+        """Return the scores of the best single model, of named columns or a frame."""
+        return self.model.scores(feature_table(self.features, columns))
+
+
+def feature_table(features: Sequence[str], columns: Mapping[str, ArrayLike]) -> Floats:
+    """Return named columns side by side, checked; others are not looked at."""
+    known = list(getattr(columns, "columns", columns))
+    found = {}
+    for name in features:
+        if name not in known:
+            raise MissingColumnError(name, "items", known)
+        found[name] = numbers(as_array(columns[name], name), name, "items")
+    check_lengths(found)
+    return np.column_stack(list(found.values()))
+
+
+def content_of(saved: SavedScorer) -> dict[str, Any]:
+    """Return a score as plain data for JSON."""
+    model: Any = saved.model
+    scale: Scale = model.scale
+    return {
+        "scale": {
+            "centre": scale.centre.tolist(),
+            "unit": scale.unit.tolist(),
+            "label_centre": scale.label_centre,
+            "label_unit": scale.label_unit,
+            "predicted": scale.predicted,
+        },
+        "model": _plain(model),
+        "mixture": [
+            {"model": _plain(member), "probability": share} for member, share in saved.members
+        ],
+    }
+
+
+def _plain(model: Any) -> dict[str, Any]:
+    if isinstance(model, TreesModel):
+        return {"lightgbm": model.booster.model_to_string(num_iteration=model.n_trees)}
+    layers = [{"weights": w.tolist(), "biases": b.tolist()} for w, b in model.layers]
+    return {"layers": layers}
+
+
+def scorer_of(
+    path: str | Path, kind: str, features: tuple[str, ...], content: Mapping[str, Any]
+) -> SavedScorer:
+    """Return the score that plain data describe, every part of them checked.
+
+    Raises
+    ------
+    ModelFileError
+        A part is missing or of another kind.
+    """
+    scale = _scale(path, content.get("scale"), len(features))
+    mixture = content.get("mixture", [])
+    if not isinstance(mixture, list) or not all(isinstance(one, dict) for one in mixture):
+        raise ModelFileError(path, "'mixture' is no list of objects")
+    shares = _array(path, [one.get("probability") for one in mixture], "a probability", 1)
+    if len(shares) and (shares.min() < 0 or abs(shares.sum() - 1) > 1e-6):
+        raise ModelFileError(path, f"probabilities of the mixture that sum to {shares.sum():g}")
+    read = _network if kind == "neural" else _trees
+    models = [read(path, part.get("model"), scale) for part in (content, *mixture)]
+    return SavedScorer(
+        kind=kind,
+        features=features,
+        model=models[0],
+        members=tuple(zip(models[1:], shares.tolist(), strict=True)),
+    )
+
+
+def _scale(path: str | Path, found: Any, many: int) -> Scale:
+    if not isinstance(found, dict) or not isinstance(found.get("predicted"), bool):
+        raise ModelFileError(path, "'scale' is no object that says whether labels are predicted")
+    columns = [_array(path, found.get(name), f"'{name}'", 1) for name in ("centre", "unit")]
+    names = ("label_centre", "label_unit")
+    centre, unit = _array(path, [found.get(name) for name in names], "the scale of labels", 1)
+    if any(len(one) != many for one in columns) or min(*columns[1], unit) <= 0:
+        raise ModelFileError(path, f"'scale' has not {many} centres and positive units")
+    return Scale(
+        centre=columns[0],
+        unit=columns[1],
+        label_centre=float(centre),
+        label_unit=float(unit),
+        predicted=found["predicted"],
+    )
+
+
+def _network(path: str | Path, found: Any, scale: Scale) -> LayeredModel:
+    parts = found.get("layers") if isinstance(found, dict) else None
+    if not isinstance(parts, list) or not parts or not all(isinstance(x, dict) for x in parts):
+        raise ModelFileError(path, "'layers' is no list of objects")
+    layers: list[Layer] = []
+    inputs = len(scale.unit)
+    for part in parts:
+        weights = _array(path, part.get("weights"), "'weights'", 2)
+        biases = _array(path, part.get("biases"), "'biases'", 1)
+        if weights.shape != (len(biases), inputs):
+            raise ModelFileError(path, f"a layer of {weights.shape} after {inputs} inputs")
+        layers.append((weights, biases))
+        inputs = len(biases)
+    if inputs != 1:
+        raise ModelFileError(path, f"a network with {inputs} scores for each row")
+    return LayeredModel(tuple(layers), scale)
+
+
+def _trees(path: str | Path, found: Any, scale: Scale) -> TreesModel:
+    text = found.get("lightgbm") if isinstance(found, dict) else None
+    if not isinstance(text, str) or not text.startswith("tree\n"):
+        raise ModelFileError(path, "'lightgbm' is no text of LightGBM's")
+    try:
+        import lightgbm
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("a boosted score", "lightgbm", "boosting") from error
+    try:
+        booster = lightgbm.Booster(model_str=text)
+    except lightgbm.basic.LightGBMError as error:
+        raise ModelFileError(path, f"a text that LightGBM does not read: {error}") from error
+    if booster.num_feature() != len(scale.unit):
+        raise ModelFileError(path, f"trees of {booster.num_feature()} features")
+    return TreesModel(booster, booster.num_trees(), scale)
+
+
+def _array(path: str | Path, found: Any, what: str, depth: int) -> Floats:
+    """Return nested lists of finite numbers as an array."""
+    rows = found if depth == 2 and isinstance(found, list) else [found]
+    right = all(isinstance(row, list) and len(row) == len(rows[0]) for row in rows)
+    # True is a whole number for Python, and not for anybody else.
+    right = right and all(
+        isinstance(x, int | float) and not isinstance(x, bool) and math.isfinite(x)
+        for row in rows
+        for x in row
+    )
+    if not right:
+        raise ModelFileError(path, f"{what} of other things than finite numbers")
+    return np.array(found, dtype=np.float64)
