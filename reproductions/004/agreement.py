@@ -1,0 +1,104 @@
+"""Whether pairwise accuracies and mutual information agree about separation in regression.
+
+The open question of Xi et al. ("Comparative Separation"), asked on the regressions of Table 2: for
+each model the gap of the two accuracies across groups, raw and standardised to one law of labels,
+beside what predictions tell about the group that labels do not.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from real import regressions
+from tasks import Task
+
+from comparity import pairwise_accuracy
+from comparity.auditing.information import information_separation
+from comparity.auditing.reproductions import read_published, tracked
+from comparity.reproductions import Conclusion, Reproduction, Request
+
+__all__ = ["separation"]
+
+PUBLISHED = read_published(Path(__file__).parent)
+PERMUTATIONS = 99
+ALPHA = 0.05
+
+
+def separation(request: Request) -> Reproduction:
+    """Put both measures side by side for every model."""
+    runs = request.runs or 1
+    rows: dict[str, dict[str, float | str]] = {}
+    for data in ("Law", "Crime"):
+        for name, tries in regressions(request.home(), data, runs, request.seed).items():
+            for run, (_, model, test) in enumerate(tracked(tries, f"{data}, {name}")):
+                row = f"{data}, {name}" + (f", split {run}" if runs > 1 else "")
+                rows[row] = measured(test, model.predict(test.features), request.seed)
+    alike = {
+        kind: np.mean(
+            [row[f"{kind} rejects"] == row["information rejects"] for row in rows.values()]
+        )
+        for kind in ("raw", "standardised")
+    }
+    return PUBLISHED.reproduction(
+        "separation",
+        PUBLISHED.beside("separation", rows),
+        conclusions=(
+            Conclusion(
+                f"Raw accuracies reject where information does in {alike['raw']:.0%} of models.",
+                bool(alike["raw"] == 1),
+            ),
+            Conclusion(
+                f"Standardised accuracies do in {alike['standardised']:.0%}.",
+                bool(alike["standardised"] == 1),
+            ),
+        ),
+        notes=(
+            "Gaps are A(first over second) less A(second over first), on the test quarter, by the "
+            "best single model; p values are not corrected.",
+            "In Crime the groups are communities with at most, and above, the 70th percentile of "
+            "the share of black people.",
+            f"Information in thousandths of a nat, with splines and {PERMUTATIONS} permutations.",
+        ),
+        options={"runs": runs, "seed": request.seed},
+    )
+
+
+def measured(test: Task, predicted: NDArray[np.float64], seed: int) -> dict[str, float | str]:
+    """Return gaps across groups, raw and standardised, and the information, each with p."""
+    group = groups_of(test)
+    pairs = pairwise_accuracy(
+        test.label, predicted, sensitive_features=group, notions=("cross-group",)
+    )
+    told = information_separation(
+        test.label,
+        predicted,
+        sensitive_features=group,
+        curves="spline",
+        permutations=PERMUTATIONS,
+        rng=seed,
+    )
+    found: dict[str, float | str] = {}
+    for kind, audit in (("raw", pairs.raw), ("standardised", pairs.standardised)):
+        cross = audit.tests[0]
+        found |= {f"{kind} gap": float(cross.gap), f"{kind} p": float(cross.p_value)}
+        found[f"{kind} rejects"] = _word(cross.p_value)
+    found["information"] = 1000 * told.information
+    found["by chance"] = 1000 * told.by_chance
+    found["information p"] = told.p_value
+    found["information rejects"] = _word(told.p_value)
+    return found
+
+
+def _word(p_value: float) -> str:
+    return "yes" if p_value <= ALPHA else "no"
+
+
+def groups_of(test: Task) -> NDArray[Any]:
+    """Return the groups, or two of them by the 70th percentile of a number."""
+    if not test.continuous:
+        return test.sensitive
+    high = test.sensitive > np.quantile(test.sensitive, 0.7)
+    return np.where(high, "above", "up to")
