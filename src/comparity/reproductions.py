@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +11,15 @@ from typing import Any
 from comparity.errors import DataFolderMissingError
 from comparity.showing import Shown, plain
 
-__all__ = ["Conclusion", "Numbers", "Published", "Reproduced", "Reproduction", "Request"]
+__all__ = [
+    "Conclusion",
+    "Numbers",
+    "Published",
+    "Reproduced",
+    "Reproduction",
+    "Request",
+    "one_run_away",
+]
 
 Number = float | str
 Numbers = Mapping[str, Mapping[str, Number]]
@@ -182,7 +191,9 @@ class Reproduction(Shown):
             "part": self.part,
             "question": self.question,
             "rows": [row.to_dict() for row in self.rows],
-            "conclusions": [{"text": one.text, "holds": one.holds} for one in self.conclusions],
+            "conclusions": [
+                {"text": one.text, "holds": bool(one.holds)} for one in self.conclusions
+            ],
             "figures": list(self.figures),
             "notes": list(self.notes),
             "provenance": {"version": __version__, "options": dict(self.options)},
@@ -276,6 +287,23 @@ class Published:
             rows=rows,
             **facts,
         )
+
+
+def one_run_away(runs: int) -> float:
+    """Return by how many standard deviations of `runs` runs one further run may differ from them.
+
+    Where a paper prints one run, it is compared with the mean of ours. The half width of a
+    prediction interval in standard deviations, at the level of three standard errors of a normal
+    law; ``nan`` for a single run.
+
+    Examples
+    --------
+    >>> round(one_run_away(10), 2), round(one_run_away(1000), 2)
+    (4.29, 3.01)
+    """
+    from scipy.stats import norm, t
+
+    return float(t.isf(norm.sf(3), runs - 1) * math.sqrt(1 + 1 / runs)) if runs > 1 else math.nan
 
 
 def _plain(value: Number | None) -> Number | None:

@@ -40,7 +40,7 @@ def _answer(result: Reproduction) -> str:
 
 
 def _numbers(result: Reproduction) -> Grid:
-    why = any(row.why for row in result.rows)
+    why = any(row.why for row in result.rows if row.matches is False)
     header = ("row", "column", "published", "ours", "difference", "comes out")
     return Grid(
         title=result.part,
@@ -59,7 +59,7 @@ def _cells(row: Reproduced, *, why: bool) -> tuple[str, ...]:
         "" if row.difference is None else f"{row.difference:+.3g}",
         {True: "yes", False: "no", None: ""}[row.matches],
     )
-    reason = "" if row.matches else visible(row.why)
+    reason = visible(row.why) if row.matches is False else ""
     return (*cells, reason) if why else cells
 
 

@@ -1,0 +1,106 @@
+"""Simulated panels of section 5.1, every method's scores of them, and what pictures share.
+
+100 items with scores N(0, SD 5), 30 of them in the group ``"b"``; 50 evaluators of 100 pairs each.
+The paper keeps one vector of scores; here every panel draws its own, so that what is found does not
+hang on how far the two groups happen to lie apart.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from comparity import barp, bradley_terry, crowd_bt, factor_bt, fair_topk, rank_centrality
+from comparity.auditing.reproductions import read_published
+from comparity.metrics.exposure import kendall_tau
+from comparity.ranking.simulators import SimulatedPanel
+from comparity.reproductions import Request
+
+PUBLISHED = read_published(Path(__file__).parent)
+
+Floats = NDArray[np.float64]
+Table = dict[str, dict[str, float]]
+
+COLOURS = ("#D55E00", "#0072B2", "#009E73", "#E69F00", "#CC79A7", "#56B4E9")
+# The authors' reliabilities and attentions have no prior.
+FLAT = (1.0, 1.0)
+
+
+def fitted(panel: SimulatedPanel, **choices: Any) -> Any:
+    """Fit BARP as the paper does: no ties, no seats."""
+    return barp(
+        panel.comparisons,
+        evaluators=panel.evaluators,
+        sensitive_features=dict(panel.groups),
+        reference=dict.fromkeys(panel.groups, "a"),
+        **choices,
+    )
+
+
+def tau_of(panel: SimulatedPanel, **choices: Any) -> float:
+    """Return Kendall's tau of BARP with the truth."""
+    return kendall_tau(fitted(panel, **choices).scores, panel.scores)
+
+
+def scores_of(panel: SimulatedPanel, **topk: Any) -> dict[str, Floats]:
+    """Return the scores by every method; `topk` says whom FA*IR protects, and how much."""
+    pairs, group = panel.comparisons, panel.sensitive_features
+    n, judges = len(panel.scores), {"evaluators": panel.evaluators}
+    plain = bradley_terry(pairs, n_items=n, prior=5.0).scores
+    again = fair_topk(plain, sensitive_features=group, k=n, correction="closest", **topk)
+    reranked = np.empty(n)
+    reranked[again.ranking] = -np.arange(n)
+    factor = factor_bt(pairs, **judges, sensitive_features=group, attention_prior=FLAT)
+    return {
+        "BARP": fitted(panel).scores,
+        "BT": plain,
+        "RankCentrality": rank_centrality(pairs, n_items=n, smoothing=0, teleport=1).scores,
+        "CrowdBT": crowd_bt(pairs, **judges, n_items=n, reliability_prior=FLAT).scores,
+        "FactorBT": factor.scores,
+        "FA*IR": reranked,
+    }
+
+
+def means(found: dict[str, dict[str, list[float]]]) -> Table:
+    """Return the mean over panels, by row and column."""
+    return {
+        row: {name: float(np.mean(values)) for name, values in columns.items()}
+        for row, columns in found.items()
+    }
+
+
+def deviations(found: dict[str, dict[str, list[float]]]) -> Table:
+    """Return the standard deviation over panels, by row and column."""
+    return {
+        row: {name: float(np.std(values, ddof=1)) for name, values in columns.items()}
+        for row, columns in found.items()
+    }
+
+
+def saved(request: Request, figure: Figure, name: str) -> tuple[str, ...]:
+    """Write a picture where one is wanted."""
+    path = request.picture(name)
+    if path is None:
+        return ()
+    figure.savefig(path, dpi=120)
+    return (str(path),)
+
+
+def curves(found: dict[float, dict[str, list[float]]], label: str, title: str) -> Figure:
+    """Draw a line with a band of one standard deviation for every method."""
+    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    ax = figure.subplots()
+    places = list(found)
+    for method, colour in zip(next(iter(found.values())), COLOURS, strict=True):
+        values = np.array([found[place][method] for place in places])
+        mean, spread = values.mean(axis=1), values.std(axis=1)
+        ax.plot(places, mean, color=colour, label=method)
+        ax.fill_between(places, mean - spread, mean + spread, color=colour, alpha=0.15, lw=0)
+    ax.set_xlabel(title)
+    ax.set_ylabel(label)
+    ax.legend(frameon=False, ncols=2)
+    return figure
