@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -60,6 +61,18 @@ class LazyGroup(click.Group):
         command = getattr(import_module(f"comparity.cli.{cmd_name}"), cmd_name)
         assert isinstance(command, click.Command), cmd_name
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; a misspelt one is answered with the nearest."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            near = get_close_matches(args[0], self.names, n=1)
+            if not near:
+                raise
+            raise click.UsageError(f"{error.message} Did you mean '{near[0]}'?", ctx) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an error of ours becomes a message and status 2."""

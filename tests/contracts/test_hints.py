@@ -1,0 +1,80 @@
+"""A misspelt column, command or option is answered with the nearest one, in every command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from comparity.cli import main
+
+ITEMS = """item,sex,post,test,grade,good,model,hired,hr_0,hr_1
+a,f,1,0.5,3,1,0.6,1,3,4
+b,m,1,0.1,2,0,0.2,0,2,2
+c,f,2,0.7,4,1,0.1,0,4,4
+d,m,2,0.3,1,0,0.9,1,5,3
+"""
+JUDGMENTS = "judge,better,worse\nj,a,b\nk,c,d\nj,a,d\n"
+POLICY = """[[audit]]
+name = "one"
+notion = "separation"
+file = "items.csv"
+label = "goood"
+prediction = "hired"
+sensitive = "sex"
+"""
+
+MISSPELT = {
+    "separation items.csv --label goood --prediction hired --sensitive sex": "good",
+    "separation items.csv --label good --prediction hired --sensitive sxe": "sex",
+    "comparative judgments.csv --items items.csv --score modle --sensitive sex": "model",
+    "comparative judgments.csv --items items.csv --score model --sensitive sxe": "sex",
+    "comparative judgments.csv --items items.csv --score model --sensitive sex --item itm": "item",
+    "comparative judgments.csv --items items.csv --score model --sensitive sex --evaluator judg": (
+        "judge"
+    ),
+    "pairwise items.csv --label grad --score model --sensitive sex": "grade",
+    "pairwise items.csv --label grade --score model --sensitive sex --query pst": "post",
+    "relative items.csv --first hr_2 --second hr_1 --sensitive sex": "hr_",
+    "relative items.csv --raters hr_0,hr_9 --sensitive sex": "hr_",
+    "rank judgments.csv --items items.csv --sensitive sxe": "sex",
+    "rank judgments.csv --items items.csv --sensitive sex --evaluator judg": "judge",
+    "metrics items.csv --label good --prediction hird --sensitive sex --privileged m": "hired",
+    "weights items.csv --label hird --sensitive sex --output w.csv": "hired",
+    "train items.csv --features tst --label grade --sensitive sex --output m.json": "test",
+    "gate policy.toml": "good",
+    "separatoin items.csv": "separation",
+    "separation items.csv --lable good": "--label",
+}
+
+
+@pytest.mark.parametrize(("words", "nearest"), MISSPELT.items())
+def test_the_nearest_name_is_suggested(
+    words: str,
+    nearest: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in {"items": ITEMS, "judgments": JUDGMENTS}.items():
+        Path(f"{name}.csv").write_text(text, encoding="utf-8")
+    Path("policy.toml").write_text(POLICY, encoding="utf-8")
+    with pytest.raises(SystemExit) as left:
+        main(words.split())
+    assert left.value.code == 2
+    assert nearest in capsys.readouterr().err.lower().partition("did you mean")[2]
+
+
+@pytest.mark.parametrize(
+    ("shell", "sign"), [("bash", "complete "), ("zsh", "#compdef"), ("fish", "function")]
+)
+def test_completion_is_there_for_every_shell_the_docs_name(
+    shell: str, sign: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("_COMPARITY_COMPLETE", f"{shell}_source")
+    with pytest.raises(SystemExit):
+        main([])
+    assert sign in capsys.readouterr().out
+    page = Path(__file__).parents[2] / "docs" / "commands.md"
+    assert f"_COMPARITY_COMPLETE={shell}_source" in page.read_text(encoding="utf-8")
