@@ -199,6 +199,8 @@ class Plan(Shown):
             "design": self.design,
             "groups": list(self.groups),
             "tests": [test.to_dict() for test in self.tests],
+            "curve": [list(point) for point in self.curve()],
+            **self._more(),
             "notes": list(self.notes),
             "assumptions": dict(self.assumptions),
             "provenance": dict(self.provenance),
@@ -207,6 +209,10 @@ class Plan(Shown):
     @abstractmethod
     def _sizes(self) -> dict[str, Any]:
         """Return the sizes by the names they have in JSON."""
+
+    def _more(self) -> dict[str, Any]:
+        """Return what else a plan of this kind puts into JSON."""
+        return {}
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each test, as a frame of the named engine.
@@ -335,6 +341,9 @@ class ComparativePlan(Plan):
             "reuse": self.reuse if math.isfinite(self.reuse) else None,
             "ceiling": self.ceiling,
         }
+
+    def _more(self) -> dict[str, Any]:
+        return {"reuse_curve": [row.to_dict() for row in self.reuse_curve()]}
 
 
 def _reuse(n_items: int | None, n_pairs: int | None) -> float:

@@ -81,6 +81,8 @@ class MetricClusters(Shown):
             "threshold": self.threshold,
             "stretch": list(self.stretch),
             "heights": list(self.heights),
+            "ids": list(self.ids),
+            "merges": self.merges.tolist(),
             "correlation": self.correlation,
             "linkage": self.linkage,
             "n_resamples": self.n_resamples,

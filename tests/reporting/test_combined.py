@@ -10,10 +10,12 @@ import numpy as np
 import polars
 import pytest
 
+from comparity import barp
 from comparity.auditing.bridges import biased_bridge
 from comparity.auditing.comparative import comparative_separation
+from comparity.auditing.metrics import fairness_metrics
 from comparity.auditing.pairwise import pairwise_accuracy
-from comparity.auditing.planning import plan_separation
+from comparity.auditing.planning import plan_comparative, plan_separation
 from comparity.auditing.policies import check, outcome
 from comparity.auditing.raters import compare_raters
 from comparity.auditing.relative import differential_parity
@@ -52,6 +54,22 @@ RESULTS: dict[str, Callable[[], Any]] = {
         SCORE[::-1] + GRADE,
         sensitive_features=(GROUP, GROUP[::-1]),
         features=(np.column_stack([LABEL, GRADE]), np.column_stack([LABEL[::-1], GRADE[::-1]])),
+    ),
+}
+
+RATES = {"shares": [0.5, 0.5], "base_rates": [0.5, 0.5], "groups": ["f", "<b>m"]}
+RESULTS |= {
+    "plan of decisions": lambda: plan_separation(
+        tpr=[0.8, 0.7], fpr=[0.4, 0.3], power=0.8, margin=None, **RATES
+    ),
+    "plan of pairs": lambda: plan_comparative(
+        tpr=[0.8, 0.7], tnr=[0.6, 0.7], power=0.8, n_items=900, **RATES
+    ),
+    "plan out of reach": lambda: plan_comparative(
+        tpr=[0.8, 0.81], tnr=[0.6, 0.6], power=0.9, n_items=40, **RATES
+    ),
+    "metrics": lambda: fairness_metrics(
+        LABEL, (SCORE > 0.5).astype(int), sensitive_features=GROUP, privileged="f"
     ),
 }
 
@@ -94,13 +112,28 @@ def test_a_gate_read_back_is_the_same_gate() -> None:
     assert gate_page(again) == gate_page(gate)
 
 
-def test_a_plan_is_shown_with_its_numbers_and_says_nothing_of_a_finding() -> None:
-    rates = {"tpr": [0.8, 0.7], "fpr": [0.4, 0.3], "shares": [0.5, 0.5], "base_rates": [0.5, 0.5]}
-    content = through_json(plan_separation(**rates, power=0.8))
+def test_a_plan_of_an_older_version_is_shown_as_it_was_written() -> None:
+    content = through_json(RESULTS["plan of decisions"]())
+    del content["curve"]
     result = rebuilt(content)
     assert isinstance(result, RecordedResult)
     assert json.dumps(content["tests"][0]["power"]) in page(result)
     assert as_text(result).startswith("Plan for separation")
+
+
+def test_a_ranking_read_back_shows_the_same_picture_and_the_same_numbers() -> None:
+    names = np.array([f"judge {k}" for k in range(8)])[RNG.integers(0, 8, len(PAIRS))]
+    result = barp(PAIRS, evaluators=names, sensitive_features=GROUP)
+    again = rebuilt(through_json(result))
+    pictures = [
+        re.findall(r"<figure>.*?</figure>", page(one), re.DOTALL) for one in (result, again)
+    ]
+    assert len(pictures[0]) == 1
+    assert pictures[0] == pictures[1]
+    assert through_json(again) == through_json(result)
+    shown = as_text(again)
+    for row in through_json(result)["biases"][:8]:
+        assert f"[{row['low']:+.3f}, {row['high']:+.3f}]" in shown
 
 
 def test_files_keep_their_names_and_demos_hold_several(tmp_path: Path, audit: Audit) -> None:

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 
 from comparity.gates import CheckedAudit, GateResult
 from comparity.reporting.combined import gate_page
-from comparity.reporting.gates import LONGEST, clipped
+from comparity.reporting.formats import LONGEST, clipped
 from comparity.reporting.junit import junit_xml
 from comparity.reporting.markdown import code, markdown
 from comparity.reporting.sarif import sarif_json

@@ -72,7 +72,7 @@ def test_the_picture_is_a_table_with_its_numbers(result: PairwiseAccuracy) -> No
     tables = re.findall(r'<table class="heat">.*?</table>', source, re.DOTALL)
     assert len(tables) == 2
     assert tables[0].count("background: #") == 9
-    assert tables[0].count("<th scope=") == 7
+    assert tables[0].count("<th scope=") == 6
     assert f"{result.matrix[2, 1]:.3f}" in tables[0]
     assert "&lt;b&gt;" in tables[0]
 

@@ -111,7 +111,7 @@ def test_tiles_of_the_heat_map_say_their_numbers_and_leave_no_gap() -> None:
         column = round((tile.x - chart.left) / tile.size)
         value = result.dpd[result.raters.index(order[row]), result.raters.index(order[column])]
         assert tile.about == f"{order[row]} over {order[column]}: {value:+.3f}"
-        red, _, blue = map(int, re.findall(r"\d+", tile.fill))
+        red, _, blue = (int(part, 16) for part in re.findall(r"[0-9a-f]{2}", tile.fill))
         assert np.sign(red - blue) == np.sign(np.round(value, 2)) or abs(value) < 0.01
 
 
@@ -134,4 +134,4 @@ def test_the_picture_has_the_matrix_in_the_order_of_leaning() -> None:
 
 def test_notebooks_get_a_fragment() -> None:
     assert "<table" in parity()._repr_html_()
-    assert "<rect" in raters(3)._repr_html_()
+    assert "<rect" in raters(12)._repr_html_()

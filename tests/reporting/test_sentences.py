@@ -40,7 +40,7 @@ def test_an_audit_of_nothing_says_so(audit: Audit) -> None:
 
 
 def test_what_would_decide_is_a_range_and_never_where_no_number_would_do(audit: Audit) -> None:
-    (line,) = next(lines for title, lines in audit_lists(audit).items() if "decide" in title)
+    _, line = audit_lists(audit)["What would change the verdict"]
     assert "if the gap is as observed, 9,000 judgments of these items" in line
     assert "if there is none, never with these items" in line
     assert "28,800 judgments of 2,400 items in all" in line
@@ -50,14 +50,27 @@ def test_decisions_are_not_said_to_be_of_items(audit: Audit) -> None:
     needed = Needed(judgments=(700, 900), items=(700, 900), judgments_with_items=(700, 900))
     tests = (replace(audit.tests[1], needed=needed),)
     pointwise = replace(audit, notion="separation", unit="decisions", tests=tests)
-    (line,) = next(lines for title, lines in audit_lists(pointwise).items() if "decide" in title)
+    (line,) = audit_lists(pointwise)["What would change the verdict"]
     assert line.endswith("observed, 700 decisions in all; if there is none, 900 decisions in all")
     assert "items" not in basis(replace(pointwise, design="independent decisions", n_evaluators=0))
 
 
 def test_ties_that_would_change_the_finding_are_announced(audit: Audit) -> None:
     matter = replace(audit, ties=replace(audit.ties, change_finding=True))
-    assert len(audit_lists(matter)["Ties"]) == len(audit_lists(audit)["Ties"]) + 1
+    told, before = (audit_lists(one)["What was assumed"] for one in (matter, audit))
+    assert len(told) == len(before) + 1
+
+
+def test_a_margin_as_wide_as_the_interval_would_change_what_was_found(audit: Audit) -> None:
+    line, _ = audit_lists(audit)["What would change the verdict"]
+    # The far end of the interval of conftest: -0.11 - 2.2414 * 0.02.
+    assert "harmless if one of 0.155 or more" in line
+
+
+def test_a_harmless_gap_stays_so_down_to_the_end_of_its_interval(harmless_audit: Audit) -> None:
+    # 0.001 + 2.2414 * 0.02 is 0.0458.
+    for line in audit_lists(harmless_audit)["What would change the verdict"]:
+        assert line.endswith("every margin down to 0.046")
 
 
 def test_a_plan_says_its_size_and_its_power() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from comparity.plans import Plan
-from comparity.reporting.formats import count, signed, visible
+from comparity.reporting.formats import clipped, count, several, signed, visible
+from comparity.resamples import MetricClusters
 from comparity.results import Audit
 
 __all__ = [
@@ -17,10 +19,13 @@ __all__ = [
     "Mark",
     "Tick",
     "Tile",
+    "bias_chart",
     "gap_chart",
+    "numbers_between",
     "power_chart",
     "round_numbers",
     "shortened",
+    "tree_chart",
 ]
 
 WIDTH = 760
@@ -30,6 +35,10 @@ LETTERS = 36
 ROW = 50
 CURVE = 240
 TICKS = 6
+AXIS = 44.0
+# So many evaluators are drawn; all of them are in to_dict() and --json.
+DRAWN = 40
+LEAF = 24.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +53,7 @@ class Tick:
 class Mark:
     """One gap: its row, its place, its interval, or nothing where no test was possible.
 
-    What is too long for one line of the label goes on in `more`.
+    What follows the label is in `more`. Marks whose `y` lies in one row are drawn in it.
     """
 
     label: str
@@ -55,6 +64,11 @@ class Mark:
     x: float | None
     low: float | None
     high: float | None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is something to draw."""
+        return all(end is not None and end == end for end in (self.x, self.low, self.high))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +100,8 @@ class Chart:
         Gaps, for a picture of gaps.
     band : tuple of float
         Left end, right end and zero of the harmless gaps.
+    band_is : str
+        What that band is, in words.
     curve : tuple of (float, float)
         Points, for a picture of power.
     target : float or None
@@ -94,6 +110,8 @@ class Chart:
         The planned size.
     tiles : tuple of Tile
         Entries, for a heat map; `levels` name its rows.
+    branches : tuple of tuple of (float, float)
+        Lines, for a tree; `levels` name its leaves.
     """
 
     title: str
@@ -107,10 +125,29 @@ class Chart:
     axis: str
     marks: tuple[Mark, ...] = ()
     band: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    band_is: str = "the margin"
     curve: tuple[tuple[float, float], ...] = ()
     target: float | None = None
     point: tuple[float, float] | None = None
     tiles: tuple[Tile, ...] = ()
+    branches: tuple[tuple[tuple[float, float], ...], ...] = ()
+
+    @property
+    def rows(self) -> list[list[Mark]]:
+        """Marks by the row they are drawn in."""
+        found: dict[int, list[Mark]] = {}
+        for mark in self.marks:
+            found.setdefault(int(mark.y // ROW), []).append(mark)
+        return list(found.values())
+
+    @property
+    def floor(self) -> float:
+        """Height of the plot without its axis."""
+        return self.height - AXIS
+
+    def across(self, x: float) -> float:
+        """Return how far a place lies from the left end of the plot to the right, in percent."""
+        return round(100 * (x - self.left) / (self.right - self.left), 3)
 
 
 def gap_chart(audit: Audit) -> Chart:
@@ -126,8 +163,8 @@ def gap_chart(audit: Audit) -> Chart:
 
     marks = [
         Mark(
-            **_label(visible(test.null)),
-            note=" vs ".join(map(count, test.n)),
+            label=clipped(test.null),
+            note=f"n {' vs '.join(map(count, test.n))}",
             finding=test.finding,
             y=ROW * (row + 0.5),
             x=place(test.gap),
@@ -138,7 +175,7 @@ def gap_chart(audit: Audit) -> Chart:
     ]
     return Chart(
         title="Gaps with the intervals they were judged by",
-        about="; ".join(f"{visible(test.null)}: {signed(test.gap)}" for test in audit.tests),
+        about="; ".join(f"{clipped(test.null)}: {signed(test.gap)}" for test in audit.tests),
         height=ROW * len(marks) + 48.0,
         left=left,
         right=right,
@@ -148,6 +185,60 @@ def gap_chart(audit: Audit) -> Chart:
         axis="gap",
         marks=tuple(marks),
         band=(place(-audit.margin) or 0.0, place(audit.margin) or 0.0, place(0.0) or 0.0),
+    )
+
+
+def bias_chart(biases: Sequence[Mapping[str, Any]], *, level: float) -> Chart:
+    """Place the biases of evaluators with their intervals, in order: a caterpillar.
+
+    Parameters
+    ----------
+    biases : sequence of mapping
+        Rows as they are in JSON, who leans most surely first. Those of the first contrast are
+        drawn, and of many evaluators the first.
+    level : float
+        False-discovery rate up to which an evaluator is said to lean.
+    """
+    contrast = str(biases[0]["contrast"])
+    of_it = [row for row in biases if str(row["contrast"]) == contrast]
+    shown = sorted(of_it[:DRAWN], key=lambda row: _or_nan(row["bias"]))
+    ends = [abs(_or_nan(row[end])) for row in shown for end in ("bias", "low", "high")]
+    # A lone evaluator under "zero mean bias" has a bias and an interval of exactly zero.
+    reach = 1.08 * max((end for end in ends if math.isfinite(end)), default=0.0) or 1.0
+    left, right = LABELS + 10.0, WIDTH - 20.0
+
+    def place(bias: float | None) -> float | None:
+        share = (_or_nan(bias) + reach) / (2 * reach)
+        return round(left + share * (right - left), 1) if math.isfinite(share) else None
+
+    zero = place(0.0) or 0.0
+    some = f" of the {count(len(shown))} who lean most surely of {count(len(of_it))}"
+    return Chart(
+        title=f"Bias{some if len(of_it) > DRAWN else ' of each evaluator'} with its 95% interval "
+        f"({clipped(contrast)})",
+        about="; ".join(
+            f"{shortened(visible(str(row['evaluator'])))}: {signed(row['bias'])}" for row in shown
+        ),
+        height=ROW * len(shown) + 48.0,
+        left=left,
+        right=right,
+        ticks=tuple(
+            Tick(place(at) or 0.0, f"{at:+g}" if at else "0") for at in round_numbers(reach)
+        ),
+        axis="bias in logits; squares lean, diamonds may not",
+        marks=tuple(
+            Mark(
+                label=shortened(visible(str(row["evaluator"]))),
+                note=several(row["comparisons"], "comparison"),
+                finding="found" if _or_nan(row["q_value"]) <= level else "open",
+                y=ROW * (place_of + 0.5),
+                x=place(row["bias"]),
+                low=place(row["low"]),
+                high=place(row["high"]),
+            )
+            for place_of, row in enumerate(shown)
+        ),
+        band=(zero, zero, zero),
     )
 
 
@@ -181,27 +272,69 @@ def power_chart(plan: Plan, unit: str) -> Chart:
     )
 
 
+def tree_chart(clusters: MetricClusters) -> Chart:
+    """Place the tree of merges, leaves on the left and the last merge on the right."""
+    merges, ids = clusters.merges.tolist(), clusters.ids
+    order = _leaves(merges, len(ids))
+    most = max([clusters.stretch[1], *(merge[2] for merge in merges)]) * 1.02 or 1.0
+    left, right = LABELS + 10.0, WIDTH - 20.0
+
+    def place(height: float) -> float:
+        return round(left + height / most * (right - left), 1)
+
+    at = {leaf: (0.0, LEAF * (row + 0.5)) for row, leaf in enumerate(order)}
+    branches = []
+    for number, (first, second, height, _) in enumerate(merges, start=len(ids)):
+        (near, upper), (far, lower) = at[int(first)], at[int(second)]
+        line = ((near, upper), (height, upper), (height, lower), (far, lower))
+        branches.append(tuple((place(x), y) for x, y in line))
+        at[number] = (height, (upper + lower) / 2)
+    low, high = map(place, clusters.stretch)
+    return Chart(
+        title="Which metrics move together in resamples of this data",
+        about="; ".join(" ".join(cluster) for cluster in clusters.clusters),
+        height=LEAF * len(ids) + AXIS,
+        left=left,
+        right=right,
+        ticks=tuple(Tick(place(one), f"{one:g}") for one in round_numbers(most) if one >= 0),
+        levels=tuple(Tick(LEAF * (row + 0.5), ids[leaf]) for row, leaf in enumerate(order)),
+        axis=f"1 - |{clusters.correlation} correlation|",
+        band=(low, high, low),
+        band_is=f"where a cut gives the same {count(len(clusters.clusters))} clusters",
+        branches=tuple(branches),
+    )
+
+
+def _leaves(merges: Sequence[Sequence[float]], n: int) -> list[int]:
+    """Return the leaves so that no two branches cross."""
+    members = {leaf: [leaf] for leaf in range(n)}
+    for number, (first, second, *_) in enumerate(merges, start=n):
+        members[number] = members[int(first)] + members[int(second)]
+    return members[n + len(merges) - 1]
+
+
 def round_numbers(reach: float) -> Sequence[float]:
     """Return round numbers from ``-reach`` to `reach`, about six of them."""
-    rough = 2 * reach / TICKS
+    return numbers_between(-reach, reach)
+
+
+def numbers_between(low: float, high: float) -> Sequence[float]:
+    """Return round numbers from `low` to `high`, about six of them."""
+    rough = (high - low) / TICKS
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)
-    most = math.floor(reach / step)
-    return [round(step * number, 10) for number in range(-most, most + 1)]
+    first, last = math.ceil(low / step), math.floor(high / step)
+    return [round(step * number, 10) for number in range(first, last + 1)]
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
 
 
 def _decades(low: int, high: int) -> Iterator[int]:
     """Yield 1, 2 and 5 times the powers of ten from `low` to `high`."""
     for exponent in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1):
         yield from (size for factor in (1, 2, 5) if low <= (size := factor * 10**exponent) <= high)
-
-
-def _label(null: str) -> dict[str, str]:
-    """Return a hypothesis in one line, or cut at the sign of equality in two."""
-    first, equals, second = null.partition(" = ")
-    if len(null) <= LETTERS or not equals:
-        return {"label": shortened(null)}
-    return {"label": f"{shortened(first)} =", "more": shortened(second)}
 
 
 def shortened(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,7 @@ from typing import Any
 from comparity.auditing.policies import ALLOW, FAIL, outcome
 from comparity.errors import FileAccessError, ForeignResultError
 from comparity.gates import CheckedAudit, GateResult
-from comparity.reporting.formats import visible
-from comparity.reporting.gates import clipped
+from comparity.reporting.formats import clipped, visible
 from comparity.reporting.grids import Grid
 from comparity.reporting.html import page
 from comparity.reporting.recorded import (
@@ -25,13 +24,23 @@ from comparity.reporting.recorded import (
     texts,
     whole,
 )
+from comparity.reporting.recorded_others import card_of, plan_of, story_of, trained_of, training_of
+from comparity.reporting.recorded_rankings import ranking_section
 from comparity.reporting.recorded_relative import bridged_of, raters_of, relative_of
 from comparity.reporting.sections import Reportable, Section
 from comparity.showing import Shown
 
 __all__ = ["RecordedResult", "gate_page", "read_results", "rebuilt", "section"]
 
-KINDS = ("audits", "plans", "rankings", "metrics", "gates")
+KINDS = ("audits", "plans", "rankings", "metrics", "trainings", "gates")
+OTHERS: dict[tuple[str, ...], Callable[[Mapping[str, Any]], Any]] = {
+    ("training", "before", "after"): trained_of,
+    ("goals", "cell_weights"): training_of,
+    ("metrics", "spreads", "comparison"): card_of,
+    ("power", "assumptions", "curve"): plan_of,
+    ("headline", "steps"): story_of,
+}
+"""How results of other kinds are read, by keys that only they have."""
 # So many rows of a table of another result are shown; all are in its JSON.
 ROWS, COLUMNS = 40, 9
 
@@ -99,6 +108,8 @@ def rebuilt(content: Any, source: str = "this") -> Reportable:
 def section(result: RecordedResult) -> Section:
     """Return what is shown of a result without a finding: its values and tables."""
     content = result.content
+    if "ranking" in content:
+        return ranking_section(content)
     grids = [_values("Values", content)]
     skipped = []
     for name, value in content.items():
@@ -124,8 +135,6 @@ def _headline(content: Mapping[str, Any]) -> str:
     """Say what kind of result this is."""
     if "power" in content:
         return f"Plan for {content.get('notion', 'a test')}"
-    if "ranking" in content:
-        return f"Ranking by {content.get('model', 'a model')}"
     return str(content.get("notion", "Result")).capitalize()
 
 
@@ -159,13 +168,17 @@ def _parts(content: Any, source: str) -> Iterator[tuple[str, Reportable]]:
 
 
 def _is_one(content: Mapping[str, Any]) -> bool:
-    return "provenance" in content
+    # Accounts of training have no provenance of their own.
+    return "provenance" in content or {"rows", "goals"} <= content.keys()
 
 
 def _result(content: Mapping[str, Any]) -> Any:
     """Tell the kinds of results apart by their keys."""
     if "gate" in content:
         return _gate(content)
+    for keys, read in OTHERS.items():
+        if content.keys() >= set(keys):
+            return read(content)
     if "at_face_value" in content:
         return panel_of(content)
     if "matrix" in content and "standardised" in content:
@@ -179,9 +192,11 @@ def _result(content: Mapping[str, Any]) -> Any:
     if "finding" in content:
         return audit_of(content)
     known = mapping(content["provenance"])
-    # Plans and rankings call the version by another name, which others may use too.
-    named = "version" in known and not content.keys().isdisjoint(("power", "ranking"))
-    if "comparity" not in known and not named:
+    if "ranking" in content:
+        # Whatever is not what it should be is found out here, where it can be said.
+        ranking_section(content)
+    # Plans of older versions call the version by another name, which others may use too.
+    elif "comparity" not in known and not ("version" in known and "power" in content):
         raise ValueError("a provenance without the version of comparity")
     return RecordedResult(content)
 

@@ -6,18 +6,23 @@ import math
 import unicodedata
 
 __all__ = [
+    "clipped",
     "count",
     "expected",
     "interval",
     "p_value",
     "percent",
     "rate",
+    "several",
     "short",
     "signed",
     "visible",
 ]
 
 MISSING = "n/a"
+LONGEST = 200
+# Neither is a character, and XML refuses both.
+NO_CHARACTERS = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
 UNSAFE_CATEGORIES = {"Cc", "Cs", "Zl", "Zp"}
 # Marks that reorder what follows them, so that a name could rewrite the line it stands in.
 REORDERING = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A)), "\u061c"}
@@ -36,6 +41,20 @@ def visible(text: str, *, keep: str = "") -> str:
     return "".join(
         ascii(char)[1:-1] if _unsafe(char) and char not in keep else char for char in text
     )
+
+
+def clipped(text: str) -> str:
+    r"""Return a text from data safe to show anywhere, cut where it is endless.
+
+    Examples
+    --------
+    >>> clipped("a\x1b[2J"), len(clipped("a" * 10_000))
+    ('a\\x1b[2J', 228)
+    """
+    safe = visible(text).translate(NO_CHARACTERS)
+    if len(safe) <= LONGEST:
+        return safe
+    return f"{safe[:LONGEST]}… ({len(text):,} characters in all)"
 
 
 def rate(value: float | None) -> str:
@@ -107,6 +126,17 @@ def count(value: int) -> str:
     '12,345'
     """
     return f"{value:,}"
+
+
+def several(number: int, noun: str) -> str:
+    """Return a number with its noun, in the singular for one.
+
+    Examples
+    --------
+    >>> several(1, "item"), several(1200, "item")
+    ('1 item', '1,200 items')
+    """
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def short(value: float) -> str:

@@ -7,16 +7,12 @@ from dataclasses import dataclass
 
 from comparity.auditing.verdicts import UNDECIDED, VIOLATED
 from comparity.gates import CheckedAudit, GateResult
-from comparity.reporting.formats import count, interval, p_value, percent, signed, visible
+from comparity.reporting.formats import clipped, count, interval, p_value, percent, signed
 from comparity.reporting.grids import Grid
 from comparity.reporting.sections import KINDS, Section
 from comparity.results import JudgedGap
 
-__all__ = ["Case", "cases", "clipped", "headline", "section"]
-
-LONGEST = 200
-# Neither is a character, and XML refuses both.
-NO_CHARACTERS = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
+__all__ = ["Case", "cases", "headline", "section"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,20 +82,6 @@ def cases(check: CheckedAudit) -> Iterator[Case]:
         yield Case(
             audit=name, name=clipped(test.null), outcome=_outcome(check, test), said=_said(test)
         )
-
-
-def clipped(text: str) -> str:
-    r"""Return a text from data safe to show anywhere, cut where it is endless.
-
-    Examples
-    --------
-    >>> clipped("a\x1b[2J"), len(clipped("a" * 10_000))
-    ('a\\x1b[2J', 228)
-    """
-    safe = visible(text).translate(NO_CHARACTERS)
-    if len(safe) <= LONGEST:
-        return safe
-    return f"{safe[:LONGEST]}… ({len(text):,} characters in all)"
 
 
 def _outcome(check: CheckedAudit, test: JudgedGap) -> str:

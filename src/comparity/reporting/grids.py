@@ -31,6 +31,8 @@ __all__ = ["Grid", "audit_grids", "matrix_grids", "pairwise_grids", "panel_grids
 
 # A matrix of more groups than this is wider than a terminal; it is listed instead.
 MATRIX_GROUPS = 4
+# A cell of more letters than this is broken into lines.
+SENTENCE = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +53,9 @@ class Grid:
         For a heat map, how light each cell after the first column is, from 0 to 1; ``nan`` for
         a cell without shade.
     scale : tuple of str
-        For a heat map, what the darkest and the lightest shade mean; may be empty.
+        For a heat map, what the first and the last shade mean; may be empty.
+    both_ways : bool
+        Whether a shade of 1/2 is zero, and what is below and above differ in colour.
     """
 
     title: str
@@ -60,6 +64,16 @@ class Grid:
     findings: tuple[str, ...] = ()
     shades: tuple[tuple[float, ...], ...] = ()
     scale: tuple[str, ...] = ()
+    both_ways: bool = False
+
+    @property
+    def wordy(self) -> tuple[bool, ...]:
+        """Which columns hold sentences, which need more than one line."""
+        longest = [
+            max((len(line) for row in self.rows for line in row[place].split("\n")), default=0)
+            for place in range(len(self.header))
+        ]
+        return tuple(length > SENTENCE for length in longest)
 
 
 def audit_grids(audit: Audit) -> Iterator[Grid]:
@@ -194,19 +208,19 @@ def _tests(audit: Audit) -> Grid:
     return Grid(
         title="Tests",
         header=("hypothesis", "gap", "interval judged", "p (adj.)", audit.unit, "finding"),
-        rows=tuple(_test_row(test) for test in audit.tests),
+        rows=tuple(_test_row(test, audit.margin) for test in audit.tests),
         findings=tuple(test.finding for test in audit.tests),
     )
 
 
-def _test_row(test: JudgedGap) -> tuple[str, ...]:
+def _test_row(test: JudgedGap, margin: float) -> tuple[str, ...]:
     low, high, level = test.interval(test.level)
     judged = interval(low, high)
     p = p_value(test.p_adjusted)
     finding = test.finding
     if test.finding == WITHIN:
-        # It is this p value that put the gap within the margin.
-        p += f"\nmargin {p_value(test.equivalence_p)}"
+        # It is the p value of a gap as large as the margin that decided.
+        p += f"\n≥ {margin:g}: {p_value(test.equivalence_p)}"
         finding += "\nyet not zero" if test.differs_from_zero else ""
     return (
         visible(test.null),
@@ -277,7 +291,7 @@ def _joint(audit: Audit) -> Grid:
         rows=tuple(
             (
                 visible(joint.null),
-                f"{joint.statistic:.2f}",
+                "n/a" if math.isnan(joint.statistic) else f"{joint.statistic:.2f}",
                 count(joint.dof),
                 p_value(joint.p_value),
                 visible(joint.method),

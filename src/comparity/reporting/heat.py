@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CIVIDIS", "colours"]
+__all__ = ["BLUE", "CIVIDIS", "ORANGE", "colours", "leaning"]
 
 CIVIDIS = (
     "#00224e",
@@ -21,6 +21,10 @@ CIVIDIS = (
 
 Its lightness grows evenly, so that it can be read without seeing any colour.
 """
+
+
+BLUE, ORANGE = "#005aa0", "#c85500"
+"""Ends of the map for numbers of either sign, white at zero; blind to no kind of colour vision."""
 
 
 def colours(light: float) -> tuple[str, str]:
@@ -42,9 +46,30 @@ def colours(light: float) -> tuple[str, str]:
     >>> colours(0.0), colours(1.0)
     (('#00224e', '#ffffff'), ('#fee838', '#000000'))
     """
-    place = min(max(light, 0.0), 1.0) * (len(CIVIDIS) - 1)
-    step = min(int(place), len(CIVIDIS) - 2)
-    low, high = (_channels(CIVIDIS[code]) for code in (step, step + 1))
+    return _between(CIVIDIS, light)
+
+
+def leaning(light: float) -> tuple[str, str]:
+    """Return the colour of a cell for a number of either sign, and of the letters on it.
+
+    Parameters
+    ----------
+    light : float
+        0 for the farthest below zero, 1/2 for zero, 1 for the farthest above.
+
+    Examples
+    --------
+    >>> leaning(0.0), leaning(0.5), leaning(1.0)
+    (('#005aa0', '#ffffff'), ('#ffffff', '#000000'), ('#c85500', '#000000'))
+    """
+    return _between((BLUE, "#ffffff", ORANGE), light)
+
+
+def _between(steps: tuple[str, ...], light: float) -> tuple[str, str]:
+    """Return the colour between two steps of a map, and the letters that stand out on it."""
+    place = min(max(light, 0.0), 1.0) * (len(steps) - 1)
+    step = min(int(place), len(steps) - 2)
+    low, high = (_channels(steps[code]) for code in (step, step + 1))
     mixed = [round(a + (b - a) * (place - step)) for a, b in zip(low, high, strict=True)]
     # The luminance at which black and white letters have the same contrast.
     ink = "#000000" if _luminance(mixed) > 1.05**0.5 * 0.05**0.5 - 0.05 else "#ffffff"

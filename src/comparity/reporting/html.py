@@ -13,8 +13,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from comparity.reporting.formats import visible
-from comparity.reporting.heat import CIVIDIS, colours
+from comparity.reporting.heat import BLUE, CIVIDIS, ORANGE, colours, leaning
 from comparity.reporting.sections import KINDS, Reportable, section_of
+from comparity.reporting.sources import sources_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -55,17 +56,19 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"kinds": KINDS, "colours": colours, "spectrum": CIVIDIS}
+    environment.globals |= {"kinds": KINDS, "colours": colours, "leaning": leaning}
+    environment.globals |= {"spectrum": CIVIDIS, "ends": (BLUE, "#ffffff", ORANGE)}
     return environment
 
 
 def _section(result: Reportable, name: str) -> dict[str, Any]:
-    shown = section_of(result)
+    shown, content = section_of(result), result.to_dict()
     provenance = json.dumps(
-        result.to_dict().get("provenance", {}), indent=2, ensure_ascii=False, default=str
+        content.get("provenance", {}), indent=2, ensure_ascii=False, default=str
     )
     return {
         **{part.name: getattr(shown, part.name) for part in fields(shown)},
         "name": name,
+        "sources": [visible(line) for line in sources_of(content)],
         "provenance": visible(provenance, keep="\n"),
     }

@@ -9,7 +9,8 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from comparity.gates import CheckedAudit, GateResult
-from comparity.reporting.gates import Case, cases, clipped
+from comparity.reporting.formats import clipped
+from comparity.reporting.gates import Case, cases
 
 __all__ = ["junit_xml"]
 

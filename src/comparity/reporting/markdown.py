@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 
 from comparity.gates import CheckedAudit, GateResult
-from comparity.reporting.gates import cases, clipped
+from comparity.reporting.formats import clipped
+from comparity.reporting.gates import cases
 
 __all__ = ["code", "markdown"]
 

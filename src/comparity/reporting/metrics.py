@@ -8,7 +8,7 @@ from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 from comparity.catalogue.listing import CATALOGUE
-from comparity.reporting.charts import ROW, WIDTH, Chart, Mark, Tick, round_numbers
+from comparity.reporting.charts import ROW, WIDTH, Chart, Mark, Tick, round_numbers, tree_chart
 from comparity.reporting.formats import count, interval, percent, rate, signed, visible
 from comparity.reporting.grids import Grid
 from comparity.reporting.sections import Section
@@ -59,7 +59,7 @@ def _(card: Scorecard) -> Section:
             "a reason.",
             f"compares {compared}; {count(card.n)} decisions; intervals at {percent(level)}",
         ),
-        charts=(_chart(card, card.selection),) if card.selection is not None else (),
+        charts=tuple(_charts(card)),
         grids=tuple(_card_grids(card)),
         lists={"Notes": [visible(note) for note in card.notes], **_choice_lists(card.selection)},
     )
@@ -95,6 +95,7 @@ def _(clusters: MetricClusters) -> Section:
             f"1 - |{clusters.correlation} correlation|, {clusters.linkage} linkage, "
             f"{count(clusters.n_resamples)} resamples{dropped}",
         ),
+        charts=(tree_chart(clusters),) if len(clusters.merges) else (),
         grids=(Grid(title="Metrics that move together", header=("cluster", "metrics"), rows=rows),),
         lists={"Without variation": [*_visible(clusters.constant)]},
     )
@@ -178,9 +179,19 @@ def _choices(selection: Selection, card: Scorecard | None = None) -> Grid:
     )
 
 
-def _chart(card: Scorecard, selection: Selection) -> Chart:
-    """Place the few to report around their ideal values, on the scale of their ranges."""
-    shown = [card[one.id] for one in selection.chosen]
+def _charts(card: Scorecard) -> Iterator[Chart]:
+    """Yield the metrics with their ranges, then the tree of what moves together here."""
+    chosen = card.selection
+    if chosen is None:
+        yield _chart("All metrics", [one for one in card.metrics if one.place != "none"])
+        return
+    yield _chart("The few to report", [card[one.id] for one in chosen.chosen])
+    if chosen.clusters is not None and len(chosen.clusters.merges):
+        yield tree_chart(chosen.clusters)
+
+
+def _chart(title: str, shown: list[MetricValue]) -> Chart:
+    """Place metrics around their ideal values, on the scale of their published ranges."""
     left, right = 300.0, WIDTH - 20.0
 
     def place(value: float) -> float:
@@ -201,7 +212,7 @@ def _chart(card: Scorecard, selection: Selection) -> Chart:
             )
         )
     return Chart(
-        title=f"The few to report; what is further out than {FARTHEST:g} is drawn there",
+        title=f"{title}; what is further out than {FARTHEST:g} is drawn there",
         about="; ".join(f"{one.id} {one.name}: {one.value:.3f}" for one in shown),
         height=ROW * len(marks) + 48.0,
         left=left,

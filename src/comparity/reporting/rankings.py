@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
@@ -11,10 +10,20 @@ import numpy as np
 
 from comparity.panels import RankedPanel
 from comparity.rankings import BiasedRanking, Effect, Ranking
-from comparity.reporting.charts import ROW, WIDTH, Chart, Mark, Tick, round_numbers, shortened
-from comparity.reporting.formats import count, interval, p_value, percent, rate, signed, visible
+from comparity.reporting.charts import bias_chart
+from comparity.reporting.formats import (
+    count,
+    interval,
+    p_value,
+    percent,
+    rate,
+    several,
+    signed,
+    visible,
+)
 from comparity.reporting.grids import Grid
 from comparity.reporting.plots import own_axes
+from comparity.reporting.rate_charts import rank_chart
 from comparity.reporting.sections import Section
 
 if TYPE_CHECKING:
@@ -26,8 +35,7 @@ LEVEL = 0.05
 """Share of false alarms among evaluators said to lean."""
 
 # So many evaluators and items are shown; all of them are in to_dict() and --json.
-EVALUATORS, ITEMS, DRAWN = 15, 15, 40
-LABELS = 290.0
+EVALUATORS, ITEMS = 15, 15
 # From the palette of Okabe and Ito.
 LEANS, OTHERS = "#D55E00", "#0072B2"
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
@@ -51,7 +59,9 @@ def _(panel: RankedPanel) -> Section:
 
 def _section(panel: RankedPanel) -> Section:
     ranking = panel.ranking
-    charts = (_caterpillar(ranking),) if isinstance(ranking, BiasedRanking) else ()
+    shown = ranking.to_dict()
+    biases, places = shown.get("biases"), shown["ranking"]
+    charts = (bias_chart(biases, level=LEVEL),) if biases else (rank_chart(places),)
     return Section(
         headline=f"Ranking of {count(len(ranking.items))} items by {visible(ranking.model)}",
         sentences=tuple(_sentences(ranking)),
@@ -66,7 +76,7 @@ def _sentences(ranking: Ranking) -> Iterator[str]:
         yield _found(int((ranking.q <= LEVEL).any(axis=1).sum()), len(ranking.evaluators))
         yield f"The common level of the biases is an assumption: {visible(ranking.anchor)}."
     ties = f", {count(ranking.n_ties)} of them ties" if ranking.n_ties else ""
-    yield f"{count(ranking.n_comparisons)} comparisons{ties}; {_fitted(ranking)}."
+    yield f"{several(ranking.n_comparisons, 'comparison')}{ties}; {_fitted(ranking)}."
 
 
 def _found(lean: int, n: int) -> str:
@@ -237,56 +247,6 @@ def _means(panel: RankedPanel) -> Grid:
             for row in panel.mean_scores()
         ),
     )
-
-
-def _drawn(ranking: BiasedRanking, column: int) -> list[int]:
-    """Return the evaluators to draw, by bias; where there are many, those who lean most surely."""
-    bias = ranking.bias[:, column]
-    strength = np.nan_to_num(np.abs(ranking.z[:, column]), nan=-1.0)
-    surest = np.argsort(-strength, kind="stable")[:DRAWN]
-    return sorted(surest.tolist(), key=lambda k: float(bias[k]))
-
-
-def _caterpillar(ranking: BiasedRanking) -> Chart:
-    """Place the biases of the first contrast with their intervals, in order."""
-    contrast, shown = ranking.contrasts[0], _drawn(ranking, 0)
-    intervals = ranking.bias_intervals()[:, 0]
-    # A lone evaluator under "zero mean bias" has a bias and an interval of exactly zero.
-    reach = 1.08 * max((abs(float(end)) for k in shown for end in intervals[k]), default=0.0) or 1.0
-    left, right = LABELS + 10.0, WIDTH - 20.0
-
-    def place(bias: float) -> float | None:
-        share = (bias + reach) / (2 * reach)
-        return round(left + share * (right - left), 1) if math.isfinite(bias) else None
-
-    zero = place(0.0) or 0.0
-    return Chart(
-        title=f"Bias of each evaluator with its 95% interval ({visible(str(contrast))})",
-        about=f"{len(shown)} evaluators from {ranking.bias[shown, 0].min():+.2f} to "
-        f"{ranking.bias[shown, 0].max():+.2f}",
-        height=ROW * len(shown) + 48.0,
-        left=left,
-        right=right,
-        ticks=tuple(Tick(place(at) or 0.0, f"{at:+g}" if at else "0") for at in _ticks(reach)),
-        axis="bias in logits; squares lean, diamonds may not",
-        marks=tuple(
-            Mark(
-                label=shortened(visible(str(ranking.evaluators[k]))),
-                note=f"{count(int(ranking.n_judged[k]))} comparisons",
-                finding="found" if ranking.q[k, 0] <= LEVEL else "open",
-                y=ROW * (row + 0.5),
-                x=place(float(ranking.bias[k, 0])),
-                low=place(float(intervals[k, 0])),
-                high=place(float(intervals[k, 1])),
-            )
-            for row, k in enumerate(shown)
-        ),
-        band=(zero, zero, zero),
-    )
-
-
-def _ticks(reach: float) -> list[float]:
-    return list(round_numbers(reach))
 
 
 def plot_ranking(ranking: Ranking, ax: Axes | None = None) -> Axes:

@@ -15,6 +15,7 @@ from comparity.relative import Contrast, DifferentialParity, RaterParity
 from comparity.reporting.charts import WIDTH, Chart, Tick, Tile, gap_chart
 from comparity.reporting.formats import count, p_value, rate, signed, visible
 from comparity.reporting.grids import Grid, audit_grids
+from comparity.reporting.heat import BLUE, ORANGE, leaning
 from comparity.reporting.plots import own_axes
 from comparity.reporting.sections import KINDS, Section
 from comparity.reporting.sentences import audit_lists, basis, explanation, headline
@@ -32,7 +33,6 @@ SIGNED = 70
 LISTED = 8
 # DPD that gets the full colour.
 DEEPEST = 1.0
-BLUE, ORANGE = (0, 90, 160), (200, 85, 0)
 SIGNS = {WITHIN: "=", UNDECIDED: "?", "": "."}
 LEGEND = "+ leans up, - down, = inside the margin, ? open"
 
@@ -59,21 +59,20 @@ def _(result: DifferentialParity) -> Section:
 @section.register
 def _(result: RaterParity) -> Section:
     audit = result.audit
-    lists = audit_lists(audit)
     # One line for each of hundreds of pairs tells less than the matrix.
-    notes = [visible(note) for note in audit.notes]
+    assumed = [visible(note) for note in audit.notes]
     rare = sum(bool(test.reason) for test in audit.tests)
     if rare:
         remarks = "test has a remark" if rare == 1 else "tests have remarks"
-        notes.append(f"{count(rare)} {remarks} that --json and to_dict() show.")
+        assumed.append(f"{count(rare)} {remarks} that --json and to_dict() show.")
     return Section(
         headline=headline(audit),
         sentences=(_tallied(result), _foremost(result.contrasts), basis(audit)),
         kind=KINDS[audit.finding],
-        charts=tuple(_heat_map(result, name) for name in result.matrices),
+        charts=() if _numbers(result) else tuple(_heat_map(result, one) for one in result.matrices),
         signs=tuple(_signs(result, name) for name in result.matrices if _fits(result)),
         grids=tuple(_rater_grids(result)),
-        lists={**lists, "Notes": notes},
+        lists={"What was assumed": assumed},
     )
 
 
@@ -181,7 +180,7 @@ def _means(contrasts: Sequence[Contrast]) -> Grid:
 def _rater_grids(result: RaterParity) -> Iterator[Grid]:
     for name in result.matrices:
         leaning = result.leaning(name)
-        if len(result.raters) <= NUMBERED:
+        if _numbers(result):
             yield _numbered(result, name, list(leaning))
         yield _leaning(result, name, leaning)
     largest = sorted(result.contrasts, key=lambda one: -abs(one.dpd))[:LISTED]
@@ -209,7 +208,14 @@ def _numbered(result: RaterParity, name: str, order: Sequence[str]) -> Grid:
             tuple((1 + min(max(value / DEEPEST, -1.0), 1.0)) / 2 for value in row)
             for row in matrix.tolist()
         ),
+        scale=(f"{-DEEPEST:+g}", f"{DEEPEST:+g}"),
+        both_ways=True,
     )
+
+
+def _numbers(result: RaterParity) -> bool:
+    """Say whether raters are few enough for a table of numbers, which is then the heat map."""
+    return len(result.raters) <= NUMBERED
 
 
 def _fits(result: RaterParity) -> bool:
@@ -303,10 +309,7 @@ def _colour(value: float) -> str:
     """Return white at zero, orange above, blue below; grey where there is no number."""
     if math.isnan(value):
         return "#888888"
-    share = min(abs(value) / DEEPEST, 1.0)
-    deep = ORANGE if value > 0 else BLUE
-    red, green, blue = (round(255 + share * (part - 255)) for part in deep)
-    return f"rgb({red},{green},{blue})"
+    return leaning((1 + value / DEEPEST) / 2)[0]
 
 
 def plot_raters(result: RaterParity, ax: Axes | None, *, contrast: str | None = None) -> Axes:
@@ -328,8 +331,7 @@ def plot_raters(result: RaterParity, ax: Axes | None, *, contrast: str | None = 
     k = len(order)
     side = 3.2 + min(0.16 * k, 12.0) if k > NUMBERED else 2.6 + 0.7 * k
     ax = own_axes(width=side + 1.6, height=side) if ax is None else ax
-    ends = [tuple(part / 255 for part in deep) for deep in (BLUE, ORANGE)]
-    scale = LinearSegmentedColormap.from_list("leaning", [ends[0], (1, 1, 1), ends[1]])
+    scale = LinearSegmentedColormap.from_list("leaning", [BLUE, "#ffffff", ORANGE])
     colours = scale.with_extremes(bad="#888888")
     matrix = _ordered(result, name, order)
     shown = ax.imshow(matrix, vmin=-DEEPEST, vmax=DEEPEST, cmap=colours)

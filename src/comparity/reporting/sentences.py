@@ -5,11 +5,12 @@ The three findings come from :mod:`comparity.auditing.verdicts`; here is only wh
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
 from comparity.plans import ComparativePlan, Plan
-from comparity.reporting.formats import count, percent, visible
+from comparity.reporting.formats import count, percent, several, visible
 from comparity.results import Audit, JudgedGap, Needed
 
 __all__ = [
@@ -39,7 +40,7 @@ def explanation(audit: Audit) -> str:
     untested = len(audit.tests) - tested
     others = f" ({untested} could not be tested)" if untested else ""
     return {
-        VIOLATED: f"{found} of {_several(tested, 'tested gap')}{others} "
+        VIOLATED: f"{found} of {several(tested, 'tested gap')}{others} "
         f"{'is' if found == 1 else 'are'} larger than chance explains.",
         WITHIN: f"Every gap is smaller than {margin} in size, beyond what chance explains.",
         UNDECIDED: f"The data neither show a gap nor rule out one of {margin} or more.",
@@ -61,23 +62,36 @@ def basis(audit: Audit) -> str:
 
 
 def audit_lists(audit: Audit) -> dict[str, list[str]]:
-    """Return by title what is told in lines: ties, what would decide, notes."""
+    """Return by title what is told in lines: what was assumed, what would change, remarks."""
     return {
-        "Ties": tie_lines(audit),
-        "What would decide, with 80% power": [
-            f"{visible(test.null)}: {what_would_decide(audit, test)}"
+        "What was assumed": [*map(visible, audit.notes), *tie_lines(audit)],
+        "What would change the verdict": [
+            f"{visible(test.null)}: {line}"
             for test in audit.tests
-            if test.needed is not None
+            if (line := _what_would_change(audit, test))
         ],
         "Notes": [
-            *(
-                f"{visible(test.null)}: {visible(test.reason)}"
-                for test in audit.tests
-                if test.reason
-            ),
-            *map(visible, audit.notes),
+            f"{visible(test.null)}: {visible(test.reason)}" for test in audit.tests if test.reason
         ],
     }
+
+
+def _what_would_change(audit: Audit, test: JudgedGap) -> str:
+    """Say what data, or what margin, would lead to another finding; nothing where none is known."""
+    if test.needed is not None:
+        return f"with 80% power, {what_would_decide(audit, test)}"
+    low, high, _ = test.interval(test.level)
+    end = max(abs(low), abs(high))
+    if test.pivot is None or not math.isfinite(end) or audit.rule == "paper":
+        return ""
+    # An interval inside the margin shows a gap smaller than it: the two one-sided tests at alpha
+    # are never stricter than an interval at 1 - alpha.
+    enough = f"{math.ceil(1000 * end) / 1000:g}"
+    if test.finding == VIOLATED:
+        return f"found at any margin below its size; harmless if one of {enough} or more were"
+    if test.finding == WITHIN and end < audit.margin:
+        return f"the same for every margin down to {enough}"
+    return ""
 
 
 def what_would_decide(audit: Audit, test: JudgedGap) -> str:
@@ -112,14 +126,14 @@ def tie_lines(audit: Audit) -> list[str]:
     if ties.judgments:
         where = _by(ties.judgments_by_groups)
         lines.append(
-            f"{_several(ties.judgments, 'judgment')} put neither item first{where}; "
+            f"{several(ties.judgments, 'judgment')} put neither item first{where}; "
             "left out of every rate."
         )
     if ties.scores:
         treated = "half an agreement" if ties.scored_as == "half" else "disagreement"
         kind = "judged pair" if audit.unit == "judgments" else "pair"
         lines.append(
-            f"The model ties in {_several(ties.scores, kind)}"
+            f"The model ties in {several(ties.scores, kind)}"
             f"{_by(ties.scores_by_cell)}; these count as {treated}."
         )
     if ties.change_finding:
@@ -154,9 +168,9 @@ def plan_basis(plan: Plan) -> str:
 def _reused(plan: ComparativePlan) -> Iterator[str]:
     if plan.n_items is not None:
         times = f", each in {plan.reuse:.1f} judgments on average" if plan.n_pairs else ""
-        yield f"{_several(plan.n_items, 'item')}{times}"
+        yield f"{several(plan.n_items, 'item')}{times}"
     if plan.n_evaluators is not None:
-        yield _several(plan.n_evaluators, "evaluator")
+        yield several(plan.n_evaluators, "evaluator")
     if plan.ceiling is not None:
         yield f"more judgments of the same could raise the power to {plan.ceiling:.3f} at most"
 
@@ -165,10 +179,6 @@ def _planned_error_rate(plan: Plan) -> str:
     if plan.margin is not None or plan.rule == "paper":
         return f"each test at {percent(plan.alpha)}"
     return f"overall false-alarm rate {percent(plan.alpha)} ({plan.rule.capitalize()})"
-
-
-def _several(number: int, noun: str) -> str:
-    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def _by(counts: Mapping[str, int]) -> str:
@@ -185,7 +195,7 @@ def _error_rate(audit: Audit) -> str:
 def _data(audit: Audit) -> str:
     data = f"{count(audit.n)} {audit.unit}"
     if audit.unit != "decisions" and audit.n_items:
-        data += f" of {_several(audit.n_items, 'item')}"
+        data += f" of {several(audit.n_items, 'item')}"
     if audit.n_evaluators:
-        data += f" by {_several(audit.n_evaluators, 'evaluator')}"
+        data += f" by {several(audit.n_evaluators, 'evaluator')}"
     return data

@@ -30,12 +30,15 @@ def section(result: TrainedScorer) -> Section:
         parity = section_of(result.after.parity)
         # Of two audits the one that decides is on top.
         alone = result.training.goals == (PARITY,)
-        after = replace(after, headline=parity.headline) if alone else after
+        if alone:
+            after = replace(after, headline=parity.headline, kind=parity.kind)
+        after = replace(after, charts=(*after.charts, *parity.charts))
         before = f"{before} {parity.headline}."
         grids, lists = (*grids, *parity.grids), {**parity.lists, **lists}
     return replace(
         after,
         sentences=(visible(told), before, *after.sentences),
+        charts=(*after.charts, *training.charts),
         grids=(*grids, *_coefficients(result), *training.grids),
         lists=lists,
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from comparity.reporting.formats import count, rate, signed, visible
 from comparity.reporting.grids import Grid
 from comparity.reporting.plots import own_axes
+from comparity.reporting.rate_charts import training_chart
 from comparity.reporting.sections import Section
 from comparity.trainings import Outcome, TradeOff, Training, Weighing
 
@@ -47,6 +48,7 @@ def _(result: Training) -> Section:
     return Section(
         headline=visible(headline),
         sentences=(_cost(result), f"{basis}; {_how(result)}."),
+        charts=(training_chart(result),) if result.best.terms else (),
         grids=(_outcomes(result), _weights(result)),
         lists={"Notes": notes} if notes else {},
     )

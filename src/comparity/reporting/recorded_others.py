@@ -1,0 +1,313 @@
+"""Plans, metrics, trainings and stories, read back from the JSON that ``--json`` printed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from comparity.auditing.verdicts import EXIT_STATUS
+from comparity.plans import ComparativePlan, Plan, PlannedTest, SeparationPlan
+from comparity.reporting.recorded import (
+    array,
+    audit_of,
+    mapping,
+    number,
+    numbers,
+    pairwise_of,
+    sequence,
+    text,
+    texts,
+    whole,
+)
+from comparity.reporting.story import Fact, FoundGap, Step, Story
+from comparity.resamples import Change, ChosenMetric, Comparison, MetricClusters, Selection
+from comparity.results import Interval
+from comparity.scorecards import MetricValue, RateSpread, Scorecard
+from comparity.trained import ScorerAudit, TrainedScorer
+from comparity.trainings import Outcome, Training
+
+__all__ = ["card_of", "plan_of", "story_of", "trained_of", "training_of"]
+
+Content = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedPower:
+    """A power function of which only what was written down can be asked."""
+
+    known: Mapping[int, float]
+    pairs: int | None = None
+    ceiling: float = math.nan
+    by_items: Mapping[int | None, Content] = field(default_factory=dict)
+
+    def power(self, size: float) -> float:
+        """Return the power written down for this size."""
+        return self.known.get(int(size), math.nan)
+
+    def smallest_size(self, target: float) -> int | None:
+        """Return the size written down for the power the plan was made for."""
+        return self.pairs
+
+    def limit(self) -> float:
+        """Return the power as judgments of these items grow without end."""
+        return self.ceiling
+
+    def on_items(self, n_items: int | None) -> RecordedPower:
+        """Return what was written down for pairs drawn from so many items."""
+        row = self.by_items[n_items]
+        pairs = _whole_or_none(row["n_pairs"])
+        known = {} if pairs is None else {pairs: number(row["power"])}
+        return RecordedPower(known, pairs, number(row["ceiling"]))
+
+
+def plan_of(content: Content) -> Plan:
+    """Return a plan from its JSON."""
+    points = [sequence(point) for point in sequence(content["curve"])]
+    curve = {whole(size): number(power) for size, power in points}
+    target, margin = (_number_or_none(content[name]) for name in ("target", "margin"))
+    facts: dict[str, Any] = {
+        "power": number(content["power"]),
+        "target": target,
+        "tests": tuple(_planned(mapping(one)) for one in sequence(content["tests"])),
+        "groups": texts(content["groups"]),
+        "alpha": number(content["alpha"]),
+        "margin": margin,
+        "rule": text(content["rule"]),
+        "design": text(content["design"]),
+        "notes": texts(content["notes"]),
+        "assumptions": mapping(content["assumptions"]),
+        "provenance": mapping(content["provenance"]),
+    }
+    if "n_pairs" not in content:
+        return SeparationPlan(
+            n=_whole_or_none(content["n"]), question=RecordedPower(curve), **facts
+        )
+    rows = map(mapping, sequence(content["reuse_curve"]))
+    by_items = {_whole_or_none(row["n_items"]): row for row in rows}
+    sizes = ("n_pairs", "n_items", "n_evaluators")
+    facts |= {name: _whole_or_none(content[name]) for name in sizes}
+    return ComparativePlan(
+        ceiling=_number_or_none(content["ceiling"]),
+        question=RecordedPower(curve, by_items=by_items),
+        **facts,
+    )
+
+
+def _planned(content: Content) -> PlannedTest:
+    names = ("first_rate", "second_rate", "gap", "standard_error", "power")
+    first, second = map(number, sequence(content["n"]))
+    facts = {name: number(content[name]) for name in names}
+    return PlannedTest(null=text(content["null"]), n=(first, second), **facts)
+
+
+def card_of(content: Content) -> Scorecard:
+    """Return a card of metrics from its JSON."""
+    selection, comparison = content["selection"], content["comparison"]
+    metrics = tuple(_metric(mapping(one)) for one in sequence(content["metrics"]))
+    if not metrics:
+        raise ValueError("no metric")
+    chosen = None if selection is None else _selection(mapping(selection))
+    known = {one.id for one in metrics}
+    if chosen is not None and not {one.id for one in chosen.chosen} <= known:
+        raise ValueError("a chosen metric that is not among the metrics")
+    return Scorecard(
+        metrics=metrics,
+        spreads=tuple(_spread(mapping(one)) for one in sequence(content["spreads"])),
+        groups=texts(content["groups"]),
+        privileged=texts(content["privileged"]),
+        n=whole(content["n"]),
+        selection=chosen,
+        comparison=None if comparison is None else _comparison(mapping(comparison)),
+        notes=texts(content["notes"]),
+        provenance=mapping(content["provenance"]),
+    )
+
+
+def _metric(content: Content) -> MetricValue:
+    words = ("id", "name", "formula", "method", "direction", "cluster")
+    low, high = map(number, sequence(content["fair_range"]))
+    return MetricValue(
+        **{word: text(content[word]) for word in words},
+        value=number(content["value"]),
+        interval=_interval(content, "interval"),
+        promised=content["promised"] is True,
+        ideal=number(content["ideal"]),
+        fair_range=(low, high),
+    )
+
+
+def _spread(content: Content) -> RateSpread:
+    return RateSpread(
+        name=text(content["name"]),
+        rates=numbers(content["rates"]),
+        gap=number(content["gap"]),
+        gap_interval=_interval(content, "gap_interval"),
+        ratio=number(content["ratio"]),
+        ratio_interval=_interval(content, "ratio_interval"),
+        promised=content["promised"] is True,
+    )
+
+
+def _selection(content: Content) -> Selection:
+    clusters = content["clusters"]
+    return Selection(
+        chosen=tuple(
+            ChosenMetric(
+                **{word: text(one[word]) for word in ("id", "name", "cluster", "reason")},
+                kinds=texts(one["kinds"]),
+            )
+            for one in map(mapping, sequence(content["chosen"]))
+        ),
+        kinds=texts(content["kinds"]),
+        clusters=None if clusters is None else _clusters(mapping(clusters)),
+        differences=texts(content["differences"]),
+        deaf=texts(content["deaf"]),
+    )
+
+
+def _clusters(content: Content) -> MetricClusters:
+    low, high = map(number, sequence(content["stretch"]))
+    ids = texts(content["ids"])
+    k = len(ids)
+    return MetricClusters(
+        clusters=tuple(map(texts, sequence(content["clusters"]))),
+        threshold=number(content["threshold"]),
+        stretch=(low, high),
+        heights=tuple(map(number, sequence(content["heights"]))),
+        ids=ids,
+        dissimilarity=array([[math.nan] * k] * k, (k, k)),
+        merges=array(content["merges"], (k - 1, 4)),
+        correlation=text(content["correlation"]),
+        linkage=text(content["linkage"]),
+        n_resamples=whole(content["n_resamples"]),
+        n_dropped=whole(content["n_dropped"]),
+        constant=texts(content["constant"]),
+    )
+
+
+def _comparison(content: Content) -> Comparison:
+    before, after = texts(content["names"])
+    found = tuple(_change(mapping(one)) for one in sequence(content["changes"]))
+    return Comparison(changes=found, names=(before, after))
+
+
+def _change(content: Content) -> Change:
+    moved = text(content["moved"])
+    if moved not in ("towards", "away", "unchanged", "unknown"):
+        raise ValueError(f"moved {moved!r}")
+    return Change(
+        id=text(content["id"]),
+        name=text(content["name"]),
+        before=number(content["before"]),
+        after=number(content["after"]),
+        ideal=number(content["ideal"]),
+        moved=moved,
+        interval=None if content["level"] is None else _interval(content, "interval"),
+    )
+
+
+def trained_of(content: Content) -> TrainedScorer:
+    """Return a trained score with its audits from its JSON."""
+    return TrainedScorer(
+        output=text(content["output"]),
+        coefficients=numbers(content["coefficients"]),
+        training=training_of(mapping(content["training"])),
+        before=_scorer_audit(mapping(content["before"])),
+        after=_scorer_audit(mapping(content["after"])),
+        rows=_rows(content),
+        seed=whole(content["seed"]),
+    )
+
+
+def _scorer_audit(content: Content) -> ScorerAudit:
+    parity, finding = content.get("parity"), text(content["finding"])
+    if finding not in EXIT_STATUS:
+        raise ValueError(f"finding {finding!r}")
+    return ScorerAudit(
+        finding=finding,
+        exit_status=EXIT_STATUS[finding],
+        accuracy=pairwise_of(content),
+        parity=None if parity is None else audit_of(mapping(parity)),
+    )
+
+
+def training_of(content: Content) -> Training:
+    """Return an account of training from its JSON."""
+    best, mixture, start = (
+        _outcome(mapping(content[name])) for name in ("best", "mixture", "start")
+    )
+    if not best.terms.keys() == mixture.terms.keys() == start.terms.keys():
+        raise ValueError("outcomes of different terms")
+    return Training(
+        goals=texts(content["goals"]),
+        form=text(content["form"]),
+        slack=number(content["slack"]),
+        feasible=content["feasible"] is True,
+        probabilities=tuple(map(number, sequence(content["probabilities"]))),
+        cell_weights=numbers(content["cell_weights"]),
+        multipliers=numbers(content["multipliers"]),
+        rows=_rows(content),
+        best=best,
+        mixture=mixture,
+        start=start,
+        scorer=text(content["scorer"]),
+    )
+
+
+def _outcome(content: Content) -> Outcome:
+    return Outcome(
+        accuracy=number(content["accuracy"]),
+        squared_error=_number_or_none(content["squared_error"]),
+        terms=numbers(content["terms"]),
+        largest_difference=number(content["largest_difference"]),
+    )
+
+
+def _rows(content: Content) -> dict[str, int]:
+    return {name: whole(rows) for name, rows in mapping(content["rows"]).items()}
+
+
+def story_of(content: Content) -> Story:
+    """Return the story of a simulation from its JSON."""
+    return Story(
+        headline=text(content["headline"]),
+        steps=tuple(_step(mapping(one)) for one in sequence(content["steps"])),
+        margin=number(content["margin"]),
+        alpha=number(content["alpha"]),
+        notes=texts(content["notes"]),
+        provenance=mapping(content["provenance"]),
+    )
+
+
+def _step(content: Content) -> Step:
+    return Step(
+        title=text(content["title"]),
+        sentences=texts(content["sentences"]),
+        gaps=tuple(_found(mapping(one)) for one in sequence(content["gaps"])),
+        facts=tuple(
+            Fact(**{name: text(one[name]) for name in ("about", "true", "found")})
+            for one in map(mapping, sequence(content["facts"]))
+        ),
+    )
+
+
+def _found(content: Content) -> FoundGap:
+    words, sizes = ("model", "null", "finding"), ("true", "found", "low", "high", "level")
+    facts: dict[str, Any] = {name: text(content[name]) for name in words}
+    facts |= {name: number(content[name]) for name in sizes}
+    return FoundGap(**facts)
+
+
+def _interval(content: Content, name: str) -> Interval:
+    low, high = map(number, sequence(content[name]))
+    return Interval(low, high, number(content["level"]))
+
+
+def _number_or_none(value: Any) -> float | None:
+    return None if value is None else number(value)
+
+
+def _whole_or_none(value: Any) -> int | None:
+    return None if value is None else whole(value)
