@@ -1,0 +1,95 @@
+"""The fenced blocks of the documentation: which are run, and which are not and why."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+FENCE = re.compile(
+    r"^(?P<indent> *)```(?P<info>[^`\n]*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
+)
+TITLE = re.compile(r'title="(?P<name>[^"]+)"')
+
+INSTALLS = "installs into .venv; continuous integration runs the target itself"
+NEEDS_DATA = "needs published data, which are not part of the repository"
+ELSEWHERE = "belongs to another program; shown for its form"
+
+NOT_RUN = {
+    ("README.md", "make demo"): INSTALLS,
+    ("docs/tutorial.md", "git clone"): INSTALLS,
+    ("CONTRIBUTING.md", "errors tables counts"): "a map of folders, not a command",
+    ("CONTRIBUTING.md", "PUBLISHED = read_published"): "a pattern with gaps to fill in",
+    ("docs/commands.md", "$ comparity data german --fetch"): NEEDS_DATA,
+    ("docs/commands.md", "$ comparity demo"): "takes a minute; the slow test of README.md runs it",
+    (
+        "docs/commands.md",
+        "$ comparity gate",
+    ): "needs a policy; docs/how_to/gate.md has one and runs it",
+    ("docs/commands.md", "$ comparity reproduce"): NEEDS_DATA,
+    ("docs/gate.md", "- run: comparity gate"): ELSEWHERE,
+    (
+        "docs/gate.md",
+        "def test_the_model",
+    ): "a test of pytest; tests/cli/test_gate.py runs the like",
+    ("docs/how_to/data.md", "$ comparity data german --fetch"): NEEDS_DATA,
+    ("docs/how_to/gate.md", "- run: comparity gate"): ELSEWHERE,
+    ("docs/how_to/reproduce.md", "$ comparity reproduce"): NEEDS_DATA,
+}
+"""Blocks that no test runs, by page and beginning, each with the reason."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """One fenced block of a page."""
+
+    page: str
+    line: int
+    language: str
+    title: str | None
+    text: str
+
+    @property
+    def how(self) -> str | None:
+        """How the block is tested, or ``None`` where nothing tests it."""
+        if self.language == "python" and ">>>" in self.text:
+            return "doctest"
+        if self.language == "console":
+            return None if self.excused else "shell"
+        return "file" if self.title else None
+
+    @property
+    def excused(self) -> str | None:
+        """The reason why the block is not run, where there is one."""
+        reasons = [
+            reason
+            for (page, beginning), reason in NOT_RUN.items()
+            if page == self.page and self.text.startswith(beginning)
+        ]
+        return reasons[0] if reasons else None
+
+
+def pages() -> list[str]:
+    """Return the paths of all pages that people read."""
+    found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+    found += sorted((ROOT / "docs").rglob("*.md"))
+    return [path.relative_to(ROOT).as_posix() for path in found]
+
+
+def blocks(page: str) -> Iterator[Block]:
+    """Yield the fenced blocks of a page in their order."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for fence in FENCE.finditer(text):
+        language, _, rest = fence["info"].partition(" ")
+        title = TITLE.search(rest)
+        yield Block(
+            page=page,
+            line=text.count("\n", 0, fence.start()) + 1,
+            language=language,
+            title=title["name"] if title else None,
+            text=textwrap.dedent(fence["text"]),
+        )
