@@ -94,6 +94,25 @@ def test_statistical_parity_and_numbers_as_attributes_are_goals_too(scorer: str)
     assert abs(found.matrix[0, 1] - found.matrix[1, 0]) <= 0.03 + 1e-9
 
 
+@pytest.mark.parametrize("kind", [NeuralNetwork, BoostedTrees])
+def test_rows_learned_by_heart_are_no_reason_to_think_a_goal_kept(
+    monkeypatch: pytest.MonkeyPatch, kind: type
+) -> None:
+    """First models order nothing and keep any goal; the game is played again nevertheless."""
+    rng = np.random.default_rng(0)
+    group, y = rng.integers(0, 2, 400), rng.integers(0, 2, 400)
+    X = np.column_stack([y + 1.5 * group, 0.8 * y, np.zeros((400, 60))])
+    X += rng.normal(size=X.shape)
+    asked, played = [], kind.played
+    monkeypatch.setattr(
+        kind, "played", lambda *a, **k: asked.append(np.copy(a[2].slack)) or played(*a, **k)
+    )
+    model = FairRanker(scorer=kind(), slack=0.02, steps=120, random_state=0).fit(X, y, group)
+    assert asked[0] == pytest.approx(0.02)
+    assert asked[1].min() < 0 < 0.04 < asked[1].max()
+    assert model.training_.feasible
+
+
 @KINDS
 def test_a_goal_that_no_candidate_keeps_is_warned_of_with_the_least_difference(scorer: str) -> None:
     rng = np.random.default_rng(0)

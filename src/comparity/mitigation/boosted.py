@@ -92,6 +92,7 @@ class BoostedTrees(BaseEstimator):  # type: ignore[misc]
     """
 
     name = "boosted"
+    from_nothing = True
 
     def __init__(
         self, *, leaves: int = 15, min_rows: int = 20, params: Mapping[str, Any] | None = None

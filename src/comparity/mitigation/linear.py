@@ -41,6 +41,7 @@ class Linear:
     """Linear scores as a kind of model: parameters are coefficients of standardised features."""
 
     name = "linear"
+    from_nothing = False
 
     def check(self) -> None:
         """Need nothing that might not be installed."""

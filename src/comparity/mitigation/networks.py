@@ -101,6 +101,7 @@ class NeuralNetwork(BaseEstimator):  # type: ignore[misc]
     """
 
     name = "neural"
+    from_nothing = True
 
     def __init__(self, *, hidden: tuple[int, ...] = (10,), module: Any = None) -> None:
         self.hidden = hidden

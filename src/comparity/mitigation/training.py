@@ -53,9 +53,12 @@ class Kind(Protocol):
     ----------
     name : str
         What it is called.
+    from_nothing : bool
+        Whether its first models know nothing; a linear score starts from least squares.
     """
 
     name: str
+    from_nothing: bool
 
     def check(self) -> None:
         """Raise where it cannot be used, before anything long is done."""
@@ -246,8 +249,10 @@ def trained(
 ) -> tuple[Candidates, Chosen]:
     """Play, choose, and play again where what keeps the goal in training misses it elsewhere.
 
-    A difference on the rows chosen by may be off by chance from that on the rows trained on. If no
-    mixture keeps the slack there, the next game is told by how much.
+    A difference on the rows chosen by may be off from that on the rows trained on, by chance or
+    because these were learned by heart. If no mixture keeps the slack there (of models that start
+    from nothing: if the one that training alone would choose does not), the next game is told by
+    how much.
 
     Parameters
     ----------
@@ -261,18 +266,29 @@ def trained(
         What errors call the rows chosen by.
     """
     how: dict[str, Any] = {"seed": seed, "progress": progress}
-    found = candidates(kind, rows, groups, choices, **how)
+    found = last = candidates(kind, rows, groups, choices, **how)
     picked = chosen(found, by, groups, choices, name=name)
-    for _ in range(0 if by is rows else MORE_GAMES):
-        if picked.mixture.excess <= KEPT:
+    for _ in range(0 if by is rows or choices.robust or not found.terms else MORE_GAMES):
+        kept, best = picked.mixture.excess <= KEPT, found.models[picked.best]
+        if kind.from_nothing:
+            # A first model that orders nothing keeps any goal; what training alone would choose
+            # says whether its rows have been learned by heart.
+            best = last.models[chosen(last, rows, groups, choices, name=name).best]
+        there, here = (_compared(kind, best, *at) for at in ((by, picked), (rows, found)))
+        kept = float((there - choices.slack).max()) <= KEPT if kind.from_nothing else kept
+        if kept:
             break
-        (scores,) = kind.scores([found.models[picked.best]], rows)
-        there = differences(picked.terms)[0] @ np.nan_to_num(picked.accuracy[picked.best])
-        shift = there - differences(found.terms)[0] @ np.nan_to_num(rows.accuracy(scores))
-        more = candidates(kind, rows, groups, choices, shift=shift, **how)
-        found = replace(more, models=(*found.models, *more.models))
+        last = candidates(kind, rows, groups, choices, shift=there - here, **how)
+        found = replace(last, models=(*found.models, *last.models))
         picked = chosen(found, by, groups, choices, name=name)
     return found, picked
+
+
+def _compared(kind: Kind, model: Any, rows: Rows, of: Candidates | Chosen) -> Floats:
+    """Return the differences that the slack limits, of one model on some rows."""
+    (scores,) = kind.scores([model], rows)
+    found: Floats = differences(of.terms)[0] @ np.nan_to_num(rows.accuracy(scores))
+    return found
 
 
 @contextmanager
