@@ -1,0 +1,113 @@
+"""Pages of every kind of result in a real browser, by a foreign judge of each of their promises.
+
+axe-core looks for barriers (WCAG 2.2 A and AA), Chromium for requests, errors and overflow, the
+Nu Html Checker for markup. None of them is part of this repository: npm fetches them into a cache
+of the machine, and without Chromium, Node, Java or npm's registry the tests are skipped.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from comparity.cli import main
+from comparity.reporting.combined import gate_page
+from comparity.reporting.html import page
+from tests.browser.results import gate, named, reports
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+HERE = Path(__file__).parent
+PACKAGES = ("axe-core@4.14.0", "playwright-core@1.65.0", "vnu-jar@26.9.27")
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "comparity-tests" / "npm"
+SCREENS = ("light-wide", "light-phone", "dark-wide", "dark-phone")
+
+
+def program(*names: str) -> str:
+    """Return the path of the first of these programs, or skip."""
+    found = next((path for name in names if (path := shutil.which(name))), None)
+    return found or pytest.skip(f"needs {' or '.join(names)}")
+
+
+@pytest.fixture(scope="session")
+def modules() -> Path:
+    """Return a folder with the packages of npm, fetched once."""
+    wanted = CACHE / "node_modules"
+    if not (wanted / "vnu-jar" / "build" / "dist" / "vnu.jar").exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        words = [program("npm"), "install", "--no-audit", "--no-fund", "--prefix", str(CACHE)]
+        done = subprocess.run([*words, *PACKAGES], capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"npm cannot fetch {', '.join(PACKAGES)}: {done.stderr[-300:]}")
+    return wanted
+
+
+@pytest.fixture(scope="session")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Write a page for every kind of result, and one with all of them."""
+    folder = tmp_path_factory.mktemp("pages")
+    sources = {name: page(result) for name, result in reports().items()}
+    sources["gate"] = gate_page(gate())
+    sources["combined"] = page(named(), title="Everything <at> once")
+    for name, source in sources.items():
+        (folder / f"{name}.html").write_text(source, encoding="utf-8")
+    with pytest.raises(SystemExit) as left:
+        main(["demo", "--applicants", "300", "--directory", str(folder / "demo"), "--json"])
+    assert not left.value.code
+    shutil.copy(folder / "demo" / "report.html", folder / "demo.html")
+    return {path.stem: path for path in sorted(folder.glob("*.html"))}
+
+
+@pytest.fixture(scope="session")
+def seen(pages: dict[str, Path], modules: Path, tmp_path_factory: Any) -> dict[str, Any]:
+    """Return what the browser saw of each page."""
+    words = [program("node"), str(HERE / "look.mjs"), str(modules)]
+    words += [program("chromium", "chromium-browser", "google-chrome")]
+    words += [str(tmp_path_factory.mktemp("browser")), os.environ.get("COMPARITY_PICTURES", "")]
+    listed = "\n".join(map(str, pages.values()))
+    done = subprocess.run(words, input=listed, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout)
+    return {name: found[str(path)] for name, path in pages.items()}
+
+
+def failures(seen: dict[str, Any], what: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
+    """Return what is wrong, by page and screen."""
+    found = {(name, screen): what(seen[name][screen]) for name in seen for screen in SCREENS}
+    return {place: wrong for place, wrong in found.items() if wrong}
+
+
+def test_no_page_has_a_barrier(seen: dict[str, Any]) -> None:
+    assert failures(seen, lambda one: one["violations"]) == {}
+    # A checker that looked at nothing would find nothing.
+    assert min(seen[name][screen]["passes"] for name in seen for screen in SCREENS) > 15
+
+
+def test_no_page_asks_the_network_runs_a_script_or_complains(seen: dict[str, Any]) -> None:
+    assert failures(seen, lambda one: one["foreign"] + one["said"]) == {}
+    assert failures(seen, lambda one: one["scripts"]) == {}
+
+
+def test_no_page_scrolls_sideways_on_any_screen(seen: dict[str, Any]) -> None:
+    assert failures(seen, lambda one: one["overflow"]) == {}
+
+
+def test_every_page_prints_and_no_page_break_cuts_a_picture(seen: dict[str, Any]) -> None:
+    for name, one in seen.items():
+        assert one["print"]["head"] == "%PDF-", name
+        assert one["print"]["cut"] == [], name
+        assert one["print"]["wide"] == [], name
+
+
+def test_every_page_is_valid_html(pages: dict[str, Path], modules: Path) -> None:
+    jar = modules / "vnu-jar" / "build" / "dist" / "vnu.jar"
+    words = [program("java"), "-jar", str(jar), "--stdout", "--format", "json"]
+    done = subprocess.run(
+        [*words, *map(str, pages.values())], capture_output=True, text=True, check=False
+    )
+    assert json.loads(done.stdout)["messages"] == []
