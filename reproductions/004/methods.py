@@ -15,13 +15,14 @@ from comparity.mitigation.debiasing import debiasing_weights
 from comparity.mitigation.exposure_program import rerank
 from comparity.mitigation.monotone import monotone_transform
 
-__all__ = ["METHODS", "POSTPROCESSED", "free_ranker", "mixtures", "shared_exposure"]
+__all__ = ["EXPOSURE", "METHODS", "POSTPROCESSED", "free_ranker", "mixtures", "shared_exposure"]
 
 # A third of three quarters is held out to choose by: halves and quarters as in the paper.
 HELD_OUT = {"validation_fraction": 1 / 3, "progress": False}
 SLOPES = np.arange(0, 5.05, 0.05).tolist()
 SHIFTS = (-1.0, -2.0, -5.0, -10.0)
-POSTPROCESSED = ("S & J", "S & J (DT)", "K & Z")
+EXPOSURE = ("S & J", "S & J (DT)")
+POSTPROCESSED = (*EXPOSURE, "K & Z")
 
 
 def free_ranker(rest: Task, seed: int, **choices: Any) -> Any:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from agreement import separation
-from real import crime_ranking, rankings, regressions, w3c, wiki
+from real import rankings, regressions
 from simulated import RUNS, figure_1, figure_2, figure_3, row_of_table_1, table_4, table_5
 from tasks import Tested, across, averages, deviations
 
@@ -20,10 +20,10 @@ from comparity.reproductions import Conclusion, Reproduction, Request, one_run_a
 
 PUBLISHED = read_published(Path(__file__).parent)
 METHODS = ("Debiased", "S & J", "K & Z", "B et al.", "Constr.", "Robust")
+ALONG_A_NUMBER = ("B et al.", "Constr.", "Robust")
+WITHOUT_PROGRAM = ("Debiased", "K & Z", "B et al.", "Constr.", "Robust")
 LAW_RUNS = 3
-PART_RUNS = 8
-W3C_PROGRAM_RUNS = 2
-"""A linear program with 40,000 unknowns for each topic: two splits are enough to wait for."""
+TOPIC_RUNS = 8
 
 Found = dict[str, dict[str, list[float]]]
 
@@ -33,16 +33,11 @@ def table_1(request: Request) -> Reproduction:
     home, seed, runs = request.home(), request.seed, max(2, request.runs or RUNS)
     found: Found = {}
     found["Sim."], found["Sim., population"] = row_of_table_1(METHODS, runs, seed)
-    few = max(2, request.runs or PART_RUNS)
-    others = ("Debiased", "K & Z", "B et al.", "Constr.", "Robust")
-    found["Wiki"] = _columns(rankings(wiki(home), others, few, seed, title="Wiki", penalised=True))
-    found["W3C"] = _columns(rankings(w3c(home), others, few, seed, title="W3C"))
-    programs = min(runs, W3C_PROGRAM_RUNS)
-    exposed = rankings(w3c(home), ("S & J",), programs, seed, title="W3C, exposure")
-    found["W3C"] |= _columns({"S & J": exposed["S & J"]})
-    goals = ("B et al.", "Constr.", "Robust")
+    found["Wiki"] = _columns(rankings(home, "Wiki", WITHOUT_PROGRAM, runs, seed))
+    topics = max(2, request.runs or TOPIC_RUNS)
+    found["W3C"] = _columns(rankings(home, "W3C", METHODS, topics, seed))
     found["Crime"] = _columns(
-        rankings(crime_ranking(home), goals, runs, seed, title="Crime", penalised=True)
+        rankings(home, "Crime", ("B et al.", "Constr.", "Robust"), runs, seed)
     )
     ours = averages(found)
     rows = PUBLISHED.beside(
@@ -66,7 +61,7 @@ def table_1(request: Request) -> Reproduction:
             "Population: closed-form accuracies of the learned scores, free of a test set's noise.",
             "The business data belong to a company and were never published.",
         ),
-        options={"runs": runs, "runs of Wiki and W3C": few, "seed": seed},
+        options={"runs": runs, "runs of W3C": topics, "seed": seed},
     )
 
 
@@ -171,8 +166,7 @@ def table_6(request: Request) -> Reproduction:
     names = ("S & J (DT)", "Constr.")
     found: Found = {}
     found["Sim."], _ = row_of_table_1(names, runs, seed)
-    few = min(runs, W3C_PROGRAM_RUNS)
-    found["W3C"] = _columns(rankings(w3c(request.home()), names, few, seed, title="W3C"))
+    found["W3C"] = _columns(rankings(request.home(), "W3C", names, runs, seed))
     ours = averages(found)
     rows = PUBLISHED.beside(
         "table 6",
@@ -199,9 +193,9 @@ def table_6(request: Request) -> Reproduction:
 
 def figure_5(request: Request) -> Reproduction:
     """Show accuracies of men and women among the W3C experts."""
-    runs = max(2, request.runs or PART_RUNS)
-    names = ("Debiased", "Constr.", "Robust")
-    found = rankings(w3c(request.home()), names, runs, request.seed, title="W3C")
+    runs = max(2, request.runs or TOPIC_RUNS)
+    found = rankings(request.home(), "W3C", WITHOUT_PROGRAM, runs, request.seed)
+    found = {name: found[name] for name in ("Uncons.", "Debiased", "Constr.", "Robust")}
     return _matrices("figure 5", request, runs, found, "10 topics of 48 have a public label")
 
 

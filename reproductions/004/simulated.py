@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from methods import HELD_OUT, METHODS, POSTPROCESSED, free_ranker
+from methods import EXPOSURE, HELD_OUT, METHODS, POSTPROCESSED, free_ranker
 from tasks import Floats, Task, Tested, across, apart, averages, deviations, everywhere
 
 from comparity import FairRanker
@@ -33,6 +33,8 @@ __all__ = ["RUNS", "figure_1", "figure_2", "figure_3", "row_of_table_1", "table_
 PUBLISHED = read_published(Path(__file__).parent)
 RUNS = 5
 QUERIES = 5000
+EXPOSED = 1200
+"""Of the test queries with smaller numbers, about 300, exposure is shared out by programs."""
 BOTH = ("cross-group", "within-group")
 FREE = ("Uncons.", "Debiased")
 
@@ -99,7 +101,8 @@ def row_of_table_1(
                 _add(true, name, one.true, across)
                 _add(tested, name, one.tested, across)
             else:
-                _add(tested, name, test.tested(METHODS[name](rest, test, free, run)), across)
+                few = test.rows(test.query < EXPOSED) if name in EXPOSURE else test
+                _add(tested, name, few.tested(METHODS[name](rest, few, free, run)), across)
     return tested, true
 
 

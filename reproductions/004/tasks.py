@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity import pairwise_accuracy
+from comparity.counting.query_pairs import query_counts, query_pairs
 from comparity.errors import InfeasibleGoalWarning
+from comparity.matrices import PairwiseAccuracy
 
 __all__ = ["Mixture", "Task", "Tested", "across", "apart", "averages", "deviations", "everywhere"]
 
@@ -106,25 +108,42 @@ class Task:
 
     def tested(self, mixture: Mixture) -> Tested:
         """Judge scores of these rows, query by query where there are queries, as the paper does."""
-        audits = [
-            pairwise_accuracy(
-                self.label,
-                scores,
-                sensitive_features=self.sensitive,
-                queries=self.query,
-                average="pairs" if self.query is None else "queries",
-                continuous=self.continuous,
-            )
-            for scores in mixture.scores
-        ]
+        audits = [self._audit(scores) for scores in mixture.scores]
         shares = mixture.probabilities
         errors = [float(((scores - self.label) ** 2).mean()) for scores in mixture.scores]
         return Tested(
             np.tensordot(shares, [audit.matrix for audit in audits], axes=1),
-            float(shares @ [audit.overall for audit in audits]),
-            np.tensordot(shares, [audit.row_marginals for audit in audits], axes=1),
+            float(shares @ [self._accuracy(scores) for scores in mixture.scores]),
+            np.tensordot(shares, [self._marginals(scores) for scores in mixture.scores], axes=1),
             float(shares @ errors),
         )
+
+    def _audit(self, scores: Floats) -> PairwiseAccuracy:
+        return pairwise_accuracy(
+            self.label,
+            scores,
+            sensitive_features=self.sensitive,
+            queries=self.query,
+            average="pairs" if self.query is None else "queries",
+            continuous=self.continuous,
+        )
+
+    def _marginals(self, scores: Floats) -> Floats:
+        """Return accuracies by the group of the better item, over all pairs."""
+        if self.continuous:
+            return np.full(1, np.nan)
+        query = np.zeros(len(scores), dtype=np.int64) if self.query is None else self.query
+        names, group = np.unique(self.sensitive, return_inverse=True)
+        trials, hits, _ = query_counts(self.label, scores, group, len(names), query)
+        found: Floats = hits.sum(axis=1) / trials.sum(axis=1)
+        return found
+
+    def _accuracy(self, scores: Floats) -> float:
+        """Return the accuracy over all pairs; with queries, the mean of theirs."""
+        query = np.zeros(len(scores), dtype=np.int64) if self.query is None else self.query
+        nobody = np.zeros(len(scores), dtype=np.int64)
+        counted = query_pairs(self.label, scores, nobody, ("all",), query, average="queries")
+        return float(counted.sharing.hits[0] / counted.sharing.trials[0])
 
 
 def across(found: Tested) -> float:
