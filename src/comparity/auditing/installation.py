@@ -22,7 +22,8 @@ __all__ = ["inspect_installation"]
 EXTRAS = {
     "spark": "audits of Spark frames",
     "text": "examples with texts",
-    "torch": "training with torch",
+    "torch": "training networks",
+    "boosting": "training boosted trees",
     "web": "collecting judgments in a browser",
     "postgres": "collecting judgments in PostgreSQL",
 }
