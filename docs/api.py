@@ -77,14 +77,17 @@ def _function_page(page: str) -> str:
     parts = [f"# {title}\n\n{lead}\n"]
     for name in public_names():
         if home(name) == page:
-            parts += [entry(name, getattr(comparity, name), module="comparity")]
+            found = getattr(comparity, name)
+            parts += [entry(name, found, f"comparity.{name}{_signature(found)}")]
     return "\n".join(parts)
 
 
 def _result_page() -> str:
     lead = "What audits, plans and fits return. All are frozen, print well, and have `to_dict()`."
     parts = [f"# Results\n\n{lead}\n"]
-    parts += [entry(one.__name__, one, module=one.__module__) for one in result_classes()]
+    parts += [
+        entry(one.__name__, one, f"{one.__module__}.{one.__name__}") for one in result_classes()
+    ]
     return "\n".join(parts)
 
 
@@ -125,9 +128,9 @@ def _returned(function: Callable[..., Any]) -> Any:
         return function.__annotations__.get("return")
 
 
-def entry(name: str, found: Any, *, module: str) -> str:
-    """Return one name with its signature, docstring and, of a class, its methods."""
-    parts = [f"## `{name}`\n", f"```text\n{module}.{name}{_signature(found)}\n```\n"]
+def entry(name: str, found: Any, headline: str) -> str:
+    """Return one name with how it is called, its docstring and, of a class, its methods."""
+    parts = [f"## `{name}`\n", f"```text\n{headline}\n```\n"]
     parts += [markdown(inspect.getdoc(found) or "")]
     if inspect.isclass(found):
         parts += list(_members(found))

@@ -79,7 +79,7 @@ def stage(folder: Path = STAGE) -> None:
             target.write_text(turned(text, source, known), encoding="utf-8")
         elif source.startswith("examples/notebooks/"):
             text = notebooks.shown(ROOT / source, target.parent / "pictures")
-            target.write_text(turned(text, source, known), encoding="utf-8")
+            target.write_text(text, encoding="utf-8")
         elif source.endswith(".py"):
             target.write_text(_listing(ROOT / source), encoding="utf-8")
         else:

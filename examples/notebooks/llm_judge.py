@@ -28,8 +28,8 @@ judge = rng.choice(["llm", *people], n_battles, p=[0.4] + [0.04] * 15)
 pairs = np.array([rng.choice(n_answers, 2, replace=False) for _ in range(n_battles)])
 
 # %% [markdown]
-# What is true: the language model adds 0.9 logits to long answers and 0.6 to the one shown first
-# (every evaluator does the latter here, the language model or not: the plain seat effect).
+# What is true: the language model adds 0.9 logits to long answers, and every evaluator, people
+# too, adds 0.6 to the answer shown first.
 
 # %%
 seen = 1.5 * quality[pairs] + rng.gumbel(size=pairs.shape)
@@ -56,6 +56,7 @@ fit = barp(
 llm = list(fit.evaluators).index("llm")
 bias, error = fit.bias[llm, 0], fit.bias_standard_errors[llm, 0]
 print(f"the language model: {bias:+.2f} ± {1.96 * error:.2f} logits for long answers")
+print(f"shown first: {fit.seat.value:+.2f} ± {1.96 * fit.seat.standard_error:.2f} logits")
 print("assumed:", fit.anchor)
 
 # %% [markdown]
