@@ -38,7 +38,6 @@ NOT_RUN = {
     ): "a test of pytest; tests/cli/test_gate.py runs the like",
     ("docs/how_to/data.md", "$ comparity data german --fetch"): NEEDS_DATA,
     ("docs/how_to/gate.md", "- run: comparity gate"): ELSEWHERE,
-    ("docs/how_to/reproduce.md", "$ comparity reproduce"): NEEDS_DATA,
 }
 """Blocks that no test runs, by page and beginning, each with the reason."""
 
