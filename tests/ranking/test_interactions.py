@@ -53,7 +53,9 @@ def test_an_intersection_that_all_put_down_deserves_a_bias() -> None:
 
 def test_the_gap_is_the_interaction_of_a_regression_of_scores() -> None:
     world = panel(3, sex=norm(0, 1))
-    result, found = suggestions(world)
+    _, found = suggestions(world)
+    groups = {"sensitive_features": world.groups}
+    result = barp(world.comparisons, evaluators=world.evaluators, corrected=False, **groups)
     sex, race = ((group == "b").astype(float) for group in world.groups.values())
     design = np.column_stack([np.ones(80), sex, race, sex * race])
     peer = OLS(result.scores, design).fit()

@@ -23,7 +23,17 @@ from comparity.ranking._objective import EFFECT_SD, Penalised
 from comparity.ranking._passes import GeneralPass
 from comparity.ranking.anchors import Move
 
-__all__ = ["DENSE", "Errors", "dense_covariance", "errors_of", "shrinkage_left", "taken_by_items"]
+__all__ = [
+    "DENSE",
+    "Errors",
+    "dense_hessian",
+    "errors_of",
+    "evaluator_variances",
+    "inverse",
+    "score_variances",
+    "shrinkage_left",
+    "taken_by_items",
+]
 
 Floats = NDArray[np.float64]
 
@@ -61,8 +71,8 @@ def errors_of(objective: Penalised, move: Move) -> Errors:
     return _local(objective, move)
 
 
-def dense_covariance(objective: Penalised) -> Floats:
-    """Invert the Hessian; where it is flat, along directions a move takes out, it is filled up."""
+def dense_hessian(objective: Penalised) -> Floats:
+    """Return the Hessian; where it is flat, along directions a move takes out, it is filled up."""
     hessian = _likelihood_part(objective)
     n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
     hessian[:n, :n] += objective.penalty.pull(np.eye(n))
@@ -72,7 +82,7 @@ def dense_covariance(objective: Penalised) -> Floats:
     hessian[extra, extra] += EFFECT_SD**-2
     if objective.penalty.scores == 0:
         hessian += _flat(objective)
-    return _inverse(hessian)
+    return hessian
 
 
 def shrinkage_left(objective: Penalised, *, with_bias: bool = True) -> tuple[float, float]:
@@ -87,17 +97,17 @@ def shrinkage_left(objective: Penalised, *, with_bias: bool = True) -> tuple[flo
     # Directions that the prior leaves free have nothing to be shrunk.
     penalised = n if prior.basis is None else n - prior.basis.shape[1]
     if objective.size <= DENSE:
-        covariance = dense_covariance(objective)
+        covariance = inverse(dense_hessian(objective))
         held = np.kron(np.eye(m) - 1 / m, prior.bias)
         score_trace = float(np.trace(prior.pull(covariance[:n, :n])))
         bias_trace = float((held * covariance[n:end, n:end]).sum())
     else:
         # Along the flat directions the prior says it all.
         flat = objective.flat_basis.shape[1] if prior.basis is None else 0
-        score_trace = prior.scores * float(_score_variances(objective).sum()) + flat
+        score_trace = prior.scores * float(score_variances(objective).sum()) + flat
         bias_trace = 0.0
         if with_bias:
-            inverses = _inverted(_evaluator_blocks(objective))
+            inverses = evaluator_variances(objective)
             bias_trace = float(np.einsum("kij,ji->", inverses, prior.bias))
     free = (m - 1) * objective.n_contrasts
     return max(penalised - score_trace, 1.0), max(free - bias_trace, min(1.0, free))
@@ -138,20 +148,21 @@ def _flat(objective: Penalised) -> Floats:
     return filled
 
 
-def _inverse(hessian: Floats) -> Floats:
+def inverse(hessian: Floats) -> Floats:
+    """Invert a symmetric matrix that is positive definite, or nearly."""
     factor, failed = lapack.dpotrf(hessian, lower=1, clean=1)
     if failed:
         return np.asarray(np.linalg.pinv(hessian, hermitian=True), dtype=np.float64)
     lower = lapack.dpotri(factor, lower=1)[0]
-    inverse: Floats = lower + lower.T
-    inverse[np.diag_indices_from(inverse)] /= 2
-    return inverse
+    full: Floats = lower + lower.T
+    full[np.diag_indices_from(full)] /= 2
+    return full
 
 
 def _exact(objective: Penalised, move: Move) -> Errors:
     n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
     end = n + m * c
-    covariance = _anchored(dense_covariance(objective), objective, move)
+    covariance = _anchored(inverse(dense_hessian(objective)), objective, move)
     bias = covariance[n:end, n:end].reshape(m, c, m, c)
     own = np.einsum("kiki->ki", bias)
     with_mean = bias.mean(axis=2)
@@ -189,12 +200,12 @@ def _move_matrices(objective: Penalised, move: Move) -> tuple[Floats, Floats]:
 
 
 def _local(objective: Penalised, move: Move) -> Errors:
-    variances = _inverted(_evaluator_blocks(objective))
+    variances = evaluator_variances(objective)
     centred = np.einsum("kii->ki", variances)
     level = _level_variances(objective, move)
     extra = np.array([_extra_variance(objective, k) for k in range(objective.data.rows.n_extra)])
     return Errors(
-        scores=_root(_score_variances(objective)),
+        scores=_root(score_variances(objective)),
         bias=_root(centred + level),
         centred=_root(centred),
         level=_root(level),
@@ -225,7 +236,7 @@ def _extra_variance(objective: Penalised, place: int) -> float:
     return float(target @ solved)
 
 
-def _score_variances(objective: Penalised) -> Floats:
+def score_variances(objective: Penalised) -> Floats:
     """Approximate the diagonal of the inverse to the second order in the opponents' share."""
     rows, diagonal = objective.data.rows, objective.last.scores[:, 1] + objective.penalty.scores
     diagonal = np.where(diagonal > 0, diagonal, np.inf)
@@ -233,6 +244,11 @@ def _score_variances(objective: Penalised) -> Floats:
     _opponents(rows.better, rows.worse, objective.data.weights(), diagonal, share)
     with np.errstate(invalid="ignore"):
         return np.where(np.isfinite(diagonal), (1 + share / diagonal) / diagonal, np.inf)
+
+
+def evaluator_variances(objective: Penalised) -> Floats:
+    """Approximate the covariance of each evaluator's biases about their mean."""
+    return _inverted(_evaluator_blocks(objective))
 
 
 def _evaluator_blocks(objective: Penalised) -> Floats:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors import NoPriorError, OptionError
+from comparity.ranking._attenuation import tilt_of
 from comparity.ranking._curvature import Errors, errors_of, shrinkage_left
 from comparity.ranking._margins import outcomes
 from comparity.ranking._newton import Solution, minimise
@@ -28,6 +29,7 @@ Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-6
 ROUNDS = 40
+FEW_ROUNDS = 2
 LEAST_SCORE_SD = 0.5
 """The least SD of scores that the marginal likelihood may choose. It takes pairs for random; where
 they were chosen by merit, or are few, it would put all items down as equal."""
@@ -54,6 +56,8 @@ class Task:
         Norm of the gradient to reach.
     seed : int
         Of the folds of cross-validation.
+    corrected : bool
+        Whether to give back what the errors of scores take from the biases.
     """
 
     judgments: Judgments
@@ -65,6 +69,7 @@ class Task:
     seat_by_evaluator: bool = False
     tolerance: float = TOLERANCE
     seed: int = 0
+    corrected: bool = False
 
     def __post_init__(self) -> None:
         number = isinstance(self.tolerance, int | float | np.number)
@@ -181,20 +186,32 @@ def _solved(
     close = 1e-3 if len(rows.better) < WATCHED else 1e-2
     loose = max(task.tolerance, 1e-4 * math.sqrt(len(rows.better)))
     open_ends = task.score_prior.by_likelihood or task.bias_prior.by_likelihood
-    for _ in range(ROUNDS if open_ends else 0):
-        objective = _objective(task, data, move, score_sd, bias_sd)
+    corrected = task.corrected and not math.isinf(score_sd)
+    tilt = np.zeros_like(start) if corrected else None
+    most = ROUNDS if open_ends or len(rows.better) < WATCHED else FEW_ROUNDS
+    for _ in range(most if open_ends or corrected else 0):
+        objective = _objective(task, data, move, (score_sd, bias_sd), tilt)
         start = minimise(objective, start, tolerance=loose, watch=watch).point
-        new = _next_sds(task, objective, start, (score_sd, bias_sd))
+        new = (score_sd, bias_sd)
+        if open_ends:
+            new = _next_sds(task, objective, start, new)
         settled = np.allclose(new, (score_sd, bias_sd), rtol=close, atol=0)
         score_sd, bias_sd = new
+        if tilt is not None:
+            previous, tilt = tilt, tilt_of(objective, start)
+            change = float(np.linalg.norm(tilt - previous))
+            settled &= change <= close * float(np.linalg.norm(tilt))
         if settled:
             break
-    objective = _objective(task, data, move, score_sd, bias_sd)
+    objective = _objective(task, data, move, (score_sd, bias_sd), tilt)
     solution = minimise(objective, start, tolerance=task.tolerance, watch=watch)
     return objective, solution, (score_sd, bias_sd)
 
 
-def _objective(task: Task, data: Pass, move: Move, score_sd: float, bias_sd: float) -> Penalised:
+def _objective(
+    task: Task, data: Pass, move: Move, sds: tuple[float, float], tilt: Floats | None
+) -> Penalised:
+    score_sd, bias_sd = sds
     trusted = bool(len(task.anchor.trusted))
     n_contrasts = data.rows.contrast.shape[1]
     precision = np.eye(n_contrasts)
@@ -205,7 +222,7 @@ def _objective(task: Task, data: Pass, move: Move, score_sd: float, bias_sd: flo
         basis=move.basis if trusted else None,
         mean=0.0 if math.isinf(bias_sd) or _both_ways(data.rows) else EFFECT_SD**-2,
     )
-    return Penalised(data, penalty, move.basis, flat=not trusted)
+    return Penalised(data, penalty, move.basis, flat=not trusted, tilt=tilt)
 
 
 def _both_ways(rows: Rows) -> bool:
@@ -288,7 +305,8 @@ def _left_out(task: Task) -> float:
     fold = folds(len(task.judgments), N_FOLDS, np.random.default_rng(task.seed))
     total = 0.0
     for k in range(N_FOLDS):
-        fitted = fit(replace(task, judgments=_subset(task.judgments, fold != k)))
+        known = replace(task, judgments=_subset(task.judgments, fold != k), corrected=False)
+        fitted = fit(known)
         test = rows_for(replace(task, judgments=_subset(task.judgments, fold == k)))
         total += pass_over(test).evaluate(*fitted.objective.split(fitted.solution.point)).loss
     return total

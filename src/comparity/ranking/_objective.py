@@ -119,10 +119,20 @@ class Penalised:
         :class:`comparity.ranking.anchors.Move`.
     flat : bool
         Whether it is: with trusted evaluators only the first direction is.
+    tilt : ndarray, optional
+        Coefficients of a linear term; see :mod:`comparity.ranking._attenuation`.
     """
 
-    def __init__(self, data: Pass, penalty: Penalty, basis: Floats, *, flat: bool) -> None:
-        self.data, self.penalty = data, penalty
+    def __init__(
+        self,
+        data: Pass,
+        penalty: Penalty,
+        basis: Floats,
+        *,
+        flat: bool,
+        tilt: Floats | None = None,
+    ) -> None:
+        self.data, self.penalty, self.tilt = data, penalty, tilt
         rows = data.rows
         self.n_items, self.n_evaluators = rows.n_items, rows.n_evaluators
         self.n_contrasts = rows.contrast.shape[1]
@@ -146,6 +156,9 @@ class Penalised:
         held = extra / EFFECT_SD**2
         value = found.loss + (scores @ pull + (bias * bias_pull).sum() + extra @ held) / 2
         gradient = _joined(found.scores[:, 0] + pull, found.bias + bias_pull, found.extra + held)
+        if self.tilt is not None:
+            value += self.tilt @ point
+            gradient += self.tilt
         m = self.n_evaluators
         kept = np.diagonal(self.penalty.bias) * (1 - 1 / m) + self.penalty.mean / m**2
         curvature = np.diagonal(found.bias_blocks, axis1=1, axis2=2) + kept

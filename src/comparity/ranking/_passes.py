@@ -27,6 +27,8 @@ Ints = NDArray[np.int32]
 THREADED = 2_000_000
 """Comparisons above which two threads pay for themselves."""
 
+ALL = slice(None)
+
 SINGLE = 50_000
 """Items above which products are taken in single precision, which halves what must be fetched."""
 
@@ -99,6 +101,14 @@ class Pass(Protocol):
 
     def slopes(self, scores: Floats, bias: Floats, extra: Floats) -> Floats:
         """Return the slope of the loss in the margin of every comparison."""
+
+    def bend(
+        self, part: slice, spread: Floats, scores: Floats, bias: Floats, extra: Floats
+    ) -> Floats:
+        """Return by how much mean slopes over margins with this variance differ from slopes.
+
+        Where the spread is negative, the difference of as much variance with the other sign.
+        """
 
 
 def logistic(margin: Floats) -> tuple[float, Floats, Floats]:
@@ -210,18 +220,35 @@ class GeneralPass:
             return logistic(margin)[1]
         return davidson(margin, self.rows.tied, float(extra[-1])).slope
 
+    def bend(
+        self, part: slice, spread: Floats, scores: Floats, bias: Floats, extra: Floats
+    ) -> Floats:
+        """Return by how much mean slopes over margins with this variance differ from slopes."""
+        rows = self.rows
+        margin = self._margin(scores, bias, extra, part)
+        if rows.tied is None:
+            found: Floats = _margins.bent(margin, spread)
+            return found
+        # Gauss and Hermite's rule of three points: the middle one and two at 1.7 SD.
+        step, tied, log_tie = np.sqrt(3 * np.abs(spread)), rows.tied[part], float(extra[-1])
+        low, middle, high = (
+            davidson(margin + side * step, tied, log_tie).slope for side in (-1, 0, 1)
+        )
+        bent: Floats = np.sign(spread) * (low - 2 * middle + high) / 6
+        return bent
+
     def cross(self) -> Floats:
         """Return the mixed derivative of every comparison in margin and tie parameter."""
         return self._cross
 
-    def _columns(self) -> tuple[Any, ...]:
+    def _columns(self, part: slice = ALL) -> tuple[Any, ...]:
         rows = self.rows
-        return rows.better, rows.worse, rows.evaluator, rows.contrast
+        return rows.better[part], rows.worse[part], rows.evaluator[part], rows.contrast[part]
 
-    def _margin(self, scores: Floats, bias: Floats, extra: Floats) -> Floats:
-        margin: Floats = _margins.margins(*(*self._columns(), scores, bias))
+    def _margin(self, scores: Floats, bias: Floats, extra: Floats, part: slice = ALL) -> Floats:
+        margin: Floats = _margins.margins(*(*self._columns(part), scores, bias))
         if self.rows.seat is not None:
-            margin += extra[0] * self.rows.seat
+            margin += extra[0] * self.rows.seat[part]
         return margin
 
 
@@ -281,6 +308,12 @@ class FusedPass:
     def slopes(self, scores: Floats, bias: Floats, extra: Floats) -> Floats:
         """Return the slope of the loss in the margin of every comparison."""
         return GeneralPass(self.rows).slopes(scores, bias, extra)
+
+    def bend(
+        self, part: slice, spread: Floats, scores: Floats, bias: Floats, extra: Floats
+    ) -> Floats:
+        """Return by how much mean slopes over margins with this variance differ from slopes."""
+        return GeneralPass(self.rows).bend(part, spread, scores, bias, extra)
 
     def _columns(self, part: slice) -> tuple[Any, ...]:
         rows = self.rows

@@ -50,6 +50,7 @@ def barp(
     bias_prior: float | str | None = BIAS_SD,
     intersections: Any = None,
     score_dependent: bool = False,
+    corrected: bool = True,
     mode: str = "joint",
     tolerance: float = TOLERANCE,
     seed: int = 0,
@@ -62,8 +63,9 @@ def barp(
     .. math:: P(i \succ_k j) = \frac{1}{1 + e^{-(s_i - s_j + \theta_k \cdot (g_i - g_j))}}
 
     where :math:`g_i` has a 1 for each group of the item other than the reference group [1]_.
-    Scores and biases maximise the likelihood times Gaussian priors together. Ties and seats are
-    modelled as in :func:`comparity.bradley_terry`.
+    Scores and biases maximise the likelihood times Gaussian priors together; the slopes of that
+    likelihood are means over the errors of the scores, without which biases would come out too
+    small (`corrected`). Ties and seats are modelled as in :func:`comparity.bradley_terry`.
 
     Data fix only differences between evaluators. Their common level is an assumption, the
     `anchor`, and the result names it. Standard errors of single biases take it for a fact; that
@@ -93,7 +95,12 @@ def barp(
         Intersections of groups with a bias of their own, such as ``[{"sex": "f", "race": "b"}]``;
         or look which deserve one (`suggestions` of the result) without giving any.
     score_dependent : bool
-        Whether to let biases grow with the score, and test that against constant ones.
+        Whether to let biases grow with the score, and test that against constant ones; their
+        likelihoods are compared at their maxima, so that this fit is not corrected.
+    corrected : bool
+        Whether to give back what the errors of scores take from the biases, a tenth where items
+        were compared 15 times each. Without it the fit is the joint maximum of likelihood and
+        priors.
     mode : {"joint", "alternating"}
         ``"alternating"`` is the scheme of the authors' code, for comparison with their numbers:
         no prior, no errors, stops after 100 steps.
@@ -144,6 +151,7 @@ def barp(
         bias_prior=bias_prior,
         intersections=intersections,
         score_dependent=score_dependent,
+        corrected=corrected,
         mode=mode,
         tolerance=tolerance,
         seed=seed,
@@ -209,6 +217,7 @@ def _ranked(
     bias_prior: float | str | None = BIAS_SD,
     intersections: Any = None,
     score_dependent: bool = False,
+    corrected: bool = True,
     mode: str = "joint",
     tolerance: float = TOLERANCE,
     seed: int = 0,
@@ -234,6 +243,7 @@ def _ranked(
         seat_by_evaluator=seat_by_evaluator,
         tolerance=tolerance,
         seed=seed,
+        corrected=corrected and not score_dependent,
     )
     rows = rows_for(task)
     diagnosis = diagnose(judgments, rows, contrasts)
@@ -243,7 +253,9 @@ def _ranked(
         task, contrasts, fitted, _known(fitted.errors(), contrasts, diagnosis), diagnosis
     )
     if intersections == "suggest":
-        result = replace(result, suggestions=suggest(judgments, attributes, fitted))
+        # Score tests look at the maximum of the likelihood.
+        plain = fit(replace(task, corrected=False), rows) if task.corrected else fitted
+        result = replace(result, suggestions=suggest(judgments, attributes, plain))
     if score_dependent:
         result = with_score_dependence(result, judgments, contrasts, fitted)
     return result
