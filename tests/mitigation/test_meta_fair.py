@@ -22,6 +22,7 @@ from comparity.errors import (
     UnreachedRatioWarning,
 )
 from comparity.mitigation.label_posterior import joint_normal
+from comparity.mitigation.meta_fair import LARGEST, _solved
 from comparity.mitigation.rate_duals import DUALS, FalseDiscoveryDual, StatisticalRateDual, ratio
 
 FOUR = np.array([[-1.0, 0.0], [1.0, 0.0], [-1.0, 1.0], [1.0, 1.0]])
@@ -121,6 +122,19 @@ def test_the_exact_search_reaches_the_optimum_of_the_linear_program() -> None:
     model._shares = np.array([1 - share, share])
     found = model._multipliers(posterior.probabilities(X), None, low, high)
     assert dual.value(found) == pytest.approx(best.fun, abs=0.01)
+
+
+def test_bounds_that_no_classifier_keeps_stop_the_multipliers() -> None:
+    """With a group that features hardly tell, the dual falls for ever, so that it has no minimum:
+    its value at the stop is far below that of zero, whose decisions are the most accurate ones."""
+    rng = np.random.default_rng(11)
+    shares = np.full((200, 4), 0.25) + np.outer(rng.normal(0, 0.01, 200), [1, 1, -1, -1])
+    shares[:, [1, 3]] *= 0.2
+    shares /= shares.sum(axis=1, keepdims=True)
+    dual = StatisticalRateDual.over(shares, np.array([0.9, 0.1]), 0.7, 0.8875)
+    found = _solved(dual, dual.bounds())
+    assert np.abs(found).max() == LARGEST
+    assert dual.value(found) < dual.value(np.zeros(2)) - 1
 
 
 @pytest.mark.parametrize("search", ["exact", "published"])

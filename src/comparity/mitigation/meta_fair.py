@@ -36,6 +36,10 @@ ROUNDS, STEPS = range(1, 10), range(1, 50)
 """The published search: starts, and steps of size 1/k from each."""
 
 
+LARGEST = 100.0
+"""Beyond such a multiplier the label's probability, at most a half away from 1/2, says nothing."""
+
+
 class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     r"""Classify so that a rate of one group is at least a share of the other's.
 
@@ -269,13 +273,17 @@ def _bounds(tau: float) -> list[tuple[float, float]]:
 
 
 def _solved(dual: Any, bounds: tuple[float | None, float | None]) -> Floats:
-    """Minimise the rounded off program, which is convex."""
+    """Minimise the rounded off program, which is convex.
+
+    It has no minimum where no classifier keeps the bounds of the rates; multipliers then stop at
+    :data:`LARGEST`, and what they decide is judged like everything else.
+    """
     from scipy.optimize import minimize
 
     many = dual.columns.shape[1]
-    found = minimize(
-        dual.smooth, np.zeros(many), jac=True, method="L-BFGS-B", bounds=[bounds] * many
-    )
+    low, high = bounds
+    box = (-LARGEST if low is None else low, LARGEST if high is None else high)
+    found = minimize(dual.smooth, np.zeros(many), jac=True, method="L-BFGS-B", bounds=[box] * many)
     return np.asarray(found.x, dtype=np.float64)
 
 
