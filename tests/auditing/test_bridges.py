@@ -301,3 +301,24 @@ def test_numbers_whose_variances_overflow_are_named(what: str) -> None:
         given[what] = np.where(np.arange(len(given[what])) == 3, 1e100, given[what])
     with pytest.raises(OutOfRangeError, match="at most 1e"):
         biased_bridge(**given, sensitive_features=known["sensitive_features"])
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"regressor": 3},
+        {"regressor": None},
+        {"regressor": dict},
+        {"errors": "held-out", "held_out": "a third"},
+        {"errors": "held-out", "held_out": None},
+        {"names": ("a",)},
+        {"names": ("a", "b", "c")},
+        {"names": "ab"},
+        {"names": 5},
+        {"names": ("a", "a")},
+    ],
+)
+def test_choices_of_another_type_are_named(choices: dict[str, object]) -> None:
+    first, second, known = committees()
+    with pytest.raises(OptionError, match=f"{list(choices)[-1]} cannot be"):
+        biased_bridge(first, second, **known, **choices)

@@ -18,6 +18,7 @@ from comparity.errors import (
     LengthMismatchError,
     MissingValueError,
     OptionError,
+    OutOfRangeError,
     SeveralContrastsError,
     TooManyGroupsError,
 )
@@ -333,3 +334,18 @@ def test_words_are_ordered_in_one_way_or_are_labels(words: dict[str, object]) ->
     frame = pd.DataFrame({"a": decisions, "b": decisions[::-1], "sex": sex})
     with pytest.raises(OptionError, match="cannot be"):
         audit_frame(frame, first="a", second="b", sensitive=["sex"], **words)
+
+
+@pytest.mark.parametrize("names", [("a",), ("a", "b", "c"), "ab", 5, ("a", "a")])
+def test_names_are_two_and_differ(names: object) -> None:
+    decisions = np.arange(60.0)
+    with pytest.raises(OptionError, match="names cannot be"):
+        differential_parity(
+            decisions, decisions[::-1], sensitive_features=["f", "m"] * 30, names=names
+        )
+
+
+def test_attributes_whose_squares_overflow_are_named() -> None:
+    decisions, age = np.arange(60.0), np.where(np.arange(60) == 7, 1e200, 1.0)
+    with pytest.raises(OutOfRangeError, match="at most 1e"):
+        differential_parity(decisions, decisions[::-1], sensitive_features=age, continuous=True)

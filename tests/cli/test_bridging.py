@@ -133,3 +133,29 @@ def test_a_missing_column_is_looked_for_in_the_right_file(run: Run, tmp_path: Pa
     outcome = run("relative", old, "--on", new, *named)
     assert outcome.status == 2
     assert "'mark' does not occur in the second's table" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--features", "grade,grade"], "twice"),
+        (["--features", "grade", "--permutations", "10"], "--permutations"),
+    ],
+)
+def test_what_would_be_ignored_is_bad_input(
+    run: Run, tmp_path: Path, words: list[str], said: str
+) -> None:
+    old, new, _ = years(tmp_path)
+    outcome = run("relative", old, "--on", new, *words, *COLUMNS)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert said in outcome.err
+
+
+def test_a_file_is_no_bridge_to_itself(run: Run, tmp_path: Path) -> None:
+    old, _, _ = years(tmp_path)
+    again = tmp_path / "again.csv"
+    again.write_bytes(old.read_bytes())
+    columns = ("--first", "old", "--second", "old", "--sensitive", "sex", "--features", "grade")
+    outcome = run("relative", old, "--on", again, *columns)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert "the same subjects" in outcome.err

@@ -17,6 +17,7 @@ from comparity.counting.decisions import count_decisions
 from comparity.counting.files import connection, file_sha256, read_table
 from comparity.counts import Cell, Confusion, Tally
 from comparity.errors import (
+    DuplicateColumnError,
     FileAccessError,
     MissingValueError,
     NotNumericError,
@@ -198,3 +199,20 @@ def test_the_hash_of_a_file_is_that_of_its_bytes(tmp_path: Path) -> None:
     assert file_sha256(path) == hashlib.sha256(b"item\n1\n").hexdigest()
     with pytest.raises(FileAccessError, match="no such file"):
         file_sha256(tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize(
+    ("ending", "text", "names"),
+    [
+        ("csv", "sex,model,sex\nf,1,m\n", "'sex', 'sex'"),
+        ("tsv", "sex\tSEX\nf\tm\n", "'sex', 'SEX'"),
+        ("csv", '"a, b","a, b"\n1,2\n', "'a, b', 'a, b'"),
+    ],
+)
+def test_two_columns_of_one_name_are_an_error(
+    tmp_path: Path, ending: str, text: str, names: str
+) -> None:
+    path = tmp_path / f"a.{ending}"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DuplicateColumnError, match=names):
+        read_table(path)

@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 from comparity.errors import OptionError, TooManyGroupsError
 from comparity.tables import collected
 
-__all__ = ["as_array", "check_groups", "named_attributes", "one_attribute", "qualified"]
+__all__ = [
+    "as_array",
+    "check_groups",
+    "check_two_names",
+    "named_attributes",
+    "one_attribute",
+    "qualified",
+]
 
 UNNAMED = "group"
 
@@ -29,6 +36,15 @@ def as_array(values: Any) -> NDArray[Any]:
             raise OptionError("a column", list(columns), ["a frame with one column, or a series"])
         return next(iter(columns.values()))
     return native.to_numpy() if isinstance(native, nw.Series) else np.asarray(values)
+
+
+def check_two_names(names: Any) -> None:
+    """Refuse anything but two different names of decision makers."""
+    good = isinstance(names, tuple | list) and len(names) == 2
+    if not good or not all(isinstance(name, str) and name for name in names):
+        raise OptionError("names", names, ["two names, such as ('panel', 'model')"])
+    if names[0] == names[1]:
+        raise OptionError("names", names, ["two names"], "both are called alike")
 
 
 def named_attributes(sensitive_features: Any) -> dict[str, NDArray[Any]]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from comparity.auditing.attributes import as_array, named_attributes, one_attribute
+from comparity.auditing.attributes import as_array, check_two_names, named_attributes, one_attribute
 from comparity.auditing.bridging import BRIDGES, BridgeOptions, Foretold, audit_sides
 from comparity.bridges import BridgedParity
 from comparity.bridging.features import matched_columns, matched_features
@@ -267,6 +267,9 @@ def _check_no_decision_predicts(
     first: str, second: str, features: Sequence[str], prediction: str | None
 ) -> None:
     """Refuse a model that is told what it has to predict: it errs nowhere and finds nothing."""
+    twice = [column for column in dict.fromkeys(features) if features.count(column) > 1]
+    if twice:
+        raise OptionError("features", twice[0], ["each column once"], "it is named twice")
     for option, columns in (("features", features), ("prediction", [prediction])):
         for column in columns:
             if column in (first, second):
@@ -276,8 +279,13 @@ def _check_no_decision_predicts(
 
 def audit_files(decisions: str | Path, others: str | Path, **choices: Any) -> BridgedParity:
     """Test across a bridge between two files; `choices` as in :func:`audit_frames`."""
-    result = audit_frames(read_table(decisions), read_table(others), **choices)
     files = [{"name": Path(path).name, "sha256": file_sha256(path)} for path in (decisions, others)]
+    if files[0]["sha256"] == files[1]["sha256"] and not choices.get("subject"):
+        why = "both files hold the same subjects, who are compared directly without a bridge"
+        raise OptionError(
+            "on", files[1]["name"], ["the file of other subjects", "name the ids as subject"], why
+        )
+    result = audit_frames(read_table(decisions), read_table(others), **choices)
     known = result.audit.provenance
     audit = replace(result.audit, provenance={**known, "data": {**known["data"], "files": files}})
     return replace(result, audit=audit)
@@ -290,6 +298,7 @@ def _checked(
     names: tuple[str, str],
     reference: Any,
 ) -> DecidedSubjects:
+    check_two_names(names)
     groups = _pair("sensitive_features", sensitive)
     ids = None if subjects is None else _pair("subjects", subjects)
     return decided_subjects(

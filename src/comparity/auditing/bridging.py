@@ -90,7 +90,7 @@ class BridgeOptions(RelativeOptions):
         check_option("errors", self.errors, ERRORS)
         if not isinstance(self.folds, int) or self.folds < 2:
             raise OptionError("folds", self.folds, ["a whole number from 2 on"])
-        if not 0 < self.held_out < 1:
+        if not isinstance(self.held_out, int | float) or not 0 < self.held_out < 1:
             raise OptionError("held_out", self.held_out, ["a share between 0 and 1"])
 
 
@@ -142,6 +142,11 @@ def audit_sides(
     if isinstance(regressor, str):
         check_option("regressor", regressor, REGRESSORS)
         regressor = named_regressor(regressor)
+    elif isinstance(regressor, type) or not all(
+        hasattr(regressor, method) for method in ("fit", "predict", "get_params")
+    ):
+        choices = [*map(repr, REGRESSORS), "an instance of a scikit-learn regressor"]
+        raise OptionError("regressor", regressor, choices)
     made, unseen = _predicted(sides, foretold, regressor, options)
     found = bridge_errors(sides, made)
     who = {"first": names[0], "second": names[1], "attribute": attribute, "label": ""}

@@ -64,7 +64,7 @@ def audit_counts(
     if not any(one.pairs.cells for one in kept.values()):
         # Nothing but ties: there is no judgment to weigh, and the raw audit says so.
         return named
-    if n_levels(kept) > 2:
+    if n_levels(kept, options.reference) > 2:
         return standardised_audit(named, kept, options)
     note = (
         "The reference has two values, so that all pairs it orders are alike; agreement was not "

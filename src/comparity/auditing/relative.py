@@ -16,7 +16,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from comparity.auditing.attributes import as_array, check_groups, named_attributes
+from comparity.auditing.attributes import as_array, check_groups, check_two_names, named_attributes
 from comparity.auditing.contrasts import (
     Question,
     RelativeOptions,
@@ -146,6 +146,8 @@ def differential_parity(
     _check_words(labels=labels, order=order, separator=separator)
     choices = {"continuous": continuous, "intersection": intersection, "reference": reference}
     groups = named_attributes(sensitive_features)
+    if names is not None:
+        check_two_names(names)
     called = names or _names_of(first, second)
     sets = _label_matrices(first, second)
     if sets is not None:

@@ -37,13 +37,13 @@ from comparity.tables import text_of
 __all__ = ["n_levels", "standardised_audit"]
 
 
-def n_levels(counts: Mapping[str, SharedPairCounts]) -> int:
-    """Return how many values the reference of the items has."""
+def n_levels(counts: Mapping[str, SharedPairCounts], name: str) -> int:
+    """Return how many values the reference of the items has; `name` is for the error."""
     reference = next(iter(counts.values())).pairs.reference
     assert reference is not None
     levels = np.unique(reference)
     if len(levels) < 2:
-        raise ConstantLabelError("reference", text_of(levels[0]))
+        raise ConstantLabelError(name, text_of(levels[0]))
     return len(levels)
 
 

@@ -25,6 +25,7 @@ EXCLUDED: dict[str, Any] = {
     "separator": None,
     "continuous": False,
     "intersection": False,
+    "permutations": 999,
 }
 
 
@@ -84,7 +85,6 @@ def across(file: Path, bridge: dict[str, Any], options: dict[str, Any]) -> Bridg
     if "features" not in bridge and "prediction" not in bridge:
         raise click.UsageError("a bridge (--on) needs --features, or a --prediction already made.")
     _check_used(bridge)
-    options.pop("permutations")
     from comparity.auditing.bridges import audit_files
 
     chosen = {**DEFAULTS, **bridge}

@@ -44,6 +44,9 @@ def names(value: str) -> tuple[str, ...]:
     found = tuple(next(csv.reader([value], skipinitialspace=True), []))
     if not found or not all(found):
         raise click.BadParameter(f"{value!r} holds an empty name.")
+    for name in found:
+        if found.count(name) > 1:
+            raise click.BadParameter(f"{value!r} names {name!r} twice.")
     return found
 
 

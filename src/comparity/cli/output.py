@@ -73,3 +73,4 @@ def write_plot(path: Path, result: Drawable, draw: Callable[[], Axes] | None = N
         save((draw or result.plot)(), path)
     except OSError as error:
         raise BadInput(f"{path} cannot be written: {error.strerror}") from error
+    click.echo(f"wrote {path}", err=True)

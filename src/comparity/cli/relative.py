@@ -82,7 +82,6 @@ def relative(
     result: Any = across(file, bridge, options) if bridge else _on_the_same_subjects(file, options)
     if plot is not None:
         write_plot(plot, result)
-        click.echo(f"wrote {plot}", err=True)
     deliver(result, as_json=as_json, html=html)
     raise SystemExit(result.exit_status)
 

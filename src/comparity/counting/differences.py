@@ -22,7 +22,6 @@ from comparity.counting._values import (
     check_lengths,
     crossed,
     group_codes,
-    numbers,
     rows_of,
 )
 from comparity.differences import DecisionRange, DifferenceCounts
@@ -379,7 +378,7 @@ def _ranks(column: NDArray[Any], name: str, order: Sequence[object], table: str)
 
 
 def _varying(column: NDArray[Any], name: str, table: str) -> Floats:
-    values = numbers(column, name, table)
+    values = bounded_numbers(column, name, table)
     if values.min() == values.max():
         raise OneGroupError(name, [text_of(values[0])])
     return values

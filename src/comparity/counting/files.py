@@ -16,6 +16,7 @@ from typing import Any
 import narwhals as nw
 
 from comparity.errors import (
+    DuplicateColumnError,
     FileAccessError,
     RemotePathError,
     UnreadableFileError,
@@ -96,20 +97,30 @@ def _relation(source: str, name: str) -> Any:
     compression = {"compression": "gzip"} if zipped else {}
     reader = connection()
     if ending in {".csv", ".tsv"}:
-        return reader.read_csv(
-            source,
-            header=True,
-            sep="," if ending == ".csv" else "\t",
-            quotechar='"',
-            escapechar='"',
-            all_varchar=True,
-            **compression,
-        )
+        choices: dict[str, Any] = {
+            "sep": "," if ending == ".csv" else "\t",
+            "quotechar": '"',
+            "escapechar": '"',
+        }
+        choices |= {"all_varchar": True, **compression}
+        _check_header(reader.read_csv(source, header=False, **choices), name)
+        return reader.read_csv(source, header=True, **choices)
     if ending == ".parquet" and not zipped:
         return reader.read_parquet(source)
     if ending in {".jsonl", ".ndjson", ".json"}:
         return _json_relation(source, compression)
     raise UnsupportedFileError(name, "".join(suffixes[-2:]), ENDINGS)
+
+
+def _check_header(rows: Any, name: str) -> None:
+    """Refuse columns of one name, of which DuckDB would silently call the second another."""
+    row = next(iter(rows.limit(1).fetchall()), ())
+    header = [cell for cell in row if cell]
+    # To DuckDB capital letters make no difference.
+    lower = [cell.lower() for cell in header]
+    twice = [cell for cell in header if lower.count(cell.lower()) > 1]
+    if twice:
+        raise DuplicateColumnError(repr(Path(name).name), ", ".join(map(repr, twice)))
 
 
 def _json_relation(source: str, compression: dict[str, str]) -> Any:
