@@ -101,6 +101,20 @@ def test_statistical_parity_is_judged_by_its_own_audit(run: Run, tmp_path: Path)
     assert gaps[1] < gaps[0] / 2
 
 
+def test_two_audits_are_told_with_what_they_come_to_together(run: Run, tmp_path: Path) -> None:
+    items(tmp_path / "d.csv", 60)
+    choices = ("--goal", "cross-group,statistical parity", "--slack", "0.1", "--seed", 3)
+    shared = ("train", tmp_path / "d.csv", *OPTIONS, *choices, "--output", tmp_path / "m.json")
+    content, shown = json.loads(run(*shared, "--json").out), run(*shared)
+    both = {content["after"]["parity"]["finding"], content["after"]["raw"]["finding"]}
+    together = "violated" if "violated" in both else "undecided" if len(both) > 1 else both.pop()
+    assert shown.out.startswith(f"Pairs and statistical parity, taken together: {together}")
+    assert "Tests of statistical parity" in shown.out
+    assert content["finding"] == together
+    # Both decide, so that each has half of the error.
+    assert content["after"]["parity"]["alpha"] == content["after"]["raw"]["alpha"] == 0.025
+
+
 def test_weights_count_in_training_and_in_the_audit(run: Run, tmp_path: Path) -> None:
     items(tmp_path / "d.csv", 100)
     other = items(tmp_path / "new.csv", 100, seed=1)
@@ -141,7 +155,7 @@ def test_other_scorers_are_written_and_read_back(
         (("--features", "a,bb", "--output", "m.json"), "did you mean 'b'"),
         (("--features", "a,sex", "--output", "m.json"), "'sex'"),
         (("--features", "a,rel", "--output", "m.json"), "other than the label"),
-        (("--features", "a,a", "--output", "m.json"), "each column once"),
+        (("--features", "a,a", "--output", "m.json"), "twice"),
         (("--features", "a", "--goal", "equity", "--output", "m.json"), "goal"),
         (("--features", "a", "--output", "d.csv"), "another file"),
         (("--features", "a", "--output", "none/m.json"), "cannot be written"),

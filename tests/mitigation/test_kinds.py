@@ -214,13 +214,25 @@ def test_a_wider_slack_costs_less(scorer: str) -> None:
     assert "linear, no goal" in labels
 
 
+def known_to_fail(estimator: Any) -> dict[str, str]:
+    """LightGBM chooses between splits of equal gain by the order of rows, and so do its users."""
+    if isinstance(estimator, FairRanker) and isinstance(estimator.scorer, BoostedTrees):
+        return {"check_sample_weight_equivalence_on_dense_data": "splits of equal gain"}
+    return {}
+
+
 @pytest.mark.slow
 @parametrize_with_checks(
     [
         kind(scorer=scorer, goal=None, validation_fraction=0, steps=20)
         for kind in (FairRanker, FairRegressor)
-        for scorer in (NeuralNetwork(hidden=(4,)), BoostedTrees(min_rows=1))
-    ]
+        for scorer in (
+            NeuralNetwork(hidden=(4,)),
+            # Bins of single rows, for weights and repeated rows to be cut alike.
+            BoostedTrees(min_rows=1, params={"min_data_in_bin": 1}),
+        )
+    ],
+    expected_failed_checks=known_to_fail,
 )
 def test_estimators_keep_the_conventions_of_scikit_learn(estimator: Any, check: Any) -> None:
     with warnings.catch_warnings():

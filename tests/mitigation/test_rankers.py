@@ -141,6 +141,20 @@ def test_statistical_parity_puts_groups_first_equally_often() -> None:
     assert model.score(X, y) > 0.7
 
 
+def test_terms_of_two_goals_are_kept_apart() -> None:
+    """Accuracy and statistical parity compare the same two groups."""
+    rng = np.random.default_rng(3)
+    group, y = rng.integers(0, 2, 300), rng.integers(0, 2, 300)
+    X = np.column_stack([y + group, y - 0.5 * group]) + rng.normal(size=(300, 2))
+    both = ("cross-group", "statistical parity")
+    model = FairRanker(goal=both, slack=0.5, steps=5, **EVERYWHERE).fit(X, y, group)
+    scores, terms = model.predict(X), model.training_.best.terms
+    matrix = pairwise_accuracy(y, scores, sensitive_features=group).matrix
+    first = (scores[group == 0][:, None] > scores[group == 1]).mean()
+    assert terms["0 > 1"] == pytest.approx(matrix[0, 1])
+    assert terms["0 > 1 (statistical parity)"] == pytest.approx(first)
+
+
 def test_many_groups_are_brought_within_the_slack() -> None:
     """Five groups have twenty kinds of cross-group pairs."""
     rng = np.random.default_rng(8)

@@ -83,7 +83,9 @@ def terms_of(
     """
     if goal == PARITY:
         assert parity is not None, goal
-        named, family, start = _each(parity.cells), parity, len(pairs.cells)
+        # The accuracy of the same two groups may be a term of another goal.
+        named = {f"{cell} ({PARITY})": [[cell]] for cell in parity.cells}
+        family, start = parity, len(pairs.cells)
     else:
         chosen = _across_values if LARGER in pairs.cells else GOALS[goal]
         named, family, start = chosen(pairs.cells, groups), pairs, 0

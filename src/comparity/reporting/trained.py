@@ -28,19 +28,33 @@ def section(result: TrainedScorer) -> Section:
     lists = {**after.lists, **{f"{k} on training": v for k, v in training.lists.items()}}
     if result.after.parity is not None:
         parity = section_of(result.after.parity)
-        # Of two audits the one that decides is on top.
-        alone = result.training.goals == (PARITY,)
-        if alone:
-            after = replace(after, headline=parity.headline, kind=parity.kind)
-        after = replace(after, charts=(*after.charts, *parity.charts))
-        before = f"{before} {parity.headline}."
-        grids, lists = (*grids, *parity.grids), {**parity.lists, **lists}
+        after = _decided(result, after, parity)
+        tests = replace(parity.grids[0], title=f"Tests of {PARITY}")
+        grids, lists = (*grids, tests), {**parity.lists, **lists}
     return replace(
         after,
         sentences=(visible(told), before, *after.sentences),
         charts=(*after.charts, *training.charts),
         grids=(*grids, *_coefficients(result), *training.grids),
         lists=lists,
+    )
+
+
+def _decided(result: TrainedScorer, accuracy: Section, parity: Section) -> Section:
+    """Put the audit on top that decides; where both do, what they come to together."""
+    assert result.after.parity is not None
+    charts = (*accuracy.charts, *parity.charts)
+    if result.training.goals == (PARITY,):
+        return replace(
+            accuracy, headline=parity.headline, kind=parity.kind, charts=charts, sentences=()
+        )
+    kind = parity.kind if result.after.parity.finding == result.after.finding else accuracy.kind
+    return replace(
+        accuracy,
+        headline=f"Pairs and {PARITY}, taken together: {result.after.finding}",
+        kind=kind,
+        charts=charts,
+        sentences=(f"{accuracy.headline}. {parity.headline}.", *accuracy.sentences),
     )
 
 
