@@ -3,6 +3,8 @@ from typing import Any
 
 import polars
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from comparity.auditing import pairwise
 from comparity.auditing.comparative import audit_frames
@@ -222,3 +224,41 @@ def test_the_result_becomes_rows_and_plain_data() -> None:
     content = result.to_dict()
     assert [one["finding"] for one in content["checks"]] == [WITHIN, VIOLATED]
     assert content["checks"][1]["result"] == result["bad"].result.to_dict()
+
+
+# Everything a TOML file can hold.
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.datetimes(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
+    max_leaves=4,
+)
+KEYS = ["name", "notion", "file", "label", "prediction", "sensitive", "alpha", "margin", "rule"]
+KEYS += ["undecided", "looks", "positive", "threshold", "intersection", "seed", "items", "audit"]
+
+
+@given(st.sampled_from(KEYS) | st.text(max_size=8), values)
+def test_whatever_stands_in_an_audit_is_understood_or_refused(key: str, value: Any) -> None:
+    content = {**audit("bad"), key: value}
+    try:
+        found = check({"audit": [content]}, data={"bad.csv": DATA["bad.csv"]})
+    except ComparityError:
+        return
+    # These data are violated whatever the options; only a margin that wide would change that.
+    assert found.exit_status == 1 or (key == "margin" and value > 0.2)
+
+
+@given(st.sampled_from(["name", "alpha", "margin", "undecided", "audit", "x"]), values)
+def test_whatever_stands_in_a_policy_is_understood_or_refused(key: str, value: Any) -> None:
+    try:
+        found = check({"audit": [audit("bad")], key: value}, data={"bad.csv": DATA["bad.csv"]})
+    except ComparityError:
+        return
+    assert found.exit_status == 1 or (key == "margin" and value > 0.2)
+
+
+@given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
+def test_no_file_of_noise_is_a_policy(tmp_path_factory: Any, noise: bytes) -> None:
+    path = tmp_path_factory.mktemp("noise") / "policy.toml"
+    path.write_bytes(noise)
+    with pytest.raises(ComparityError):
+        check(path)

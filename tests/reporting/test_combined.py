@@ -102,6 +102,31 @@ def test_the_numbers_of_the_page_are_those_of_the_json() -> None:
         assert f"[{rate['interval'][0]:.3f}, {rate['interval'][1]:.3f}] n {rate['n']:,}" in shown
 
 
+def known_numbers(content: Any) -> list[float]:
+    """Return every number of a JSON document."""
+    if isinstance(content, dict):
+        return [one for value in content.values() for one in known_numbers(value)]
+    if isinstance(content, list):
+        return [one for value in content for one in known_numbers(value)]
+    is_number = isinstance(content, int | float) and not isinstance(content, bool)
+    return [float(content)] if is_number else []
+
+
+@pytest.mark.parametrize("kind", RESULTS)
+def test_every_number_in_a_table_of_the_page_is_one_of_the_json(kind: str) -> None:
+    result = RESULTS[kind]()
+    known = np.array(known_numbers(through_json(result)))
+    # Levels are shown in percent, and the opposite of a gap may be shown for the other direction.
+    known = np.concatenate([known, 100 * known, -known])
+    cells = re.findall(r"<td[^>]*>(.*?)</td>", page(result), re.DOTALL)
+    assert cells
+    for cell in cells:
+        text = re.sub(r"<[^>]*>|&lt; 0.0001", " ", cell)
+        for shown in re.findall(r"(?<![\w.])[-+]?\d[\d,]*\.\d+(?![\w.])", text):
+            half = 0.5001 * 10.0 ** -len(shown.split(".")[1])
+            assert np.abs(known - float(shown.replace(",", ""))).min() <= half, (shown, cell)
+
+
 def test_a_gate_read_back_is_the_same_gate() -> None:
     frame = polars.DataFrame({"sex": GROUP, "hired": LABEL, "model": LABEL})
     audit = {"name": "x", "notion": "separation", "file": "d.csv", "label": "hired"}
