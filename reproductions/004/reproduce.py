@@ -122,7 +122,7 @@ def table_2(request: Request) -> Reproduction:
             tolerance=digits,
             spread=deviations(found),
             errors=one_run_away(runs),
-            why={"Law": "the published error of B et al. is the variance of the grades"},
+            why={"Law": "the published error of B et al. is near the variance of grades, 0.176"},
         )
     )
     return PUBLISHED.reproduction(
@@ -155,13 +155,15 @@ def _about_table_2(ours: dict[str, dict[str, float]]) -> tuple[Conclusion, ...]:
             real["Constr. violation"] <= 0.05 and real["Constr. MSE"] <= 0.031,
         ),
         Conclusion(
-            "Errors are in the published order: without a goal, constrained, by the penalty.",
-            all(
-                one["Uncons. MSE"] < one["Constr. MSE"] < one["B et al. MSE"] for one in (law, real)
-            ),
+            "Errors in Crime are in the published order: without a goal, constrained, penalty.",
+            real["Uncons. MSE"] < real["Constr. MSE"] < real["B et al. MSE"],
         ),
         Conclusion(
-            "Both methods bring violations far below those without a goal.",
+            "Errors in Law School are in that order, too.",
+            law["Uncons. MSE"] < law["Constr. MSE"] < law["B et al. MSE"],
+        ),
+        Conclusion(
+            "Both methods at least halve the violation without a goal.",
             all(
                 max(one["Constr. violation"], one["B et al. violation"])
                 < one["Uncons. violation"] / 2
