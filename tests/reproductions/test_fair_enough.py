@@ -1,24 +1,19 @@
 """Reference: Majumder et al., "Fair Enough: Searching for Sufficient Measures of Fairness".
 
 Figures in tests/reference/fair_enough.json were recomputed from the authors' stored results. Their
-25 repeats are 5 folds, unshuffled, five times over; here 5 folds are shuffled 5 times. Models are
-logistic regressions without and with reweighing; the third of the paper, the meta fair classifier,
-is not among them, so a third of the rows behind the paper's clusters is missing here.
+25 repeats are 5 folds, unshuffled, five times over; here 5 folds are shuffled 5 times. All three
+models of the paper are among the runs, see ``fair_enough.py`` beside this file.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import warnings
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 from comparity import fairness_metrics
@@ -29,31 +24,26 @@ from comparity.catalogue.clusters import (
     cluster_stability,
     published_partition,
 )
-from comparity.catalogue.comparison import compare_medians
 from comparity.catalogue.listing import CATALOGUE
-from comparity.catalogue.resampling import cross_validated_values
 from comparity.catalogue.sensitivity import metric_sensitivity
 from comparity.counting.neighbours import count_neighbours
-from comparity.datasets.preparations import load_dataset
 from comparity.resamples import Partition
-
-DATA = os.environ.get("COMPARITY_DATA")
-needs_data = pytest.mark.skipif(not DATA, reason="COMPARITY_DATA names no folder of real data")
-REFERENCE = json.loads(
-    (Path(__file__).parents[1] / "reference" / "fair_enough.json").read_text(encoding="utf-8")
+from tests.reproductions.fair_enough import (
+    OF_DATA,
+    OF_MODELS,
+    REFERENCE,
+    SEVEN,
+    SMALL,
+    data_folds,
+    five_folds,
+    moves,
+    needs_data,
+    pooled,
+    prepared,
+    shuffled_folds,
 )
-# Our name, theirs, and the sensitive attribute.
-SEVEN = {
-    "adult": ("Adult", "sex"),
-    "compas": ("Compas", "sex"),
-    "heart": ("Health", "sex"),
-    "german": ("German", "sex"),
-    "bank": ("bank", "age"),
-    "titanic": ("Titanic", "sex"),
-    "student": ("Student", "sex"),
-}
-OF_MODELS = [number for number in CATALOGUE if number[0] == "C"]
-OF_DATA = [number for number in CATALOGUE if number[0] == "D"]
+
+MODELS = ("plain", "reweighed", "meta")
 
 
 def is_inside(number: str, median: float) -> bool:
@@ -94,12 +84,9 @@ def test_metrics_of_a_cluster_agree_in_the_stored_medians() -> None:
 
 @cache
 def predicted(name: str) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
-    data = load_dataset(name, data=DATA)
-    attribute = SEVEN[name][1]
-    privileged = (data.sensitive[attribute] == data.privileged[attribute]).astype(int)
-    labels = data.labels.astype(int)
+    data, labels, privileged = prepared(name)
     model = LogisticRegression(max_iter=1000).fit(data.features, labels)
-    return data, labels, model.predict(data.features), privileged
+    return data, labels, model.predict(data.features), privileged.astype(int)
 
 
 def aif360_metrics(name: str, *, consistency: bool) -> dict[str, float]:
@@ -144,7 +131,9 @@ def test_all_metrics_equal_those_of_aif360(name: str) -> None:
 
 @pytest.mark.real
 @needs_data
-@pytest.mark.parametrize("name", SEVEN)
+@pytest.mark.parametrize(
+    "name", [pytest.param(one, marks=pytest.mark.slow if one == "adult" else ()) for one in SEVEN]
+)
 def test_consistency_equals_that_of_aif360_up_to_ties(name: str) -> None:
     """An item with ties may get any of the tied items as neighbours, in AIF360 as here. Changing
     all but one of five neighbours changes its term by at most 4/5."""
@@ -160,89 +149,120 @@ def test_consistency_equals_that_of_aif360_up_to_ties(name: str) -> None:
     assert any("just as near" in note for note in card.notes) == (counts.tied > 0)
 
 
-def weigh(labels: np.ndarray, privileged: np.ndarray) -> np.ndarray:
-    from comparity.mitigation.weights import independence_weights
-
-    return independence_weights(privileged.astype(np.int64), labels.astype(np.int64))
-
-
-def logistic(X: Any, y: Any, privileged: Any, weights: Any) -> Any:
-    return LogisticRegression(max_iter=1000).fit(X, y, sample_weight=weights)
-
-
-def forest(X: Any, y: Any, privileged: Any, weights: Any) -> Any:
-    model = RandomForestClassifier(30, min_samples_leaf=5, random_state=0)
-    return model.fit(X, y, sample_weight=weights)
+@pytest.mark.real
+@needs_data
+@pytest.mark.parametrize(
+    "name", [pytest.param(one, marks=() if one in SMALL else pytest.mark.slow) for one in SEVEN]
+)
+def test_reweighing_moves_as_many_metrics_as_published_with_the_published_folds(name: str) -> None:
+    """All seven rows of Table 8, to the last metric: unshuffled folds, a fifth held back."""
+    found = moves(five_folds(name, "plain"), five_folds(name, "reweighed"))
+    assert list(found) == REFERENCE["reweighing"][SEVEN[name][0]]
 
 
-@cache
-def folds(name: str, model: str) -> dict[str, np.ndarray]:
-    """Metrics over 5 x 5 shuffled folds, without consistency."""
-    data, labels, _, privileged = predicted(name)
-    return cross_validated_values(
-        forest if model == "forest" else logistic,
-        data.features,
-        labels,
-        privileged == 1,
-        weigh=weigh if model == "reweighed" else None,
-        rng=np.random.default_rng(20240701),
-        neighbours=False,
-    )
+@pytest.mark.real
+@needs_data
+@pytest.mark.parametrize(
+    "name", [pytest.param(one, marks=() if one in SMALL else pytest.mark.slow) for one in SEVEN]
+)
+def test_the_medians_are_the_published_ones_with_the_published_folds(name: str) -> None:
+    """Of 26 at most 5 differ by more than a rounding: rates of a few people, where the decision on
+    one of them hangs on the solver, and rates without trials in some folds."""
+    published = REFERENCE["medians"][SEVEN[name][0]]
+    found = {k: float(np.nanmedian(column)) for k, column in five_folds(name, "plain").items()}
+    apart = [k for k in OF_MODELS if abs(found[k] - published[k]) > 0.011 * max(1, published[k])]
+    assert len(apart) <= 5
+    assert len(apart) == 0 or name in ("adult", "german", "titanic")
 
 
-class Nobody:
-    """A model that selects nobody, where only the data matter."""
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        return np.zeros(len(X), dtype=int)
-
-
-def data_folds(name: str, *, reweighed: bool) -> dict[str, np.ndarray]:
-    """Metrics of data over 5 shuffled folds; consistency knows no weights."""
-    data, labels, _, privileged = predicted(name)
-    return cross_validated_values(
-        lambda *given: Nobody(),
-        data.features,
-        labels,
-        privileged == 1,
-        weigh=weigh if reweighed else None,
-        rng=np.random.default_rng(20240701),
-        repeats=1,
-    )
+@pytest.mark.real
+@needs_data
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "least_spread"), [("heart", 8), ("german", 8), ("student", 12)])
+def test_other_orders_of_the_rows_move_other_metrics(name: str, least_spread: int) -> None:
+    """Why shuffled folds give other counts than published: over 20 orders the number of metrics
+    that move towards their ideal value is anywhere from 6 to 17 (heart), 10 to 21 (German) or
+    4 to 23 (student); the published number is one draw of these."""
+    towards = [
+        moves(
+            five_folds(name, "plain", shuffle=order), five_folds(name, "reweighed", shuffle=order)
+        )[0]
+        for order in range(20)
+    ]
+    assert max(towards) - min(towards) >= least_spread
+    assert min(towards) <= REFERENCE["reweighing"][SEVEN[name][0]][0] <= max(towards)
 
 
-def pooled(names: Mapping[str, Any], *models: str) -> dict[str, np.ndarray]:
-    parts = [folds(name, model) for name in names for model in models]
-    return {number: np.concatenate([part[number] for part in parts]) for number in OF_MODELS}
+@pytest.mark.real
+@needs_data
+@pytest.mark.parametrize(
+    "name", [pytest.param(one, marks=() if one in SMALL else pytest.mark.slow) for one in SEVEN]
+)
+def test_the_meta_fair_classifier_moves_metrics_about_as_published(name: str) -> None:
+    """Ours, published: Adult 11 towards and 15 away, 11 and 15; COMPAS 21 and 5, 16 and 6; heart
+    17 and 3, 17 and 8; German 19 and 7, 19 and 7; bank 19 and 3, 15 and 7; Titanic 10 and 16, 17
+    and 9; student 11 and 10, 12 and 10. The published search rests on 20 points drawn at random,
+    and other draws give other classifiers; ours finds the optimum."""
+    towards, away, same = moves(five_folds(name, "plain"), five_folds(name, "meta"))
+    published = REFERENCE["meta"][SEVEN[name][0]]
+    assert towards + away + same == 26
+    assert abs(towards - published[0]) <= (7 if name == "titanic" else 5)
+    if name != "titanic":
+        assert (towards > away) == (published[0] > published[1])
 
 
-SMALL = {name: SEVEN[name] for name in ("heart", "german", "student", "titanic")}
+@pytest.mark.real
+@needs_data
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["heart", "student"])
+def test_the_published_search_gives_other_classifiers_for_other_draws(name: str) -> None:
+    """Over 6 draws 14 to 19 metrics move towards their ideal value (heart; published 17) and 6 to
+    13 (student; published 12)."""
+    towards = [
+        moves(five_folds(name, "plain"), five_folds(name, "meta", search="published", seed=draw))[0]
+        for draw in range(6)
+    ]
+    assert max(towards) - min(towards) >= 3
+    published = REFERENCE["meta"][SEVEN[name][0]][0]
+    assert min(towards) - 2 <= published <= max(towards) + 2
 
 
 @pytest.mark.real
 @needs_data
 def test_a_mitigation_moves_some_metrics_towards_their_ideal_value_and_others_away() -> None:
     for name in SMALL:
-        before, after = (folds(name, model) for model in ("plain", "reweighed"))
-        counts = compare_medians(
-            *({number: part[number] for number in OF_MODELS} for part in (before, after))
-        ).counts
-        assert sum(counts.values()) == 26
-        assert min(counts["towards"], counts["away"]) > 0
+        before = shuffled_folds(name, "plain")
+        for model in ("reweighed", "meta"):
+            towards, away, same = moves(before, shuffled_folds(name, model))
+            assert towards + away + same == 26
+            assert min(towards, away) > 0
+
+
+@pytest.mark.real
+@needs_data
+def test_four_data_sets_have_clusters_near_the_published_ones() -> None:
+    """A small version of the run on all seven: group fairness and false discovery stay whole."""
+    found = cluster_metrics(pooled(SMALL, *MODELS), threshold=0.5).clusters
+    for whole in ({"C4", "C8"}, {"C17", "C18", "C21", "C22", "C23", "C24"}, {"C0", "C2", "C9"}):
+        assert any(whole <= set(cluster) for cluster in found)
 
 
 @pytest.mark.real
 @needs_data
 @pytest.mark.slow
 def test_the_seven_clusters_come_out_of_our_own_run() -> None:
-    """At cuts from 0.38 to 0.52 exactly the published ones. At the published cut of 0.57 the two
-    clusters of individual fairness have merged already, and the longest stretch has eleven."""
-    values = pooled(SEVEN, "plain", "reweighed")
+    """At the published cut of 0.57 and at the 0.6 of the authors' code exactly the published ones;
+    so at cuts from 0.55 to 0.62, where the stored results have them from 0.483 to 0.619. The
+    longest stretch without a merge has eleven here, and nine in the stored results. Without the
+    meta fair classifier the seven come out at cuts from 0.38 to 0.53, and at 0.57 individual
+    fairness within and between groups has merged."""
+    values = pooled(SEVEN, *MODELS)
     published = published_partition(OF_MODELS)
-    for cut in (0.4, 0.5):
+    for cut in (0.57, 0.6):
         assert as_sets(cluster_metrics(values, threshold=cut).clusters) == as_sets(published)
-    later = cluster_metrics(values, threshold=0.57).clusters
-    (difference,) = cluster_differences(later, published)
+    two = pooled(SEVEN, "plain", "reweighed")
+    assert as_sets(cluster_metrics(two, threshold=0.45).clusters) == as_sets(published)
+    (difference,) = cluster_differences(cluster_metrics(two, threshold=0.57).clusters, published)
     assert difference.startswith(
         "C16, C19, C20 and C17, C18, C21, C22, C23, C24 are published apart"
     )
@@ -266,28 +286,10 @@ def test_the_three_clusters_of_metrics_of_data_come_out_of_our_own_run() -> None
 @pytest.mark.parametrize("name", SEVEN)
 def test_our_run_calls_as_many_metrics_outside_as_the_stored_results(name: str) -> None:
     """Four of 26 metrics may differ: shuffled folds, and the coefficient of variation."""
-    values = folds(name, "plain")
+    values = shuffled_folds(name, "plain")
     medians = {number: float(np.nanmedian(values[number])) for number in OF_MODELS}
     published = REFERENCE["unfair_percent"][SEVEN[name][0]][0]
     assert abs(outside_percent(medians, OF_MODELS) - published) <= 100 * 4 / 26
-
-
-@pytest.mark.real
-@needs_data
-@pytest.mark.slow
-def test_reweighing_moves_more_metrics_towards_than_away_on_most_data_sets() -> None:
-    better = 0
-    for name in SEVEN:
-        before, after = (folds(name, model) for model in ("plain", "reweighed"))
-        counts = compare_medians(
-            *({number: part[number] for number in OF_MODELS} for part in (before, after))
-        ).counts
-        assert min(counts["towards"], counts["away"]) > 0
-        better += counts["towards"] > counts["away"]
-    published = sum(towards > away for towards, away, _ in REFERENCE["reweighing"].values())
-    # Published: all but Adult and Titanic.
-    assert published == 5
-    assert better >= 3
 
 
 @pytest.mark.real
@@ -297,7 +299,7 @@ def test_individual_fairness_is_deaf_as_published() -> None:
     """C16, C19, C20 and the metrics between groups hardly respond on any data set."""
     expected = {"C16", "C17", "C18", "C19", "C20", "C21", "C23"}
     for name in ("compas", "heart", "german"):
-        values = folds(name, "plain")
+        values = shuffled_folds(name, "plain")
         deaf = metric_sensitivity({number: values[number] for number in OF_MODELS}).deaf
         assert expected <= set(deaf)
 
@@ -305,16 +307,15 @@ def test_individual_fairness_is_deaf_as_published() -> None:
 @pytest.mark.real
 @needs_data
 @pytest.mark.slow
-def test_the_seven_clusters_do_not_depend_on_the_linkage_nor_on_the_classifier() -> None:
-    """What the paper leaves open as threats to validity: cut to seven clusters, complete linkage,
-    Kendall's correlation and random forests give the very same ones; single linkage and
-    Pearson's correlation, which a few ratios of 40 pull about, do not."""
-    table = cluster_stability(
-        {"logistic": pooled(SEVEN, "plain", "reweighed"), "forest": pooled(SEVEN, "forest")},
-        threshold=0.45,
+def test_the_seven_clusters_stay_with_forests_and_ranks_but_not_with_every_linkage() -> None:
+    """What the paper leaves open as threats to validity: cut to seven clusters, random forests and
+    Kendall's correlation give the very same ones; complete and single linkage do not, nor does
+    Pearson's correlation, which a few ratios of 40 pull about."""
+    found = cluster_stability(
+        {"three models": pooled(SEVEN, *MODELS), "forest": pooled(SEVEN, "forest")},
+        threshold=0.57,
     )
-    agreement = {(row["choice"], row["value"]): row["agreement"] for row in table}
-    assert agreement["linkage", "complete"] == 1
-    assert agreement["correlation", "kendall"] == 1
-    assert agreement["classifier", "forest"] == 1
-    assert agreement["linkage", "single"] < 0.9
+    for key in (("threshold", "0.6"), ("correlation", "kendall"), ("classifier", "forest")):
+        assert found[key].agreement == 1
+    for key in (("linkage", "complete"), ("linkage", "single"), ("correlation", "pearson")):
+        assert 0.4 < found[key].agreement < 0.9
