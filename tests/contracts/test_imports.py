@@ -7,7 +7,7 @@ import sys
 import pytest
 
 ENGINES = {"pandas", "polars", "pyarrow", "duckdb", "pyspark"}
-HEAVY = ENGINES | {"matplotlib", "sklearn", "numba", "scipy"}
+HEAVY = ENGINES | {"matplotlib", "sklearn", "numba", "scipy", "torch", "lightgbm"}
 
 
 def loaded(program: str) -> set[str]:

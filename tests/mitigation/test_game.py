@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, minimize
 
-from comparity.mitigation.game import Constraints, Minima, Nothing, play
+from comparity.mitigation.game import Constraints, Minima, Nothing, Pace, play
 from comparity.mitigation.losses import labelled_pairs
 
 
@@ -67,7 +67,7 @@ def test_without_a_goal_the_model_reaches_the_convex_optimum(squared: bool) -> N
         sums = family.sums(X @ w, wrong=weights.objective * ones, squared=squared)
         return sums.accuracy, X.T @ sums.gradient
 
-    run = {"steps": 3000, "step_size": 0.02, "referee_rate": 1.0, "snapshots": 50}
+    run = {"pace": Pace(0.02, 0), "steps": 3000, "referee_rate": 1.0, "snapshots": 50}
     found = play(gradient, np.zeros(2), Nothing(1), **run)
     value = min(family.sums(X @ w, wrong=ones, squared=squared).wrong[0] for w in found.models)
     better, worse = np.nonzero(y[:, None] > y[None, :])
@@ -90,8 +90,8 @@ def test_snapshots_are_spread_and_include_the_last_step() -> None:
         seen.append(w.copy())
         return np.ones(1), np.ones(1)
 
-    run = {"steps": 10, "step_size": 0.1, "referee_rate": 1.0, "snapshots": 4}
     ticks = iter(range(100))
-    found = play(gradient, np.zeros(1), Nothing(1), ticks=ticks, **run)
+    run = {"pace": Pace(0.1, 0, ticks), "steps": 10, "referee_rate": 1.0, "snapshots": 4}
+    found = play(gradient, np.zeros(1), Nothing(1), **run)
     assert [seen.index(w) for w in found.models] == [0, 3, 6, 9]
     assert next(ticks) == 10

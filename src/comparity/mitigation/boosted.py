@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from comparity.errors import MissingExtraError, OptionError
-from comparity.mitigation.game import CellWeights, Mean, Play, Referee, snapshot_steps
+from comparity.mitigation.game import CellWeights, Mean, Pace, Play, Referee, snapshot_steps
 from comparity.mitigation.rows import Choices, Rows, Scale
 
 if TYPE_CHECKING:
@@ -116,16 +116,7 @@ class BoostedTrees(BaseEstimator):  # type: ignore[misc]
                 why = f"{' and '.join(names.split()[:2])} are {instead}"
                 raise OptionError("params", dict(self.params or {}), ["other parameters"], why)
 
-    def played(
-        self,
-        rows: Rows,
-        referee: Referee,
-        choices: Choices,
-        *,
-        step_size: float,
-        seed: int,
-        ticks: Iterator[int] | None,
-    ) -> Play:
+    def played(self, rows: Rows, referee: Referee, choices: Choices, pace: Pace) -> Play:
         """Play a game; see :class:`comparity.mitigation.training.Kind`."""
         import lightgbm
 
@@ -136,28 +127,27 @@ class BoostedTrees(BaseEstimator):  # type: ignore[misc]
             accuracy, slope = rows.slopes(np.asarray(scores), weights, choices)
             referee.see(accuracy, choices.referee_rate)
             seen.see(next(steps), referee.multipliers())
-            if ticks is not None:
-                next(ticks, None)
+            pace.tick()
             # Times the number of rows, so that LightGBM's thresholds mean what they say.
             return n * slope, n * curvature(rows, weights, choices)
 
-        asked = self._asked(choices, step_size=step_size, seed=seed, n=n) | {"objective": objective}
+        asked = self._asked(choices, pace, n) | {"objective": objective}
         data = lightgbm.Dataset(rows.features, label=np.zeros(n), params=asked)
         booster = lightgbm.train(asked, data, num_boost_round=choices.steps)
         marks = sorted(snapshot_steps(choices.steps, choices.snapshots))
         # Scores without a tree are all equal: no order at all.
         return Play(models=[(booster, mark + 1) for mark in marks], multipliers=seen.value)
 
-    def _asked(self, choices: Choices, *, step_size: float, seed: int, n: int) -> dict[str, Any]:
+    def _asked(self, choices: Choices, pace: Pace, n: int) -> dict[str, Any]:
         """Return the parameters of LightGBM."""
         return {
             "num_leaves": int(self.leaves),
             "min_data_in_leaf": int(self.min_rows),
-            "learning_rate": step_size,
+            "learning_rate": pace.step_size,
             "lambda_l2": 2 * choices.l2 * n,
             # Rows that weigh little are no reason not to split; too few rows are.
             "min_sum_hessian_in_leaf": 0.0,
-            "seed": seed,
+            "seed": pace.seed,
             "deterministic": True,
             "force_row_wise": True,
             "verbosity": -1,

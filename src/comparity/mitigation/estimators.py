@@ -123,42 +123,30 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
         """
         choices, kind = self._choices(), kind_of(self.scorer)
         kind.check()
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            ensure_all_finite=False,
-            ensure_min_samples=2,
-            y_numeric=True,
-            dtype=np.float64,
-        )
-        self._check_features(X)
-        columns = {"sensitive_features": sensitive_features, "queries": queries}
-        X, given = _weighed(X, y, columns, sample_weight)
-        items = self._items(given, choices)
+        X, items = self._checked(X, y, sensitive_features, queries, sample_weight, choices)
         rng = check_random_state(self.random_state)
         train, held = self._split(items, rng)
         scale = self._scale(X, items, train)
-        groups = items.groups
         rows = self._rows(X, items, train, scale, choices)
         by = rows if held is train else self._rows(X, items, held, scale, choices)
         name = "training" if held is train else "held out"
         # Asked before anything long is done.
-        games.asked(by, groups, choices, name=name)
+        games.asked(by, items.groups, choices, name=name)
         if not self._predicts_labels and not by.pairs.trials.any():
             raise EmptyCellError("ranking", ["items with different labels"], name)
         seed = int(rng.randint(2**31 - 1))
         found, picked = games.trained(
-            kind, rows, by, groups, choices, name=name, seed=seed, progress=self.progress
+            kind, rows, by, items.groups, choices, name=name, seed=seed, progress=self.progress
         )
         self._keep(found, picked, scale)
-        self.groups_ = groups
+        self.groups_ = items.groups
         self.training_ = self._account(found, picked, rows, by, choices)
         self.n_iter_ = choices.steps * len(choices.step_sizes)
         if not self.training_.feasible:
-            worst = worst_difference(picked)
             least = self.training_.mixture.largest_difference
-            told = InfeasibleGoalWarning(self.slack, least, worst, len(by.weight))
+            told = InfeasibleGoalWarning(
+                self.slack, least, worst_difference(picked), len(by.weight)
+            )
             warnings.warn(told, stacklevel=2)
         return self
 
@@ -200,6 +188,24 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
             referee_rate=float(self.referee_rate),
             snapshots=int(self.snapshots),
         )
+
+    def _checked(
+        self, X: Any, y: Any, sensitive: Any, queries: Any, weights: Any, choices: Choices
+    ) -> tuple[Floats, LabelledItems]:
+        """Return features, and labels with groups, of the rows that weigh anything."""
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            ensure_all_finite=False,
+            ensure_min_samples=2,
+            y_numeric=True,
+            dtype=np.float64,
+        )
+        self._check_features(X)
+        columns = {"sensitive_features": sensitive, "queries": queries}
+        X, given = _weighed(X, y, columns, weights)
+        return X, self._items(given, choices)
 
     def _check_features(self, X: Floats) -> None:
         finite = np.isfinite(X)

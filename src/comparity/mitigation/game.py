@@ -25,6 +25,7 @@ __all__ = [
     "Mean",
     "Minima",
     "Nothing",
+    "Pace",
     "Play",
     "Referee",
     "play",
@@ -220,6 +221,29 @@ class Mean:
         return self._total / max(self._counted, 1)
 
 
+class Pace(NamedTuple):
+    """How one game goes.
+
+    Attributes
+    ----------
+    step_size : float
+        How far the model moves.
+    seed : int
+        Of whatever is drawn.
+    ticks : iterator or None
+        Advanced at every step, for a progress bar.
+    """
+
+    step_size: float
+    seed: int
+    ticks: Iterator[int] | None = None
+
+    def tick(self) -> None:
+        """Say that a step was made."""
+        if self.ticks is not None:
+            next(self.ticks, None)
+
+
 Gradient = Callable[[Floats, CellWeights], tuple[Floats, Floats]]
 """From parameters and weights to the accuracies of all cells and the gradient."""
 
@@ -229,11 +253,10 @@ def play(
     start: Floats,
     referee: Referee,
     *,
+    pace: Pace,
     steps: int,
-    step_size: float,
     referee_rate: float,
     snapshots: int,
-    ticks: Iterator[int] | None = None,
 ) -> Play:
     """Let a model and a referee move in turns.
 
@@ -245,14 +268,14 @@ def play(
         First parameters.
     referee : Referee
         Who weighs; it is changed by the game.
+    pace : Pace
+        How far the model moves, by Adam.
     steps : int
         Number of moves of each player.
-    step_size, referee_rate : float
-        How far the model (by Adam) and the referee move.
+    referee_rate : float
+        How far the referee moves.
     snapshots : int
         At most so many parameters are kept.
-    ticks : iterator, optional
-        Advanced at every step, for a progress bar.
     """
     now, mean, square = start.copy(), np.zeros_like(start), np.zeros_like(start)
     kept, seen, marks = [], Mean(steps), snapshot_steps(steps, snapshots)
@@ -264,8 +287,7 @@ def play(
         mean, square = 0.9 * mean + 0.1 * slope, 0.999 * square + 0.001 * slope**2
         ahead = mean / (1 - 0.9 ** (step + 1))
         spread = np.sqrt(square / (1 - 0.999 ** (step + 1)))
-        now = now - step_size * ahead / (spread + 1e-8)
+        now = now - pace.step_size * ahead / (spread + 1e-8)
         seen.see(step, referee.multipliers())
-        if ticks is not None:
-            next(ticks, None)
+        pace.tick()
     return Play(models=kept, multipliers=seen.value)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.mitigation.game import Play, Referee, play
+from comparity.mitigation.game import Pace, Play, Referee, play
 from comparity.mitigation.goals import overall
 from comparity.mitigation.rows import Choices, Rows, Scale
 
@@ -46,28 +46,18 @@ class Linear:
     def check(self) -> None:
         """Need nothing that might not be installed."""
 
-    def played(
-        self,
-        rows: Rows,
-        referee: Referee,
-        choices: Choices,
-        *,
-        step_size: float,
-        seed: int,
-        ticks: Iterator[int] | None,
-    ) -> Play:
+    def played(self, rows: Rows, referee: Referee, choices: Choices, pace: Pace) -> Play:
         """Play a game from the first guess on; see :class:`comparity.mitigation.training.Kind`."""
         start = first_guess(rows, choices)
         return play(
             lambda parameters, weights: rows.gradient(parameters, weights, choices),
             start,
             referee,
-            steps=choices.steps,
             # A step changes scores by its size, however many features there are.
-            step_size=step_size / np.sqrt(len(start)),
+            pace=pace._replace(step_size=pace.step_size / np.sqrt(len(start))),
+            steps=choices.steps,
             referee_rate=choices.referee_rate,
             snapshots=choices.snapshots,
-            ticks=ticks,
         )
 
     def scores(self, models: Sequence[Floats], rows: Rows) -> Iterator[Floats]:

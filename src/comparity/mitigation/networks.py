@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from comparity.errors import MissingExtraError, OptionError
-from comparity.mitigation.game import Play, Referee
+from comparity.mitigation.game import Pace, Play, Referee
 from comparity.mitigation.rows import Choices, Rows, Scale
 
 if TYPE_CHECKING:
@@ -134,22 +134,11 @@ class NeuralNetwork(BaseEstimator):  # type: ignore[misc]
             layers += [torch.nn.Linear(inputs, outputs), torch.nn.ReLU()]
         return torch.nn.Sequential(*layers[:-1]).double()
 
-    def played(
-        self,
-        rows: Rows,
-        referee: Referee,
-        choices: Choices,
-        *,
-        step_size: float,
-        seed: int,
-        ticks: Iterator[int] | None,
-    ) -> Play:
+    def played(self, rows: Rows, referee: Referee, choices: Choices, pace: Pace) -> Play:
         """Play a game; see :class:`comparity.mitigation.training.Kind`."""
         from comparity.mitigation.torch_game import play_network
 
-        return play_network(
-            self.build, rows, referee, choices, step_size=step_size, seed=seed, ticks=ticks
-        )
+        return play_network(self.build, rows, referee, choices, pace)
 
     def scores(self, models: Sequence[State], rows: Rows) -> Iterator[Floats]:
         """Yield the scores of each model, in standardised units."""

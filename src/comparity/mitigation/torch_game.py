@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 
 from comparity.errors import OptionError
-from comparity.mitigation.game import Constraints, Mean, Play, Referee, snapshot_steps
+from comparity.mitigation.game import Constraints, Mean, Pace, Play, Referee, snapshot_steps
 from comparity.mitigation.goals import overall
 from comparity.mitigation.rows import Choices, Rows
 from comparity.mitigation.torch_pairs import CellBounds, pairwise_bounds
@@ -103,10 +103,7 @@ def play_network(
     rows: Rows,
     referee: Referee,
     choices: Choices,
-    *,
-    step_size: float,
-    seed: int,
-    ticks: Iterator[int] | None = None,
+    pace: Pace,
 ) -> Play:
     """Let a network and a referee move in turns.
 
@@ -116,28 +113,24 @@ def play_network(
         From the number of features to a module in double precision.
     rows, referee, choices
         Rows to train on; what is asked; how to train.
-    step_size : float
-        How far the scores move in a step, about: divided by the square root of the number of
-        parameters it is the rate of Adam.
-    seed : int
-        Of the first weights, and of whatever a module draws; torch's own state is left alone.
-    ticks : iterator, optional
-        Advanced at every step, for a progress bar.
+    pace : Pace
+        The step size divided by the square root of the number of parameters is the rate of Adam, so
+        that scores move by about its size. The seed is that of the first weights, and of whatever a
+        module draws; torch's own state is left alone.
     """
     marks, seen, kept = snapshot_steps(choices.steps, choices.snapshots), Mean(choices.steps), []
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.manual_seed(pace.seed)
         module = build(rows.features.shape[1]).train()
         _check_output(module, rows)
         many = sum(one.numel() for one in module.parameters())
-        adam = torch.optim.Adam(module.parameters(), lr=step_size / np.sqrt(many))
+        adam = torch.optim.Adam(module.parameters(), lr=pace.step_size / np.sqrt(many))
         steps = _moves(_Player(module, rows, choices), referee, adam)
         for step in range(choices.steps):
             if step in marks:
                 kept.append(_state(module))
             seen.see(step, next(steps))
-            if ticks is not None:
-                next(ticks, None)
+            pace.tick()
     return Play(models=kept, multipliers=seen.value)
 
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.mitigation.game import Constraints, Minima, Nothing, Play, Referee
+from comparity.mitigation.game import Constraints, Minima, Nothing, Pace, Play, Referee
 from comparity.mitigation.goals import Terms, differences, overall, terms_of
 from comparity.mitigation.rows import Choices, Rows, Scale
 from comparity.mitigation.shrinking import (
@@ -63,20 +63,10 @@ class Kind(Protocol):
     def check(self) -> None:
         """Raise where it cannot be used, before anything long is done."""
 
-    def played(
-        self,
-        rows: Rows,
-        referee: Referee,
-        choices: Choices,
-        *,
-        step_size: float,
-        seed: int,
-        ticks: Iterator[int] | None,
-    ) -> Play:
+    def played(self, rows: Rows, referee: Referee, choices: Choices, pace: Pace) -> Play:
         """Play one game on rows and return the models it went through.
 
-        The referee says what is asked, and is changed by the game; `seed` is for whatever is drawn
-        and `ticks` is advanced at every step.
+        The referee says what is asked, and is changed by the game.
         """
 
     def scores(self, models: Sequence[Any], rows: Rows) -> Iterator[Floats]:
@@ -145,8 +135,8 @@ def candidates(
     with _bar(len(choices.step_sizes) * choices.steps, shown=progress) as ticks:
         for number, step_size in enumerate(choices.step_sizes):
             referee = _referee(rows, terms, choices, shift)
-            how: dict[str, Any] = {"step_size": step_size, "seed": seed + number, "ticks": ticks}
-            plays.append(kind.played(rows, referee, choices, **how))
+            pace = Pace(step_size, seed + number, ticks)
+            plays.append(kind.played(rows, referee, choices, pace))
     return Candidates(
         kind=kind,
         models=tuple(model for game in plays for model in game.models),
