@@ -241,8 +241,8 @@ def _rq2(part: str, rows: Any, found: Rehearsal, seed: int, *notes: str) -> Repr
         rows,
         conclusions=(
             Conclusion(
-                "the biased bridge is right more often than the unbiased one",
-                found.right("biased") > found.right("unbiased"),
+                "the biased bridge is right at least as often as the unbiased one",
+                found.right("biased") >= found.right("unbiased"),
             ),
             Conclusion("the biased bridge never says the opposite", opposite == 0),
         ),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = """\b
 Example:
-  comparity reproduce 002 --table 4
+  comparity reproduce 002 --table 3
   comparity reproduce 003 --figure 2,9 --runs 5 --data ~/data --output pictures
 """
 FOLDER = click.Path(file_okay=False, path_type=Path)
