@@ -261,16 +261,19 @@ def figure_1(request: Request) -> Reproduction:
 def _draw_matrices(ours: dict[str, dict[str, float]], path: Path) -> None:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9, 2.6), layout="constrained")
+    figure = Figure(figsize=(9.5, 3.2), layout="constrained")
     for axes, (title, cells) in zip(figure.subplots(1, 4), ours.items(), strict=True):
-        k = len(cells) // 2 if "two" in title else 1
-        values = np.array(list(cells.values())).reshape(k, -1)
+        matrix = "two" in title
+        values = np.array(list(cells.values())).reshape(2 if matrix else 1, -1)
         axes.imshow(values, vmin=0.6, vmax=1.0, cmap="cividis")
         for (row, column), value in np.ndenumerate(values):
-            axes.text(column, row, f"{value:.3f}", ha="center", va="center", color="white")
+            ink = "white" if value < 0.8 else "black"
+            axes.text(column, row, f"{value:.3f}", ha="center", va="center", color=ink)
         axes.set_title(title, fontsize="small")
         axes.set_xticks(range(values.shape[1]))
-        axes.set_yticks(range(k))
+        axes.set_yticks(range(2) if matrix else [])
+        axes.set_xlabel("group of the worse item" if matrix else "group of the better item")
+    figure.axes[0].set_ylabel("group of the better item")
     figure.savefig(path, dpi=150)
 
 
