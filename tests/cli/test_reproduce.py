@@ -180,3 +180,13 @@ def test_the_script_runs_alone(folder: Path) -> None:
     words = [sys.executable, str(folder / "900" / "reproduce.py"), "--table", "1"]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert "2 of 3 published numbers come out" in done.stdout
+
+
+def test_a_real_part_is_found_without_a_folder_being_named(run: Run) -> None:
+    """The bridges of section 2.3 of 002, beside an independent simulation of 1,500 runs."""
+    outcome = run("reproduce", "002", "--part", "Simulation", "--runs", 8, "--json")
+    content = json.loads(outcome.out)
+    assert (outcome.status, content["paper"], content["part"]) == (0, "002", "Simulation")
+    effects = [row for row in content["rows"] if row["column"].endswith("effect")]
+    assert len(effects) == 12
+    assert [row["row"] for row in effects if not row["matches"]] == []
