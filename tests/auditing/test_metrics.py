@@ -184,10 +184,22 @@ def test_results_are_plain_data_frames_and_text() -> None:
     assert list(found.to_frame("polars")["id"])[:2] == ["C0", "C1"]
     assert str(found).startswith("Metrics: ")
     assert "C9 average odds difference" in found._repr_html_()
+    assert "the shaded band is the published range" in found._repr_html_()
     assert found.selection is not None
     assert len(found.selection.to_frame("polars")) == len(found.selection.chosen)
     assert found.comparison is not None
     assert len(found.comparison.to_frame("polars")) == 26
+
+
+def test_of_many_groups_the_least_and_the_largest_rate_are_shown() -> None:
+    rows = people()
+    few = str(card(sensitive_features=np.arange(600) % 3, privileged="0"))
+    assert all(f"{group} 0." in few for group in range(3))
+    groups = np.where(np.arange(600) < 30, "low", np.arange(600) % 8)
+    said = np.where(groups == "low", 0, rows["model"])
+    many = str(fairness_metrics(rows["hired"], said, sensitive_features=groups, privileged="low"))
+    assert "low 0.000, " in many
+    assert "7 more groups" in many
 
 
 def test_pictures_show_every_metric() -> None:

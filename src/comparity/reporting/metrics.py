@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
@@ -269,22 +269,31 @@ def _moves(comparison: Comparison) -> str:
 
 
 def _rates(card: Scorecard) -> Grid:
-    groups = card.groups if len(card.groups) <= MOST_GROUPS else ()
     return Grid(
         title="Rates of all groups, no group privileged",
-        header=("rate", *map(visible, groups), "largest - smallest", "smallest / largest"),
-        rows=tuple(_rate_row(one, groups) for one in card.spreads),
+        header=("rate", "largest - smallest", "smallest / largest"),
+        rows=tuple(_rate_row(one) for one in card.spreads),
     )
 
 
-def _rate_row(one: RateSpread, groups: tuple[str, ...]) -> tuple[str, ...]:
+def _rate_row(one: RateSpread) -> tuple[str, ...]:
     doubt = "" if one.promised else " ?"
     return (
-        one.name,
-        *(rate(one.rates[group]) for group in groups),
+        f"{one.name}\n{_by_group(one.rates)}",
         f"{rate(one.gap)}\n{_ends(one.gap_interval, sign=False)}{doubt}",
         f"{rate(one.ratio)}\n{_ends(one.ratio_interval, sign=False)}{doubt}",
     )
+
+
+def _by_group(rates: Mapping[str, float]) -> str:
+    """Return the rates of all groups, or of many groups the least and the largest."""
+    groups = list(rates)
+    if len(groups) > MOST_GROUPS:
+        known = sorted((one for one in groups if rates[one] == rates[one]), key=rates.__getitem__)
+        groups = [known[0], known[-1]] if known else []
+    shown = [f"{visible(group)} {rate(rates[group])}" for group in groups]
+    left = len(rates) - len(groups)
+    return ", ".join([*shown, *([f"{count(left)} more groups"] if left else [])])
 
 
 def _has_sign(one: MetricValue | Change) -> bool:
