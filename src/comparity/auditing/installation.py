@@ -24,6 +24,7 @@ EXTRAS = {
     "text": "examples with texts",
     "torch": "training networks",
     "boosting": "training boosted trees",
+    "docs": "building the site of the documentation",
     "web": "collecting judgments in a browser",
     "postgres": "collecting judgments in PostgreSQL",
 }
