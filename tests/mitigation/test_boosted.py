@@ -10,7 +10,7 @@ import pytest
 
 from comparity import BoostedTrees, FairRanker, FairRegressor
 from comparity.counting.labelled import labelled_items
-from comparity.errors import OptionError
+from comparity.errors import NoTreeError, OptionError
 from comparity.mitigation.boosted import curvature
 from comparity.mitigation.game import CellWeights
 from comparity.mitigation.rows import Scale, rows_of
@@ -62,6 +62,15 @@ def test_candidates_are_the_first_trees_of_a_game() -> None:
     expected = best.booster.predict(X, num_iteration=best.n_trees, raw_score=True)
     assert model.predict(X) == pytest.approx(expected)
     assert model.training_.best.accuracy == pytest.approx(model.score(X, y))
+
+
+def test_rows_that_cannot_be_split_are_refused() -> None:
+    X, y, group = interaction(36, seed=4)
+    model = FairRanker(scorer="boosted", steps=5, **EVERYWHERE)
+    with pytest.raises(NoTreeError, match="36 rows by 3 features into leaves of at least 20"):
+        model.fit(X, y, sensitive_features=group)
+    with pytest.raises(NoTreeError, match="vary"):
+        model.set_params(scorer=BoostedTrees(min_rows=1)).fit(np.ones((36, 2)), y, group)
 
 
 @pytest.mark.parametrize(

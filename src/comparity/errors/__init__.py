@@ -57,6 +57,7 @@ from comparity.errors.mitigation import (
     MissingCombinationWarning,
     MissingSensitiveError,
     NonFiniteFeatureError,
+    NoTreeError,
     TooFewRowsError,
 )
 from comparity.errors.orderings import UnknownGroupError
@@ -151,6 +152,7 @@ __all__ = [
     "ModelFileError",
     "NoBridgeError",
     "NoPriorError",
+    "NoTreeError",
     "NoUnprivilegedError",
     "NoUtilityError",
     "NonBinaryError",

@@ -11,6 +11,7 @@ __all__ = [
     "InfeasibleGoalWarning",
     "MissingCombinationWarning",
     "MissingSensitiveError",
+    "NoTreeError",
     "NonFiniteFeatureError",
     "TooFewRowsError",
 ]
@@ -53,6 +54,20 @@ class NonFiniteFeatureError(ComparityError, ValueError):
                 "X must hold finite numbers; NaN and inf are none.",
                 f"{offenders}, in column {', '.join(columns)}",
                 "fill in missing values first, for example with sklearn.impute.SimpleImputer.",
+            )
+        )
+
+
+class NoTreeError(ComparityError, ValueError):
+    """Boosting found nothing to split, so that all scores would be equal."""
+
+    def __init__(self, rows: int, features: int, min_rows: int) -> None:
+        super().__init__(
+            message(
+                "boosted trees need rows and features that can be split.",
+                f"no split of {rows:,} rows by {features:,} features into leaves of at least "
+                f"{min_rows:,} rows each",
+                "give more rows, features that vary, or BoostedTrees(min_rows=...) with fewer.",
             )
         )
 

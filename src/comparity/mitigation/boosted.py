@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from comparity.errors import MissingExtraError, OptionError
+from comparity.errors import MissingExtraError, NoTreeError, OptionError
 from comparity.mitigation.game import CellWeights, Mean, Pace, Play, Referee, snapshot_steps
 from comparity.mitigation.rows import Choices, Rows, Scale
 
@@ -121,6 +121,9 @@ class BoostedTrees(BaseEstimator):  # type: ignore[misc]
         import lightgbm
 
         seen, steps, n = Mean(choices.steps), iter(range(choices.steps)), len(rows.weight)
+        nothing = NoTreeError(n, rows.features.shape[1], int(self.min_rows))
+        if not np.ptp(rows.features, axis=0).any():
+            raise nothing
 
         def objective(scores: Floats, _: Dataset) -> tuple[Floats, Floats]:
             weights = referee.weights()
@@ -134,6 +137,8 @@ class BoostedTrees(BaseEstimator):  # type: ignore[misc]
         asked = self._asked(choices, pace, n) | {"objective": objective}
         data = lightgbm.Dataset(rows.features, label=np.zeros(n), params=asked)
         booster = lightgbm.train(asked, data, num_boost_round=choices.steps)
+        if not booster.feature_importance("split").any():
+            raise nothing
         marks = sorted(snapshot_steps(choices.steps, choices.snapshots))
         # Scores without a tree are all equal: no order at all.
         return Play(models=[(booster, mark + 1) for mark in marks], multipliers=seen.value)
@@ -147,6 +152,8 @@ class BoostedTrees(BaseEstimator):  # type: ignore[misc]
             "lambda_l2": 2 * choices.l2 * n,
             # Rows that weigh little are no reason not to split; too few rows are.
             "min_sum_hessian_in_leaf": 0.0,
+            # LightGBM stops at data without a feature that could be split; see NoTreeError.
+            "feature_pre_filter": False,
             "seed": pace.seed,
             "deterministic": True,
             "force_row_wise": True,

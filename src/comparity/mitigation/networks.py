@@ -117,7 +117,9 @@ class NeuralNetwork(BaseEstimator):  # type: ignore[misc]
         units = np.atleast_1d(np.asarray(self.hidden, dtype=object))
         if not all(isinstance(one, int | np.integer) and one > 0 for one in units):
             raise OptionError("hidden", self.hidden, ["whole numbers from 1 on, such as (32, 32)"])
-        if self.module is not None and not callable(self.module):
+        # A module that is built already is callable, too, and would be changed by training.
+        built = isinstance(self.module, import_module("torch").nn.Module)
+        if self.module is not None and (built or not callable(self.module)):
             wanted = "a function from the number of features to a torch.nn.Module"
             raise OptionError("module", self.module, [wanted])
 
