@@ -1,12 +1,10 @@
-r"""All pairs where labels have many levels: how many items are lower in label and in score.
+"""All pairs where labels have many levels: how many items are lower in label and in score.
 
 Items are numbered by label, from the highest, and lined up by score, from the lowest. The hits of
-an item as better item are the items before it in the line with larger numbers. These are counted
-digit by digit, from the first: while items of the same leading digits are dealt out by their next
-digit, each is told how many items of each group went to larger digits before it. Ties need no
-care: items with equal labels are numbered by score and items with equal scores are lined up by
-number, so that neither count as hits. As worse item the same holds in the reversed line. Defined
-by the loops in ``tests/plain/all_pairs.py``.
+an item as better item are the items before it in the line with larger numbers, which
+:mod:`comparity.counting._dealing` counts. Ties need no care: items with equal labels are numbered
+by score and items with equal scores are lined up by number, so that neither count as hits. As worse
+item the same holds in the reversed line. Defined by the loops in ``tests/plain/all_pairs.py``.
 """
 
 from __future__ import annotations
@@ -18,16 +16,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from comparity.counting._dealing import deal
 from comparity.counting._placements import HELD, Placements, add_held, add_rest
 from comparity.counting._sorting import records_of
 
 __all__ = ["line_counts", "line_placements", "lined_up"]
 
-WORD = 6
-"""A word has a bit for each of so many records, or for each value of the last digit."""
-DIGIT = 6
-"""Bits of the other digits, at most: more take longer to count than they save walks."""
-ONE = np.uint64(1)
 SLAB = 2**22
 """So many numbers of hits are in memory at once. Each slab takes a walk through the whole line."""
 
@@ -88,7 +82,7 @@ def line_counts(line: Line) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArr
     _count_ties(line.records, line.same_score, line.first, line.bits, ties)
     # Empty columns, so that a row is whole vectors: four or eight counts are added at a time.
     hits = np.zeros((k, k if k <= 2 else 4 if k <= 4 else -(-k // 8) * 8), dtype=np.int64)
-    _deal(line.records.copy(), hits, hits, line.bits, False)
+    deal(line.records.copy(), hits, hits, line.bits, False)
     return trials, hits[:, :k], ties
 
 
@@ -119,7 +113,7 @@ def line_placements(line: Line, tie: float) -> Placements:
 def _hits(records: NDArray[Any], low: int, high: int, line: Line) -> NDArray[np.int32]:
     """Return the hits against each group of the items numbered from `low` to `high`, by number."""
     own, rows = _collect(records, low, high, line.bits, line.n_groups)
-    hits: NDArray[np.int32] = _deal(own, rows, np.empty_like(rows), line.bits, True)
+    hits: NDArray[np.int32] = deal(own, rows, np.empty_like(rows), line.bits, True)
     return hits
 
 
@@ -254,127 +248,6 @@ def _collect(records, low, high, bits, n_groups):  # type: ignore[no-untyped-def
             found += 1
         larger[record & mask] += np.int32(number >= high)
     return own, rows
-
-
-@njit(cache=True, nogil=True)
-def _deal(records, rows, out, bits, keep):  # type: ignore[no-untyped-def]
-    """Add to each row the larger numbers before its record; return the rows by number.
-
-    Where single rows are not to be kept, `rows` and `out` are the same sums by group.
-    """
-    dealt = np.empty_like(records)
-    left = 0
-    while len(records) > 1 << (WORD + left):
-        left += 1
-    while left > 0:
-        n_digits = (left + DIGIT - 1) // DIGIT
-        digit_bits = (left + n_digits - 1) // n_digits
-        left -= digit_bits
-        _deal_digit(records, rows, bits, WORD + left, digit_bits, keep, dealt, out)
-        records, dealt = dealt, records
-        rows, out = out, rows
-    _deal_last(records, rows, bits, keep, out)
-    return out
-
-
-@njit(cache=True, nogil=True)
-def _deal_last(records, rows, bits, keep, out):  # type: ignore[no-untyped-def]
-    """Deal out records by the last digit: the larger ones before are bits of a word."""
-    n, k = len(records), rows.shape[1]
-    above, full, mask = np.uint64(bits), np.uint64((1 << WORD) - 1), np.uint64((1 << bits) - 1)
-    seen, units = np.zeros(k, dtype=np.uint64), np.eye(k).astype(np.uint64)
-    for start in range(0, n, 1 << WORD):
-        seen[:] = 0
-        for place in range(np.uint64(start), np.uint64(min(start + (1 << WORD), n))):
-            record = np.uint64(records[place])
-            digit, own = (record >> above) & full, record & mask
-            target = np.uint64(start) + digit if keep else own
-            if keep:
-                _copy(rows, place, out, target)
-            row, unit = out[target], units[own]
-            # Whole rows again: a word alone would have to be waited for.
-            for g in range(k):
-                row[g] += _ones(seen[g] >> digit)
-                seen[g] |= unit[g] << digit
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _ones(word):  # type: ignore[no-untyped-def]
-    """Return the number of bits that are one; compilers make a single instruction of this."""
-    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    pairs = np.uint64(0x3333333333333333)
-    word = (word & pairs) + ((word >> np.uint64(2)) & pairs)
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int32((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
-@njit(cache=True, nogil=True)
-def _deal_digit(records, rows, bits, shift, digit_bits, keep, dealt, out):  # type: ignore[no-untyped-def]
-    """Deal out records by one digit; tell each how many went to larger digits before it.
-
-    Records come 64 at a time: those before have been counted, the others are bits of a word.
-    """
-    n, radix = len(records), 1 << digit_bits
-    # Unsigned throughout: a negative place would count from the end, and ask for a test.
-    mask, above, full = np.uint64((1 << bits) - 1), np.uint64(bits + shift), np.uint64(radix - 1)
-    larger, groups = np.zeros(radix, dtype=np.uint64), np.zeros(rows.shape[1], dtype=np.uint64)
-    counts = np.empty((radix, rows.shape[1]), dtype=np.int32)
-    # All numbers occur, so those with the same leading digits are where these digits say.
-    for start in range(0, n, radix << shift):
-        places = np.arange(start, start + (radix << shift), 1 << shift).astype(np.uint64)
-        counts[:] = 0
-        end = min(start + (radix << shift), n)
-        for low in range(start, end, 1 << WORD):
-            here = records[low : min(low + (1 << WORD), end)]
-            _mark(here, mask, above, full, larger, groups)
-            for bit in range(np.uint64(len(here))):
-                record = np.uint64(here[bit])
-                digit, own = (record >> above) & full, record & mask
-                to = places[digit]
-                places[digit] = to + ONE
-                dealt[to] = record
-                if keep:
-                    _copy(rows, np.uint64(low) + bit, out, to)
-                before = larger[digit] & ((ONE << bit) - ONE)
-                _tell(out, to if keep else own, counts, digit, groups, before)
-            _count(counts, groups, larger)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _mark(here, mask, above, full, larger, groups):  # type: ignore[no-untyped-def]
-    """Mark the records of each group, and for each digit those with a larger one."""
-    larger[:] = 0
-    groups[:] = 0
-    for bit in range(np.uint64(len(here))):
-        record = np.uint64(here[bit])
-        larger[(record >> above) & full] |= ONE << bit
-        groups[record & mask] |= ONE << bit
-    marked = np.uint64(0)
-    for digit in range(len(larger) - 1, -1, -1):
-        own = larger[digit]
-        larger[digit] = marked
-        marked |= own
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _copy(rows, source, out, target):  # type: ignore[no-untyped-def]
-    for g in range(np.uint64(rows.shape[1])):
-        out[target, g] = rows[source, g]
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _tell(rows, target, counts, digit, groups, before):  # type: ignore[no-untyped-def]
-    """Add to a row, by group, the records counted and those marked."""
-    for g in range(np.uint64(len(groups))):
-        rows[target, g] += counts[digit, g] + _ones(groups[g] & before)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _count(counts, groups, larger):  # type: ignore[no-untyped-def]
-    """Count the marked records for all smaller digits."""
-    for digit in range(np.uint64(len(larger))):
-        for g in range(np.uint64(len(groups))):
-            counts[digit, g] += _ones(groups[g] & larger[digit])
 
 
 @njit(cache=True, nogil=True)
