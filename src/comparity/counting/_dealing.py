@@ -56,7 +56,7 @@ def _deal_last(records, rows, bits, keep, out):  # type: ignore[no-untyped-def]
             if keep:
                 _copy(rows, place, out, target)
             row, unit = out[target], units[own]
-            # Whole rows again: a word alone would have to be waited for.
+            # Whole rows, because reading a row after writing one word of it has to wait.
             for g in range(k):
                 row[g] += _ones(seen[g] >> digit)
                 seen[g] |= unit[g] << digit
