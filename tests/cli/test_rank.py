@@ -81,12 +81,15 @@ def test_a_model_is_audited_against_the_panel(
     outcome = run(*words(tables), "--score", "model", "--html", page)
     assert outcome.status in (0, 3)
     assert "wrong order" in outcome.out
+    # The audit stands apart from the ranking.
+    assert "\n\nPairwise agreement with a panel" in outcome.out
     assert "A model against this panel" in page.read_text(encoding="utf-8")
 
 
 def test_pictures_are_drawn(run: Run, tables: dict[str, Path], tmp_path: Path) -> None:
     biases, scores = tmp_path / "biases.png", tmp_path / "scores.svg"
-    run(*words(tables), "--plot", biases, "--plot-scores", scores)
+    outcome = run(*words(tables), "--plot", biases, "--plot-scores", scores)
+    assert outcome.err.splitlines() == [f"wrote {biases}", f"wrote {scores}"]
     assert biases.read_bytes()[:4] == b"\x89PNG"
     assert "<svg" in scores.read_text(encoding="utf-8")
 
@@ -123,6 +126,7 @@ def test_barp_without_items_is_told_what_it_needs(run: Run, tables: dict[str, Pa
         (["--model", "factorbt", "--suggest"], "--suggest is about biases"),
         (["--model", "rankcentrality", "--score-prior", "2"], "has no prior"),
         (["--trusted", "judge 3", "--anchor", "zero mean bias"], "give no --anchor"),
+        (["--suggest"], "two --sensitive columns"),
     ],
 )
 def test_options_without_effect_are_bad_input(
@@ -131,6 +135,26 @@ def test_options_without_effect_are_bad_input(
     outcome = run(*words(tables), *more)
     assert outcome.status == 2
     assert said in outcome.err
+
+
+def test_groups_without_items_are_bad_input(run: Run, tables: dict[str, Path]) -> None:
+    outcome = run("rank", tables["judgments"], "--model", "bt", "--sensitive", "sex")
+    assert outcome.status == 2
+    assert "give --items" in outcome.err
+
+
+def test_intersections_are_shown_and_summed_up(
+    run: Run, tables: dict[str, Path], tmp_path: Path
+) -> None:
+    rows = tables["items"].read_text(encoding="utf-8").splitlines()
+    old = [f"{row},{'old' if number % 4 < 2 else 'young'}" for number, row in enumerate(rows)]
+    items = tmp_path / "items.csv"
+    items.write_text("\n".join([f"{rows[0]},age", *old[1:]]) + "\n", encoding="utf-8")
+    options = ["--items", items, "--sensitive", "sex,age", "--suggest"]
+    outcome = run("rank", tables["judgments"], *options)
+    assert outcome.status == 0
+    assert "Intersections, whether they deserve" in outcome.out
+    assert "Of 1 intersections looked at" in " ".join(outcome.out.split())
 
 
 def test_a_hint_names_the_anchor_as_the_command_line_does(

@@ -95,3 +95,17 @@ def test_intersections_name_known_attributes_and_groups() -> None:
             sensitive_features={"sex": ["f", "m", "m"], "age": [1, 1, 2]},
             intersections=[{"sex": "x", "age": 1}],
         )
+
+
+@pytest.mark.parametrize(("size", "said"), [(40, "none deserves"), (3, "nothing to suggest")])
+def test_a_note_says_what_looking_found(size: int, said: str) -> None:
+    world = simulate_comparisons(
+        rng=np.random.default_rng(8),
+        scores=norm(0, 1.5),
+        groups={"sex": 40, "race": size},
+        n_items=80,
+        n_evaluators=5,
+        pairs=300,
+    )
+    result, _ = suggestions(world)
+    assert said in result.notes[-1]

@@ -76,13 +76,14 @@ def rank(
     # Imported here so that --help loads neither numpy nor an engine.
     from comparity.auditing.ranking import rank_files
 
+    if options["sensitive"] and items is None:
+        raise click.UsageError("--sensitive names columns of the items: give --items as well.")
     panel = rank_files(comparisons, items, **_choices(**options))
     more = {} if panel.audit is None else {"A model against this panel": panel.audit}
     deliver(panel, as_json=as_json, html=html, more=more)
-    if plot is not None:
-        write_plot(plot, panel)
-    if plot_scores is not None:
-        write_plot(plot_scores, panel, panel.plot_scores)
+    for path, draw in ((plot, panel.plot), (plot_scores, panel.plot_scores)):
+        if path is not None:
+            write_plot(path, panel, draw)
     raise SystemExit(panel.exit_status)
 
 
@@ -101,6 +102,8 @@ def _choices(
     """Return the choices the model knows."""
     own = {"anchor": anchor, "trusted": trusted, "bias-prior": bias_prior, "suggest": suggest}
     _check_used(model, score_prior, own)
+    if suggest and len(sensitive or ()) < 2:
+        raise click.UsageError("--suggest looks at intersections: give two --sensitive columns.")
     choices: dict[str, Any] = {"model": model, "sensitive": sensitive or (), **others}
     if model == "barp":
         assumed = list(trusted) if trusted else anchor or "equal group means"

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import sys
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +15,7 @@ from comparity.ranking._margins import outcomes
 from comparity.ranking._newton import Solution, minimise
 from comparity.ranking._objective import EFFECT_SD, Penalised, Penalty, pass_over, rows_of
 from comparity.ranking._passes import Pass, Rows
+from comparity.ranking._progress import Watch, watching
 from comparity.ranking.anchors import ZERO_MEAN, Anchor, Move, move_of
 from comparity.ranking.judgments import Judgments
 from comparity.ranking.priors import Wish, bounded, by_cross_validation, folds
@@ -119,7 +117,7 @@ def fit(task: Task, rows: Rows | None = None) -> Fit:
     task = _cross_validated(task)
     rows = rows_for(task) if rows is None else rows
     move = move_of(task.anchor, task.columns, rows.n_evaluators)
-    with _watching(len(rows.better)) as watch:
+    with watching(len(rows.better), WATCHED) as watch:
         objective, solution, sds = _solved(task, rows, move, watch)
     scores, bias, extra = objective.split(solution.point)
     scores, bias = move.apply(scores, bias)
@@ -175,7 +173,7 @@ def rows_for(task: Task) -> Rows:
 
 
 def _solved(
-    task: Task, rows: Rows, move: Move, watch: Callable[[int, float], None] | None
+    task: Task, rows: Rows, move: Move, watch: Watch | None
 ) -> tuple[Penalised, Solution, tuple[float, float]]:
     """Alternate between fitting and choosing priors until the priors stay."""
     data = pass_over(rows)
@@ -322,21 +320,6 @@ def _subset(judgments: Judgments, kept: NDArray[np.bool_]) -> Judgments:
         tied=None if tied is None else tied[kept],
         seat=None if seat is None else seat[kept],
     )
-
-
-@contextlib.contextmanager
-def _watching(n: int) -> Iterator[Callable[[int, float], None] | None]:
-    """Show on a terminal how far a long fit is."""
-    if n < WATCHED or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    with console.status(f"fitting {n:,} comparisons") as status:
-        yield lambda step, norm: status.update(
-            f"fitting {n:,} comparisons: step {step}, gradient {norm:.1e}"
-        )
 
 
 NO_ANCHOR = Anchor(kind=ZERO_MEAN, trusted=np.empty(0, dtype=np.int64), words="")

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from scipy.optimize import Bounds, minimize
 from scipy.special import log_expit, xlogy
 
 from comparity.ranking._mixture_pass import add_mixture
+from comparity.ranking._progress import Watch, watching
 from comparity.ranking.judgments import Judgments
 
 __all__ = ["Mixture", "Optimum", "maximise", "mixture_of", "starts_of"]
@@ -32,6 +34,8 @@ Ints = NDArray[np.integer]
 
 # Evaluators may be certain; with a prior that forbids it they may come this close.
 EDGE = 1e-9
+WATCHED = 100_000
+"""Comparisons from which on a terminal shows that the search is under way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -220,7 +224,8 @@ def maximise(model: Mixture, *, most: int, tolerance: float) -> Optimum:
         Converged is a gradient of at most this norm for each comparison.
     """
     goal = tolerance * max(float(model.weight.sum()), 1.0)
-    ends = [_climb(model, start, most, goal / 30) for start in starts_of(model)]
+    with watching(len(model.winner), WATCHED) as watch:
+        ends = [_climb(model, start, most, goal / 30, watch) for start in starts_of(model)]
     best = min(ends, key=lambda end: float(end.fun))
     parameters = best.x * _scale(model)
     low, high = model.box()
@@ -237,12 +242,14 @@ def maximise(model: Mixture, *, most: int, tolerance: float) -> Optimum:
     )
 
 
-def _climb(model: Mixture, start: Floats, most: int, goal: float) -> Any:
-    scale = _scale(model)
+def _climb(model: Mixture, start: Floats, most: int, goal: float, watch: Watch | None) -> Any:
+    scale, calls = _scale(model), count(1)
     low, high = (end / scale for end in model.box())
 
     def scaled(point: Floats) -> tuple[float, Floats]:
         value, gradient = model.loss(np.clip(point * scale, *model.box()))
+        if watch is not None:
+            watch(next(calls), float(np.linalg.norm(gradient)))
         return value, gradient * scale
 
     options = {"maxiter": most, "maxfun": 2 * most, "maxcor": 30, "ftol": 0.0, "gtol": goal / 3}

@@ -17,7 +17,7 @@ from comparity.ranking.alternating import alternate
 from comparity.ranking.anchors import EQUAL_MEANS, Anchor, anchor_of
 from comparity.ranking.connectivity import diagnose
 from comparity.ranking.contrasts import Attribute, Contrasts, attributes_of, contrasts_of
-from comparity.ranking.interactions import chosen_intersections, suggest
+from comparity.ranking.interactions import chosen_intersections, suggest, words_on
 from comparity.ranking.judgments import Judgments, judgments_from_frames, judgments_of
 from comparity.ranking.priors import MARGINAL_LIKELIHOOD, wish_of
 from comparity.ranking.score_dependence import with_score_dependence
@@ -255,7 +255,9 @@ def _ranked(
     if intersections == "suggest":
         # Score tests look at the maximum of the likelihood.
         plain = fit(replace(task, corrected=False), rows) if task.corrected else fitted
-        result = replace(result, suggestions=suggest(judgments, attributes, plain))
+        looked_at = suggest(judgments, attributes, plain)
+        notes = (*result.notes, words_on(looked_at))
+        result = replace(result, suggestions=looked_at, notes=notes)
     if score_dependent:
         result = with_score_dependence(result, judgments, contrasts, fitted)
     return result

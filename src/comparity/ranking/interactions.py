@@ -21,7 +21,7 @@ from comparity.ranking.judgments import Judgments
 from comparity.rankings import Suggestion
 from comparity.tables import text_of
 
-__all__ = ["chosen_intersections", "suggest"]
+__all__ = ["chosen_intersections", "suggest", "words_on"]
 
 Floats = NDArray[np.float64]
 Parts = tuple[tuple[str, str], ...]
@@ -94,6 +94,21 @@ def suggest(
     q_values = benjamini_hochberg([one.p_value for one in kept])
     judged = [one.judged(float(q)) for one, q in zip(kept, q_values, strict=True)]
     return tuple(sorted(judged, key=lambda one: one.p_value))
+
+
+def words_on(suggestions: tuple[Suggestion, ...]) -> str:
+    """Say in a sentence what looking at intersections found."""
+    if not suggestions:
+        return (
+            f"No intersection of two attributes has {FEWEST_ITEMS} items and {FEWEST_COMPARISONS} "
+            "comparisons with others: there was nothing to suggest."
+        )
+    deserving = [one for one in suggestions if one.deserves]
+    looked = f"Of {len(suggestions):,} intersections looked at"
+    if not deserving:
+        return f"{looked} none deserves a bias of its own (q above {LEVEL:g})."
+    named = ", ".join(" & ".join(one.groups) for one in deserving)
+    return f"{looked} these deserve a bias of their own (q below {LEVEL:g}): {named}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

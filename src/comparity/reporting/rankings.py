@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from comparity.panels import RankedPanel
-from comparity.rankings import BiasedRanking, Effect, Ranking
+from comparity.rankings import BiasedRanking, Effect, Ranking, ScoreDependence
 from comparity.reporting.charts import bias_chart
 from comparity.reporting.formats import (
     count,
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["LEVEL", "plot_biases", "plot_ranking", "plot_scores", "section"]
+
+Rows = list[dict[str, Any]]
 
 LEVEL = 0.05
 """Share of false alarms among evaluators said to lean."""
@@ -66,7 +68,7 @@ def _section(panel: RankedPanel) -> Section:
         headline=f"Ranking of {count(len(ranking.items))} items by {visible(ranking.model)}",
         sentences=tuple(_sentences(ranking)),
         charts=charts,
-        grids=tuple(_grids(panel)),
+        grids=tuple(_grids(panel, biases, places)),
         lists={"Notes": [visible(note) for note in _notes(ranking)]},
     )
 
@@ -99,11 +101,15 @@ def _notes(ranking: Ranking) -> list[str]:
     return list(dict.fromkeys((*ranking.notes, *ranking.provenance.get("notes", ()))))
 
 
-def _grids(panel: RankedPanel) -> Iterator[Grid]:
+def _grids(panel: RankedPanel, biases: Rows | None, places: Rows) -> Iterator[Grid]:
     ranking = panel.ranking
     if isinstance(ranking, BiasedRanking):
-        yield _leaning(ranking)
+        yield _leaning(biases or [], several=len(ranking.contrasts) > 1)
         yield _levels(ranking)
+        if ranking.suggestions:
+            yield _suggested(ranking)
+        if ranking.score_dependence is not None:
+            yield _dependence(ranking.score_dependence)
     effects = [effect for effect in (ranking.seat, ranking.ties) if effect is not None]
     if effects:
         yield _effects(effects)
@@ -114,15 +120,13 @@ def _grids(panel: RankedPanel) -> Iterator[Grid]:
     }
     if reliabilities:
         yield _of_evaluators(ranking, reliabilities)
-    yield _places(ranking)
+    yield _places(places)
     if panel.groups:
         yield _means(panel)
 
 
-def _leaning(ranking: BiasedRanking) -> Grid:
-    rows = ranking.to_dict()["biases"]
+def _leaning(rows: Rows, *, several: bool) -> Grid:
     more = f", the first {EVALUATORS} of {count(len(rows))}" if len(rows) > EVALUATORS else ""
-    several = len(ranking.contrasts) > 1
     return Grid(
         title=f"Evaluators by how surely they lean{more}",
         header=(
@@ -166,6 +170,40 @@ def _levels(ranking: BiasedRanking) -> Grid:
     )
 
 
+def _suggested(ranking: BiasedRanking) -> Grid:
+    return Grid(
+        title="Intersections, whether they deserve a bias of their own",
+        header=("intersection", "items", "score gap", "p of gap", "p of spread", "q", "deserves"),
+        rows=tuple(
+            (
+                visible(" & ".join(one.groups)),
+                count(one.n_items),
+                signed(one.score_gap),
+                p_value(one.gap_p),
+                p_value(one.spread_p),
+                p_value(one.q_value),
+                "yes" if one.deserves else "no",
+            )
+            for one in ranking.suggestions
+        ),
+    )
+
+
+def _dependence(found: ScoreDependence) -> Grid:
+    return Grid(
+        title="Do biases grow with the score?",
+        header=("slopes", "chi-square", "df", "p of none"),
+        rows=(
+            (
+                ", ".join(map(signed, found.slopes)),
+                f"{found.statistic:.2f}",
+                str(found.dof),
+                p_value(found.p_value),
+            ),
+        ),
+    )
+
+
 def _effects(effects: list[Effect]) -> Grid:
     return Grid(
         title="Seat and ties",
@@ -197,9 +235,8 @@ def _of_evaluators(ranking: Ranking, columns: dict[str, Any]) -> Grid:
     )
 
 
-def _places(ranking: Ranking) -> Grid:
-    rows = ranking.to_dict()["ranking"]
-    if not np.isfinite(ranking.standard_errors).all():
+def _places(rows: Rows) -> Grid:
+    if all(row["standard_error"] is None for row in rows):
         return _bare_places(rows)
     more = f", the first {ITEMS} of {count(len(rows))}" if len(rows) > ITEMS else ""
     return Grid(
@@ -218,7 +255,7 @@ def _places(ranking: Ranking) -> Grid:
     )
 
 
-def _bare_places(rows: list[dict[str, Any]]) -> Grid:
+def _bare_places(rows: Rows) -> Grid:
     """List the order of a model without standard errors."""
     more = f", the first {ITEMS} of {count(len(rows))}" if len(rows) > ITEMS else ""
     return Grid(

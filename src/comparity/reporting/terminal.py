@@ -46,7 +46,9 @@ def show(*results: Reportable | Grid) -> None:
     """Print results, in colour where the terminal has any."""
     # What is piped has no width of its own; rich would take 80.
     console = Console(width=None if sys.stdout.isatty() else TEXT_WIDTH)
-    for result in results:
+    for place, result in enumerate(results):
+        if place:
+            console.print()
         console.print(_table(result) if isinstance(result, Grid) else view(result))
 
 
