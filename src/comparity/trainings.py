@@ -101,6 +101,12 @@ class Training(Shown):
         ]
         return frame_of_rows(rows, backend)
 
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the rates that the goals compare, before and after."""
+        from comparity.reporting.rate_charts import plot_training
+
+        return plot_training(self, ax)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TradeOff(Shown):

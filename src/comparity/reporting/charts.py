@@ -9,6 +9,7 @@ from typing import Any
 
 from comparity.plans import Plan
 from comparity.reporting.formats import clipped, count, several, signed, visible
+from comparity.reporting.sentences import gap_axis
 from comparity.resamples import MetricClusters
 from comparity.results import Audit
 
@@ -182,7 +183,7 @@ def gap_chart(audit: Audit) -> Chart:
         ticks=tuple(
             Tick(place(at) or 0.0, f"{at:+g}" if at else "0") for at in round_numbers(reach)
         ),
-        axis="gap",
+        axis=gap_axis(audit),
         marks=tuple(marks),
         band=(place(-audit.margin) or 0.0, place(audit.margin) or 0.0, place(0.0) or 0.0),
     )

@@ -10,7 +10,7 @@ from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
 from comparity.matrices import PairwiseAccuracy
 from comparity.plans import ComparativePlan, Plan
 from comparity.reporting.formats import count, visible
-from comparity.reporting.sentences import headline, plan_headline
+from comparity.reporting.sentences import gap_axis, headline, plan_headline
 from comparity.results import Audit
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def plot_gaps(audit: Audit, ax: Axes | None = None) -> Axes:
     # Names come from data: a dollar sign in one is not mathematics.
     ax.set_yticks(range(rows), labels, parse_math=False)
     ax.set_ylim(rows - 0.5, -0.5)
-    ax.set_xlabel("gap, with the interval it was judged by")
+    ax.set_xlabel(f"{gap_axis(audit)}, with the interval it was judged by")
     ax.set_title(headline(audit), loc="left")
     _finish(ax, own=own)
     return ax

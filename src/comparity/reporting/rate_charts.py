@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from comparity.reporting.charts import (
     LABELS,
@@ -16,13 +16,19 @@ from comparity.reporting.charts import (
     shortened,
 )
 from comparity.reporting.formats import count, rate, visible
+from comparity.reporting.plots import own_axes
 from comparity.trainings import Training
 
-__all__ = ["rank_chart", "training_chart"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_training", "rank_chart", "training_chart"]
 
 LEFT, RIGHT = LABELS + 10.0, WIDTH - 20.0
 # So many items and rates are drawn; all of them are in to_dict() and --json.
 DRAWN = 15
+# From the palette of Okabe and Ito.
+BEFORE, AFTER = "#E69F00", "#0072B2"
 
 
 def training_chart(training: Training) -> Chart:
@@ -58,6 +64,35 @@ def training_chart(training: Training) -> Chart:
         marks=tuple(marks),
         band=(LEFT, LEFT, LEFT),
     )
+
+
+def plot_training(training: Training, ax: Axes | None = None) -> Axes:
+    """Draw every rate that the goals compare, without a goal and after training.
+
+    Parameters
+    ----------
+    training : Training
+        The account of training.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a figure of its own by default.
+    """
+    terms = list(training.best.terms)
+    ax = own_axes(width=7.0, height=1.8 + 0.45 * len(terms)) if ax is None else ax
+    for row, name in enumerate(terms):
+        before, after = training.start.terms[name], training.best.terms[name]
+        ax.plot([before, after], [row, row], color="#666666", lw=1.5)
+        first = row == 0
+        ax.plot(before, row, "D", color=BEFORE, label="without a goal" if first else None)
+        ax.plot(after, row, "o", color=AFTER, label="after training" if first else None)
+    # Names come from data: a dollar sign in one is not mathematics.
+    ax.set_yticks(range(len(terms)), [visible(name) for name in terms], parse_math=False)
+    ax.set_ylim(len(terms) - 0.5, -0.5)
+    ax.set_xlabel(f"rate on {count(training.rows['chosen by'])} rows not trained on")
+    goals = " and ".join(training.goals) or "no goal"
+    ax.set_title(visible(f"Trained for {goals}, slack {training.slack:g}"), loc="left")
+    if terms:
+        ax.legend(loc="best", frameon=False)
+    return ax
 
 
 def rank_chart(ranking: Sequence[Mapping[str, Any]]) -> Chart:

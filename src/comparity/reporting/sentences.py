@@ -17,6 +17,7 @@ __all__ = [
     "audit_lists",
     "basis",
     "explanation",
+    "gap_axis",
     "headline",
     "plan_basis",
     "plan_headline",
@@ -45,6 +46,13 @@ def explanation(audit: Audit) -> str:
         WITHIN: f"Every gap is smaller than {margin} in size, beyond what chance explains.",
         UNDECIDED: f"The data neither show a gap nor rule out one of {margin} or more.",
     }[audit.finding]
+
+
+def gap_axis(audit: Audit) -> str:
+    """Say what gaps are measured in."""
+    if "differential" in audit.notion:
+        return "gap (DPD: in standard deviations of the difference)"
+    return "gap (difference of rates)"
 
 
 def basis(audit: Audit) -> str:
