@@ -100,7 +100,7 @@ class MetricClusters(Shown):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the tree of merges and the cut."""
-        from comparity.reporting.metrics import plot_dendrogram
+        from comparity.reporting.metric_plots import plot_dendrogram
 
         return plot_dendrogram(self, ax)
 
@@ -392,6 +392,6 @@ class Comparison(Shown):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the distance from the ideal of each metric, before and after."""
-        from comparity.reporting.metrics import plot_changes
+        from comparity.reporting.metric_plots import plot_changes
 
         return plot_changes(self, ax)

@@ -252,6 +252,6 @@ class Scorecard(Shown):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw every metric with its interval and its published range, by cluster."""
-        from comparity.reporting.metrics import plot_scorecard
+        from comparity.reporting.metric_plots import plot_scorecard
 
         return plot_scorecard(self, ax)

@@ -174,7 +174,7 @@ def test_small_counts_are_flagged_as_not_promised() -> None:
     assert found["D2"].promised
     assert found["C6"].value != found["C6"].value
     assert any("not promised" in note for note in found.notes)
-    assert any("C6" in note for note in found.notes)
+    assert any("no C5-C8" in note for note in found.notes)
 
 
 def test_results_are_plain_data_frames_and_text() -> None:

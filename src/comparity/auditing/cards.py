@@ -12,7 +12,7 @@ from comparity import __version__
 from comparity.auditing.scoring import metric_rows, rate_rows
 from comparity.catalogue.clusters import cluster_differences, cluster_metrics, published_partition
 from comparity.catalogue.comparison import compare_values
-from comparity.catalogue.lookup import catalogue_with
+from comparity.catalogue.lookup import catalogue_with, ranges
 from comparity.catalogue.resampling import metric_values
 from comparity.catalogue.selection import check_kinds, choose_metrics
 from comparity.catalogue.sensitivity import metric_sensitivity
@@ -154,11 +154,11 @@ def _notes(metrics: Sequence[MetricValue], neighbours: NeighbourCounts | None) -
     if small:
         notes.append(
             "Coverage of the interval is not promised, since a count is below 10, for "
-            f"{', '.join(small)}."
+            f"{ranges(small)}."
         )
     missing = [one.id for one in metrics if one.value != one.value]
     if missing:
-        notes.append(f"A rate has no trials, or both rates are zero: no {', '.join(missing)}.")
+        notes.append(f"A rate has no trials, or both rates are zero: no {ranges(missing)}.")
     if neighbours is None:
         notes.append("Without features there is no consistency (D0).")
     elif neighbours.tied:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -11,7 +11,7 @@ from comparity.catalogue.listing import CATALOGUE
 from comparity.errors import UnknownMetricError
 from comparity.metrics.entropy import STANDARD, BenefitVariation, GroupVariation
 
-__all__ = ["catalogue_with", "entry"]
+__all__ = ["catalogue_with", "entry", "ranges"]
 
 
 def catalogue_with(scale: float) -> Mapping[str, Entry]:
@@ -52,3 +52,23 @@ def entry(name: str) -> Entry:
         if name in (one.id, one.name, one.aif360):
             return one
     raise UnknownMetricError(name, list(CATALOGUE))
+
+
+def ranges(ids: Iterable[str]) -> str:
+    """Write identifiers shortly, three and more that follow each other by their ends.
+
+    Examples
+    --------
+    >>> ranges(["C0", "C1", "C2", "C3", "C9", "C10", "D1"])
+    'C0-C3, C9, C10, D1'
+    """
+    runs: list[list[str]] = []
+    order = list(CATALOGUE)
+    for one in ids:
+        follows = runs and one[0] == runs[-1][-1][0]
+        if follows and order.index(one) == order.index(runs[-1][-1]) + 1:
+            runs[-1].append(one)
+        else:
+            runs.append([one])
+    parts = [[f"{run[0]}-{run[-1]}"] if len(run) > 2 else run for run in runs]
+    return ", ".join(one for part in parts for one in part)

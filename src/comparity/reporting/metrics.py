@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from comparity.catalogue.listing import CATALOGUE
+from comparity.catalogue.lookup import ranges
 from comparity.reporting.charts import ROW, WIDTH, Chart, Mark, Tick, round_numbers, tree_chart
 from comparity.reporting.formats import count, interval, percent, rate, signed, visible
 from comparity.reporting.grids import Grid
@@ -23,14 +24,8 @@ from comparity.resamples import (
 from comparity.results import Interval
 from comparity.scorecards import MetricValue, RateSpread, Scorecard
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+__all__ = ["FARTHEST", "moves_in_words", "scaled", "section"]
 
-__all__ = ["plot_changes", "plot_dendrogram", "plot_scorecard", "section"]
-
-INSIDE, OUTSIDE, ACROSS = "#009E73", "#D55E00", "#56B4E9"
-COLOURS = {"inside": INSIDE, "outside": OUTSIDE, "across": ACROSS, "none": "#999999"}
-MOVES = {"towards": INSIDE, "away": OUTSIDE, "unchanged": "#999999", "unknown": "#999999"}
 MOST_GROUPS = 6
 METRIC = ("metric", "value", "interval", "range", "value is", "interval is")
 FARTHEST = 5.0
@@ -61,7 +56,11 @@ def _(card: Scorecard) -> Section:
         ),
         charts=tuple(_charts(card)),
         grids=tuple(_card_grids(card)),
-        lists={"Notes": [visible(note) for note in card.notes], **_choice_lists(card.selection)},
+        lists={
+            "Notes": [visible(note) for note in card.notes],
+            **_choice_lists(card.selection),
+            "Intervals": _methods(card),
+        },
     )
 
 
@@ -77,7 +76,7 @@ def _(selection: Selection) -> Section:
 
 @section.register
 def _(comparison: Comparison) -> Section:
-    return Section(headline=_moves(comparison), grids=(_changes(comparison),))
+    return Section(headline=moves_in_words(comparison), grids=(_changes(comparison),))
 
 
 @section.register
@@ -199,7 +198,7 @@ def _chart(title: str, shown: list[MetricValue]) -> Chart:
 
     marks = []
     for row, one in enumerate(shown):
-        low, x, high = map(place, _scaled(one))
+        low, x, high = map(place, scaled(one))
         marks.append(
             Mark(
                 label=f"{one.id} {one.name}",
@@ -234,14 +233,23 @@ def _choice_lists(selection: Selection | None) -> dict[str, list[str]]:
     same = "Metrics move together in resamples of this data as published."
     lists = {"Clusters, here and as published": differences or [same]}
     if selection.deaf:
-        lists["Hardly respond to resampling this data"] = [", ".join(selection.deaf)]
+        lists["Hardly respond to resampling this data"] = [ranges(selection.deaf)]
     return lists
+
+
+def _methods(card: Scorecard) -> list[str]:
+    """Say how the intervals were found, by method."""
+    ids: dict[str, list[str]] = {}
+    for one in card.metrics:
+        if one.place != "none":
+            ids.setdefault(one.method, []).append(one.id)
+    return [f"{ranges(found)}: {method}" for method, found in ids.items()]
 
 
 def _changes(comparison: Comparison) -> Grid:
     before, after = map(visible, comparison.names)
     return Grid(
-        title=_moves(comparison),
+        title=moves_in_words(comparison),
         header=("metric", before, after, "ideal", "moved", "change of distance"),
         rows=tuple(_change_row(change) for change in comparison.changes),
     )
@@ -259,7 +267,8 @@ def _change_row(change: Change) -> tuple[str, ...]:
     )
 
 
-def _moves(comparison: Comparison) -> str:
+def moves_in_words(comparison: Comparison) -> str:
+    """Say how many metrics moved where."""
     counts = comparison.counts
     unknown = f", {counts['unknown']} unknown" if counts["unknown"] else ""
     return (
@@ -314,7 +323,7 @@ def _ends(found: Interval, *, sign: bool) -> str:
     return interval(low, high, sign=sign)
 
 
-def _scaled(one: MetricValue) -> tuple[float, float, float]:
+def scaled(one: MetricValue) -> tuple[float, float, float]:
     """Return interval and value as distances from the ideal, in half-widths of the range."""
     half = (one.fair_range[1] - one.fair_range[0]) / 2
     ends = (one.interval.low, one.value, one.interval.high)
@@ -324,73 +333,3 @@ def _scaled(one: MetricValue) -> tuple[float, float, float]:
 
 def _visible(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(visible(name) for name in names)
-
-
-def plot_scorecard(card: Scorecard, ax: Axes | None = None) -> Axes:
-    """Draw every metric's interval around its ideal value, on the scale of its published range.
-
-    One unit is the half-width of the published range, so that the band from -1 to 1 is the range of
-    every metric; what is further out than 5 is drawn at 5.
-    """
-    shown = [one for one in card.metrics if one.value == one.value]
-    ax = _axes(ax, height=1.5 + 0.26 * len(shown))
-    ax.axvspan(-1, 1, color="#999999", alpha=0.18, lw=0)
-    ax.axvline(0, color="#666666", lw=0.8)
-    for row, one in enumerate(shown):
-        low, middle, high = _scaled(one)
-        colour = COLOURS[one.interval_place]
-        ax.plot([low, high], [row, row], color=colour, lw=2.2)
-        ax.plot(middle, row, "o" if one.place == "inside" else "X", color=colour, ms=6)
-    ax.set_yticks(range(len(shown)), [f"{one.id} {one.name}" for one in shown], fontsize=8)
-    ax.set_ylim(len(shown) - 0.5, -0.5)
-    ax.set_xlabel("distance from the ideal value, in half-widths of the published range")
-    ax.set_title("Metrics and their published ranges", loc="left")
-    return ax
-
-
-def plot_dendrogram(clusters: MetricClusters, ax: Axes | None = None) -> Axes:
-    """Draw the tree of merges, with the cut."""
-    from scipy.cluster.hierarchy import dendrogram
-
-    ax = _axes(ax, height=4.5)
-    dendrogram(
-        clusters.merges,
-        labels=list(clusters.ids),
-        color_threshold=clusters.threshold,
-        ax=ax,
-        leaf_rotation=90,
-    )
-    ax.axhline(clusters.threshold, color="#666666", ls="--", lw=1)
-    ax.axhspan(*clusters.stretch, color="#999999", alpha=0.18, lw=0)
-    ax.set_ylabel(f"1 - |{clusters.correlation} correlation|")
-    ax.set_title(f"{len(clusters.clusters)} clusters", loc="left")
-    return ax
-
-
-def plot_changes(comparison: Comparison, ax: Axes | None = None) -> Axes:
-    """Draw how far each metric is from its ideal value, before and after."""
-    shown = [one for one in comparison.changes if one.moved != "unknown"]
-    ax = _axes(ax, height=1.5 + 0.26 * len(shown))
-    for row, one in enumerate(shown):
-        distances = [min(abs(value - one.ideal), FARTHEST) for value in (one.before, one.after)]
-        ax.plot(distances, [row, row], color=MOVES[one.moved], lw=1.5)
-        ax.plot(
-            distances[1],
-            row,
-            ">" if distances[1] > distances[0] else "<",
-            ms=7,
-            color=MOVES[one.moved],
-        )
-    ax.set_yticks(range(len(shown)), [f"{one.id} {one.name}" for one in shown], fontsize=8)
-    ax.set_ylim(len(shown) - 0.5, -0.5)
-    ax.set_xlabel("distance from the ideal value (at most 5)")
-    ax.set_title(_moves(comparison), loc="left", fontsize=9)
-    return ax
-
-
-def _axes(ax: Axes | None, *, height: float) -> Axes:
-    if ax is not None:
-        return ax
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(9.0, height), layout="constrained").subplots()
