@@ -7,13 +7,24 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from panels import COLOURS, PUBLISHED, Floats, Table, deviations, fitted, means, saved, tau_of
+from panels import (
+    COLOURS,
+    PUBLISHED,
+    Floats,
+    Table,
+    beside,
+    deviations,
+    fitted,
+    means,
+    saved,
+    tau_of,
+)
 from scipy.stats import expon, norm, spearmanr, uniform
 
 from comparity import bradley_terry
 from comparity.auditing.reproductions import tracked
 from comparity.ranking.simulators import pair_counts, simulate_comparisons
-from comparity.reproductions import Conclusion, Reproduction, Request, one_run_away
+from comparity.reproductions import Conclusion, Reproduction, Request
 
 EVALUATORS = (320, 160, 80, 40, 20, 10)
 PAIRS = (10, 20, 40, 80, 160, 320)
@@ -36,15 +47,7 @@ def figure_4(request: Request) -> Reproduction:
     ]
     ours = means(found)
     tau = np.array([list(columns.values()) for columns in ours.values()])
-    why = dict.fromkeys(ours, "one panel for each cell in the paper")
-    rows = PUBLISHED.beside(
-        "figure 4",
-        ours,
-        tolerance=0.0005,
-        spread=deviations(found),
-        why=why,
-        errors=one_run_away(runs),
-    )
+    rows = beside("figure 4", found, "one panel for each cell in the paper")
     total = np.outer(EVALUATORS, PAIRS).ravel()
     return PUBLISHED.reproduction(
         "figure 4",
@@ -194,7 +197,6 @@ def figure_10(request: Request) -> Reproduction:
     for kind in ("equal", "poisson", "spread", "extreme"):
         taus = [_tau_of_kind(request, number, kind) for number in range(runs)]
         found[kind] = {"Kendall's tau": taus}
-    ours = means(found)
     figure = Figure(figsize=(6, 4), layout="constrained")
     ax = figure.subplots()
     values = np.array([columns["Kendall's tau"] for columns in found.values()])
@@ -202,15 +204,7 @@ def figure_10(request: Request) -> Reproduction:
     ax.errorbar(list(found), mean, yerr=spread, fmt="o", color=COLOURS[1], capsize=4)
     ax.set_ylabel("Kendall's tau, mean and SD")
     ax.set_ylim(0.8, 1)
-    why = dict.fromkeys(ours, "fresh scores in every panel")
-    rows = PUBLISHED.beside(
-        "figure 10",
-        ours,
-        tolerance=0.0005,
-        spread=deviations(found),
-        why=why,
-        errors=one_run_away(runs),
-    )
+    rows = beside("figure 10", found, "fresh scores in every panel")
     return PUBLISHED.reproduction(
         "figure 10",
         rows,

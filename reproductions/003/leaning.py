@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 from matplotlib.figure import Figure
-from panels import COLOURS, PUBLISHED, Table, curves, deviations, fitted, means, saved, scores_of
+from panels import COLOURS, PUBLISHED, Table, beside, curves, fitted, means, saved, scores_of
 from scipy.stats import norm, uniform
 
 from comparity import exposure
 from comparity.auditing.reproductions import tracked
 from comparity.metrics.exposure import kendall_tau
 from comparity.ranking.simulators import Law, SimulatedPanel, simulate_comparisons
-from comparity.reproductions import Conclusion, Reproduction, Request, one_run_away
+from comparity.reproductions import Conclusion, Reproduction, Request
 
 Found = dict[float, dict[str, list[float]]]
 
@@ -67,15 +67,7 @@ def _reproduction(
     conclusions: tuple[Conclusion, ...],
     figures: tuple[str, ...],
 ) -> Reproduction:
-    ours = means(found)
-    rows = PUBLISHED.beside(
-        part,
-        ours,
-        tolerance=0.0005,
-        spread=deviations(found),
-        errors=one_run_away(runs),
-        why=dict.fromkeys(ours, FEW_SCORES),
-    )
+    rows = beside(part, found, FEW_SCORES)
     return PUBLISHED.reproduction(
         part,
         rows,

@@ -18,7 +18,7 @@ from comparity import barp, bradley_terry, crowd_bt, factor_bt, fair_topk, rank_
 from comparity.auditing.reproductions import read_published
 from comparity.metrics.exposure import kendall_tau
 from comparity.ranking.simulators import SimulatedPanel
-from comparity.reproductions import Request
+from comparity.reproductions import Reproduced, Request, one_run_away
 
 PUBLISHED = read_published(Path(__file__).parent)
 
@@ -79,6 +79,20 @@ def deviations(found: dict[str, dict[str, list[float]]]) -> Table:
         row: {name: float(np.std(values, ddof=1)) for name, values in columns.items()}
         for row, columns in found.items()
     }
+
+
+def beside(part: str, found: dict[str, dict[str, list[float]]], why: str) -> tuple[Reproduced, ...]:
+    """Put means over panels beside published numbers, within what one further panel may differ."""
+    ours = means(found)
+    runs = min(len(values) for columns in found.values() for values in columns.values())
+    return PUBLISHED.beside(
+        part,
+        ours,
+        tolerance=0.0005,
+        spread=deviations(found),
+        why=dict.fromkeys(ours, why),
+        errors=one_run_away(runs),
+    )
 
 
 def saved(request: Request, figure: Figure, name: str) -> tuple[str, ...]:
