@@ -75,6 +75,18 @@ def test_statistical_parity_compares_who_is_above_whom(world) -> None:
     assert largest == pytest.approx(pairwise_parity_gap(wins))
 
 
+def test_differences_of_overlapping_goals_have_names_of_their_own(world) -> None:
+    pairs, parity, _, _ = world
+    groups = NAMES[:2]
+    terms = [
+        terms_of(goal, pairs, parity, groups, rows="training")
+        for goal in ("cross-group", "all cells")
+    ]
+    rises, names = differences(terms)
+    assert len(set(names)) == len(names) == len(rises) == 2 + 12
+    assert {"a > b less b > a", "a > b less b > a (all cells)"} <= set(names)
+
+
 def test_overall_is_the_accuracy_over_all_pairs(world) -> None:
     pairs, _, accuracy, audit = world
     assert overall(pairs, len(accuracy)) @ accuracy == pytest.approx(audit.overall)
