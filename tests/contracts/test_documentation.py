@@ -125,3 +125,15 @@ def test_lists_are_set_off_by_an_empty_line(page: str) -> None:
 
 def test_notebooks_are_kept_as_text() -> None:
     assert not list(ROOT.glob("examples/**/*.ipynb"))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pictures_say_what_they_show(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert not [alt for alt in re.findall(r"!\[([^\]]*)\]\(", text) if len(alt) < 20]
+
+
+def test_pictures_are_small() -> None:
+    pictures = list(DOCS.glob("pictures/*"))
+    assert pictures
+    assert not [one.name for one in pictures if one.stat().st_size > 200_000]
