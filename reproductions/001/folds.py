@@ -3,7 +3,7 @@
 The paper speaks of five folds repeated five times with random seeds. The authors' code goes five
 times through the same five folds, unshuffled, and trains on four fifths of each training part, the
 same ones whenever; so their 25 values are 5, and all but those of the meta fair classifier can be
-had to all digits. (What shuffling changes is tested in ``tests/reproductions``.)
+had to the digits stored. (What shuffling changes is tested in ``tests/reproductions``.)
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ def rq2(request: Request) -> Reproduction:
         for cluster, found in shares.items()
     }
     why = {"clusters whose metrics all agree": "five or six by the authors' stored medians, too"}
-    rows = PUBLISHED.beside("RQ2", ours, tolerance=1, why=why)
+    rows = PUBLISHED.beside("RQ2", ours, why=why)
     return PUBLISHED.reproduction(
         "RQ2",
         rows,
