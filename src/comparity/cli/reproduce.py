@@ -146,7 +146,10 @@ def _reproduction(folder: Path, part: str, request: Request) -> Reproduction:
     # What takes long shows a bar of its own; this says what it belongs to.
     if sys.stderr.isatty():
         click.echo(f"{folder.name}, {part} ...", err=True)
-    return run_part(folder, part, request)
+    found = run_part(folder, part, request)
+    if part.startswith("figure") and not found.figures:
+        click.echo(f"{folder.name}, {part}: --output DIR draws it", err=True)
+    return found
 
 
 def _list(papers: list[Published], *, as_json: bool) -> None:
