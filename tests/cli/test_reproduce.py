@@ -182,6 +182,12 @@ def test_the_script_runs_alone(folder: Path) -> None:
     assert "2 of 3 published numbers come out" in done.stdout
 
 
+def test_a_file_that_the_data_folder_lacks_is_named(run: Run, tmp_path: Path) -> None:
+    outcome = run("reproduce", "002", "--table", 2, "--data", tmp_path)
+    assert outcome.status == 2
+    assert f"no file {tmp_path / 'scut_fbp5500' / 'Ratings.csv'}" in outcome.err
+
+
 def test_a_real_part_is_found_without_a_folder_being_named(run: Run) -> None:
     """The bridges of section 2.3 of 002, beside an independent simulation of 1,500 runs."""
     outcome = run("reproduce", "002", "--part", "Simulation", "--runs", 8, "--json")

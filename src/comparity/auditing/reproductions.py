@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from comparity.errors import (
+    DataFileMissingError,
     PublishedFileError,
     ReproductionsMissingError,
     UnknownPaperError,
@@ -114,10 +115,19 @@ def run_part(folder: Path, part: str, request: Request) -> Reproduction:
     ------
     UnknownPartError
         The paper has no such part, or it cannot be run.
+    DataFileMissingError
+        The data folder lacks a file.
     """
     published = read_published(folder)
     check_part(published, part)
-    return load_parts(folder)[part](request)
+    try:
+        return load_parts(folder)[part](request)
+    except FileNotFoundError as error:
+        # Errors of ours name no file here: they say all there is to say already.
+        path, data = error.filename, request.data
+        if path is None or data is None or not Path(path).is_relative_to(data):
+            raise
+        raise DataFileMissingError(part, str(path)) from error
 
 
 def check_part(published: Published, part: str) -> None:

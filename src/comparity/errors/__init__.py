@@ -84,6 +84,7 @@ from comparity.errors.relative import (
     WordDecisionError,
 )
 from comparity.errors.reproductions import (
+    DataFileMissingError,
     DataFolderMissingError,
     PublishedFileError,
     ReproductionsMissingError,
@@ -118,6 +119,7 @@ __all__ = [
     "ComparityError",
     "ConstantDecisionError",
     "ConstantLabelError",
+    "DataFileMissingError",
     "DataFolderMissingError",
     "DataHashError",
     "DatasetMissingError",

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from comparity.errors.base import ComparityError, message
 
 __all__ = [
+    "DataFileMissingError",
     "DataFolderMissingError",
     "PublishedFileError",
     "ReproductionsMissingError",
@@ -79,5 +80,18 @@ class DataFolderMissingError(ComparityError, FileNotFoundError):
                 "this part needs real data.",
                 "no data folder" if folder is None else f"no folder {folder}",
                 "name it with --data or COMPARITY_DATA; comparity data lists what goes into it.",
+            )
+        )
+
+
+class DataFileMissingError(ComparityError, FileNotFoundError):
+    """The folder of real data lacks a file."""
+
+    def __init__(self, part: str, path: str) -> None:
+        super().__init__(
+            message(
+                f"{part} needs a file that the data folder lacks.",
+                f"no file {path}",
+                "comparity data lists what goes into the folder, and fetches what may be fetched.",
             )
         )
