@@ -27,7 +27,8 @@ Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-6
 ROUNDS = 40
-FEW_ROUNDS = 2
+OFTEN = 100
+"""Comparisons of each item from which on a large fit is corrected once."""
 LEAST_SCORE_SD = 0.5
 """The least SD of scores that the marginal likelihood may choose. It takes pairs for random; where
 they were chosen by merit, or are few, it would put all items down as equal."""
@@ -182,11 +183,13 @@ def _solved(
     if task.score_prior.by_likelihood:
         score_sd = max(LEAST_SCORE_SD, bounded(float(np.std(start[: rows.n_items]))))
     close = 1e-3 if len(rows.better) < WATCHED else 1e-2
-    loose = max(task.tolerance, 1e-4 * math.sqrt(len(rows.better)))
     open_ends = task.score_prior.by_likelihood or task.bias_prior.by_likelihood
     corrected = task.corrected and not math.isinf(score_sd)
     tilt = np.zeros_like(start) if corrected else None
-    most = ROUNDS if open_ends or len(rows.better) < WATCHED else FEW_ROUNDS
+    # Of items compared so often the first tilt is within a fiftieth of the last.
+    once = not open_ends and len(rows.better) >= max(WATCHED, OFTEN * rows.n_items // 2)
+    most = 1 if once else ROUNDS
+    loose = max(task.tolerance, (1e-2 if once else 1e-4) * math.sqrt(len(rows.better)))
     for _ in range(most if open_ends or corrected else 0):
         objective = _objective(task, data, move, (score_sd, bias_sd), tilt)
         start = minimise(objective, start, tolerance=loose, watch=watch).point
