@@ -2,8 +2,9 @@
 
 The models are a logistic regression without and with reweighing, and the meta fair classifier,
 whose ratio tau is chosen on a fifth of the training rows by the least average odds difference,
-signed, as the authors do. It is not given the group: it guesses it, as it did for them, since
-scipy gave points outside the support of a degenerate normal distribution a density at the time.
+signed, as the authors do. It is not given the group, and guesses it. For them the group was a
+feature and guessed nevertheless, as far as can be told: older releases of scipy gave points outside
+the support of a degenerate normal distribution a density.
 """
 
 from __future__ import annotations
