@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from comparity.resamples import Comparison, Selection
@@ -13,7 +13,7 @@ from comparity.showing import Shown, plain
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Distortion", "MetricValue", "MovedRows", "RateSpread", "Scorecard"]
+__all__ = ["Distortion", "Distortions", "MetricValue", "MovedRows", "RateSpread", "Scorecard"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +177,53 @@ class Distortion:
     difference: float
     difference_interval: Interval
     ratio: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distortions(Shown):
+    """How far a change of the data moved rows, by several kinds of distance.
+
+    Attributes
+    ----------
+    distances : tuple of Distortion
+        One for each kind; ``distortions["euclidean"]`` finds one.
+    """
+
+    distances: tuple[Distortion, ...]
+
+    def __getitem__(self, name: str) -> Distortion:
+        return next(one for one in self.distances if one.distance == name)
+
+    def __iter__(self) -> Iterator[Distortion]:
+        return iter(self.distances)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data, ready for JSON."""
+        return {"distances": self._rows()}
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row for each kind of distance."""
+        from comparity.reporting.frames import frame_of_rows
+
+        return frame_of_rows(self._rows(), backend)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "distance": one.distance,
+                **{
+                    f"{camp}_{name}": plain(value)
+                    for camp in ("everybody", "unprivileged", "privileged")
+                    for name, value in asdict(getattr(one, camp)).items()
+                },
+                "difference": plain(one.difference),
+                "low": plain(one.difference_interval.low),
+                "high": plain(one.difference_interval.high),
+                "level": one.difference_interval.level,
+                "ratio": plain(one.ratio),
+            }
+            for one in self.distances
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -307,3 +307,15 @@ def test_distances_equal_those_of_aif360() -> None:
         assert one.unprivileged.average == pytest.approx(expected[:20].mean())
         assert one.privileged.maximum == pytest.approx(expected[20:].max())
         assert one.ratio == pytest.approx(expected[:20].mean() / expected[20:].mean())
+
+
+def test_distances_print_and_become_frames() -> None:
+    before, after = np.zeros((4, 2)), np.array([[3.0, 4], [0, 0], [0, 1], [0, 0]])
+    found = distortion_metrics(
+        before, after, sensitive_features=["f", "m", "f", "m"], privileged="m"
+    )
+    assert found["manhattan"].everybody.total == 8
+    assert "euclidean" in str(found)
+    assert list(found.to_frame("polars")["unprivileged_average"])[:2] == [3, 4]
+    # Nobody privileged was moved, so that there is no ratio.
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["distances"][0]["ratio"] is None

@@ -21,7 +21,7 @@ from comparity.counting.neighbours import feature_matrix
 from comparity.errors import FeatureError, LengthMismatchError
 from comparity.inference.delta import quantile
 from comparity.results import Interval
-from comparity.scorecards import Distortion, MovedRows
+from comparity.scorecards import Distortion, Distortions, MovedRows
 
 __all__ = ["distortion_metrics"]
 
@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 
 def distortion_metrics(
     before: Any, after: Any, *, sensitive_features: Any, privileged: Any, level: float = 0.95
-) -> tuple[Distortion, ...]:
+) -> Distortions:
     """Work out how far rows were moved, for everybody and for both camps.
 
     Parameters
@@ -46,7 +46,7 @@ def distortion_metrics(
 
     Returns
     -------
-    tuple of Distortion
+    Distortions
         One for each of Euclidean, Manhattan and Mahalanobis distance.
 
     Examples
@@ -55,8 +55,8 @@ def distortion_metrics(
     >>> moved = distortion_metrics(
     ...     before, after, sensitive_features=["f", "m", "f", "m"], privileged="m"
     ... )
-    >>> moved[0].distance, moved[0].unprivileged.average, moved[0].difference
-    ('euclidean', 3.0, 3.0)
+    >>> moved["euclidean"].unprivileged.average, moved["euclidean"].difference
+    (3.0, 3.0)
     """
     groups = one_attribute(sensitive_features)
     matrices = [feature_matrix(one, len(groups)) for one in (before, after)]
@@ -67,9 +67,11 @@ def distortion_metrics(
         raise LengthMismatchError({"before": len(matrices[0]), "sensitive_features": len(codes)})
     camps = privileged_groups(privileged, "sensitive_features", names)
     flags = np.array([name in camps for name in names])[codes]
-    return tuple(
-        _distortion(name, distances, flags, level)
-        for name, distances in row_distances(*matrices).items()
+    return Distortions(
+        distances=tuple(
+            _distortion(name, distances, flags, level)
+            for name, distances in row_distances(*matrices).items()
+        )
     )
 
 

@@ -22,7 +22,7 @@ from comparity.resamples import (
     Sensitivity,
 )
 from comparity.results import Interval
-from comparity.scorecards import MetricValue, RateSpread, Scorecard
+from comparity.scorecards import Distortions, MetricValue, RateSpread, Scorecard
 
 __all__ = ["FARTHEST", "moves_in_words", "scaled", "section"]
 
@@ -61,6 +61,24 @@ def _(card: Scorecard) -> Section:
             **_choice_lists(card.selection),
             "Intervals": _methods(card),
         },
+    )
+
+
+@section.register
+def _(distortions: Distortions) -> Section:
+    rows = tuple(
+        (
+            f"{one.distance}\nfarthest {one.everybody.maximum:.3f}",
+            *(rate(camp.average) for camp in (one.unprivileged, one.privileged)),
+            f"{signed(one.difference)}\n{_ends(one.difference_interval, sign=True)}",
+            _number(one.ratio, sign=False),
+        )
+        for one in distortions
+    )
+    header = ("distance", "unprivileged", "privileged", "difference", "ratio")
+    return Section(
+        headline="How far rows were moved, on average",
+        grids=(Grid(title="By kind of distance", header=header, rows=rows),),
     )
 
 

@@ -43,6 +43,7 @@ HOMES: dict[str, str] = {
     "ClusterStability": "comparity.reporting.metrics",
     "Comparison": "comparity.reporting.metrics",
     "DifferentialParity": "comparity.reporting.relative",
+    "Distortions": "comparity.reporting.metrics",
     "Installation": "comparity.reporting.installations",
     "InformationSeparation": "comparity.reporting.information",
     "MetricClusters": "comparity.reporting.metrics",
