@@ -69,14 +69,6 @@ def _conclusions(rows: dict[str, dict[str, float | str]]) -> tuple[Conclusion, .
             f"({min(lower['Crime']):.3f}), so that equal raw accuracies are a lean the other way.",
             min(lower["Crime"]) >= 0.1,
         ),
-        Conclusion(
-            "Information rejects wherever a standardised gap does.",
-            all(
-                row["information rejects"] == "yes"
-                for row in rows.values()
-                if row["standardised rejects"] == "yes"
-            ),
-        ),
     )
 
 
