@@ -36,7 +36,7 @@ def test_a_small_demo_tells_every_step_and_shows_the_same_numbers_everywhere(
             assert f"{gap['found']:+.3f}" in report
     audit = read(folder, "model-judges")
     assert [t["gap"] for t in audit["tests"]] == [g["found"] for g in story["steps"][2]["gaps"]]
-    assert report.count("<svg") == 8
+    assert report.count("<figure>") == 9
     assert "<script" not in report
     assert "src=" not in report
 

@@ -59,7 +59,7 @@ Example:
 )
 @click.option(
     "--permutations",
-    type=click.IntRange(min=0),
+    type=click.IntRange(min=0, max=10**6),
     default=999,
     show_default=True,
     help="Permutations of the tests of whole distributions.",
