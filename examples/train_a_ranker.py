@@ -5,7 +5,8 @@ for that group and misleading for the other. A ranker that only counts right ord
 one that is trained for cross-group parity leans on the second. Both are audited on candidates that
 neither saw, and the curve of what parity costs is drawn to ``trade_off.png`` where asked for.
 
-Run as ``python examples/train_a_ranker.py [PICTURE]``.
+Run as ``python examples/train_a_ranker.py [PICTURE [SCORER]]``; the scorer is linear, neural or
+boosted, the last two with the extras ``torch`` and ``boosting``.
 """
 
 from __future__ import annotations
@@ -37,18 +38,21 @@ def world(queries: int, rng: np.random.Generator) -> World:
     return np.column_stack([first, second]), fit, group, np.repeat(np.arange(queries), CANDIDATES)
 
 
-def main(picture: str = "", *, queries: int = QUERIES, steps: int = 300) -> None:
+def main(
+    picture: str = "", scorer: str = "linear", *, queries: int = QUERIES, steps: int = 300
+) -> None:
     """Print both audits and the trade-off."""
     rng = np.random.default_rng(20260131)
     X, fit, group, post = world(queries, rng)
     new_X, new_fit, new_group, new_post = world(queries, rng)
     for goal in (None, "cross-group"):
-        ranker = FairRanker(goal=goal, slack=0.02, steps=steps, random_state=0)
+        ranker = FairRanker(scorer=scorer, goal=goal, slack=0.02, steps=steps, random_state=0)
         ranker.fit(X, fit, sensitive_features=group, queries=post)
         audit = pairwise_accuracy(
             new_fit, ranker.predict(new_X), sensitive_features=new_group, queries=new_post
         )
-        print(f"goal: {goal or 'none'}, weights of the tests {ranker.coef_.round(2)}")
+        weights = f", weights of the tests {ranker.coef_.round(2)}" if scorer == "linear" else ""
+        print(f"goal: {goal or 'none'}{weights}")
         print(f"  accuracy {audit.overall:.3f}, cross-group: {audit.finding}")
         for test in audit.tests[:1]:
             print(f"  {test.null}: gap {test.gap:+.3f}")

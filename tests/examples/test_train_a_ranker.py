@@ -11,8 +11,9 @@ import pytest
 EXAMPLE = Path(__file__).parents[2] / "examples" / "train_a_ranker.py"
 
 
+@pytest.mark.parametrize("scorer", ["linear", "boosted"])
 def test_the_example_narrows_the_gap_and_draws(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, scorer: str
 ) -> None:
     spec = importlib.util.spec_from_file_location("train_a_ranker", EXAMPLE)
     assert spec is not None
@@ -20,7 +21,7 @@ def test_the_example_narrows_the_gap_and_draws(
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     picture = tmp_path / "trade_off.png"
-    module.main(str(picture), queries=400, steps=100)
+    module.main(str(picture), scorer, queries=400, steps=100)
     printed = capsys.readouterr().out
     free, bound = (abs(float(gap)) for gap in re.findall(r"gap ([+-][0-9.]+)", printed)[:2])
     assert bound < free / 2

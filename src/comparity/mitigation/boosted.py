@@ -36,6 +36,8 @@ LEAST = 1e-6
 """No row has less curvature than this share of the mean, not even one that is in no pair."""
 
 
+SMALL = 10**4
+"""Fewer rows are grown and scored in one thread; others would only wait for each other."""
 TAKEN = {
     "the game's": "objective application app loss",
     "steps=": "num_iterations num_iteration num_boost_round n_estimators num_trees n_iter",
@@ -155,6 +157,7 @@ class BoostedTrees(BaseEstimator):  # type: ignore[misc]
             # LightGBM stops at data without a feature that could be split; see NoTreeError.
             "feature_pre_filter": False,
             "seed": pace.seed,
+            **_threads(n),
             "deterministic": True,
             "force_row_wise": True,
             "verbosity": -1,
@@ -200,5 +203,10 @@ def _summed(booster: Booster, X: Floats, start: int, end: int) -> Floats:
     end = min(end, booster.num_trees())
     if end <= start:
         return np.zeros(len(X))
-    found = booster.predict(X, start_iteration=start, num_iteration=end - start, raw_score=True)
+    which: dict[str, Any] = {"start_iteration": start, "num_iteration": end - start}
+    found = booster.predict(X, raw_score=True, **which, **_threads(len(X)))
     return np.asarray(found, dtype=np.float64)
+
+
+def _threads(n: int) -> dict[str, Any]:
+    return {"num_threads": 1} if n < SMALL else {}

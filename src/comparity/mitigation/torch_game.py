@@ -9,6 +9,7 @@ gradient. For the least of several rates, and without a goal, the referees of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import cooper
@@ -26,6 +27,8 @@ __all__ = ["PairwiseProblem", "play_network"]
 
 Floats = NDArray[np.float64]
 
+SMALL = 10**8
+"""So many products in a step are done before a second thread has begun."""
 ASCENT = 0.1
 """Multipliers have no bound, unlike shares that sum to 1: they move by this part of the rate."""
 
@@ -125,13 +128,26 @@ def play_network(
         _check_output(module, rows)
         many = sum(one.numel() for one in module.parameters())
         adam = torch.optim.Adam(module.parameters(), lr=pace.step_size / np.sqrt(many))
-        steps = _moves(_Player(module, rows, choices), referee, adam)
-        for step in range(choices.steps):
-            if step in marks:
-                kept.append(_state(module))
-            seen.see(step, next(steps))
-            pace.tick()
+        with _threads(many * len(rows.weight)):
+            steps = _moves(_Player(module, rows, choices), referee, adam)
+            for step in range(choices.steps):
+                if step in marks:
+                    kept.append(_state(module))
+                seen.see(step, next(steps))
+                pace.tick()
     return Play(models=kept, multipliers=seen.value)
+
+
+@contextmanager
+def _threads(products: int) -> Iterator[None]:
+    """Let torch work in one thread where there is little to do; others only wait for each other."""
+    before = torch.get_num_threads()
+    if products < SMALL:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _moves(player: _Player, referee: Referee, adam: torch.optim.Optimizer) -> Iterator[Floats]:
