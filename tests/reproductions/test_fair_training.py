@@ -10,6 +10,8 @@ without a goal 0.9225 with a difference of 0.249; within 0.01 of cross-group par
 from __future__ import annotations
 
 import os
+import warnings
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,8 @@ import numpy as np
 import pytest
 
 from comparity.auditing.reproductions import find_papers, load_parts
-from comparity.datasets.simulated_ranking import TWO, directions, population
+from comparity.datasets.simulated_ranking import TWO, directions, mixed, population, ranking
+from comparity.errors import InfeasibleGoalWarning
 from comparity.mitigation.rankers import FairRanker
 from comparity.reproductions import Reproduction, Request
 
@@ -41,31 +44,40 @@ def fails(found: Reproduction) -> list[str]:
     return [one.text for one in found.conclusions if not one.holds]
 
 
-def in_population(method: str) -> list[Any]:
-    """Return accuracies in the population, trained for parity across groups, by seed."""
-    learned = behind("table 4", "learned")
-    goal = None if method == "Uncons." else "cross-group"
-    return [learned(0, seed, TWO, method, goal).true for seed in SEEDS]
+@cache
+def trained(**choices: Any) -> list[tuple[np.ndarray, float]]:
+    """Return matrix and accuracy in the population of mixtures, for five simulated data sets."""
+    found = []
+    for seed in SEEDS:
+        features, label, group, query = ranking(3750, np.random.default_rng(seed))
+        ranker = FairRanker(validation_fraction=1 / 3, random_state=seed, **choices)
+        with warnings.catch_warnings():
+            # Held-out rows are few: what keeps the goal in the population may miss it there.
+            warnings.simplefilter("ignore", InfeasibleGoalWarning)
+            ranker.fit(features, label, sensitive_features=group, queries=query)
+        members = ranker.stochastic_
+        found.append(mixed(members.coefficients, members.probabilities))
+    return found
 
 
-def across(found: Any) -> float:
-    return abs(found.matrix[0, 1] - found.matrix[1, 0])
+def across(matrix: np.ndarray) -> float:
+    return abs(matrix[0, 1] - matrix[1, 0])
 
 
 @pytest.mark.slow
 def test_without_a_goal_the_published_accuracy_and_violation_come_out() -> None:
     """Table 1: 0.92 (0.28); the population has 0.9225 (0.249)."""
-    runs = in_population("Uncons.")
-    assert np.mean([run.accuracy for run in runs]) == pytest.approx(0.92, abs=0.01)
-    assert np.mean([across(run) for run in runs]) == pytest.approx(0.25, abs=0.06)
+    runs = trained(goal=None, steps=300)
+    assert np.mean([accuracy for _, accuracy in runs]) == pytest.approx(0.92, abs=0.01)
+    assert np.mean([across(matrix) for matrix, _ in runs]) == pytest.approx(0.25, abs=0.06)
 
 
 @pytest.mark.slow
 def test_constrained_training_keeps_the_goal_at_the_published_accuracy() -> None:
     """Table 1: 0.86 (0.01); no linear model has more than 0.8697 within 0.01."""
-    runs = in_population("Constr.")
-    assert np.mean([run.accuracy for run in runs]) >= 0.86
-    assert np.mean([across(run) for run in runs]) <= 0.02
+    runs = trained()
+    assert np.mean([accuracy for _, accuracy in runs]) >= 0.86
+    assert np.mean([across(matrix) for matrix, _ in runs]) <= 0.02
 
 
 @pytest.mark.slow
@@ -77,8 +89,7 @@ def test_robust_training_raises_the_least_rate_to_its_optimum() -> None:
 
     optimum = max(least(*population(direction)) for direction in directions())
     assert optimum == pytest.approx(0.8828, abs=2e-4)
-    found = [least(run.matrix, run.accuracy) for run in in_population("Robust")]
-    assert np.mean(found) >= optimum - 0.01
+    assert np.mean([least(*run) for run in trained(form="robust")]) >= optimum - 0.01
 
 
 @pytest.mark.slow
@@ -145,4 +156,4 @@ def test_crime_ranking_has_the_violation_and_accuracy_of_table_1() -> None:
     folder = Path(os.environ["COMPARITY_DATA"])
     found = behind("table 1", "rankings")(folder, "Crime", ("Constr.",), 5, 0)
     assert np.mean([one.accuracy for one in found["Constr."]]) >= 0.81 - 0.02
-    assert np.mean([across(one) for one in found["Constr."]]) <= 0.04 + 0.02
+    assert np.mean([across(one.matrix) for one in found["Constr."]]) <= 0.04 + 0.02
