@@ -39,7 +39,7 @@ ESTIMATES = {
 
 def simulation(request: Request) -> Reproduction:
     """Count how often bridges reject, with and without a true difference."""
-    runs = request.runs or 300
+    runs = request.runs or 600
     ours: dict[str, dict[str, float]] = {}
     spread: dict[str, dict[str, float]] = {}
     worlds = list(product((False, True), ("in sample", "held out"), (0.0, 0.2)))
