@@ -1,5 +1,7 @@
+import io
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ import pytest
 import comparity
 from comparity.cli import DEFECT, INTERRUPTED, commands
 from comparity.cli.lazy import BadInput
+from comparity.cli.output import working
 
 Run = Callable[..., Any]
 
@@ -54,3 +57,19 @@ def test_a_negative_seed_is_bad_input(run: Run, tmp_path: Path, command: str) ->
     outcome = run(command, table, "--seed", "-1")
     assert outcome.status == 2
     assert "--seed" in outcome.err
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_is_told_what_is_going_on_and_a_pipe_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    for stream, told in ((Terminal(), True), (io.StringIO(), False)):
+        monkeypatch.setattr(sys, "stderr", stream)
+        with working("ranking"):
+            time.sleep(0.2)
+        assert ("ranking ..." in stream.getvalue()) is told

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from comparity.cli.options import INPUT_FILE, PROPORTION, Command, combine, names
+from comparity.cli.output import working
 
 if TYPE_CHECKING:
     from comparity.bridges import BridgedParity
@@ -89,7 +90,8 @@ def across(file: Path, bridge: dict[str, Any], options: dict[str, Any]) -> Bridg
 
     chosen = {**DEFAULTS, **bridge}
     one = {name: column[0] for name, column in columns.items()}
-    return audit_files(file, chosen.pop("on"), **one, **chosen, **options)
+    with working("building the bridge"):
+        return audit_files(file, chosen.pop("on"), **one, **chosen, **options)
 
 
 def _check_used(bridge: dict[str, Any]) -> None:

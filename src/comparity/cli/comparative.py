@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from comparity.cli.options import INPUT_FILE, audit_options, output_options, sensitive_options
-from comparity.cli.output import deliver
+from comparity.cli.output import deliver, working
 
 EXAMPLE = """\b
 Example:
@@ -78,6 +78,7 @@ def comparative(
     # Imported here so that --help loads neither numpy nor an engine.
     from comparity.auditing.comparative import audit_files
 
-    audit = audit_files(comparisons, items, **options)
+    with working("counting judgments"):
+        audit = audit_files(comparisons, items, **options)
     deliver(audit, as_json=as_json, html=html)
     raise SystemExit(audit.exit_status)

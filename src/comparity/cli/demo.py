@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from comparity.cli.options import PROPORTION, SEED, output_options
-from comparity.cli.output import as_json_text, write
+from comparity.cli.output import as_json_text, working, write
 
 if TYPE_CHECKING:
     from comparity.cli.demo_steps import Demo
@@ -113,7 +111,7 @@ def _told(directory: Path, *, quiet: bool, **choices: Any) -> tuple[Demo, Story]
     run = Demo(directory, **choices)
     steps = []
     for doing, work in run.acts():
-        with _status(doing):
+        with working(doing):
             steps.append(work())
         if not quiet:
             _tell(steps[-1])
@@ -128,15 +126,6 @@ def _told(directory: Path, *, quiet: bool, **choices: Any) -> tuple[Demo, Story]
         **run.choices,
     )
     return run, story
-
-
-def _status(doing: str) -> AbstractContextManager[object]:
-    """Show on a terminal that something is going on."""
-    if not sys.stderr.isatty():
-        return nullcontext()
-    from rich.console import Console
-
-    return Console(stderr=True).status(f"{doing} ...")
 
 
 def _tell(step: Step) -> None:

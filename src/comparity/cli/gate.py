@@ -9,7 +9,7 @@ import click
 
 from comparity.cli.lazy import BadInput
 from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, output_options
-from comparity.cli.output import deliver, write
+from comparity.cli.output import deliver, working, write
 from comparity.errors import ComparityError
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ def gate(
     from comparity.auditing.policies import check
 
     try:
-        result = check(policy)
+        with working("auditing"):
+            result = check(policy)
     except ComparityError as error:
         # Keys of a policy are written as in Python, not as options of the command line.
         raise BadInput(str(error)) from error

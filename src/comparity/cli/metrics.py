@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, PROPORTION, SEED, names, output_options
-from comparity.cli.output import deliver, write_plot
+from comparity.cli.output import deliver, working, write_plot
 
 EXAMPLE = """\b
 Example:
@@ -74,7 +74,8 @@ def metrics(
     from comparity.auditing.metrics import metrics_file
 
     wanted = (kinds or KINDS[:2]) if select or kinds else ()
-    card = metrics_file(file, features=features or (), kinds=wanted, **options)
+    with working("working out metrics"):
+        card = metrics_file(file, features=features or (), kinds=wanted, **options)
     if plot is not None:
         write_plot(plot, card)
     deliver(card, as_json=as_json, html=html)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
     from comparity.reporting.sections import Reportable
 
-__all__ = ["Drawable", "as_json_text", "deliver", "write", "write_plot"]
+__all__ = ["Drawable", "as_json_text", "deliver", "working", "write", "write_plot"]
 
 
 class Drawable(Protocol):
@@ -48,6 +50,15 @@ def deliver(
         from comparity.reporting.terminal import show
 
         show(result, *(more or {}).values())
+
+
+def working(doing: str) -> AbstractContextManager[object]:
+    """Show on a terminal that something is going on; nothing anywhere else."""
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from rich.console import Console
+
+    return Console(stderr=True).status(f"{doing} ...")
 
 
 def as_json_text(result: Reportable) -> str:

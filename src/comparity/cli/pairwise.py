@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from comparity.cli.options import INPUT_FILE, audit_options, names, output_options
-from comparity.cli.output import deliver
+from comparity.cli.output import deliver, working
 
 EXAMPLE = """\b
 Example:
@@ -66,6 +66,7 @@ def pairwise(file: Path, as_json: bool, html: Path | None, **options: Any) -> No
     # Imported here so that --help loads neither numpy nor an engine.
     from comparity.auditing.pairwise import audit_file
 
-    result = audit_file(file, **options)
+    with working("counting pairs"):
+        result = audit_file(file, **options)
     deliver(result, as_json=as_json, html=html)
     raise SystemExit(result.exit_status)

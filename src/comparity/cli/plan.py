@@ -17,7 +17,7 @@ from comparity.cli.options import (
     numbers,
     output_options,
 )
-from comparity.cli.output import deliver, write_plot
+from comparity.cli.output import deliver, working, write_plot
 
 if TYPE_CHECKING:
     from comparity.plans import Plan
@@ -113,7 +113,8 @@ def comparative(**options: Any) -> None:
 def _finish(planner: Any, options: dict[str, Any]) -> None:
     """Make the plan and hand it out."""
     as_json, html, plot, seed = (options.pop(name) for name in ("as_json", "html", "plot", "seed"))
-    made: Plan = planner(**options)
+    with working("planning"):
+        made: Plan = planner(**options)
     made = replace(made, provenance={**made.provenance, "seed": seed})
     if plot is not None:
         write_plot(plot, made)

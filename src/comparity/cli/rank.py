@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, PROPORTION, SEED, names, output_options
-from comparity.cli.output import deliver, write_plot
+from comparity.cli.output import deliver, working, write_plot
 
 EXAMPLE = """\b
 Example:
@@ -78,7 +78,8 @@ def rank(
 
     if options["sensitive"] and items is None:
         raise click.UsageError("--sensitive names columns of the items: give --items as well.")
-    panel = rank_files(comparisons, items, **_choices(**options))
+    with working("ranking"):
+        panel = rank_files(comparisons, items, **_choices(**options))
     more = {} if panel.audit is None else {"A model against this panel": panel.audit}
     deliver(panel, as_json=as_json, html=html, more=more)
     for path, draw in ((plot, panel.plot), (plot_scores, panel.plot_scores)):

@@ -19,7 +19,7 @@ from comparity.cli.options import (
     output_options,
     sensitive_options,
 )
-from comparity.cli.output import deliver, write_plot
+from comparity.cli.output import deliver, working, write_plot
 
 EXAMPLE = """\b
 Example:
@@ -93,7 +93,8 @@ def _on_the_same_subjects(file: Path, options: dict[str, Any]) -> Any:
         from comparity.auditing.relative import audit_file
 
         first, second = columns
-        return audit_file(file, first=first, second=second, **options)
+        with working("comparing decisions"):
+            return audit_file(file, first=first, second=second, **options)
     from comparity.auditing.raters import audit_rater_file
 
     if options.pop("labels") or options.pop("separator") is not None:

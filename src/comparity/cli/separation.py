@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from comparity.cli.options import INPUT_FILE, audit_options, output_options, sensitive_options
-from comparity.cli.output import deliver
+from comparity.cli.output import deliver, working
 
 EXAMPLE = """\b
 Example:
@@ -35,6 +35,7 @@ def separation(file: Path, as_json: bool, html: Path | None, **options: Any) -> 
     # Imported here so that --help loads neither numpy nor an engine.
     from comparity.auditing.separation import audit_file
 
-    audit = audit_file(file, **options)
+    with working("counting decisions"):
+        audit = audit_file(file, **options)
     deliver(audit, as_json=as_json, html=html)
     raise SystemExit(audit.exit_status)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, names
-from comparity.cli.output import deliver
+from comparity.cli.output import deliver, working
 
 EXAMPLE = """\b
 Example:
@@ -73,4 +73,6 @@ def weights(file: Path, output: Path, as_json: bool, **options: Any) -> None:
     # Imported here so that --help loads neither numpy nor an engine.
     from comparity.auditing.weighing import weigh_file
 
-    deliver(weigh_file(file, output, **options), as_json=as_json, html=None)
+    with working("weighing"):
+        result = weigh_file(file, output, **options)
+    deliver(result, as_json=as_json, html=None)
