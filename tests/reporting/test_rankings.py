@@ -88,3 +88,17 @@ def test_means_before_are_shown_only_where_they_were_computed() -> None:
     both = RankedPanel(ranking=ranked, before=ranked, groups={"sex": WORLD.group})
     assert "taken at their word" not in str(alone)
     assert "taken at their word" in str(both)
+
+
+def test_pictures_of_many_leave_out_who_said_nothing_and_draw_spreads() -> None:
+    rng = np.random.default_rng(2)
+    group = np.arange(700) % 2
+    pairs = np.array([rng.choice(700, 2, replace=False) for _ in range(3000)])
+    judge = np.arange(3000) % 90
+    # The last judge saw pairs of one group only.
+    kept = (judge < 89) | (group[pairs[:, 0]] == group[pairs[:, 1]])
+    fit = barp(pairs[kept], evaluators=judge[kept], sensitive_features=group)
+    assert "89 evaluators" in plot_biases(fit).get_ylabel()
+    assert "1 who judged no such pair" in plot_biases(fit).get_ylabel()
+    drawn = plot_scores(RankedPanel(ranking=fit, groups={"group": group}))
+    assert len(drawn.collections) == 2

@@ -7,6 +7,7 @@ from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from comparity.panels import RankedPanel
 from comparity.rankings import BiasedRanking, Effect, Ranking, ScoreDependence
@@ -38,6 +39,8 @@ LEVEL = 0.05
 
 # So many evaluators and items are shown; all of them are in to_dict() and --json.
 EVALUATORS, ITEMS = 15, 15
+# Up to so many evaluators are named in a picture, and up to so many scores drawn one by one.
+NAMED, STROKES = 60, 300
 # From the palette of Okabe and Ito.
 LEANS, OTHERS = "#D55E00", "#0072B2"
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
@@ -306,8 +309,12 @@ def plot_biases(ranking: BiasedRanking, ax: Axes | None = None, *, contrast: int
         Which contrast.
     """
     order = np.argsort(ranking.bias[:, contrast], kind="stable")
+    many = len(order) > NAMED
+    if many:
+        # Their intervals are the prior's, and would hide the others.
+        order = order[ranking.n_informative[order, contrast] > 0]
     rows = np.arange(len(order))
-    height = 1.4 + 0.16 * min(len(order), 60)
+    height = 1.4 + 0.16 * min(len(order), NAMED)
     ax = own_axes(width=7.5, height=height) if ax is None else ax
     low, high = ranking.bias_intervals()[order, contrast].T
     leans = ranking.q[order, contrast] <= LEVEL
@@ -315,21 +322,24 @@ def plot_biases(ranking: BiasedRanking, ax: Axes | None = None, *, contrast: int
         (~leans, OTHERS, "D", "may not lean"),
         (leans, LEANS, "s", f"leans (q ≤ {LEVEL:g})"),
     ):
-        ax.hlines(rows[chosen], low[chosen], high[chosen], color=colour, lw=1)
+        ends = rows[chosen], low[chosen], high[chosen]
+        ax.hlines(*ends, color=colour, lw=0.3 if many else 1, alpha=0.3 if many else 1)
         ax.plot(
             ranking.bias[order, contrast][chosen],
             rows[chosen],
             marker,
-            ms=4,
+            ms=2 if many else 4,
             color=colour,
-            label=f"{label}: {int(chosen.sum())}",
+            label=f"{label}: {count(int(chosen.sum()))}",
         )
     ax.axvline(0, color="#666666", lw=0.8)
-    if len(order) <= 60:
+    if not many:
         names = [visible(str(name)) for name in ranking.evaluators[order]]
         ax.set_yticks(rows, names, parse_math=False, fontsize=8)
     else:
-        ax.set_ylabel(f"{count(len(order))} evaluators, by bias")
+        silent = len(ranking.evaluators) - len(order)
+        left = f"; {count(silent)} who judged no such pair left out" if silent else ""
+        ax.set_ylabel(f"{count(len(order))} evaluators, by bias{left}")
     ax.set_xlabel(f"bias in logits, {visible(str(ranking.contrasts[contrast]))}")
     ax.set_title("Evaluators' biases with 95 % intervals", loc="left")
     ax.legend(loc="best", frameon=False)
@@ -359,14 +369,24 @@ def plot_scores(
             assert fit is not None, label
             scores = fit.scores[inside]
             colour = COLOURS[number % len(COLOURS)]
-            ax.plot(scores, np.full(len(scores), len(rows)), "|", ms=12, alpha=0.5, color=colour)
+            _draw_scores(ax, scores, len(rows), colour)
             ax.plot(scores.mean(), len(rows), "o", color=colour, mec="black")
             rows.append(f"{visible(group)}, {label}\nn {count(len(scores))}")
     ax.set_yticks(range(len(rows)), rows, parse_math=False)
-    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.set_ylim(len(rows) - 0.5, -0.9)
     ax.set_xlabel("score in logits; a dot is the mean of the group")
     ax.set_title("Scores by group, before and after", loc="left")
     return ax
+
+
+def _draw_scores(ax: Axes, scores: NDArray[np.float64], row: int, colour: str) -> None:
+    """Draw a stroke for each score, or of many scores how they are spread."""
+    if len(scores) <= STROKES:
+        ax.plot(scores, np.full(len(scores), row), "|", ms=12, alpha=0.5, color=colour)
+        return
+    heights, edges = np.histogram(scores, bins=60)
+    top = row - 0.8 * heights / heights.max()
+    ax.fill_between((edges[1:] + edges[:-1]) / 2, row, top, step="mid", alpha=0.7, color=colour)
 
 
 def _groups(panel: RankedPanel, attribute: str | None) -> dict[str, Any]:
