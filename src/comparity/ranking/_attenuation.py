@@ -3,7 +3,7 @@ r"""What taking scores at their best values costs the biases, and how it is give
 A joint maximum of likelihood times priors takes every score for known. Items that were compared
 a few times have scores with errors, an evaluator's log odds are averaged over these errors, and a
 mean of logistic curves is flatter than the curve: biases come out too small, by a tenth where
-items were compared 15 times, by a third where 8 times. Biases themselves have no such law behind
+items were compared 30 times, by a third where 8 times. Biases themselves have no such law behind
 them; their maximum lies too far out (Firth, 1993). Both follow from the spread of a margin,
 
 .. math:: v_p = V_s - (V - V_s), \qquad V_s = \operatorname{Var}(m_p \mid \theta),

@@ -99,7 +99,7 @@ def barp(
         likelihoods are compared at their maxima, so that this fit is not corrected.
     corrected : bool
         Whether to give back what the errors of scores take from the biases, a tenth where items
-        were compared 15 times each. Without it the fit is the joint maximum of likelihood and
+        were compared 30 times each, a third where 8 times. Without it the fit is the joint maximum of likelihood and
         priors.
     mode : {"joint", "alternating"}
         ``"alternating"`` is the scheme of the authors' code, for comparison with their numbers:
