@@ -99,8 +99,8 @@ def barp(
         likelihoods are compared at their maxima, so that this fit is not corrected.
     corrected : bool
         Whether to give back what the errors of scores take from the biases, a tenth where items
-        were compared 30 times each, a third where 8 times. Without it the fit is the joint maximum of likelihood and
-        priors.
+        were compared 30 times each, a third where 8 times. Without it the fit is the joint
+        maximum of likelihood and priors.
     mode : {"joint", "alternating"}
         ``"alternating"`` is the scheme of the authors' code, for comparison with their numbers:
         no prior, no errors, stops after 100 steps.
