@@ -127,3 +127,13 @@ def test_a_notebook_gets_a_fragment_and_not_a_page(audit: Audit) -> None:
     assert reader.open == []
     assert not {"html", "body", "h1"} & {tag for tag, _ in reader.tags}
     assert audit._repr_html_() == fragment(audit)
+
+
+def test_a_page_ends_with_what_it_rests_on(audit: Audit) -> None:
+    source = page(audit)
+    assert source.index("What was assumed") < source.index("What would change the verdict")
+    _, _, computed = source.partition("How it was computed")
+    assert "Xi, Capak, Stockwell, Yu" in computed
+    assert "score test" in computed
+    assert "&#34;version&#34;: &#34;0.1.0&#34;" in computed
+    assert "<details>" not in page(replace(audit, provenance={}))

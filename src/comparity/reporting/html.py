@@ -63,9 +63,10 @@ def _environment() -> Environment:
 
 def _section(result: Reportable, name: str) -> dict[str, Any]:
     shown, content = section_of(result), result.to_dict()
-    provenance = json.dumps(
-        content.get("provenance", {}), indent=2, ensure_ascii=False, default=str
-    )
+    # A trained score rests on what its audit rests on.
+    inner = content.get("after") or {}
+    known = content.get("provenance") or inner.get("provenance")
+    provenance = json.dumps(known, indent=2, ensure_ascii=False, default=str) if known else ""
     return {
         **{part.name: getattr(shown, part.name) for part in fields(shown)},
         "name": name,
