@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from comparity.auditing.verdicts import VIOLATED, judge, overall_finding
 from comparity.counts import JudgedPairs, SharedPairCounts
 from comparity.inference.agreement import compare_fresh, contrasts_of_groups
-from comparity.inference.disjoint import _greedy, _sequence, disjoint_pairs
+from comparity.inference.disjoint import _greedy, _queues, disjoint_pairs
 from tests.calibration import worlds
 
 
@@ -38,7 +38,7 @@ def test_no_item_or_evaluator_occurs_twice_and_no_pair_could_be_added(
     seed: int, evaluators: bool
 ) -> None:
     pairs = judged(seed, evaluators=evaluators)
-    kept = _greedy(pairs, _sequence(pairs, np.random.default_rng(seed))).tolist()
+    kept = _greedy(pairs, _queues(pairs, np.random.default_rng(seed))).tolist()
     items = [*pairs.better[kept], *pairs.worse[kept]]
     judges = [] if pairs.evaluator is None else pairs.evaluator[kept].tolist()
     assert len(items) == len(set(items))
@@ -99,3 +99,27 @@ def test_rare_groups_keep_most_of_their_pairs() -> None:
     assert 100 < kept.n <= 150
     within = [tally.trials for cell, tally in kept.items() if cell.better == cell.worse]
     assert min(within) > 20
+
+
+def test_where_evaluators_run_out_no_cell_is_left_empty() -> None:
+    """Twenty judges of 600 pairs; taking all pairs of the rarest groups first left one cell."""
+    rng = np.random.default_rng(8)
+    better, worse = worlds.random_pairs(400, 600, rng)
+    group = (rng.random(400) < 0.6).astype(np.int64)
+    pairs = JudgedPairs(
+        better=better,
+        worse=worse,
+        evaluator=rng.integers(0, 20, 600),
+        cell=2 * group[better] + group[worse],
+        order=np.ones(600, dtype=np.int8),
+        trials=np.ones(600, dtype=np.int64),
+        cells=worlds.CELLS,
+        evaluators=tuple(map(str, range(20))),
+        n_items=400,
+    )
+    kept = disjoint_pairs(SharedPairCounts(pairs), rng=rng)
+    within = [tally.trials for cell, tally in kept.items() if cell.better == cell.worse]
+    across = [tally.trials for cell, tally in kept.items() if cell.better != cell.worse]
+    assert kept.n == 20
+    assert within == [5, 5]
+    assert sum(across) == 10
