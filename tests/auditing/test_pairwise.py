@@ -55,6 +55,37 @@ def test_marginals_pool_the_pairs_of_a_row_or_a_column() -> None:
     assert result.column_marginals == pytest.approx(columns)
 
 
+def mean_area(world: Scored, kept: Callable[[Any, Any], Any]) -> float:
+    """The mean over queries of the share of right orders among the pairs kept, where any are."""
+    found = []
+    for name in np.unique(world.query):
+        one = world.query == name
+        y, f, g = world.label[one], world.score[one], world.group[one]
+        pairs = (y[:, None] > y) & kept(g[:, None], g)
+        if pairs.any():
+            found.append((f[:, None] > f)[pairs].mean())
+    return float(np.mean(found))
+
+
+@pytest.mark.parametrize("weight", ["equal", "difference"])
+def test_overall_and_marginals_are_means_of_the_accuracies_of_queries(weight: str) -> None:
+    """With binary labels all differences are equal, so both weights give the same means."""
+    world = Scored(400, bias=0.5)
+    world.query = np.random.default_rng(1).integers(0, 40, 400)
+    notions = ("cross-group", "within-group", "marginal")
+    result = world.accuracy(
+        queries=world.query, average="queries", pair_weight=weight, notions=notions
+    )
+    assert result.overall == pytest.approx(mean_area(world, lambda better, _: better != ""))
+    rows = [
+        mean_area(world, lambda better, worse, g=g: (better == g) & (worse != "")) for g in "ab"
+    ]
+    columns = [mean_area(world, lambda _, worse, g=g: worse == g) for g in "ab"]
+    assert result.row_marginals == pytest.approx(rows)
+    assert result.column_marginals == pytest.approx(columns)
+    assert result.raw.tests[-1].gap == pytest.approx(rows[0] - rows[1])
+
+
 def test_all_pairs_are_judged_like_the_same_pairs_listed() -> None:
     """Up to the variance of single judgments: listed ones take it from their residuals."""
     world = Scored(120, bias=0.7, levels=0)
@@ -266,6 +297,8 @@ def test_the_json_of_a_file_can_be_read_back(tmp_path: Path) -> None:
     [
         ({"sensitive_features": ["a"] * 60}, OneGroupError),
         ({"average": "items"}, OptionError),
+        ({"average": "queries", "notions": ("symmetric",)}, OptionError),
+        ({"average": "queries", "continuous": True}, OptionError),
         ({"notions": ()}, OptionError),
         ({"notions": ("everything",)}, OptionError),
         ({"sample_weight": [0.0] * 60}, WeightError),

@@ -58,14 +58,19 @@ def tables(draw: st.DrawFn, *, largest: int = 16, n_queries: int = 4) -> Rows:
     return Rows(y, f, rng.integers(0, k, n), tuple("dbac"[:k]), query, weights)
 
 
+AVERAGES = pytest.mark.parametrize("average", ["pairs", "cells", "rows", "columns", "whole"])
+"""Every pair counts once, or every query in each cell, row, column or in all."""
+
+
 def assert_equals_the_loops(rows: Rows, average: str, score_ties: str) -> None:
-    found = rows.counted(average=average, score_ties=score_ties)
+    how = {"average": "pairs"} if average == "pairs" else {"average": "queries", "once_in": average}
+    found = rows.counted(**how, score_ties=score_ties)
     k, n_cells = len(rows.groups), len(rows.groups) ** 2
     weights = np.ones(len(rows.y)) if rows.weights is None else rows.weights
     cells, query = group_cells(rows.group.tolist(), k), rows.query.tolist()
     pairs = pairs_of(rows.y, rows.f, cells, query, weights, TIE_VALUE[score_ties])
-    if average == "queries":
-        pairs = averaged(pairs, query)
+    if average != "pairs":
+        pairs = averaged(pairs, query, k, average)
     vectors = query_vectors(pairs, query, n_cells)
     sharing = found.sharing
     summed = [sharing.trials, sharing.hits, found.score_ties]
@@ -88,7 +93,7 @@ def test_half_hits_are_the_score_ties_that_count_half(
 
 
 @pytest.mark.parametrize("score_ties", ["disagree", "half"])
-@pytest.mark.parametrize("average", ["pairs", "queries"])
+@AVERAGES
 @given(rows=tables())
 def test_pairs_within_queries_equal_the_double_loop(
     rows: Rows, average: str, score_ties: str
@@ -97,7 +102,7 @@ def test_pairs_within_queries_equal_the_double_loop(
 
 
 @pytest.mark.parametrize("score_ties", ["disagree", "half"])
-@pytest.mark.parametrize("average", ["pairs", "queries"])
+@AVERAGES
 @settings(max_examples=15, deadline=None)
 @given(rows=tables(largest=140, n_queries=1))
 def test_queries_around_the_size_of_a_word_equal_the_double_loop(

@@ -89,15 +89,17 @@ def test_all_pairs_equal_the_double_loop(rows: Rows, score_ties: str) -> None:
 
 
 @TIES
-@pytest.mark.parametrize("average", ["pairs", "queries"])
+@pytest.mark.parametrize("average", ["pairs", "cells", "rows", "columns", "whole"])
 @settings(max_examples=50)
 @given(rows=tables(queries=True))
 def test_pairs_within_queries_equal_the_double_loop(
     rows: Rows, average: str, score_ties: str
 ) -> None:
-    found = rows.counted(score_ties=score_ties, average=average)
+    how = {"average": "pairs"} if average == "pairs" else {"average": "queries", "once_in": average}
+    found = rows.counted(score_ties=score_ties, **how)
     pairs, query = listed(rows, score_ties)
-    pairs = averaged(pairs, query) if average == "queries" else pairs
+    if average != "pairs":
+        pairs = averaged(pairs, query, len(rows.groups), average)
     n_cells = len(rows.groups) ** 2
     assert_sums_equal(found, pairs, n_cells)
     vectors = query_vectors(pairs, query, n_cells)

@@ -11,16 +11,25 @@ def group_cells(group: Sequence[int], n_groups: int) -> dict[tuple[int, int], in
     return {(i, j): group[i] * n_groups + group[j] for i in rows for j in rows}
 
 
-def averaged(pairs: Sequence[Pair], query: Sequence[Hashable]) -> list[Pair]:
-    """Weigh pairs so that those of one query and cell weigh one together."""
-    together: dict[tuple[Hashable, int], float] = {}
-    for pair in pairs:
-        key = query[pair.better], pair.cell
+def averaged(
+    pairs: Sequence[Pair], query: Sequence[Hashable], n_groups: int, once_in: str
+) -> list[Pair]:
+    """Weigh pairs so that those of one query in a cell, row, column or all weigh one together."""
+    together: dict[tuple[Hashable, object], float] = {}
+    keys = [(query[pair.better], _unit(pair.cell, n_groups, once_in)) for pair in pairs]
+    for key, pair in zip(keys, pairs, strict=True):
         together[key] = together.get(key, 0.0) + pair.weight
     return [
-        pair._replace(weight=pair.weight / together[query[pair.better], pair.cell])
-        for pair in pairs
+        pair._replace(weight=pair.weight / together[key])
+        for key, pair in zip(keys, pairs, strict=True)
     ]
+
+
+def _unit(cell: int, n_groups: int, once_in: str) -> object:
+    better, worse = divmod(cell, n_groups)
+    if once_in == "cells":
+        return better, worse
+    return {"rows": better, "columns": worse, "whole": None}[once_in]
 
 
 def query_vectors(

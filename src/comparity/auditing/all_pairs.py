@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -45,6 +47,7 @@ from comparity.results import Audit, GapTest, RateEstimate, Ties
 __all__ = ["audit_items", "design_of", "rate_of"]
 
 Matrix = NDArray[np.float64]
+Pairs = AllPairs | QueryPairs | OrderedPairs
 
 NO_GROUP = "(no group)"
 """Stands for items in no group where pairs are counted."""
@@ -54,7 +57,8 @@ NO_GROUP = "(no group)"
 class _Counted:
     """Pairs by cell, those of items in no group included, and how many have equal scores.
 
-    Where pairs weigh by their label difference, `unweighted` says how many there are.
+    Where pairs weigh by their label difference, `unweighted` says how many there are. Where every
+    query counts alike, `recount` counts it once in rows, in columns or in the whole.
     """
 
     sharing: Sharing
@@ -62,6 +66,7 @@ class _Counted:
     groups: tuple[str, ...]
     others: tuple[str, ...]
     unweighted: _Counted | None = None
+    recount: Callable[[str], Pairs] | None = None
 
     @property
     def numbers(self) -> _Counted:
@@ -71,6 +76,11 @@ class _Counted:
     @property
     def cells(self) -> list[Cell]:
         return [Cell(better, worse) for better in self.groups for worse in self.groups]
+
+    def together(self, once_in: str, parts: Mapping[Cell, Sequence[Cell]]) -> Sharing:
+        """Take cells together; rates of queries cannot be added, so these are counted again."""
+        counted = self.sharing if self.recount is None else self.recount(once_in).sharing
+        return merged(counted, parts)
 
     def of(self, column: Matrix, parts: dict[Cell, list[Cell]]) -> Matrix:
         """Sum a column of all cells over each of the parts."""
@@ -106,14 +116,21 @@ def _kind(items: LabelledItems) -> str:
 def _counted(items: LabelledItems, options: PairwiseOptions, score_ties: str = "") -> _Counted:
     ties = score_ties or options.score_ties
     how: dict[str, Any] = {"weights": items.weight, "score_ties": ties, "query": items.query}
-    alike = _alike(items, options, dict(how))
-    names = (items.groups, _others(items))
-    counted = _Counted(alike.sharing, alike.score_ties, *names)
+    counted = _united(items, options, partial(_alike, items, options, how))
     if options.pair_weight == "equal":
         return counted
     bounded_numbers(items.label, "y_true", "item")
-    pairs = _by_difference(items, options, how)
-    return _Counted(pairs.sharing, pairs.score_ties, *names, unweighted=counted)
+    weighted = _united(items, options, partial(_by_difference, items, options, how))
+    return replace(weighted, unweighted=counted)
+
+
+def _united(
+    items: LabelledItems, options: PairwiseOptions, count: Callable[[str], Pairs]
+) -> _Counted:
+    pairs = count("cells")
+    by_query = items.query is not None and options.average == "queries"
+    names = (items.groups, _others(items))
+    return _Counted(pairs.sharing, pairs.score_ties, *names, recount=count if by_query else None)
 
 
 def _others(items: LabelledItems) -> tuple[str, ...]:
@@ -125,24 +142,24 @@ def _columns(items: LabelledItems) -> tuple[Matrix, Matrix, NDArray[np.int64], t
 
 
 def _alike(
-    items: LabelledItems, options: PairwiseOptions, how: dict[str, Any]
-) -> AllPairs | QueryPairs | OrderedPairs:
+    items: LabelledItems, options: PairwiseOptions, how: Mapping[str, Any], once_in: str
+) -> Pairs:
     """Count pairs that all weigh alike, but for the weights of their items."""
     if items.value is not None:
         return ordered_pairs(items.label, items.score, items.value, **how)
-    query = how.pop("query")
-    if query is None:
-        return all_pairs(*_columns(items), **how)
-    return query_pairs(*_columns(items), query, average=options.average, **how)
+    if items.query is None:
+        rest = {name: value for name, value in how.items() if name != "query"}
+        return all_pairs(*_columns(items), **rest)
+    return query_pairs(*_columns(items), average=options.average, once_in=once_in, **how)
 
 
 def _by_difference(
-    items: LabelledItems, options: PairwiseOptions, how: dict[str, Any]
-) -> AllPairs | OrderedPairs:
+    items: LabelledItems, options: PairwiseOptions, how: Mapping[str, Any], once_in: str
+) -> Pairs:
     """Sum up pairs that weigh the difference of their labels."""
     if items.value is not None:
         return weighted_order(items.label, items.score, items.value, **how)
-    return weighted_pairs(*_columns(items), average=options.average, **how)
+    return weighted_pairs(*_columns(items), average=options.average, once_in=once_in, **how)
 
 
 def _standardised(
@@ -261,7 +278,7 @@ def _tests(counted: _Counted, options: PairwiseOptions) -> list[GapTest]:
     if options.continuous:
         return tests
     if "marginal" in options.notions:
-        rows = merged(sharing, row_marginals(groups, others))
+        rows = counted.together("rows", row_marginals(groups, others))
         tests += [
             compare_cells(rows, one, two, null=f"agree({one}) = agree({two})")
             for one, two in combinations(rows.cells, 2)
@@ -344,15 +361,14 @@ def _result(
     counted: _Counted, labels: str, raw: Audit, standardised: Audit, overlap: Overlap | None
 ) -> PairwiseAccuracy:
     groups, others, numbers = counted.groups, counted.others, counted.numbers
-    rows, columns = row_marginals(groups, others), column_marginals(groups, others)
+    rows = counted.together("rows", row_marginals(groups, others))
+    columns = counted.together("columns", column_marginals(groups, others))
     trials, hits = counted.sharing.trials, counted.sharing.hits
     entries = {cell: [cell] for cell in counted.cells}
     k = len(groups)
     matrix = _share(counted.of(hits, entries), counted.of(trials, entries)).reshape(k, k)
-    by_row, by_column = (
-        _share(counted.of(hits, parts), counted.of(trials, parts)) for parts in (rows, columns)
-    )
-    whole = merged(counted.sharing, {Cell("", ""): list(counted.sharing.cells)})
+    by_row, by_column = (_share(side.hits, side.trials) for side in (rows, columns))
+    whole = counted.together("whole", {Cell("", ""): list(counted.sharing.cells)})
     return PairwiseAccuracy(
         groups=groups,
         matrix=matrix,

@@ -139,6 +139,17 @@ class PairwiseOptions(SeparationOptions):
             raise OptionError("notions", self.notions, [repr(word) for word in NOTIONS])
         for notion in self.notions:
             _check_word("notions", notion, NOTIONS)
+        if self.average == "queries":
+            self._check_by_query()
+
+    def _check_by_query(self) -> None:
+        """Refuse what cannot be averaged over queries, rather than average something else."""
+        if self.continuous:
+            why = "pairs by the order of a number are pooled"
+            raise OptionError("average", self.average, ["'pairs'"], why)
+        if "symmetric" in self.notions:
+            why = "better and worse items of a group are summed over pairs"
+            raise OptionError("average", self.average, ["'pairs'", "other notions"], why)
 
 
 def provenance(options: SeparationOptions, **data: Any) -> Mapping[str, Any]:

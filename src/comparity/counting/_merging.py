@@ -19,10 +19,11 @@ TRIALS, HITS, TIES, USED, N_LOCAL = 0, 2, 4, 6, 7
 
 
 @njit(cache=True, nogil=True)
-def count_merged(label, score, group, weight, offsets, n_groups, mean, tie, sums, products):  # type: ignore[no-untyped-def]
+def count_merged(label, score, group, weight, offsets, n_groups, unit, tie, sums, products):  # type: ignore[no-untyped-def]
     """Add queries whose items are in the order of label, then of score.
 
-    Returns how many of them hold a pair.
+    Returns how many of them hold a pair; `unit` is that of
+    :func:`comparity.counting._queries.count_masked`.
     """
     longest = np.diff(offsets).max()
     rank_of = np.full(n_groups, -1, dtype=np.int64)
@@ -30,6 +31,7 @@ def count_merged(label, score, group, weight, offsets, n_groups, mean, tie, sums
     bounds = np.empty(longest + 1, dtype=np.int64)
     one, two = _new_rows(longest), _new_rows(longest)
     cell, amounts = np.empty(n_groups**2, dtype=np.int64), np.empty(2 * n_groups**2)
+    together = np.zeros(len(unit))
     n_queries = 0
     for query in range(len(offsets) - 1):
         start, end = offsets[query], offsets[query + 1]
@@ -43,7 +45,9 @@ def count_merged(label, score, group, weight, offsets, n_groups, mean, tie, sums
         local[:, :n_present, :n_present] = 0.0
         _count_trials(one, bounds, n_runs, n_present, local)
         _merge_all(one, two, bounds, n_runs, n_present, local)
-        n_touched = _collect(n_present, n_groups, mean, tie, code, local, cell, amounts, sums)
+        n_touched = _collect(
+            n_present, n_groups, unit, tie, code, local, cell, amounts, together, sums
+        )
         add_products(cell, amounts, n_touched, products)
     return n_queries
 
@@ -183,9 +187,13 @@ def _move(one, source, two, place):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _collect(n_present, n_groups, mean, tie, code, local, cell, amounts, sums):  # type: ignore[no-untyped-def]
+def _collect(n_present, n_groups, unit, tie, code, local, cell, amounts, together, sums):  # type: ignore[no-untyped-def]
     """Add the sums of one query; return how many cells it touches."""
     n_touched = 0
+    together[:] = 0.0
+    for a in range(n_present if len(unit) else 0):
+        for b in range(n_present):
+            together[unit[code[a] * n_groups + code[b]]] += local[TRIALS, a, b]
     for a in range(n_present):
         for b in range(n_present):
             if local[TRIALS, a, b] == 0:
@@ -193,7 +201,7 @@ def _collect(n_present, n_groups, mean, tie, code, local, cell, amounts, sums): 
             place = code[a] * n_groups + code[b]
             here = local[:, a, b]
             trials, hits, ties = here[TRIALS], here[HITS], here[TIES]
-            share = 1.0 / trials if mean else 1.0
+            share = 1.0 / together[unit[place]] if len(unit) else 1.0
             cell[n_touched] = place
             amounts[n_touched] = trials * share
             amounts[len(cell) + n_touched] = (hits + tie * ties) * share

@@ -152,10 +152,11 @@ popcount: Any = intrinsic(_count_bits)
 
 
 @njit(cache=True, nogil=True)
-def count_masked(y, f, group, offsets, first, last, n_groups, mean, tie, sums, products):  # type: ignore[no-untyped-def]
+def count_masked(y, f, group, offsets, first, last, n_groups, unit, tie, sums, products):  # type: ignore[no-untyped-def]
     """Add the queries `first` to `last` that have at most 64 items; items weigh one.
 
-    Returns how many of them hold a pair.
+    Where every query counts alike, `unit` has a number for each cell, and all pairs of a query in
+    cells of one number weigh one together; otherwise it is empty. Returns how many hold a pair.
     """
     n_cells = n_groups * n_groups
     scale = 2 if tie == 0.5 else 1
@@ -164,7 +165,7 @@ def count_masked(y, f, group, offsets, first, last, n_groups, mean, tie, sums, p
     values, sets = np.empty(2 * WORD), np.empty(SIZE, dtype=np.uint64)
     table, found = np.empty(3 * SQUARE, dtype=np.uint64), np.empty(5 * SQUARE, dtype=np.uint64)
     names, rank_of = np.empty(2 * WORD, dtype=np.uint64), np.empty(n_groups, dtype=np.uint64)
-    amounts = np.empty(2 * SQUARE)
+    amounts, together = np.empty(2 * SQUARE), np.zeros(len(unit))
     n_queries = 0
     for query in range(first, last):
         start, n = offsets[query], offsets[query + 1] - offsets[query]
@@ -177,8 +178,8 @@ def count_masked(y, f, group, offsets, first, last, n_groups, mean, tie, sums, p
         n_touched, most = _collect(n_present, np.uint64(n_groups), names, table, found)
         most *= scale
         n_queries += n_touched > 0
-        if mean or most * most > LARGEST_IN_LANE:
-            _add_directly(n_touched, mean, tie, found, amounts, sums, products)
+        if len(unit) or most * most > LARGEST_IN_LANE:
+            _add_directly(n_touched, unit, tie, found, amounts, together, sums, products)
             continue
         if most * most > room:
             _empty_lanes(lanes, scale, sums, products)
@@ -337,21 +338,24 @@ def _empty_lanes(lanes, scale, sums, products):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _add_directly(n_touched, mean, tie, found, amounts, sums, products):  # type: ignore[no-untyped-def]
+def _add_directly(n_touched, unit, tie, found, amounts, together, sums, products):  # type: ignore[no-untyped-def]
     """Add the sums and products of one query as numbers of any size."""
     low = np.uint64(LANE_ROOM)
+    for one in range(n_touched if len(unit) else 0):
+        together[unit[found[CELL + one]]] += found[COUNTED + one] & low
     for one in range(n_touched):
         cell, counts, uses = found[CELL + one], found[COUNTED + one], found[USED + one]
         trials = np.int64(counts & low)
         hits = np.int64((counts >> np.uint64(LANE)) & low)
         ties = np.int64(counts >> np.uint64(2 * LANE))
-        share = 1.0 / trials if mean else 1.0
+        share = 1.0 / together[unit[cell]] if len(unit) else 1.0
         amounts[one] = trials * share
         amounts[SQUARE + one] = (hits + tie * ties) * share
         add_sums(cell, trials, hits, ties, share, sums, 0)
         add_sums(cell, trials, hits, ties, share * share, sums, SQUARES)
         sums[cell, USES] += np.int64(uses) * share * share
     add_products(found[CELL : CELL + n_touched], amounts, n_touched, products)
+    together[:] = 0.0
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -27,7 +27,7 @@ from comparity.counting._queries import (
 from comparity.counting.sharing import TIE_VALUE, Sharing, evenness
 from comparity.counts import Cell
 
-__all__ = ["QueryPairs", "query_counts", "query_pairs"]
+__all__ = ["QueryPairs", "query_counts", "query_pairs", "query_units"]
 
 METHOD = "query-clustered score z"
 
@@ -38,6 +38,9 @@ CELLS_FOR_THREADS = 10**3
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 Column = NDArray[Any]
+
+NO_UNIT = np.empty(0, dtype=np.int64)
+"""Every pair counts once."""
 
 # numba's own types know no arguments.
 _count_masked: Any = count_masked
@@ -76,6 +79,7 @@ def query_pairs(
     *,
     weights: Floats | None = None,
     average: str = "pairs",
+    once_in: str = "cells",
     score_ties: str = "disagree",
 ) -> QueryPairs:
     """Sum up how often scores order the items of a query as labels do.
@@ -93,8 +97,12 @@ def query_pairs(
     weights : ndarray of float, optional
         Positive weights of items; a pair weighs the product of its two.
     average : {"pairs", "queries"}
-        Whether every pair counts once, or every query that has pairs in a cell counts once there,
-        with the rate of its pairs, as in the experiments of [1]_.
+        Whether every pair counts once, or every query, with the rate of its pairs, as in the
+        experiments of [1]_.
+    once_in : {"cells", "rows", "columns", "whole"}
+        Where every query counts once: in each cell that it has pairs in, in the pairs with one
+        group of the better item (cells of a row taken together), with one group of the worse item,
+        or in all.
     score_ties : {"disagree", "half"}
         What a pair with equal scores counts as: a miss, or half a hit.
 
@@ -123,7 +131,8 @@ def query_pairs(
     >>> pairs.sharing.trials.tolist(), pairs.sharing.hits.tolist(), pairs.sharing.n_clusters
     ([0.0, 2.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], 2)
     """
-    how = (len(groups), average == "queries", TIE_VALUE[score_ties])
+    unit = query_units(len(groups), once_in) if average == "queries" else NO_UNIT
+    how = (len(groups), unit, TIE_VALUE[score_ties])
     columns = [y, f, group] if weights is None else [y, f, group, weights]
     query, columns = _by_query(query, columns)
     offsets = _offsets_of(query)
@@ -158,10 +167,25 @@ def query_counts(
     if sizes.max(initial=0) > WORD:
         rows = np.flatnonzero(np.repeat(sizes > WORD, sizes))
         sums, products = empty_sums(n_groups**2)
-        _add_large(columns, query, rows, (n_groups, False, 0.0), (sums, products))
+        _add_large(columns, query, rows, (n_groups, NO_UNIT, 0.0), (sums, products))
         counts += sums[:, :3].T.astype(np.int64)
     trials, hits, ties = counts.reshape(3, n_groups, n_groups)
     return trials, hits, ties
+
+
+def query_units(n_groups: int, once_in: str) -> Codes:
+    """Return for each of the K * K cells the number of what a query counts once in.
+
+    Parameters are those of :func:`query_pairs`.
+
+    Examples
+    --------
+    >>> query_units(2, "rows").tolist(), query_units(2, "columns").tolist()
+    ([0, 0, 1, 1], [0, 1, 0, 1])
+    """
+    cells = np.arange(n_groups**2)
+    units = {"cells": cells, "rows": cells // n_groups, "columns": cells % n_groups}
+    return units.get(once_in, np.zeros_like(cells))
 
 
 def _sharing(
@@ -197,7 +221,7 @@ def _by_query(query: Codes, columns: list[Column]) -> tuple[Codes, list[Column]]
 
 
 def _add_small(
-    columns: list[Column], offsets: Codes, how: tuple[int, bool, float], total: tuple[Floats, ...]
+    columns: list[Column], offsets: Codes, how: tuple[int, Codes, float], total: tuple[Floats, ...]
 ) -> int:
     """Add queries of at most 64 items; return how many hold a pair."""
     if how[0] ** 2 > CELLS_FOR_THREADS:
@@ -229,7 +253,7 @@ def _add_large(
     columns: list[Column],
     query: Codes,
     rows: Codes,
-    how: tuple[int, bool, float],
+    how: tuple[int, Codes, float],
     total: tuple[Floats, ...],
 ) -> int:
     """Add the queries of the given rows, whatever their size; return how many hold a pair."""

@@ -19,6 +19,7 @@ from comparity.counting._clusters import moments_by_number
 from comparity.counting._differences import ItemPairs, Sums, item_pairs
 from comparity.counting._placements import Placements, moments_by_cell
 from comparity.counting.all_pairs import AllPairs
+from comparity.counting.query_pairs import query_units
 from comparity.counting.sharing import TIE_VALUE, Sharing, evenness
 from comparity.counts import Cell
 
@@ -37,6 +38,7 @@ def weighted_pairs(
     query: Codes | None = None,
     weights: Floats | None = None,
     average: str = "pairs",
+    once_in: str = "cells",
     score_ties: str = "disagree",
 ) -> AllPairs:
     """Sum up how often scores order items as labels do, far-apart pairs counting more.
@@ -58,7 +60,9 @@ def weighted_pairs(
     weights : ndarray of float, optional
         Positive weights of items.
     average : {"pairs", "queries"}
-        Whether pairs count by their weight, or every query that has pairs in a cell counts once.
+        Whether pairs count by their weight, or every query counts once.
+    once_in : {"cells", "rows", "columns", "whole"}
+        Where every query counts once, as in :func:`comparity.counting.query_pairs.query_pairs`.
     score_ties : {"disagree", "half"}
         What a pair with equal scores counts as: a miss, or half a hit.
 
@@ -81,7 +85,7 @@ def weighted_pairs(
     pairs = item_pairs(y, f, group, len(groups), weight=weight, query=query_of)
     items = _Items(group[pairs.order], len(groups), query_of[pairs.order])
     if average == "queries":
-        pairs = items.averaged(pairs)
+        pairs = items.averaged(pairs, query_units(len(groups), once_in))
     placed = items.placements(pairs, tie)
     moments, own = moments_by_cell(placed.products), items.single(pairs.squares, tie)
     n_clusters, dependent = 0, moments - own
@@ -139,12 +143,12 @@ class _Items:
         columns = (cell, trials, hits + tie * ties, self.k**2)
         return len(held), moments_by_number((cluster.astype(np.int64),), len(held), *columns)
 
-    def averaged(self, pairs: ItemPairs) -> ItemPairs:
-        """Divide pairs by what all pairs of their query and cell weigh together."""
+    def averaged(self, pairs: ItemPairs, unit: Codes) -> ItemPairs:
+        """Divide pairs by what all pairs of their query and unit of cells weigh together."""
         rank = np.unique(self.query, return_inverse=True)[1].astype(np.int64)[:, None]
         own, others = self.group[:, None], np.arange(self.k)[None, :]
-        as_better = (rank * self.k + own) * self.k + others
-        as_worse = (rank * self.k + others) * self.k + own
+        as_better = rank * self.k**2 + unit[own * self.k + others]
+        as_worse = rank * self.k**2 + unit[others * self.k + own]
         # Numbered anew, because most queries have pairs in few of the cells.
         codes = np.unique(np.concatenate([as_better, as_worse]), return_inverse=True)[1]
         better, worse = codes.reshape(2, len(self.group), self.k)
