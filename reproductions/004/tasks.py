@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity import pairwise_accuracy
-from comparity.counting.query_pairs import query_counts, query_pairs
+from comparity.counting.query_pairs import query_counts
 from comparity.errors import InfeasibleGoalWarning
 from comparity.matrices import PairwiseAccuracy
 
@@ -113,7 +113,7 @@ class Task:
         errors = [float(((scores - self.label) ** 2).mean()) for scores in mixture.scores]
         return Tested(
             np.tensordot(shares, [audit.matrix for audit in audits], axes=1),
-            float(shares @ [self._accuracy(scores) for scores in mixture.scores]),
+            float(shares @ [audit.overall for audit in audits]),
             np.tensordot(shares, [self._marginals(scores) for scores in mixture.scores], axes=1),
             float(shares @ errors),
         )
@@ -137,13 +137,6 @@ class Task:
         trials, hits, _ = query_counts(self.label, scores, group, len(names), query)
         found: Floats = hits.sum(axis=1) / trials.sum(axis=1)
         return found
-
-    def _accuracy(self, scores: Floats) -> float:
-        """Return the accuracy over all pairs; with queries, the mean of theirs."""
-        query = np.zeros(len(scores), dtype=np.int64) if self.query is None else self.query
-        nobody = np.zeros(len(scores), dtype=np.int64)
-        counted = query_pairs(self.label, scores, nobody, ("all",), query, average="queries")
-        return float(counted.sharing.hits[0] / counted.sharing.trials[0])
 
 
 def across(found: Tested) -> float:
