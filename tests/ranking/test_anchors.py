@@ -86,3 +86,17 @@ def test_anchors_that_hold_nothing_are_refused(
 
 def test_the_anchor_is_named_in_the_result() -> None:
     assert fitted("zero mean bias").to_dict()["anchor"].startswith("zero mean bias")
+
+
+def test_nothing_is_missing_of_a_trusted_evaluator() -> None:
+    """Their biases are known to be nothing, so that no prior is needed for them."""
+    found = fitted([2, 5], bias_prior=None)
+    assert not len(found.diagnosis.silent)
+    assert not any("bears on" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(("choices", "noted"), [({}, True), ({"corrected": False}, False)])
+def test_a_correction_is_named(choices: dict[str, Any], noted: bool) -> None:
+    found = fitted("equal group means", **choices)
+    assert any("corrected" in note for note in found.notes) is noted
+    assert found.provenance["corrected"] is noted

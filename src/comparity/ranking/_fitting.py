@@ -184,13 +184,12 @@ def _solved(
         score_sd = max(LEAST_SCORE_SD, bounded(float(np.std(start[: rows.n_items]))))
     close = 1e-3 if len(rows.better) < WATCHED else 1e-2
     open_ends = task.score_prior.by_likelihood or task.bias_prior.by_likelihood
-    corrected = task.corrected and not math.isinf(score_sd)
-    tilt = np.zeros_like(start) if corrected else None
+    tilt = np.zeros_like(start) if task.corrected else None
     # Of items compared so often the first tilt is within a fiftieth of the last.
     once = not open_ends and len(rows.better) >= max(WATCHED, OFTEN * rows.n_items // 2)
     most = 1 if once else ROUNDS
     loose = max(task.tolerance, (1e-2 if once else 1e-4) * math.sqrt(len(rows.better)))
-    for _ in range(most if open_ends or corrected else 0):
+    for _ in range(most if open_ends or task.corrected else 0):
         objective = _objective(task, data, move, (score_sd, bias_sd), tilt)
         start = minimise(objective, start, tolerance=loose, watch=watch).point
         new = (score_sd, bias_sd)

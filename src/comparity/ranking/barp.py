@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -33,6 +34,10 @@ BIAS_SD = 10.0
 drawn toward the other evaluators, and finite where an evaluator always chose one group."""
 
 MODES = ("joint", "alternating")
+CORRECTED = (
+    "Biases are corrected for the errors of the scores, which pull them toward zero; "
+    "corrected=False gives the joint maximum of likelihood and priors."
+)
 SEAT = Contrast(attribute="seat", group="first", reference="second")
 
 
@@ -233,20 +238,21 @@ def _ranked(
         if judgments.tied is not None or judgments.seat is not None:
             raise OptionError("mode", mode, ["comparisons without ties= and seats=", "'joint'"])
         return alternate(judgments, contrasts)
+    wish = wish_of(score_prior, "scores", MARGINAL_LIKELIHOOD)
     task = Task(
         judgments=judgments,
         columns=contrasts.columns,
         precision=contrasts.precision,
         anchor=anchor_of(anchor, judgments.evaluators),
-        score_prior=wish_of(score_prior, "scores", MARGINAL_LIKELIHOOD),
+        score_prior=wish,
         bias_prior=wish_of(bias_prior, "biases", BIAS_SD),
         seat_by_evaluator=seat_by_evaluator,
         tolerance=tolerance,
         seed=seed,
-        corrected=corrected and not score_dependent,
+        corrected=corrected and not score_dependent and not math.isinf(wish.sd),
     )
     rows = rows_for(task)
-    diagnosis = diagnose(judgments, rows, contrasts)
+    diagnosis = diagnose(judgments, rows, contrasts, trusted=task.anchor.trusted)
     check_finite(task, diagnosis)
     fitted = fit(task, rows)
     result = _result(
@@ -291,8 +297,8 @@ def _result(
         evaluators=judgments.evaluators,
         gradient_norm=fitted.solution.gradient_norm,
         iterations=fitted.solution.steps,
-        notes=diagnosis.notes,
-        provenance={"anchor": task.anchor.kind, "seed": task.seed},
+        notes=(*diagnosis.notes, CORRECTED) if task.corrected else diagnosis.notes,
+        provenance={"anchor": task.anchor.kind, "seed": task.seed, "corrected": task.corrected},
         contrasts=(*contrasts.names, *own_seat),
         bias=bias,
         bias_standard_errors=own,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -73,7 +74,11 @@ def _hangs_together(
 
 
 def diagnose(
-    judgments: Judgments, rows: Rows | None = None, contrasts: Contrasts | None = None
+    judgments: Judgments,
+    rows: Rows | None = None,
+    contrasts: Contrasts | None = None,
+    *,
+    trusted: Sequence[int] | Ints = (),
 ) -> Diagnosis:
     """Say which items and evaluators the comparisons leave open.
 
@@ -84,6 +89,8 @@ def diagnose(
         The same comparisons with their contrasts, where evaluators have biases.
     contrasts : Contrasts, optional
         What the contrasts are.
+    trusted : sequence of int
+        Evaluators who have no bias by assumption: nothing is missing of theirs.
     """
     weak, strong = components(judgments)
     n = judgments.n_items
@@ -105,7 +112,7 @@ def diagnose(
         uncompared=np.flatnonzero(uses == 0),
         undefeated=np.flatnonzero((losses == 0) & (tied == 0) & (wins > 0)),
         winless=np.flatnonzero((wins == 0) & (tied == 0) & (losses > 0)),
-        silent=silent,
+        silent=np.setdiff1d(silent, np.asarray(trusted, dtype=np.int64)),
         one_sided=one_sided,
         unmet=np.flatnonzero(unmet),
         needed=enough_comparisons(n),
