@@ -93,7 +93,7 @@ def run(kind: str, n: int, k: int) -> None:
         lambda: all_pairs(y, f, group, names),
         lambda: np.argsort(f),
     )
-    point, covariance, argsort = core_seconds(*jobs, repeats=5 if n <= PEER else 3)
+    point, covariance, argsort = core_seconds(*jobs, repeats=15 if n <= PEER else 3)
     sharing = all_pairs(y, f, group, names).sharing
     expected, allowed = overall(kind, y, f)
     assert abs(hits.sum() / trials.sum() - expected) <= allowed, (hits.sum(), expected)
