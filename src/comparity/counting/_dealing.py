@@ -43,23 +43,22 @@ def deal(records, rows, out, bits, keep):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _deal_last(records, rows, bits, keep, out):  # type: ignore[no-untyped-def]
-    """Deal out records by the last digit: the larger ones before are bits of a word."""
-    n, k = len(records), rows.shape[1]
-    above, full, mask = np.uint64(bits), np.uint64((1 << WORD) - 1), np.uint64((1 << bits) - 1)
-    seen, units = np.zeros(k, dtype=np.uint64), np.eye(k).astype(np.uint64)
-    for start in range(0, n, 1 << WORD):
-        seen[:] = 0
-        for place in range(np.uint64(start), np.uint64(min(start + (1 << WORD), n))):
-            record = np.uint64(records[place])
+    """Deal out records by the last digit, of which every value occurs once."""
+    n, radix = len(records), 1 << WORD
+    mask, above, full = np.uint64((1 << bits) - 1), np.uint64(bits), np.uint64(radix - 1)
+    larger, groups = np.zeros(radix, dtype=np.uint64), np.zeros(rows.shape[1], dtype=np.uint64)
+    for start in range(0, n, radix):
+        here = records[start : min(start + radix, n)]
+        _mark(here, mask, above, full, larger, groups)
+        for bit in range(np.uint64(len(here))):
+            record = np.uint64(here[bit])
             digit, own = (record >> above) & full, record & mask
             target = np.uint64(start) + digit if keep else own
             if keep:
-                _copy(rows, place, out, target)
-            row, unit = out[target], units[own]
-            # Whole rows, because reading a row after writing one word of it has to wait.
-            for g in range(k):
-                row[g] += _ones(seen[g] >> digit)
-                seen[g] |= unit[g] << digit
+                _copy(rows, np.uint64(start) + bit, out, target)
+            before = larger[digit] & ((ONE << bit) - ONE)
+            for g in range(np.uint64(len(groups))):
+                out[target, g] += _ones(groups[g] & before)
 
 
 @njit(cache=True, nogil=True, inline="always")
