@@ -262,6 +262,17 @@ def test_where_a_cluster_disagrees_one_of_either_side_is_chosen() -> None:
     assert "disagrees" in found.chosen[-1].reason
 
 
+def test_what_would_serve_as_well_says_the_same() -> None:
+    """Equal error rates at unlike base rates: C9 is 0, C15 is 0.5 - 0.32, in one cluster."""
+    label = np.repeat([1, 1, 0, 0, 1, 1, 0, 0], [400, 100, 100, 400, 160, 40, 160, 640])
+    said = np.repeat([1, 0, 1, 0, 1, 0, 1, 0], [400, 100, 100, 400, 160, 40, 160, 640])
+    data = {"sensitive_features": np.repeat(["f", "m"], 1000), "privileged": "m"}
+    reasons = {one.id: one.reason for one in select_metrics(label, said, **data).chosen}
+    assert "C15 says otherwise" in reasons["C9"]
+    assert "C15 would serve" not in reasons["C9"]
+    assert "disagrees" in reasons["C15"]
+
+
 def test_a_seed_makes_intervals_reproducible() -> None:
     assert card(seed=5).to_dict() == card(seed=5).to_dict()
     assert card(seed=5)["C10"].interval != card(seed=6)["C10"].interval

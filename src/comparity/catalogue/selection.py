@@ -81,19 +81,22 @@ def _of_cluster(
     errors = [kind for kind in kinds if kind.startswith("false")]
     merits = {one.id: _merit(one, metrics[one.id], errors, deaf) for one in known}
     best, *others = sorted(known, key=lambda one: merits[one.id])
-    alike = [one.id for one in others if merits[one.id] == merits[best.id]]
+    here = metrics[best.id].place
+    against = [one for one in others if metrics[one.id].place != here]
+    alike = [one.id for one in others if merits[one.id] == merits[best.id] and one not in against]
     reasons = [*_virtues(best, others, errors), *_doubts(metrics[best.id], known, deaf)]
     if alike:
         reasons.append(f"{', '.join(alike)} would serve as well")
     if not others:
-        here = "" if cluster.members == (best.id,) else " that exists here"
-        reasons.insert(0, f"the only one of its cluster{here}")
+        known_here = "" if cluster.members == (best.id,) else " that exists here"
+        reasons.insert(0, f"the only one of its cluster{known_here}")
+    if against:
+        reasons.append(f"{against[0].id} says otherwise")
     picked = [(best, "; ".join(reasons))]
-    other = [one for one in others if metrics[one.id].place != metrics[best.id].place]
-    if other:
-        here, there = metrics[best.id].place, metrics[other[0].id].place
+    if against:
         clash = f"{best.id} is {here} its published range"
-        picked.append((other[0], f"the cluster disagrees: {clash}, this one is {there}"))
+        there = metrics[against[0].id].place
+        picked.append((against[0], f"the cluster disagrees: {clash}, this one is {there}"))
     return [
         ChosenMetric(id=one.id, name=one.name, kinds=kinds, cluster=cluster.name, reason=reason)
         for one, reason in picked
