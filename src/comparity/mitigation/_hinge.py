@@ -20,7 +20,7 @@ SHORT = 48
 """Runs of so few items are sorted by insertion."""
 FEW = 16
 """So few items are compared with each other instead of merged."""
-LONG = 4096
+LONG = 1024
 """Runs of more items are sorted elsewhere, faster."""
 
 WRONG, RIGHT, BELOW, NOT_ABOVE = 0, 1, 2, 3
