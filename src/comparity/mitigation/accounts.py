@@ -7,9 +7,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.mitigation.choices import Choices
 from comparity.mitigation.goals import PARITY, differences, largest_difference, overall
 from comparity.mitigation.linear import first_guess
-from comparity.mitigation.rows import Choices, Rows
+from comparity.mitigation.rows import Rows
 from comparity.mitigation.training import KEPT, Candidates, Chosen, minima
 from comparity.trainings import Outcome, Training
 

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from comparity.errors import MissingExtraError, NoTreeError, OptionError
+from comparity.mitigation.choices import Choices
 from comparity.mitigation.game import CellWeights, Mean, Pace, Play, Referee, snapshot_steps
-from comparity.mitigation.rows import Choices, Rows, Scale
+from comparity.mitigation.rows import Rows, Scale
 
 if TYPE_CHECKING:
     from lightgbm import Booster, Dataset

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import warnings
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,25 +13,16 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from comparity.counting._values import as_array, check_lengths, group_codes, numbers, rows_of
 from comparity.counting.labelled import LabelledItems, labelled_items
-from comparity.errors import ConstantLabelError, OptionError, WeightError
-from comparity.errors.mitigation import (
-    EmptyCellError,
-    InfeasibleGoalWarning,
-    MissingSensitiveError,
-    NonFiniteFeatureError,
-    TooFewRowsError,
-)
-from comparity.mitigation import training as games
-from comparity.mitigation.accounts import account, worst_difference
-from comparity.mitigation.goals import goals_of
-from comparity.mitigation.holding_out import held_out
+from comparity.errors import ConstantLabelError, WeightError
+from comparity.errors.mitigation import MissingSensitiveError, NonFiniteFeatureError
+from comparity.mitigation.accounts import account
+from comparity.mitigation.choices import Choices, check_share, choices_of
+from comparity.mitigation.fitting import fitted, laid_out
 from comparity.mitigation.kinds import kind_of
 from comparity.mitigation.linear import LinearModel
-from comparity.mitigation.rows import Choices, Rows, Scale
-from comparity.mitigation.rows import rows_of as rows_with_pairs
-from comparity.mitigation.stochastic import StochasticScorer
+from comparity.mitigation.rows import Rows, Scale
 from comparity.mitigation.training import Candidates, Chosen
-from comparity.tables import check_option, text_of
+from comparity.tables import text_of
 from comparity.trainings import Training
 
 __all__ = ["FairScorer"]
@@ -41,6 +30,11 @@ __all__ = ["FairScorer"]
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
+CHOICES = (
+    *("goal", "slack", "form", "with_overall", "continuous", "margin", "loss", "l2", "steps"),
+    *("step_sizes", "referee_rate", "snapshots"),
+)
+"""Parameters that say how to train."""
 NAMES = {
     "label": "y",
     "score": "y",
@@ -124,30 +118,25 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
         choices, kind = self._choices(), kind_of(self.scorer)
         kind.check()
         X, items = self._checked(X, y, sensitive_features, queries, sample_weight, choices)
-        rng = check_random_state(self.random_state)
-        train, held = self._split(items, rng)
-        scale = self._scale(X, items, train)
-        rows = self._rows(X, items, train, scale, choices)
-        by = rows if held is train else self._rows(X, items, held, scale, choices)
-        name = "training" if held is train else "held out"
-        # Asked before anything long is done.
-        games.asked(by, items.groups, choices, name=name)
-        if not self._predicts_labels and not by.pairs.trials.any():
-            raise EmptyCellError("ranking", ["items with different labels"], name)
-        seed = int(rng.randint(2**31 - 1))
-        found, picked = games.trained(
-            kind, rows, by, items.groups, choices, name=name, seed=seed, progress=self.progress
-        )
-        self._keep(found, picked, scale)
         self.groups_ = items.groups
-        self.training_ = self._account(found, picked, rows, by, choices)
+        fit = fitted(
+            kind,
+            X,
+            items,
+            choices,
+            predicted=self._predicts_labels,
+            fraction=self.validation_fraction,
+            rng=check_random_state(self.random_state),
+            progress=self.progress,
+            layout=self._rows,
+            accounted=self._account,
+        )
+        self.model_, self.stochastic_, self.training_, missed = fit
+        if isinstance(self.model_, LinearModel):
+            self.coef_, self.intercept_ = self.model_.coefficients, self.model_.intercept
         self.n_iter_ = choices.steps * len(choices.step_sizes)
-        if not self.training_.feasible:
-            least = self.training_.mixture.largest_difference
-            told = InfeasibleGoalWarning(
-                self.slack, least, worst_difference(picked), len(by.weight)
-            )
-            warnings.warn(told, stacklevel=2)
+        if missed is not None:
+            warnings.warn(missed, stacklevel=2)
         return self
 
     def predict(self, X: Any) -> Floats:
@@ -158,36 +147,9 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
         return self.model_.scores(X)
 
     def _choices(self) -> Choices:
-        check_option("form", self.form, ("constrained", "robust"))
-        check_option("loss", self.loss, ("hinge", "squared hinge"))
-        _check_number("slack", self.slack, low=0)
-        _check_number("l2", self.l2, low=0)
-        _check_number("margin", self.margin, low=0, open_low=True)
-        _check_number("referee_rate", self.referee_rate, low=0, open_low=True)
-        _check_number("validation_fraction", self.validation_fraction, low=0, high=1)
-        for name in ("steps", "snapshots"):
-            found = getattr(self, name)
-            if not isinstance(found, int | np.integer) or found < 1:
-                raise OptionError(name, found, ["a whole number from 1 on"])
-        sizes = np.atleast_1d(np.asarray(self.step_sizes, dtype=np.float64))
-        for size in sizes.tolist():
-            _check_number("step_sizes", size, low=0, open_low=True)
-        goals = goals_of(self.goal, continuous=self.continuous)
-        # Equation (13) has the overall accuracy in its minimum, the sum of minima has not.
-        whole = len(goals) == 1 if self.with_overall is None else self.with_overall
-        return Choices(
-            goals=goals,
-            slack=float(self.slack),
-            robust=self.form == "robust",
-            with_overall=whole,
-            margin=float(self.margin),
-            squared=self.loss == "squared hinge",
-            l2=float(self.l2),
-            steps=int(self.steps),
-            step_sizes=tuple(sizes.tolist()),
-            referee_rate=float(self.referee_rate),
-            snapshots=int(self.snapshots),
-        )
+        check_share("validation_fraction", self.validation_fraction)
+        given = {name: getattr(self, name) for name in CHOICES}
+        return choices_of(**given, predicted=self._predicts_labels)
 
     def _checked(
         self, X: Any, y: Any, sensitive: Any, queries: Any, weights: Any, choices: Choices
@@ -246,44 +208,10 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
             weight=weight,
         )
 
-    def _split(self, items: LabelledItems, rng: Any) -> tuple[Codes, Codes]:
-        """Return rows to train on and rows to choose by; the same where none are held out."""
-        rows = np.arange(len(items))
-        if not self.validation_fraction:
-            return rows, rows
-        held = held_out(items, self.validation_fraction, rng)
-        if held.all() or not held.any():
-            kind = "rows" if items.query is None else "queries"
-            many = len(rows) if items.query is None else len(np.unique(items.query))
-            raise TooFewRowsError(len(rows), many, kind, self.validation_fraction)
-        return np.flatnonzero(~held), np.flatnonzero(held)
-
-    def _scale(self, X: Floats, items: LabelledItems, train: Codes) -> Scale:
-        weight = np.ones(len(train)) if items.weight is None else items.weight[train]
-        share = weight / weight.sum()
-        centre = share @ X[train]
-        spread = np.sqrt(np.maximum(share @ (X[train] - centre) ** 2, 0))
-        constant = spread <= 1e-12 * np.maximum(1.0, np.abs(centre))
-        scale = Scale(centre=centre, unit=np.where(constant, 1.0, spread))
-        if not self._predicts_labels:
-            return scale
-        label = items.label[train]
-        middle = float(share @ label)
-        width = math.sqrt(max(float(share @ (label - middle) ** 2), 0.0))
-        return replace(scale, label_centre=middle, label_unit=width or 1.0, predicted=True)
-
     def _rows(
         self, X: Floats, items: LabelledItems, kept: Codes, scale: Scale, choices: Choices
     ) -> Rows:
-        return rows_with_pairs(X, items, kept, scale, choices.goals)
-
-    def _keep(self, found: Candidates, picked: Chosen, scale: Scale) -> None:
-        """Keep the chosen models, in the units of the features given."""
-        self.model_ = found.kind.kept(found.models[picked.best], scale)
-        members = [found.kind.kept(found.models[one], scale) for one in picked.mixture.members]
-        self.stochastic_ = StochasticScorer(members, picked.mixture.probabilities)
-        if isinstance(self.model_, LinearModel):
-            self.coef_, self.intercept_ = self.model_.coefficients, self.model_.intercept
+        return laid_out(X, items, kept, scale, choices)
 
     def _account(
         self, found: Candidates, picked: Chosen, rows: Rows, by: Rows, choices: Choices
@@ -305,14 +233,3 @@ def _weighed(
     if not kept.any():
         raise WeightError("sample_weight", rows_of(~kept))
     return X[kept], {name: one[kept] for name, one in given.items()}
-
-
-def _check_number(
-    name: str, found: Any, *, low: float, high: float = math.inf, open_low: bool = False
-) -> None:
-    number = isinstance(found, int | float | np.number) and math.isfinite(found)
-    if number and (low < found if open_low else low <= found) and found < high:
-        return
-    lowest = f"{'above' if open_low else 'from'} {low:g}{'' if open_low else ' on'}"
-    wanted = f"a number {lowest}" + (f" and below {high:g}" if math.isfinite(high) else "")
-    raise OptionError(name, found, [wanted])

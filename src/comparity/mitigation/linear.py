@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.mitigation.choices import Choices
 from comparity.mitigation.game import Pace, Play, Referee, play
 from comparity.mitigation.goals import overall
-from comparity.mitigation.rows import Choices, Rows, Scale
+from comparity.mitigation.rows import Rows, Scale
 
 __all__ = ["Linear", "LinearModel", "first_guess"]
 

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from comparity.errors import MissingExtraError, OptionError
+from comparity.mitigation.choices import Choices
 from comparity.mitigation.game import Pace, Play, Referee
-from comparity.mitigation.rows import Choices, Rows, Scale
+from comparity.mitigation.rows import Rows, Scale
 
 if TYPE_CHECKING:
     import torch

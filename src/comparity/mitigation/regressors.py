@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from sklearn.base import RegressorMixin
 
-from comparity.errors import OptionError
 from comparity.mitigation.estimators import FairScorer
-from comparity.mitigation.rows import Choices
 
 __all__ = ["FairRegressor"]
 
@@ -44,10 +42,3 @@ class FairRegressor(RegressorMixin, FairScorer):  # type: ignore[misc]
     """
 
     _predicts_labels = True
-
-    def _choices(self) -> Choices:
-        choices = super()._choices()
-        if choices.robust:
-            why = "a squared error and an accuracy have no common least"
-            raise OptionError("form", self.form, ["'constrained'"], why)
-        return choices

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counting.labelled import LabelledItems
+from comparity.mitigation.choices import Choices
 from comparity.mitigation.game import CellWeights
 from comparity.mitigation.goals import PARITY, overall
 from comparity.mitigation.losses import (
@@ -18,45 +19,10 @@ from comparity.mitigation.losses import (
     labelled_pairs,
 )
 
-__all__ = ["Choices", "Rows", "Scale", "rows_of"]
+__all__ = ["Rows", "Scale", "rows_of"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choices:
-    """How to train.
-
-    Attributes
-    ----------
-    goals : tuple of str
-        What shall be alike; none for the objective alone.
-    slack : float
-        Largest difference allowed.
-    robust : bool
-        Whether to raise the least rate instead.
-    with_overall : bool
-        Whether the accuracy over all pairs is one of the rates whose least is raised.
-    margin, squared
-        Of the hinge, see :mod:`comparity.mitigation.losses`.
-    l2 : float
-        Weight of the sum of squared coefficients of standardised features.
-    steps, step_sizes, referee_rate, snapshots
-        Of the game, see :func:`comparity.mitigation.game.play`; one game for each step size.
-    """
-
-    goals: tuple[str, ...]
-    slack: float
-    robust: bool
-    with_overall: bool
-    margin: float
-    squared: bool
-    l2: float
-    steps: int
-    step_sizes: tuple[float, ...]
-    referee_rate: float
-    snapshots: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

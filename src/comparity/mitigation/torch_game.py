@@ -18,9 +18,10 @@ import torch
 from numpy.typing import NDArray
 
 from comparity.errors import OptionError
+from comparity.mitigation.choices import Choices
 from comparity.mitigation.game import Constraints, Mean, Pace, Play, Referee, snapshot_steps
 from comparity.mitigation.goals import overall
-from comparity.mitigation.rows import Choices, Rows
+from comparity.mitigation.rows import Rows
 from comparity.mitigation.torch_pairs import CellBounds, pairwise_bounds
 
 __all__ = ["PairwiseProblem", "play_network"]

@@ -11,9 +11,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.mitigation.choices import Choices
 from comparity.mitigation.game import Constraints, Minima, Nothing, Pace, Play, Referee
 from comparity.mitigation.goals import Terms, differences, overall, terms_of
-from comparity.mitigation.rows import Choices, Rows, Scale
+from comparity.mitigation.rows import Rows, Scale
 from comparity.mitigation.shrinking import (
     Mixture,
     best_iterate,

@@ -1,0 +1,150 @@
+"""From features and labelled items to a trained score: held-out rows, scale, game, choice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.counting.labelled import LabelledItems
+from comparity.errors.mitigation import EmptyCellError, InfeasibleGoalWarning, TooFewRowsError
+from comparity.mitigation import training as games
+from comparity.mitigation.accounts import account, worst_difference
+from comparity.mitigation.choices import Choices
+from comparity.mitigation.holding_out import held_out
+from comparity.mitigation.rows import Rows, Scale, rows_of
+from comparity.mitigation.stochastic import Model, StochasticScorer
+from comparity.trainings import Training
+
+__all__ = ["Fit", "fitted", "laid_out"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+Layout = Callable[[Floats, LabelledItems, Codes, Scale, Choices], Rows]
+"""From features, items, which of them, a scale and choices to rows with their pairs."""
+
+
+class Fit(NamedTuple):
+    """A trained score.
+
+    Attributes
+    ----------
+    model : Model
+        The best single one; it takes features as they were given.
+    mixture : StochasticScorer
+        The best mixture.
+    training : Training
+        What was asked and what came out.
+    missed : InfeasibleGoalWarning or None
+        What to tell where no mixture keeps the goal.
+    """
+
+    model: Model
+    mixture: StochasticScorer
+    training: Training
+    missed: InfeasibleGoalWarning | None
+
+
+def laid_out(X: Floats, items: LabelledItems, kept: Codes, scale: Scale, choices: Choices) -> Rows:
+    """Lay out the pairs of some rows."""
+    return rows_of(X, items, kept, scale, choices.goals)
+
+
+def fitted(
+    kind: games.Kind,
+    X: Floats,
+    items: LabelledItems,
+    choices: Choices,
+    *,
+    predicted: bool,
+    fraction: float,
+    rng: Any,
+    progress: bool = True,
+    layout: Layout = laid_out,
+    accounted: Callable[..., Training] = account,
+) -> Fit:
+    """Train, and choose among what training went through.
+
+    Parameters
+    ----------
+    kind : Kind
+        What is trained.
+    X : ndarray, (n, p)
+        Features, finite.
+    items : LabelledItems
+        Labels, groups, queries and positive weights of the same rows.
+    choices : Choices
+        How to train.
+    predicted : bool
+        Whether labels are to be predicted and not only ordered.
+    fraction : float
+        Share of rows, or of queries, held out to choose by; 0 to choose on the training rows.
+    rng : RandomState
+        What draws them, and the seed of whatever models start from.
+    progress : bool
+        Show a bar on a terminal.
+    layout, accounted : callable
+        How pairs are laid out, and how training is told of, where either differs.
+
+    Raises
+    ------
+    TooFewRowsError, EmptyCellError
+        No rows to hold out; nothing to order or to compare.
+    """
+    train, held = _split(items, fraction, rng)
+    scale = _scale(X, items, train, predicted=predicted)
+    rows = layout(X, items, train, scale, choices)
+    by = rows if held is train else layout(X, items, held, scale, choices)
+    name = "training" if held is train else "held out"
+    # Asked before anything long is done.
+    games.asked(by, items.groups, choices, name=name)
+    if not predicted and not by.pairs.trials.any():
+        raise EmptyCellError("ranking", ["items with different labels"], name)
+    seed = int(rng.randint(2**31 - 1))
+    found, picked = games.trained(
+        kind, rows, by, items.groups, choices, name=name, seed=seed, progress=progress
+    )
+    training = accounted(found, picked, rows, by, choices)
+    missed = None
+    if not training.feasible:
+        least, worst = training.mixture.largest_difference, worst_difference(picked)
+        missed = InfeasibleGoalWarning(choices.slack, least, worst, len(by.weight))
+    members = [kind.kept(found.models[one], scale) for one in picked.mixture.members]
+    return Fit(
+        model=kind.kept(found.models[picked.best], scale),
+        mixture=StochasticScorer(members, picked.mixture.probabilities),
+        training=training,
+        missed=missed,
+    )
+
+
+def _split(items: LabelledItems, fraction: float, rng: Any) -> tuple[Codes, Codes]:
+    """Return rows to train on and rows to choose by; the same where none are held out."""
+    rows = np.arange(len(items))
+    if not fraction:
+        return rows, rows
+    held = held_out(items, fraction, rng)
+    if held.all() or not held.any():
+        kind = "rows" if items.query is None else "queries"
+        many = len(rows) if items.query is None else len(np.unique(items.query))
+        raise TooFewRowsError(len(rows), many, kind, fraction)
+    return np.flatnonzero(~held), np.flatnonzero(held)
+
+
+def _scale(X: Floats, items: LabelledItems, train: Codes, *, predicted: bool) -> Scale:
+    weight = np.ones(len(train)) if items.weight is None else items.weight[train]
+    share = weight / weight.sum()
+    centre = share @ X[train]
+    spread = np.sqrt(np.maximum(share @ (X[train] - centre) ** 2, 0))
+    constant = spread <= 1e-12 * np.maximum(1.0, np.abs(centre))
+    scale = Scale(centre=centre, unit=np.where(constant, 1.0, spread))
+    if not predicted:
+        return scale
+    label = items.label[train]
+    middle = float(share @ label)
+    width = math.sqrt(max(float(share @ (label - middle) ** 2), 0.0))
+    return replace(scale, label_centre=middle, label_unit=width or 1.0, predicted=True)
