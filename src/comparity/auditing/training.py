@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from comparity import __version__
 from comparity.auditing.all_pairs import audit_items
@@ -18,24 +16,23 @@ from comparity.auditing.parity import pairwise_parity
 from comparity.auditing.training_rows import Columns, FileRows, row_sets
 from comparity.auditing.verdicts import EXIT_STATUS, overall_finding
 from comparity.counting.files import file_sha256
-from comparity.errors import FileAccessError, InfeasibleGoalWarning, OptionError
-from comparity.mitigation.boosted import BoostedTrees
-from comparity.mitigation.estimators import FairScorer
+from comparity.errors import FileAccessError, OptionError
+from comparity.mitigation.choices import Choices, choices_of
+from comparity.mitigation.fitting import Fit, fitted
 from comparity.mitigation.goals import GOALS, PARITY
-from comparity.mitigation.kinds import KINDS
+from comparity.mitigation.kinds import KINDS, kind_of
+from comparity.mitigation.linear import LinearModel
 from comparity.mitigation.model_files import LinearScorer, SavedScorer, write_model
-from comparity.mitigation.networks import NeuralNetwork
-from comparity.mitigation.rankers import FairRanker
-from comparity.mitigation.regressors import FairRegressor
+from comparity.mitigation.training import Kind
 from comparity.results import Audit
 from comparity.tables import check_option
 from comparity.trained import ScorerAudit, TrainedScorer
 
 __all__ = ["NOTIONS_OF", "TASKS", "train_file"]
 
-Floats = NDArray[np.float64]
-
-TASKS = {"ranking": FairRanker, "regression": FairRegressor}
+TASKS = ("ranking", "regression")
+CHOSEN_BY = 0.25
+"""Share of the rows for training, or of their queries, that models are chosen by."""
 
 NOTIONS_OF = {
     "cross-group": ("cross-group",),
@@ -71,6 +68,7 @@ def train_file(
     held_out: float = 0.25,
     audit_on: str | Path | None = None,
     seed: int | None = None,
+    tell: Callable[[str], object] = lambda told: None,
     **verdict: Any,
 ) -> TrainedScorer:
     """Train a score under a goal, write it, and audit it beside one without a goal.
@@ -104,6 +102,8 @@ def train_file(
         Another file whose rows are audited instead.
     seed : int, optional
         Of whatever is drawn; one is drawn and told by default.
+    tell : callable, optional
+        Told what is known before training is done: rows read, and the audit without a goal.
     verdict
         `alpha`, `margin`, `rule` and `looks` of the audits.
     """
@@ -113,37 +113,80 @@ def train_file(
     seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
     columns = Columns(features, label, sensitive, query, weight, continuous, no_group)
     options = _options(goal, columns, seed=seed, **verdict)
+    shared: dict[str, Any] = {"continuous": continuous, "steps": steps}
+    shared["predicted"] = task == "regression"
+    bound = choices_of(goal=tuple(goal), slack=slack, form=form, **shared)
     rows, others = row_sets(path, audit_on, columns, held_out, seed)
-    shared: dict[str, Any] = {"continuous": continuous, "no_group": no_group, "steps": steps}
-    shared |= {"scorer": kind, "random_state": seed % 2**32}
-    model = _fitted(TASKS[task](goal=tuple(goal), slack=slack, form=form, **shared), rows)
-    free = _fitted(TASKS[task](goal=None, **shared), rows)
     counted = {"trained": len(rows), "audited": len(others)}
+    tell(f"Read {len(rows):,} rows to train on and {len(others):,} others to audit.")
+    kind.check()
+    work = _Work(kind, rows, others, columns, tuple(goal), options, seed, shared["predicted"])
+    before = work.audited(work.fitted(choices_of(goal=None, **shared)))
+    share = f"{before.accuracy.overall:.3f} of all pairs in the right order"
+    tell(f"Without a goal: {before.finding}, {share}. Training for {' and '.join(goal)} ...")
+    fit = work.fitted(bound)
     asked = {"task": task, "scorer": scorer, "goal": list(goal), "slack": slack, "form": form}
     source = {"name": Path(path).name, "sha256": file_sha256(path)}
     asked |= {"seed": seed, **columns.roles, "file": source, "rows": counted}
-    before, after = (_audited(one, others, columns, goal, options) for one in (free, model))
-    write_model(output, _record(model, features, {"comparity": __version__, **asked}))
+    write_model(output, _record(fit, features, {"comparity": __version__, **asked}))
     return TrainedScorer(
         output=str(output),
-        coefficients=dict(zip(features, getattr(model, "coef_", np.zeros(0)), strict=False)),
-        training=model.training_,
+        coefficients=_coefficients(fit, features),
+        training=fit.training,
         before=before,
-        after=after,
+        after=work.audited(fit),
         rows=counted,
         seed=seed,
     )
 
 
-def _kind(scorer: str, hidden: Sequence[int] | None, leaves: int | None) -> Any:
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What models are trained on and audited by."""
+
+    kind: Kind
+    rows: FileRows
+    others: FileRows
+    columns: Columns
+    goal: tuple[str, ...]
+    options: PairwiseOptions
+    seed: int
+    predicted: bool
+
+    def fitted(self, choices: Choices) -> Fit:
+        """Train a model; what it misses is told with its training."""
+        return fitted(
+            self.kind,
+            self.rows.features,
+            self.rows.items(self.columns, self.rows.label),
+            choices,
+            predicted=self.predicted,
+            fraction=CHOSEN_BY,
+            rng=np.random.RandomState(self.seed % 2**32),
+        )
+
+    def audited(self, fit: Fit) -> ScorerAudit:
+        """Audit what was asked for: pairs that labels imply, pairs of groups, or both."""
+        items = self.others.items(self.columns, fit.model.scores(self.others.features))
+        accuracy = audit_items(items, self.options, **self.columns.roles)
+        parity = _parity(items, self.options) if PARITY in self.goal else None
+        tests = [] if set(self.goal) == {PARITY} else [*accuracy.tests]
+        tests += parity.tests if parity else []
+        finding = overall_finding(tests)
+        return ScorerAudit(
+            finding=finding, exit_status=EXIT_STATUS[finding], accuracy=accuracy, parity=parity
+        )
+
+
+def _kind(scorer: str, hidden: Sequence[int] | None, leaves: int | None) -> Kind:
     """Return what is trained, where what was said of it belongs to it."""
     check_option("scorer", scorer, list(KINDS))
+    choices: dict[str, Any] = {}
     for name, found, owner in (("hidden", hidden, "neural"), ("leaves", leaves, "boosted")):
         if found is not None and scorer != owner:
             raise OptionError(name, found, [f"scorer {owner!r}"], f"a {scorer} score has none")
-    if hidden is not None:
-        return NeuralNetwork(hidden=tuple(hidden))
-    return BoostedTrees(leaves=leaves) if leaves is not None else scorer
+        choices |= {} if found is None else {name: found}
+    return kind_of(scorer, **choices)
 
 
 def _check_output(path: str | Path, output: str | Path) -> None:
@@ -174,32 +217,6 @@ def _options(goal: Sequence[str], columns: Columns, **choices: Any) -> PairwiseO
     return replace(options, alpha=options.alpha / 2) if notions else options
 
 
-def _fitted(model: FairScorer, rows: FileRows) -> FairScorer:
-    with warnings.catch_warnings():
-        # What a model misses is told with its training.
-        warnings.simplefilter("ignore", InfeasibleGoalWarning)
-        return model.fit(rows.features, rows.label, rows.sensitive, rows.query, rows.weight)
-
-
-def _audited(
-    model: FairScorer,
-    rows: FileRows,
-    columns: Columns,
-    goal: Sequence[str],
-    options: PairwiseOptions,
-) -> ScorerAudit:
-    """Audit what was asked for: pairs that labels imply, pairs of groups, or both."""
-    items = rows.items(columns, model.predict(rows.features))
-    accuracy = audit_items(items, options, **columns.roles)
-    parity = _parity(items, options) if PARITY in goal else None
-    tests = [] if set(goal) == {PARITY} else [*accuracy.tests]
-    tests += parity.tests if parity else []
-    finding = overall_finding(tests)
-    return ScorerAudit(
-        finding=finding, exit_status=EXIT_STATUS[finding], accuracy=accuracy, parity=parity
-    )
-
-
 def _parity(items: Any, options: PairwiseOptions) -> Audit:
     """Audit pairs of groups, whatever their labels; items in no group are in none."""
     kept = items.group < len(items.groups)
@@ -212,22 +229,27 @@ def _parity(items: Any, options: PairwiseOptions) -> Audit:
     )
 
 
+def _coefficients(fit: Fit, features: Sequence[str]) -> dict[str, float]:
+    """Return what features weigh, where the score is linear."""
+    if not isinstance(fit.model, LinearModel):
+        return {}
+    return dict(zip(features, fit.model.coefficients.tolist(), strict=True))
+
+
 def _record(
-    model: FairScorer, features: Sequence[str], about: Mapping[str, Any]
+    fit: Fit, features: Sequence[str], about: Mapping[str, Any]
 ) -> LinearScorer | SavedScorer:
     """Return what is written of a model: the best single one and the mixture."""
     named: dict[str, Any] = {"features": tuple(features), "about": about}
-    mixture = model.stochastic_
+    mixture, best = fit.mixture, fit.model
     shares = mixture.probabilities.tolist()
-    if model.training_.scorer != "linear":
+    if not isinstance(best, LinearModel):
         members = tuple(zip(mixture.members, shares, strict=True))
-        return SavedScorer(
-            kind=model.training_.scorer, model=model.model_, members=members, **named
-        )
+        return SavedScorer(kind=fit.training.scorer, model=best, members=members, **named)
     slopes = map(tuple, mixture.coefficients.tolist())
     return LinearScorer(
-        coefficients=tuple(model.coef_.tolist()),
-        intercept=model.intercept_,
+        coefficients=tuple(best.coefficients.tolist()),
+        intercept=best.intercept,
         members=tuple(zip(slopes, mixture.intercepts.tolist(), shares, strict=True)),
         **named,
     )

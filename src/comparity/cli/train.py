@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,7 @@ def train(file: Path, output: Path, as_json: bool, html: Path | None, **options:
     # Imported here so that --help loads neither numpy nor an engine.
     from comparity.auditing.training import train_file
 
-    result = train_file(file, output, **options)
+    # Told beside the result, which may go elsewhere.
+    result = train_file(file, output, tell=partial(click.echo, err=True), **options)
     deliver(result, as_json=as_json, html=html)
     raise SystemExit(result.exit_status)

@@ -6,17 +6,19 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from comparity.counting._values import as_array, check_lengths, numbers
 from comparity.errors import MissingColumnError, MissingExtraError, ModelFileError
-from comparity.mitigation.boosted import TreesModel
-from comparity.mitigation.networks import Layer, LayeredModel
 from comparity.mitigation.rows import Scale
 from comparity.mitigation.stochastic import Model
+
+if TYPE_CHECKING:
+    from comparity.mitigation.boosted import TreesModel
+    from comparity.mitigation.networks import Layer, LayeredModel
 
 __all__ = ["FORMATS", "SavedScorer", "content_of", "feature_table", "scorer_of"]
 
@@ -77,15 +79,16 @@ def content_of(saved: SavedScorer) -> dict[str, Any]:
             "label_unit": scale.label_unit,
             "predicted": scale.predicted,
         },
-        "model": _plain(model),
+        "model": _plain(saved.kind, model),
         "mixture": [
-            {"model": _plain(member), "probability": share} for member, share in saved.members
+            {"model": _plain(saved.kind, member), "probability": share}
+            for member, share in saved.members
         ],
     }
 
 
-def _plain(model: Any) -> dict[str, Any]:
-    if isinstance(model, TreesModel):
+def _plain(kind: str, model: Any) -> dict[str, Any]:
+    if kind == "boosted":
         return {"lightgbm": model.booster.model_to_string(num_iteration=model.n_trees)}
     layers = [{"weights": w.tolist(), "biases": b.tolist()} for w, b in model.layers]
     return {"layers": layers}
@@ -136,6 +139,9 @@ def _scale(path: str | Path, found: Any, many: int) -> Scale:
 
 
 def _network(path: str | Path, found: Any, scale: Scale) -> LayeredModel:
+    # Imported here, as trees are below: the modules of both load scikit-learn.
+    from comparity.mitigation.networks import LayeredModel
+
     parts = found.get("layers") if isinstance(found, dict) else None
     if not isinstance(parts, list) or not parts or not all(isinstance(x, dict) for x in parts):
         raise ModelFileError(path, "'layers' is no list of objects")
@@ -161,6 +167,8 @@ def _trees(path: str | Path, found: Any, scale: Scale) -> TreesModel:
         import lightgbm
     except ModuleNotFoundError as error:
         raise MissingExtraError("a boosted score", "lightgbm", "boosting") from error
+    from comparity.mitigation.boosted import TreesModel
+
     try:
         booster = lightgbm.Booster(model_str=text)
     except lightgbm.basic.LightGBMError as error:
