@@ -104,6 +104,18 @@ def by_weights(y, f, group, k, tie):
 WAYS = pytest.mark.parametrize("way", [by_levels, by_line, by_weights])
 
 
+@pytest.mark.parametrize("n_groups", [1, 8, 9, 20])
+@pytest.mark.parametrize("decimals", [1, 12])
+@WAYS
+def test_many_groups_equal_the_double_loop(way, decimals: int, n_groups: int) -> None:
+    y, f, group = simulated(300, decimals=decimals, n_groups=n_groups)
+    expected = plain.totals(y, f, group, n_groups, np.ones(len(y)))
+    assert np.array_equal(cell_counts(y, f, group, n_groups), expected)
+    if way is not by_levels or decimals == 1:
+        placed = way(y, f, group, n_groups, 0.0)
+        assert np.array_equal((placed.trials, placed.hits, placed.ties), expected)
+
+
 @WAYS
 @TIES
 @given(table=tables)

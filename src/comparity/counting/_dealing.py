@@ -3,13 +3,15 @@
 Records are dealt out by the digits of their numbers, from the first: while those of the same
 leading digits are dealt out by their next digit, each is told how many records of each group went
 to larger digits before it. Records come 64 at a time, as bits of a word, so that counting them is
-counting bits.
+counting bits (:mod:`comparity.counting._lanes`).
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
+
+from comparity.counting._lanes import LANES, RECORDS, add_counts, equal_to, larger_than
 
 __all__ = ["deal"]
 
@@ -18,13 +20,15 @@ WORD = 6
 DIGIT = 6
 """Bits of the other digits, at most: more take longer to count than they save walks."""
 ONE = np.uint64(1)
+NO_GROUP = 2**16 - 1
 
 
 @njit(cache=True, nogil=True)
 def deal(records, rows, out, bits, keep):  # type: ignore[no-untyped-def]
     """Add to each row the larger numbers before its record; return the rows by number.
 
-    Where single rows are not to be kept, `rows` and `out` are the same sums by group.
+    Rows have a whole number of lanes, of which the first are groups. Where single rows are not to
+    be kept, `rows` and `out` are the same sums by group.
     """
     dealt = np.empty_like(records)
     left = 0
@@ -47,9 +51,11 @@ def _deal_last(records, rows, bits, keep, out):  # type: ignore[no-untyped-def]
     n, radix = len(records), 1 << WORD
     mask, above, full = np.uint64((1 << bits) - 1), np.uint64(bits), np.uint64(radix - 1)
     larger, groups = np.zeros(radix, dtype=np.uint64), np.zeros(rows.shape[1], dtype=np.uint64)
+    digits, names = np.empty(RECORDS, dtype=np.uint8), np.empty(RECORDS, dtype=np.uint16)
+    nothing = np.zeros((1, rows.shape[1]), dtype=np.int64)
     for start in range(0, n, radix):
         here = records[start : min(start + radix, n)]
-        _mark(here, mask, above, full, larger, groups)
+        _mark(here, mask, above, full, digits, names, larger, groups)
         for bit in range(np.uint64(len(here))):
             record = np.uint64(here[bit])
             digit, own = (record >> above) & full, record & mask
@@ -57,18 +63,7 @@ def _deal_last(records, rows, bits, keep, out):  # type: ignore[no-untyped-def]
             if keep:
                 _copy(rows, np.uint64(start) + bit, out, target)
             before = larger[digit] & ((ONE << bit) - ONE)
-            for g in range(np.uint64(len(groups))):
-                out[target, g] += _ones(groups[g] & before)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _ones(word):  # type: ignore[no-untyped-def]
-    """Return the number of bits that are one; compilers make a single instruction of this."""
-    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    pairs = np.uint64(0x3333333333333333)
-    word = (word & pairs) + ((word >> np.uint64(2)) & pairs)
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int32((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+            _tell(out, target, nothing, np.uint64(0), groups, before)
 
 
 @njit(cache=True, nogil=True)
@@ -81,7 +76,9 @@ def _deal_digit(records, rows, bits, shift, digit_bits, keep, dealt, out):  # ty
     # Unsigned throughout: a negative place would count from the end, and ask for a test.
     mask, above, full = np.uint64((1 << bits) - 1), np.uint64(bits + shift), np.uint64(radix - 1)
     larger, groups = np.zeros(radix, dtype=np.uint64), np.zeros(rows.shape[1], dtype=np.uint64)
-    counts = np.empty((radix, rows.shape[1]), dtype=np.int32)
+    digits, names = np.empty(RECORDS, dtype=np.uint8), np.empty(RECORDS, dtype=np.uint16)
+    counts = np.empty((radix, rows.shape[1]), dtype=np.int64)
+    nothing = np.zeros((1, rows.shape[1]), dtype=np.int64)
     # All numbers occur, so those with the same leading digits are where these digits say.
     for start in range(0, n, radix << shift):
         places = np.arange(start, start + (radix << shift), 1 << shift).astype(np.uint64)
@@ -89,7 +86,7 @@ def _deal_digit(records, rows, bits, shift, digit_bits, keep, dealt, out):  # ty
         end = min(start + (radix << shift), n)
         for low in range(start, end, 1 << WORD):
             here = records[low : min(low + (1 << WORD), end)]
-            _mark(here, mask, above, full, larger, groups)
+            _mark(here, mask, above, full, digits, names, larger, groups)
             for bit in range(np.uint64(len(here))):
                 record = np.uint64(here[bit])
                 digit, own = (record >> above) & full, record & mask
@@ -100,23 +97,24 @@ def _deal_digit(records, rows, bits, shift, digit_bits, keep, dealt, out):  # ty
                     _copy(rows, np.uint64(low) + bit, out, to)
                 before = larger[digit] & ((ONE << bit) - ONE)
                 _tell(out, to if keep else own, counts, digit, groups, before)
-            _count(counts, groups, larger)
+            for smaller in range(radix):
+                _tell(counts, np.uint64(smaller), nothing, np.uint64(0), groups, larger[smaller])
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _mark(here, mask, above, full, larger, groups):  # type: ignore[no-untyped-def]
+def _mark(here, mask, above, full, digits, names, larger, groups):  # type: ignore[no-untyped-def]
     """Mark the records of each group, and for each digit those with a larger one."""
-    larger[:] = 0
-    groups[:] = 0
-    for bit in range(np.uint64(len(here))):
+    for bit in range(len(here)):
         record = np.uint64(here[bit])
-        larger[(record >> above) & full] |= ONE << bit
-        groups[record & mask] |= ONE << bit
-    marked = np.uint64(0)
-    for digit in range(len(larger) - 1, -1, -1):
-        own = larger[digit]
-        larger[digit] = marked
-        marked |= own
+        digits[bit] = np.uint8((record >> above) & full)
+        names[bit] = np.uint16(record & mask)
+    for bit in range(len(here), RECORDS):
+        digits[bit] = 0
+        names[bit] = NO_GROUP
+    for digit in range(np.uint64(len(larger))):
+        larger[digit] = larger_than(digits, digit)
+    for group in range(np.uint64(len(groups))):
+        groups[group] = equal_to(names, group)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -126,15 +124,9 @@ def _copy(rows, source, out, target):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _tell(rows, target, counts, digit, groups, before):  # type: ignore[no-untyped-def]
-    """Add to a row, by group, the records counted and those marked."""
-    for g in range(np.uint64(len(groups))):
-        rows[target, g] += counts[digit, g] + _ones(groups[g] & before)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _count(counts, groups, larger):  # type: ignore[no-untyped-def]
-    """Count the marked records for all smaller digits."""
-    for digit in range(np.uint64(len(larger))):
-        for g in range(np.uint64(len(groups))):
-            counts[digit, g] += _ones(groups[g] & larger[digit])
+def _tell(rows, target, counts, digit, groups, marked):  # type: ignore[no-untyped-def]
+    """Add to a row, by group, the records counted for a digit and those marked."""
+    width = np.uint64(len(groups))
+    to, start = target * width, digit * width
+    for lane in range(np.uint64(0), width, np.uint64(LANES)):
+        add_counts(rows, to + lane, counts, start + lane, groups, lane, marked)

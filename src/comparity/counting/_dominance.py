@@ -17,6 +17,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from comparity.counting._dealing import deal
+from comparity.counting._lanes import LANES
 from comparity.counting._placements import HELD, Placements, add_held, add_rest
 from comparity.counting._sorting import records_of
 
@@ -54,9 +55,14 @@ class Line(NamedTuple):
         return max(self.n_groups - 1, 1).bit_length()
 
     @property
+    def width(self) -> int:
+        """Numbers in a row of groups, which is a whole number of lanes."""
+        return -(-self.n_groups // LANES) * LANES
+
+    @property
     def slabs(self) -> list[tuple[int, int]]:
         """First and last number of the items looked at together."""
-        n, size = len(self.records), max(SLAB // self.n_groups, 1)
+        n, size = len(self.records), max(SLAB // self.width, 1)
         return [(low, min(low + size, n)) for low in range(0, n, size)]
 
 
@@ -80,8 +86,7 @@ def line_counts(line: Line) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArr
     ties = np.zeros((k, k), dtype=np.int64)
     trials = _count_trials(line.first, line.group, k)
     _count_ties(line.records, line.same_score, line.first, line.bits, ties)
-    # Empty columns, so that a row is whole vectors: four or eight counts are added at a time.
-    hits = np.zeros((k, k if k <= 2 else 4 if k <= 4 else -(-k // 8) * 8), dtype=np.int64)
+    hits = np.zeros((k, line.width), dtype=np.int64)
     deal(line.records.copy(), hits, hits, line.bits, False)
     return trials, hits[:, :k], ties
 
@@ -112,7 +117,7 @@ def line_placements(line: Line, tie: float) -> Placements:
 
 def _hits(records: NDArray[Any], low: int, high: int, line: Line) -> NDArray[np.int32]:
     """Return the hits against each group of the items numbered from `low` to `high`, by number."""
-    own, rows = _collect(records, low, high, line.bits, line.n_groups)
+    own, rows = _collect(records, low, high, line.bits, line.n_groups, line.width)
     hits: NDArray[np.int32] = deal(own, rows, np.empty_like(rows), line.bits, True)
     return hits
 
@@ -232,10 +237,10 @@ def _reversed(records, bits):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _collect(records, low, high, bits, n_groups):  # type: ignore[no-untyped-def]
+def _collect(records, low, high, bits, n_groups, width):  # type: ignore[no-untyped-def]
     """Return the records from `low` to `high`, numbered anew, and the larger ones before each."""
     size, mask = high - low, (1 << bits) - 1
-    own, rows = np.empty_like(records[:size]), np.empty((size, n_groups), dtype=np.int32)
+    own, rows = np.empty_like(records[:size]), np.zeros((size, width), dtype=np.int32)
     larger = np.zeros(n_groups, dtype=np.int32)
     found = 0
     for place in range(len(records)):
