@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from comparity.relative import DifferentialParity
 from comparity.showing import Shown, plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["BridgeDiagnosis", "BridgedParity", "Rehearsal", "RehearsedCase"]
 
@@ -235,3 +238,9 @@ class Rehearsal(Shown):
             for name in self.bridges
         ]
         return frame_of_rows(rows, backend)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw DPD across each bridge against what was measured directly."""
+        from comparity.reporting.bridges import plot_rehearsal
+
+        return plot_rehearsal(self, ax)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from comparity.relative import PermutationTest
 from comparity.showing import Shown, plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["InformationSeparation"]
 
@@ -74,3 +77,9 @@ class InformationSeparation(Shown):
         names = ("information", "by_chance", "relative_information", "odds_ratio", "p_value")
         rows = [{"measure": name, "value": plain(getattr(self, name))} for name in names]
         return frame_of_rows(rows, backend)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw what scores tell beside what chance alone would show."""
+        from comparity.reporting.information import plot_information
+
+        return plot_information(self, ax)

@@ -211,3 +211,9 @@ class FairTopK(Shown):
             )
         ]
         return frame_of_rows(rows, backend)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw how many protected items the first places hold, and how many they must."""
+        from comparity.reporting.orderings import plot_places
+
+        return plot_places(self, ax)

@@ -156,6 +156,12 @@ class ClusterStability(Shown):
 
         return frame_of_rows([asdict(one) for one in self.trials], backend)
 
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw how far clusters found otherwise agree with the reference."""
+        from comparity.reporting.metric_plots import plot_stability
+
+        return plot_stability(self, ax)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
@@ -219,6 +225,12 @@ class Sensitivity(Shown):
         from comparity.reporting.frames import frame_of_rows
 
         return frame_of_rows(self._rows(), backend)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the interquartile range of each metric, and what is too small."""
+        from comparity.reporting.metric_plots import plot_sensitivity
+
+        return plot_sensitivity(self, ax)
 
     def _rows(self) -> list[dict[str, Any]]:
         return [
@@ -305,6 +317,12 @@ class Selection(Shown):
 
         rows = [one.to_dict() for one in self.chosen]
         return frame_of_rows([{**row, "kinds": ", ".join(row["kinds"])} for row in rows], backend)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the tree of metrics that move together, with those to report."""
+        from comparity.reporting.metric_plots import plot_choices
+
+        return plot_choices(self, ax)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

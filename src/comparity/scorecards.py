@@ -207,6 +207,12 @@ class Distortions(Shown):
 
         return frame_of_rows(self._rows(), backend)
 
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw how far rows of both camps were moved, by every kind of distance."""
+        from comparity.reporting.metric_plots import plot_distortions
+
+        return plot_distortions(self, ax)
+
     def _rows(self) -> list[dict[str, Any]]:
         return [
             {

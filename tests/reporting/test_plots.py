@@ -1,12 +1,19 @@
+import math
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from comparity import fair_topk, fairness_metrics, pairwise_accuracy, select_metrics
+from comparity.auditing.information import information_separation
 from comparity.auditing.planning import plan_comparative, plan_separation
+from comparity.bridges import Rehearsal, RehearsedCase
+from comparity.catalogue.sensitivity import metric_sensitivity
 from comparity.reporting.plots import plot_gaps, plot_power, save
 from comparity.results import Audit
 
@@ -71,3 +78,102 @@ def test_power_on_shared_items_is_drawn_for_other_numbers_of_items_too() -> None
     plan = plan_comparative(tpr=[0.8, 0.84], tnr=[0.6, 0.56], n_pairs=4000, n_items=2000, **HALVES)
     labels = [line.get_label() for line in plot_power(plan).lines]
     assert labels[:4] == ["2,000 items", "fresh items", "half the items", "twice the items"]
+
+
+def longest_line(ax: Axes) -> int:
+    """Return the letters of the longest line of title, axis and names."""
+    texts = [ax.get_title(loc="left"), ax.get_xlabel()]
+    texts += [one.get_text() for one in (*ax.get_yticklabels(), *ax.get_xticklabels())]
+    return max(len(line) for text in texts for line in text.split("\n"))
+
+
+def test_long_names_are_broken_and_leave_room_for_the_plot(
+    audit_with_groups: Callable[[str, str], Audit], tmp_path: Path
+) -> None:
+    ax = audit_with_groups("people who moved here from afar " * 9, "b").plot()
+    save(ax, tmp_path / "gaps.png")
+    assert longest_line(ax) < 70
+    assert ax.get_window_extent().width > 0.4 * ax.get_figure(root=True).bbox.width
+
+
+def test_of_very_many_tests_those_with_the_smallest_p_values_are_drawn(audit: Audit) -> None:
+    rng = np.random.default_rng(4)
+    ps = rng.permutation(380) / 380
+    tests = tuple(
+        replace(audit.tests[0], null=f"{p:.6f} = 0", p_value=float(p)) for p in [*ps, math.nan]
+    )
+    ax = plot_gaps(replace(audit, tests=tests))
+    drawn = [float(one.get_text().split(" ")[0]) for one in ax.get_yticklabels()]
+    assert sorted(drawn) == pytest.approx(sorted(ps)[:40], abs=1e-6)
+    assert "the 40 of 381 tests" in ax.get_title(loc="left").replace("\n", " ")
+
+
+@pytest.mark.parametrize(("k", "says"), [(2, "n"), (10, "0."), (20, "")])
+def test_a_matrix_of_many_groups_is_colours_only(k: int, says: str) -> None:
+    rng = np.random.default_rng(k)
+    group = np.array([f"group {number}" for number in range(k)])[np.arange(400) % k]
+    label = rng.integers(0, 2, 400)
+    found = pairwise_accuracy(label, label + rng.normal(size=400), sensitive_features=group)
+    texts = [one.get_text() for one in found.plot().texts]
+    assert len(texts) == (k * k if says else 0)
+    assert all(says in text for text in texts)
+
+
+def test_a_fair_top_k_is_drawn_as_held_and_needed() -> None:
+    group = np.array(["a", "b"])[np.arange(60) % 2]
+    found = fair_topk(np.arange(60.0), sensitive_features=group, protected="a", k=20, p=0.7)
+    held, needed, *_ = (line.get_ydata() for line in found.plot().lines)
+    frame = found.to_frame("polars")
+    assert list(held) == frame["held"].to_list()
+    assert list(needed) == frame["needed"].to_list()
+
+
+def test_what_hardly_responds_is_drawn_in_the_band() -> None:
+    rng = np.random.default_rng(7)
+    spread = {"C0": 1.0, "C1": 0.5, "C2": 0.001}
+    found = metric_sensitivity({one: rng.normal(0, sd, 200) for one, sd in spread.items()})
+    ax = found.plot()
+    ends = [float(line.get_xdata()[-1]) for line in ax.lines[::2]]
+    assert ends == pytest.approx([one.iqr for one in found.spreads])
+    labels = [line.get_label() for line in ax.lines[1::2]]
+    assert labels == ["responds", "responds", "hardly responds"]
+
+
+def test_information_is_drawn_beside_what_chance_gives() -> None:
+    rng = np.random.default_rng(3)
+    label, group = rng.integers(0, 2, 200), rng.choice(["a", "b"], 200)
+    scores = label + rng.normal(size=200)
+    found = information_separation(label, scores, sensitive_features=group, permutations=19)
+    ends = [float(line.get_xdata()[-1]) for line in found.plot().lines[1::2]]
+    assert ends == pytest.approx([found.information, found.by_chance])
+
+
+def test_bridges_are_drawn_against_direct_measurement() -> None:
+    case = RehearsedCase(
+        split=0,
+        attribute="sex",
+        first="a",
+        second="b",
+        direct=(1, 0),
+        direct_dpd=(0.2, 0.4),
+        said={"biased": 1, "unbiased": -1},
+        dpd={"biased": 0.25, "unbiased": -0.1},
+    )
+    ax = Rehearsal(cases=(case, case), splits=2).plot()
+    drawn = {line.get_label().split(":")[0]: line.get_xydata()[0].tolist() for line in ax.lines}
+    assert drawn["biased"] == pytest.approx([0.3, 0.25])
+    assert drawn["unbiased"] == pytest.approx([0.3, -0.1])
+
+
+def test_metrics_to_report_stand_out_in_the_tree_of_what_moves_together() -> None:
+    rng = np.random.default_rng(9)
+    label, group = rng.integers(0, 2, 300), rng.choice(["a", "b"], 300)
+    decided = np.where(rng.random(300) < 0.8, label, 1 - label)
+    found = select_metrics(label, decided, sensitive_features=group, privileged="a", replicates=100)
+    bold = {one.get_text() for one in found.plot().get_xticklabels() if one.get_weight() == "bold"}
+    assert bold == {one.id for one in found.chosen} & set(found.clusters.ids)
+    assert "\n".join(f"{one.id} {one.name}" for one in found.chosen) in {
+        text.get_text() for text in replace(found, clusters=None).plot().texts
+    }
+    card = fairness_metrics(label, decided, sensitive_features=group, privileged="a")
+    assert "300 decisions" in card.plot().get_title(loc="left").replace("\n", " ")

@@ -1,19 +1,25 @@
-"""Bridges between different subjects for terminal, page and notebook."""
+"""Bridges between different subjects, for terminal, page and picture."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
 from functools import singledispatch
+from itertools import cycle
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 from comparity.bridges import BridgeDiagnosis, BridgedParity, Rehearsal, RehearsedCase
 from comparity.reporting import relative
-from comparity.reporting.formats import count, p_value, percent, rate, signed, visible
+from comparity.reporting.canvas import PALETTE, framed, lettered, own_axes
+from comparity.reporting.formats import count, p_value, percent, rate, several, signed, visible
 from comparity.reporting.grids import Grid
 from comparity.reporting.sections import Section
 
-__all__ = ["section"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_rehearsal", "section"]
 
 COUNTED = ("right", "opposite", "refused")
 
@@ -108,3 +114,32 @@ def _diagnosis(found: BridgeDiagnosis) -> Grid:
     if found.n_shared:
         rows.append(("subjects decided about by both", count(found.n_shared)))
     return Grid(title="How good the bridge is", header=("", "value"), rows=tuple(rows))
+
+
+def plot_rehearsal(result: Rehearsal, ax: Axes | None = None) -> Axes:
+    """Draw DPD across each bridge against what was measured directly.
+
+    Parameters
+    ----------
+    result : Rehearsal
+        Cases in which both decided about everybody.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a figure of its own by default.
+    """
+    own = ax is None
+    ax = own_axes(width=6.6, height=6.0) if ax is None else ax
+    direct = [fmean(case.direct_dpd) for case in result.cases]
+    for name, colour, marker in zip(result.bridges, cycle(PALETTE), cycle("oDs^"), strict=False):
+        found = [case.dpd[name] for case in result.cases]
+        label = f"{name}: right in {result.right(name):.1f} of {count(result.n_cases)}"
+        ax.plot(direct, found, marker, color=colour, ms=4, ls="", alpha=0.5, label=label)
+    ax.axline((0, 0), slope=1, color="#666666", lw=1, ls="--", label="the same")
+    ax.set_ylabel("DPD across the bridge")
+    lettered(
+        ax,
+        title=f"Bridges against direct measurement, {several(len(result.cases), 'case')}",
+        across="DPD measured directly, mean of both parts (standard deviations of the difference)",
+        own=own,
+    )
+    framed(ax, own=own)
+    return ax

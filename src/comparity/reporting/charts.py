@@ -11,7 +11,7 @@ from comparity.plans import Plan
 from comparity.reporting.formats import clipped, count, several, signed, visible
 from comparity.reporting.sentences import gap_axis
 from comparity.resamples import MetricClusters
-from comparity.results import Audit
+from comparity.results import Audit, JudgedGap
 
 __all__ = [
     "ROW",
@@ -21,7 +21,9 @@ __all__ = [
     "Tick",
     "Tile",
     "bias_chart",
+    "drawn_tests",
     "gap_chart",
+    "most_drawn",
     "numbers_between",
     "power_chart",
     "round_numbers",
@@ -37,7 +39,7 @@ ROW = 50
 CURVE = 240
 TICKS = 6
 AXIS = 44.0
-# So many evaluators are drawn; all of them are in to_dict() and --json.
+# So many tests or evaluators are drawn; all of them are in to_dict() and --json.
 DRAWN = 40
 LEAF = 24.0
 
@@ -151,9 +153,25 @@ class Chart:
         return round(100 * (x - self.left) / (self.right - self.left), 3)
 
 
+def drawn_tests(audit: Audit) -> list[JudgedGap]:
+    """Return all tests in their order, or of very many those with the smallest p values."""
+    if len(audit.tests) <= DRAWN:
+        return list(audit.tests)
+    ps = [math.inf if math.isnan(test.p_value) else test.p_value for test in audit.tests]
+    surest = sorted(range(len(ps)), key=ps.__getitem__)[:DRAWN]
+    return [audit.tests[place] for place in sorted(surest)]
+
+
+def most_drawn(audit: Audit) -> str:
+    """Say which tests are drawn where not all are."""
+    n = len(audit.tests)
+    return f"; the {DRAWN} of {count(n)} tests with the smallest p values" if n > DRAWN else ""
+
+
 def gap_chart(audit: Audit) -> Chart:
     """Place every gap with the interval it was judged by, and the margin."""
-    intervals = [test.interval(test.level) for test in audit.tests]
+    tests = drawn_tests(audit)
+    intervals = [test.interval(test.level) for test in tests]
     known = [end for low, high, _ in intervals for end in (low, high) if math.isfinite(end)]
     reach = 1.08 * max([audit.margin, *map(abs, known)])
     left, right = LABELS + 10.0, WIDTH - 20.0
@@ -172,11 +190,11 @@ def gap_chart(audit: Audit) -> Chart:
             low=place(low),
             high=place(high),
         )
-        for row, (test, (low, high, _)) in enumerate(zip(audit.tests, intervals, strict=True))
+        for row, (test, (low, high, _)) in enumerate(zip(tests, intervals, strict=True))
     ]
     return Chart(
-        title="Gaps with the intervals they were judged by",
-        about="; ".join(f"{clipped(test.null)}: {signed(test.gap)}" for test in audit.tests),
+        title=f"Gaps with the intervals they were judged by{most_drawn(audit)}",
+        about="; ".join(f"{clipped(test.null)}: {signed(test.gap)}" for test in tests),
         height=ROW * len(marks) + 48.0,
         left=left,
         right=right,

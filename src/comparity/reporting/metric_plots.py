@@ -1,21 +1,51 @@
-"""Pictures of scorecards, clusters of metrics and changes."""
+"""Pictures of metrics: cards, clusters, choices, changes, and how they respond to data."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
+from comparity.reporting.canvas import (
+    PALETTE,
+    fitted,
+    framed,
+    label_rows,
+    lettered,
+    own_axes,
+    row_height,
+)
+from comparity.reporting.formats import count, several
 from comparity.reporting.metrics import FARTHEST, moves_in_words, scaled
-from comparity.resamples import Comparison, MetricClusters
-from comparity.scorecards import Scorecard
+from comparity.resamples import (
+    ClusterStability,
+    Comparison,
+    MetricClusters,
+    Selection,
+    Sensitivity,
+)
+from comparity.scorecards import Distortions, Scorecard
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_changes", "plot_dendrogram", "plot_scorecard"]
+__all__ = [
+    "plot_changes",
+    "plot_choices",
+    "plot_dendrogram",
+    "plot_distortions",
+    "plot_scorecard",
+    "plot_sensitivity",
+    "plot_stability",
+]
 
-INSIDE, OUTSIDE, ACROSS = "#009E73", "#D55E00", "#56B4E9"
-COLOURS = {"inside": INSIDE, "outside": OUTSIDE, "across": ACROSS, "none": "#999999"}
-MOVES = {"towards": INSIDE, "away": OUTSIDE, "unchanged": "#999999", "unknown": "#999999"}
+INSIDE, OUTSIDE, ACROSS, GREY = "#009E73", "#D55E00", "#56B4E9", "#777777"
+PLACES = {
+    "inside": (INSIDE, "o", "interval inside the range"),
+    "across": (ACROSS, "D", "across an end of it"),
+    "outside": (OUTSIDE, "X", "outside"),
+    "none": (GREY, ".", "no interval"),
+}
+MOVES = {"towards": INSIDE, "away": OUTSIDE, "unchanged": GREY}
 
 
 def plot_scorecard(card: Scorecard, ax: Axes | None = None) -> Axes:
@@ -24,65 +54,178 @@ def plot_scorecard(card: Scorecard, ax: Axes | None = None) -> Axes:
     One unit is the half-width of the published range, so that the band from -1 to 1 is the range of
     every metric; what is further out than 5 is drawn at 5.
     """
-    shown = [one for one in card.metrics if one.value == one.value]
-    ax = _axes(ax, height=1.5 + 0.26 * len(shown))
-    ax.axvspan(-1, 1, color="#999999", alpha=0.18, lw=0)
+    shown, own = [one for one in card.metrics if one.value == one.value], ax is None
+    ax = own_axes(width=9.0, height=1.8 + 0.26 * len(shown)) if ax is None else ax
+    ax.axvspan(-1, 1, color="#999999", alpha=0.18, lw=0, label="the published range")
     ax.axvline(0, color="#666666", lw=0.8)
     for row, one in enumerate(shown):
         low, middle, high = scaled(one)
-        colour = COLOURS[one.interval_place]
+        colour, marker, label = PLACES[one.interval_place]
         ax.plot([low, high], [row, row], color=colour, lw=2.2)
-        ax.plot(middle, row, "o" if one.place == "inside" else "X", color=colour, ms=6)
-    ax.set_yticks(range(len(shown)), [f"{one.id} {one.name}" for one in shown], fontsize=8)
-    ax.set_ylim(len(shown) - 0.5, -0.5)
-    ax.set_xlabel("distance from the ideal value, in half-widths of the published range")
-    ax.set_title("Metrics and their published ranges", loc="left")
+        ax.plot(middle, row, marker, color=colour, ms=6, ls="", label=label)
+    label_rows(ax, [f"{one.id} {one.name}" for one in shown], fontsize=8)
+    title = (
+        f"Metrics and their published ranges, {several(card.n, 'decision')}: "
+        f"{', '.join(sorted(set(card.groups) - set(card.privileged)))} against "
+        f"{', '.join(card.privileged)}"
+    )
+    across = "distance from the ideal value, in half-widths of the published range"
+    lettered(ax, title=title, across=across, own=own)
+    framed(ax, own=own)
     return ax
 
 
 def plot_dendrogram(clusters: MetricClusters, ax: Axes | None = None) -> Axes:
     """Draw the tree of merges, with the cut."""
-    from scipy.cluster.hierarchy import dendrogram
-
-    ax = _axes(ax, height=4.5)
-    dendrogram(
-        clusters.merges,
-        labels=list(clusters.ids),
-        color_threshold=clusters.threshold,
-        ax=ax,
-        leaf_rotation=90,
+    own = ax is None
+    ax = own_axes(width=9.0, height=4.5) if ax is None else ax
+    _draw_tree(ax, clusters)
+    title = (
+        f"{several(len(clusters.clusters), 'cluster')} of {len(clusters.ids)} metrics that move "
+        f"together, {several(clusters.n_resamples, 'resample')}"
     )
-    ax.axhline(clusters.threshold, color="#666666", ls="--", lw=1)
-    ax.axhspan(*clusters.stretch, color="#999999", alpha=0.18, lw=0)
-    ax.set_ylabel(f"1 - |{clusters.correlation} correlation|")
-    ax.set_title(f"{len(clusters.clusters)} clusters", loc="left")
+    lettered(ax, title=title, across="metric", own=own)
+    framed(ax, own=own)
+    return ax
+
+
+def plot_choices(selection: Selection, ax: Axes | None = None) -> Axes:
+    """Draw which metrics move together in this data, and which few of them are to be reported.
+
+    Without clusters, where there were too few resamples for them, only the names are drawn.
+    """
+    own, chosen = ax is None, [one.id for one in selection.chosen]
+    ax = own_axes(width=9.0, height=4.8) if ax is None else ax
+    title = f"To report, for {', '.join(selection.kinds)}: {', '.join(chosen)}"
+    if selection.clusters is None or not len(selection.clusters.merges):
+        ax.set_axis_off()
+        names = "\n".join(f"{one.id} {one.name}" for one in selection.chosen)
+        ax.text(0.0, 0.95, names, va="top", transform=ax.transAxes, parse_math=False)
+        lettered(ax, title=title, across="", own=own)
+        return ax
+    _draw_tree(ax, selection.clusters)
+    for name in ax.get_xticklabels():
+        if name.get_text() in chosen:
+            name.set(color=OUTSIDE, fontweight="bold", fontsize=11)
+        elif name.get_text() in selection.deaf:
+            name.set(color=GREY, fontstyle="italic")
+    resamples = several(selection.clusters.n_resamples, "resample")
+    across = f"metric; bold is to be reported, italics hardly respond to data; {resamples}"
+    lettered(ax, title=title, across=across, own=own)
+    framed(ax, own=own)
     return ax
 
 
 def plot_changes(comparison: Comparison, ax: Axes | None = None) -> Axes:
     """Draw how far each metric is from its ideal value, before and after."""
-    shown = [one for one in comparison.changes if one.moved != "unknown"]
-    ax = _axes(ax, height=1.5 + 0.26 * len(shown))
+    shown, own = [one for one in comparison.changes if one.moved != "unknown"], ax is None
+    ax = own_axes(width=9.0, height=1.8 + 0.26 * len(shown)) if ax is None else ax
     for row, one in enumerate(shown):
-        distances = [min(abs(value - one.ideal), FARTHEST) for value in (one.before, one.after)]
-        ax.plot(distances, [row, row], color=MOVES[one.moved], lw=1.5)
-        ax.plot(
-            distances[1],
-            row,
-            ">" if distances[1] > distances[0] else "<",
-            ms=7,
-            color=MOVES[one.moved],
-        )
-    ax.set_yticks(range(len(shown)), [f"{one.id} {one.name}" for one in shown], fontsize=8)
-    ax.set_ylim(len(shown) - 0.5, -0.5)
-    ax.set_xlabel("distance from the ideal value (at most 5)")
-    ax.set_title(moves_in_words(comparison), loc="left", fontsize=9)
+        before, after = (min(abs(value - one.ideal), FARTHEST) for value in (one.before, one.after))
+        colour, marker = MOVES[one.moved], ">" if after > before else "<"
+        ax.plot([before, after], [row, row], color=colour, lw=1.5)
+        ax.plot(after, row, marker, ms=7, ls="", color=colour, label=one.moved)
+    label_rows(ax, [f"{one.id} {one.name}" for one in shown], fontsize=8)
+    first, second = comparison.names
+    across = (
+        f"distance from the ideal value, from {first} to {second} (arrow); "
+        f"what is further than {FARTHEST:g} is drawn there"
+    )
+    lettered(ax, title=moves_in_words(comparison), across=across, own=own)
+    framed(ax, own=own)
     return ax
 
 
-def _axes(ax: Axes | None, *, height: float) -> Axes:
-    if ax is not None:
-        return ax
-    from matplotlib.figure import Figure
+def plot_sensitivity(sensitivity: Sensitivity, ax: Axes | None = None) -> Axes:
+    """Draw the interquartile range of each metric over resamples, and what is too small."""
+    own = ax is None
+    ax = own_axes(width=8.0, height=1.8 + 0.24 * len(sensitivity.spreads)) if ax is None else ax
+    ax.axvspan(0, sensitivity.threshold, color="#999999", alpha=0.18, lw=0, label="too small")
+    for row, one in enumerate(sensitivity.spreads):
+        colour, marker = (OUTSIDE, "X") if one.deaf else (PALETTE[0], "o")
+        label = "hardly responds" if one.deaf else "responds"
+        ax.plot([0, one.iqr], [row, row], color=colour, lw=1.5)
+        ax.plot(one.iqr, row, marker, color=colour, ls="", label=label)
+    label_rows(ax, [fitted(one.id) for one in sensitivity.spreads], fontsize=8)
+    title = (
+        f"{len(sensitivity.deaf)} of {len(sensitivity.spreads)} metrics hardly respond to data, "
+        f"{several(sensitivity.n_resamples, 'resample')}"
+    )
+    across = "interquartile range over resamples, in the unit of the metric"
+    lettered(ax, title=title, across=across, own=own)
+    framed(ax, own=own)
+    return ax
 
-    return Figure(figsize=(9.0, height), layout="constrained").subplots()
+
+def plot_stability(stability: ClusterStability, ax: Axes | None = None) -> Axes:
+    """Draw how far clusters found otherwise agree with those of the reference."""
+    own, reference = ax is None, stability.reference
+    labels = [f"{one.choice}: {one.value} ({one.n_clusters})" for one in stability.trials]
+    ax = own_axes(width=8.0, height=1.8 + 0.3 * len(labels)) if ax is None else ax
+    for row, one in enumerate(stability.trials):
+        colour, marker = (INSIDE, "o") if one.agreement == 1 else (ACROSS, "D")
+        label = "the same clusters" if one.agreement == 1 else "others"
+        ax.plot([0, one.agreement], [row, row], color=colour, lw=1.2)
+        ax.plot(one.agreement, row, marker, color=colour, ls="", label=label)
+    ax.axvline(0, color="#666666", lw=0.8)
+    label_rows(ax, [fitted(label) for label in labels])
+    title = (
+        f"Clusters of {len(reference.ids)} metrics under other choices, "
+        f"{several(reference.n_resamples, 'resample')}"
+    )
+    across = "adjusted Rand index with the reference; 0 is what chance gives (number of clusters)"
+    lettered(ax, title=title, across=across, own=own)
+    framed(ax, own=own)
+    return ax
+
+
+def plot_distortions(distortions: Distortions, ax: Axes | None = None) -> Axes:
+    """Draw how far rows of both camps were moved on average, by every kind of distance."""
+    own, found = ax is None, distortions.distances
+    labels = [
+        f"{one.distance}\nn {count(one.unprivileged.n)} vs {count(one.privileged.n)}"
+        for one in found
+    ]
+    ax = own_axes(width=7.5, height=1.6 + row_height(labels, least=0.6) * len(found)) if own else ax
+    assert ax is not None
+    camps: Mapping[str, Any] = {
+        name: [getattr(one, name) for one in found] for name in ("unprivileged", "privileged")
+    }
+    for (name, moved), shift, colour, marker in zip(
+        camps.items(), (-0.12, 0.12), (OUTSIDE, PALETTE[0]), "Xo", strict=True
+    ):
+        ax.errorbar(
+            [one.average for one in moved],
+            [row + shift for row in range(len(moved))],
+            xerr=[1.96 * one.standard_error for one in moved],
+            fmt=marker,
+            color=colour,
+            label=name,
+        )
+    label_rows(ax, labels)
+    across = "average distance between the features of a row before and after, with 95% intervals"
+    lettered(ax, title="How far rows were moved", across=across, own=own)
+    framed(ax, own=own)
+    return ax
+
+
+def _draw_tree(ax: Axes, clusters: MetricClusters) -> None:
+    from scipy.cluster.hierarchy import dendrogram
+
+    dendrogram(
+        clusters.merges,
+        labels=list(clusters.ids),
+        link_color_func=lambda _: PALETTE[0],
+        ax=ax,
+        leaf_rotation=90,
+    )
+    found = several(len(clusters.clusters), "cluster")
+    ax.axhspan(
+        *clusters.stretch,
+        color="#999999",
+        alpha=0.18,
+        lw=0,
+        label=f"where a cut gives the same {found}",
+    )
+    ax.axhline(clusters.threshold, color="#666666", ls="--", lw=1, label="the cut")
+    ax.set_ylabel(f"1 - |{clusters.correlation} correlation|")

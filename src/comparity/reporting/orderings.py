@@ -6,15 +6,23 @@ from functools import singledispatch
 from typing import TYPE_CHECKING
 
 from comparity.orderings import FairTopK, GroupExposure
-from comparity.reporting.formats import count, rate, signed, visible
+from comparity.reporting.canvas import (
+    PALETTE,
+    fitted,
+    framed,
+    label_rows,
+    lettered,
+    own_axes,
+    row_height,
+)
+from comparity.reporting.formats import count, rate, several, signed, visible
 from comparity.reporting.grids import Grid
-from comparity.reporting.plots import own_axes
 from comparity.reporting.sections import Section
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_exposure", "section"]
+__all__ = ["plot_exposure", "plot_places", "section"]
 
 # So many places are shown; all of them are in to_frame().
 SHOWN = 20
@@ -58,16 +66,22 @@ def _(exposure: GroupExposure) -> Section:
 
 @section.register
 def _(result: FairTopK) -> Section:
-    passed = "passed" if result.passed else f"failed at place {result.failed_at}"
-    missed = "" if result.satisfied else "; the group is too small to meet the table"
     return Section(
-        headline=f"Top {result.k} with at least a share of {result.p:g} of "
-        f"{visible(result.group)!r}: scores alone {passed}{missed}",
+        headline=_headline(result),
         sentences=(
             f"alpha {result.alpha:g}, each place tested at {result.adjusted_alpha:.4g}; a ranking "
             f"drawn with that share fails with probability {result.failure_probability:.4g}.",
         ),
         grids=(_places(result),),
+    )
+
+
+def _headline(result: FairTopK) -> str:
+    passed = "passed" if result.passed else f"failed at place {count(result.failed_at or 0)}"
+    missed = "" if result.satisfied else "; the group is too small to meet the table"
+    return (
+        f"Top {count(result.k)} with at least a share of {result.p:g} of "
+        f"{visible(result.group)!r}: scores alone {passed}{missed}"
     )
 
 
@@ -95,8 +109,56 @@ def plot_exposure(exposure: GroupExposure, ax: Axes | None = None) -> Axes:
     ax : matplotlib.axes.Axes, optional
         Where to draw; a figure of its own by default.
     """
-    ax = own_axes(width=6, height=1.2 + 0.5 * len(exposure.groups)) if ax is None else ax
-    ax.barh([visible(group) for group in exposure.groups], list(exposure.means.values()))
-    ax.invert_yaxis()
-    ax.set_xlabel(f"mean exposure, {FORMULAS[exposure.discount]}")
+    own = ax is None
+    labels = [f"{fitted(group)}\nn {count(exposure.n_items[group])}" for group in exposure.groups]
+    if ax is None:
+        ax = own_axes(width=7.0, height=1.3 + row_height(labels) * len(labels))
+    ax.barh(range(len(labels)), list(exposure.means.values()), color=PALETTE[0], height=0.7)
+    label_rows(ax, labels)
+    title = f"Mean exposure by group, {several(sum(exposure.n_items.values()), 'item')}"
+    across = f"mean exposure; a place is worth {FORMULAS[exposure.discount]}"
+    lettered(ax, title=title, across=across, own=own)
+    framed(ax, own=own)
+    return ax
+
+
+def plot_places(result: FairTopK, ax: Axes | None = None) -> Axes:
+    """Draw how many protected items the first places hold, and how many they must.
+
+    Parameters
+    ----------
+    result : FairTopK
+        The ranking.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a figure of its own by default.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    own = ax is None
+    ax = own_axes(width=7.5, height=4.4) if ax is None else ax
+    places = range(1, result.k + 1)
+    held = result.protected.cumsum()
+    ax.plot(places, held, drawstyle="steps-post", color=PALETTE[0], lw=2, label="held")
+    ax.plot(
+        places,
+        result.table,
+        drawstyle="steps-post",
+        color=PALETTE[5],
+        ls="--",
+        lw=2,
+        label="needed",
+    )
+    share = [result.p * place for place in places]
+    ax.plot(places, share, color="#666666", ls=":", lw=1, label=f"a share of {result.p:g}")
+    if result.failed_at is not None:
+        told = f"scores alone fail at place {count(result.failed_at)}"
+        ax.axvline(result.failed_at, color=PALETTE[3], ls="-.", lw=1.2, label=told)
+    ax.set_ylim(bottom=0)
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_ylabel(
+        fitted(f"items of {result.group!r} among the first", letters=34), parse_math=False
+    )
+    across = f"place, of {count(result.k)}; chosen from {several(result.n_items, 'item')}"
+    lettered(ax, title=_headline(result), across=across, own=own)
+    framed(ax, own=own)
     return ax

@@ -1,22 +1,28 @@
-"""Pictures of results, by matplotlib and without its global state."""
+"""Pictures of audits, matrices and plans, by matplotlib and without its global state."""
 
 from __future__ import annotations
 
+import math
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
 from comparity.matrices import PairwiseAccuracy
 from comparity.plans import ComparativePlan, Plan
-from comparity.reporting.formats import count, visible
+from comparity.reporting.canvas import fitted, framed, label_rows, lettered, own_axes, row_height
+from comparity.reporting.charts import drawn_tests, most_drawn
+from comparity.reporting.formats import count, short
+from comparity.reporting.heat import colours
 from comparity.reporting.sentences import gap_axis, headline, plan_headline
 from comparity.results import Audit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["COLOURS", "FORMATS", "own_axes", "plot_gaps", "plot_matrix", "plot_power", "save"]
+__all__ = ["COLOURS", "FORMATS", "plot_gaps", "plot_matrix", "plot_power", "save"]
 
 FORMATS = (".png", ".svg", ".pdf")
 
@@ -26,6 +32,8 @@ COLOURS = {VIOLATED: "#D55E00", WITHIN: "#009E73", UNDECIDED: "#56B4E9"}
 MARKERS = {VIOLATED: "X", WITHIN: "o", UNDECIDED: "D"}
 CURVES = ("#0072B2", "#E69F00", "#CC79A7", "#009E73")
 LINES = ("-", "--", "-.", ":")
+# A matrix of more groups than the first says no number of pairs, than the second no number at all.
+WITH_PAIRS, WITH_NUMBERS = 6, 14
 
 
 def plot_gaps(audit: Audit, ax: Axes | None = None) -> Axes:
@@ -34,7 +42,8 @@ def plot_gaps(audit: Audit, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     audit : Audit
-        The audit. Tests that could not be made have a label and no mark.
+        The audit. Of very many tests those with the smallest p values are drawn. Tests that
+        could not be made have a label and no mark.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a figure of its own by default.
 
@@ -43,28 +52,27 @@ def plot_gaps(audit: Audit, ax: Axes | None = None) -> Axes:
     matplotlib.axes.Axes
         The axes; ``.figure`` has the figure.
     """
-    rows, own = len(audit.tests), ax is None
-    ax = own_axes(width=8.0, height=1.6 + 0.5 * max(rows, 1)) if ax is None else ax
+    tests, own = drawn_tests(audit), ax is None
+    labels = [f"{_hypothesis(test.null)}\n{_sizes(audit, test.n)}" for test in tests]
+    if ax is None:
+        ax = own_axes(width=8.0, height=1.6 + row_height(labels) * max(len(tests), 1))
     band = f"within {audit.margin:g}"
     ax.axvspan(-audit.margin, audit.margin, color="#999999", alpha=0.18, lw=0, label=band)
     ax.axvline(0, color="#666666", lw=0.8)
-    labelled: set[str] = set()
-    for row, test in enumerate(audit.tests):
+    for row, test in enumerate(tests):
         if test.pivot is None:
+            ax.text(0, row, "no test possible", ha="center", va="center", color="#444444")
             continue
         low, high, _ = test.interval(test.level)
         colour = COLOURS[test.finding]
         ax.plot([low, high], [row, row], color=colour, lw=2.2, solid_capstyle="butt")
-        label = None if test.finding in labelled else test.finding
-        ax.plot(test.gap, row, MARKERS[test.finding], color=colour, ms=8, ls="", label=label)
-        labelled.add(test.finding)
-    labels = [f"{visible(test.null)}\n{_sizes(audit, test.n)}" for test in audit.tests]
-    # Names come from data: a dollar sign in one is not mathematics.
-    ax.set_yticks(range(rows), labels, parse_math=False)
-    ax.set_ylim(rows - 0.5, -0.5)
-    ax.set_xlabel(f"{gap_axis(audit)}, with the interval it was judged by")
-    ax.set_title(headline(audit), loc="left")
-    _finish(ax, own=own)
+        mark = MARKERS[test.finding]
+        ax.plot(test.gap, row, mark, color=colour, ms=8, ls="", label=test.finding)
+    label_rows(ax, labels)
+    title = f"{headline(audit)}{most_drawn(audit)}"
+    across = f"{gap_axis(audit)}, with the interval it was judged by"
+    lettered(ax, title=title, across=across, own=own)
+    framed(ax, own=own)
     return ax
 
 
@@ -74,27 +82,45 @@ def plot_matrix(result: PairwiseAccuracy, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     result : PairwiseAccuracy
-        All pairs.
+        All pairs. Of many groups the entries are colours only.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a figure of its own by default.
     """
-    k = len(result.groups)
-    ax = own_axes(width=2.6 + 1.1 * k, height=2.2 + 0.9 * k) if ax is None else ax
-    shown = ax.imshow(result.matrix, vmin=0.0, vmax=1.0, cmap="cividis")
-    for row in range(k):
-        for column in range(k):
-            value, pairs = result.matrix[row, column], result.n_pairs[row, column]
-            text = "none" if value != value else f"{value:.3f}\nn {count(round(pairs))}"
-            ink = "black" if value > 0.55 else "white"
-            ax.text(column, row, text, ha="center", va="center", color=ink)
-    names = [visible(group) for group in result.groups]
-    ax.set_xticks(range(k), names)
-    ax.set_yticks(range(k), names)
-    ax.set_xlabel("group of the worse item")
+    from matplotlib import colormaps
+
+    k, own = len(result.groups), ax is None
+    room = {"letters": 18, "lines": 3} if k <= WITH_PAIRS else {"letters": 28, "lines": 1}
+    names = [fitted(group, **room) for group in result.groups]
+    side = k * (1.1 if k <= WITH_PAIRS else 0.55 if k <= WITH_NUMBERS else 0.3)
+    ax = own_axes(width=max(side + 3.4, 5.5), height=side + 2.2) if ax is None else ax
+    # Half of the scale is left out where no entry is worse than a coin.
+    low = 0.5 if np.nanmin(result.matrix, initial=1.0) >= 0.5 else 0.0
+    scale = colormaps["cividis"].with_extremes(bad="#bbbbbb")
+    shown = ax.imshow(result.matrix, vmin=low, vmax=1.0, cmap=scale)
+    if k <= WITH_NUMBERS:
+        _write_entries(ax, result, low)
+    upright = k > WITH_PAIRS
+    ax.set_xticks(range(k), names, parse_math=False, rotation=90 if upright else 0)
+    ax.set_yticks(range(k), names, parse_math=False)
     ax.set_ylabel("group of the better item")
-    ax.set_title("Raw pairwise accuracy")
-    ax.figure.colorbar(shown, ax=ax, label="pairwise accuracy")
+    pairs = count(round(float(np.nansum(result.n_pairs))))
+    title = f"How often scores order pairs as labels do: {pairs} pairs, raw"
+    lettered(ax, title=title, across="group of the worse item", own=own, aside=1.2)
+    ax.figure.colorbar(shown, ax=ax, label="pairwise accuracy", shrink=0.8)
     return ax
+
+
+def _write_entries(ax: Axes, result: PairwiseAccuracy, low: float) -> None:
+    """Write the number of each entry, and of few groups the pairs behind it."""
+    with_pairs = len(result.groups) <= WITH_PAIRS
+    for (row, column), value in np.ndenumerate(result.matrix):
+        text, ink = "none", "black"
+        if not math.isnan(value):
+            text = f"{value:.3f}" if with_pairs else f"{value:.2f}"
+            text += f"\nn {short(float(result.n_pairs[row, column]))}" if with_pairs else ""
+            ink = colours((value - low) / (1 - low))[1]
+        size = 10 if with_pairs else 7
+        ax.text(column, row, text, ha="center", va="center", color=ink, fontsize=size)
 
 
 def plot_power(plan: Plan, ax: Axes | None = None) -> Axes:
@@ -127,11 +153,11 @@ def plot_power(plan: Plan, ax: Axes | None = None) -> Axes:
     ax.set_xscale("log")
     ax.xaxis.set_major_formatter(lambda value, _: count(round(value)))
     ax.set_ylim(0, 1.02)
-    ax.set_xlabel("judged pairs" if isinstance(plan, ComparativePlan) else "decisions")
     ax.set_ylabel("power")
-    ax.set_title(plan_headline(plan), loc="left", wrap=True)
+    across = "judged pairs" if isinstance(plan, ComparativePlan) else "decisions"
+    lettered(ax, title=plan_headline(plan), across=across, own=own)
     ax.grid(visible=True, alpha=0.3)
-    _finish(ax, own=own)
+    framed(ax, own=own)
     return ax
 
 
@@ -162,22 +188,13 @@ def _curves(plan: Plan) -> dict[str, tuple[tuple[int, float], ...]]:
     return curves
 
 
-def own_axes(*, width: float, height: float) -> Any:
-    """Return axes of a new figure."""
-    # A figure that pyplot does not know of needs no closing and no display.
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained").subplots()
+def _hypothesis(null: str) -> str:
+    """Return a hypothesis, its two sides in lines of their own where it is long."""
+    first, equal, second = null.partition(" = ")
+    if len(null) <= 44 or not equal:
+        return fitted(null, letters=44)
+    return f"{fitted(f'{first} =', lines=2)}\n{fitted(second, lines=2)}"
 
 
 def _sizes(audit: Audit, n: tuple[int, int]) -> str:
     return f"{count(n[0])} vs {count(n[1])} {audit.unit}"
-
-
-def _finish(ax: Axes, *, own: bool) -> None:
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    if own:
-        ax.figure.legend(loc="outside lower center", ncols=5, frameon=False)
-    else:
-        ax.legend(loc="best")

@@ -11,6 +11,14 @@ from numpy.typing import NDArray
 
 from comparity.panels import RankedPanel
 from comparity.rankings import BiasedRanking, Effect, Ranking, ScoreDependence
+from comparity.reporting.canvas import (
+    fitted,
+    framed,
+    label_rows,
+    lettered,
+    own_axes,
+    row_height,
+)
 from comparity.reporting.charts import bias_chart
 from comparity.reporting.formats import (
     count,
@@ -23,7 +31,6 @@ from comparity.reporting.formats import (
     visible,
 )
 from comparity.reporting.grids import Grid
-from comparity.reporting.plots import own_axes
 from comparity.reporting.rate_charts import rank_chart
 from comparity.reporting.sections import Section
 
@@ -308,42 +315,49 @@ def plot_biases(ranking: BiasedRanking, ax: Axes | None = None, *, contrast: int
     contrast : int
         Which contrast.
     """
+    own = ax is None
     order = np.argsort(ranking.bias[:, contrast], kind="stable")
     many = len(order) > NAMED
     if many:
         # Their intervals are the prior's, and would hide the others.
         order = order[ranking.n_informative[order, contrast] > 0]
-    rows = np.arange(len(order))
-    height = 1.4 + 0.16 * min(len(order), NAMED)
+    names = [_named(ranking, k, many=many) for k in order.tolist()]
+    height = 1.6 + 0.16 * (NAMED if many else sum(name.count("\n") + 1 for name in names))
     ax = own_axes(width=7.5, height=height) if ax is None else ax
     low, high = ranking.bias_intervals()[order, contrast].T
     leans = ranking.q[order, contrast] <= LEVEL
+    rows, found = np.arange(len(order)), ranking.bias[order, contrast]
     for chosen, colour, marker, label in (
         (~leans, OTHERS, "D", "may not lean"),
         (leans, LEANS, "s", f"leans (q ≤ {LEVEL:g})"),
     ):
-        ends = rows[chosen], low[chosen], high[chosen]
+        ends, told = (rows[chosen], low[chosen], high[chosen]), count(int(chosen.sum()))
         ax.hlines(*ends, color=colour, lw=0.3 if many else 1, alpha=0.3 if many else 1)
-        ax.plot(
-            ranking.bias[order, contrast][chosen],
-            rows[chosen],
-            marker,
-            ms=2 if many else 4,
-            color=colour,
-            label=f"{label}: {count(int(chosen.sum()))}",
-        )
+        style: dict[str, Any] = {"ms": 2 if many else 4, "color": colour}
+        ax.plot(found[chosen], rows[chosen], marker, label=f"{label}: {told}", **style)
     ax.axvline(0, color="#666666", lw=0.8)
-    if not many:
-        names = [visible(str(name)) for name in ranking.evaluators[order]]
-        ax.set_yticks(rows, names, parse_math=False, fontsize=8)
-    else:
+    if many:
         silent = len(ranking.evaluators) - len(order)
         left = f"; {count(silent)} who judged no such pair left out" if silent else ""
         ax.set_ylabel(f"{count(len(order))} evaluators, by bias{left}")
-    ax.set_xlabel(f"bias in logits, {visible(str(ranking.contrasts[contrast]))}")
-    ax.set_title("Evaluators' biases with 95 % intervals", loc="left")
-    ax.legend(loc="best", frameon=False)
+    else:
+        ax.set_yticks(rows, names, parse_math=False, fontsize=8)
+    title = (
+        f"Biases of {several(len(ranking.evaluators), 'evaluator')} with 95% intervals, "
+        f"{several(ranking.n_comparisons, 'comparison')}"
+    )
+    across = f"bias in logits, {ranking.contrasts[contrast]}"
+    lettered(ax, title=title, across=across, own=own)
+    framed(ax, own=own)
     return ax
+
+
+def _named(ranking: BiasedRanking, place: int, *, many: bool) -> str:
+    """Return the name of an evaluator beside a picture; of many, none has one."""
+    if many:
+        return ""
+    name = fitted(str(ranking.evaluators[place]), letters=44, lines=1)
+    return f"{name} (n {count(int(ranking.n_judged[place]))})"
 
 
 def plot_scores(
@@ -359,23 +373,28 @@ def plot_scores(
     ax : matplotlib.axes.Axes, optional
         Where to draw; a figure of its own by default.
     """
-    groups = _groups(panel, attribute)
+    own, groups = ax is None, _groups(panel, attribute)
     fits = [(panel.before, "at their word"), (panel.ranking, visible(panel.ranking.model))]
-    fits = [(fit, label) for fit, label in fits if fit is not None]
-    ax = own_axes(width=7.5, height=1.2 + 0.55 * len(fits) * len(groups)) if ax is None else ax
-    rows: list[str] = []
-    for fit, label in fits:
-        for number, (group, inside) in enumerate(groups.items()):
-            assert fit is not None, label
-            scores = fit.scores[inside]
-            colour = COLOURS[number % len(COLOURS)]
-            _draw_scores(ax, scores, len(rows), colour)
-            ax.plot(scores.mean(), len(rows), "o", color=colour, mec="black")
-            rows.append(f"{visible(group)}, {label}\nn {count(len(scores))}")
-    ax.set_yticks(range(len(rows)), rows, parse_math=False)
-    ax.set_ylim(len(rows) - 0.5, -0.9)
-    ax.set_xlabel("score in logits; a dot is the mean of the group")
-    ax.set_title("Scores by group, before and after", loc="left")
+    shown = [
+        (fit.scores[inside], COLOURS[number % len(COLOURS)], fitted(f"{group}, {label}"))
+        for fit, label in fits
+        if fit is not None
+        for number, (group, inside) in enumerate(groups.items())
+    ]
+    labels = [f"{label}\nn {count(len(scores))}" for scores, _, label in shown]
+    if ax is None:
+        ax = own_axes(width=7.5, height=1.3 + row_height(labels, least=0.55) * len(shown))
+    for row, (scores, colour, _) in enumerate(shown):
+        _draw_scores(ax, scores, row, colour)
+        ax.plot(scores.mean(), row, "o", color=colour, mec="black")
+    label_rows(ax, labels)
+    # Where scores are drawn as a hill, the first one stands on its row.
+    ax.set_ylim(len(labels) - 0.5, -0.9)
+    compared = "" if panel.before is None else ", evaluators taken at their word and corrected"
+    title = f"Scores{' by group' if panel.groups else ''}{compared}"
+    across = "score in logits" + ("; a dot is the mean of the group" if panel.groups else "")
+    lettered(ax, title=title, across=across, own=own)
+    framed(ax, own=own)
     return ax
 
 

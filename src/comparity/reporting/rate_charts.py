@@ -5,6 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from comparity.reporting.canvas import (
+    fitted,
+    framed,
+    label_rows,
+    lettered,
+    own_axes,
+    row_height,
+)
 from comparity.reporting.charts import (
     LABELS,
     ROW,
@@ -15,8 +23,7 @@ from comparity.reporting.charts import (
     numbers_between,
     shortened,
 )
-from comparity.reporting.formats import count, rate, visible
-from comparity.reporting.plots import own_axes
+from comparity.reporting.formats import count, rate, several, visible
 from comparity.trainings import Training
 
 if TYPE_CHECKING:
@@ -76,22 +83,20 @@ def plot_training(training: Training, ax: Axes | None = None) -> Axes:
     ax : matplotlib.axes.Axes, optional
         Where to draw; a figure of its own by default.
     """
-    terms = list(training.best.terms)
-    ax = own_axes(width=7.0, height=1.8 + 0.45 * len(terms)) if ax is None else ax
+    own, terms = ax is None, list(training.best.terms)
+    labels = [fitted(name) for name in terms]
+    if ax is None:
+        ax = own_axes(width=7.0, height=1.8 + row_height(labels) * len(terms))
     for row, name in enumerate(terms):
         before, after = training.start.terms[name], training.best.terms[name]
         ax.plot([before, after], [row, row], color="#666666", lw=1.5)
-        first = row == 0
-        ax.plot(before, row, "D", color=BEFORE, label="without a goal" if first else None)
-        ax.plot(after, row, "o", color=AFTER, label="after training" if first else None)
-    # Names come from data: a dollar sign in one is not mathematics.
-    ax.set_yticks(range(len(terms)), [visible(name) for name in terms], parse_math=False)
-    ax.set_ylim(len(terms) - 0.5, -0.5)
-    ax.set_xlabel(f"rate on {count(training.rows['chosen by'])} rows not trained on")
+        ax.plot(before, row, "D", color=BEFORE, ls="", label="without a goal")
+        ax.plot(after, row, "o", color=AFTER, ls="", label="after training")
+    label_rows(ax, labels)
     goals = " and ".join(training.goals) or "no goal"
-    ax.set_title(visible(f"Trained for {goals}, slack {training.slack:g}"), loc="left")
-    if terms:
-        ax.legend(loc="best", frameon=False)
+    across = f"rate on {several(training.rows['chosen by'], 'row')} not trained on"
+    lettered(ax, title=f"Trained for {goals}, slack {training.slack:g}", across=across, own=own)
+    framed(ax, own=own)
     return ax
 
 

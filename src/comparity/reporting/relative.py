@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import singledispatch
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
 from comparity.relative import Contrast, DifferentialParity, RaterParity
+from comparity.reporting.canvas import fitted, lettered, own_axes
 from comparity.reporting.charts import WIDTH, Chart, Tick, Tile, gap_chart
-from comparity.reporting.formats import count, p_value, rate, signed, visible
+from comparity.reporting.formats import count, p_value, rate, several, signed, visible
 from comparity.reporting.grids import Grid, audit_grids
 from comparity.reporting.heat import BLUE, ORANGE, leaning
-from comparity.reporting.plots import own_axes
 from comparity.reporting.sections import KINDS, Section
 from comparity.reporting.sentences import audit_lists, basis, explanation, headline
 
@@ -29,6 +29,8 @@ __all__ = ["plot_raters", "section"]
 NUMBERED = 10
 # With more than this a row of signs is wider than a terminal.
 SIGNED = 70
+# Names of at most so many letters stand beside each other under a picture.
+SHORT = 8
 # So many raters at either end, and so many contrasts, are listed.
 LISTED = 8
 # DPD that gets the full colour.
@@ -326,7 +328,7 @@ def plot_raters(result: RaterParity, ax: Axes | None, *, contrast: str | None = 
     """
     from matplotlib.colors import LinearSegmentedColormap
 
-    name = contrast or next(iter(result.matrices))
+    name, own = contrast or next(iter(result.matrices)), ax is None
     order = list(result.leaning(name))
     k = len(order)
     side = 3.2 + min(0.16 * k, 12.0) if k > NUMBERED else 2.6 + 0.7 * k
@@ -336,14 +338,14 @@ def plot_raters(result: RaterParity, ax: Axes | None, *, contrast: str | None = 
     matrix = _ordered(result, name, order)
     shown = ax.imshow(matrix, vmin=-DEEPEST, vmax=DEEPEST, cmap=colours)
     if k <= NUMBERED:
-        for row in range(k):
-            for column in range(k):
-                ax.text(column, row, signed(float(matrix[row, column])), ha="center", va="center")
-    names = [visible(rater) for rater in order]
-    points = 6 if k > 25 else 9
-    # Names come from data: a dollar sign in one is not mathematics.
-    ax.set_xticks(range(k), names, rotation=90, parse_math=False, fontsize=points)
-    ax.set_yticks(range(k), names, parse_math=False, fontsize=points)
-    ax.set_title(f"DPD of the row over the column\n{visible(name)}", parse_math=False)
-    ax.figure.colorbar(shown, ax=ax, label="DPD", shrink=0.8, extend="both")
+        for (row, column), value in np.ndenumerate(matrix):
+            ax.text(column, row, signed(float(value)), ha="center", va="center")
+    names = [fitted(rater, letters=24, lines=1) for rater in order]
+    style: dict[str, Any] = {"parse_math": False, "fontsize": 6 if k > 25 else 9}
+    short = max(map(len, names)) <= SHORT and k <= NUMBERED
+    ax.set_xticks(range(k), names, rotation=0 if short else 90, **style)
+    ax.set_yticks(range(k), names, **style)
+    title = f"DPD of the row over the column, {name}, {several(result.audit.n, 'decision')}"
+    lettered(ax, title=title, across="in the order of the rows, by mean DPD", own=own, aside=1.4)
+    ax.figure.colorbar(shown, ax=ax, label="DPD, in standard deviations", shrink=0.8, extend="both")
     return ax

@@ -155,8 +155,8 @@ def plan_headline(plan: Plan) -> str:
     notion = plan.notion.capitalize()
     if plan.size is None:
         return (
-            f"{notion}: no number of {what} gives a power of {plan.target}; "
-            f"the most there is is {plan.power:.3f}"
+            f"{notion}: no number of {what} gives a power of {plan.target:g}; "
+            f"{plan.power:.3f} is the most"
         )
     return f"{notion}: {count(plan.size)} {what} give a power of {plan.power:.3f}"
 

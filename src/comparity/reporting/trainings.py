@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import TYPE_CHECKING
 
-from comparity.reporting.formats import count, rate, signed, visible
+from comparity.reporting.canvas import PALETTE, framed, lettered, own_axes
+from comparity.reporting.formats import count, rate, several, signed, visible
 from comparity.reporting.grids import Grid
-from comparity.reporting.plots import own_axes
 from comparity.reporting.rate_charts import training_chart
 from comparity.reporting.sections import Section
 from comparity.trainings import Outcome, TradeOff, Training, Weighing
@@ -119,24 +119,31 @@ def plot_trade_off(result: TradeOff, ax: Axes | None = None) -> Axes:
     ax : matplotlib.axes.Axes, optional
         Where to draw; a figure of its own by default.
     """
-    ax = own_axes(width=6.4, height=4.4) if ax is None else ax
-    first = result.trainings[0].best
-    predicted = first.squared_error is not None
-    for name, marker, line in (("best", "o", "-"), ("mixture", "D", "--")):
+    own, first = ax is None, result.trainings[0]
+    ax = own_axes(width=6.8, height=4.8) if ax is None else ax
+    for name, marker, line, colour in (
+        ("best", "o", "-", PALETTE[0]),
+        ("mixture", "D", "--", PALETTE[1]),
+    ):
         outcomes = [getattr(one, name) for one in result.trainings]
         points = [(one.largest_difference, _objective(one)) for one in outcomes]
         label = "best single model" if name == "best" else "mixture"
-        ax.plot(*zip(*points, strict=True), marker=marker, ls=line, label=label)
+        ax.plot(*zip(*points, strict=True), marker=marker, ls=line, color=colour, label=label)
     for one in result.trainings:
         at = (one.best.largest_difference, _objective(one.best))
         ax.annotate(f"{one.slack:g}", at, xytext=(5, 5), textcoords="offset points")
-    start = result.trainings[0].start
-    ax.plot(
-        start.largest_difference, _objective(start), "X", ls="", label=_free(result.trainings[0])
-    )
-    ax.set_xlabel("largest difference on rows held out (numbers: slack)")
+    at = (first.start.largest_difference, _objective(first.start))
+    ax.plot(*at, "X", ms=9, color=PALETTE[5], ls="", label=_free(first))
+    predicted = first.best.squared_error is not None
     ax.set_ylabel("mean squared error" if predicted else "pairwise accuracy")
-    ax.legend(loc="best")
+    held_out = several(first.rows["chosen by"], "row")
+    lettered(
+        ax,
+        title=f"What {' and '.join(first.goals) or 'no goal'} costs, by slack",
+        across=f"largest difference on {held_out} held out (numbers: slack)",
+        own=own,
+    )
+    framed(ax, own=own)
     return ax
 
 

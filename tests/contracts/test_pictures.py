@@ -1,0 +1,51 @@
+"""Every result can be looked at, or says here why not."""
+
+import pkgutil
+from collections.abc import Iterator
+from importlib import import_module
+from inspect import isabstract, signature
+from typing import Any
+
+import pytest
+
+import comparity
+from comparity import reporting
+from comparity.showing import Shown
+
+NO_PICTURE = {
+    "GateResult": "a list of audits, each with a picture of its own",
+    "Installation": "a list of versions",
+    "RecordedResult": "JSON of a kind that is not known",
+    "Reproduction": "published numbers beside ours; figures are drawn from their own data",
+    "Story": "the steps of the demo, whose page has their pictures",
+    "Weighing": "an account of weights that are in a file",
+}
+"""Results without a picture, and why."""
+
+
+def results() -> Iterator[type[Any]]:
+    """Yield every class of result there is: results are nouns, or kinds of report."""
+    for package in (comparity, reporting):
+        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            if not module.ispkg and not module.name.endswith("__main__"):
+                import_module(module.name)
+    waiting = [Shown]
+    while waiting:
+        waiting += (found := waiting.pop()).__subclasses__()
+        if not isabstract(found):
+            yield found
+
+
+# A dataclass with slots leaves the class it was made from behind, under the same name.
+RESULTS = {one.__name__: one for one in results()}
+
+
+@pytest.mark.parametrize("name", sorted(RESULTS.keys() - NO_PICTURE))
+def test_a_result_draws_itself_on_axes_of_its_own_or_given_ones(name: str) -> None:
+    parameters = signature(RESULTS[name].plot).parameters
+    assert list(parameters)[:2] == ["self", "ax"]
+    assert parameters["ax"].default is None
+
+
+def test_only_what_is_known_to_have_no_picture_has_none() -> None:
+    assert {name for name, one in RESULTS.items() if not hasattr(one, "plot")} == set(NO_PICTURE)
