@@ -33,6 +33,9 @@ __all__ = ["NOTIONS_OF", "TASKS", "train_file"]
 TASKS = ("ranking", "regression")
 CHOSEN_BY = 0.25
 """Share of the rows for training, or of their queries, that models are chosen by."""
+WITHOUT_GOAL = 150
+"""Steps without a goal from least squares on: of six data sets, simulated and published, none was
+ordered better by more than 0.001 after 2,000."""
 
 NOTIONS_OF = {
     "cross-group": ("cross-group",),
@@ -121,7 +124,8 @@ def train_file(
     tell(f"Read {len(rows):,} rows to train on and {len(others):,} others to audit.")
     kind.check()
     work = _Work(kind, rows, others, columns, tuple(goal), options, seed, shared["predicted"])
-    before = work.audited(work.fitted(choices_of(goal=None, **shared)))
+    many = steps if kind.from_nothing else min(steps, WITHOUT_GOAL)
+    before = work.audited(work.fitted(choices_of(goal=None, **{**shared, "steps": many})))
     share = f"{before.accuracy.overall:.3f} of all pairs in the right order"
     tell(f"Without a goal: {before.finding}, {share}. Training for {' and '.join(goal)} ...")
     fit = work.fitted(bound)

@@ -63,7 +63,8 @@ class _Part(NamedTuple):
     """An order, and which of its pairs belong to which cell.
 
     `upper` and `lower` are the groups of the order that make up each cell in `cell`; where it is
-    `turned`, the lower item is the better one.
+    `turned`, the lower item is the better one. No cell occurs twice, and no two groups do unless
+    one of both is turned.
     """
 
     order: PairOrder
@@ -188,20 +189,15 @@ def _add_part(
     weights = np.zeros((2, *shape))
     for place, one in enumerate(per_pair):
         kind = np.where(part.turned, 1 - place, place)
-        np.add.at(weights, (kind, part.upper, part.lower), one[part.cell])
+        weights[kind, part.upper, part.lower] += one[part.cell]
     sums = part.order.sums(
         scores, wrong=weights[0], right=weights[1], margin=margin, squared=squared, both=both
     )
     at = part.upper, part.lower
-    beaten = part.order.trials[at] - sums.not_above[at]
-    for row, values in enumerate(
-        (
-            np.where(part.turned, beaten, sums.below[at]),
-            np.where(part.turned, sums.right[at], sums.wrong[at]),
-            np.where(part.turned, sums.wrong[at], sums.right[at]),
-        )
-    ):
-        np.add.at(found[row], part.cell, values)
+    hits = (sums.below[at], part.order.trials[at] - sums.not_above[at])
+    losses = sums.wrong[at], sums.right[at]
+    for row, (straight, turned) in enumerate((hits, losses, losses[::-1])):
+        found[row, part.cell] += np.where(part.turned, turned, straight)
     return sums.gradient
 
 
