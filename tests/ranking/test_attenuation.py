@@ -15,8 +15,9 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from comparity import barp
-from comparity.ranking import _attenuation
+from comparity.ranking import _attenuation, _curvature
 from comparity.ranking._attenuation import tilt_of
+from comparity.ranking._curvature import covariances_of
 from comparity.ranking._margins import bent
 from comparity.ranking._objective import Penalised, Penalty, pass_over, rows_of
 from comparity.ranking._passes import davidson
@@ -69,14 +70,14 @@ def plain_spreads(objective: Penalised, point: np.ndarray) -> np.ndarray:
 def test_spreads_of_margins_are_those_of_the_inverse() -> None:
     objective, point = objective_of(sparse_panel(1, n_items=30, groups={"sex": 12}))
     expected = np.clip(plain_spreads(objective, point), _attenuation.LEAST, _attenuation.MOST)
-    found = _attenuation._dense(objective)(slice(None))
+    found = _attenuation._dense(objective, covariances_of(objective))(slice(None))
     # Weights are kept in single precision.
     assert found == pytest.approx(expected, rel=1e-4, abs=1e-5)
 
 
 def test_spreads_in_one_pass_are_close_to_those_of_the_inverse() -> None:
     objective, _ = objective_of(sparse_panel(2))
-    exact = _attenuation._dense(objective)(slice(None))
+    exact = _attenuation._dense(objective, covariances_of(objective))(slice(None))
     quick = _attenuation._local(objective)(slice(None))
     assert quick == pytest.approx(exact, rel=0.15, abs=0.02)
 
@@ -108,7 +109,7 @@ def test_the_slope_of_a_comparison_that_may_be_a_tie_is_bent_alike() -> None:
 
 def test_a_tilt_moves_nothing_along_flat_directions() -> None:
     objective, point = objective_of(sparse_panel(4))
-    scores, bias, _ = objective.split(tilt_of(objective, point))
+    scores, bias, _ = objective.split(tilt_of(objective, point, covariances_of(objective)))
     group = objective.flat_basis[:, 1]
     assert scores.sum() == pytest.approx(0, abs=1e-9)
     assert scores @ group - bias.sum() == pytest.approx(0, abs=1e-9)
@@ -116,7 +117,7 @@ def test_a_tilt_moves_nothing_along_flat_directions() -> None:
 
 def test_the_gradient_with_a_tilt_is_a_finite_difference() -> None:
     objective, point = objective_of(sparse_panel(5, n_items=20, groups={"sex": 8}))
-    objective.tilt = tilt_of(objective, point)
+    objective.tilt = tilt_of(objective, point, covariances_of(objective))
     _, gradient = objective.evaluate(point)
     expected = approx_fprime(point, lambda at: objective.evaluate(at)[0], 1e-6)
     assert gradient == pytest.approx(expected, abs=1e-3)
@@ -135,7 +136,7 @@ def test_biases_come_out_in_full_where_items_were_compared_15_times(
         for name in off:
             with monkeypatch.context() as patch:
                 if name == "in one pass":
-                    patch.setattr(_attenuation, "DENSE", 0)
+                    patch.setattr(_curvature, "DENSE", 0)
                 found = barp(
                     world.comparisons,
                     evaluators=world.evaluators,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 
 from comparity.ranking import _margins
-from comparity.ranking._curvature import dense_hessian, inverse
+from comparity.ranking._curvature import covariances_of
 from comparity.ranking._newton import minimise
 from comparity.ranking._objective import EFFECT_SD, Penalised, Penalty, pass_over
 from comparity.ranking._passes import FusedPass, GeneralPass, Rows
@@ -101,8 +101,11 @@ def test_the_covariance_inverts_the_hessian(case: dict[str, int]) -> None:
     model = objective(rows(7, **case))
     model.evaluate(np.random.default_rng(8).normal(size=model.size))
     hessian = np.column_stack([model.product(column) for column in np.eye(model.size)])
+    joint, given = covariances_of(model)
+    scores = slice(0, model.n_items)
     # Weights of the fused pass are in single precision.
-    assert inverse(dense_hessian(model)) @ hessian == pytest.approx(np.eye(model.size), abs=1e-5)
+    assert joint @ hessian == pytest.approx(np.eye(model.size), abs=1e-5)
+    assert given @ hessian[scores, scores] == pytest.approx(np.eye(model.n_items), abs=1e-5)
 
 
 @given(st.integers(0, 10**6), st.integers(0, 1))

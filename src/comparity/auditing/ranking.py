@@ -14,36 +14,32 @@ Which model, and what it is called on the command line:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from comparity import __version__
-from comparity.auditing.panels import audit_against_panel
 from comparity.counting._values import numbers
 from comparity.counting.files import file_sha256, read_table
 from comparity.counting.formats import read_comparisons
 from comparity.errors import OptionError
 from comparity.matrices import PanelAudit
 from comparity.panels import RankedPanel
-from comparity.ranking.barp import barp_from_frames
 from comparity.ranking.bradley_terry import bradley_terry_from_frames
-from comparity.ranking.crowd_bt import crowd_bt_from_frames
-from comparity.ranking.factor_bt import factor_bt_from_frames
 from comparity.ranking.judgments import columns_of
-from comparity.ranking.rank_centrality import rank_centrality_from_frames
 from comparity.rankings import BiasedRanking, Ranking
 from comparity.tables import check_option
 
 __all__ = ["MODELS", "rank_files", "rank_frames"]
 
-MODELS: dict[str, Callable[..., Ranking]] = {
-    "barp": barp_from_frames,
-    "bt": bradley_terry_from_frames,
-    "crowdbt": crowd_bt_from_frames,
-    "factorbt": factor_bt_from_frames,
-    "rankcentrality": rank_centrality_from_frames,
+MODELS = {
+    "barp": "barp",
+    "bt": "bradley_terry",
+    "crowdbt": "crowd_bt",
+    "factorbt": "factor_bt",
+    "rankcentrality": "rank_centrality",
 }
-"""Models by name."""
+"""Module of each model by its name; loaded when it is asked for."""
 
 NEED_GROUPS = ("barp", "factorbt")
 NEED_EVALUATORS = ("barp", "crowdbt", "factorbt")
@@ -101,7 +97,7 @@ def rank_frames(
     columns |= {"seat": seat} if model in KNOW_SEATS else {}
     known: dict[str, Any] = {"evaluator": evaluator} if model in NEED_EVALUATORS else {}
     known |= {"sensitive": list(sensitive)} if model in NEED_GROUPS else {}
-    ranking = MODELS[model](comparisons, items, **columns, **known, **choices)
+    ranking: Ranking = _fitter(model)(comparisons, items, **columns, **known, **choices)
     groups = columns_of(items, "items", list(sensitive)) if items is not None else {}
     before = None
     if model in NEED_GROUPS:
@@ -112,9 +108,19 @@ def rank_frames(
     return RankedPanel(ranking=ranking, before=before, groups=groups, audit=audit)
 
 
+def _fitter(model: str) -> Callable[..., Ranking]:
+    home = MODELS[model]
+    found: Callable[..., Ranking] = getattr(
+        import_module(f"comparity.ranking.{home}"), f"{home}_from_frames"
+    )
+    return found
+
+
 def _audited(
     ranking: Ranking, items: Any, groups: dict[str, Any], score: str, *, alpha: float, margin: float
 ) -> PanelAudit:
+    from comparity.auditing.panels import audit_against_panel
+
     if not isinstance(ranking, BiasedRanking) or len(groups) != 1:
         why = "a model is audited against a panel freed of its bias toward one kind of groups"
         raise OptionError("score", score, ["None", "barp with one sensitive column"], why)

@@ -22,13 +22,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from comparity.ranking._curvature import (
-    DENSE,
-    dense_hessian,
-    evaluator_variances,
-    inverse,
-    score_variances,
-)
+from comparity.ranking._curvature import Covariances, evaluator_variances, score_variances
 from comparity.ranking._margins import add_product
 from comparity.ranking._objective import Penalised
 
@@ -44,7 +38,7 @@ LEAST, MOST = -0.8, 1.0
 tilt moves changes the spreads as much, and the two need not settle."""
 
 
-def tilt_of(objective: Penalised, point: Floats) -> Floats:
+def tilt_of(objective: Penalised, point: Floats, covariances: Covariances | None) -> Floats:
     """Return what the errors of scores and biases add to the gradient, at the point evaluated last.
 
     Parameters
@@ -53,10 +47,13 @@ def tilt_of(objective: Penalised, point: Floats) -> Floats:
         Evaluated last at `point`.
     point : ndarray
         Scores, biases and extra parameters.
+    covariances : Covariances or None
+        Of the errors at that point; without them spreads are those one pass over the comparisons
+        tells.
     """
     data, rows = objective.data, objective.data.rows
     scores, bias, extra = objective.split(point)
-    spread_of = _dense(objective) if objective.size <= DENSE else _local(objective)
+    spread_of = _local(objective) if covariances is None else _dense(objective, covariances)
     tilt = np.zeros_like(point)
     tilt_scores, tilt_bias, tilt_extra = objective.split(tilt)
     for start in range(0, len(rows.better), CHUNK):
@@ -69,15 +66,13 @@ def tilt_of(objective: Penalised, point: Floats) -> Floats:
     return tilt
 
 
-def _dense(objective: Penalised) -> Spread:
+def _dense(objective: Penalised, covariances: Covariances) -> Spread:
     """Return the spread of margins from the inverse of the Hessian."""
-    rows, n = objective.data.rows, objective.n_items
-    hessian = dense_hessian(objective)
-    joint, given = inverse(hessian), inverse(hessian[:n, :n])
+    rows = objective.data.rows
 
     def spread(part: slice) -> Floats:
         columns = rows.better[part], rows.worse[part], rows.evaluator[part], rows.contrast[part]
-        found: Floats = _dense_spread(*columns, joint, given)
+        found: Floats = _dense_spread(*columns, *covariances)
         return found
 
     return spread

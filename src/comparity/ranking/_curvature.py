@@ -11,6 +11,7 @@ corrected for the items it touches, each item for its opponents, in one pass ove
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -25,13 +26,14 @@ from comparity.ranking.anchors import Move
 
 __all__ = [
     "DENSE",
+    "Covariances",
     "Errors",
+    "covariances_of",
     "dense_hessian",
     "errors_of",
     "evaluator_variances",
     "inverse",
     "score_variances",
-    "shrinkage_left",
     "taken_by_items",
 ]
 
@@ -75,42 +77,51 @@ def dense_hessian(objective: Penalised) -> Floats:
     """Return the Hessian; where it is flat, along directions a move takes out, it is filled up."""
     hessian = _likelihood_part(objective)
     n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
-    hessian[:n, :n] += objective.penalty.pull(np.eye(n))
-    end = n + m * c
-    hessian[n:end, n:end] += objective.penalty.bias_hessian(m)
+    prior, own, end = objective.penalty, np.arange(n), n + m * c
+    if prior.basis is None:
+        hessian[own, own] += prior.scores
+    else:
+        hessian[:n, :n] += prior.pull(np.eye(n))
+    hessian[n:end, n:end] += prior.bias_hessian(m)
     extra = np.arange(end, objective.size)
     hessian[extra, extra] += EFFECT_SD**-2
-    if objective.penalty.scores == 0:
+    if prior.scores == 0 or prior.basis is not None:
         hessian += _flat(objective)
     return hessian
 
 
-def shrinkage_left(objective: Penalised, *, with_bias: bool = True) -> tuple[float, float]:
-    """Return the part of scores and biases that data determine, as degrees of freedom.
+class Covariances(NamedTuple):
+    """What the inverse of the Hessian tells about errors."""
 
-    The number of parameters less the trace of prior precision times covariance (MacKay, 1992):
-    near their number where data are plenty, near zero where the prior says it all.
+    joint: Floats
+    """Of all parameters."""
+    given: Floats
+    """Of the scores, all other parameters known."""
+
+
+def covariances_of(objective: Penalised) -> Covariances:
+    r"""Invert the Hessian at the point evaluated last, scores first.
+
+    With the blocks A of the scores, D of all else and B between them,
+    :math:`W = A^{-1} B` and the Schur complement :math:`S = D - B^T W`, the inverse has the blocks
+    :math:`A^{-1} + W S^{-1} W^T`, :math:`-W S^{-1}` and :math:`S^{-1}`: with many items and few
+    evaluators hardly more work than inverting A.
     """
-    n, m = objective.n_items, objective.n_evaluators
-    prior = objective.penalty
-    end = n + m * objective.n_contrasts
-    # Directions that the prior leaves free have nothing to be shrunk.
-    penalised = n if prior.basis is None else n - prior.basis.shape[1]
-    if objective.size <= DENSE:
-        covariance = inverse(dense_hessian(objective))
-        held = np.kron(np.eye(m) - 1 / m, prior.bias)
-        score_trace = float(np.trace(prior.pull(covariance[:n, :n])))
-        bias_trace = float((held * covariance[n:end, n:end]).sum())
-    else:
-        # Along the flat directions the prior says it all.
-        flat = objective.flat_basis.shape[1] if prior.basis is None else 0
-        score_trace = prior.scores * float(score_variances(objective).sum()) + flat
-        bias_trace = 0.0
-        if with_bias:
-            inverses = evaluator_variances(objective)
-            bias_trace = float(np.einsum("kij,ji->", inverses, prior.bias))
-    free = (m - 1) * objective.n_contrasts
-    return max(penalised - score_trace, 1.0), max(free - bias_trace, min(1.0, free))
+    # It comes with scikit-learn.
+    from threadpoolctl import threadpool_limits
+
+    hessian, n = dense_hessian(objective), objective.n_items
+    # Matrices of this size gain little by threads, which wait for each other where cores are busy.
+    with threadpool_limits(1, "blas"):
+        given, between = inverse(hessian[:n, :n]), hessian[:n, n:]
+        if n == objective.size:
+            return Covariances(joint=given, given=given)
+        drawn = given @ between
+        rest = inverse(hessian[n:, n:] - between.T @ drawn)
+        joint, cross = hessian, drawn @ rest
+        joint[:n, :n] = given + cross @ drawn.T
+        joint[:n, n:], joint[n:, :n], joint[n:, n:] = -cross, -cross.T, rest
+    return Covariances(joint=joint, given=given)
 
 
 def _likelihood_part(objective: Penalised) -> Floats:
@@ -150,11 +161,12 @@ def _flat(objective: Penalised) -> Floats:
 
 def inverse(hessian: Floats) -> Floats:
     """Invert a symmetric matrix that is positive definite, or nearly."""
-    factor, failed = lapack.dpotrf(hessian, lower=1, clean=1)
+    # A symmetric matrix is its own transpose, which LAPACK reads without a copy in its order.
+    factor, failed = lapack.dpotrf(hessian.T, lower=1, clean=1)
     if failed:
         return np.asarray(np.linalg.pinv(hessian, hermitian=True), dtype=np.float64)
-    lower = lapack.dpotri(factor, lower=1)[0]
-    full: Floats = lower + lower.T
+    lower = lapack.dpotri(factor, lower=1, overwrite_c=1)[0]
+    full: Floats = np.add(lower, lower.T, order="C")
     full[np.diag_indices_from(full)] /= 2
     return full
 
@@ -162,27 +174,31 @@ def inverse(hessian: Floats) -> Floats:
 def _exact(objective: Penalised, move: Move) -> Errors:
     n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
     end = n + m * c
-    covariance = _anchored(inverse(dense_hessian(objective)), objective, move)
-    bias = covariance[n:end, n:end].reshape(m, c, m, c)
+    variances, block = _anchored(covariances_of(objective).joint, objective, move)
+    bias = block.reshape(m, c, m, c)
     own = np.einsum("kiki->ki", bias)
     with_mean = bias.mean(axis=2)
     level = np.einsum("kii->ki", with_mean).mean(axis=0)
     centred = own - 2 * np.einsum("kii->ki", with_mean) + level
     return Errors(
-        scores=_root(np.diagonal(covariance)[:n]),
+        scores=_root(variances[:n]),
         bias=_root(own),
         centred=_root(centred),
         level=_root(level),
-        extra=_root(np.diagonal(covariance)[end:]),
+        extra=_root(variances[end:]),
     )
 
 
-def _anchored(covariance: Floats, objective: Penalised, move: Move) -> Floats:
-    """Move a covariance to the anchor: from the left, and from the right."""
+def _anchored(covariance: Floats, objective: Penalised, move: Move) -> tuple[Floats, Floats]:
+    """Move a covariance to the anchor; return its diagonal and the block of the biases."""
     flat, weights = _move_matrices(objective, move)
-    half = covariance + flat @ (weights.T @ covariance)
-    moved: Floats = half + (half @ weights) @ flat.T
-    return moved
+    right = covariance @ weights
+    # (I + V K') Sigma (I + K V') = Sigma + V right' + right V' + V (K' right) V'
+    right += flat @ (weights.T @ right) / 2
+    variances = np.diagonal(covariance) + 2 * (flat * right).sum(axis=1)
+    own = slice(objective.n_items, objective.size - objective.data.rows.n_extra)
+    shared = flat[own] @ right[own].T
+    return variances, covariance[own, own] + shared + shared.T
 
 
 def _move_matrices(objective: Penalised, move: Move) -> tuple[Floats, Floats]:

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors import NoPriorError, OptionError
+from comparity.ranking import _curvature
 from comparity.ranking._attenuation import tilt_of
-from comparity.ranking._curvature import Errors, errors_of, shrinkage_left
+from comparity.ranking._curvature import Errors, covariances_of, errors_of
+from comparity.ranking._evidence import LEAST_SCORE_SD, Ascent, fixed_point
 from comparity.ranking._margins import outcomes
 from comparity.ranking._newton import Solution, minimise
 from comparity.ranking._objective import EFFECT_SD, Penalised, Penalty, pass_over, rows_of
@@ -29,9 +31,11 @@ TOLERANCE = 1e-6
 ROUNDS = 40
 OFTEN = 100
 """Comparisons of each item from which on a large fit is corrected once."""
-LEAST_SCORE_SD = 0.5
-"""The least SD of scores that the marginal likelihood may choose. It takes pairs for random; where
-they were chosen by merit, or are few, it would put all items down as equal."""
+ROUGH = 1e-2
+"""How far apart errors of one pass and of the inverse put standard deviations, about."""
+STEADY = 0.1
+"""Relative change of a tilt beyond which two rounds cannot be compared."""
+TINY = 1e-300
 N_FOLDS = 5
 WATCHED = 1_000_000
 """Comparisons from which on a terminal shows that the fit is under way."""
@@ -175,43 +179,76 @@ def rows_for(task: Task) -> Rows:
 
 def _solved(
     task: Task, rows: Rows, move: Move, watch: Watch | None
-) -> tuple[Penalised, Solution, tuple[float, float]]:
-    """Alternate between fitting and choosing priors until the priors stay."""
-    data = pass_over(rows)
-    score_sd, bias_sd = task.score_prior.sd, task.bias_prior.sd
-    start = _start(rows, move)
-    if task.score_prior.by_likelihood:
-        score_sd = max(LEAST_SCORE_SD, bounded(float(np.std(start[: rows.n_items]))))
-    close = 1e-3 if len(rows.better) < WATCHED else 1e-2
-    open_ends = task.score_prior.by_likelihood or task.bias_prior.by_likelihood
-    tilt = np.zeros_like(start) if task.corrected else None
-    # Of items compared so often the first tilt is within a fiftieth of the last.
-    once = not open_ends and len(rows.better) >= max(WATCHED, OFTEN * rows.n_items // 2)
-    most = 1 if once else ROUNDS
-    loose = max(task.tolerance, (1e-2 if once else 1e-4) * math.sqrt(len(rows.better)))
-    for _ in range(most if open_ends or task.corrected else 0):
-        objective = _objective(task, data, move, (score_sd, bias_sd), tilt)
-        start = minimise(objective, start, tolerance=loose, watch=watch).point
-        new = (score_sd, bias_sd)
-        if open_ends:
-            new = _next_sds(task, objective, start, new)
-        settled = np.allclose(new, (score_sd, bias_sd), rtol=close, atol=0)
-        score_sd, bias_sd = new
-        if tilt is not None:
-            previous, tilt = tilt, tilt_of(objective, start)
-            change = float(np.linalg.norm(tilt - previous))
-            settled &= change <= close * float(np.linalg.norm(tilt))
-        if settled:
-            break
-    objective = _objective(task, data, move, (score_sd, bias_sd), tilt)
-    solution = minimise(objective, start, tolerance=task.tolerance, watch=watch)
-    return objective, solution, (score_sd, bias_sd)
+) -> tuple[Penalised, Solution, Floats]:
+    """Fit, choose priors and correct in turns until nothing moves, then fit to the end."""
+    search = _Search(task, rows, move, watch)
+    if task.score_prior.by_likelihood or task.bias_prior.by_likelihood or task.corrected:
+        # What one pass tells about errors brings the search near; the inverse ends it.
+        search.settle(exact=False)
+        if search.size <= _curvature.DENSE:
+            search.settle(exact=True)
+    objective = search.objective()
+    solution = minimise(objective, search.point, tolerance=task.tolerance, watch=watch)
+    return objective, solution, search.sds
 
 
-def _objective(
-    task: Task, data: Pass, move: Move, sds: tuple[float, float], tilt: Floats | None
-) -> Penalised:
-    score_sd, bias_sd = sds
+class _Search:
+    """Standard deviations of the priors, the tilt, and the fit that belongs to both."""
+
+    def __init__(self, task: Task, rows: Rows, move: Move, watch: Watch | None) -> None:
+        self.task, self.move, self.watch = task, move, watch
+        self.data, self.point = pass_over(rows), _start(rows, move)
+        self.size, many = len(self.point), len(rows.better)
+        self.chosen = task.score_prior.by_likelihood, task.bias_prior.by_likelihood
+        self.sds = np.array([task.score_prior.sd, task.bias_prior.sd])
+        if self.chosen[0]:
+            self.sds[0] = max(LEAST_SCORE_SD, bounded(float(np.std(self.point[: rows.n_items]))))
+        self.tilt = np.zeros(self.size) if task.corrected else None
+        self.ascent = Ascent()
+        self.close = 1e-3 if many < WATCHED else 1e-2
+        # Of items compared so often the first tilt is within a fiftieth of the last.
+        self.once = not any(self.chosen) and many >= max(WATCHED, OFTEN * rows.n_items // 2)
+        self.loose = max(task.tolerance, (1e-2 if self.once else 1e-4) * math.sqrt(many))
+
+    def settle(self, *, exact: bool) -> None:
+        """Go on until standard deviations and tilt stay, by exact errors or by those of one pass.
+
+        Rounds before the exact ones need not come closer than one pass is exact.
+        """
+        rough = not exact and self.size <= _curvature.DENSE
+        close = ROUGH if rough else self.close
+        self.ascent.forget()
+        for _ in range(1 if self.once else ROUNDS):
+            if self.round(exact=exact) <= close:
+                break
+
+    def round(self, *, exact: bool) -> float:
+        """Fit, take a step, and return how far it went, relative to what moved."""
+        objective = self.objective()
+        found = minimise(objective, self.point, tolerance=self.loose, watch=self.watch)
+        self.point = found.point
+        covariances = covariances_of(objective) if exact else None
+        moved = 0.0
+        if any(self.chosen):
+            fixed = fixed_point(objective, self.point, self.sds, covariances, chosen=self.chosen)
+            before, self.sds = self.sds, self.ascent.step(self.sds, fixed)
+            moved = float(np.max(np.abs(self.sds / before - 1), where=self.chosen, initial=0.0))
+        if self.tilt is not None:
+            previous, self.tilt = self.tilt, tilt_of(objective, self.point, covariances)
+            change = float(np.linalg.norm(self.tilt - previous))
+            turned = change / max(float(np.linalg.norm(self.tilt)), TINY)
+            if turned > STEADY:
+                self.ascent.forget()
+            moved = max(moved, turned)
+        return moved
+
+    def objective(self) -> Penalised:
+        """Return the penalised likelihood as far as it is known."""
+        return _objective(self.task, self.data, self.move, self.sds, self.tilt)
+
+
+def _objective(task: Task, data: Pass, move: Move, sds: Floats, tilt: Floats | None) -> Penalised:
+    score_sd, bias_sd = sds.tolist()
     trusted = bool(len(task.anchor.trusted))
     n_contrasts = data.rows.contrast.shape[1]
     precision = np.eye(n_contrasts)
@@ -230,24 +267,6 @@ def _both_ways(rows: Rows) -> bool:
     return bool(rows.leanings.sum(axis=0).all())
 
 
-def _next_sds(
-    task: Task, objective: Penalised, point: Floats, sds: tuple[float, float]
-) -> tuple[float, float]:
-    """Take one step up the marginal likelihood (MacKay's fixed point)."""
-    by_bias = task.bias_prior.by_likelihood and objective.n_contrasts > 0
-    score_left, bias_left = shrinkage_left(objective, with_bias=by_bias)
-    scores, bias, _ = objective.split(point)
-    penalty, (score_sd, bias_sd) = objective.penalty, sds
-    if task.score_prior.by_likelihood:
-        squares = float(scores @ penalty.pull(scores)) * score_sd**2
-        score_sd = max(LEAST_SCORE_SD, bounded(math.sqrt(squares / score_left)))
-    if by_bias and objective.n_evaluators > 1:
-        centred = bias - bias.mean(axis=0)
-        squares = float((centred @ penalty.bias * centred).sum()) * bias_sd**2
-        bias_sd = bounded(math.sqrt(squares / bias_left))
-    return score_sd, bias_sd
-
-
 def _start(rows: Rows, move: Move) -> Floats:
     """Start from log-odds of wins, and of groups for one contrast, with equal group means."""
     n, c = rows.n_items, rows.contrast.shape[1]
@@ -264,14 +283,15 @@ def _start(rows: Rows, move: Move) -> Floats:
     return np.concatenate([scores, bias.ravel(), np.zeros(rows.n_extra)])
 
 
-def _priors(task: Task, rows: Rows, sds: tuple[float, float]) -> tuple[Prior, ...]:
-    priors = [task.score_prior.granted(sds[0])]
-    if task.score_prior.by_likelihood and sds[0] <= LEAST_SCORE_SD:
+def _priors(task: Task, rows: Rows, sds: Floats) -> tuple[Prior, ...]:
+    score_sd, bias_sd = sds.tolist()
+    priors = [task.score_prior.granted(score_sd)]
+    if task.score_prior.by_likelihood and score_sd <= LEAST_SCORE_SD:
         said = f"{priors[0].chosen_by}, at its lower bound"
         priors = [replace(priors[0], chosen_by=said)]
     if rows.contrast.shape[1]:
-        priors.append(task.bias_prior.granted(sds[1]))
-        if not math.isinf(sds[1]) and not _both_ways(rows):
+        priors.append(task.bias_prior.granted(bias_sd))
+        if not math.isinf(bias_sd) and not _both_ways(rows):
             priors.append(Prior(of="mean bias", sd=EFFECT_SD, chosen_by="default"))
     if rows.n_extra:
         priors.append(Prior(of="seat effect and ties", sd=EFFECT_SD, chosen_by="default"))

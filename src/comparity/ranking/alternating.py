@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from comparity.ranking._margins import leanings
 from comparity.ranking._objective import rows_of
@@ -88,6 +87,9 @@ class _Alternation:
 
 
 def _one_step(loss: Any, start: Floats) -> Any:
+    # Imported here because few fits need it and it takes its time.
+    from scipy.optimize import minimize
+
     options = {"maxiter": 1, "gtol": GRADIENT}
     return minimize(loss, start, jac=True, method="BFGS", options=options, callback=_enough)
 

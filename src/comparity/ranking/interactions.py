@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2
-from scipy.stats import t as student
+from scipy.special import chdtrc, stdtr
 
 from comparity.errors import OptionError
 from comparity.inference.multiplicity import benjamini_hochberg
@@ -177,7 +176,7 @@ def _gap_test(scores: Floats, basis: Floats, column: Floats) -> tuple[float, flo
     dof = len(scores) - design.shape[1]
     variance = left @ left / dof * np.linalg.inv(design.T @ design)[-1, -1]
     gap = float(coefficients[-1])
-    return gap, float(2 * student.sf(abs(gap) / np.sqrt(variance), dof))
+    return gap, float(2 * stdtr(dof, -abs(gap) / np.sqrt(variance)))
 
 
 def _spread_test(fitted: Fit, step: NDArray[np.int8]) -> tuple[float, int, float]:
@@ -203,7 +202,7 @@ def _spread_test(fitted: Fit, step: NDArray[np.int8]) -> tuple[float, int, float
     # What all evaluators share is in the scores already, which takes one degree of freedom.
     statistic = float((gradient[told] ** 2 / information[told]).sum())
     dof = max(1, int(told.sum()) - 1)
-    return statistic, dof, float(chi2.sf(statistic, dof))
+    return statistic, dof, float(chdtrc(dof, statistic))
 
 
 def _slopes(fitted: Fit) -> Floats:

@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from comparity.errors import OptionError
 from comparity.ranking._fitting import Fit
@@ -53,6 +52,9 @@ def with_score_dependence(
         Scores and biases of the model with slopes, anchored as before; errors are those of the
         constant model, and a note says so.
     """
+    # Imported here because few fits need it and it takes its time.
+    from scipy.optimize import minimize
+
     if judgments.tied is not None or judgments.seat is not None:
         raise OptionError("score_dependent", True, ["comparisons without ties= and seats="])
     model = Dependent(judgments, contrasts, fitted)
@@ -73,7 +75,7 @@ def with_score_dependence(
         slopes=tuple(slopes.tolist()),
         statistic=statistic,
         dof=model.n_contrasts,
-        p_value=float(chi2.sf(statistic, model.n_contrasts)),
+        p_value=float(chdtrc(model.n_contrasts, statistic)),
     )
     note = "Scores and biases are of the model with slopes; their errors are of the constant one."
     return replace(
