@@ -102,6 +102,14 @@ def test_the_rule_of_the_paper_ignores_sharing_and_is_warned_of() -> None:
     assert honest.tests[0].standard_error > audit.tests[0].standard_error
 
 
+def test_the_printed_formula_is_the_default_where_counts_are_ample_and_warns() -> None:
+    world = World(n_items=300, n_pairs=3000)
+    usual, printed = world.audit(), world.audit(method="dyadic")
+    assert [test.p_value for test in printed.tests] == [test.p_value for test in usual.tests]
+    assert "WARNING: squared residuals" in printed.notes[0]
+    assert "WARNING" not in usual.notes[0]
+
+
 def test_disjoint_pairs_are_tested_as_fresh_ones_and_reproducibly() -> None:
     world = World(600, 2400, bias=1.5)
     audit = world.audit(method="disjoint", seed=3)

@@ -69,7 +69,8 @@ def double_sum(counts: SharedPairCounts, rates: tuple[float, float]) -> tuple[fl
         rows = pairs.cell == pairs.cells.index(cell)
         residual[rows] = sign * ((pairs.order[rows] > 0) - rate) / rows.sum()
     items = list(zip(pairs.better.tolist(), pairs.worse.tolist(), strict=True))
-    return plain_variance(residual.tolist(), items), float((residual**2).sum())
+    judges = None if pairs.evaluator is None else pairs.evaluator.tolist()
+    return plain_variance(residual.tolist(), items, judges), float((residual**2).sum())
 
 
 @pytest.mark.parametrize("hypothesised", [0.0, 0.1, -0.3])
@@ -82,6 +83,25 @@ def test_the_variance_is_the_double_sum_over_sharing_judgments(hypothesised: flo
     rates = pooled + hypothesised * m / (n + m), pooled - hypothesised * n / (n + m)
     expected, _ = double_sum(counts, rates)
     assert test.pivot.variance_at(hypothesised) == pytest.approx(expected, rel=1e-9)
+    z = (test.gap - hypothesised) / np.sqrt(expected)
+    assert test.pivot.p_value(hypothesised) == pytest.approx(2 * stats.norm.sf(abs(z)), rel=1e-7)
+
+
+@pytest.mark.parametrize("hypothesised", [0.0, 0.1, -0.3])
+@pytest.mark.parametrize("n_evaluators", [0, 4])
+def test_without_guards_few_misses_and_few_evaluators_change_nothing(
+    hypothesised: float, n_evaluators: int
+) -> None:
+    counts = few_misses(2)
+    judges = np.arange(len(counts.pairs)) % n_evaluators if n_evaluators else None
+    names = tuple(str(number) for number in range(n_evaluators))
+    counts = SharedPairCounts(replace(counts.pairs, evaluator=judges, evaluators=names))
+    test = compare_cells(shared_judgments(counts), FIRST, SECOND, null="", guarded=False)
+    assert test.method == "dyadic score z"
+    n, m = test.n
+    pooled = (counts[FIRST].hits + counts[SECOND].hits) / (n + m)
+    rates = pooled + hypothesised * m / (n + m), pooled - hypothesised * n / (n + m)
+    expected, _ = double_sum(counts, rates)
     z = (test.gap - hypothesised) / np.sqrt(expected)
     assert test.pivot.p_value(hypothesised) == pytest.approx(2 * stats.norm.sf(abs(z)), rel=1e-7)
 

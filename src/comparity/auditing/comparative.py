@@ -71,8 +71,11 @@ def comparative_separation(
         more than two values it decides, and the audit of raw agreement is in `raw`.
     design : {"auto", "fresh", "shared"}
         Whether items repeat; by default the data say.
-    method : {"auto", "disjoint"}
-        ``"disjoint"`` tests only pairs that share no item and no evaluator.
+    method : {"auto", "disjoint", "dyadic"}
+        ``"disjoint"`` tests only pairs that share no item and no evaluator. ``"dyadic"`` uses the
+        variance of squared residuals and the normal law whatever the counts, as the formula is
+        printed; by default few hits or misses get the binomial variance, and few evaluators a law
+        of their own, because false alarms are not kept otherwise.
     score_ties : {"disagree", "half"}
         Whether a tie of the scores is a disagreement or half of one.
     continuous : bool

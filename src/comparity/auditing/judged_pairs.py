@@ -179,7 +179,8 @@ def _tests(counts: Counts, options: ComparativeOptions, score_ties: str) -> list
         contrasts_of_order() if options.continuous else contrasts_of_groups(counts.groups)
     )
     if isinstance(counts, SharedPairCounts):
-        return compare_shared(counts, contrasts, score_ties=score_ties)
+        guarded = options.method != "dyadic"
+        return compare_shared(counts, contrasts, score_ties=score_ties, guarded=guarded)
     if options.rule == "paper" and score_ties == "disagree":
         return compare_fresh_wald(counts, contrasts)
     return compare_fresh(counts, contrasts, score_ties=score_ties)

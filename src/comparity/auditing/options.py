@@ -66,8 +66,9 @@ class ComparativeOptions(SeparationOptions):
     ----------
     design : {"auto", "fresh", "shared"}
         Whether items repeat; looked up in the data by default.
-    method : {"auto", "disjoint"}
-        ``"disjoint"`` uses only pairs that share no item and no evaluator.
+    method : {"auto", "disjoint", "dyadic"}
+        ``"disjoint"`` uses only pairs that share no item and no evaluator; ``"dyadic"`` the
+        variance of squared residuals and the normal law even where counts are small.
     score_ties : {"disagree", "half"}
         What a tie of the model's scores counts as.
     continuous : bool
@@ -86,7 +87,7 @@ class ComparativeOptions(SeparationOptions):
         # Zero-argument super() does not work in a dataclass with slots.
         SeparationOptions.__post_init__(self)
         _check_word("design", self.design, ("auto", "fresh", "shared"))
-        _check_word("method", self.method, ("auto", "disjoint"))
+        _check_word("method", self.method, ("auto", "disjoint", "dyadic"))
         _check_word("score_ties", self.score_ties, ("disagree", "half"))
         if self.reference is not None:
             self._check_weighable()
@@ -99,6 +100,9 @@ class ComparativeOptions(SeparationOptions):
             raise OptionError("continuous", True, ["continuous=False", without], why)
         if self.method == "disjoint":
             why = "an exact test takes no weights"
+            raise OptionError("method", self.method, ["'auto'", without], why)
+        if self.method == "dyadic":
+            why = "weights make judgments few, which is what it does not look at"
             raise OptionError("method", self.method, ["'auto'", without], why)
         if self.rule == "paper":
             why = "the rule of the paper takes no weights"

@@ -48,10 +48,11 @@ Example:
 )
 @click.option(
     "--method",
-    type=click.Choice(["auto", "disjoint"]),
+    type=click.Choice(["auto", "disjoint", "dyadic"]),
     default="auto",
     show_default=True,
-    help="'disjoint' tests exactly on pairs that share nothing.",
+    help="'disjoint' tests exactly on pairs that share nothing; 'dyadic' keeps to the printed "
+    "formula where counts are small.",
 )
 @click.option(
     "--score-ties",

@@ -126,11 +126,21 @@ def compare_fresh_wald(counts: PairCounts, contrasts: Iterable[Contrast]) -> lis
 
 
 def compare_shared(
-    counts: SharedPairCounts, contrasts: Iterable[Contrast], *, score_ties: str = "disagree"
+    counts: SharedPairCounts,
+    contrasts: Iterable[Contrast],
+    *,
+    score_ties: str = "disagree",
+    guarded: bool = True,
 ) -> list[GapTest]:
-    """Test contrasts from pairs that share items or evaluators."""
+    """Test contrasts from pairs that share items or evaluators.
+
+    `guarded` is explained in :func:`comparity.inference.dyadic.compare_cells`.
+    """
     sharing = _sharing(counts, score_ties)
-    return [compare_cells(sharing, *contrast, null=contrast.null) for contrast in contrasts]
+    return [
+        compare_cells(sharing, *contrast, null=contrast.null, guarded=guarded)
+        for contrast in contrasts
+    ]
 
 
 def agreement_rates(

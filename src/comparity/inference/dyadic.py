@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from comparity.counting.sharing import Sharing
 from comparity.counts import Cell
 from comparity.inference.pivots import (
+    NORMAL,
     NOTHING,
     DyadicGap,
     Reference,
@@ -50,7 +51,9 @@ AMPLE = 15
 """With this many hits and misses expected in either cell, squared residuals give the variance."""
 
 
-def compare_cells(sharing: Sharing, first: Cell, second: Cell, *, null: str) -> GapTest:
+def compare_cells(
+    sharing: Sharing, first: Cell, second: Cell, *, null: str, guarded: bool = True
+) -> GapTest:
     """Test whether two cells have the same agreement.
 
     Parameters
@@ -61,6 +64,9 @@ def compare_cells(sharing: Sharing, first: Cell, second: Cell, *, null: str) -> 
         The cells to compare.
     null : str
         The hypothesis in words.
+    guarded : bool
+        Whether few hits or misses get the binomial variance, and few clusters their own law.
+        Otherwise squared residuals and the normal law are used whatever the counts.
 
     Returns
     -------
@@ -75,7 +81,7 @@ def compare_cells(sharing: Sharing, first: Cell, second: Cell, *, null: str) -> 
             n = _judgments(sharing, known, first, second)
             return _untested(null, math.nan, n, f"no pair of the kind {cell}")
     codes = [known[first], known[second]]
-    pivot, variance = _pivot(sharing, codes)
+    pivot, variance = _pivot(sharing, codes, guarded=guarded)
     n = _judgments(sharing, known, first, second)
     scarce = min(codes, key=lambda code: float(sharing.effective_items[code]))
     found = float(sharing.effective_items[scarce])
@@ -89,7 +95,7 @@ def compare_cells(sharing: Sharing, first: Cell, second: Cell, *, null: str) -> 
     return GapTest(
         null=null,
         gap=pivot.gap,
-        standard_error=math.sqrt(single + shared),
+        standard_error=math.sqrt(max(single + shared, 0.0)),
         p_value=pivot.p_value(0.0),
         n=n,
         method=sharing.method + variance,
@@ -98,7 +104,9 @@ def compare_cells(sharing: Sharing, first: Cell, second: Cell, *, null: str) -> 
     )
 
 
-def _pivot(sharing: Sharing, codes: list[int]) -> tuple[DyadicGap | SharedGap, str]:
+def _pivot(
+    sharing: Sharing, codes: list[int], *, guarded: bool
+) -> tuple[DyadicGap | SharedGap, str]:
     """Return the test of two cells, and what its variance is called where it is not the usual one.
 
     Squared residuals are the variance where they can carry it. If judgments that share twice, taken
@@ -110,16 +118,17 @@ def _pivot(sharing: Sharing, codes: list[int]) -> tuple[DyadicGap | SharedGap, s
     dependent, own = sharing.dependent[block], sharing.own[block]
     rates, singles = hits / n, np.diag(own)[:2]
     rate, trials = (float(rates[0]), float(rates[1])), (float(n[0]), float(n[1]))
-    reference = Reference(n_clusters=sharing.n_clusters)
+    reference = Reference(n_clusters=sharing.n_clusters) if guarded else NORMAL
     ample = DyadicGap(rates=rate, trials=trials, dependent=dependent, own=own, reference=reference)
     shares = bool(np.any(dependent != own))
     # Weighted judgments count as many as would have their variance.
     worth = float((n**2 / singles).min())
     # All pairs of a few hundred items are many pairs without being ample.
     listed = shares and sharing.touching is not None
-    if listed and worth * min(ample.pooled, 1 - ample.pooled) >= AMPLE:
+    many = worth * min(ample.pooled, 1 - ample.pooled) >= AMPLE
+    if listed and (many or not guarded):
         least, rounding = ample.least_variance(), ROUNDING * abs(ample.variance_at(0.0))
-        if least > rounding:
+        if least > rounding or (not guarded and least >= -rounding):
             return ample, ""
         # Rates of one and zero have no variance at their own gap, which is not a negative one.
         if least < -rounding:
