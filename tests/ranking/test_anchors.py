@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from scipy.stats import norm
 
 from comparity import barp
@@ -100,3 +101,24 @@ def test_a_correction_is_named(choices: dict[str, Any], noted: bool) -> None:
     found = fitted("equal group means", **choices)
     assert any("corrected" in note for note in found.notes) is noted
     assert found.provenance["corrected"] is noted
+
+
+def test_errors_with_trusted_evaluators_are_those_of_the_inverse() -> None:
+    """The scores' prior is about group means here, so that a common shift of all scores is free."""
+    found = fitted([2, 5], bias_prior=1.5, corrected=False)
+    n, m = len(WORLD.scores), len(WORLD.bias)
+    inside = (WORLD.sensitive_features == "b").astype(float)
+    rows, (better, worse) = np.arange(len(WORLD.comparisons)), WORLD.comparisons.T
+    design = np.zeros((len(rows), n + m))
+    design[rows, better], design[rows, worse] = 1, -1
+    trusted = np.isin(WORLD.evaluators, [2, 5])
+    design[rows, n + WORLD.evaluators] = np.where(trusted, 0, inside[better] - inside[worse])
+    chance = expit(design @ np.concatenate([found.scores, found.bias[:, 0]]))
+    hessian = design.T @ ((chance * (1 - chance))[:, None] * design)
+    basis = np.column_stack([np.ones(n), inside])
+    hessian[:n, :n] += (np.eye(n) - basis @ np.linalg.pinv(basis)) / 2.0**2
+    hessian[n:, n:] += (np.eye(m) - 1 / m) / 1.5**2
+    errors = np.sqrt(np.diagonal(np.linalg.pinv(hessian, hermitian=True)))
+    others = np.setdiff1d(np.arange(m), [2, 5])
+    assert found.standard_errors == pytest.approx(errors[:n], rel=1e-3)
+    assert found.bias_standard_errors[others, 0] == pytest.approx(errors[n:][others], rel=1e-3)

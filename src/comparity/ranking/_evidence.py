@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from comparity.ranking._curvature import Covariances, evaluator_variances, score_variances
 from comparity.ranking._objective import Penalised
-from comparity.ranking.priors import bounded
+from comparity.ranking.priors import LARGEST_SD, SMALLEST_SD, bounded
 
 __all__ = ["LEAST_SCORE_SD", "Ascent", "fixed_point"]
 
@@ -29,6 +29,7 @@ Floats = NDArray[np.float64]
 LEAST_SCORE_SD = 0.5
 """The least SD of scores that the marginal likelihood may choose. It takes pairs for random; where
 they were chosen by merit, or are few, it would put all items down as equal."""
+LEAST_SDS = (LEAST_SCORE_SD, SMALLEST_SD)
 
 SHORTEST, LONGEST = 0.3, 5.0
 """Bounds of a step in parts of the step of the fixed point: where a standard deviation falls to
@@ -70,9 +71,9 @@ class Ascent:
         self._before = place, gap
         step = -np.linalg.pinv(self._slope) @ gap
         with np.errstate(divide="ignore", invalid="ignore"):
-            parts = np.where(gap == 0, 0.0, np.clip(step / gap, SHORTEST, LONGEST))
-        found: Floats = sds * np.exp(parts * gap)
-        return found
+            parts = np.clip(step / gap, SHORTEST, LONGEST)
+            moved = np.clip(sds * np.exp(parts * gap), LEAST_SDS, LARGEST_SD)
+        return np.where(gap == 0, sds, moved)
 
 
 def fixed_point(
