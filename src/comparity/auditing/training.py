@@ -111,7 +111,7 @@ def train_file(
         `alpha`, `margin`, `rule` and `looks` of the audits.
     """
     check_option("task", task, list(TASKS))
-    kind = _kind(scorer, hidden, leaves)
+    own = _own_choices(scorer, hidden=hidden, leaves=leaves)
     _check_output(path, output)
     seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
     columns = Columns(features, label, sensitive, query, weight, continuous, no_group)
@@ -122,6 +122,7 @@ def train_file(
     rows, others = row_sets(path, audit_on, columns, held_out, seed)
     counted = {"trained": len(rows), "audited": len(others)}
     tell(f"Read {len(rows):,} rows to train on and {len(others):,} others to audit.")
+    kind = kind_of(scorer, **own)
     kind.check()
     work = _Work(kind, rows, others, columns, tuple(goal), options, seed, shared["predicted"])
     many = steps if kind.from_nothing else min(steps, WITHOUT_GOAL)
@@ -182,15 +183,17 @@ class _Work:
         )
 
 
-def _kind(scorer: str, hidden: Sequence[int] | None, leaves: int | None) -> Kind:
-    """Return what is trained, where what was said of it belongs to it."""
+def _own_choices(
+    scorer: str, *, hidden: Sequence[int] | None, leaves: int | None
+) -> dict[str, Any]:
+    """Return what was said of a scorer that belongs to it alone, where it does."""
     check_option("scorer", scorer, list(KINDS))
-    choices: dict[str, Any] = {}
+    said: dict[str, Any] = {}
     for name, found, owner in (("hidden", hidden, "neural"), ("leaves", leaves, "boosted")):
         if found is not None and scorer != owner:
             raise OptionError(name, found, [f"scorer {owner!r}"], f"a {scorer} score has none")
-        choices |= {} if found is None else {name: found}
-    return kind_of(scorer, **choices)
+        said |= {} if found is None else {name: found}
+    return said
 
 
 def _check_output(path: str | Path, output: str | Path) -> None:
