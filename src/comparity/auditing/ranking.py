@@ -98,7 +98,8 @@ def rank_frames(
     known: dict[str, Any] = {"evaluator": evaluator} if model in NEED_EVALUATORS else {}
     known |= {"sensitive": list(sensitive)} if model in NEED_GROUPS else {}
     ranking: Ranking = _fitter(model)(comparisons, items, **columns, **known, **choices)
-    groups = columns_of(items, "items", list(sensitive)) if items is not None else {}
+    has_groups = items is not None and bool(sensitive)
+    groups = columns_of(items, "items", list(sensitive)) if has_groups else {}
     before = None
     if model in NEED_GROUPS:
         before = bradley_terry_from_frames(comparisons, items, **columns)
