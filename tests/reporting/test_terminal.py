@@ -39,15 +39,24 @@ def test_markup_and_control_characters_in_data_do_nothing(
     assert not set(shown) & {"\x1b", "\r", "\x07"}
 
 
-@pytest.mark.parametrize("width", [60, 80, 100, 140])
-def test_no_line_is_wider_than_the_terminal_and_no_finding_is_cut(audit: Audit, width: int) -> None:
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 140])
+def test_no_line_is_wider_than_the_terminal_and_no_number_is_cut(audit: Audit, width: int) -> None:
     console = Console(width=width, color_system=None)
     with console.capture() as captured:
         console.print(view(audit))
     shown = captured.get()
     assert max(map(len, shown.splitlines())) <= width
     for test in audit.tests:
-        assert test.finding in shown.partition("Tests")[2]
+        low, high, _ = test.interval(test.level)
+        assert f"[{low:+.3f}, {high:+.3f}]" in shown
+        assert set(test.finding.split()) <= set(shown.partition("Tests")[2].split())
+
+
+def test_what_is_piped_has_no_blanks_at_the_end_of_a_line(
+    audit: Audit, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show(audit)
+    assert not [line for line in capsys.readouterr().out.splitlines() if line != line.rstrip()]
 
 
 def test_an_untestable_hypothesis_shows_its_reason_and_no_numbers(audit: Audit) -> None:

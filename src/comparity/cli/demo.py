@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +98,7 @@ def demo(directory: Path, as_json: bool, html: Path | None, **choices: Any) -> N
         everything = {name: result.to_dict() for name, result in results.items()}
         click.echo(json.dumps(everything, indent=2, allow_nan=False))
         return
-    click.echo("\n".join(_ending(directory, report)))
+    _end(directory, report)
 
 
 def _told(directory: Path, *, quiet: bool, **choices: Any) -> tuple[Demo, Story]:
@@ -134,23 +134,28 @@ def _tell(step: Step) -> None:
 
     click.secho(f"\n{step.title}", bold=True)
     for sentence in step.sentences:
-        click.echo(click.wrap_text(sentence, width=100))
+        show(sentence)
     for grid in step_grids(step):
         click.echo()
-        show(grid)
+        show(replace(grid, title=""))
 
 
-def _ending(directory: Path, report: Path) -> Iterator[str]:
+def _end(directory: Path, report: Path) -> None:
+    from comparity.reporting.terminal import show
+
     at = directory
-    yield "\n" + click.wrap_text(f"{NOTES[1]}", width=100)
-    yield f"\nWrote {report}, the tables (items.csv, judgments.csv and, of the last step,"
-    yield f"fresh_items.csv, fresh_judgments.csv) and every result as JSON, all under {at}."
-    yield "The same with commands of your own:\n"
+    show(
+        f"\n{NOTES[1]}",
+        f"Wrote {report}, the tables (items.csv, judgments.csv and, of the last step, "
+        f"fresh_items.csv, fresh_judgments.csv) and every result as JSON, all under {at}. "
+        "The same with commands of your own:",
+    )
     files = f"{at}/judgments.csv --items {at}/items.csv"
     fresh = f"{at}/fresh_judgments.csv --items {at}/fresh_items.csv"
-    yield f"  comparity comparative {files} --score model \\"
-    yield "      --sensitive sex --evaluator judge"
-    yield f"  comparity rank {files} --score model \\"
-    yield "      --sensitive sex --evaluator judge"
-    yield f"  comparity rank {fresh} \\"
-    yield "      --score revised --sensitive sex --evaluator judge"
+    # Not wrapped: they are there to be copied.
+    click.echo(f"\n  comparity comparative {files} --score model \\")
+    click.echo("      --sensitive sex --evaluator judge")
+    click.echo(f"  comparity rank {files} --score model \\")
+    click.echo("      --sensitive sex --evaluator judge")
+    click.echo(f"  comparity rank {fresh} \\")
+    click.echo("      --score revised --sensitive sex --evaluator judge")

@@ -159,10 +159,8 @@ def _list(papers: list[Published], *, as_json: bool) -> None:
     from comparity.reporting.reproductions import listing
     from comparity.reporting.terminal import show
 
-    for grid in map(listing, papers):
-        click.echo(f"\n{grid.title}")
-        show(grid)
-    click.echo("\nRun one with comparity reproduce PAPER --table N, --figure N or --part NAME.")
+    ending = "Run one with comparity reproduce PAPER --table N, --figure N or --part NAME."
+    show(*map(listing, papers), ending)
 
 
 def _described(published: Published) -> dict[str, object]:

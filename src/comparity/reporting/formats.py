@@ -6,6 +6,7 @@ import math
 import unicodedata
 
 __all__ = [
+    "MISSING",
     "clipped",
     "count",
     "expected",

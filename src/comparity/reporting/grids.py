@@ -7,6 +7,7 @@ are made safe here.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from comparity.counts import Cell
 from comparity.matrices import PairwiseAccuracy, PanelAudit
 from comparity.plans import ComparativePlan, Plan
 from comparity.reporting.formats import (
+    MISSING,
     count,
     expected,
     interval,
@@ -33,6 +35,9 @@ __all__ = ["Grid", "audit_grids", "matrix_grids", "pairwise_grids", "panel_grids
 MATRIX_GROUPS = 4
 # A cell of more letters than this is broken into lines.
 SENTENCE = 32
+# What may stand between and after numbers: "2,501 vs 2,499", "1 to 9", "n 12M", "1e300".
+BETWEEN = re.compile(r"\b(?:vs|to|x|n)\b|(?<=\d)[kMGe]")
+LETTER = re.compile(r"[^\W\d_]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +79,19 @@ class Grid:
             for place in range(len(self.header))
         ]
         return tuple(length > SENTENCE for length in longest)
+
+    @property
+    def numeric(self) -> tuple[bool, ...]:
+        """Which columns hold numbers, here and there replaced by words; the first names rows."""
+        columns = zip(*(row[1:] for row in self.rows), strict=True)
+        found = [_holds_numbers(column) for column in columns] or [False] * len(self.header[1:])
+        return (False, *found)
+
+
+def _holds_numbers(cells: Sequence[str]) -> bool:
+    told = [cell.partition("\n")[0] for cell in cells if cell not in ("", MISSING)]
+    numbers = sum(not LETTER.search(BETWEEN.sub("", line)) for line in told)
+    return 4 * numbers >= len(told)
 
 
 def audit_grids(audit: Audit) -> Iterator[Grid]:

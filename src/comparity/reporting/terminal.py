@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from comparity.reporting.grids import Grid
 from comparity.reporting.sections import KINDS, Reportable, section_of
+from comparity.reporting.widths import GAP, shared, splits, wrapped
 
 __all__ = ["as_text", "show", "view"]
 
@@ -19,6 +22,8 @@ COLOUR = {"found": "bold red", "inside": "bold green", "open": "bold yellow", "p
 TEXT_WIDTH = 100
 # So many lines of a list are shown; the rest is in to_dict().
 LISTED = 12
+# Names of columns are no wider than this where they stand beside their values.
+LABEL = 22
 
 
 def view(result: Reportable) -> RenderableType:
@@ -36,60 +41,130 @@ def view(result: Reportable) -> RenderableType:
 
 def as_text(result: Reportable) -> str:
     """Return a result as plain text, 100 columns wide, without colour."""
-    console = Console(width=TEXT_WIDTH, color_system=None, force_terminal=False)
+    return _printed(Console(width=TEXT_WIDTH, color_system=None, force_terminal=False), result)
+
+
+def show(*results: Reportable | Grid | str) -> None:
+    """Print results, tables with their titles, or sentences, in colour where there is any."""
+    # What is piped has no width of its own; rich would take 80.
+    console = Console(width=None if sys.stdout.isatty() else TEXT_WIDTH)
+    sys.stdout.write(_printed(console, *results) + "\n")
+
+
+def _printed(console: Console, *results: Reportable | Grid | str) -> str:
     with console.capture() as captured:
-        console.print(view(result))
+        for place, result in enumerate(results):
+            if place:
+                console.print()
+            console.print(_shown(result))
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
-def show(*results: Reportable | Grid) -> None:
-    """Print results, in colour where the terminal has any."""
-    # What is piped has no width of its own; rich would take 80.
-    console = Console(width=None if sys.stdout.isatty() else TEXT_WIDTH)
-    for place, result in enumerate(results):
-        if place:
-            console.print()
-        console.print(_table(result) if isinstance(result, Grid) else view(result))
+def _shown(result: Reportable | Grid | str) -> RenderableType:
+    if isinstance(result, str):
+        return Text(result)
+    if isinstance(result, Grid):
+        return Group(
+            *([Text(result.title, style="bold")] if result.title else []), GridView(result)
+        )
+    return view(result)
+
+
+class GridView:
+    """A table that knows its width only when it is printed."""
+
+    def __init__(self, grid: Grid) -> None:
+        self.grid = grid
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Lay the table out in the width there is."""
+        yield from _laid(self.grid, options.max_width)
+
+
+def _laid(grid: Grid, room: int) -> Iterator[RenderableType]:
+    """Yield a table; where it is too wide, a heat map in parts, or one row below the other."""
+    padding = 2 if grid.shades else 0
+    widths = shared(grid, room, padding=padding)
+    if widths:
+        yield _table(grid, widths)
+    elif grid.shades and len(grid.header) > 2:
+        for place, run in enumerate(splits(grid, room, padding=padding)):
+            yield Text("\n" if place else "", end="")
+            yield from _laid(_part(grid, run), room)
+    else:
+        yield from _records(grid)
 
 
 def _titled(grids: Iterable[Grid]) -> Iterator[RenderableType]:
     for grid in grids:
         yield Text(f"\n{grid.title}", style="bold")
-        yield _table(grid)
+        yield GridView(grid)
 
 
-def _table(grid: Grid) -> Table:
-    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    first, *others = grid.header
-    table.add_column(Text(first), overflow="fold")
-    for name in others:
-        table.add_column(Text(name), justify="right", overflow="fold")
-    if grid.findings:
-        # The one column that must stay whole in a narrow terminal.
-        words = " ".join(grid.findings).split()
-        table.columns[-1].min_width = max(map(len, words))
+def _part(grid: Grid, columns: slice) -> Grid:
+    """Return some columns of a heat map, with the names of the rows."""
+    shades = slice(columns.start - 1, columns.stop - 1)
+    return replace(
+        grid,
+        header=(grid.header[0], *grid.header[columns]),
+        rows=tuple((row[0], *row[columns]) for row in grid.rows),
+        shades=tuple(row[shades] for row in grid.shades),
+    )
+
+
+def _table(grid: Grid, widths: Sequence[int]) -> Table:
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0))
+    for name, width, numeric in zip(grid.header, widths, grid.numeric, strict=True):
+        table.add_column(
+            Text("\n".join(wrapped(name, width))),
+            justify="right" if numeric else "left",
+            width=width,
+            overflow="fold",
+        )
     for position, row in enumerate(grid.rows):
-        cells = [*map(_cell, row)]
-        if grid.findings:
-            cells[-1].stylize(COLOUR[KINDS[grid.findings[position]]])
+        cells = [*map(_cell, row, widths)]
         if grid.shades:
-            cells[1:] = map(_shaded, cells[1:], grid.shades[position])
-        table.add_row(*cells)
+            cells[1:] = map(_shaded, cells[1:], grid.shades[position], widths[1:])
+        table.add_row(*_coloured(cells, grid, position))
     return table
 
 
-def _shaded(cell: Text, light: float) -> Text:
+def _records(grid: Grid) -> Iterator[RenderableType]:
+    """Yield each row as a list of what its columns say."""
+    for position, row in enumerate(grid.rows):
+        first, *others = _coloured([_cell(text) for text in row], grid, position)
+        yield Text("\n" if position else "", end="")
+        yield first
+        record = Table.grid(padding=(0, GAP, 0, 0))
+        record.add_column(style="dim", max_width=LABEL, overflow="fold")
+        record.add_column(overflow="fold")
+        for name, cell in zip(grid.header[1:], others, strict=True):
+            record.add_row(Text(name), cell)
+        yield Padding(record, (0, 0, 0, 2))
+
+
+def _coloured(cells: list[Text], grid: Grid, position: int) -> list[Text]:
+    """Give the finding of a row, its last cell, the colour of findings of its kind."""
+    if grid.findings:
+        cells[-1].stylize(COLOUR[KINDS[grid.findings[position]]])
+    return cells
+
+
+def _shaded(cell: Text, light: float, width: int) -> Text:
     """Put a cell on a grey that is the lighter the larger `light`, from 0 to 1."""
+    lines = "\n".join(f"{line} ".rjust(width) for line in cell.plain.split("\n"))
     if light != light:
-        return cell
+        return Text(lines)
     grey = round(40 + 200 * min(max(light, 0.0), 1.0))
     ink = "black" if grey > 128 else "white"
-    return Text(f" {cell.plain} ", style=f"{ink} on rgb({grey},{grey},{grey})")
+    return Text(lines, style=f"{ink} on rgb({grey},{grey},{grey})")
 
 
-def _cell(text: str) -> Text:
-    line, *more = text.split("\n", 1)
-    return Text(line).append("".join(f"\n{rest}" for rest in more), style="dim")
+def _cell(text: str, width: int | None = None) -> Text:
+    """Return a cell, broken into lines of a width; all but its first line are dim."""
+    lines = text.split("\n")
+    first, *rest = lines if width is None else ["\n".join(wrapped(one, width)) for one in lines]
+    return Text(first).append("".join(f"\n{line}" for line in rest), style="dim")
 
 
 def _listed(lists: Mapping[str, list[str]]) -> Iterator[RenderableType]:
