@@ -44,6 +44,8 @@ MISSPELT = {
     "train items.csv --features tst --label grade --sensitive sex --output m.json": "test",
     "gate policy.toml": "good",
     "separatoin items.csv": "separation",
+    "plan compartive": "comparative",
+    "plan separation --trp 0.8,0.9": "--tpr",
     "separation items.csv --lable good": "--label",
 }
 

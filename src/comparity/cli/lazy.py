@@ -13,7 +13,7 @@ import click
 from comparity.errors import ComparityError
 from comparity.reporting.formats import visible
 
-__all__ = ["BadInput", "LazyGroup", "as_options"]
+__all__ = ["BadInput", "LazyGroup", "SuggestingGroup", "as_options"]
 
 OPTIONS = (
     *("positive", "threshold", "continuous", "design", "better", "worse", "evaluator", "tied"),
@@ -37,7 +37,24 @@ class BadInput(click.ClickException):
         return visible(self.message, keep="\n")
 
 
-class LazyGroup(click.Group):
+class SuggestingGroup(click.Group):
+    """Commands by name; a misspelt one is answered with the nearest."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or say which one could have been meant."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            near = get_close_matches(args[0], self.list_commands(ctx), n=1)
+            if not near:
+                raise
+            message = f"No such command {args[0]!r}. Did you mean {near[0]!r}?"
+            raise click.UsageError(message, ctx) from error
+
+
+class LazyGroup(SuggestingGroup):
     """Commands by name; the command ``x`` is the object ``x`` of :mod:`comparity.cli.x`.
 
     Parameters
@@ -61,18 +78,6 @@ class LazyGroup(click.Group):
         command = getattr(import_module(f"comparity.cli.{cmd_name}"), cmd_name)
         assert isinstance(command, click.Command), cmd_name
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; a misspelt one is answered with the nearest."""
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            near = get_close_matches(args[0], self.names, n=1)
-            if not near:
-                raise
-            raise click.UsageError(f"{error.message} Did you mean '{near[0]}'?", ctx) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an error of ours becomes a message and status 2."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from comparity.cli.lazy import SuggestingGroup
 from comparity.cli.options import (
     OUTPUT_FILE,
     PROPORTION,
@@ -58,7 +59,7 @@ def plan_options(command: Command) -> Command:
     )
 
 
-@click.group()
+@click.group(cls=SuggestingGroup)
 def plan() -> None:
     """Find the size of a study, or its power.
 
