@@ -159,6 +159,20 @@ def test_continuous_attribute_compares_larger_with_smaller() -> None:
     assert audit.finding == VIOLATED
 
 
+def test_a_continuous_attribute_may_be_as_large_as_numbers_get() -> None:
+    world = World(400, 1600)
+    age = np.random.default_rng(2).uniform(-1, 1, size=400)
+    small, huge = (
+        comparative_separation(
+            world.pairs, scores=world.quality, sensitive_features=age * unit, continuous=True
+        )
+        for unit in (1.0, 1.7e308)
+    )
+    assert [(t.gap, t.p_value, t.n) for t in small.tests] == [
+        (t.gap, t.p_value, t.n) for t in huge.tests
+    ]
+
+
 def test_three_groups_have_three_across_and_three_within_hypotheses() -> None:
     world = World(600, 3000)
     world.group = np.array(["a", "b", "c"])[np.arange(600) % 3]

@@ -73,3 +73,11 @@ def test_differences_on_a_line_are_told_apart() -> None:
     test = compare_slope(2 * np.arange(40.0), np.arange(40.0), null="")
     assert test.p_value < 1e-9
     assert test.gap > 1e6
+
+
+@pytest.mark.parametrize("unit", [2.0**-1000, 2.0**90])
+def test_the_unit_of_the_attribute_changes_nothing(unit: float) -> None:
+    differences, age = world()
+    # Powers of two move no digit, so that the answers are the same to the last one.
+    test, other = (compare_slope(differences, age * by, null="") for by in (1.0, unit))
+    assert (test.gap, test.p_value) == (other.gap, other.p_value)

@@ -102,8 +102,10 @@ class Attribute:
     def cells(self, better: Codes, worse: Codes) -> tuple[Codes, tuple[Cell, ...]]:
         """Return the cell of each pair as a code into the cells that occur."""
         if self.values is not None:
-            sign = np.sign(self.values[better] - self.values[worse])
-            return sign.astype(np.int64) + 1, LARGER_SMALLER_EQUAL
+            first, second = self.values[better], self.values[worse]
+            # Not the sign of a difference, which overflows where values are huge.
+            sign = (first > second).astype(np.int64) - (first < second)
+            return sign + 1, LARGER_SMALLER_EQUAL
         assert self.codes is not None
         return compact_cells(self.codes[better], self.codes[worse], self.names)
 

@@ -93,6 +93,8 @@ def _impossible(moments: Moments) -> str:
 def _pivot(differences: Floats, attribute: Floats) -> RatioPivot:
     n = len(differences)
     x = attribute - attribute.mean()
+    # In units of a power of two, which changes no digit, so that no square vanishes.
+    x = np.ldexp(x, -int(np.frexp(np.abs(x).max())[1]))
     squares = float(x @ x)
     slope = float(x @ differences) / squares
     residuals = differences - differences.mean() - slope * x
@@ -103,7 +105,7 @@ def _pivot(differences: Floats, attribute: Floats) -> RatioPivot:
     least = float(np.spacing(np.abs(differences).max()))
     scale = max(math.sqrt(float(residuals @ residuals) / (n - 2)), least)
     of_scale = (residuals**2 - float(residuals @ residuals) / n) / (2 * scale * n)
-    width = 2 * float(attribute.std(ddof=1))
+    width = 2 * math.sqrt(squares / (n - 1))
     return RatioPivot(
         gap=width * slope,
         scale=scale,
