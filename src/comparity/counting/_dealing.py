@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from comparity.counting._lanes import LANES, RECORDS, add_counts, equal_to, larger_than
+from comparity.counting._lanes import NO_GROUP, RECORDS, equal_to, larger_than, tell
 
 __all__ = ["deal"]
 
@@ -20,7 +20,6 @@ WORD = 6
 DIGIT = 6
 """Bits of the other digits, at most: more take longer to count than they save walks."""
 ONE = np.uint64(1)
-NO_GROUP = 2**16 - 1
 
 
 @njit(cache=True, nogil=True)
@@ -63,7 +62,7 @@ def _deal_last(records, rows, bits, keep, out):  # type: ignore[no-untyped-def]
             if keep:
                 _copy(rows, np.uint64(start) + bit, out, target)
             before = larger[digit] & ((ONE << bit) - ONE)
-            _tell(out, target, nothing, np.uint64(0), groups, before)
+            tell(out, target, nothing, np.uint64(0), groups, before)
 
 
 @njit(cache=True, nogil=True)
@@ -96,9 +95,9 @@ def _deal_digit(records, rows, bits, shift, digit_bits, keep, dealt, out):  # ty
                 if keep:
                     _copy(rows, np.uint64(low) + bit, out, to)
                 before = larger[digit] & ((ONE << bit) - ONE)
-                _tell(out, to if keep else own, counts, digit, groups, before)
+                tell(out, to if keep else own, counts, digit, groups, before)
             for smaller in range(radix):
-                _tell(counts, np.uint64(smaller), nothing, np.uint64(0), groups, larger[smaller])
+                tell(counts, np.uint64(smaller), nothing, np.uint64(0), groups, larger[smaller])
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -121,12 +120,3 @@ def _mark(here, mask, above, full, digits, names, larger, groups):  # type: igno
 def _copy(rows, source, out, target):  # type: ignore[no-untyped-def]
     for g in range(np.uint64(rows.shape[1])):
         out[target, g] = rows[source, g]
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _tell(rows, target, counts, digit, groups, marked):  # type: ignore[no-untyped-def]
-    """Add to a row, by group, the records counted for a digit and those marked."""
-    width = np.uint64(len(groups))
-    to, start = target * width, digit * width
-    for lane in range(np.uint64(0), width, np.uint64(LANES)):
-        add_counts(rows, to + lane, counts, start + lane, groups, lane, marked)

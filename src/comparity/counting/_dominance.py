@@ -17,7 +17,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from comparity.counting._dealing import deal
-from comparity.counting._lanes import LANES
+from comparity.counting._lanes import lanes_for
 from comparity.counting._placements import HELD, Placements, add_held, add_rest
 from comparity.counting._sorting import records_of
 
@@ -57,7 +57,7 @@ class Line(NamedTuple):
     @property
     def width(self) -> int:
         """Numbers in a row of groups, which is a whole number of lanes."""
-        return -(-self.n_groups // LANES) * LANES
+        return lanes_for(self.n_groups)
 
     @property
     def slabs(self) -> list[tuple[int, int]]:

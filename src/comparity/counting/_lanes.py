@@ -10,17 +10,30 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import njit, types
 from numba.extending import intrinsic
 
-__all__ = ["LANES", "RECORDS", "add_counts", "equal_to", "larger_than"]
+__all__ = [
+    "LANES",
+    "NO_GROUP",
+    "RECORDS",
+    "add_counts",
+    "equal_to",
+    "lanes_for",
+    "larger_than",
+    "tell",
+]
 
 RECORDS = 64
 """Records that a word has bits for."""
 
 LANES = 8
 """Groups counted at once; rows of groups are filled up to a multiple of it."""
+
+NO_GROUP = 2**16 - 1
+"""What fills up the groups of fewer than 64 records."""
 
 _INT32, _INT64 = ir.IntType(32), ir.IntType(64)
 
@@ -73,6 +86,20 @@ add_counts: Any = intrinsic(_added)
 ``sums[to + i] += base[start + i] + size of (groups[lane + i] & word)`` for i from 0 to 7, arrays
 counted through as if they had one dimension. Sums have 32 or 64 bits, the others 64.
 """
+
+
+def lanes_for(n_groups: int) -> int:
+    """Return how many numbers a row of groups has: a whole number of vectors."""
+    return -(-n_groups // LANES) * LANES
+
+
+@njit(cache=True, nogil=True, inline="always")
+def tell(rows, target, counts, source, groups, marked):  # type: ignore[no-untyped-def]
+    """Add to a row, by group, a row of counts and the records in a set."""
+    width = np.uint64(len(groups))
+    to, start = target * width, source * width
+    for lane in range(np.uint64(0), width, np.uint64(LANES)):
+        add_counts(rows, to + lane, counts, start + lane, groups, lane, marked)
 
 
 def _place(

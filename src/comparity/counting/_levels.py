@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from comparity.counting._lanes import NO_GROUP, RECORDS, equal_to, lanes_for, larger_than, tell
 from comparity.counting._placements import HELD, Placements, add_held, add_rest
 from comparity.counting._sorting import sorted_with_codes
 
@@ -74,8 +75,14 @@ def level_counts(
     levels: Levels,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return trials, hits and score ties by group of the better and group of the worse item."""
-    hits, ties = _count_hits(levels.packed, levels.borders, levels.bits, *levels.sizes.shape)
-    return levels.trials, hits, ties
+    n_levels, k = levels.sizes.shape
+    ties = np.zeros((k, k), dtype=np.int64)
+    level_of, group_of = _split(n_levels, k)
+    _count_ties(levels.packed, levels.borders, levels.bits, level_of, group_of, ties)
+    hits = np.zeros((k, lanes_for(k)), dtype=np.int64)
+    _count_hits(levels.packed, levels.bits, level_of, group_of, hits)
+    # Items with one score are in the order of levels, so their pairs were counted, too.
+    return levels.trials, hits[:, :k] - ties, ties
 
 
 def level_placements(levels: Levels, tie: float, *, pooled: bool = False) -> Placements:
@@ -176,33 +183,31 @@ def _coded(level, rank, group, n_groups):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _count_hits(packed, borders, bits, n_levels, n_groups):  # type: ignore[no-untyped-def]
-    """Count hits and score ties by group of the better and group of the worse item."""
-    mask = (np.uint64(1) << bits) - np.uint64(1)
-    level_of, group_of = _split(n_levels, n_groups)
-    lower = np.zeros((n_levels, n_groups), dtype=np.int64)
-    hits = np.zeros((n_groups, n_groups), dtype=np.int64)
-    ties = np.zeros((n_groups, n_groups), dtype=np.int64)
-    for stretch in range(len(borders) - 1):
-        position, last = borders[stretch], borders[stretch + 1]
-        while position < last:
-            value = packed[position] >> bits
-            first = position
-            while position < last and packed[position] >> bits == value:
-                code = np.int64(packed[position] & mask)
-                level, own = level_of[code], group_of[code]
-                if level:
-                    for g in range(n_groups):
-                        hits[own, g] += lower[level, g]
-                position += 1
-            if position - first > 1:
-                _count_ties(packed[first:position] & mask, level_of, group_of, ties)
-            for seen in range(first, position):
-                code = np.int64(packed[seen] & mask)
-                own = group_of[code]
-                for above in range(level_of[code] + 1, n_levels):
-                    lower[above, own] += 1
-    return hits, ties
+def _count_hits(packed, bits, level_of, group_of, hits):  # type: ignore[no-untyped-def]
+    """Count the items before each one that have a lower level, by group of both.
+
+    Items come 64 at a time: those before have been counted, the others are bits of a word.
+    """
+    mask, n_levels, width = (np.uint64(1) << bits) - np.uint64(1), level_of[-1] + 1, hits.shape[1]
+    lower, nothing = np.zeros((n_levels, width), np.int64), np.zeros((1, width), np.int64)
+    below, groups = np.zeros(n_levels, dtype=np.uint64), np.zeros(width, dtype=np.uint64)
+    levels, names = np.empty(RECORDS, dtype=np.uint8), np.empty(RECORDS, dtype=np.uint16)
+    for start in range(0, len(packed), RECORDS):
+        n = min(RECORDS, len(packed) - start)
+        for bit in range(n):
+            code = packed[start + bit] & mask
+            levels[bit], names[bit] = level_of[code], group_of[code]
+        levels[n:], names[n:] = MOST_LEVELS, NO_GROUP
+        for group in range(np.uint64(width)):
+            groups[group] = equal_to(names, group)
+        for level in range(1, n_levels):
+            below[level] = ~larger_than(levels, np.uint64(level - 1))
+        for bit in range(np.uint64(n)):
+            own, name = np.uint64(levels[bit]), np.uint64(names[bit])
+            before = below[own] & ((np.uint64(1) << bit) - np.uint64(1))
+            tell(hits, name, lower, own, groups, before)
+        for level in range(1, n_levels):
+            tell(lower, np.uint64(level), nothing, np.uint64(0), groups, below[level])
 
 
 @njit(cache=True, nogil=True)
@@ -213,8 +218,25 @@ def _split(n_levels, n_groups):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _count_ties(codes, level_of, group_of, ties):  # type: ignore[no-untyped-def]
-    """Count the pairs with different labels among items with one score, ordered by code."""
+def _count_ties(packed, borders, bits, level_of, group_of, ties):  # type: ignore[no-untyped-def]
+    """Count the pairs with different levels and one score, by group of both."""
+    n_tied = 0
+    for position in range(1, len(packed)):
+        n_tied += packed[position] >> bits == packed[position - 1] >> bits
+    if not n_tied:
+        return
+    mask = (np.uint64(1) << bits) - np.uint64(1)
+    for stretch in range(len(borders) - 1):
+        end = borders[stretch]
+        while end < borders[stretch + 1]:
+            start, end = end, _block_end(packed, end, borders[stretch + 1], bits)
+            if end - start > 1:
+                _add_ties(packed[start:end] & mask, level_of, group_of, ties)
+
+
+@njit(cache=True, nogil=True)
+def _add_ties(codes, level_of, group_of, ties):  # type: ignore[no-untyped-def]
+    """Add the pairs with different levels among items with one score, ordered by code."""
     below, equal = np.zeros(len(ties), dtype=np.int64), np.zeros(len(ties), dtype=np.int64)
     here = -1
     for number in codes:
