@@ -207,6 +207,11 @@ class Contrast:
     def __str__(self) -> str:
         return f"{self.attribute}: {self.group} over {self.reference}"
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the contrast as plain data, with the name it goes by elsewhere."""
+        parts = {"attribute": self.attribute, "group": self.group, "reference": self.reference}
+        return {"name": str(self), **parts}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreDependence:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from comparity.matrices import PanelAudit
 from comparity.rankings import Ranking
-from comparity.showing import Shown
+from comparity.showing import Shown, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,9 +65,20 @@ class RankedPanel(Shown):
         return rows
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the ranking as plain data, with the mean score of every group."""
-        audit = None if self.audit is None else self.audit.to_dict()
-        return {**self.ranking.to_dict(), "mean_scores": self.mean_scores(), "audit": audit}
+        """Return the ranking as plain data, with groups and their mean scores."""
+        content = self.ranking.to_dict()
+        return {
+            **content,
+            "ranking": [{**row, **self._about(row["position"])} for row in content["ranking"]],
+            "mean_scores": self.mean_scores(),
+            "audit": None if self.audit is None else self.audit.to_dict(),
+        }
+
+    def _about(self, item: int) -> dict[str, Any]:
+        """Return the groups of an item, and its score with every evaluator at their word."""
+        groups = {name: str(column[item]) for name, column in self.groups.items()}
+        before = None if self.before is None else plain(self.before.scores[item])
+        return {"groups": groups, "score_before": before}
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each item, best first."""

@@ -151,7 +151,11 @@ class Ranking(Shown):
         return np.column_stack([above + 1, n - below]).astype(np.int64)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the ranking as plain data, best item first."""
+        """Return the whole ranking as plain data, best item first.
+
+        ``position`` is an item's place in the input; numbers by item or evaluator among the
+        parameters are in the order of positions.
+        """
         return {
             "model": self.model,
             "n_items": len(self.items),
@@ -165,6 +169,7 @@ class Ranking(Shown):
             "seat": None if self.seat is None else self.seat.to_dict(),
             "ties": None if self.ties is None else self.ties.to_dict(),
             "parameters": {name: listed(value) for name, value in self.parameters.items()},
+            "evaluators": [_name(evaluator) for evaluator in self.evaluators],
             "ranking": self._rows(),
             "diagnosis": self.diagnosis.to_dict(),
             "notes": list(self.notes),
@@ -189,6 +194,7 @@ class Ranking(Shown):
             {
                 "rank": rank,
                 "item": _name(self.items[place]),
+                "position": place,
                 "score": plain(self.scores[place]),
                 "standard_error": plain(self.standard_errors[place]),
                 "rank_low": int(intervals[place, 0]),
@@ -251,6 +257,11 @@ class BiasedRanking(Ranking):
         half = normal_quantile(level) * self.bias_standard_errors
         return np.stack([self.bias - half, self.bias + half], axis=-1)
 
+    def mean_bias_intervals(self, level: float = 0.95) -> Floats:
+        """Return the normal interval of every mean bias, as (contrasts, 2)."""
+        half = normal_quantile(level) * self.mean_bias_standard_errors
+        return np.column_stack([self.mean_bias - half, self.mean_bias + half])
+
     def centred_intervals(self, level: float = 0.95) -> Floats:
         """Return the normal interval of every centred bias, as (evaluators, contrasts, 2)."""
         half = normal_quantile(level) * self.centred_standard_errors
@@ -263,9 +274,10 @@ class BiasedRanking(Ranking):
             # Zero-argument super() does not work in a dataclass with slots.
             **Ranking.to_dict(self),
             "anchor": self.anchor,
-            "contrasts": [str(contrast) for contrast in self.contrasts],
+            "contrasts": [contrast.to_dict() for contrast in self.contrasts],
             "mean_bias": listed(self.mean_bias),
             "mean_bias_standard_errors": listed(self.mean_bias_standard_errors),
+            "mean_bias_intervals": listed(self.mean_bias_intervals()),
             "biases": self._bias_rows(),
             "score_dependence": None if dependence is None else dependence.to_dict(),
             "suggestions": [suggestion.to_dict() for suggestion in self.suggestions],

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from comparity.matrices import PairwiseAccuracy
 from comparity.results import Audit
-from comparity.showing import Shown
+from comparity.showing import Shown, listed, plain
 from comparity.trainings import Training
 
 if TYPE_CHECKING:
@@ -82,6 +85,16 @@ class TrainedScorer(Shown):
         """What a command returns to the shell: that of the audit after training."""
         return self.after.exit_status
 
+    @property
+    def overall_change(self) -> float:
+        """Accuracy over all pairs after training less that before."""
+        return self.after.accuracy.overall - self.before.accuracy.overall
+
+    @property
+    def changes(self) -> NDArray[np.float64]:
+        """Accuracy of every kind of pair after training less that before."""
+        return self.after.accuracy.matrix - self.before.accuracy.matrix
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
         return {
@@ -93,6 +106,7 @@ class TrainedScorer(Shown):
             "training": self.training.to_dict(),
             "before": self.before.to_dict(),
             "after": self.after.to_dict(),
+            "change": {"overall": plain(self.overall_change), "matrix": listed(self.changes)},
         }
 
     def to_frame(self, backend: str | None = None) -> Any:

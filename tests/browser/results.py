@@ -1,75 +1,34 @@
-"""One result of every kind, on data with hostile names."""
+"""Pages of every command, and results at the edge of what a page can hold."""
 
 from typing import Any
 
 import numpy as np
-import polars
 
-from comparity import barp, bradley_terry
-from comparity.auditing.metrics import fairness_metrics
-from comparity.auditing.policies import check
-from comparity.gates import GateResult
-from comparity.reporting.combined import rebuilt
-from comparity.trainings import Outcome, Training
-from tests.reporting.test_combined import GROUP, LABEL, PAIRS, RESULTS, SCORE, through_json
+from comparity import barp, exposure, fair_topk, pairwise_accuracy, separation
 
-__all__ = ["gate", "named", "reports"]
+__all__ = ["extremes"]
 
 RNG = np.random.default_rng(5)
+N = 600
 LONG = "a judge with a name that is " + "very " * 40 + "long"
 JUDGES = np.array([f"judge {k} of <all>" for k in range(60)] + [LONG, "\u05e9\u05d5\u05e4\u05d8"])
+PAIRS = np.array([RNG.choice(N, 2, replace=False) for _ in range(1000)])
+LABEL = RNG.integers(0, 2, N)
+SCORE = LABEL + RNG.normal(size=N)
 
 
-def reports() -> dict[str, Any]:
-    """Return results by the name of their page."""
-    found = {name.replace(" ", "_"): make() for name, make in RESULTS.items()}
-    judged = JUDGES[RNG.integers(0, len(JUDGES), len(PAIRS))]
+def extremes() -> dict[str, Any]:
+    """Return results with many groups, long names, many evaluators, or only one."""
+    many = np.array([f"group number {k} of the census" for k in range(20)])[np.arange(N) % 20]
+    two = np.where(np.arange(N) % 2, "people who moved here " * 4, "<b>others\x1b")
     decided = (SCORE > 0.5).astype(int)
-    found["chosen_metrics"] = fairness_metrics(
-        LABEL,
-        decided,
-        sensitive_features=GROUP,
-        privileged="f",
-        kinds=("group",),
-        compare=LABEL,
-        replicates=200,
-    )
-    found["ranking"] = barp(PAIRS, evaluators=judged, sensitive_features=GROUP)
-    found["bradley_terry"] = bradley_terry(PAIRS)
-    found["training"] = _training()
-    return found
-
-
-def named() -> dict[str, Any]:
-    """Return everything as it comes back from JSON, under a name that is hostile."""
-    return {f"<i>{name}</i>": rebuilt(through_json(one)) for name, one in reports().items()}
-
-
-def gate() -> GateResult:
-    """Return a gate with an audit that fails and one that passes."""
-    frame = polars.DataFrame({"sex": GROUP, "hired": LABEL, "model": LABEL, "other": 1 - LABEL})
-    base = {"notion": "separation", "file": "d.csv", "label": "hired", "sensitive": "sex"}
-    audits = [{**base, "name": f"<b>{one}", "prediction": one} for one in ("model", "other")]
-    return check({"audit": audits, "undecided": "allow"}, data={"d.csv": frame})
-
-
-def _training() -> Training:
-    def outcome(accuracy: float, difference: float) -> Outcome:
-        terms = {"<f> > m": 0.8, "m > <f>": 0.8 - difference}
-        return Outcome(
-            accuracy=accuracy, squared_error=None, terms=terms, largest_difference=difference
-        )
-
-    return Training(
-        goals=("cross-group",),
-        form="constrained",
-        slack=0.05,
-        feasible=False,
-        best=outcome(0.86, 0.06),
-        mixture=outcome(0.87, 0.055),
-        start=outcome(0.92, 0.25),
-        probabilities=(0.3, 0.7),
-        cell_weights={"m > m": 0.5, "<f> > m": 0.5},
-        multipliers={"objective": 0.8, "<f> > m less m > <f>": 0.2},
-        rows={"trained on": 3000, "chosen by": 1000},
-    )
+    judged = JUDGES[RNG.integers(0, len(JUDGES), len(PAIRS))]
+    return {
+        "many_groups": separation(LABEL, decided, sensitive_features=many),
+        "many_kinds_of_pairs": pairwise_accuracy(LABEL, SCORE, sensitive_features=many),
+        "long_names": pairwise_accuracy(LABEL, SCORE, sensitive_features=two),
+        "many_judges": barp(PAIRS, evaluators=judged, sensitive_features=two),
+        "one_judge": barp(PAIRS, evaluators=np.full(1000, "only"), sensitive_features=two),
+        "exposure": exposure(SCORE, sensitive_features=many),
+        "top_k": fair_topk(SCORE, sensitive_features=two, protected="<b>others\x1b", k=20, p=0.5),
+    }

@@ -16,9 +16,12 @@ from typing import Any
 import pytest
 
 from comparity.cli import main
-from comparity.reporting.combined import gate_page
+from comparity.reporting.combined import read_results
 from comparity.reporting.html import page
-from tests.browser.results import gate, named, reports
+from tests.browser.results import extremes
+from tests.reporting.commands import COMMANDS, Printer, printer
+
+__all__ = ["printer"]
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -48,12 +51,15 @@ def modules() -> Path:
 
 
 @pytest.fixture(scope="session")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Write a page for every kind of result, and one with all of them."""
+def pages(printer: Printer, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Write a page for every command, for results at the edge, and one with all of them."""
     folder = tmp_path_factory.mktemp("pages")
-    sources = {name: page(result) for name, result in reports().items()}
-    sources["gate"] = gate_page(gate())
-    sources["combined"] = page(named(), title="Everything <at> once")
+    sources = {name.replace(" ", "_"): printer(name).page for name in COMMANDS}
+    sources["weights"] = page(next(iter(read_results([printer("weights").path]).values())))
+    sources |= {name: page(result) for name, result in extremes().items()}
+    everything = read_results([printer(name).path for name in COMMANDS])
+    named = {f"<i>{name}</i>": result for name, result in everything.items()}
+    sources["combined"] = page(named, title="Everything <at> once")
     for name, source in sources.items():
         (folder / f"{name}.html").write_text(source, encoding="utf-8")
     with pytest.raises(SystemExit) as left:

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +10,9 @@ import polars
 import pytest
 
 from comparity import barp
-from comparity.auditing.bridges import biased_bridge
 from comparity.auditing.comparative import comparative_separation
-from comparity.auditing.metrics import fairness_metrics
-from comparity.auditing.pairwise import pairwise_accuracy
-from comparity.auditing.planning import plan_comparative, plan_separation
+from comparity.auditing.planning import plan_separation
 from comparity.auditing.policies import check, outcome
-from comparity.auditing.raters import compare_raters
-from comparity.auditing.relative import differential_parity
 from comparity.auditing.separation import separation
 from comparity.errors import FileAccessError, ForeignResultError
 from comparity.gates import GateResult
@@ -35,44 +29,6 @@ GRADE = RNG.integers(0, 4, N)
 SCORE = LABEL + RNG.normal(size=N) - 0.5 * (GROUP == "f")
 PAIRS = np.array([RNG.choice(N, 2, replace=False) for _ in range(400)])
 
-RESULTS: dict[str, Callable[[], Any]] = {
-    "separation": lambda: separation(LABEL, (SCORE > 0.5).astype(int), sensitive_features=GROUP),
-    "comparative": lambda: comparative_separation(PAIRS, scores=SCORE, sensitive_features=GROUP),
-    "untestable": lambda: comparative_separation(
-        PAIRS[:4], scores=SCORE, sensitive_features=GROUP, design="shared"
-    ),
-    "binary pairs": lambda: pairwise_accuracy(LABEL, SCORE, sensitive_features=GROUP),
-    "graded pairs": lambda: pairwise_accuracy(GRADE, SCORE, sensitive_features=GROUP),
-    "relative": lambda: differential_parity(
-        SCORE, GRADE.astype(float), sensitive_features=GROUP, permutations=49
-    ),
-    "raters": lambda: compare_raters(
-        {"a": SCORE, "b": GRADE.astype(float), "c": LABEL.astype(float)}, sensitive_features=GROUP
-    ),
-    "bridge": lambda: biased_bridge(
-        SCORE,
-        SCORE[::-1] + GRADE,
-        sensitive_features=(GROUP, GROUP[::-1]),
-        features=(np.column_stack([LABEL, GRADE]), np.column_stack([LABEL[::-1], GRADE[::-1]])),
-    ),
-}
-
-RATES = {"shares": [0.5, 0.5], "base_rates": [0.5, 0.5], "groups": ["f", "<b>m"]}
-RESULTS |= {
-    "plan of decisions": lambda: plan_separation(
-        tpr=[0.8, 0.7], fpr=[0.4, 0.3], power=0.8, margin=None, **RATES
-    ),
-    "plan of pairs": lambda: plan_comparative(
-        tpr=[0.8, 0.7], tnr=[0.6, 0.7], power=0.8, n_items=900, **RATES
-    ),
-    "plan out of reach": lambda: plan_comparative(
-        tpr=[0.8, 0.81], tnr=[0.6, 0.6], power=0.9, n_items=40, **RATES
-    ),
-    "metrics": lambda: fairness_metrics(
-        LABEL, (SCORE > 0.5).astype(int), sensitive_features=GROUP, privileged="f"
-    ),
-}
-
 OTHERS = {"name": "a lock file", "provenance": {"version": "1.2.3"}}
 
 
@@ -80,9 +36,10 @@ def through_json(result: Any) -> Any:
     return json.loads(json.dumps(result.to_dict(), allow_nan=False))
 
 
-@pytest.mark.parametrize("kind", RESULTS)
-def test_a_result_read_back_shows_the_same_page_and_holds_the_same_json(kind: str) -> None:
-    result = RESULTS[kind]()
+def test_an_audit_without_a_test_is_read_back() -> None:
+    result = comparative_separation(
+        PAIRS[:4], scores=SCORE, sensitive_features=GROUP, design="shared"
+    )
     again = rebuilt(through_json(result))
     assert page(again) == page(result)
     assert as_text(again) == as_text(result)
@@ -90,7 +47,8 @@ def test_a_result_read_back_shows_the_same_page_and_holds_the_same_json(kind: st
 
 
 def test_the_numbers_of_the_page_are_those_of_the_json() -> None:
-    content = through_json(RESULTS["separation"]())
+    decided = (SCORE > 0.5).astype(int)
+    content = through_json(separation(LABEL, decided, sensitive_features=GROUP))
     shown = re.sub(r"<[^>]*>", " ", page(rebuilt(content)))
     for test in content["tests"]:
         low, high = test["interval"]
@@ -100,31 +58,6 @@ def test_the_numbers_of_the_page_are_those_of_the_json() -> None:
     for rate in content["rates"]:
         assert f"{rate['rate']:.3f}" in shown
         assert f"[{rate['interval'][0]:.3f}, {rate['interval'][1]:.3f}] n {rate['n']:,}" in shown
-
-
-def known_numbers(content: Any) -> list[float]:
-    """Return every number of a JSON document."""
-    if isinstance(content, dict):
-        return [one for value in content.values() for one in known_numbers(value)]
-    if isinstance(content, list):
-        return [one for value in content for one in known_numbers(value)]
-    is_number = isinstance(content, int | float) and not isinstance(content, bool)
-    return [float(content)] if is_number else []
-
-
-@pytest.mark.parametrize("kind", RESULTS)
-def test_every_number_in_a_table_of_the_page_is_one_of_the_json(kind: str) -> None:
-    result = RESULTS[kind]()
-    known = np.array(known_numbers(through_json(result)))
-    # Levels are shown in percent, and the opposite of a gap may be shown for the other direction.
-    known = np.concatenate([known, 100 * known, -known])
-    cells = re.findall(r"<td[^>]*>(.*?)</td>", page(result), re.DOTALL)
-    assert cells
-    for cell in cells:
-        text = re.sub(r"<[^>]*>|&lt; 0.0001", " ", cell)
-        for shown in re.findall(r"(?<![\w.])[-+]?\d[\d,]*\.\d+(?![\w.])", text):
-            half = 0.5001 * 10.0 ** -len(shown.split(".")[1])
-            assert np.abs(known - float(shown.replace(",", ""))).min() <= half, (shown, cell)
 
 
 def test_a_gate_read_back_is_the_same_gate() -> None:
@@ -138,7 +71,9 @@ def test_a_gate_read_back_is_the_same_gate() -> None:
 
 
 def test_a_plan_of_an_older_version_is_shown_as_it_was_written() -> None:
-    content = through_json(RESULTS["plan of decisions"]())
+    rates = {"shares": [0.5, 0.5], "base_rates": [0.5, 0.5]}
+    plan = plan_separation(tpr=[0.8, 0.7], fpr=[0.4, 0.3], power=0.8, **rates)
+    content = through_json(plan)
     del content["curve"]
     result = rebuilt(content)
     assert isinstance(result, RecordedResult)
@@ -146,19 +81,40 @@ def test_a_plan_of_an_older_version_is_shown_as_it_was_written() -> None:
     assert as_text(result).startswith("Plan for separation")
 
 
-def test_a_ranking_read_back_shows_the_same_picture_and_the_same_numbers() -> None:
+def ranked() -> Any:
     names = np.array([f"judge {k}" for k in range(8)])[RNG.integers(0, 8, len(PAIRS))]
-    result = barp(PAIRS, evaluators=names, sensitive_features=GROUP)
+    return barp(PAIRS, evaluators=names, sensitive_features=GROUP)
+
+
+def test_a_ranking_read_back_is_the_same_ranking() -> None:
+    result = ranked()
     again = rebuilt(through_json(result))
-    pictures = [
-        re.findall(r"<figure>.*?</figure>", page(one), re.DOTALL) for one in (result, again)
-    ]
-    assert len(pictures[0]) == 1
-    assert pictures[0] == pictures[1]
+    assert page(again) == page(result)
     assert through_json(again) == through_json(result)
-    shown = as_text(again)
-    for row in through_json(result)["biases"][:8]:
-        assert f"[{row['low']:+.3f}, {row['high']:+.3f}]" in shown
+    for name in ("items", "scores", "standard_errors", "bias", "q", "n_judged", "n_informative"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(result, name))
+    assert np.array_equal(again.rank_intervals(0.9), result.rank_intervals(0.9))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("ranking.0.position", 7),
+        ("ranking.0.position", "0"),
+        ("ranking.0.rank_low", 1.5),
+        ("ranking.0.item", [1]),
+        ("biases.0.evaluator", "nobody"),
+        ("biases.0.bias", "large"),
+        ("biases", []),
+        ("evaluators", [None]),
+        ("mean_bias", [1, 2]),
+        ("n_items", 3),
+        ("diagnosis", None),
+    ],
+)
+def test_a_ranking_that_was_tampered_with_is_refused(path: str, value: Any) -> None:
+    with pytest.raises(ForeignResultError, match="does not hold a result of comparity"):
+        rebuilt(broken(through_json(ranked()), path, value))
 
 
 def test_files_keep_their_names_and_demos_hold_several(tmp_path: Path, audit: Audit) -> None:

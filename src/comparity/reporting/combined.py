@@ -11,6 +11,7 @@ from typing import Any
 from comparity.auditing.policies import ALLOW, FAIL, outcome
 from comparity.errors import FileAccessError, ForeignResultError
 from comparity.gates import CheckedAudit, GateResult
+from comparity.panels import RankedPanel
 from comparity.reporting.formats import clipped, visible
 from comparity.reporting.grids import Grid
 from comparity.reporting.html import page
@@ -24,21 +25,30 @@ from comparity.reporting.recorded import (
     texts,
     whole,
 )
-from comparity.reporting.recorded_others import card_of, plan_of, story_of, trained_of, training_of
-from comparity.reporting.recorded_rankings import ranking_section
+from comparity.reporting.recorded_others import (
+    card_of,
+    plan_of,
+    story_of,
+    trained_of,
+    training_of,
+    weighing_of,
+)
+from comparity.reporting.recorded_rankings import ranking_of
 from comparity.reporting.recorded_relative import bridged_of, raters_of, relative_of
 from comparity.reporting.sections import Reportable, Section
 from comparity.showing import Shown
 
 __all__ = ["RecordedResult", "gate_page", "read_results", "rebuilt", "section"]
 
-KINDS = ("audits", "plans", "rankings", "metrics", "trainings", "gates")
+KINDS = ("audits", "plans", "rankings", "metrics", "trainings", "weights", "gates")
 OTHERS: dict[tuple[str, ...], Callable[[Mapping[str, Any]], Any]] = {
     ("training", "before", "after"): trained_of,
     ("goals", "cell_weights"): training_of,
     ("metrics", "spreads", "comparison"): card_of,
     ("power", "assumptions", "curve"): plan_of,
     ("headline", "steps"): story_of,
+    ("ranking", "n_comparisons"): ranking_of,
+    ("effective_rows", "cells"): weighing_of,
 }
 """How results of other kinds are read, by keys that only they have."""
 # So many rows of a table of another result are shown; all are in its JSON.
@@ -108,8 +118,6 @@ def rebuilt(content: Any, source: str = "this") -> Reportable:
 def section(result: RecordedResult) -> Section:
     """Return what is shown of a result without a finding: its values and tables."""
     content = result.content
-    if "ranking" in content:
-        return ranking_section(content)
     grids = [_values("Values", content)]
     skipped = []
     for name, value in content.items():
@@ -163,13 +171,13 @@ def _parts(content: Any, source: str) -> Iterator[tuple[str, Reportable]]:
     yield "", result
     if isinstance(result, GateResult):
         yield from ((check.name, check.result) for check in result.checks)
-    elif isinstance(result, RecordedResult) and isinstance(result.content.get("audit"), Mapping):
-        yield "a model against this panel", rebuilt(result.content["audit"], source)
+    elif isinstance(result, RankedPanel) and result.audit is not None:
+        yield "a model against this panel", result.audit
 
 
 def _is_one(content: Mapping[str, Any]) -> bool:
-    # Accounts of training have no provenance of their own.
-    return "provenance" in content or {"rows", "goals"} <= content.keys()
+    # Accounts of training and of weights have no provenance of their own.
+    return "provenance" in content or any(content.keys() >= set(keys) for keys in OTHERS)
 
 
 def _result(content: Mapping[str, Any]) -> Any:
@@ -192,11 +200,8 @@ def _result(content: Mapping[str, Any]) -> Any:
     if "finding" in content:
         return audit_of(content)
     known = mapping(content["provenance"])
-    if "ranking" in content:
-        # Whatever is not what it should be is found out here, where it can be said.
-        ranking_section(content)
     # Plans of older versions call the version by another name, which others may use too.
-    elif "comparity" not in known and not ("version" in known and "power" in content):
+    if "comparity" not in known and not ("version" in known and "power" in content):
         raise ValueError("a provenance without the version of comparity")
     return RecordedResult(content)
 

@@ -163,19 +163,13 @@ def _leaning(rows: Rows, *, several: bool) -> Grid:
 
 
 def _levels(ranking: BiasedRanking) -> Grid:
-    errors = ranking.mean_bias_standard_errors
+    means = zip(ranking.contrasts, ranking.mean_bias, ranking.mean_bias_intervals(), strict=True)
     return Grid(
         title="Mean bias of all evaluators",
-        header=("a positive bias favours", "mean bias", "95% interval"),
+        header=("a positive bias favours", "mean bias (logits)", "95% interval"),
         rows=tuple(
-            (
-                visible(str(contrast)),
-                signed(float(mean)),
-                interval(float(mean - 1.96 * error), float(mean + 1.96 * error)),
-            )
-            for contrast, mean, error in zip(
-                ranking.contrasts, ranking.mean_bias, errors, strict=True
-            )
+            (visible(str(contrast)), signed(float(mean)), interval(*map(float, ends)))
+            for contrast, mean, ends in means
         ),
     )
 

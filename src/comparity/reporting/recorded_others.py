@@ -26,9 +26,9 @@ from comparity.resamples import Change, ChosenMetric, Comparison, MetricClusters
 from comparity.results import Interval
 from comparity.scorecards import MetricValue, RateSpread, Scorecard
 from comparity.trained import ScorerAudit, TrainedScorer
-from comparity.trainings import Outcome, Training
+from comparity.trainings import Outcome, Training, Weighing
 
-__all__ = ["card_of", "plan_of", "story_of", "trained_of", "training_of"]
+__all__ = ["card_of", "plan_of", "story_of", "trained_of", "training_of", "weighing_of"]
 
 Content = Mapping[str, Any]
 
@@ -130,8 +130,8 @@ def _metric(content: Content) -> MetricValue:
     low, high = map(number, sequence(content["fair_range"]))
     return MetricValue(
         **{word: text(content[word]) for word in words},
-        value=number(content["value"]),
-        interval=_interval(content, "interval"),
+        value=_unbounded(content["value"], known=content["place"] != "none"),
+        interval=_ratio_interval(content, "interval"),
         promised=content["promised"] is True,
         ideal=number(content["ideal"]),
         fair_range=(low, high),
@@ -200,8 +200,8 @@ def _change(content: Content) -> Change:
     return Change(
         id=text(content["id"]),
         name=text(content["name"]),
-        before=number(content["before"]),
-        after=number(content["after"]),
+        before=_unbounded(content["before"], known=moved != "unknown"),
+        after=_unbounded(content["after"], known=moved != "unknown"),
         ideal=number(content["ideal"]),
         moved=moved,
         interval=None if content["level"] is None else _interval(content, "interval"),
@@ -269,6 +269,22 @@ def _rows(content: Content) -> dict[str, int]:
     return {name: whole(rows) for name, rows in mapping(content["rows"]).items()}
 
 
+def weighing_of(content: Content) -> Weighing:
+    """Return an account of weights from its JSON."""
+    cells = map(mapping, sequence(content["cells"]))
+    return Weighing(
+        **{name: text(content[name]) for name in ("method", "column", "output")},
+        n_rows=whole(content["n_rows"]),
+        effective_rows=number(content["effective_rows"]),
+        largest=number(content["largest"]),
+        cells=tuple(
+            (text(one["group"]), text(one["label"]), whole(one["rows"]), number(one["weight"]))
+            for one in cells
+        ),
+        notes=texts(content["notes"]),
+    )
+
+
 def story_of(content: Content) -> Story:
     """Return the story of a simulation from its JSON."""
     return Story(
@@ -303,6 +319,17 @@ def _found(content: Content) -> FoundGap:
 def _interval(content: Content, name: str) -> Interval:
     low, high = map(number, sequence(content[name]))
     return Interval(low, high, number(content["level"]))
+
+
+def _ratio_interval(content: Content, name: str) -> Interval:
+    low, high = sequence(content[name])
+    level = number(content["level"])
+    return Interval(number(low), _unbounded(high, known=low is not None), level)
+
+
+def _unbounded(value: Any, *, known: bool) -> float:
+    """Return a number; one that exists and JSON has no number for is a ratio to zero."""
+    return math.inf if value is None and known else number(value)
 
 
 def _number_or_none(value: Any) -> float | None:

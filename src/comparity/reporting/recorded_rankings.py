@@ -1,111 +1,272 @@
-"""What is shown of a ranking that was read back from its JSON."""
+"""Rankings, read back from the JSON that ``--json`` printed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from comparity.reporting.charts import Chart, bias_chart
-from comparity.reporting.formats import clipped, count, interval, p_value, rate, several, signed
-from comparity.reporting.grids import Grid
-from comparity.reporting.rankings import LEVEL
-from comparity.reporting.rate_charts import rank_chart
-from comparity.reporting.recorded import mapping, number, sequence, text, whole
-from comparity.reporting.sections import Section
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["ranking_section"]
+from comparity.panels import RankedPanel
+from comparity.rankings import (
+    BiasedRanking,
+    Contrast,
+    Diagnosis,
+    Effect,
+    Prior,
+    Ranking,
+    ScoreDependence,
+    Suggestion,
+)
+from comparity.reporting.recorded import (
+    array,
+    mapping,
+    number,
+    panel_of,
+    sequence,
+    text,
+    texts,
+    whole,
+)
+
+__all__ = ["ranking_of"]
 
 Content = Mapping[str, Any]
-# So many evaluators and items are listed; all are in the JSON.
-LISTED = 15
+Ints = NDArray[np.int64]
+
+LEVEL = 0.95
+EMPTY: Ints = np.empty(0, dtype=np.int64)
+BIASES = {
+    "bias": "bias",
+    "bias_standard_errors": "standard_error",
+    "z": "z",
+    "p": "p_value",
+    "q": "q_value",
+    "centred_bias": "centred_bias",
+    "centred_standard_errors": "centred_standard_error",
+}
+"""Arrays of biases, by the name their numbers have in JSON."""
 
 
-def ranking_section(content: Content) -> Section:
-    """Return what is shown of a ranking: who leans, the picture, and the first items."""
-    places = _rows(content, "ranking")
-    return Section(
-        headline=f"Ranking of {several(len(places), 'item')} by {clipped(text(content['model']))}",
-        sentences=tuple(_sentences(content)),
-        charts=tuple(_charts(content)),
-        grids=tuple(_grids(content)),
-        lists={"Notes": [clipped(str(note)) for note in sequence(content["notes"])]},
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RecordedDiagnosis(Diagnosis):
+    """A diagnosis of which only what was written down can be asked."""
+
+    content: Content
+
+    @property
+    def n_components(self) -> int:
+        """How many parts of the items are never compared with each other."""
+        return whole(self.content["n_components"])
+
+    @property
+    def n_strong_components(self) -> int:
+        """How many parts lose against each other in one direction only, or not at all."""
+        return whole(self.content["n_strong_components"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was written down."""
+        return dict(self.content)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RecordedRanking(Ranking):
+    """A ranking with the ranges of ranks that were written down."""
+
+    recorded: Ints
+
+    def rank_intervals(self, level: float = LEVEL) -> Ints:
+        """Return the ranks that were written down, at their level."""
+        return self.recorded if level == LEVEL else Ranking.rank_intervals(self, level)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RecordedBiases(BiasedRanking):
+    """A ranking with biases, with the ranges of ranks that were written down."""
+
+    recorded: Ints
+
+    def rank_intervals(self, level: float = LEVEL) -> Ints:
+        """Return the ranks that were written down, at their level."""
+        return self.recorded if level == LEVEL else Ranking.rank_intervals(self, level)
+
+
+def ranking_of(content: Content) -> Ranking | RankedPanel:
+    """Return a ranking, or a panel's, from its JSON."""
+    rows = _in_order(content)
+    facts = _facts(content, rows)
+    ranking: Ranking
+    if "biases" in content:
+        ranking = RecordedBiases(**facts, **_biases(content, facts["evaluators"]))
+    else:
+        ranking = RecordedRanking(**facts)
+    if "mean_scores" not in content:
+        return ranking
+    audit = content["audit"]
+    return RankedPanel(
+        ranking=ranking,
+        before=_before(ranking, rows),
+        groups=_groups(rows),
+        audit=None if audit is None else panel_of(mapping(audit)),
     )
 
 
-def _rows(content: Content, name: str) -> list[Content]:
-    return [mapping(row) for row in content.get(name) or []]
+def _in_order(content: Content) -> list[Content]:
+    """Return the rows of items by position."""
+    rows = sorted(
+        map(mapping, sequence(content["ranking"])), key=lambda row: whole(row["position"])
+    )
+    if [row["position"] for row in rows] != list(range(whole(content["n_items"]))):
+        raise ValueError("positions that are not those of the items")
+    return rows
 
 
-def _sentences(content: Content) -> Iterator[str]:
-    biases = _rows(content, "biases")
-    if biases:
-        everybody = {str(row["evaluator"]) for row in biases}
-        leaning = {str(row["evaluator"]) for row in biases if number(row["q_value"]) <= LEVEL}
-        yield (
-            f"{count(len(leaning))} of {several(len(everybody), 'evaluator')} said to lean, at a "
-            f"false-discovery rate of {LEVEL:.0%}."
-        )
-        yield f"The common level of the biases is an assumption: {clipped(str(content['anchor']))}."
-    ties = whole(content["n_ties"])
-    told = f", {count(ties)} of them ties" if ties else ""
-    yield f"{several(whole(content['n_comparisons']), 'comparison')}{told}."
+def _facts(content: Content, rows: Sequence[Content]) -> dict[str, Any]:
+    """Return what every ranking has, by the names of its fields."""
+    seat, ties = content["seat"], content["ties"]
+    ends = [[whole(row["rank_low"]), whole(row["rank_high"])] for row in rows]
+    return {
+        "model": text(content["model"]),
+        "items": _names([row["item"] for row in rows]),
+        "scores": _column(rows, "score"),
+        "standard_errors": _column(rows, "standard_error"),
+        "recorded": np.array(ends, dtype=np.int64).reshape(len(rows), 2),
+        "log_likelihood": number(content["log_likelihood"]),
+        "converged": content["converged"] is True,
+        "n_comparisons": whole(content["n_comparisons"]),
+        "n_ties": whole(content["n_ties"]),
+        "diagnosis": _diagnosis(content),
+        "priors": tuple(_prior(mapping(one)) for one in sequence(content["priors"])),
+        "seat": None if seat is None else _effect(mapping(seat)),
+        "ties": None if ties is None else _effect(mapping(ties)),
+        "evaluators": _names(sequence(content["evaluators"])),
+        "parameters": {k: _parameter(one) for k, one in mapping(content["parameters"]).items()},
+        "gradient_norm": number(content["gradient_norm"]),
+        "iterations": whole(content["iterations"]),
+        "notes": texts(content["notes"]),
+        "provenance": mapping(content["provenance"]),
+    }
 
 
-def _charts(content: Content) -> Iterator[Chart]:
-    biases, places = _rows(content, "biases"), _rows(content, "ranking")
-    if biases:
-        yield bias_chart(biases, level=LEVEL)
-    elif places:
-        yield rank_chart(places)
+def _biases(content: Content, evaluators: NDArray[Any]) -> dict[str, Any]:
+    """Return what a ranking with biases has besides, by the names of its fields."""
+    contrasts = [_contrast(mapping(one)) for one in sequence(content["contrasts"])]
+    shape = (len(evaluators), len(contrasts))
+    places = {name: place for place, name in enumerate(evaluators.tolist())}
+    columns = {str(contrast): place for place, contrast in enumerate(contrasts)}
+    found: list[list[Content]] = [[{}] * shape[1] for _ in range(shape[0])]
+    for row in map(mapping, sequence(content["biases"])):
+        found[places[row["evaluator"]]][columns[text(row["contrast"])]] = row
+    arrays = {
+        name: np.array([[number(row[key]) for row in line] for line in found]).reshape(shape)
+        for name, key in BIASES.items()
+    }
+    dependence = content["score_dependence"]
+    return {
+        **arrays,
+        "contrasts": tuple(contrasts),
+        "mean_bias": array(content["mean_bias"], shape[1:]),
+        "mean_bias_standard_errors": array(content["mean_bias_standard_errors"], shape[1:]),
+        "anchor": text(content["anchor"]),
+        "n_judged": np.array([whole(line[0]["comparisons"]) for line in found], dtype=np.int64),
+        "n_informative": np.array(
+            [[whole(row["informative"]) for row in line] for line in found], dtype=np.int64
+        ).reshape(shape),
+        "score_dependence": None if dependence is None else _dependence(mapping(dependence)),
+        "suggestions": tuple(_suggestion(mapping(one)) for one in sequence(content["suggestions"])),
+    }
 
 
-def _grids(content: Content) -> Iterator[Grid]:
-    if biases := _rows(content, "biases"):
-        yield Grid(
-            title="Evaluators by how surely they lean" + _more(biases),
-            header=("evaluator", "bias (logits)", "95% interval", "p", "q", "comparisons"),
-            rows=tuple(
-                (
-                    clipped(f"{row['evaluator']} ({row['contrast']})"),
-                    signed(row["bias"]),
-                    interval(row["low"], row["high"]),
-                    p_value(row["p_value"]),
-                    p_value(row["q_value"]),
-                    count(whole(row["comparisons"])),
-                )
-                for row in biases[:LISTED]
-            ),
-        )
-    if means := _rows(content, "mean_scores"):
-        yield Grid(
-            title="Mean score by group",
-            header=("group", "items", "evaluators taken at their word", "ranking"),
-            rows=tuple(
-                (
-                    clipped(f"{row['attribute']}: {row['group']}"),
-                    count(whole(row["items"])),
-                    signed(row.get("before")),
-                    signed(row["after"]),
-                )
-                for row in means
-            ),
-        )
-    places = _rows(content, "ranking")
-    yield Grid(
-        title="Ranking" + _more(places),
-        header=("item", "rank", "95% of ranks", "score", "std. error"),
-        rows=tuple(
-            (
-                clipped(str(row["item"])),
-                count(whole(row["rank"])),
-                f"{count(whole(row['rank_low']))} to {count(whole(row['rank_high']))}",
-                signed(row["score"]),
-                rate(row["standard_error"]),
-            )
-            for row in places[:LISTED]
-        ),
+def _before(ranking: Ranking, rows: Sequence[Content]) -> Ranking | None:
+    """Return the scores with every evaluator at their word; nothing else of that fit is known."""
+    if all(row["score_before"] is None for row in rows):
+        return None
+    scores = _column(rows, "score_before")
+    return Ranking(
+        model="Bradley-Terry",
+        items=ranking.items,
+        scores=scores,
+        standard_errors=np.full(len(scores), np.nan),
+        log_likelihood=math.nan,
+        converged=True,
+        n_comparisons=ranking.n_comparisons,
+        diagnosis=ranking.diagnosis,
     )
 
 
-def _more(rows: list[Content]) -> str:
-    return f", the first {LISTED} of {count(len(rows))}" if len(rows) > LISTED else ""
+def _groups(rows: Sequence[Content]) -> dict[str, NDArray[Any]]:
+    columns = {} if not rows else mapping(rows[0]["groups"])
+    return {name: _names([text(row["groups"][name]) for row in rows]) for name in columns}
+
+
+def _names(values: Sequence[Any]) -> NDArray[Any]:
+    """Return names, whatever they are, as an array."""
+    found = np.empty(len(values), dtype=object)
+    for place, value in enumerate(values):
+        if not isinstance(value, str | int | float):
+            raise TypeError(f"{type(value).__name__} in place of a name")
+        found[place] = value
+    return found
+
+
+def _column(rows: Sequence[Content], name: str) -> NDArray[np.float64]:
+    return np.array([number(row[name]) for row in rows], dtype=np.float64)
+
+
+def _parameter(value: Any) -> Any:
+    """Return an array for a list, with ``nan`` where JSON has no number."""
+    if not isinstance(value, list):
+        return value
+    found = np.array(value)
+    return np.array(value, dtype=np.float64) if found.dtype == object else found
+
+
+def _diagnosis(content: Content) -> RecordedDiagnosis:
+    found = mapping(content["diagnosis"])
+    return RecordedDiagnosis(
+        n_items=whole(content["n_items"]),
+        n_comparisons=whole(content["n_comparisons"]),
+        component=EMPTY,
+        strong_component=EMPTY,
+        needed=whole(found["needed_comparisons"]),
+        notes=texts(found["notes"]),
+        content=found,
+    )
+
+
+def _prior(content: Content) -> Prior:
+    sd = math.inf if content["sd"] is None else number(content["sd"])
+    return Prior(of=text(content["of"]), sd=sd, chosen_by=text(content["chosen_by"]))
+
+
+def _effect(content: Content) -> Effect:
+    return Effect(
+        name=text(content["name"]),
+        value=number(content["value"]),
+        standard_error=number(content["standard_error"]),
+    )
+
+
+def _contrast(content: Content) -> Contrast:
+    return Contrast(**{name: text(content[name]) for name in ("attribute", "group", "reference")})
+
+
+def _dependence(content: Content) -> ScoreDependence:
+    return ScoreDependence(
+        slopes=tuple(map(number, sequence(content["slopes"]))),
+        statistic=number(content["statistic"]),
+        dof=whole(content["dof"]),
+        p_value=number(content["p_value"]),
+    )
+
+
+def _suggestion(content: Content) -> Suggestion:
+    sizes = ("score_gap", "gap_p", "spread", "spread_p", "p_value", "q_value")
+    counts = ("n_items", "n_comparisons", "spread_dof")
+    facts: dict[str, Any] = {name: number(content[name]) for name in sizes}
+    facts |= {name: whole(content[name]) for name in counts}
+    facts |= {name: texts(content[name]) for name in ("attributes", "groups")}
+    return Suggestion(deserves=content["deserves"] is True, **facts)

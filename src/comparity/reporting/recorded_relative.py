@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from comparity.bridges import BridgeDiagnosis, BridgedParity
+from comparity.metrics.relative import magnitude
 from comparity.relative import (
     Contrast,
     DifferentialParity,
@@ -97,6 +99,9 @@ def _contrast(content: Content, test: JudgedGap) -> Contrast:
     facts |= {name: number(content[name]) for name in sizes}
     first, second = map(whole, sequence(content["n"]))
     facts["n"] = (first, second)
+    if content["dpd"] is None and facts["magnitude"] != magnitude(math.nan):
+        # JSON has no number for a gap where nothing varies.
+        facts["dpd"] = math.copysign(math.inf, facts["gap"])
     mean, other = map(number, sequence(content["means"]))
     facts["means"] = (mean, other)
     if isinstance(test.pivot, Recorded):

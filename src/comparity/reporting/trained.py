@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from comparity.mitigation.goals import PARITY
 from comparity.reporting.formats import count, rate, signed, visible
 from comparity.reporting.grids import Grid
@@ -61,18 +63,15 @@ def _decided(result: TrainedScorer, accuracy: Section, parity: Section) -> Secti
 def _both(result: TrainedScorer) -> Grid:
     """Put the accuracies of both models side by side."""
     before, after = result.before.accuracy, result.after.accuracy
-    rows = [("all pairs", before.overall, after.overall)]
-    rows += [
-        (f"{visible(better)}>{visible(worse)}", before.matrix[i, j], after.matrix[i, j])
-        for i, better in enumerate(after.groups)
-        for j, worse in enumerate(after.groups)
-    ]
+    rows = [("all pairs", before.overall, after.overall, result.overall_change)]
+    for (i, j), change in np.ndenumerate(result.changes):
+        name = f"{visible(after.groups[i])} > {visible(after.groups[j])}"
+        rows.append((name, float(before.matrix[i, j]), float(after.matrix[i, j]), float(change)))
     return Grid(
         title="Accuracy on rows that training did not see",
         header=("better > worse", "without a goal", "trained", "change"),
         rows=tuple(
-            (name, rate(float(one)), rate(float(two)), signed(float(two - one)))
-            for name, one, two in rows[:LISTED]
+            (name, rate(one), rate(two), signed(change)) for name, one, two, change in rows[:LISTED]
         ),
     )
 

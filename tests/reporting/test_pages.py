@@ -1,0 +1,79 @@
+"""The page and the print made from JSON are those the command itself made."""
+
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from comparity.cli.output import as_json_text
+from comparity.gates import GateResult
+from comparity.panels import RankedPanel
+from comparity.reporting.combined import gate_page, read_results
+from comparity.reporting.html import page
+from comparity.reporting.terminal import as_text
+from tests.reporting.commands import COMMANDS, Printed, Printer, printer
+
+__all__ = ["printer"]
+
+
+# Numbers with a decimal point; those without are counts, levels and years.
+NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*\.\d+(?![\w.])")
+# What is not said about the result: looks, axes, ends of a scale of colours, provenance.
+UNSAID = re.compile(
+    r"<style>.*?</style>|<svg.*?</svg>|<p class=.scale.*?</p>|<details>.*?</details>", re.DOTALL
+)
+
+
+def known_numbers(content: Any) -> list[float]:
+    """Return every number of a JSON document, those in its sentences too."""
+    if isinstance(content, dict):
+        return [one for value in content.values() for one in known_numbers(value)]
+    if isinstance(content, list):
+        return [one for value in content for one in known_numbers(value)]
+    if isinstance(content, str):
+        return [float(one.replace(",", "")) for one in NUMBER.findall(content)]
+    is_number = isinstance(content, int | float) and not isinstance(content, bool)
+    return [float(content)] if is_number else []
+
+
+def page_again(printed: Printed) -> str:
+    """Return the page from the JSON alone, without the names that a report gives."""
+    first, *others = read_results([printed.path]).values()
+    if isinstance(first, GateResult):
+        return gate_page(first)
+    if isinstance(first, RankedPanel) and others:
+        return page({"": first, "A model against this panel": others[0]})
+    return page(first)
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - {"weights"}))
+def test_a_page_from_json_is_the_page_of_the_command(printer: Printer, name: str) -> None:
+    printed = printer(name)
+    assert page_again(printed) == printed.page
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_json_read_back_and_printed_again_is_the_same(printer: Printer, name: str) -> None:
+    printed = printer(name)
+    first = next(iter(read_results([printed.path]).values()))
+    assert json.loads(as_json_text(first)) == printed.content
+    assert printed.terminal.startswith(as_text(first).rstrip("\n"))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_number_on_the_page_is_one_of_the_json(printer: Printer, name: str) -> None:
+    printed = printer(name)
+    known = np.array(known_numbers(printed.content))
+    # Levels are shown in percent, and the opposite of a gap may be shown for the other direction.
+    known = np.concatenate([known, 100 * known, -known])
+    body = UNSAID.sub("", page_again(printed)).partition("<body>")[2]
+    lines = re.sub(r"<[^>]*>|&lt; 0.0001", "\n", body).splitlines()
+    shown = [(one, line) for line in lines for one in NUMBER.findall(line)]
+    assert len(shown) > 3
+    for one, line in shown:
+        # A margin that would change the finding is rounded up, everything else to the nearest.
+        allowed = 1.0001 if " margin " in line else 0.5001
+        unit = 10.0 ** -len(one.partition(".")[2])
+        assert np.abs(known - float(one.replace(",", ""))).min() <= allowed * unit, (one, line)
