@@ -8,6 +8,7 @@ that name rows. Missing means null or NaN, on every engine alike (pandas cannot 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -53,6 +54,8 @@ DIGITS = r"(?:[0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})"
 NUMBER = rf"^[+-]?{DIGITS}(?:[eE](?:\+?0?[0-9]{{1,2}}|-[0-2]?[0-9]{{1,2}}))?$"
 TRUE_WORDS = ("1", "1.0", "true")
 FALSE_WORDS = ("0", "0.0", "false")
+# How DuckDB says which file broke while it was read.
+NAMED_FILE = re.compile(r"^\s*file ?= ?(.+)$", re.MULTILINE)
 WHOLE = 2.0**53
 WHOLE_PART = 2**20
 
@@ -236,7 +239,9 @@ def _from_duckdb(relation: Any) -> Columns:
     try:
         columns = relation.fetchnumpy()
     except duckdb.Error as error:
-        raise UnreadableFileError("the table", str(error)) from error
+        file = NAMED_FILE.search(str(error))
+        name = repr(file[1]) if file else "the table"
+        raise UnreadableFileError(name, str(error)) from error
     return {name: _unmasked(column) for name, column in columns.items()}
 
 

@@ -19,12 +19,14 @@ from comparity.counts import Cell, Confusion, Tally
 from comparity.errors import (
     DuplicateColumnError,
     FileAccessError,
+    MissingColumnError,
     MissingValueError,
     NotNumericError,
     RemotePathError,
     UnreadableFileError,
     UnsupportedFileError,
 )
+from comparity.tables import collected
 
 ROWS = [("007", "NA", "1"), ("None", "a,b", "2"), ("7", 'say "x"\nagain', "3")]
 
@@ -216,3 +218,60 @@ def test_two_columns_of_one_name_are_an_error(
     path.write_text(text, encoding="utf-8")
     with pytest.raises(DuplicateColumnError, match=names):
         read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("item,sex\n#1,f\n2,m\n", [("#1", "f"), ("2", "m")]),
+        ("item,sex\r\n\r\n1,f\r\n\r\n", [("1", "f")]),
+        ("\ufeffitem,sex\n1,f\n", [("1", "f")]),
+        (",sex\n0,f\n1,m\n", [("0", "f"), ("1", "m")]),
+        ('item, "sex"\n1,"a ""b"""\n', [("1", 'a "b"')]),
+    ],
+    ids=["a sign of comments", "empty lines", "a mark of bytes", "a row index", "quotes"],
+)
+def test_no_row_is_taken_for_something_else(
+    tmp_path: Path, text: str, found: list[tuple[str, ...]]
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(text.encode())
+    assert rows(path) == found
+
+
+@pytest.mark.parametrize("text", ["a,b\n1,2\n3\n", "a,b\n1,2\n3,4,5\n", "title\na,b\n1,2\n"])
+def test_a_row_with_another_number_of_cells_is_an_error_that_names_file_and_line(
+    tmp_path: Path, text: str
+) -> None:
+    path = tmp_path / "ragged.csv"
+    path.write_text(text, encoding="utf-8")
+    line = 2 if text.startswith("title") else 3
+    with pytest.raises(UnreadableFileError, match=rf"ragged\.csv'.*\n.*Line: {line}"):
+        collected(read_table(path))
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ("item,sex\n1,féminin\n".encode("latin-1"), "utf-8"),
+        (b"\nitem,sex\n1,f\n", "the first line is empty"),
+        (b'"item,sex\n1,f\n', "one header row"),
+        (b"item,sex\n1,f\r\n2,m\n", "ends all lines alike"),
+    ],
+    ids=["not UTF-8", "an empty line first", "a quote without end", "two ends of lines"],
+)
+def test_a_file_that_can_be_read_in_two_ways_is_an_error(
+    tmp_path: Path, content: bytes, found: str
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(content)
+    with pytest.raises(UnreadableFileError, match=found):
+        collected(read_table(path))
+
+
+def test_columns_separated_by_something_else_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("hired;model;sex\n1;1;f\n", encoding="utf-8")
+    names = {"label": "hired", "prediction": "model", "sensitive": ["sex"]}
+    with pytest.raises(MissingColumnError, match="all columns are in one"):
+        count_decisions(read_table(path), **names)

@@ -6,9 +6,12 @@ missing. A path names one file on this machine; patterns and addresses are refus
 
 from __future__ import annotations
 
+import csv
+import gzip
 import hashlib
 import os
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -52,9 +55,9 @@ def read_table(path: str | os.PathLike[str], *, allow_remote: bool = False) -> n
     import duckdb
 
     name = os.fspath(path)
-    source = name if allow_remote and _is_remote(name) else local_file(name)
+    remote = allow_remote and _is_remote(name)
     try:
-        relation = _relation(source, name)
+        relation = _relation(name if remote else local_file(name), name, remote=remote)
     except duckdb.Error as error:
         raise UnreadableFileError(repr(name), str(error)) from error
     frame: nw.LazyFrame[Any] = nw.from_native(relation)
@@ -90,31 +93,55 @@ def local_file(name: str) -> str:
     return re.sub(r"([*?\[])", r"[\1]", os.path.abspath(name))
 
 
-def _relation(source: str, name: str) -> Any:
+def _relation(source: str, name: str, *, remote: bool) -> Any:
     suffixes = [suffix.lower() for suffix in Path(name).suffixes]
     zipped = suffixes[-1:] == [".gz"]
     ending = ("", *suffixes)[-2 if zipped and len(suffixes) > 1 else -1]
     compression = {"compression": "gzip"} if zipped else {}
-    reader = connection()
     if ending in {".csv", ".tsv"}:
-        choices: dict[str, Any] = {
-            "sep": "," if ending == ".csv" else "\t",
-            "quotechar": '"',
-            "escapechar": '"',
-        }
-        choices |= {"all_varchar": True, **compression}
-        _check_header(reader.read_csv(source, header=False, **choices), name)
-        return reader.read_csv(source, header=True, **choices)
+        choices = {"sep": "," if ending == ".csv" else "\t", **compression}
+        return _text_relation(source, name, choices, remote=remote)
     if ending == ".parquet" and not zipped:
-        return reader.read_parquet(source)
+        return connection().read_parquet(source)
     if ending in {".jsonl", ".ndjson", ".json"}:
         return _json_relation(source, compression)
     raise UnsupportedFileError(name, "".join(suffixes[-2:]), ENDINGS)
 
 
-def _check_header(rows: Any, name: str) -> None:
+def _text_relation(source: str, name: str, choices: dict[str, Any], *, remote: bool) -> Any:
+    """Read text as it is written.
+
+    Nothing is left for DuckDB to guess: it would skip rows at the top that have another number of
+    cells, and rows that begin with ``#``.
+    """
+    choices = {"quotechar": '"', "escapechar": '"', "comment": "", **choices}
+    reader = connection()
+    if remote:
+        # Only DuckDB can open what is elsewhere.
+        rows = reader.read_csv(source, header=False, all_varchar=True, skiprows=0, **choices)
+        header = next(iter(rows.limit(1).fetchall()), ())
+    else:
+        header = _first_row(name, choices["sep"], zipped="compression" in choices)
+    _check_header(header, name)
+    # What has no name is called as DuckDB would.
+    columns = {cell or f"column{place}": "VARCHAR" for place, cell in enumerate(header)}
+    return reader.read_csv(source, header=True, auto_detect=False, columns=columns, **choices)
+
+
+def _first_row(name: str, separator: str, *, zipped: bool) -> list[str]:
+    opened: Any = gzip.open if zipped else open
+    try:
+        with opened(name, "rt", encoding="utf-8-sig", newline="") as file:
+            row = next(csv.reader(file, delimiter=separator, strict=True))
+    except (UnicodeDecodeError, csv.Error, OSError) as error:
+        raise UnreadableFileError(repr(name), str(error)) from error
+    if not row:
+        raise UnreadableFileError(repr(name), "the first line is empty")
+    return [cell.strip() for cell in row]
+
+
+def _check_header(row: Sequence[str | None], name: str) -> None:
     """Refuse columns of one name, of which DuckDB would silently call the second another."""
-    row = next(iter(rows.limit(1).fetchall()), ())
     header = [cell for cell in row if cell]
     # To DuckDB capital letters make no difference.
     lower = [cell.lower() for cell in header]

@@ -60,7 +60,8 @@ class UnreadableFileError(ComparityError, ValueError):
             message(
                 f"cannot read {path}.",
                 " ".join(line.strip() for line in first[:3]),
-                "check that the file is complete, UTF-8 and has one header row.",
+                "check that the file is complete, UTF-8, begins with one header row, has as many "
+                "cells in every row, and ends all lines alike.",
             )
         )
 

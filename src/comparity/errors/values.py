@@ -30,6 +30,10 @@ __all__ = [
 ]
 
 
+# What stands between columns in files that are not what their name says.
+SEPARATORS = (";", "\t", "|", ",")
+
+
 class UnsupportedTableError(ComparityError, TypeError):
     """Something was given that is not a table."""
 
@@ -58,13 +62,18 @@ class MissingColumnError(ComparityError, LookupError):
     """A column was asked for that the table does not have."""
 
     def __init__(self, column: object, table: str, known: Sequence[str]) -> None:
-        near = get_close_matches(str(column), [str(name) for name in known], n=1, cutoff=0.6)
-        hint = f"did you mean {near[0]!r}?" if near else "names are compared exactly; check case."
-        super().__init__(
-            message(f"column {column!r} does not occur in the {table} table.", listed(known), hint)
-        )
+        asked = f"column {column!r} does not occur in the {table} table."
+        super().__init__(message(asked, listed(known), _nearest(str(column), known)))
         self.column = column
         self.known = tuple(known)
+
+
+def _nearest(column: str, known: Sequence[str]) -> str:
+    """Say what could have been meant."""
+    if len(known) == 1 and any(sign in str(known[0]) for sign in SEPARATORS):
+        return "all columns are in one: separate them by commas in .csv, by tabs in .tsv."
+    near = get_close_matches(column, [str(name) for name in known], n=1, cutoff=0.6)
+    return f"did you mean {near[0]!r}?" if near else "names are compared exactly; check case."
 
 
 class UnsupportedColumnError(ComparityError, TypeError):
@@ -112,7 +121,8 @@ class NotNumericError(ComparityError, ValueError):
             message(
                 f"column {column!r} of the {table} table must hold numbers.",
                 str(offenders),
-                "numbers are written like 0.25, -3 or 1e-5, with a point and without units.",
+                "numbers are written like 0.25, -3 or 1e-5, with a point and without units, below "
+                "1e100.",
             )
         )
         self.column = column
