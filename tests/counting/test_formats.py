@@ -14,6 +14,7 @@ from comparity.counting.comparisons import count_comparisons
 from comparity.counting.files import read_table
 from comparity.counting.formats import read_comparisons, to_comparisons
 from comparity.errors import (
+    AmbiguousWinnerError,
     MissingColumnError,
     MissingValueError,
     NonBinaryError,
@@ -103,6 +104,16 @@ def test_columns_may_have_other_names(frame: Build) -> None:
             MissingValueError,
             "'winner'.*data row 2",
         ),
+        (
+            {"left": ["a", "right"], "right": ["b", "left"], "winner": ["b", "left"]},
+            AmbiguousWinnerError,
+            "'winner'.*data row 2.*'left'",
+        ),
+        (
+            {"left": ["draw"], "right": ["b"], "winner": ["draw"]},
+            AmbiguousWinnerError,
+            "data row 1.*'draw'",
+        ),
         ({"better": ["a"], "worse": ["b"], "tied": ["so-so"]}, NonBinaryError, "'tied'"),
     ],
 )
@@ -111,6 +122,13 @@ def test_bad_comparison_tables_are_named(
 ) -> None:
     with pytest.raises(error, match=f"(?s){said}"):
         to_comparisons(frame(columns))
+
+
+def test_items_called_as_sides_are_read_where_both_readings_agree(frame: Build) -> None:
+    sides = {"left": ["left", "left"], "right": ["right", "b"], "winner": ["right", "b"]}
+    rows = to_comparisons(frame(sides)).frame
+    found = nw.from_native(rows).lazy().collect().rows()
+    assert [row[:2] for row in found] == [("right", "left"), ("b", "left")]
 
 
 def test_unknown_layouts_and_columns_are_named() -> None:

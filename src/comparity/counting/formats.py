@@ -28,6 +28,7 @@ import narwhals as nw
 from comparity.counting.files import read_table
 from comparity.counting.label_studio import is_label_studio, read_label_studio
 from comparity.errors import (
+    AmbiguousWinnerError,
     NonBinaryError,
     OptionError,
     UnknownLayoutError,
@@ -210,9 +211,8 @@ def _oriented(table: Table) -> nw.LazyFrame[Any]:
             first.alias("better"), second.alias("worse"), _tied(table).alias("tied"), *extra
         )
     side = winning_side(table)
-    unknown = offenders(table, side == "unknown", "winner")
-    if unknown.count:
-        raise UnknownWinnerError(table.columns["winner"], unknown, [*LEFT, *RIGHT, *TIE])
+    if offenders(table, side.is_in(["unknown", "two ways"]), "winner").count:
+        _explain_winners(table, side)
     turned = side == "right"
     return table.frame.select(
         nw.when(turned).then(second).otherwise(first).alias("better"),
@@ -223,12 +223,25 @@ def _oriented(table: Table) -> nw.LazyFrame[Any]:
     )
 
 
+def _explain_winners(table: Table, side: nw.Expr) -> None:
+    """Raise the error that says why winners cannot be read."""
+    column = table.columns["winner"]
+    unknown = offenders(table, side == "unknown", "winner")
+    if unknown.count:
+        raise UnknownWinnerError(column, unknown, [*LEFT, *RIGHT, *TIE])
+    raise AmbiguousWinnerError(column, offenders(table, side == "two ways", "winner"))
+
+
 def winning_side(table: Table) -> nw.Expr:
-    """Say which side won; an id of one of the two items comes before a word."""
+    """Say which side won: an id of one of the two items, or a word, unless these contradict."""
     text = table.text("winner")
     word = text.str.strip_chars(BLANKS).str.to_lowercase()
+    first_or_not = (text == table.text("first")) & word.is_in([*RIGHT, *TIE])
+    second_or_not = (text == table.text("second")) & word.is_in([*LEFT, *TIE])
     return (
-        nw.when(text == table.text("first"))
+        nw.when(first_or_not | second_or_not)
+        .then(nw.lit("two ways"))
+        .when(text == table.text("first"))
         .then(nw.lit("left"))
         .when(text == table.text("second"))
         .then(nw.lit("right"))

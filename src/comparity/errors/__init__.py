@@ -44,6 +44,7 @@ from comparity.errors.choices import (
 )
 from comparity.errors.extras import MissingExtraError
 from comparity.errors.files import (
+    AmbiguousWinnerError,
     FileAccessError,
     RemotePathError,
     UnknownLayoutError,
@@ -114,6 +115,7 @@ from comparity.errors.values import (
 )
 
 __all__ = [
+    "AmbiguousWinnerError",
     "AnchorError",
     "ClassCountError",
     "ComparityError",

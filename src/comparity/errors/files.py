@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from comparity.errors.base import ComparityError, Offenders, listed, message
 
 __all__ = [
+    "AmbiguousWinnerError",
     "FileAccessError",
     "RemotePathError",
     "UnknownLayoutError",
@@ -89,6 +90,20 @@ class UnknownWinnerError(ComparityError, ValueError):
                 f"column {column!r} must name the winner.",
                 str(offenders),
                 f"known are the ids of the two items and the words {', '.join(words)}.",
+            )
+        )
+        self.offenders = offenders
+
+
+class AmbiguousWinnerError(ComparityError, ValueError):
+    """The winner of a comparison is one of its items by name, and another side by the word."""
+
+    def __init__(self, column: str, offenders: Offenders) -> None:
+        super().__init__(
+            message(
+                f"column {column!r} can be read in two ways: as an item, and as a side or a tie.",
+                str(offenders),
+                "call these items something else, or give columns of the better and worse item.",
             )
         )
         self.offenders = offenders
