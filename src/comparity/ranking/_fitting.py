@@ -33,7 +33,9 @@ OFTEN = 100
 """Comparisons of each item from which on a large fit is corrected once."""
 ROUGH = 1e-2
 """How far apart errors of one pass and of the inverse put standard deviations, about."""
-STEADY = 0.1
+CALM = 0.5
+"""Part of the change before, beyond which changes of a tilt die out too slowly or not at all."""
+STEADY = 0.02
 """Relative change of a tilt beyond which two rounds cannot be compared."""
 TINY = 1e-300
 N_FOLDS = 5
@@ -204,6 +206,7 @@ class _Search:
         if self.chosen[0]:
             self.sds[0] = max(LEAST_SCORE_SD, bounded(float(np.std(self.point[: rows.n_items]))))
         self.tilt = np.zeros(self.size) if task.corrected else None
+        self.turned = math.inf
         self.ascent = Ascent()
         self.close = 1e-3 if many < WATCHED else 1e-2
         # Of items compared so often the first tilt is within a fiftieth of the last.
@@ -218,6 +221,7 @@ class _Search:
         rough = not exact and self.size <= _curvature.DENSE
         close = ROUGH if rough else self.close
         self.ascent.forget()
+        self.turned = math.inf
         for _ in range(1 if self.once else ROUNDS):
             if self.round(exact=exact) <= close:
                 break
@@ -234,13 +238,23 @@ class _Search:
             before, self.sds = self.sds, self.ascent.step(self.sds, fixed)
             moved = float(np.max(np.abs(self.sds / before - 1), where=self.chosen, initial=0.0))
         if self.tilt is not None:
-            previous, self.tilt = self.tilt, tilt_of(objective, self.point, covariances)
-            change = float(np.linalg.norm(self.tilt - previous))
-            turned = change / max(float(np.linalg.norm(self.tilt)), TINY)
-            if turned > STEADY:
-                self.ascent.forget()
-            moved = max(moved, turned)
+            moved = max(moved, self.turn(tilt_of(objective, self.point, covariances)))
         return moved
+
+    def turn(self, tilt: Floats) -> float:
+        """Take over a tilt, half of it where tilts swing, and return how far it is from the last.
+
+        An item that hardly ever lost swings: the further out, the wider its error, and the less
+        a tilt has to hold on to.
+        """
+        assert self.tilt is not None
+        change = tilt - self.tilt
+        turned = float(np.linalg.norm(change)) / max(float(np.linalg.norm(tilt)), TINY)
+        self.tilt = self.tilt + change * (0.5 if turned > CALM * self.turned else 1.0)
+        self.turned = turned
+        if turned > STEADY:
+            self.ascent.forget()
+        return turned
 
     def objective(self) -> Penalised:
         """Return the penalised likelihood as far as it is known."""

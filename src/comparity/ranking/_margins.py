@@ -14,6 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 __all__ = [
+    "NODES",
     "add_gradient",
     "add_hessian",
     "add_product",
@@ -37,6 +38,16 @@ LOG2E = 1.4426950408889634
 # The logarithm of two in two parts, so that the remainder of the argument is exact.
 LN2_HIGH = 0.6931471803691238
 LN2_LOW = 1.9082149292705877e-10
+
+NODES = (
+    (-2.856970013872806, 0.011257411327720691),
+    (-1.355626179974266, 0.22207592200561266),
+    (0.0, 0.5333333333333333),
+    (1.355626179974266, 0.22207592200561266),
+    (2.856970013872806, 0.011257411327720691),
+)
+"""Gauss and Hermite's rule of five points for means over a standard normal variable, with their
+shares: within 0.0015 of mean slopes over a variance of 2.5, where three points are off by 0.008."""
 
 
 @njit(cache=True, nogil=True)
@@ -239,15 +250,14 @@ def fused_product(
 def bent(margin: Floats, spread: Floats) -> Floats:
     """Return mean slopes of the logistic loss over margins with a variance, less the slopes.
 
-    By Gauss and Hermite's rule of three points: the middle one and two at 1.7 standard deviations.
-    Where the spread is negative, the same for its size with the other sign.
+    By the rule of `NODES`. Where the spread is negative, the same for its size with the other sign.
     """
     out = np.empty(len(margin))
     for p in range(len(margin)):
-        step, total = np.sqrt(3 * abs(spread[p])), 0.0
-        for side, weight in ((-1.0, 1.0), (0.0, -2.0), (1.0, 1.0)):
-            total -= weight / (1.0 + np.exp(margin[p] + side * step))
-        out[p] = total / 6 if spread[p] >= 0 else -total / 6
+        deviation, total = np.sqrt(abs(spread[p])), 1.0 / (1.0 + np.exp(margin[p]))
+        for node, share in NODES:
+            total -= share / (1.0 + np.exp(margin[p] + node * deviation))
+        out[p] = total if spread[p] >= 0 else -total
     return out
 
 

@@ -229,13 +229,11 @@ class GeneralPass:
         if rows.tied is None:
             found: Floats = _margins.bent(margin, spread)
             return found
-        # Gauss and Hermite's rule of three points: the middle one and two at 1.7 SD.
-        step, tied, log_tie = np.sqrt(3 * np.abs(spread)), rows.tied[part], float(extra[-1])
-        low, middle, high = (
-            davidson(margin + side * step, tied, log_tie).slope for side in (-1, 0, 1)
-        )
-        bent: Floats = np.sign(spread) * (low - 2 * middle + high) / 6
-        return bent
+        deviation, tied, log_tie = np.sqrt(np.abs(spread)), rows.tied[part], float(extra[-1])
+        bent = -davidson(margin, tied, log_tie).slope
+        for node, share in _margins.NODES:
+            bent += share * davidson(margin + node * deviation, tied, log_tie).slope
+        return np.where(spread >= 0, bent, -bent)
 
     def cross(self) -> Floats:
         """Return the mixed derivative of every comparison in margin and tie parameter."""
