@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -80,3 +83,48 @@ def test_completion_is_there_for_every_shell_the_docs_name(
     assert sign in capsys.readouterr().out
     page = Path(__file__).parents[2] / "docs" / "commands.md"
     assert f"_COMPARITY_COMPLETE={shell}_source" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("re", {"relative", "report", "reproduce"}),
+        ("plan c", {"comparative"}),
+        ("rank --model crowd", {"crowdbt"}),
+        ("gate policy.toml --j", {"--junit", "--json"}),
+    ],
+)
+def test_the_tab_key_offers_what_may_follow(
+    shell: str,
+    typed: str,
+    offered: set[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = typed.split()
+    # What the scripts of the shells tell: fish the word, the others its place.
+    place = words[-1] if shell == "fish" else str(len(words))
+    monkeypatch.setenv("COMP_WORDS", f"comparity {typed}")
+    monkeypatch.setenv("COMP_CWORD", place)
+    monkeypatch.setenv("_COMPARITY_COMPLETE", f"{shell}_complete")
+    with pytest.raises(SystemExit):
+        main([])
+    lines = capsys.readouterr().out.replace("plain,", "").splitlines()
+    assert {line.split("\t")[0] for line in lines if line.split("\t")[0] in offered} == offered
+    assert not {"separation", "--html"} & {line.split("\t")[0] for line in lines}
+
+
+def test_bash_completes_a_command() -> None:
+    bash = shutil.which("bash") or pytest.skip("needs bash")
+    script = """
+PATH="$1:$PATH"
+eval "$(_COMPARITY_COMPLETE=bash_source comparity)"
+COMP_WORDS=(comparity sep) COMP_CWORD=1
+_comparity_completion comparity sep comparity
+echo "${COMPREPLY[@]}"
+"""
+    home = str(Path(sys.executable).parent)
+    words = [bash, "--norc", "-c", script, "bash", home]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["separation"]
