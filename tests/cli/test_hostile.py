@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import unicodedata
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -25,6 +26,9 @@ HOSTILE = (
 )
 LONG = "=long" * 400
 COLUMN = "<b>se\x1bx"
+# Names of columns as a shell takes them: no comma, no quote, no line break that CSV would turn.
+PLAIN = HOSTILE.replace('"', "").replace("\r\n", "")
+ONE, TWO = f"<i>1{PLAIN}", f"<i>2{PLAIN}"
 ALLOWED = {"\n", "\u200f"}
 N = 240
 
@@ -40,7 +44,7 @@ def files(tmp_path: Path) -> dict[str, Path]:
         [one, name, int(q > 0), int(q + e > 0), q + e, q - e, q + 2 * e]
         for one, name, q, e in zip(ids, group, quality, rng.normal(size=N), strict=True)
     ]
-    header = ["item", COLUMN, "label", "model", "score", "<i>one", "<i>two"]
+    header = ["item", COLUMN, "label", "model", "score", ONE, TWO]
     pairs = [rng.choice(N, 2, replace=False) for _ in range(600)]
     judged = [[ids[i], ids[j], f"{HOSTILE}{k % 12}"] for k, (i, j) in enumerate(pairs)]
     found = {"items": tmp_path / "items.csv", "judged": tmp_path / "judged.csv"}
@@ -51,14 +55,43 @@ def files(tmp_path: Path) -> dict[str, Path]:
 
 
 JUDGED = ["better", "worse", "judge"]
+TRUSTED = '"{}1"'.format(HOSTILE.replace('"', '""'))
 COMMANDS: dict[str, list[str]] = {
     "separation": ["items", "--label", "label", "--prediction", "model"],
     "comparative": ["judged", "--items", "items", "--score", "score", "--evaluator", "judge"],
     "pairwise": ["items", "--label", "label", "--score", "score"],
-    "relative": ["items", "--first", "<i>one", "--second", "<i>two", "--permutations", "19"],
-    "relative --raters": ["items", "--raters", "score,<i>one,<i>two"],
+    "relative": ["items", "--first", ONE, "--second", TWO, "--permutations", "19"],
+    "relative --raters": ["items", "--raters", "score,<i>*"],
+    "relative --on": [
+        "items",
+        "--on",
+        "items",
+        "--subject",
+        "item",
+        "--features",
+        "score,label",
+        "--first",
+        ONE,
+        "--second",
+        TWO,
+    ],
     "rank": ["judged", "--items", "items", "--evaluator", "judge"],
+    "rank --trusted": ["judged", "--items", "items", "--evaluator", "judge", "--trusted", TRUSTED],
     "metrics": ["items", "--label", "label", "--prediction", "model", "--privileged", LONG],
+    "metrics --features": [
+        "items",
+        "--label",
+        "label",
+        "--prediction",
+        ONE,
+        "--threshold",
+        "0.5",
+        "--privileged",
+        LONG,
+        "--features",
+        f"score,{TWO}",
+        "--select",
+    ],
 }
 
 
@@ -103,7 +136,19 @@ def test_hostile_names_are_shown_harmlessly(
     assert harmless(outcome.err)
     check_page(page)
     # Data for machines are the names as they are.
-    assert HOSTILE in _strings(json.loads(run(*asked, "--json").out))
+    printed = run(*asked, "--json").out
+    assert HOSTILE in _strings(json.loads(printed))
+    recorded = tmp_path / f"{PLAIN.replace('/', '')[:80]}.json"
+    recorded.write_text(printed, encoding="utf-8")
+    check_report(run, recorded, page)
+
+
+def check_report(run: Run, recorded: Path, page: Path) -> None:
+    assert harmless(run("report", recorded).out)
+    outcome = run("report", recorded, recorded, "--html", page, "--title", HOSTILE)
+    assert outcome.status == 0
+    assert harmless(outcome.err)
+    check_page(page)
 
 
 def _strings(content: Any) -> str:
@@ -143,18 +188,99 @@ def test_a_gate_of_hostile_names_is_harmless_in_every_form(
         assert harmless(forms[form].read_text(encoding="utf-8")), form
     ElementTree.parse(forms["junit"])
     assert json.loads(forms["sarif"].read_text(encoding="utf-8"))["version"] == "2.1.0"
-    assert "\n<" not in forms["markdown"].read_text(encoding="utf-8")
+    summary = forms["markdown"].read_text(encoding="utf-8")
+    assert "\n<" not in summary
+    tables = [line for line in summary.splitlines() if line.startswith("|")]
+    # A name with a bar would make another column.
+    assert len({len(re.findall(r"(?<!\\)\|", line)) for line in tables}) == 1
 
 
-@pytest.mark.parametrize("where", ["file", "column", "option"])
-def test_an_error_quotes_hostile_names_harmlessly(
-    run: Run, files: dict[str, Path], tmp_path: Path, where: str
+def test_weights_of_hostile_groups_are_shown_harmlessly(
+    run: Run, files: dict[str, Path], tmp_path: Path
 ) -> None:
-    words = ["separation", str(files["items"]), "--prediction", "model", "--sensitive", COLUMN]
-    words += ["--label", f"{HOSTILE}2" if where == "column" else "label"]
-    words += [f"--{HOSTILE[:40]}"] if where == "option" else []
-    if where == "file":
-        words[1] = str(tmp_path / "\x1b[2J\u202eno.csv")
-    outcome = run(*words)
+    words = ["weights", files["items"], "--label", "label", "--sensitive", COLUMN]
+    outcome = run(*words, "--output", tmp_path / "w.csv", "--name", PLAIN)
+    assert outcome.status == 0, outcome.err
+    assert harmless(outcome.out)
+    with (tmp_path / "w.csv").open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header[-1] == PLAIN
+    assert {row[1] for row in rows} == {HOSTILE, LONG}
+
+
+@pytest.mark.parametrize("broken", ["file", "column"])
+def test_a_gate_that_cannot_audit_says_so_harmlessly(
+    run: Run, files: dict[str, Path], tmp_path: Path, broken: str
+) -> None:
+    name = "".join(f"\\U{ord(c):08x}" for c in PLAIN.replace("/", ""))
+    file = f"{name}.csv" if broken == "file" else "items.csv"
+    lines = ["[[audit]]", f'name = "{name}"', 'notion = "separation"', 'label = "label"']
+    lines += [f'file = "{file}"', f'prediction = "{name}"', 'sensitive = "label"']
+    policy = files["items"].with_name("policy.toml")
+    policy.write_text("\n".join(lines), encoding="utf-8")
+    outcome = run("gate", policy, "--junit", tmp_path / "out.xml")
+    assert (outcome.status, outcome.out) == (2, "")
+    assert "alert(2)" in outcome.err
+    assert harmless(outcome.err)
+
+
+ERRORS: dict[str, list[str]] = {
+    "a file": ["separation", "\x1b[2J\u202eno.csv", "--label", "a", "--prediction", "b"],
+    "a column": ["separation", "items", "--label", f"{PLAIN}2", "--prediction", "model"],
+    "a column that is there": ["separation", "items", "--label", ONE, "--prediction", "model"],
+    "an option": ["separation", "items", f"--{PLAIN[:40]}", "--label", "label"],
+    "a value": ["separation", "items", "--label", COLUMN, "--prediction", "model"],
+    "a group": [
+        "metrics",
+        "items",
+        "--label",
+        "label",
+        "--prediction",
+        "model",
+        "--privileged",
+        PLAIN,
+    ],
+    "an evaluator": [
+        "rank",
+        "judged",
+        "--items",
+        "items",
+        "--evaluator",
+        "judge",
+        "--trusted",
+        PLAIN,
+    ],
+    "a command": [f"separ\x1b[2J{PLAIN}"],
+    "a plan": ["plan", f"separation\x1b[2J{PLAIN}"],
+    "a notion": ["pairwise", "items", "--label", "label", "--score", "score", "--notions", PLAIN],
+    "a rater": ["relative", "items", "--raters", f"score,{PLAIN}"],
+    "another file": ["comparative", "judged", "--items", "\u2028\x1b[2J.csv", "--score", "score"],
+    "a page": [
+        "separation",
+        "items",
+        "--label",
+        "label",
+        "--prediction",
+        "model",
+        "--html",
+        "no/\x1b[2J\u202e.html",
+    ],
+    "a picture": ["relative", "items", "--first", ONE, "--second", TWO, "--plot", "\x1b[2J.txt"],
+    "a data set": ["data", PLAIN],
+    "a paper": ["reproduce", PLAIN],
+    "a part": ["reproduce", "000", "--part", PLAIN],
+    "a seed": ["separation", "items", "--seed", PLAIN],
+}
+
+
+@pytest.mark.parametrize("where", ERRORS)
+def test_an_error_quotes_hostile_names_harmlessly(
+    run: Run, files: dict[str, Path], where: str
+) -> None:
+    words = [str(files.get(word, word)) for word in ERRORS[where]]
+    audits = words[0] in COMMANDS and "--seed" not in words
+    outcome = run(*words, *(["--sensitive", COLUMN] if audits else []))
     assert (outcome.status, outcome.out) == (2, "")
     assert harmless(outcome.err)
+    # One of these names is nearly two thousand letters long.
+    assert len(outcome.err) < 4000
