@@ -134,6 +134,8 @@ def test_hostile_names_are_shown_harmlessly(
     assert outcome.status in (0, 1, 3), outcome.err
     assert harmless(outcome.out)
     assert harmless(outcome.err)
+    assert LONG not in outcome.out.replace("\n", "")
+    assert len(outcome.out.splitlines()) < 400
     check_page(page)
     # Data for machines are the names as they are.
     printed = run(*asked, "--json").out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 
 __all__ = [
@@ -16,12 +17,15 @@ __all__ = [
     "rate",
     "several",
     "short",
+    "shortened",
     "signed",
     "visible",
 ]
 
 MISSING = "n/a"
 LONGEST = 200
+# No word, and no number, has so many letters.
+ENDLESS = re.compile(r"\S{121,}")
 # Neither is a character, and XML refuses both.
 NO_CHARACTERS = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
 UNSAFE_CATEGORIES = {"Cc", "Cs", "Zl", "Zp"}
@@ -56,6 +60,17 @@ def clipped(text: str) -> str:
     if len(safe) <= LONGEST:
         return safe
     return f"{safe[:LONGEST]}… ({len(text):,} characters in all)"
+
+
+def shortened(text: str) -> str:
+    """Return a text with the middle of endless words left out, where they would fill a screen.
+
+    Examples
+    --------
+    >>> shortened("a name"), len(shortened("a" * 10_000))
+    ('a name', 100)
+    """
+    return ENDLESS.sub(lambda word: f"{word[0][:79]}…{word[0][-20:]}", text)
 
 
 def rate(value: float | None) -> str:

@@ -12,6 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from comparity.reporting.formats import shortened
 from comparity.reporting.grids import Grid
 from comparity.reporting.sections import KINDS, Reportable, section_of
 from comparity.reporting.widths import GAP, shared, splits, wrapped
@@ -29,9 +30,9 @@ LABEL = 22
 def view(result: Reportable) -> RenderableType:
     """Lay out a result: the answer, what it means, tables, and what the reader must know."""
     section = section_of(result)
-    meaning, *basis = section.sentences or ("",)
+    meaning, *basis = map(shortened, section.sentences or ("",))
     return Group(
-        Text(section.headline, style=COLOUR[section.kind]),
+        Text(shortened(section.headline), style=COLOUR[section.kind]),
         *([Text(meaning)] if meaning else []),
         *(Text(sentence, style="dim") for sentence in basis),
         *_titled((*section.signs, *section.grids)),
@@ -74,7 +75,8 @@ class GridView:
     """A table that knows its width only when it is printed."""
 
     def __init__(self, grid: Grid) -> None:
-        self.grid = grid
+        rows = tuple(tuple(map(shortened, row)) for row in grid.rows)
+        self.grid = replace(grid, header=tuple(map(shortened, grid.header)), rows=rows)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Lay the table out in the width there is."""
@@ -97,7 +99,7 @@ def _laid(grid: Grid, room: int) -> Iterator[RenderableType]:
 
 def _titled(grids: Iterable[Grid]) -> Iterator[RenderableType]:
     for grid in grids:
-        yield Text(f"\n{grid.title}", style="bold")
+        yield Text(f"\n{shortened(grid.title)}", style="bold")
         yield GridView(grid)
 
 
@@ -179,7 +181,7 @@ def _bullets(lines: list[str]) -> Table:
     grid.add_column(width=1)
     grid.add_column(overflow="fold")
     for line in lines[:LISTED]:
-        grid.add_row("-", Text(line))
+        grid.add_row("-", Text(shortened(line)))
     if len(lines) > LISTED:
         grid.add_row("-", Text(f"and {len(lines) - LISTED} more, in --json and to_dict()"))
     return grid
