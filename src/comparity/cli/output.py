@@ -53,12 +53,16 @@ def deliver(
 
 
 def working(doing: str) -> AbstractContextManager[object]:
-    """Show on a terminal that something is going on; nothing anywhere else."""
+    """Show on a terminal what is going on and since when; nothing anywhere else."""
     if not sys.stderr.isatty():
         return nullcontext()
     from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    return Console(stderr=True).status(f"{doing} ...")
+    columns = (SpinnerColumn(), TextColumn("{task.description} ..."), TimeElapsedColumn())
+    shown = Progress(*columns, console=Console(stderr=True), transient=True)
+    shown.add_task(doing, total=None)
+    return shown
 
 
 def as_json_text(result: Reportable) -> str:
