@@ -6,7 +6,18 @@ from collections.abc import Callable
 
 import numpy as np
 from matplotlib.figure import Figure
-from panels import COLOURS, PUBLISHED, Table, beside, curves, fitted, means, saved, scores_of
+from panels import (
+    COLOURS,
+    PUBLISHED,
+    Table,
+    beside,
+    curves,
+    fitted,
+    means,
+    saved,
+    scores_of,
+    tau_of,
+)
 from scipy.stats import norm, uniform
 
 from comparity import exposure
@@ -20,19 +31,36 @@ Found = dict[float, dict[str, list[float]]]
 MEANS = [place / 2 for place in range(11)]
 SPREADS = [float(place) for place in range(11)]
 FEW_SCORES = "fresh scores in every panel; the paper keeps one vector of scores"
+SIDES: dict[str, dict[float, Law]] = {
+    "mean bias": {m: norm(m, 0.1) for m in MEANS},
+    "SD of bias": {s: norm(0, max(s, 1e-9)) for s in SPREADS},
+}
+THEIRS = "BARP, authors' scheme"
+EQUAL = ", equal group means"
 
 
 def figure_2(request: Request) -> Reproduction:
-    """Kendall's tau over the mean and over the spread of biases."""
-    runs = max(2, request.runs or 10)
-    by_mean = _sweep({m: norm(m, 0.1) for m in MEANS}, request, runs, _taus)
-    by_spread = _sweep({s: norm(0, max(s, 1e-9)) for s in SPREADS}, request, runs, _taus)
-    found = {f"mean bias {m:g}": by_mean[m] for m in MEANS}
-    found |= {f"SD of bias {s:g}": by_spread[s] for s in SPREADS}
-    figures = saved(
-        request, curves(by_mean, "Kendall's tau", "mean bias"), "figure_2_left.png"
-    ) + saved(request, curves(by_spread, "Kendall's tau", "SD of bias"), "figure_2_right.png")
-    return _reproduction("figure 2", request, runs, found, _conclusions_2(found), figures)
+    """Kendall's tau over the mean and over the spread of biases.
+
+    Twice: with scores drawn anew in every panel, and with the same scores shifted so that the
+    groups have equal means, which is what the paper assumes of them.
+    """
+    runs = max(2, request.runs or 20)
+    found: dict[str, dict[str, list[float]]] = {}
+    figures: tuple[str, ...] = ()
+    for side, laws in SIDES.items():
+        for means_are, measure in (("", _taus), (EQUAL, _pairs_of_taus)):
+            swept = _sweep(laws, request, runs, measure, equal_means=bool(means_are))
+            found |= {f"{side} {place:g}{means_are}": swept[place] for place in laws}
+            name = f"figure_2_{side}{means_are}.png".replace(",", "").replace(" ", "_")
+            figures += saved(request, curves(swept, "Kendall's tau", side + means_are), name)
+    notes = (
+        "Groups of 30 and 70 drawn alike differ in mean by 1.1 (SD), and every method that takes "
+        "them for equal loses by it: with fresh scores a mean tau of 0.92 is not to be had "
+        f"everywhere, by the authors' scheme neither. Rows {EQUAL[2:]!r} are the same panels with "
+        "the scores of each group shifted to mean zero, before anybody compares.",
+    )
+    return _reproduction("figure 2", request, runs, found, _conclusions_2(found), figures, notes)
 
 
 def figure_3(request: Request) -> Reproduction:
@@ -66,6 +94,7 @@ def _reproduction(
     found: dict[str, dict[str, list[float]]],
     conclusions: tuple[Conclusion, ...],
     figures: tuple[str, ...],
+    notes: tuple[str, ...] = (),
 ) -> Reproduction:
     rows = beside(part, found, FEW_SCORES)
     return PUBLISHED.reproduction(
@@ -77,6 +106,7 @@ def _reproduction(
             f"Mean over {runs} panels, ± the standard deviation of one: {FEW_SCORES}.",
             "Bradley-Terry, CrowdBT and FactorBT have a normal prior with SD 5 on the scores and "
             "are fitted to the end; BARP has equal group means and a prior learnt from the data.",
+            *notes,
         ),
         options={"seed": request.seed, "runs": runs},
     )
@@ -87,19 +117,27 @@ def _sweep(
     request: Request,
     runs: int,
     measure: Callable[[SimulatedPanel], dict[str, float]],
+    *,
+    equal_means: bool = False,
 ) -> Found:
     found: Found = {place: {} for place in laws}
     tasks = [(place, number) for place in laws for number in range(runs)]
     for place, number in tracked(tasks, "simulating panels"):
         rng = np.random.default_rng([request.seed, round(100 * abs(place)), number])
-        for method, value in measure(simulate_comparisons(rng=rng, bias=laws[place])).items():
+        panel = simulate_comparisons(rng=rng, bias=laws[place], equal_means=equal_means)
+        for method, value in measure(panel).items():
             found[place].setdefault(method, []).append(value)
     return found
 
 
 def _taus(panel: SimulatedPanel) -> dict[str, float]:
     scores = scores_of(panel, protected="a", p=0.7, alpha=0.15)
+    scores[THEIRS] = fitted(panel, mode="alternating").scores
     return {method: kendall_tau(own, panel.scores) for method, own in scores.items()}
+
+
+def _pairs_of_taus(panel: SimulatedPanel) -> dict[str, float]:
+    return {"BARP": tau_of(panel), THEIRS: tau_of(panel, mode="alternating")}
 
 
 def _gaps(panel: SimulatedPanel) -> dict[str, float]:
@@ -115,15 +153,28 @@ def _gaps(panel: SimulatedPanel) -> dict[str, float]:
 def _conclusions_2(found: dict[str, dict[str, list[float]]]) -> tuple[Conclusion, ...]:
     ours: Table = means(found)
     last, first = ours["mean bias 5"], ours["mean bias 0"]
-    kept = []
-    for columns in found.values():
-        error = np.std(columns["BARP"], ddof=1) / np.sqrt(len(columns["BARP"]))
-        kept.append(np.mean(columns["BARP"]) + 2 * error >= 0.92)
+    gains = {
+        row: np.subtract(columns["BARP"], columns[THEIRS])
+        for row, columns in found.items()
+        if row.endswith(EQUAL)
+    }
+    ahead = [gain.mean() / (gain.std(ddof=1) / np.sqrt(len(gain))) for gain in gains.values()]
     return (
-        Conclusion("BARP keeps a tau of 0.92, up to two standard errors, everywhere", all(kept)),
+        Conclusion(
+            "BARP keeps a tau of 0.92 everywhere, on panels as the paper assumes them",
+            all(ours[row]["BARP"] >= 0.92 for row in gains),
+        ),
+        Conclusion(
+            "and is nowhere behind the authors' scheme by two standard errors, on the same panels",
+            min(ahead) >= -2,
+        ),
+        Conclusion(
+            "and is ahead of it in most columns",
+            sum(errors > 0 for errors in ahead) > len(ahead) / 2,
+        ),
         Conclusion(
             "every other method falls as the mean bias grows",
-            all(last[name] < first[name] - 0.05 for name in last if name != "BARP"),
+            all(last[name] < first[name] - 0.05 for name in last if "BARP" not in name),
         ),
         Conclusion("FA*IR mends a part of it", last["FA*IR"] > last["BT"] + 0.02),
     )

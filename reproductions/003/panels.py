@@ -25,7 +25,7 @@ PUBLISHED = read_published(Path(__file__).parent)
 Floats = NDArray[np.float64]
 Table = dict[str, dict[str, float]]
 
-COLOURS = ("#D55E00", "#0072B2", "#009E73", "#E69F00", "#CC79A7", "#56B4E9")
+COLOURS = ("#D55E00", "#0072B2", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#666666")
 # The authors' reliabilities and attentions have no prior.
 FLAT = (1.0, 1.0)
 
@@ -109,7 +109,7 @@ def curves(found: dict[float, dict[str, list[float]]], label: str, title: str) -
     figure = Figure(figsize=(7, 4.2), layout="constrained")
     ax = figure.subplots()
     places = list(found)
-    for method, colour in zip(next(iter(found.values())), COLOURS, strict=True):
+    for method, colour in zip(next(iter(found.values())), COLOURS, strict=False):
         values = np.array([found[place][method] for place in places])
         mean, spread = values.mean(axis=1), values.std(axis=1)
         ax.plot(places, mean, color=colour, label=method)

@@ -169,3 +169,19 @@ def test_the_same_seed_gives_the_same_panel() -> None:
 def test_impossible_panels_are_refused(call: Callable[[np.random.Generator], object]) -> None:
     with pytest.raises(OptionError):
         call(np.random.default_rng(0))
+
+
+def test_groups_are_given_equal_means_where_asked_and_nothing_else_is_drawn_anew() -> None:
+    groups = {"sex": 12, "race": 25}
+    free, equal = (
+        simulate_comparisons(rng=np.random.default_rng(8), groups=groups, equal_means=choice)
+        for choice in (False, True)
+    )
+    for name in groups:
+        inside = equal.groups[name] == "b"
+        assert equal.groups[name].tolist() == free.groups[name].tolist()
+        assert equal.scores[inside].mean() == pytest.approx(0, abs=1e-12)
+        assert equal.scores[~inside].mean() == pytest.approx(0, abs=1e-12)
+    both = (free.groups["sex"] == "b") & (free.groups["race"] == "b")
+    # Within a kind of items all are shifted alike.
+    assert np.diff(equal.scores[both]) == pytest.approx(np.diff(free.scores[both]))

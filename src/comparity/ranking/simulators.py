@@ -119,6 +119,7 @@ def simulate_comparisons(
     n_items: int = 100,
     n_evaluators: int = 50,
     pairs: Size | Law = 100,
+    equal_means: bool = False,
     seat: float = 0.0,
     tie: float = 0.0,
     slope: float = 0.0,
@@ -143,6 +144,9 @@ def simulate_comparisons(
         How many.
     pairs : int, sequence of int, or distribution
         Comparisons of each evaluator: the same number for all, one for each, or drawn.
+    equal_means : bool
+        Whether to shift the scores drawn so that the groups of every attribute have mean zero, as
+        the paper assumes of them; groups of 30 and 70 drawn alike differ by chance.
     seat : float
         Log odds that being shown first adds.
     tie : float
@@ -169,6 +173,9 @@ def simulate_comparisons(
     members = {name: _drawn_groups(n_items, size, rng) for name, size in sizes.items()}
     names, drawn = _drawn_bias(bias, members, n_evaluators, rng)
     quality = _draw(norm(0, 5) if scores is None else scores, n_items, rng)
+    if equal_means:
+        inside = np.column_stack([np.ones(n_items), _membership(members, tuple(members))])
+        quality -= inside @ np.linalg.lstsq(inside, quality, rcond=None)[0]
     evaluator = np.repeat(np.arange(n_evaluators), _drawn_pairs(pairs, n_evaluators, rng))
     panel = SimulatedPanel(
         comparisons=_drawn_items(len(evaluator), n_items, rng),
