@@ -148,10 +148,15 @@ class Minima:
     ----------
     blocks : sequence of ndarray, (T, C)
         Terms of each minimum, as coefficients of accuracies.
+
+    Attributes
+    ----------
+    blocks : tuple of ndarray
+        As given.
     """
 
     def __init__(self, blocks: Sequence[Floats]) -> None:
-        self._blocks = tuple(blocks)
+        self.blocks = tuple(blocks)
         self._logs = [np.zeros(len(block)) for block in blocks]
 
     def _shares(self) -> list[Floats]:
@@ -164,13 +169,13 @@ class Minima:
 
     def weights(self) -> CellWeights:
         """Return weights for the errors of the worst terms; right orders cost nothing."""
-        parts = [share @ block for share, block in zip(self._shares(), self._blocks, strict=True)]
+        parts = [share @ block for share, block in zip(self._shares(), self.blocks, strict=True)]
         wrong = np.sum(parts, axis=0) / len(parts)
         return CellWeights(0.0, wrong, np.zeros_like(wrong))
 
     def see(self, accuracy: Floats, rate: float) -> None:
         """Move weight to the terms with the least accuracy."""
-        for logs, block in zip(self._logs, self._blocks, strict=True):
+        for logs, block in zip(self._logs, self.blocks, strict=True):
             logs -= rate * (block @ accuracy)
             logs -= logs.max()
             # Weights that have all but vanished come back in time.

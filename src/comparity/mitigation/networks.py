@@ -80,9 +80,10 @@ class NeuralNetwork(BaseEstimator):  # type: ignore[misc]
     pairs is a torch function that costs about a sort of the scores
     (:func:`comparity.mitigation.torch_pairs.pairwise_bounds`). Constraints are handed to cooper:
     multipliers rise by a tenth of `referee_rate` times the *true* violation, the network descends
-    by Adam on hinges that bound it [1]_. The robust form and no goal at all are trained with this
-    package's own referee. Candidates, mixture and choice on rows held out are those of the linear
-    score.
+    by Adam on hinges that bound it [1]_. In the robust form a level is raised, and held against
+    every rate by a constraint. After a third of the steps multipliers also follow what is missed
+    now [2]_, so that the network settles where it circled. Candidates, mixture and choice on rows
+    held out are those of the linear score.
 
     Needs ``pip install 'comparity[torch]'``.
 
@@ -99,6 +100,8 @@ class NeuralNetwork(BaseEstimator):  # type: ignore[misc]
     ----------
     .. [1] Gallego-Posada, Ramirez, Hashemizadeh and Lacoste-Julien, "Cooper: A Library for
        Constrained Optimization in Deep Learning", 2025.
+    .. [2] Sohrabi, Ramirez, Zhang, Lacoste-Julien and Gallego-Posada, "On PI controllers for
+       updating Lagrange multipliers in constrained optimization", ICML 2024.
     """
 
     name = "neural"

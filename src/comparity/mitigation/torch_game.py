@@ -1,15 +1,23 @@
 r"""The game of a network with what is asked of it, in torch.
 
-Constraints are a problem of cooper's: the network descends on bounds of the constraints, the
+What is asked is a problem of cooper's: the network descends on bounds of the constraints, the
 multipliers ascend on the constraints themselves (cooper's ``strict_violation``), which have no
-gradient. For the least of several rates, and without a goal, the referees of
-:mod:`comparity.mitigation.game` weigh the losses.
+gradient. The least of several rates is raised as a level below all of them,
+
+.. math:: \max_{f, t} t \quad \text{s.t.} \quad A_k(f) \ge t,
+
+and of several minima the sum of their levels. Multipliers that only add up what is missed make a
+network circle around the goal: cooper's controller also follows what is missed now (Sohrabi et al.,
+"On PI controllers for updating Lagrange multipliers in constrained optimization", ICML 2024). It
+does so after the first third of the steps, for some goals are kept by mixtures alone, and a mixture
+needs models from both sides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 import cooper
@@ -19,12 +27,21 @@ from numpy.typing import NDArray
 
 from comparity.errors import OptionError
 from comparity.mitigation.choices import Choices
-from comparity.mitigation.game import Constraints, Mean, Pace, Play, Referee, snapshot_steps
+from comparity.mitigation.game import (
+    Constraints,
+    Mean,
+    Minima,
+    Nothing,
+    Pace,
+    Play,
+    Referee,
+    snapshot_steps,
+)
 from comparity.mitigation.goals import overall
 from comparity.mitigation.rows import Rows
 from comparity.mitigation.torch_pairs import CellBounds, pairwise_bounds
 
-__all__ = ["PairwiseProblem", "play_network"]
+__all__ = ["LeastProblem", "PairwiseProblem", "play_network"]
 
 Floats = NDArray[np.float64]
 
@@ -32,6 +49,14 @@ SMALL = 10**8
 """So many products in a step are done before a second thread has begun."""
 ASCENT = 0.1
 """Multipliers have no bound, unlike shares that sum to 1: they move by this part of the rate."""
+LEAST_ASCENT = 0.3
+"""Those of a least rate do sum to 1 in the end, and may move faster."""
+LEVEL_RATE = 0.03
+"""How far a level moves by what its multipliers are short of 1."""
+WANDERING = 1 / 3
+"""Share of the steps before multipliers follow what is missed now."""
+DAMPING = 5.0
+"""How much what is missed now counts then, in steps of adding it up."""
 
 
 class _Player:
@@ -45,7 +70,7 @@ class _Player:
         self._target = None if rows.target is None else torch.as_tensor(rows.target)
 
     def look(self) -> tuple[CellBounds, torch.Tensor]:
-        """Return the losses of all cells, and the objective with the penalty of the weights."""
+        """Return the losses of all cells, and the objective."""
         scores = self.module(self._features).reshape(-1)
         how: dict[str, Any] = {"margin": self.choices.margin, "squared": self.choices.squared}
         bounds = pairwise_bounds(scores, *self.rows.families, **how)
@@ -59,8 +84,49 @@ class _Player:
         return self.choices.l2 * torch.stack(squares).sum() if squares else torch.zeros(())
 
 
-class PairwiseProblem(cooper.ConstrainedMinimizationProblem):
-    r"""Minimise the objective where differences of accuracies keep within the slack.
+class _Problem(cooper.ConstrainedMinimizationProblem):
+    """What both forms share: constraints with multipliers, and a network that sees their bounds.
+
+    Parameters
+    ----------
+    player : _Player
+        The network and its rows.
+    multipliers : ndarray
+        To start from, one for each constraint.
+    """
+
+    ascent: float
+
+    def __init__(self, player: _Player, multipliers: Floats) -> None:
+        super().__init__()
+        self.player = player
+        self.multiplier = cooper.multipliers.DenseMultiplier(
+            init=torch.as_tensor(multipliers), dtype=torch.float64
+        )
+        self.asked = cooper.Constraint(
+            constraint_type=cooper.ConstraintType.INEQUALITY,
+            formulation_type=cooper.formulations.Lagrangian,
+            multiplier=self.multiplier,
+        )
+
+    def optimizers(self) -> list[torch.optim.Optimizer]:
+        """Return what moves parameters that are not the network's."""
+        return []
+
+    def multipliers_now(self) -> Floats:
+        """Return what the referees of the other scores return."""
+        raise NotImplementedError
+
+    def _observed(
+        self, loss: torch.Tensor, bound: torch.Tensor, true: torch.Tensor
+    ) -> cooper.CMPState:
+        state = cooper.ConstraintState(violation=bound, strict_violation=true)
+        whole = loss + self.player.penalty()
+        return cooper.CMPState(loss=whole, observed_constraints={self.asked: state})
+
+
+class PairwiseProblem(_Problem):
+    """Minimise the objective where differences of accuracies keep within the slack.
 
     Parameters
     ----------
@@ -70,19 +136,12 @@ class PairwiseProblem(cooper.ConstrainedMinimizationProblem):
         Coefficients of the differences, and the slack.
     """
 
+    ascent = ASCENT
+
     def __init__(self, player: _Player, asked: Constraints) -> None:
-        super().__init__()
-        self.player = player
+        super().__init__(player, np.zeros(len(asked.differences)))
         self._parts = [torch.as_tensor(one) for one in (asked.rise, asked.fall)]
         self._slack = torch.as_tensor(asked.slack)
-        self._multiplier = cooper.multipliers.DenseMultiplier(
-            num_constraints=len(asked.differences), dtype=torch.float64
-        )
-        self.within_slack = cooper.Constraint(
-            constraint_type=cooper.ConstraintType.INEQUALITY,
-            formulation_type=cooper.formulations.Lagrangian,
-            multiplier=self._multiplier,
-        )
 
     def compute_cmp_state(self) -> cooper.CMPState:
         """Return the objective, bounds of the constraints and the constraints themselves."""
@@ -91,14 +150,55 @@ class PairwiseProblem(cooper.ConstrainedMinimizationProblem):
         # An accuracy is at most the loss of right orders, and at least 1 less that of wrong ones.
         bound = rise @ bounds.right + fall @ (bounds.wrong - 1) - self._slack
         true = (rise - fall) @ bounds.accuracy - self._slack
-        state = cooper.ConstraintState(violation=bound, strict_violation=true)
-        loss = objective + self.player.penalty()
-        return cooper.CMPState(loss=loss, observed_constraints={self.within_slack: state})
+        return self._observed(objective, bound, true)
 
     def multipliers_now(self) -> Floats:
         """Return the weights of the objective and of each difference; they sum to 1."""
-        found: Floats = np.append(1.0, self._multiplier().detach().numpy())
+        found: Floats = np.append(1.0, self.multiplier().detach().numpy())
         found /= found.sum()
+        return found
+
+
+class LeastProblem(_Problem):
+    """Raise a level below all rates of a minimum, or the mean of several such levels.
+
+    Parameters
+    ----------
+    player : _Player
+        The network and its rows.
+    asked : Minima
+        The rates of each minimum, as coefficients of accuracies; none is negative.
+    """
+
+    ascent = LEAST_ASCENT
+
+    def __init__(self, player: _Player, asked: Minima) -> None:
+        many = [len(block) for block in asked.blocks]
+        super().__init__(player, np.concatenate([np.full(n, 1 / n / len(many)) for n in many]))
+        self._of = torch.as_tensor(np.repeat(np.arange(len(many)), many))
+        self._rates = torch.as_tensor(np.vstack(asked.blocks))
+        # Where scores are drawn at random, every accuracy is one half.
+        tossed = [block.sum(axis=1).min() / 2 for block in asked.blocks]
+        self.level = torch.nn.Parameter(torch.tensor(tossed, dtype=torch.float64))
+
+    def optimizers(self) -> list[torch.optim.Optimizer]:
+        """Return what moves the levels."""
+        return [torch.optim.SGD([self.level], lr=LEVEL_RATE)]
+
+    def compute_cmp_state(self) -> cooper.CMPState:
+        """Return the levels to raise, and by how much each is above its rates."""
+        bounds, _ = self.player.look()
+        level = self.level[self._of]
+        bound = level - self._rates @ (1 - bounds.wrong)
+        true = level.detach() - self._rates @ bounds.accuracy
+        return self._observed(-self.level.mean(), bound, true)
+
+    def multipliers_now(self) -> Floats:
+        """Return the weights of all rates; those of each minimum sum to 1."""
+        now, of = self.multiplier().detach().numpy(), self._of.numpy()
+        # Where all are 0, the level has yet to pass a rate.
+        now = np.maximum(now, np.finfo(np.float64).tiny)
+        found: Floats = now / np.bincount(of, now)[of]
         return found
 
 
@@ -154,29 +254,38 @@ def _threads(products: int) -> Iterator[None]:
 def _moves(player: _Player, referee: Referee, adam: torch.optim.Optimizer) -> Iterator[Floats]:
     """Move both players step by step; yield the weights of the referee."""
     if isinstance(referee, Constraints):
-        yield from _with_cooper(player, referee, adam)
-    while True:
-        bounds, objective = player.look()
-        weights = referee.weights()
-        loss = weights.objective * objective + player.penalty()
-        loss = loss + torch.as_tensor(weights.wrong) @ bounds.wrong
-        adam.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        adam.step()
-        referee.see(bounds.accuracy.numpy(), player.choices.referee_rate)
-        yield referee.multipliers()
+        return _with_cooper(PairwiseProblem(player, referee), adam)
+    if isinstance(referee, Minima):
+        return _with_cooper(LeastProblem(player, referee), adam)
+    assert isinstance(referee, Nothing), referee
+    return _alone(player, referee, adam)
 
 
-def _with_cooper(
-    player: _Player, asked: Constraints, adam: torch.optim.Optimizer
-) -> Iterator[Floats]:
-    problem = PairwiseProblem(player, asked)
-    rate = ASCENT * player.choices.referee_rate
-    ascent = torch.optim.SGD(problem.dual_parameters(), lr=rate, maximize=True)
-    both = cooper.optim.SimultaneousOptimizer(problem, adam, ascent)
-    while True:
+def _with_cooper(problem: _Problem, adam: torch.optim.Optimizer) -> Iterator[Floats]:
+    choices = problem.player.choices
+    ascent = cooper.optim.nuPI(
+        problem.dual_parameters(),
+        lr=problem.ascent * choices.referee_rate,
+        Kp=torch.zeros(()),
+        init_type=cooper.optim.nuPIInitType.ZEROS,
+        maximize=True,
+    )
+    both = cooper.optim.AlternatingDualPrimalOptimizer(
+        problem, [adam, *problem.optimizers()], ascent
+    )
+    for step in count():
+        if step == int(WANDERING * choices.steps):
+            ascent.param_groups[0]["Kp"] = torch.tensor(DAMPING)
         both.roll()
         yield problem.multipliers_now()
+
+
+def _alone(player: _Player, referee: Nothing, adam: torch.optim.Optimizer) -> Iterator[Floats]:
+    while True:
+        adam.zero_grad()
+        (player.look()[1] + player.penalty()).backward()  # type: ignore[no-untyped-call]
+        adam.step()
+        yield referee.multipliers()
 
 
 def _state(module: torch.nn.Module) -> dict[str, Floats]:
