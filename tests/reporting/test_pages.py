@@ -1,5 +1,6 @@
 """The page and the print made from JSON are those the command itself made."""
 
+import html
 import json
 import re
 from typing import Any
@@ -11,6 +12,7 @@ from comparity.cli.output import as_json_text
 from comparity.gates import GateResult
 from comparity.panels import RankedPanel
 from comparity.reporting.combined import gate_page, read_results
+from comparity.reporting.glossary import TERMS
 from comparity.reporting.html import page
 from comparity.reporting.terminal import as_text
 from tests.reporting.commands import COMMANDS, Printed, Printer, printer
@@ -20,9 +22,10 @@ __all__ = ["printer"]
 
 # Numbers with a decimal point; those without are counts, levels and years.
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*\.\d+(?![\w.])")
-# What is not said about the result: looks, axes, ends of a scale of colours, provenance.
+# What is not said about the result: looks, axes, ends of a scale of colours, provenance, terms.
 UNSAID = re.compile(
-    r"<style>.*?</style>|<svg.*?</svg>|<p class=.scale.*?</p>|<details>.*?</details>", re.DOTALL
+    r"<style>.*?</style>|<svg.*?</svg>|<p class=.scale.*?</p>|<details>.*?</details>|<dl>.*?</dl>",
+    re.DOTALL,
 )
 
 
@@ -77,3 +80,12 @@ def test_every_number_on_the_page_is_one_of_the_json(printer: Printer, name: str
         allowed = 1.0001 if " margin " in line else 0.5001
         unit = 10.0 ** -len(one.partition(".")[2])
         assert np.abs(known - float(one.replace(",", ""))).min() <= allowed * unit, (one, line)
+
+
+def test_every_term_of_the_glossary_is_on_some_page_and_no_page_lists_them_all(
+    printer: Printer,
+) -> None:
+    found = {name: set(re.findall(r"<dt>(.*?)</dt>", printer(name).page)) for name in COMMANDS}
+    assert set().union(*found.values()) == {html.escape(term) for term in TERMS}
+    assert found["separation"] >= {"TPR(a), FPR(a)", "interval judged"}
+    assert not found["separation"] & {"logits", "DPD", "q", "agree(a &gt; b)"}

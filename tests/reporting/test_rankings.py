@@ -78,7 +78,7 @@ def test_a_lone_evaluator_anchored_at_zero_is_shown_and_drawn() -> None:
         sensitive_features=WORLD.group,
         anchor="zero mean bias",
     )
-    assert "None of 1 evaluators is found to lean" in str(fit)
+    assert "The only evaluator is not found to lean" in str(fit)
     assert "<svg" in page(fit)
 
 

@@ -11,6 +11,7 @@ from comparity.reporting.sentences import (
     headline,
     plan_basis,
     plan_headline,
+    plan_lists,
 )
 from comparity.results import Audit, Needed
 
@@ -41,8 +42,8 @@ def test_an_audit_of_nothing_says_so(audit: Audit) -> None:
 
 def test_what_would_decide_is_a_range_and_never_where_no_number_would_do(audit: Audit) -> None:
     _, line = audit_lists(audit)["What would change the verdict"]
-    assert "if the gap is as observed, 9,000 judgments of these items" in line
-    assert "if there is none, never with these items" in line
+    assert "if the gap is as observed, by 9,000 judgments of these items" in line
+    assert "if there is none, by no number of judgments of these items" in line
     assert "28,800 judgments of 2,400 items in all" in line
 
 
@@ -51,7 +52,9 @@ def test_decisions_are_not_said_to_be_of_items(audit: Audit) -> None:
     tests = (replace(audit.tests[1], needed=needed),)
     pointwise = replace(audit, notion="separation", unit="decisions", tests=tests)
     (line,) = audit_lists(pointwise)["What would change the verdict"]
-    assert line.endswith("observed, 700 decisions in all; if there is none, 900 decisions in all")
+    assert line.endswith(
+        "observed, by 700 decisions in all; if there is none, by 900 decisions in all"
+    )
     assert "items" not in basis(replace(pointwise, design="independent decisions", n_evaluators=0))
 
 
@@ -64,7 +67,7 @@ def test_ties_that_would_change_the_finding_are_announced(audit: Audit) -> None:
 def test_a_margin_as_wide_as_the_interval_would_change_what_was_found(audit: Audit) -> None:
     line, _ = audit_lists(audit)["What would change the verdict"]
     # The far end of the interval of conftest: -0.11 - 2.2414 * 0.02.
-    assert "harmless if one of 0.155 or more" in line
+    assert "harmless at a margin of 0.155 or more" in line
 
 
 def test_a_harmless_gap_stays_so_down_to_the_end_of_its_interval(harmless_audit: Audit) -> None:
@@ -85,3 +88,22 @@ def test_a_plan_out_of_reach_says_how_much_there_is() -> None:
     )
     assert "no number of judged pairs gives a power of 0.9" in plan_headline(plan)
     assert "40 items" in plan_basis(plan)
+
+
+def test_of_very_many_remarks_the_first_are_told_and_the_others_counted(audit: Audit) -> None:
+    told = audit_lists(replace(audit, tests=audit.tests * 100))
+    assert len(told["Notes"]) == 41
+    assert told["Notes"][-1].startswith("And 60 more")
+    assert len(told["What would change the verdict"]) == 41
+
+
+def test_a_plan_says_what_it_assumes_of_every_group() -> None:
+    plan = plan_separation(
+        tpr=[0.8, 0.7], fpr=[0.4, 0.3], shares=[0.2, 0.8], base_rates=[0.5, 0.6], n=400
+    )
+    assert plan_lists(plan)["What was assumed"] == [
+        "True positive rate: 0.8 (0), 0.7 (1).",
+        "False positive rate: 0.4 (0), 0.3 (1).",
+        "Share of the items: 0.2 (0), 0.8 (1).",
+        "Share of good items in the group: 0.5 (0), 0.6 (1).",
+    ]

@@ -35,7 +35,7 @@ def fitted(text: str, *, letters: int = 40, lines: int = 3) -> str:
     Examples
     --------
     >>> fitted("people who moved here from afar", letters=12, lines=2)
-    'people who\nmoved …'
+    'people who\nmoved here …'
     >>> fitted("a\x1b")
     'a\\x1b'
     """

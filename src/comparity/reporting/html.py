@@ -13,8 +13,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from comparity.reporting.formats import visible
+from comparity.reporting.glossary import terms_in
 from comparity.reporting.heat import BLUE, CIVIDIS, ORANGE, colours, leaning
-from comparity.reporting.sections import KINDS, Reportable, section_of
+from comparity.reporting.sections import KINDS, Reportable, Section, section_of
 from comparity.reporting.sources import sources_of
 
 if TYPE_CHECKING:
@@ -34,15 +35,28 @@ def page(result: Reportable | Mapping[str, Reportable], *, title: str = "") -> s
         Title of the page, where it shows more than one result.
     """
     named = result if isinstance(result, Mapping) else {"": result}
-    sections = [_section(one, visible(name)) for name, one in named.items()]
+    shown = {name: section_of(one) for name, one in named.items()}
+    sections = [_section(named[name], one, visible(name)) for name, one in shown.items()]
     first = sections[0]["headline"] if sections else "Nothing to show"
-    template = _environment().get_template("page.html.jinja")
-    return template.render(heading=visible(title), title=visible(title) or first, sections=sections)
+    return (
+        _environment()
+        .get_template("page.html.jinja")
+        .render(
+            heading=visible(title),
+            title=visible(title) or first,
+            sections=sections,
+            terms=terms_in(shown.values()),
+        )
+    )
 
 
 def fragment(result: Reportable) -> str:
     """Return a result as HTML to be put into another page, such as a notebook."""
-    return _environment().get_template("fragment.html.jinja").render(section=_section(result, ""))
+    return (
+        _environment()
+        .get_template("fragment.html.jinja")
+        .render(section=_section(result, section_of(result), ""))
+    )
 
 
 @cache
@@ -61,8 +75,8 @@ def _environment() -> Environment:
     return environment
 
 
-def _section(result: Reportable, name: str) -> dict[str, Any]:
-    shown, content = section_of(result), result.to_dict()
+def _section(result: Reportable, shown: Section, name: str) -> dict[str, Any]:
+    content = result.to_dict()
     # A trained score rests on what its audit rests on.
     inner = content.get("after") or {}
     known = content.get("provenance") or inner.get("provenance")

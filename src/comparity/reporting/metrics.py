@@ -10,7 +10,7 @@ from typing import Any
 from comparity.catalogue.listing import CATALOGUE
 from comparity.catalogue.lookup import ranges
 from comparity.reporting.charts import ROW, WIDTH, Chart, Mark, Tick, round_numbers, tree_chart
-from comparity.reporting.formats import count, interval, percent, rate, signed, visible
+from comparity.reporting.formats import count, interval, percent, rate, several, signed, visible
 from comparity.reporting.grids import Grid
 from comparity.reporting.sections import Section
 from comparity.resamples import (
@@ -45,14 +45,15 @@ def _(card: Scorecard) -> Section:
     places = [one.place for one in card.metrics if one.place != "none"]
     outside = places.count("outside")
     groups = [visible(group) for group in card.groups if group not in card.privileged]
-    compared = f"{', '.join(groups)} (unprivileged) with {', '.join(map(visible, card.privileged))}"
+    others = ", ".join(map(visible, card.privileged))
+    compared = f"{', '.join(groups)} (unprivileged) with {others} (privileged)"
     level = card.metrics[0].interval.level
     return Section(
         headline=f"Metrics: {outside} of {len(places)} outside their published range",
         sentences=(
             "Published ranges are conventions, and metrics contradict each other: choose few, for "
             "a reason.",
-            f"compares {compared}; {count(card.n)} decisions; intervals at {percent(level)}",
+            f"Compares {compared}; {several(card.n, 'decision')}; intervals at {percent(level)}.",
         ),
         charts=tuple(_charts(card)),
         grids=tuple(_card_grids(card)),
@@ -85,8 +86,8 @@ def _(distortions: Distortions) -> Section:
 @section.register
 def _(selection: Selection) -> Section:
     return Section(
-        headline=f"{len(selection.chosen)} metrics to report",
-        sentences=(f"for fairness of these kinds: {', '.join(selection.kinds)}",),
+        headline=f"{several(len(selection.chosen), 'metric')} to report",
+        sentences=(f"For fairness of these kinds: {', '.join(selection.kinds)}.",),
         grids=(_choices(selection),),
         lists=_choice_lists(selection),
     )
@@ -106,11 +107,11 @@ def _(clusters: MetricClusters) -> Section:
         for place, cluster in enumerate(map(_visible, clusters.clusters), start=1)
     )
     return Section(
-        headline=f"{len(clusters.clusters)} clusters of {len(clusters.ids)} metrics",
+        headline=f"{several(len(clusters.clusters), 'cluster')} of {len(clusters.ids)} metrics",
         sentences=(
-            f"the same for every cut between {low:.3f} and {high:.3f}",
-            f"1 - |{clusters.correlation} correlation|, {clusters.linkage} linkage, "
-            f"{count(clusters.n_resamples)} resamples{dropped}",
+            f"The same for every cut between {low:.3f} and {high:.3f}.",
+            f"Distance: 1 - |{clusters.correlation} correlation|, {clusters.linkage} linkage, "
+            f"{several(clusters.n_resamples, 'resample')}{dropped}.",
         ),
         charts=(tree_chart(clusters),) if len(clusters.merges) else (),
         grids=(Grid(title="Metrics that move together", header=("cluster", "metrics"), rows=rows),),
@@ -129,9 +130,9 @@ def _(stability: ClusterStability) -> Section:
         headline=f"{len(stability.reference.clusters)} clusters; the same under {same} of "
         f"{len(rows) - 1} other choices",
         sentences=(
-            "adjusted Rand index with the reference: 1 for the same clusters, 0 for what chance "
-            "gives",
-            "other linkages, correlations and classifiers are cut to as many clusters",
+            "Agreement is the adjusted Rand index with the reference: 1 for the same clusters, 0 "
+            "for what chance gives.",
+            "Other linkages, correlations and classifiers are cut to as many clusters.",
         ),
         grids=(
             Grid(
@@ -152,8 +153,8 @@ def _(sensitivity: Sensitivity) -> Section:
     return Section(
         headline=f"{len(sensitivity.deaf)} of {len(rows)} metrics hardly respond",
         sentences=(
-            f"their interquartile range is at most {sensitivity.threshold:.4f}: "
-            f"{sensitivity.factor:g} standard deviations of the interquartile ranges",
+            f"Their interquartile range is at most {sensitivity.threshold:.4f}: "
+            f"{sensitivity.factor:g} standard deviations of the interquartile ranges.",
         ),
         grids=(Grid(title="Over resamples", header=("metric", "median", "IQR", ""), rows=rows),),
     )
@@ -289,9 +290,12 @@ def moves_in_words(comparison: Comparison) -> str:
     """Say how many metrics moved where."""
     counts = comparison.counts
     unknown = f", {counts['unknown']} unknown" if counts["unknown"] else ""
+    towards = counts["towards"]
+    move = "metric moves towards its" if towards == 1 else "metrics move towards their"
+    stay = "stays" if counts["unchanged"] == 1 else "stay"
     return (
-        f"{counts['towards']} metrics move towards their ideal value, {counts['away']} away, "
-        f"{counts['unchanged']} stay{unknown}"
+        f"{towards} {move} ideal value, {counts['away']} away, "
+        f"{counts['unchanged']} {stay}{unknown}"
     )
 
 

@@ -93,12 +93,12 @@ def _sentences(ranking: Ranking) -> Iterator[str]:
 
 def _found(lean: int, n: int) -> str:
     if not lean:
-        rate_of = f"a false-discovery rate of {percent(LEVEL)}"
-        return f"None of {count(n)} evaluators is found to lean, at {rate_of}."
+        who = "The only evaluator is not" if n == 1 else f"None of {count(n)} evaluators is"
+        return f"{who} found to lean, at a false-discovery rate of {percent(LEVEL)}."
     verb = "leans" if lean == 1 else "lean"
     return (
-        f"{count(lean)} of {count(n)} evaluators {verb}; about {percent(LEVEL)} of such findings "
-        "are false alarms."
+        f"{count(lean)} of {several(n, 'evaluator')} {verb}; about {percent(LEVEL)} of such "
+        "findings are false alarms."
     )
 
 

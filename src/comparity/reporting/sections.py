@@ -17,7 +17,6 @@ from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
 from comparity.matrices import PairwiseAccuracy, PanelAudit
 from comparity.plans import ComparativePlan, Plan
 from comparity.reporting.charts import Chart, gap_chart, power_chart
-from comparity.reporting.formats import visible
 from comparity.reporting.grids import (
     Grid,
     audit_grids,
@@ -33,6 +32,7 @@ from comparity.reporting.sentences import (
     headline,
     plan_basis,
     plan_headline,
+    plan_lists,
 )
 from comparity.results import Audit
 
@@ -159,5 +159,5 @@ def _(plan: Plan) -> Section:
         sentences=(plan_basis(plan),),
         charts=(power_chart(plan, unit),),
         grids=tuple(plan_grids(plan)),
-        lists={"Notes": [visible(note) for note in plan.notes]},
+        lists=plan_lists(plan),
     )

@@ -6,7 +6,7 @@ The three findings come from :mod:`comparity.auditing.verdicts`; here is only wh
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
 from comparity.plans import ComparativePlan, Plan
@@ -21,7 +21,19 @@ __all__ = [
     "headline",
     "plan_basis",
     "plan_headline",
+    "plan_lists",
 ]
+
+# So many lines of one kind are told; all are in to_dict() and --json.
+LISTED = 40
+ASSUMED = {
+    "tpr": "True positive rate",
+    "fpr": "False positive rate",
+    "tnr": "True negative rate",
+    "shares": "Share of the items",
+    "base_rates": "Share of good items in the group",
+}
+"""What a plan assumes of each group, in words."""
 
 
 def headline(audit: Audit) -> str:
@@ -40,9 +52,11 @@ def explanation(audit: Audit) -> str:
         return "Nothing could be tested; the notes say why."
     untested = len(audit.tests) - tested
     others = f" ({untested} could not be tested)" if untested else ""
+    some = f"{found} of {several(tested, 'tested gap')}{others} {'is' if found == 1 else 'are'}"
+    if tested == 1:
+        some = f"The gap that was tested{others} is"
     return {
-        VIOLATED: f"{found} of {several(tested, 'tested gap')}{others} "
-        f"{'is' if found == 1 else 'are'} larger than chance explains.",
+        VIOLATED: f"{some} larger than chance explains.",
         WITHIN: f"Every gap is smaller than {margin} in size, beyond what chance explains.",
         UNDECIDED: f"The data neither show a gap nor rule out one of {margin} or more.",
     }[audit.finding]
@@ -71,23 +85,34 @@ def basis(audit: Audit) -> str:
 
 def audit_lists(audit: Audit) -> dict[str, list[str]]:
     """Return by title what is told in lines: what was assumed, what would change, remarks."""
+    changes = (
+        f"{visible(test.null)}: {line}"
+        for test in audit.tests
+        if (line := _what_would_change(audit, test))
+    )
+    reasons = (
+        f"{visible(test.null)}: {visible(test.reason)}" for test in audit.tests if test.reason
+    )
     return {
         "What was assumed": [*map(visible, audit.notes), *tie_lines(audit)],
-        "What would change the verdict": [
-            f"{visible(test.null)}: {line}"
-            for test in audit.tests
-            if (line := _what_would_change(audit, test))
-        ],
-        "Notes": [
-            f"{visible(test.null)}: {visible(test.reason)}" for test in audit.tests if test.reason
-        ],
+        "What would change the verdict": _first(changes),
+        "Notes": _first(reasons),
     }
+
+
+def _first(lines: Iterable[str]) -> list[str]:
+    """Return lines, or of very many the first and how many there are besides."""
+    all_of_them = list(lines)
+    more = len(all_of_them) - LISTED
+    if more <= 0:
+        return all_of_them
+    return [*all_of_them[:LISTED], f"And {count(more)} more, in --json and to_dict()."]
 
 
 def _what_would_change(audit: Audit, test: JudgedGap) -> str:
     """Say what data, or what margin, would lead to another finding; nothing where none is known."""
     if test.needed is not None:
-        return f"with 80% power, {what_would_decide(audit, test)}"
+        return f"decided with 80% power, {what_would_decide(audit, test)}"
     low, high, _ = test.interval(test.level)
     end = max(abs(low), abs(high))
     if test.pivot is None or not math.isfinite(end) or audit.rule == "paper":
@@ -96,7 +121,7 @@ def _what_would_change(audit: Audit, test: JudgedGap) -> str:
     # are never stricter than an interval at 1 - alpha.
     enough = f"{math.ceil(1000 * end) / 1000:g}"
     if test.finding == VIOLATED:
-        return f"found at any margin below its size; harmless if one of {enough} or more were"
+        return f"the same for every margin below its size; harmless at a margin of {enough} or more"
     if test.finding == WITHIN and end < audit.margin:
         return f"the same for every margin down to {enough}"
     return ""
@@ -116,15 +141,15 @@ def _enough(audit: Audit, needed: Needed, place: int) -> str:
     """Say how much data would do for one of the two truths."""
     items = count(needed.items[place])
     if audit.unit != "judgments":
-        return f"{items} {'decisions' if audit.unit == 'decisions' else 'items'} in all"
-    with_items = f"{count(needed.judgments_with_items[place])} judgments of {items} items"
+        return f"by {items} {'decisions' if audit.unit == 'decisions' else 'items'} in all"
+    with_items = f"by {count(needed.judgments_with_items[place])} judgments of {items} items"
     if audit.design in ("fresh", "disjoint"):
         return f"{with_items} in all, each used once"
     these = "these items and evaluators" if audit.n_evaluators else "these items"
     same = needed.judgments[place]
     if same is None:
-        return f"never with {these}, or {with_items} in all"
-    return f"{count(same)} judgments of {these}, or {with_items} in all"
+        return f"by no number of judgments of {these}, but {with_items} in all"
+    return f"by {count(same)} judgments of {these}, or {with_items} in all"
 
 
 def tie_lines(audit: Audit) -> list[str]:
@@ -171,6 +196,17 @@ def plan_basis(plan: Plan) -> str:
     if isinstance(plan, ComparativePlan):
         parts += _reused(plan)
     return "; ".join(parts) + "."
+
+
+def plan_lists(plan: Plan) -> dict[str, list[str]]:
+    """Return by title what is told in lines: what was assumed of every group, and remarks."""
+    assumed = [
+        f"{words}: {', '.join(f'{value:g} ({visible(group)})' for group, value in values)}."
+        for name, words in ASSUMED.items()
+        if name in plan.assumptions
+        and (values := list(zip(plan.groups, plan.assumptions[name], strict=False)))
+    ]
+    return {"What was assumed": assumed, "Notes": [visible(note) for note in plan.notes]}
 
 
 def _reused(plan: ComparativePlan) -> Iterator[str]:

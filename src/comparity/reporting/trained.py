@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from comparity.mitigation.goals import PARITY
-from comparity.reporting.formats import count, rate, signed, visible
+from comparity.reporting.formats import count, rate, several, signed, visible
 from comparity.reporting.grids import Grid
 from comparity.reporting.sections import Section, section_of
 from comparity.trained import TrainedScorer
@@ -21,9 +21,11 @@ LISTED = 20
 def section(result: TrainedScorer) -> Section:
     """Return what is shown of a trained score."""
     after, training = section_of(result.after.accuracy), section_of(result.training)
+    goals = " and ".join(result.training.goals) or "no goal"
     told = (
-        f"Model written to {result.output}. {count(result.rows['trained'])} rows for training, "
-        f"{count(result.rows['audited'])} others audited; seed {result.seed}."
+        f"Model written to {result.output}. Trained for {goals} with a slack of "
+        f"{result.training.slack:g} on {several(result.rows['trained'], 'row')}, audited on "
+        f"{count(result.rows['audited'])} others; seed {result.seed}."
     )
     before = f"Before, without a goal: {result.before.finding}; after: {result.after.finding}."
     grids = (_both(result), *after.grids)
@@ -35,7 +37,7 @@ def section(result: TrainedScorer) -> Section:
         grids, lists = (*grids, tests), {**parity.lists, **lists}
     return replace(
         after,
-        sentences=(visible(told), before, *after.sentences),
+        sentences=(*after.sentences, before, visible(told)),
         charts=(*after.charts, *training.charts),
         grids=(*grids, *_coefficients(result), *training.grids),
         lists=lists,
