@@ -51,7 +51,9 @@ class Training(Shown):
     feasible : bool
         Whether the mixture keeps every difference within the slack, on the rows chosen by.
     best, mixture : Outcome
-        Of the best single model and of the mixture, on the rows chosen by.
+        Of the best single model and of the mixture, on the rows chosen by. The rates that goals
+        compare are weighted with those on the rows trained on; accuracies over all pairs and
+        squared errors are not.
     start : Outcome
         Of a linear score by least squares without a goal, on the same rows; a linear score starts
         from it.
@@ -67,6 +69,8 @@ class Training(Shown):
         Rows trained on and chosen by.
     scorer : {"linear", "neural", "boosted"}
         What kind of score was trained.
+    training_share : float
+        How much the rows trained on weigh in the rates that goals compare.
     """
 
     goals: tuple[str, ...]
@@ -81,6 +85,12 @@ class Training(Shown):
     multipliers: Mapping[str, float]
     rows: Mapping[str, int]
     scorer: str = "linear"
+    training_share: float = 0.0
+
+    @property
+    def judged_rows(self) -> int:
+        """Number of rows behind the rates that goals compare."""
+        return self.rows["chosen by"] + (self.rows["trained on"] if self.training_share else 0)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""

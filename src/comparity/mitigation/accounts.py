@@ -35,12 +35,18 @@ def account(found: Candidates, picked: Chosen, rows: Rows, by: Rows, choices: Ch
     one[picked.best] = 1.0
     mixed = np.zeros(len(one))
     mixed[picked.mixture.members] = picked.mixture.probabilities
-    start = by.scores(first_guess(rows, choices))
+    guess = first_guess(rows, choices)
+    start = by.scores(guess)
     before = by.accuracy(start)
-    outcomes: dict[str, tuple[Floats, float]] = {
-        "best": (one @ np.nan_to_num(picked.accuracy), float(one @ picked.objective)),
-        "mixture": (mixed @ np.nan_to_num(picked.accuracy), float(mixed @ picked.objective)),
-        "start": (np.nan_to_num(before), by.objective(start, before)),
+    judged = before
+    if picked.training_share:
+        here = rows.accuracy(rows.scores(guess))
+        judged = before + picked.training_share * np.nan_to_num(here - before)
+    known, kept = np.nan_to_num(picked.accuracy), np.nan_to_num(picked.judged)
+    outcomes: dict[str, tuple[Floats, Floats, float]] = {
+        "best": (one @ known, one @ kept, float(one @ picked.objective)),
+        "mixture": (mixed @ known, mixed @ kept, float(mixed @ picked.objective)),
+        "start": (np.nan_to_num(before), np.nan_to_num(judged), by.objective(start, before)),
     }
     beta, multipliers = _weights(found, rows, choices)
     return Training(
@@ -48,29 +54,35 @@ def account(found: Candidates, picked: Chosen, rows: Rows, by: Rows, choices: Ch
         form="robust" if choices.robust else "constrained",
         slack=choices.slack,
         feasible=choices.robust or picked.mixture.excess <= KEPT,
-        **{name: _outcome(*pair, picked, by, unit) for name, pair in outcomes.items()},
+        **{name: _outcome(*facts, picked, by, unit) for name, facts in outcomes.items()},
         probabilities=tuple(picked.mixture.probabilities.tolist()),
         cell_weights=beta,
         multipliers=multipliers,
         rows={"trained on": len(rows.weight), "chosen by": len(by.weight)},
         scorer=found.kind.name,
+        training_share=picked.training_share,
     )
 
 
 def _outcome(
-    accuracy: Floats, objective: float, picked: Chosen, by: Rows, unit: float | None
+    accuracy: Floats,
+    judged: Floats,
+    objective: float,
+    picked: Chosen,
+    by: Rows,
+    unit: float | None,
 ) -> Outcome:
     rates = {
         name: float(rate)
         for block in picked.terms
-        for name, rate in zip(block.names, block.coefficients @ accuracy, strict=True)
+        for name, rate in zip(block.names, block.coefficients @ judged, strict=True)
     }
     share = overall(by.pairs, by.n_cells)
     return Outcome(
         accuracy=float(share @ accuracy) if share.any() else math.nan,
         squared_error=None if unit is None else float(objective * unit),
         terms=rates,
-        largest_difference=largest_difference(picked.terms, accuracy),
+        largest_difference=largest_difference(picked.terms, judged),
     )
 
 
@@ -102,5 +114,5 @@ def _weights(
 def worst_difference(picked: Chosen) -> str:
     """Name the largest difference of the mixture."""
     rises, names = differences(picked.terms)
-    accuracy = np.nan_to_num(picked.accuracy)[picked.mixture.members]
-    return names[int(np.argmax(rises @ (picked.mixture.probabilities @ accuracy)))]
+    judged = np.nan_to_num(picked.judged)[picked.mixture.members]
+    return names[int(np.argmax(rises @ (picked.mixture.probabilities @ judged)))]

@@ -23,6 +23,7 @@ from comparity.errors import MissingSensitiveError, OptionError
 from comparity.mitigation.estimators import FairScorer
 from comparity.mitigation.game import CellWeights
 from comparity.mitigation.goals import Terms, terms_of
+from comparity.mitigation.holding_out import taken
 from comparity.mitigation.rankers import FairRanker
 from comparity.mitigation.regressors import FairRegressor
 from comparity.mitigation.training import Candidates, Choices, Chosen, Rows, Scale
@@ -241,7 +242,7 @@ class _Penalised(FairScorer):
         self, X: Floats, items: LabelledItems, kept: Codes, scale: Scale, choices: Choices
     ) -> Rows:
         rows = super()._rows(X, items, kept, scale, choices)
-        chosen = _taken(items, kept)
+        chosen = taken(items, kept)
         if chosen.value is not None:
             columns = chosen.value[:, None]
         else:
@@ -270,29 +271,12 @@ class _Penalised(FairScorer):
         return replace(account, goals=("correlation penalty",))
 
 
-def _taken(items: LabelledItems, kept: Codes) -> LabelledItems:
-    """Return some of the rows."""
-
-    def part(column: NDArray[Any] | None) -> NDArray[Any] | None:
-        return None if column is None else column[kept]
-
-    return replace(
-        items,
-        label=items.label[kept],
-        score=items.score[kept],
-        group=items.group[kept] if len(items.group) else items.group,
-        value=part(items.value),
-        query=part(items.query),
-        weight=part(items.weight),
-    )
-
-
 class CorrelationRanker(_Penalised, FairRanker):
     r"""Rank by a linear score whose errors do not go with the group.
 
     Minimises a hinge of wrong orders over **all** pairs and a fixed penalty [1]_:
 
-    .. math:: \min_f \; rac{1}{N} \sum_{y_i > y_j} \max(0, 1 - t_{ij} / m)
+    .. math:: \min_f \; \frac{1}{N} \sum_{y_i > y_j} \max(0, 1 - t_{ij} / m)
         + \lambda \, |\mathrm{corr}(t, b)|
 
     with :math:`t_{ij} = f(x_i) - f(x_j)` and :math:`b_{ij}` the group of the better item less that

@@ -16,6 +16,7 @@ from comparity.mitigation import training as games
 from comparity.mitigation.accounts import account, worst_difference
 from comparity.mitigation.choices import Choices
 from comparity.mitigation.holding_out import held_out
+from comparity.mitigation.pooling import Part, pooled
 from comparity.mitigation.rows import Rows, Scale, rows_of
 from comparity.mitigation.stochastic import Model, StochasticScorer
 from comparity.trainings import Training
@@ -108,6 +109,7 @@ def fitted(
     found, picked = games.trained(
         kind, rows, by, items.groups, choices, name=name, seed=seed, progress=progress
     )
+    picked = pooled(found, picked, Part(rows, items, train), Part(by, items, held), choices)
     training = accounted(found, picked, rows, by, choices)
     missed = None
     if not training.feasible:

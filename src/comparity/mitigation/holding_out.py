@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from comparity.counting.labelled import LabelledItems
 
-__all__ = ["held_out"]
+__all__ = ["held_out", "taken"]
 
 Codes = NDArray[np.int64]
 
@@ -57,3 +58,20 @@ def _strata(items: LabelledItems) -> Codes:
     if len(levels) <= LEVELS:
         strata = strata * len(levels) + level.reshape(-1)
     return strata
+
+
+def taken(items: LabelledItems, kept: Codes) -> LabelledItems:
+    """Return some of the rows."""
+
+    def part(column: NDArray[Any] | None) -> NDArray[Any] | None:
+        return None if column is None else column[kept]
+
+    return replace(
+        items,
+        label=items.label[kept],
+        score=items.score[kept],
+        group=items.group[kept] if len(items.group) else items.group,
+        value=part(items.value),
+        query=part(items.query),
+        weight=part(items.weight),
+    )

@@ -34,6 +34,7 @@ __all__ = [
     "Scale",
     "asked",
     "candidates",
+    "choice",
     "chosen",
     "minima",
     "trained",
@@ -185,6 +186,11 @@ class Chosen:
         What was minimised, by candidate.
     terms : tuple of Terms
         What the goals compare, on the rows chosen by.
+    judged : ndarray, (S, C)
+        The accuracies that goals were judged by: the same, or weighted with those on the rows
+        trained on.
+    training_share : float
+        How much these weigh.
     """
 
     best: int
@@ -192,6 +198,8 @@ class Chosen:
     accuracy: Floats
     objective: Floats
     terms: tuple[Terms, ...]
+    judged: Floats
+    training_share: float = 0.0
 
 
 def chosen(
@@ -214,8 +222,22 @@ def chosen(
     for scores in found.scores(rows):
         rates.append(rows.accuracy(scores))
         objectives.append(rows.objective(scores, rates[-1]))
-    accuracy, objective = np.array(rates), np.array(objectives)
-    known = np.nan_to_num(accuracy)
+    return choice(np.array(rates), np.array(objectives), terms, rows, choices)
+
+
+def choice(
+    accuracy: Floats,
+    objective: Floats,
+    terms: tuple[Terms, ...],
+    rows: Rows,
+    choices: Choices,
+    *,
+    judged: Floats | None = None,
+    training_share: float = 0.0,
+) -> Chosen:
+    """Choose by accuracies and objectives of all candidates; see :class:`Chosen`."""
+    judged = accuracy if judged is None else judged
+    known = np.nan_to_num(judged)
     if choices.robust and terms:
         blocks = [known @ block.T for block in minima(rows, terms, choices)]
         best, mixture = best_of_minima(blocks), mix_minima(blocks)
@@ -224,7 +246,15 @@ def chosen(
         if terms:
             excess = known @ differences(terms)[0].T - choices.slack
         best, mixture = best_iterate(objective, excess), mix(objective, excess)
-    return Chosen(best=best, mixture=mixture, accuracy=accuracy, objective=objective, terms=terms)
+    return Chosen(
+        best=best,
+        mixture=mixture,
+        accuracy=accuracy,
+        objective=objective,
+        terms=terms,
+        judged=judged,
+        training_share=training_share,
+    )
 
 
 def trained(

@@ -94,7 +94,7 @@ def plot_training(training: Training, ax: Axes | None = None) -> Axes:
         ax.plot(after, row, "o", color=AFTER, ls="", label="after training")
     label_rows(ax, labels)
     goals = " and ".join(training.goals) or "no goal"
-    across = f"rate on {several(training.rows['chosen by'], 'row')} not trained on"
+    across = f"rate on {several(training.judged_rows, 'row')} chosen by"
     lettered(ax, title=f"Trained for {goals}, slack {training.slack:g}", across=across, own=own)
     framed(ax, own=own)
     return ax

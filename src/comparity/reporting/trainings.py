@@ -39,6 +39,10 @@ def _(result: Training) -> Section:
         )
     trained, by = result.rows["trained on"], result.rows["chosen by"]
     basis = f"{count(trained)} rows trained on, {count(by)} chosen by"
+    if result.training_share:
+        basis += (
+            f" (rates weigh {rate(result.training_share)} to {rate(1 - result.training_share)})"
+        )
     notes = []
     if not result.feasible:
         notes.append(
@@ -75,7 +79,7 @@ def _(result: TradeOff) -> Section:
         headline=f"What the goal costs at {count(len(rows))} slacks",
         grids=(
             Grid(
-                title="On rows held out",
+                title="On the rows chosen by",
                 header=(*header, "mixture's difference", "within the slack"),
                 rows=rows,
             ),
@@ -136,11 +140,11 @@ def plot_trade_off(result: TradeOff, ax: Axes | None = None) -> Axes:
     ax.plot(*at, "X", ms=9, color=PALETTE[5], ls="", label=_free(first))
     predicted = first.best.squared_error is not None
     ax.set_ylabel("mean squared error" if predicted else "pairwise accuracy")
-    held_out = several(first.rows["chosen by"], "row")
+    judged = several(first.judged_rows, "row")
     lettered(
         ax,
         title=f"What {' and '.join(first.goals) or 'no goal'} costs, by slack",
-        across=f"largest difference on {held_out} held out (numbers: slack)",
+        across=f"largest difference on {judged} chosen by (numbers: slack)",
         own=own,
     )
     framed(ax, own=own)
