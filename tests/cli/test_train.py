@@ -1,6 +1,9 @@
 """The command that trains: its file, its audits, its exit status."""
 
+import csv
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,8 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from comparity import pairwise_accuracy, pairwise_parity
+from comparity import FairRanker, pairwise_accuracy, pairwise_parity
+from comparity.mitigation.choices import choices_of
 from comparity.mitigation.model_files import read_model
+from tests.cli.test_hostile import HOSTILE, LONG, check_page, harmless
 from tests.mitigation.simulated import ranking
 
 Run = Callable[..., Any]
@@ -183,3 +188,139 @@ def test_bad_input_is_named_with_status_2(
     assert outcome.status == 2
     assert said in outcome.err
     assert "Traceback" not in outcome.err
+
+
+def test_rows_and_the_audit_without_a_goal_are_told_before_training(
+    run: Run, tmp_path: Path
+) -> None:
+    items(tmp_path / "d.csv", 60)
+    choices = ("--seed", "5", "--json", "--output", tmp_path / "m.json")
+    outcome = run("train", tmp_path / "d.csv", *OPTIONS, *choices)
+    before = json.loads(outcome.out)["before"]
+    read, told = outcome.err.splitlines()
+    assert read == "Read 495 rows to train on and 165 to audit."
+    assert f"Without a goal: {before['finding']}, {before['overall']:.3f} of all pairs" in told
+
+
+def test_it_trains_what_the_estimator_trains(run: Run, tmp_path: Path) -> None:
+    frame = items(tmp_path / "d.csv", 60)
+    output = tmp_path / "m.json"
+    choices = ("--audit-on", tmp_path / "d.csv", "--query", "q", "--seed", 5, "--slack", 0.3)
+    run("train", tmp_path / "d.csv", *OPTIONS, *choices, "--output", output)
+    ranker = FairRanker(slack=0.3, steps=60, random_state=5)
+    ranker.fit(frame[["a", "b"]].to_numpy(), frame["rel"], frame["sex"], frame["q"])
+    assert read_model(output).coefficients == pytest.approx(ranker.coef_, rel=1e-9)
+    assert choices_of() == FairRanker()._choices()
+
+
+def test_a_linear_score_is_trained_without_scikit_learn(tmp_path: Path) -> None:
+    """It takes longer to load than the score to train."""
+    items(tmp_path / "d.csv", 60)
+    words = ["train", str(tmp_path / "d.csv"), *OPTIONS, "--output", str(tmp_path / "m.json")]
+    words += ["--seed", "5"]
+    program = f"""
+import sys
+from comparity.cli import main
+try:
+    main({words!r})
+except SystemExit as left:
+    assert left.code in (0, 1, 3)
+assert not {{"sklearn", "pandas", "torch", "lightgbm", "matplotlib"}} & set(sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+
+
+FEATURES = ('<b>f\x1b[2J\u202e\U0001f600, "x"', "long" * 800)
+LABEL, GROUP = "<i>label\x07", "<b>se\x1bx\u2066"
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+@pytest.mark.parametrize("scorer", ["linear", "boosted"])
+def test_hostile_names_are_shown_harmlessly(run: Run, tmp_path: Path, scorer: str) -> None:
+    rng = np.random.default_rng(0)
+    group, y = rng.choice([HOSTILE, LONG], 240), rng.integers(0, 2, 240)
+    X = rng.normal(size=(240, 2)) + y[:, None]
+    folder = tmp_path / "<b>\x1b[2J\u202e\U0001f600"
+    folder.mkdir()
+    with (folder / "\x1bd.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([(*FEATURES, LABEL, GROUP), *zip(*X.T, y, group, strict=True)])
+    words = ("--label", LABEL, "--sensitive", GROUP, "--steps", 20, "--seed", 1, "--scorer", scorer)
+    words = (*words, "--features", ",".join(map(quoted, FEATURES)), "--output", folder / "m.json")
+    outcome = run("train", folder / "\x1bd.csv", *words, "--html", tmp_path / "p.html")
+    assert outcome.status in (0, 1, 3), outcome.err
+    assert harmless(outcome.out)
+    assert harmless(outcome.err)
+    check_page(tmp_path / "p.html")
+    # Data for machines are the names as they are.
+    model = read_model(folder / "m.json")
+    assert model.features == FEATURES
+    assert (model.about["label"], model.about["file"]["name"]) == (LABEL, "\x1bd.csv")
+    content = json.loads(run("train", folder / "\x1bd.csv", *words, "--json").out)
+    assert content["after"]["groups"] == sorted([HOSTILE, LONG])
+    assert harmless(run("train", folder / "\x1bd.csv", *words[2:], "--label", FEATURES[1]).err)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"a": "nan"}, "finite"),
+        ({"a": "-inf"}, "data row 3"),
+        ({"a": "1e300"}, "at most 1e+30"),
+        ({"a": ""}, "missing values"),
+        ({"a": "\x1b[2J<b>"}, r"'\x1b[2J<b>'"),
+        ({"rel": "inf"}, "finite"),
+    ],
+)
+def test_numbers_that_are_none_are_named_with_their_rows(
+    run: Run, tmp_path: Path, change: dict[str, str], said: str
+) -> None:
+    frame = items(tmp_path / "d.csv", 20).astype(object)
+    ((column, value),) = change.items()
+    frame.loc[2, column] = value
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    outcome = run("train", tmp_path / "d.csv", *OPTIONS, "--output", tmp_path / "m.json")
+    assert outcome.status == 2
+    assert said in outcome.err
+    assert harmless(outcome.err)
+    assert not (tmp_path / "m.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "said"),
+    [
+        ("rel", lambda frame: 1, "at least two different labels"),
+        ("sex", lambda frame: "f", "at least two groups"),
+        # Everybody in one group is better than everybody in the other.
+        ("sex", lambda frame: np.where(frame["rel"] == 1, "<b>u", "v\x1b"), r"'v\x1b > <b>u'"),
+    ],
+)
+def test_rows_without_anything_to_compare_are_refused(
+    run: Run, tmp_path: Path, column: str, values: Callable[..., Any], said: str
+) -> None:
+    frame = items(tmp_path / "d.csv", 20)
+    frame.assign(**{column: values(frame)}).to_csv(tmp_path / "d.csv", index=False)
+    outcome = run("train", tmp_path / "d.csv", *OPTIONS, "--output", tmp_path / "m.json")
+    assert outcome.status == 2
+    assert said in outcome.err
+    assert harmless(outcome.err)
+
+
+def test_a_goal_out_of_reach_is_told_with_the_least_difference(run: Run, tmp_path: Path) -> None:
+    """Group m has one score only and no pair of it is ever right; some of f always are."""
+    frame = items(tmp_path / "d.csv", 60)
+    frame["a"] = np.where(frame["sex"] == "m", 0.0, frame["a"])
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    choices = ("--features", "a", "--goal", "within-group", "--seed", 1)
+    words = ("train", tmp_path / "d.csv", *OPTIONS, *choices, "--output", tmp_path / "m.json")
+    content, shown = json.loads(run(*words, "--json").out), run(*words)
+    training = content["training"]
+    assert not training["feasible"]
+    assert training["mixture"]["terms"]["m > m"] == 0
+    least = training["mixture"]["terms"]["f > f"]
+    assert training["mixture"]["largest_difference"] == pytest.approx(least)
+    assert least > 0.05
+    told = " ".join(shown.out.split())
+    assert f"keeps every difference within 0.01; the one with the least, {least:.3f}," in told

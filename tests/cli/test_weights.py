@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from comparity import fair_reweighing, reweighing
+from tests.cli.test_hostile import HOSTILE, LONG, harmless
 
 Run = Callable[..., Any]
 
@@ -103,3 +104,71 @@ def test_a_group_without_a_label_is_noted(run: Run, tmp_path: Path) -> None:
     outcome = run("weights", tmp_path / "d.csv", *OPTIONS, "--output", tmp_path / "w.csv")
     assert outcome.status == 0
     assert "no row of 'm, 1'" in outcome.out
+
+
+DENSITY = ("--method", "fair-reweighing")
+
+
+def write(path: Path, rows: list[list[str]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([["hired", "sex"], *rows])
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
+def test_hostile_names_are_shown_harmlessly_and_written_as_they_are(
+    run: Run, tmp_path: Path, ending: str
+) -> None:
+    folder, column = tmp_path / "<b>\x1b[2J\u202e\U0001f600", "<script>w\x07"
+    folder.mkdir()
+    rows = [[f"{HOSTILE}{k % 2}", LONG if k % 3 else HOSTILE] for k in range(24)]
+    write(folder / "\x1bd.csv", rows)
+    output = folder / f"\u202eo.{ending}"
+    words = ("weights", folder / "\x1bd.csv", *OPTIONS, "--name", column, "--output", output)
+    shown = run(*words)
+    assert shown.status == 0, shown.err
+    assert harmless(shown.out)
+    read = {"csv": pd.read_csv, "parquet": pd.read_parquet}
+    found = read.get(ending, lambda path: pd.read_json(path, lines=True))(output)
+    # pandas reads a lone carriage return of a file of text as the end of a line.
+    if ending != "csv":
+        assert found["sex"].tolist() == [sex for _, sex in rows]
+    assert found[column].sum() == pytest.approx(24)
+    content = json.loads(run(*words, "--json").out)
+    assert {cell["group"] for cell in content["cells"]} == {HOSTILE, LONG}
+    assert content["column"] == column
+
+
+@pytest.mark.parametrize(
+    ("rows", "choices", "said"),
+    [
+        ([["1", "u"], ["0", "u"]], (), "at least two groups"),
+        ([["1", "u"], ["0", ""]], (), "data row 2"),
+        ([["nan", "u"], ["0", "v"]], DENSITY, "finite"),
+        ([["\x1b[2J", "u"], ["0", "v"]], DENSITY, r"'\x1b[2J'"),
+        ([["1e300", "u"], ["0", "v"]], DENSITY, "at most 1e+30"),
+        ([["1", "inf"], ["0", "2"]], (*DENSITY, "--numeric", "sex"), "finite"),
+        ([], (), "empty"),
+    ],
+)
+def test_columns_that_cannot_be_weighed_are_named(
+    run: Run, tmp_path: Path, rows: list[list[str]], choices: tuple[str, ...], said: str
+) -> None:
+    write(tmp_path / "d.csv", rows)
+    output = tmp_path / "w.csv"
+    outcome = run("weights", tmp_path / "d.csv", *OPTIONS, *choices, "--output", output)
+    assert outcome.status == 2
+    assert said in outcome.err
+    assert harmless(outcome.err)
+    assert not output.exists()
+
+
+@pytest.mark.parametrize("choices", [(), DENSITY])
+def test_one_class_leaves_nothing_to_balance_which_is_said(
+    run: Run, tmp_path: Path, choices: tuple[str, ...]
+) -> None:
+    write(tmp_path / "d.csv", [["1", "u"], ["1", "v"], ["1", "u"]])
+    words = ("weights", tmp_path / "d.csv", *OPTIONS, *choices, "--output", tmp_path / "w.csv")
+    outcome = run(*words)
+    assert outcome.status == 0
+    assert "Every value of 'hired' is '1': there is nothing to balance." in outcome.out
+    assert pd.read_csv(tmp_path / "w.csv")["weight"].tolist() == pytest.approx([1, 1, 1])

@@ -121,7 +121,7 @@ def train_file(
     bound = choices_of(goal=tuple(goal), slack=slack, form=form, **shared)
     rows, others = row_sets(path, audit_on, columns, held_out, seed)
     counted = {"trained": len(rows), "audited": len(others)}
-    tell(f"Read {len(rows):,} rows to train on and {len(others):,} others to audit.")
+    tell(f"Read {len(rows):,} rows to train on and {len(others):,} to audit.")
     kind = kind_of(scorer, **own)
     kind.check()
     work = _Work(kind, rows, others, columns, tuple(goal), options, seed, shared["predicted"])

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counting._values import numbers
+from comparity.counting._values import bounded_numbers, numbers
 from comparity.counting.files import read_table
 from comparity.counting.labelled import NAMES, LabelledItems, labelled_columns, labelled_items
 from comparity.errors import OptionError
@@ -117,7 +117,7 @@ def row_sets(
 
 def _read(path: str | Path, columns: Columns) -> FileRows:
     found = labelled_columns(read_table(path), [*columns.features, *columns.roles.values()])
-    table = [numbers(found[name], name, "items") for name in columns.features]
+    table = [bounded_numbers(found[name], name, "items") for name in columns.features]
     weight = columns.weight
     return FileRows(
         features=np.column_stack(table),

@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 
 from comparity.auditing.attributes import as_array, named_attributes
 from comparity.counting._values import as_array as checked_array
-from comparity.counting._values import check_lengths, crossed, factorised, group_codes, numbers
+from comparity.counting._values import (
+    bounded_numbers,
+    check_lengths,
+    crossed,
+    factorised,
+    group_codes,
+)
 from comparity.counting.files import read_table
 from comparity.counting.labelled import labelled_columns
 from comparity.counting.writing import write_table
@@ -164,12 +170,12 @@ def fair_reweighing(
     values, groups = [], {}
     for name, column in attributes.items():
         if column.dtype.kind in "iuf":
-            values.append(numbers(column, name, "array"))
+            values.append(bounded_numbers(column, name, "array"))
         else:
             groups[name] = group_codes(column, name, "array", several=False)
     n = len(label)
     return density_weights(
-        numbers(label, "y", "array"),
+        bounded_numbers(label, "y", "array"),
         np.column_stack(values) if values else np.zeros((n, 0)),
         _joint(groups, n),
         radius=radius,
@@ -262,9 +268,9 @@ def weigh_file(
     if Path(output).resolve() == Path(path).resolve():
         raise OptionError("output", str(output), ["another file than the one read"])
     continuous = method == "fair-reweighing"
-    y = numbers(columns[label], label, "array") if continuous else columns[label]
+    y = bounded_numbers(columns[label], label, "array") if continuous else columns[label]
     attributes = {
-        name: numbers(columns[name], name, "array")
+        name: bounded_numbers(columns[name], name, "array")
         if name in (numeric or ())
         else _text(columns[name])
         for name in sensitive
@@ -282,8 +288,16 @@ def weigh_file(
         effective_rows=effective_rows(weights),
         largest=float(weights.max()),
         cells=() if continuous else _cells(attributes, y, weights),
-        notes=tuple(str(one.message) for one in told),
+        notes=(*(str(one.message) for one in told), *_nothing_to_balance(y, label)),
     )
+
+
+def _nothing_to_balance(y: NDArray[Any], name: str) -> tuple[str, ...]:
+    """Say so where all labels are equal: weights of 1 are right then, and of no use."""
+    labels = factorised(y)[1]
+    if len(labels) > 1:
+        return ()
+    return (f"Every value of {name!r} is {str(labels[0])!r}: there is nothing to balance.",)
 
 
 def _text(column: NDArray[Any]) -> NDArray[Any]:

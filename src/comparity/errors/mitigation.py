@@ -25,8 +25,8 @@ class EmptyCellError(ComparityError, ValueError):
             message(
                 f"goal {goal!r} compares kinds of pairs that do not occur in the {rows} rows.",
                 f"no pairs of {listed(cells)}",
-                "leave out or join small groups, choose another goal, or hold out other rows with "
-                "validation_fraction= or random_state=.",
+                "leave out or join small groups, choose another goal, give more rows, or hold out "
+                "others with another seed.",
             )
         )
         self.cells = tuple(cells)

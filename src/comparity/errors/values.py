@@ -137,7 +137,7 @@ class NonFiniteScoreError(ComparityError, ValueError):
             message(
                 f"column {column!r} of the {table} table must hold finite numbers.",
                 str(offenders),
-                "replace infinite scores by the largest or smallest finite score, or drop the rows",
+                "replace infinite numbers by the largest or smallest finite one, or drop the rows.",
             )
         )
         self.column = column
