@@ -44,6 +44,7 @@ ERRORS = "errors"
 DEFINED = ("Parameters", "Returns", "Attributes", "Raises", "Warns", "Yields", "Other Parameters")
 """Sections that hold a list of names, each with an indented description."""
 
+LIST = re.compile(r"^\s*([-*]|\d+\.) ", re.MULTILINE)
 HEADING = re.compile(r"^(?P<title>[A-Z][\w ]+)\n-{3,}$", re.MULTILINE)
 
 
@@ -150,6 +151,7 @@ def _signature(found: Any) -> str:
     ]
     text = str(asked.replace(parameters=plain, return_annotation=inspect.Signature.empty))
     text = re.sub(r"<factory>|<object object at 0x[0-9a-f]+>", "...", text)
+    text = re.sub(r"\d\.\d{5,}", lambda one: f"{float(one[0]):.4g}", text)
     if len(text) < 70:
         return text
     return "(\n    " + ",\n    ".join(_split(text[1:-1])) + ",\n)"
@@ -181,7 +183,9 @@ def _members(found: type) -> Iterator[str]:
         elif inspect.isroutine(member) or isinstance(member, classmethod | staticmethod):
             lines.append(f"| `{name}()` | {_inline(_summary(getattr(found, name)))} |")
     if lines:
-        yield f"| of `{found.__name__}` | |\n| --- | --- |\n" + "\n".join(lines) + "\n"
+        yield (
+            f"| of `{found.__name__}` | what it gives |\n| --- | --- |\n" + "\n".join(lines) + "\n"
+        )
 
 
 def _defined_here(found: type, name: str) -> bool:
@@ -242,8 +246,18 @@ def _prose(text: str) -> str:
         elif block.startswith("    "):
             parts.append(block)
         else:
-            parts.append(_inline(block))
+            parts.append(_paragraph(block))
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _paragraph(block: str) -> str:
+    """Return a paragraph on one line, a list line by line.
+
+    A line that began with a formula would be taken for a block of HTML.
+    """
+    lines = block if LIST.search(block) else " ".join(block.split())
+    text = _inline(lines)
+    return f"&#8288;{text}" if text.startswith("<math") else text
 
 
 def _inline(text: str) -> str:
@@ -258,6 +272,8 @@ def _inline(text: str) -> str:
     text = re.sub(r"``(.+?)``", lambda one: keep(f"`{one[1]}`"), text)
     text = re.sub(r":\w+:`~?([^`]+)`", lambda one: keep(f"`{one[1]}`"), text)
     text = re.sub(r"(\[\d+\])_", r"\1", text)
+    # Braces at the end of a line would be taken for attributes, and vanish.
+    text = text.replace("{", "&#123;")
     return re.sub(r"\0(\d+)\0", lambda one: kept[int(one[1])], text)
 
 

@@ -32,8 +32,11 @@ def places() -> dict[str, str]:
     """Return where each file of the repository stands on the site, by its path."""
     found = dict(RENAMED)
     docs = ROOT / "docs"
-    for path in sorted([*docs.rglob("*.md"), *docs.glob("*.css"), *docs.glob("pictures/*")]):
-        found[_posix(path)] = path.relative_to(docs).as_posix()
+    found |= {
+        _posix(path): path.relative_to(docs).as_posix()
+        for pattern in ("**/*.md", "*.css", "*.js", "pictures/*")
+        for path in sorted(docs.glob(pattern))
+    }
     for path in sorted((ROOT / "examples").glob("*.py")):
         found[_posix(path)] = f"examples/{path.stem}.md"
     for path in sorted((ROOT / "examples" / "notebooks").glob("*.py")):

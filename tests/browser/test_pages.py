@@ -6,10 +6,8 @@ of the machine, and without Chromium, Node, Java or npm's registry the tests are
 """
 
 import json
-import os
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,36 +16,13 @@ import pytest
 from comparity.cli import main
 from comparity.reporting.combined import read_results
 from comparity.reporting.html import page
+from tests.browser.conftest import SCREENS, Look, failures, program
 from tests.browser.results import extremes
 from tests.reporting.commands import COMMANDS, Printer, printer
 
 __all__ = ["printer"]
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
-HERE = Path(__file__).parent
-PACKAGES = ("axe-core@4.14.0", "playwright-core@1.65.0", "vnu-jar@26.9.27")
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "comparity-tests" / "npm"
-SCREENS = ("light-wide", "light-phone", "dark-wide", "dark-phone")
-
-
-def program(*names: str) -> str:
-    """Return the path of the first of these programs, or skip."""
-    found = next((path for name in names if (path := shutil.which(name))), None)
-    return found or pytest.skip(f"needs {' or '.join(names)}")
-
-
-@pytest.fixture(scope="session")
-def modules() -> Path:
-    """Return a folder with the packages of npm, fetched once."""
-    wanted = CACHE / "node_modules"
-    if not (wanted / "vnu-jar" / "build" / "dist" / "vnu.jar").exists():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        words = [program("npm"), "install", "--no-audit", "--no-fund", "--prefix", str(CACHE)]
-        done = subprocess.run([*words, *PACKAGES], capture_output=True, text=True, check=False)
-        if done.returncode:
-            pytest.skip(f"npm cannot fetch {', '.join(PACKAGES)}: {done.stderr[-300:]}")
-    return wanted
 
 
 @pytest.fixture(scope="session")
@@ -70,22 +45,10 @@ def pages(printer: Printer, tmp_path_factory: pytest.TempPathFactory) -> dict[st
 
 
 @pytest.fixture(scope="session")
-def seen(pages: dict[str, Path], modules: Path, tmp_path_factory: Any) -> dict[str, Any]:
+def seen(pages: dict[str, Path], look: Look) -> dict[str, Any]:
     """Return what the browser saw of each page."""
-    words = [program("node"), str(HERE / "look.mjs"), str(modules)]
-    words += [program("chromium", "chromium-browser", "google-chrome")]
-    words += [str(tmp_path_factory.mktemp("browser")), os.environ.get("COMPARITY_PICTURES", "")]
-    listed = "\n".join(map(str, pages.values()))
-    done = subprocess.run(words, input=listed, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    found = json.loads(done.stdout)
+    found = look(pages.values())
     return {name: found[str(path)] for name, path in pages.items()}
-
-
-def failures(seen: dict[str, Any], what: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
-    """Return what is wrong, by page and screen."""
-    found = {(name, screen): what(seen[name][screen]) for name in seen for screen in SCREENS}
-    return {place: wrong for place, wrong in found.items() if wrong}
 
 
 def test_no_page_has_a_barrier(seen: dict[str, Any]) -> None:

@@ -99,3 +99,13 @@ def test_long_signatures_have_a_line_for_each_parameter() -> None:
         "    last=None,",
         ")",
     ]
+
+
+def test_a_formula_stays_in_its_sentence_and_choices_keep_their_braces() -> None:
+    shown = API["markdown"](
+        "Errors\n:math:`E` of it.\n\n:math:`F` is another.\n\nParameters\n----------\n"
+        'kind : {"a", "b"}\n    Of\n    what.\n'
+    )
+    assert not [line for line in shown.splitlines() if line.startswith("<math")]
+    assert shown.startswith("Errors <math")
+    assert '`kind` : &#123;"a", "b"}\n:   Of what.' in shown

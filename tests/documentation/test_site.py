@@ -35,24 +35,25 @@ def outside(page: str) -> list[str]:
     return [one for one in parser.found if re.match(r"(https?:)?//", one)]
 
 
-@pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the site, built without running its notebooks, which have tests of their own."""
-    monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    import build_site
-    import notebooks
+def built_site(folder: Path) -> Path:
+    """Build the site in a folder without running its notebooks, which have tests of their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "docs"))
+        import build_site
+        import notebooks
 
-    monkeypatch.setattr(notebooks, "shown", lambda path, pictures: f"# {path.stem}\n")
-    build_site.stage(tmp_path / "build" / "docs")
-    shutil.copy(ROOT / "zensical.toml", tmp_path)
-    config = str(tmp_path / "zensical.toml")
-    words = [sys.executable, "-m", "zensical", "build", "--strict", "--config-file", config]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
+        patch.setattr(notebooks, "shown", lambda path, pictures: f"# {path.stem}\n")
+        build_site.stage(folder / "build" / "docs")
+    shutil.copy(ROOT / "zensical.toml", folder)
+    words = [sys.executable, "-m", "zensical", "build", "--strict"]
+    words += ["--config-file", str(folder / "zensical.toml")]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=folder)
     assert done.returncode == 0, done.stdout + done.stderr
-    return tmp_path / "site"
+    return folder / "site"
 
 
-def test_the_site_is_whole_and_asks_nothing_of_others(site: Path) -> None:
+def test_the_site_is_whole_and_asks_nothing_of_others(tmp_path: Path) -> None:
+    site = built_site(tmp_path)
     built = {path: path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
     assert {site / "index.html", site / "tutorial.html", site / "api" / "audits.html"} <= set(built)
     assert not {str(path): found for path, page in built.items() if (found := outside(page))}
