@@ -17,7 +17,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from comparity.counting._dealing import deal
-from comparity.counting._lanes import lanes_for
+from comparity.counting._lanes import NO_GROUP, RECORDS, equal_to, lanes_for, tell
 from comparity.counting._placements import HELD, Placements, add_held, add_rest
 from comparity.counting._sorting import records_of
 
@@ -84,11 +84,12 @@ def line_counts(line: Line) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArr
     """Return trials, hits and score ties by group of the better and group of the worse item."""
     k = line.n_groups
     ties = np.zeros((k, k), dtype=np.int64)
-    trials = _count_trials(line.first, line.group, k)
+    trials = np.zeros((k, line.width), dtype=np.int64)
+    _count_trials(line.first, line.group, trials)
     _count_ties(line.records, line.same_score, line.first, line.bits, ties)
     hits = np.zeros((k, line.width), dtype=np.int64)
     deal(line.records.copy(), hits, hits, line.bits, False)
-    return trials, hits[:, :k], ties
+    return trials[:, :k].T, hits[:, :k], ties
 
 
 def line_placements(line: Line, tie: float) -> Placements:
@@ -162,26 +163,32 @@ def _number(records, first, group, bits):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _count_trials(first, group, n_groups):  # type: ignore[no-untyped-def]
-    """Count pairs with different labels by group of the better and group of the worse item."""
-    lower = np.zeros((n_groups, n_groups), dtype=np.int64)
-    above, block = np.zeros(n_groups, dtype=np.int64), np.zeros(n_groups, dtype=np.int64)
-    # Whole rows are added, because reading a row after writing one number of it has to wait.
-    units = np.zeros((n_groups, n_groups), dtype=np.int64)
-    for own in range(n_groups):
-        units[own, own] = 1
-    for number in range(len(first)):
-        row, unit = lower[group[number]], units[group[number]]
+def _count_trials(first, group, higher):  # type: ignore[no-untyped-def]
+    """Count for each group, as worse items, the items with higher labels by group.
+
+    Items come 64 at a time, by number: those before have been counted, the others are bits of a
+    word. Items before with the same label are taken off again.
+    """
+    width = higher.shape[1]
+    seen, nothing = np.zeros((1, width), dtype=np.int64), np.zeros((1, width), dtype=np.int64)
+    groups, names = np.empty(width, dtype=np.uint64), np.empty(RECORDS, dtype=np.uint16)
+    zero, one = np.uint64(0), np.uint64(1)
+    equal = np.zeros(width, dtype=np.int64)
+    for start in range(0, len(group), RECORDS):
+        n = min(RECORDS, len(group) - start)
+        names[:n], names[n:] = group[start : start + n], NO_GROUP
+        for g in range(np.uint64(width)):
+            groups[g] = equal_to(names, g)
+        for bit in range(np.uint64(n)):
+            tell(higher, np.uint64(names[bit]), seen, zero, groups, (one << bit) - one)
+        tell(seen, zero, nothing, zero, groups, ~zero)
+    for number in range(1, len(first)):
         if first[number] == number:
-            for g in range(n_groups):
-                above[g] += block[g]
-                row[g] += above[g]
-                block[g] = unit[g]
-        else:
-            for g in range(n_groups):
-                row[g] += above[g]
-                block[g] += unit[g]
-    return lower.T
+            continue
+        if first[number] == number - 1:
+            equal[:] = 0
+        equal[group[number - 1]] += 1
+        higher[group[number]] -= equal
 
 
 @njit(cache=True, nogil=True)

@@ -15,16 +15,15 @@ from numpy.typing import NDArray
 
 from comparity.counting._lanes import NO_GROUP, RECORDS, equal_to, lanes_for, larger_than, tell
 from comparity.counting._placements import HELD, Placements, add_held, add_rest
+from comparity.counting._pools import add_pools
 from comparity.counting._sorting import sorted_with_codes
+from comparity.counting._tied import add_ties, block_end, count_levels
 
 __all__ = ["Levels", "level_counts", "level_placements", "levels_of"]
 
 MOST_LEVELS = 64
 MOST_CODES = 4096
 """Codes of level and group: their 12 bits leave enough of a score for few stretches."""
-
-POOLS = 0.4
-"""Pools of items with nearly the same score, for the root of the number of items: 126 for 10^5."""
 
 SLOTS = 1024
 """Size of the hash table of levels: sparse, and small enough for the fastest cache."""
@@ -95,7 +94,8 @@ def level_placements(levels: Levels, tie: float, *, pooled: bool = False) -> Pla
         What a score tie counts.
     pooled : bool
         Whether items of one code and nearly the same score may share their mean placement, as
-        :func:`_pool` says. Sums stay exact; products lack what placements differ within a pool.
+        :func:`comparity.counting._pools.add_pools` says. Sums stay exact; products lack what
+        placements differ within a pool.
 
     Notes
     -----
@@ -129,8 +129,12 @@ def _hits(
     width = now.shape[1]
     sums, ties = np.zeros((levels.sizes.size, width)), np.zeros((k, k))
     products = np.zeros((part_of[-1] + 1, width, width))
-    walk = _pool if pooled else _place
-    walk(levels.packed, levels.borders, levels.bits, now, part_of, tie, sums, products, ties)
+    level_of, group_of = _split(n_levels, k)
+    ordered = levels.packed, levels.borders, levels.bits, level_of, group_of
+    if pooled:
+        add_pools(ordered, now, part_of, tie, sums, products, ties, lanes_for(k))
+    else:
+        _place(ordered, now, part_of, tie, sums, products, ties)
     if n_levels == 2:
         return *_both_roles(sums, products, k), ties
     return sums.reshape(n_levels, k, 2 * k), products, ties
@@ -229,45 +233,27 @@ def _count_ties(packed, borders, bits, level_of, group_of, ties):  # type: ignor
     for stretch in range(len(borders) - 1):
         end = borders[stretch]
         while end < borders[stretch + 1]:
-            start, end = end, _block_end(packed, end, borders[stretch + 1], bits)
+            start, end = end, block_end(packed, end, borders[stretch + 1], bits)
             if end - start > 1:
-                _add_ties(packed[start:end] & mask, level_of, group_of, ties)
+                add_ties(packed[start:end] & mask, level_of, group_of, ties)
 
 
 @njit(cache=True, nogil=True)
-def _add_ties(codes, level_of, group_of, ties):  # type: ignore[no-untyped-def]
-    """Add the pairs with different levels among items with one score, ordered by code."""
-    below, equal = np.zeros(len(ties), dtype=np.int64), np.zeros(len(ties), dtype=np.int64)
-    here = -1
-    for number in codes:
-        code = np.int64(number)
-        if level_of[code] != here:
-            here = level_of[code]
-            below += equal
-            equal[:] = 0
-        own = group_of[code]
-        for g in range(len(below)):
-            ties[own, g] += below[g]
-        equal[own] += 1
-
-
-@njit(cache=True, nogil=True)
-def _place(packed, borders, bits, now, part_of, tie, sums, products, ties):  # type: ignore[no-untyped-def]
+def _place(ordered, now, part_of, tie, sums, products, ties):  # type: ignore[no-untyped-def]
     """Add up the hits of all items, by code, and their products, by part.
 
     `now` has a row for each level: hits of its next item as better item against each group, then
     as worse item. With two levels an item has one of the roles only, and both share the columns.
     """
+    packed, borders, bits, level_of, group_of = ordered
     mask = (np.uint64(1) << bits) - np.uint64(1)
-    n_levels, width = now.shape
-    n_groups = len(ties)
-    level_of, group_of = _split(n_levels, n_groups)
+    width, n_groups = now.shape[1], len(ties)
     held, n_held = np.zeros((len(products), HELD, width)), np.zeros(len(products), dtype=np.int64)
     block = np.zeros((2, n_groups))
     for stretch in range(len(borders) - 1):
         end = borders[stretch]
         while end < borders[stretch + 1]:
-            start, end = end, _block_end(packed, end, borders[stretch + 1], bits)
+            start, end = end, block_end(packed, end, borders[stretch + 1], bits)
             here = -1
             for position in range(start, end):
                 code = np.int64(packed[position] & mask)
@@ -277,7 +263,7 @@ def _place(packed, borders, bits, now, part_of, tie, sums, products, ties):  # t
                     row[g] = now[level, g]
                 if end - start > 1:
                     if level != here:
-                        _count_levels(packed[start:end], mask, level_of, group_of, level, block)
+                        count_levels(packed[start:end], mask, level_of, group_of, level, block)
                         here = level
                     for g in range(n_groups):
                         ties[own, g] += block[0, g]
@@ -304,101 +290,3 @@ def _see(block, mask, level_of, group_of, now):  # type: ignore[no-untyped-def]
             now[above, own] += 1.0
         for under in range(level):
             now[under, last + own] -= 1.0
-
-
-@njit(cache=True, nogil=True)
-def _pool(packed, borders, bits, now, part_of, tie, sums, products, ties):  # type: ignore[no-untyped-def]
-    """Add up as :func:`_place` does, but products of the mean hits of pools of one code.
-
-    A pool ends after a given number of changes of level from one item to the next. Hits change
-    with every item of another level, and only then: while items of one level follow each other,
-    as they do where scores agree with labels, any number may share a pool. So the error is a
-    small share of the variance however small that is. It is always to the low side.
-    """
-    mask = (np.uint64(1) << bits) - np.uint64(1)
-    n_levels, width = now.shape
-    n_groups = len(ties)
-    level_of, group_of = _split(n_levels, n_groups)
-    held, n_held = np.zeros((len(products), HELD, width)), np.zeros(len(products), dtype=np.int64)
-    pool, n_pooled = np.zeros_like(sums), np.zeros(len(sums), dtype=np.int64)
-    block = np.zeros((2, n_groups))
-    most = _count_changes(packed, mask, level_of) / (POOLS * np.sqrt(len(packed)))
-    n_changes, before = 0, -1
-    for stretch in range(len(borders) - 1):
-        end = borders[stretch]
-        while end < borders[stretch + 1]:
-            start, end = end, _block_end(packed, end, borders[stretch + 1], bits)
-            here = -1
-            for position in range(start, end):
-                code = np.int64(packed[position] & mask)
-                level, own = level_of[code], group_of[code]
-                n_pooled[code] += 1
-                for g in range(width):
-                    pool[code, g] += now[level, g]
-                if end - start > 1:
-                    if level != here:
-                        _count_levels(packed[start:end], mask, level_of, group_of, level, block)
-                        here = level
-                    for g in range(n_groups):
-                        ties[own, g] += block[0, g]
-                        pool[code, g] += tie * block[0, g]
-                        pool[code, width - n_groups + g] -= (1.0 - tie) * block[1, g]
-                n_changes += level != before
-                before = level
-            _see(packed[start:end], mask, level_of, group_of, now)
-            if n_changes > most:
-                _empty(pool, n_pooled, part_of, sums, held, n_held, products)
-                n_changes = 0
-    _empty(pool, n_pooled, part_of, sums, held, n_held, products)
-    add_rest(held, n_held, products)
-
-
-@njit(cache=True, nogil=True)
-def _count_changes(packed, mask, level_of):  # type: ignore[no-untyped-def]
-    """Count the items whose level is not that of the item before."""
-    n_changes, before = 0, -1
-    for number in packed:
-        level = level_of[np.int64(number & mask)]
-        n_changes += level != before
-        before = level
-    return n_changes
-
-
-@njit(cache=True, nogil=True)
-def _empty(pool, n_pooled, part_of, sums, held, n_held, products):  # type: ignore[no-untyped-def]
-    """Add the sums of a pool and the products of its means, and empty it."""
-    for code in range(len(pool)):
-        if not n_pooled[code]:
-            continue
-        part, root = part_of[code], 1.0 / np.sqrt(n_pooled[code])
-        row = held[part, n_held[part]]
-        for g in range(len(row)):
-            row[g] = root * pool[code, g]
-            sums[code, g] += pool[code, g]
-            pool[code, g] = 0.0
-        n_pooled[code] = 0
-        n_held[part] += 1
-        if n_held[part] == HELD:
-            add_held(held[part], products[part])
-            n_held[part] = 0
-
-
-@njit(cache=True, nogil=True)
-def _block_end(packed, start, last, bits):  # type: ignore[no-untyped-def]
-    """Return the end of the block of tied scores that starts here, most often one item long."""
-    end = start + 1
-    while end < last and packed[end] >> bits == packed[start] >> bits:
-        end += 1
-    return end
-
-
-@njit(cache=True, nogil=True)
-def _count_levels(packed, mask, level_of, group_of, level, block):  # type: ignore[no-untyped-def]
-    """Count the items of a block of tied scores below a level and above it."""
-    block[:] = 0.0
-    for number in packed:
-        code = np.int64(number & mask)
-        if level_of[code] < level:
-            block[0, group_of[code]] += 1.0
-        elif level_of[code] > level:
-            block[1, group_of[code]] += 1.0

@@ -70,22 +70,29 @@ def no_placements(k: int) -> Placements:
 def moments_by_cell(products: Floats) -> Floats:
     """Add up the products of all groups by the cells that their entries belong to."""
     k = len(products)
-    codes = np.arange(k * k).reshape(k, k)
-    moments = np.zeros((2 * k * k, 2 * k * k))
-    for g in range(k):
-        touched = np.concatenate([codes[g], codes[:, g]])
-        entries = np.concatenate([touched, k * k + touched])
-        # Cell (g, g) is touched in both roles: its entries come twice and must be added.
-        np.add.at(moments, np.ix_(entries, entries), products[g])
-    return moments
+    # Trials or hits, group of the better item, group of the worse; and the same again.
+    moments = np.zeros((2, k, k, 2, k, k))
+    # Trials or hits, role of the item, group of the other; and the same again.
+    for g, own in enumerate(products.reshape(k, 2, 2, k, 2, 2, k)):
+        # Role by role, because cell (g, g) is touched in both.
+        moments[:, g, :, :, g, :] += own[:, 0, :, :, 0, :]
+        moments[:, g, :, :, :, g] += own[:, 0, :, :, 1, :]
+        moments[:, :, g, :, g, :] += own[:, 1, :, :, 0, :]
+        moments[:, :, g, :, :, g] += own[:, 1, :, :, 1, :]
+    return moments.reshape(2 * k * k, 2 * k * k)
 
 
 def pair_moments(placed: Placements, tie: float) -> Floats:
     """Return the moments of single pairs: a pair is in one cell, and agrees, ties or does not."""
-    n, s = np.diag(placed.trials.ravel()), np.diag(placed.hits.ravel())
+    trials, hits, ties = placed.trials.ravel(), placed.hits.ravel(), placed.ties.ravel()
+    n = np.arange(len(trials))
+    s = len(trials) + n
+    moments = np.zeros((2 * len(trials), 2 * len(trials)))
+    moments[n, n] = trials
+    moments[n, s] = moments[s, n] = hits
     # Hits hold `tie` for every score tie, squares of hits its square.
-    squares = s - np.diag((tie - tie**2) * placed.ties.ravel())
-    return np.block([[n, s], [s, squares]])
+    moments[s, s] = hits - (tie - tie**2) * ties
+    return moments
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
