@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,16 +17,35 @@ PAPERS = find_papers(ROOT / "reproductions")
 PAGE = ROOT / "docs" / "reproductions.md"
 
 
-def first_cells(text: str) -> list[str]:
-    """Return the first cell of every row of the first table."""
+# The first count of a row: so many numbers come out, of so many.
+COUNT = re.compile(r"^(\d+) of (\d+)")
+
+
+def rows(text: str, paper: str | None = None) -> dict[str, str]:
+    """Return how many numbers come out of each part, in the words of the first table.
+
+    Parameters
+    ----------
+    text : str
+        A page.
+    paper : str, optional
+        Take the rows whose first cell is this paper; the part is in the second.
+    """
     lines = text.splitlines()
     start = next(place for place, line in enumerate(lines) if line.startswith("| ---"))
-    cells = []
-    for line in lines[start + 1 :]:
-        if not line.startswith("|"):
-            break
-        cells.append(line.split("|")[1].strip(" `").lower())
-    return cells
+    found = {}
+    for line in takewhile(lambda line: line.startswith("|"), lines[start + 1 :]):
+        first, *cells = (cell.strip(" `") for cell in line.strip("|").split("|"))
+        if paper is None:
+            found[first.lower()] = cells[0]
+        elif first == paper:
+            found[cells[0].lower()] = cells[1]
+    return found
+
+
+def leaves(numbers: Any) -> int:
+    """Return how many numbers there are, however deep."""
+    return sum(map(leaves, numbers.values())) if isinstance(numbers, Mapping) else 1
 
 
 def test_there_is_one_folder_for_each_of_the_five_papers() -> None:
@@ -44,13 +67,35 @@ def test_every_row_of_the_readme_is_a_part_that_can_be_run_or_is_said_to_be_abse
 ) -> None:
     published = read_published(PAPERS[paper])
     known = {name.lower() for name in (*published.questions, *published.absent)}
-    cells = set(first_cells((PAPERS[paper] / "README.md").read_text(encoding="utf-8")))
-    assert cells
-    assert cells <= known
+    told = set(rows((PAPERS[paper] / "README.md").read_text(encoding="utf-8")))
+    assert told
+    assert told <= known
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_the_page_of_the_docs_has_a_row_for_every_part(paper: str) -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    parts = read_published(PAPERS[paper]).questions
-    assert [part for part in parts if f"\n| {paper} | {part} |" not in text] == []
+def test_every_part_has_a_row_in_the_readme_and_in_the_docs_with_the_same_count(paper: str) -> None:
+    published = read_published(PAPERS[paper])
+    readme = rows((PAPERS[paper] / "README.md").read_text(encoding="utf-8"))
+    page = rows(PAGE.read_text(encoding="utf-8"), paper)
+    assert [part for part in published.questions if part.lower() not in readme] == []
+    assert [part for part in published.questions if part.lower() not in page] == []
+    for part in published.questions:
+        assert COUNT.findall(readme[part.lower()]) == COUNT.findall(page[part.lower()]), part
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_what_is_said_to_come_out_is_counted_over_the_published_numbers(paper: str) -> None:
+    published = read_published(PAPERS[paper])
+    page = rows(PAGE.read_text(encoding="utf-8"), paper)
+    for part, numbers in published.numbers.items():
+        found = COUNT.findall(page[part.lower()])
+        assert bool(found) == bool(numbers), part
+        for came, counted in found:
+            assert int(came) <= int(counted) <= leaves(numbers), part
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_the_docs_say_why_a_part_is_absent(paper: str) -> None:
+    _, _, absent = PAGE.read_text(encoding="utf-8").partition("## What cannot be run")
+    for part, reason in read_published(PAPERS[paper]).absent.items():
+        assert f"\n| {paper} | {part} | {reason} |" in absent
