@@ -37,7 +37,7 @@ def section(result: TrainedScorer) -> Section:
         grids, lists = (*grids, tests), {**parity.lists, **lists}
     return replace(
         after,
-        sentences=(*after.sentences, before, visible(told)),
+        sentences=(*after.sentences[:1], before, *after.sentences[1:], visible(told)),
         charts=(*after.charts, *training.charts),
         grids=(*grids, *_coefficients(result), *training.grids),
         lists=lists,
