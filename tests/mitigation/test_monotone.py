@@ -55,6 +55,30 @@ def test_a_list_of_shifts_is_searched_as_it_is() -> None:
     assert tried[fit.slope, fit.shift] == pytest.approx(fit.difference)
 
 
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("moved", [0, 1])
+def test_probabilities_are_compared_with_a_logistic_function_of_the_moved_ones(
+    seed: int, moved: int
+) -> None:
+    """Against all shifts that change an order."""
+    rng = np.random.default_rng(seed)
+    y, z = rng.permutation([0, 1] * 10), rng.permutation([0, 0, 0, 1, 1] * 4)
+    p = 1 / (1 + np.exp(-(y + rng.normal(size=20) - z)))
+    how = {"sensitive_features": z, "adjusted": str(moved), "others": "unchanged"}
+    fit = monotone_transform(y, p, slopes=(0.7,), **how)
+    logit = np.log(p / (1 - p))
+    crossings = np.subtract.outer(logit[z != moved], 0.7 * p[z == moved]).ravel()
+    tried = [
+        across(y, np.where(z == moved, 1 / (1 + np.exp(-(0.7 * p + b))), p), z)
+        for b in np.concatenate([crossings - 1e-9, crossings + 1e-9])
+    ]
+    assert fit.difference == pytest.approx(min(tried))
+    found = fit.transform(p, sensitive_features=z)
+    assert across(y, found, z) == pytest.approx(min(tried))
+    assert found[z != moved].tolist() == p[z != moved].tolist()
+    assert ((found > 0) & (found < 1)).all()
+
+
 def test_the_account_is_that_of_the_audit() -> None:
     X, y, group, query = ranking(200, np.random.default_rng(0))
     scores = X @ AUC_OPTIMAL
@@ -90,6 +114,8 @@ def test_bad_input_is_named() -> None:
         monotone_transform(y, s, sensitive_features=list("aabc"))
     with pytest.raises(UnknownGroupError, match="'q'"):
         monotone_transform(y, s, sensitive_features=z, adjusted="q")
+    with pytest.raises(OptionError, match="others"):
+        monotone_transform(y, s, sensitive_features=z, others="all")
     with pytest.raises(OptionError, match="slopes"):
         monotone_transform(y, s, sensitive_features=z, slopes=(-1.0,))
     with pytest.raises(EmptyCellError, match="a>b"):

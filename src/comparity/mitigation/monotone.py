@@ -1,8 +1,10 @@
 r"""A monotone transform of one group's scores that evens out errors across two groups.
 
 The transform :math:`\phi(z) = 1 / (1 + e^{-(\alpha z + \beta)})` of one group's scores is compared
-with :math:`1 / (1 + e^{-z'})` of the other's. The logistic function changes no order, so that only
-:math:`\alpha z + \beta` against :math:`z'` matters, which is what is computed.
+with the other group's: with :math:`1 / (1 + e^{-z'})`, where scores have no scale of their own, or
+with :math:`z'` as it is, where scores are probabilities. The logistic function changes no order, so
+that in the first case only :math:`\alpha z + \beta` against :math:`z'` matters, which is what is
+computed.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 
 from comparity.counting._values import as_array, check_lengths, group_codes, numbers
 from comparity.counting.all_pairs import cell_counts
@@ -20,6 +23,7 @@ from comparity.counting.labelled import NAMES, LabelledItems, labelled_items
 from comparity.counting.query_pairs import query_counts
 from comparity.errors import EmptyCellError, OptionError, UnknownGroupError
 from comparity.errors.baselines import TwoGroupsOnlyError
+from comparity.tables import check_option
 
 __all__ = ["SLOPES", "MonotoneTransform", "monotone_transform"]
 
@@ -29,6 +33,10 @@ Codes = NDArray[np.int64]
 SLOPES = tuple(np.round(np.geomspace(0.1, 5.0, 24), 4).tolist())
 """Slopes tried by default."""
 
+OTHERS = ("transformed", "unchanged")
+"""What the moved scores are compared with."""
+SATURATED = 40.0
+"""From here on the logistic function is 1, or nearly 0."""
 HALVINGS = 50
 """After so many the interval of a shift is narrower than the spacing of doubles, or nearly."""
 
@@ -36,6 +44,8 @@ HALVINGS = 50
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonotoneTransform:
     r"""What is done to the scores of one of two groups: :math:`\alpha z + \beta`.
+
+    Where the others stay unchanged, the logistic function is applied to that.
 
     Attributes
     ----------
@@ -45,6 +55,8 @@ class MonotoneTransform:
         The group whose scores are moved.
     slope, shift : float
         :math:`\alpha` and :math:`\beta`.
+    others : {"transformed", "unchanged"}
+        Whether the other group's scores go through the logistic function, too.
     accuracy, difference : float
         Share of pairs ordered rightly, and the difference of the two accuracies across groups
         without its sign, on the rows fitted to.
@@ -56,13 +68,14 @@ class MonotoneTransform:
     adjusted: str
     slope: float
     shift: float
+    others: str
     accuracy: float
     difference: float
     accuracy_before: float
     difference_before: float
 
     def transform(self, scores: ArrayLike, *, sensitive_features: ArrayLike) -> Floats:
-        """Return the scores, moved in the adjusted group, on the scale they had.
+        """Return the scores, moved in the adjusted group; others are as they were.
 
         Parameters
         ----------
@@ -79,7 +92,7 @@ class MonotoneTransform:
         if unknown:
             raise UnknownGroupError(unknown[0], "sensitive_features", self.groups)
         moved = np.array([name == self.adjusted for name in names], dtype=bool)[codes]
-        return np.where(moved, self.slope * values + self.shift, values)
+        return _moved(values, moved, self.slope, self.shift, self.others)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
@@ -95,6 +108,7 @@ def monotone_transform(
     adjusted: str | None = None,
     slopes: Sequence[float] = SLOPES,
     shifts: Sequence[float] | None = None,
+    others: str = "transformed",
     slack: float = 0.0,
 ) -> MonotoneTransform:
     r"""Fit a monotone transform of one group's scores that evens out accuracies across two groups.
@@ -123,6 +137,11 @@ def monotone_transform(
         Slopes to try, from 0 on. ``numpy.arange(0, 5.05, 0.05)`` in [2]_.
     shifts : sequence of float, optional
         Shifts to try; by default the best for each slope. ``(-1, -2, -5, -10)`` in [2]_.
+    others : {"transformed", "unchanged"}
+        Whether the other group's scores go through the logistic function, too, so that z' is
+        compared with :math:`\alpha z + \beta`; or stay as they are, and are compared with the
+        logistic function of that: the form of [1]_, where scores are probabilities. Unbounded scores
+        should not be left unchanged: the moved ones are all between 0 and 1.
     slack : float
         Of all transforms with a difference up to this the most accurate is taken; if there is
         none, the one with the least difference, and of those the most accurate.
@@ -154,6 +173,7 @@ def monotone_transform(
     >>> fit.adjusted, fit.difference_before > 0.2, fit.difference < 0.001
     ('0', True, True)
     """
+    check_option("others", others, OTHERS)
     if not len(slopes) or min(slopes) < 0:
         raise OptionError("slopes", list(slopes), ["numbers from 0 on"])
     names = {**NAMES, "label": "y", "score": "scores"}
@@ -166,10 +186,10 @@ def monotone_transform(
         raise UnknownGroupError(adjusted, "sensitive_features", items.groups)
     if moved is None:
         moved = 0 if before[1] < 0 else 1
-    tried = []
+    tried, of_group = [], items.group == moved
     for slope in slopes:
-        for shift in _shifts(items, moved, slope) if shifts is None else shifts:
-            overall, gap = _rates(items, _moved(items, moved, slope, shift))
+        for shift in _shifts(items, moved, slope, others) if shifts is None else shifts:
+            overall, gap = _rates(items, _moved(items.score, of_group, slope, shift, others))
             tried.append((abs(gap), overall, float(slope), float(shift)))
     within = [one for one in tried if one[0] <= slack]
     best = max(within, key=lambda one: one[1]) if within else min(tried, key=_least)
@@ -178,6 +198,7 @@ def monotone_transform(
         adjusted=items.groups[moved],
         slope=best[2],
         shift=best[3],
+        others=others,
         accuracy=best[1],
         difference=best[0],
         accuracy_before=before[0],
@@ -189,8 +210,12 @@ def _least(tried: tuple[float, ...]) -> tuple[float, float]:
     return tried[0], -tried[1]
 
 
-def _moved(items: LabelledItems, group: int, slope: float, shift: float) -> Floats:
-    return np.where(items.group == group, slope * items.score + shift, items.score)
+def _moved(
+    scores: Floats, moved: NDArray[np.bool_], slope: float, shift: float, others: str
+) -> Floats:
+    own = slope * scores + shift
+    found: Floats = np.where(moved, own if others == "transformed" else expit(own), scores)
+    return found
 
 
 def _rates(items: LabelledItems, scores: Floats) -> tuple[float, float]:
@@ -206,10 +231,12 @@ def _rates(items: LabelledItems, scores: Floats) -> tuple[float, float]:
     return float(hits.sum() / trials.sum()), float(gap)
 
 
-def _shifts(items: LabelledItems, group: int, slope: float) -> tuple[float, float]:
+def _shifts(items: LabelledItems, group: int, slope: float, others: str) -> tuple[float, float]:
     """Return two neighbouring shifts between which the difference changes its sign."""
-    own = slope * items.score[items.group == group]
-    other = items.score[items.group != group]
+    of_group = items.group == group
+    own, other = slope * items.score[of_group], items.score[~of_group]
+    if others == "unchanged":
+        other = np.array([-SATURATED, SATURATED])
     low, high = float(other.min() - own.max()) - 1.0, float(other.max() - own.min()) + 1.0
     # At the lowest shift the group never wins; the difference is the other group's less its own.
     sign = 1.0 if group == 1 else -1.0
@@ -217,7 +244,7 @@ def _shifts(items: LabelledItems, group: int, slope: float) -> tuple[float, floa
         middle = (low + high) / 2
         if not low < middle < high:
             break
-        if sign * _rates(items, _moved(items, group, slope, middle))[1] > 0:
+        if sign * _rates(items, _moved(items.score, of_group, slope, middle, others))[1] > 0:
             low = middle
         else:
             high = middle
