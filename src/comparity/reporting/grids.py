@@ -280,6 +280,7 @@ def _by_group(rates: Sequence[RateEstimate], names: Sequence[str]) -> Grid:
 def _matrix(audit: Audit, by_cell: dict[str, RateEstimate]) -> Grid:
     groups = audit.groups
     source = "judges" if audit.unit == "judgments" else "labels"
+    source = "panel" if "panel" in audit.notion else source
     what = "Standardised agreement" if "(standardised)" in audit.notion else "Agreement"
     return Grid(
         title=f"{what} with the {source}, by the groups of the better and the worse item",

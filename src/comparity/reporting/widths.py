@@ -26,7 +26,7 @@ PHRASE = re.compile(
     r"""
     \[[-+\d.,\ e]+\]               # an interval
     | (?:vs|to|at|n|[<>≥≤±])\ \S*\d\S*  # a number and what belongs to it
-    | [\w-]+\([^()]*\)             # a rate of somebody, such as TPR(f)
+    | [\w-]+\([^()]*\)(?:\ =)?     # a rate of somebody, such as TPR(f), and that it equals
     | \S+
     """,
     re.VERBOSE,
@@ -41,7 +41,7 @@ def phrases(line: str) -> Iterator[str]:
     >>> list(phrases("[-0.010, +0.200] n 1,234"))
     ['[-0.010, +0.200]', 'n 1,234']
     >>> list(phrases("agree(f > m) = agree(m > f)"))
-    ['agree(f > m)', '=', 'agree(m > f)']
+    ['agree(f > m) =', 'agree(m > f)']
     """
     for found in PHRASE.findall(line):
         if cell_len(found) <= LONGEST:
