@@ -306,6 +306,8 @@ def test_rows_without_anything_to_compare_are_refused(
     assert outcome.status == 2
     assert said in outcome.err
     assert harmless(outcome.err)
+    # Before anything long is done.
+    assert "Without a goal" not in outcome.err
 
 
 def test_a_goal_out_of_reach_is_told_with_the_least_difference(run: Run, tmp_path: Path) -> None:

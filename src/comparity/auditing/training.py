@@ -18,12 +18,11 @@ from comparity.auditing.verdicts import EXIT_STATUS, overall_finding
 from comparity.counting.files import file_sha256
 from comparity.errors import FileAccessError, OptionError
 from comparity.mitigation.choices import Choices, choices_of
-from comparity.mitigation.fitting import Fit, fitted
+from comparity.mitigation.fitting import Fit, Prepared, fitted, prepared
 from comparity.mitigation.goals import GOALS, PARITY
 from comparity.mitigation.kinds import KINDS, kind_of
 from comparity.mitigation.linear import LinearModel
 from comparity.mitigation.model_files import LinearScorer, SavedScorer, write_model
-from comparity.mitigation.training import Kind
 from comparity.results import Audit
 from comparity.tables import check_option
 from comparity.trained import ScorerAudit, TrainedScorer
@@ -121,15 +120,17 @@ def train_file(
     bound = choices_of(goal=tuple(goal), slack=slack, form=form, **shared)
     rows, others = row_sets(path, audit_on, columns, held_out, seed)
     counted = {"trained": len(rows), "audited": len(others)}
+    work = _Work(rows, others, columns, tuple(goal), options, seed, shared["predicted"])
+    ready = work.prepared(bound)
     tell(f"Read {len(rows):,} rows to train on and {len(others):,} to audit.")
     kind = kind_of(scorer, **own)
     kind.check()
-    work = _Work(kind, rows, others, columns, tuple(goal), options, seed, shared["predicted"])
     many = steps if kind.from_nothing else min(steps, WITHOUT_GOAL)
-    before = work.audited(work.fitted(choices_of(goal=None, **{**shared, "steps": many})))
+    free = choices_of(goal=None, **{**shared, "steps": many})
+    before = work.audited(fitted(kind, work.prepared(free), free))
     share = f"{before.accuracy.overall:.3f} of all pairs in the right order"
     tell(f"Without a goal: {before.finding}, {share}. Training for {' and '.join(goal)} ...")
-    fit = work.fitted(bound)
+    fit = fitted(kind, ready, bound)
     asked = {"task": task, "scorer": scorer, "goal": list(goal), "slack": slack, "form": form}
     source = {"name": Path(path).name, "sha256": file_sha256(path)}
     asked |= {"seed": seed, **columns.roles, "file": source, "rows": counted}
@@ -149,7 +150,6 @@ def train_file(
 class _Work:
     """What models are trained on and audited by."""
 
-    kind: Kind
     rows: FileRows
     others: FileRows
     columns: Columns
@@ -158,10 +158,9 @@ class _Work:
     seed: int
     predicted: bool
 
-    def fitted(self, choices: Choices) -> Fit:
-        """Train a model; what it misses is told with its training."""
-        return fitted(
-            self.kind,
+    def prepared(self, choices: Choices) -> Prepared:
+        """Lay out the pairs of the rows to train on."""
+        return prepared(
             self.rows.features,
             self.rows.items(self.columns, self.rows.label),
             choices,

@@ -17,7 +17,7 @@ from comparity.errors import ConstantLabelError, WeightError
 from comparity.errors.mitigation import MissingSensitiveError, NonFiniteFeatureError
 from comparity.mitigation.accounts import account
 from comparity.mitigation.choices import Choices, check_share, choices_of
-from comparity.mitigation.fitting import fitted, laid_out
+from comparity.mitigation.fitting import fitted, laid_out, prepared
 from comparity.mitigation.kinds import kind_of
 from comparity.mitigation.linear import LinearModel
 from comparity.mitigation.rows import Rows, Scale
@@ -119,18 +119,16 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
         kind.check()
         X, items = self._checked(X, y, sensitive_features, queries, sample_weight, choices)
         self.groups_ = items.groups
-        fit = fitted(
-            kind,
+        ready = prepared(
             X,
             items,
             choices,
             predicted=self._predicts_labels,
             fraction=self.validation_fraction,
             rng=check_random_state(self.random_state),
-            progress=self.progress,
             layout=self._rows,
-            accounted=self._account,
         )
+        fit = fitted(kind, ready, choices, progress=self.progress, accounted=self._account)
         self.model_, self.stochastic_, self.training_, missed = fit
         if isinstance(self.model_, LinearModel):
             self.coef_, self.intercept_ = self.model_.coefficients, self.model_.intercept

@@ -21,12 +21,16 @@ from comparity.mitigation.rows import Rows, Scale, rows_of
 from comparity.mitigation.stochastic import Model, StochasticScorer
 from comparity.trainings import Training
 
-__all__ = ["Fit", "fitted", "laid_out"]
+__all__ = ["Fit", "Prepared", "fitted", "laid_out", "prepared"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 Layout = Callable[[Floats, LabelledItems, Codes, Scale, Choices], Rows]
 """From features, items, which of them, a scale and choices to rows with their pairs."""
+
+
+SMALLEST = 1e-100
+"""Features that vary by less are constant: the square of it is a number still."""
 
 
 class Fit(NamedTuple):
@@ -55,8 +59,35 @@ def laid_out(X: Floats, items: LabelledItems, kept: Codes, scale: Scale, choices
     return rows_of(X, items, kept, scale, choices.goals)
 
 
-def fitted(
-    kind: games.Kind,
+class Prepared(NamedTuple):
+    """Rows to train on and rows to choose by, in which everything asked for occurs.
+
+    Attributes
+    ----------
+    items : LabelledItems
+        Of both.
+    train, held : ndarray of int
+        Which items are trained on and chosen by; the same array where none are held out.
+    rows, by : Rows
+        The same with their pairs.
+    seed : int
+        Of whatever models start from.
+    """
+
+    items: LabelledItems
+    train: Codes
+    held: Codes
+    rows: Rows
+    by: Rows
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """What errors call the rows chosen by."""
+        return "training" if self.held is self.train else "held out"
+
+
+def prepared(
     X: Floats,
     items: LabelledItems,
     choices: Choices,
@@ -64,16 +95,12 @@ def fitted(
     predicted: bool,
     fraction: float,
     rng: Any,
-    progress: bool = True,
     layout: Layout = laid_out,
-    accounted: Callable[..., Training] = account,
-) -> Fit:
-    """Train, and choose among what training went through.
+) -> Prepared:
+    """Hold rows out and lay out pairs; refuse what cannot be trained before anything long is done.
 
     Parameters
     ----------
-    kind : Kind
-        What is trained.
     X : ndarray, (n, p)
         Features, finite.
     items : LabelledItems
@@ -86,10 +113,8 @@ def fitted(
         Share of rows, or of queries, held out to choose by; 0 to choose on the training rows.
     rng : RandomState
         What draws them, and the seed of whatever models start from.
-    progress : bool
-        Show a bar on a terminal.
-    layout, accounted : callable
-        How pairs are laid out, and how training is told of, where either differs.
+    layout : callable
+        How pairs are laid out, where that differs.
 
     Raises
     ------
@@ -100,14 +125,40 @@ def fitted(
     scale = _scale(X, items, train, predicted=predicted)
     rows = layout(X, items, train, scale, choices)
     by = rows if held is train else layout(X, items, held, scale, choices)
-    name = "training" if held is train else "held out"
-    # Asked before anything long is done.
-    games.asked(by, items.groups, choices, name=name)
-    if not predicted and not by.pairs.trials.any():
-        raise EmptyCellError("ranking", ["items with different labels"], name)
-    seed = int(rng.randint(2**31 - 1))
+    ready = Prepared(items, train, held, rows, by, int(rng.randint(2**31 - 1)))
+    for part, name in ((by, ready.name), (rows, "training")):
+        games.asked(part, items.groups, choices, name=name)
+        if not predicted and not part.pairs.trials.any():
+            raise EmptyCellError("ranking", ["items with different labels"], name)
+    return ready
+
+
+def fitted(
+    kind: games.Kind,
+    ready: Prepared,
+    choices: Choices,
+    *,
+    progress: bool = True,
+    accounted: Callable[..., Training] = account,
+) -> Fit:
+    """Train, and choose among what training went through.
+
+    Parameters
+    ----------
+    kind : Kind
+        What is trained.
+    ready : Prepared
+        Rows, prepared for the same choices.
+    choices : Choices
+        How to train.
+    progress : bool
+        Show a bar on a terminal.
+    accounted : callable
+        How training is told of, where that differs.
+    """
+    items, train, held, rows, by, seed = ready
     found, picked = games.trained(
-        kind, rows, by, items.groups, choices, name=name, seed=seed, progress=progress
+        kind, rows, by, items.groups, choices, name=ready.name, seed=seed, progress=progress
     )
     picked = pooled(found, picked, Part(rows, items, train), Part(by, items, held), choices)
     training = accounted(found, picked, rows, by, choices)
@@ -115,9 +166,9 @@ def fitted(
     if not training.feasible:
         least, worst = training.mixture.largest_difference, worst_difference(picked)
         missed = InfeasibleGoalWarning(choices.slack, least, worst, len(by.weight))
-    members = [kind.kept(found.models[one], scale) for one in picked.mixture.members]
+    members = [kind.kept(found.models[one], rows.scale) for one in picked.mixture.members]
     return Fit(
-        model=kind.kept(found.models[picked.best], scale),
+        model=kind.kept(found.models[picked.best], rows.scale),
         mixture=StochasticScorer(members, picked.mixture.probabilities),
         training=training,
         missed=missed,
@@ -142,7 +193,7 @@ def _scale(X: Floats, items: LabelledItems, train: Codes, *, predicted: bool) ->
     share = weight / weight.sum()
     centre = share @ X[train]
     spread = np.sqrt(np.maximum(share @ (X[train] - centre) ** 2, 0))
-    constant = spread <= 1e-12 * np.maximum(1.0, np.abs(centre))
+    constant = spread <= np.maximum(1e-12 * np.abs(centre), SMALLEST)
     scale = Scale(centre=centre, unit=np.where(constant, 1.0, spread))
     if not predicted:
         return scale
