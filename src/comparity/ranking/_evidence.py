@@ -46,10 +46,16 @@ class Ascent:
     def __init__(self) -> None:
         self._slope = -np.eye(2)
         self._before: tuple[Floats, Floats] | None = None
+        self._least = math.inf
 
     def forget(self) -> None:
-        """Learn nothing from the next two rounds, between which something else moved."""
+        """Learn nothing from this round and the next, between which something else moved."""
         self._before = None
+
+    def restart(self) -> None:
+        """Unlearn everything."""
+        self._slope, self._least = -np.eye(2), math.inf
+        self.forget()
 
     def step(self, sds: Floats, fixed: Floats) -> Floats:
         """Return the next standard deviations.
@@ -63,6 +69,10 @@ class Ascent:
         """
         place = np.log(np.where(np.isfinite(sds), sds, 1.0))
         gap = np.log(np.where(np.isfinite(sds), fixed, 1.0)) - place
+        # A gap that grows shows that the slope misleads; the fixed point's own steps do not.
+        if (size := float(np.abs(gap).max())) > self._least:
+            self.restart()
+        self._least = min(size, self._least)
         if self._before is not None:
             move, change = place - self._before[0], gap - self._before[1]
             if move @ move > 0:

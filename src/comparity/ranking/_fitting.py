@@ -36,7 +36,7 @@ ROUGH = 1e-2
 CALM = 0.5
 """Part of the change before, beyond which changes of a tilt die out too slowly or not at all."""
 STEADY = 0.02
-"""Relative change of a tilt beyond which two rounds cannot be compared."""
+"""Relative change of a tilt beyond which rounds before and after cannot be compared."""
 TINY = 1e-300
 N_FOLDS = 5
 WATCHED = 1_000_000
@@ -191,7 +191,8 @@ def _solved(
             search.settle(exact=True)
     objective = search.objective()
     solution = minimise(objective, search.point, tolerance=task.tolerance, watch=watch)
-    return objective, solution, search.sds
+    converged = solution.converged and search.settled
+    return objective, replace(solution, converged=converged), search.sds
 
 
 class _Search:
@@ -206,7 +207,7 @@ class _Search:
         if self.chosen[0]:
             self.sds[0] = max(LEAST_SCORE_SD, bounded(float(np.std(self.point[: rows.n_items]))))
         self.tilt = np.zeros(self.size) if task.corrected else None
-        self.turned = math.inf
+        self.turned, self.settled = math.inf, True
         self.ascent = Ascent()
         self.close = 1e-3 if many < WATCHED else 1e-2
         # Of items compared so often the first tilt is within a fiftieth of the last.
@@ -222,14 +223,20 @@ class _Search:
         close = ROUGH if rough else self.close
         self.ascent.forget()
         self.turned = math.inf
+        self.settled = self.once
         for _ in range(1 if self.once else ROUNDS):
             if self.round(exact=exact) <= close:
+                self.settled = True
                 break
 
     def round(self, *, exact: bool) -> float:
         """Fit, take a step, and return how far it went, relative to what moved."""
-        objective = self.objective()
-        found = minimise(objective, self.point, tolerance=self.loose, watch=self.watch)
+        objective, loose = self.objective(), self.loose
+        if self.tilt is not None and self.tilt.any():
+            # A fit that ignores changes of the tilt would never show that they have died out.
+            still = self.close * float(np.linalg.norm(self.tilt)) / 3
+            loose = max(self.task.tolerance, min(loose, still))
+        found = minimise(objective, self.point, tolerance=loose, watch=self.watch)
         self.point = found.point
         covariances = covariances_of(objective) if exact else None
         moved = 0.0
@@ -237,9 +244,14 @@ class _Search:
             fixed = fixed_point(objective, self.point, self.sds, covariances, chosen=self.chosen)
             before, self.sds = self.sds, self.ascent.step(self.sds, fixed)
             moved = float(np.max(np.abs(self.sds / before - 1), where=self.chosen, initial=0.0))
-        if self.tilt is not None:
-            moved = max(moved, self.turn(tilt_of(objective, self.point, covariances)))
-        return moved
+        if self.tilt is None:
+            return moved
+        turned = self.turn(tilt_of(objective, self.point, covariances))
+        if turned > STEADY:
+            self.ascent.restart()
+        elif turned > moved:
+            self.ascent.forget()
+        return max(moved, turned)
 
     def turn(self, tilt: Floats) -> float:
         """Take over a tilt, half of it where tilts swing, and return how far it is from the last.
@@ -252,8 +264,6 @@ class _Search:
         turned = float(np.linalg.norm(change)) / max(float(np.linalg.norm(tilt)), TINY)
         self.tilt = self.tilt + change * (0.5 if turned > CALM * self.turned else 1.0)
         self.turned = turned
-        if turned > STEADY:
-            self.ascent.forget()
         return turned
 
     def objective(self) -> Penalised:
