@@ -7,9 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from comparity.cli import main
+from comparity.cli.columns import Column
+from tests.contracts.test_commands import COMMANDS
 
 ITEMS = """item,sex,post,test,grade,good,model,hired,hr_0,hr_1
 a,f,1,0.5,3,1,0.6,1,3,4
@@ -128,3 +131,49 @@ echo "${COMPREPLY[@]}"
     words = [bash, "--norc", "-c", script, "bash", home]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["separation"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("separation items.csv --label go", ["good"]),
+        ("separation items.csv --sensitive sex,mod", ["sex,model"]),
+        ("rank judgments.csv --items items.csv --evaluator ju", ["judge"]),
+        ("rank judgments.csv --items items.csv --score mo", ["model"]),
+        ("relative items.csv --raters hr_", ["hr_0", "hr_1"]),
+        ("separation no.csv --label go", []),
+    ],
+)
+def test_the_tab_key_offers_columns_of_the_files_named(
+    typed: str,
+    offered: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in {"items": ITEMS, "judgments": JUDGMENTS}.items():
+        Path(f"{name}.csv").write_text(text, encoding="utf-8")
+    monkeypatch.setenv("COMP_WORDS", f"comparity {typed}")
+    monkeypatch.setenv("COMP_CWORD", str(len(typed.split())))
+    monkeypatch.setenv("_COMPARITY_COMPLETE", "bash_complete")
+    with pytest.raises(SystemExit):
+        main([])
+    assert capsys.readouterr().out.split() == [f"plain,{name}" for name in offered]
+
+
+@pytest.mark.parametrize("name", sorted({*COMMANDS} - {"comparity train"}))
+def test_every_option_that_names_a_column_offers_them(name: str) -> None:
+    told = [
+        one for one in COMMANDS[name].params if (getattr(one, "help", "") or "")[:6] == "Column"
+    ]
+    assert not [one.name for one in told if not isinstance(one, Column)]
+
+
+def test_the_tab_key_offers_no_column_that_a_shell_would_run(tmp_path: Path) -> None:
+    path = tmp_path / "items.csv"
+    path.write_text("sex,$(reboot),`x`,a;b,\x1b[2J,a|b,two words\n", encoding="utf-8")
+    option = Column(["--label"])
+    context = click.Context(click.Command("x", params=[option]))
+    context.args = [str(path)]
+    assert [one.value for one in option.shell_complete(context, "")] == ["sex"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from comparity.cli.columns import Column
 from comparity.cli.options import INPUT_FILE, PROPORTION, Command, combine, names
 from comparity.cli.output import working
 
@@ -40,10 +41,17 @@ def bridge_options(command: Command) -> Command:
             help="Another file, with the subjects of the second; bridged by --features.",
         ),
         click.option(
-            "--features", type=names, help="Columns of both files the first is predicted from."
+            "--features",
+            cls=Column,
+            type=names,
+            help="Columns of both files the first is predicted from.",
         ),
-        click.option("--prediction", help="Column of both files with predictions already made."),
-        click.option("--subject", help="Column of both files with ids, if some are in both."),
+        click.option(
+            "--prediction", cls=Column, help="Column of both files with predictions already made."
+        ),
+        click.option(
+            "--subject", cls=Column, help="Column of both files with ids, if some are in both."
+        ),
         click.option(
             "--bridge",
             type=click.Choice(["biased", "unbiased"]),

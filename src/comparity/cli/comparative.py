@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from comparity.cli.columns import Column
 from comparity.cli.options import INPUT_FILE, audit_options, output_options, sensitive_options
 from comparity.cli.output import deliver, working
 
@@ -20,22 +21,31 @@ Example:
 @click.command(epilog=EXAMPLE, short_help="Equal agreement with judges, from judged pairs.")
 @click.argument("comparisons", type=INPUT_FILE)
 @click.option("--items", type=INPUT_FILE, help="One row for each item: id, score, groups.")
-@click.option("--score", required=True, help="Column of the items with the model's score.")
 @click.option(
-    "--item", default="item", show_default=True, help="Column of the items with their id."
+    "--score", cls=Column, required=True, help="Column of the items with the model's score."
 )
-@click.option("--evaluator", help="Column of the comparisons with who judged.")
+@click.option(
+    "--item",
+    cls=Column,
+    default="item",
+    show_default=True,
+    help="Column of the items with their id.",
+)
+@click.option("--evaluator", cls=Column, help="Column of the comparisons with who judged.")
 @click.option(
     "--layout",
     default="auto",
     show_default=True,
     help="How a comparison is written, such as 'left, right, winner'; 'auto' looks.",
 )
-@click.option("--better", help="Column with the better item, where it has another name.")
-@click.option("--worse", help="Column with the worse item, where it has another name.")
+@click.option(
+    "--better", cls=Column, help="Column with the better item, where it has another name."
+)
+@click.option("--worse", cls=Column, help="Column with the worse item, where it has another name.")
 @sensitive_options
 @click.option(
     "--reference",
+    cls=Column,
     help="Column of the items with a label or score to standardise agreement by.",
 )
 @click.option("--continuous", is_flag=True, help="The sensitive column is a number, not a group.")

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from comparity.cli.columns import Column
 from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, PROPORTION, SEED, names, output_options
 from comparity.cli.output import deliver, working, write_plot
 
@@ -21,10 +22,16 @@ KINDS = ("group", "individual", "false negatives", "false positives")
 
 @click.command(epilog=EXAMPLE, short_help="Thirty published metrics, and the few to report.")
 @click.argument("file", type=INPUT_FILE)
-@click.option("--label", required=True, help="Column with the decision taken as right.")
-@click.option("--prediction", required=True, help="Column with the model's decision or score.")
+@click.option("--label", cls=Column, required=True, help="Column with the decision taken as right.")
 @click.option(
-    "--sensitive", type=names, required=True, help="Column with the group; several are combined."
+    "--prediction", cls=Column, required=True, help="Column with the model's decision or score."
+)
+@click.option(
+    "--sensitive",
+    cls=Column,
+    type=names,
+    required=True,
+    help="Column with the group; several are combined.",
 )
 @click.option(
     "--privileged",
@@ -32,14 +39,14 @@ KINDS = ("group", "individual", "false negatives", "false positives")
     required=True,
     help="The group that has the advantage; several separated by commas.",
 )
-@click.option("--features", type=names, help="Columns for nearest neighbours (D0).")
+@click.option("--features", cls=Column, type=names, help="Columns for nearest neighbours (D0).")
 @click.option("--select", is_flag=True, help="Choose the few metrics to report.")
 @click.option(
     "--kinds",
     type=names,
     help=f"Fairness that matters, with --select: {', '.join(KINDS)}.  [default: group, individual]",
 )
-@click.option("--compare", help="Column with other decisions for the same rows.")
+@click.option("--compare", cls=Column, help="Column with other decisions for the same rows.")
 @click.option("--positive", help="The value that means yes, where the columns are not 0 and 1.")
 @click.option("--threshold", type=float, help="Score from which on the model says yes.")
 @click.option(

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
+from comparity.cli.columns import Column
+
 __all__ = [
     "INPUT_FILE",
     "OUTPUT_FILE",
@@ -84,6 +86,7 @@ def sensitive_options(command: Command) -> Command:
         command,
         click.option(
             "--sensitive",
+            cls=Column,
             type=names,
             required=True,
             help="Column with the group; several separated by commas.",

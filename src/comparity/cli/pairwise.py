@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from comparity.cli.columns import Column
 from comparity.cli.options import INPUT_FILE, audit_options, names, output_options
 from comparity.cli.output import deliver, working
 
@@ -18,11 +19,13 @@ Example:
 
 @click.command(epilog=EXAMPLE, short_help="Equal pairwise accuracy, over all pairs of labels.")
 @click.argument("file", type=INPUT_FILE)
-@click.option("--label", required=True, help="Column with the label, a number.")
-@click.option("--score", required=True, help="Column with the model's score.")
-@click.option("--sensitive", required=True, help="Column with the group.")
-@click.option("--query", help="Column with the query; only items of the same one are compared.")
-@click.option("--weight", help="Column with positive weights of items.")
+@click.option("--label", cls=Column, required=True, help="Column with the label, a number.")
+@click.option("--score", cls=Column, required=True, help="Column with the model's score.")
+@click.option("--sensitive", cls=Column, required=True, help="Column with the group.")
+@click.option(
+    "--query", cls=Column, help="Column with the query; only items of the same one are compared."
+)
+@click.option("--weight", cls=Column, help="Column with positive weights of items.")
 @click.option(
     "--average",
     type=click.Choice(["pairs", "queries"]),

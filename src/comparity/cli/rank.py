@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from comparity.cli.columns import Column
 from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, PROPORTION, SEED, names, output_options
 from comparity.cli.output import deliver, working, write_plot
 
@@ -23,8 +24,10 @@ MODELS = ("barp", "bt", "crowdbt", "factorbt", "rankcentrality")
 @click.command(epilog=EXAMPLE, short_help="Who leans, by how much, and the order without it.")
 @click.argument("comparisons", type=INPUT_FILE)
 @click.option("--items", type=INPUT_FILE, help="One row for each item: id, groups.")
-@click.option("--sensitive", type=names, help="Column with the group; several by commas.")
-@click.option("--evaluator", help="Column of the comparisons with who judged.")
+@click.option(
+    "--sensitive", cls=Column, type=names, help="Column with the group; several by commas."
+)
+@click.option("--evaluator", cls=Column, help="Column of the comparisons with who judged.")
 @click.option(
     "--model",
     type=click.Choice(MODELS),
@@ -41,16 +44,22 @@ MODELS = ("barp", "bt", "crowdbt", "factorbt", "rankcentrality")
 @click.option("--score-prior", type=click.FloatRange(0, min_open=True), help="SD of the scores.")
 @click.option("--bias-prior", type=click.FloatRange(0, min_open=True), help="SD of the biases.")
 @click.option(
-    "--score", help="Column of the items with a model's score, to audit against the panel."
+    "--score",
+    cls=Column,
+    help="Column of the items with a model's score, to audit against the panel.",
 )
 @click.option("--alpha", type=PROPORTION, default=0.05, show_default=True, help="Of that audit.")
 @click.option("--margin", type=PROPORTION, default=0.05, show_default=True, help="Of that audit.")
 @click.option("--seats", is_flag=True, help="Estimate what standing on the left is worth.")
 @click.option("--suggest", is_flag=True, help="Look which intersections deserve a bias.")
-@click.option("--item", default="item", show_default=True, help="Column of the items with the id.")
+@click.option(
+    "--item", cls=Column, default="item", show_default=True, help="Column of the items with the id."
+)
 @click.option("--layout", default="auto", show_default=True, help="How a comparison is written.")
-@click.option("--better", help="Column with the better item, where it has another name.")
-@click.option("--worse", help="Column with the worse item, where it has another name.")
+@click.option(
+    "--better", cls=Column, help="Column with the better item, where it has another name."
+)
+@click.option("--worse", cls=Column, help="Column with the worse item, where it has another name.")
 @click.option("--plot", type=OUTPUT_FILE, help="Draw the evaluators' biases (.png, .svg, .pdf).")
 @click.option("--plot-scores", type=OUTPUT_FILE, help="Draw scores by group, before and after.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of cross-validation.")

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from comparity.cli.bridging import across, bridge_options, taken_options
+from comparity.cli.columns import Column
 from comparity.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
@@ -32,10 +33,13 @@ Example:
 
 @click.command(epilog=EXAMPLE, short_help="Two decision makers compared, without a truth.")
 @click.argument("file", type=INPUT_FILE)
-@click.option("--first", type=names, help="Column with one decision maker's decisions.")
-@click.option("--second", type=names, help="Column with the other's.")
+@click.option("--first", cls=Column, type=names, help="Column with one decision maker's decisions.")
+@click.option("--second", cls=Column, type=names, help="Column with the other's.")
 @click.option(
-    "--raters", type=names, help="Columns of several decision makers: P* is all that begin with P."
+    "--raters",
+    cls=Column,
+    type=names,
+    help="Columns of several decision makers: P* is all that begin with P.",
 )
 @sensitive_options
 @click.option("--reference", help="Group that others are compared with; the first by default.")

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from comparity.cli.columns import Column
 from comparity.cli.options import INPUT_FILE, audit_options, output_options, sensitive_options
 from comparity.cli.output import deliver, working
 
@@ -18,8 +19,10 @@ Example:
 
 @click.command(epilog=EXAMPLE, short_help="Equal error rates in all groups, from labels.")
 @click.argument("file", type=INPUT_FILE)
-@click.option("--label", required=True, help="Column with the decision taken as right.")
-@click.option("--prediction", required=True, help="Column with the model's decision or score.")
+@click.option("--label", cls=Column, required=True, help="Column with the decision taken as right.")
+@click.option(
+    "--prediction", cls=Column, required=True, help="Column with the model's decision or score."
+)
 @click.option("--positive", help="The value that means yes, where the columns are not 0 and 1.")
 @click.option("--threshold", type=float, help="Score from which on the model says yes.")
 @sensitive_options

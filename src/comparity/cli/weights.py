@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from comparity.cli.columns import Column
 from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, names
 from comparity.cli.output import deliver, working
 
@@ -18,9 +19,10 @@ Example:
 
 @click.command(epilog=EXAMPLE, short_help="Weights of rows that balance groups and labels.")
 @click.argument("file", type=INPUT_FILE)
-@click.option("--label", required=True, help="Column with the label.")
+@click.option("--label", cls=Column, required=True, help="Column with the label.")
 @click.option(
     "--sensitive",
+    cls=Column,
     type=names,
     required=True,
     help="Column with the group; of several, separated by commas, the combinations are groups.",
