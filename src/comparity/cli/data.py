@@ -11,6 +11,7 @@ import click
 
 from comparity.cli.lazy import BadInput
 from comparity.cli.options import OUTPUT_FILE
+from comparity.cli.output import working
 
 if TYPE_CHECKING:
     from comparity.datasets.preparations import PreparedData
@@ -54,7 +55,8 @@ def data(
     if fetch or output is not None or preparation is not None:
         from comparity.datasets.preparations import load_dataset
 
-        prepared = load_dataset(name, preparation=preparation, data=data, fetch=fetch)
+        with working("fetching and preparing" if fetch else "preparing"):
+            prepared = load_dataset(name, preparation=preparation, data=data, fetch=fetch)
         click.echo(f"{name}: {len(prepared.labels):,} rows, {prepared.preparation}", err=True)
         if output is not None:
             _write(output, prepared)
