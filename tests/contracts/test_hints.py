@@ -30,6 +30,8 @@ prediction = "hired"
 sensitive = "sex"
 """
 
+FILES = {"items.csv": ITEMS, "judgments.csv": JUDGMENTS, "policy.toml": POLICY}
+
 MISSPELT = {
     "separation items.csv --label goood --prediction hired --sensitive sex": "good",
     "separation items.csv --label good --prediction hired --sensitive sxe": "sex",
@@ -51,23 +53,26 @@ MISSPELT = {
     "gate policy.toml": "good",
     "separatoin items.csv": "separation",
     "plan compartive": "comparative",
+    "data adlt": "adult",
+    "reproduce 000 --table 33": "table 3",
     "plan separation --trp 0.8,0.9": "--tpr",
     "separation items.csv --lable good": "--label",
 }
 
 
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Go to a folder with items, judgments and a policy."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILES.items():
+        Path(name).write_text(text, encoding="utf-8")
+
+
+@pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(("words", "nearest"), MISSPELT.items())
 def test_the_nearest_name_is_suggested(
-    words: str,
-    nearest: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    words: str, nearest: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name, text in {"items": ITEMS, "judgments": JUDGMENTS}.items():
-        Path(f"{name}.csv").write_text(text, encoding="utf-8")
-    Path("policy.toml").write_text(POLICY, encoding="utf-8")
     with pytest.raises(SystemExit) as left:
         main(words.split())
     assert left.value.code == 2
@@ -133,6 +138,7 @@ echo "${COMPREPLY[@]}"
     assert done.stdout.split() == ["separation"]
 
 
+@pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
@@ -147,13 +153,9 @@ echo "${COMPREPLY[@]}"
 def test_the_tab_key_offers_columns_of_the_files_named(
     typed: str,
     offered: list[str],
-    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name, text in {"items": ITEMS, "judgments": JUDGMENTS}.items():
-        Path(f"{name}.csv").write_text(text, encoding="utf-8")
     monkeypatch.setenv("COMP_WORDS", f"comparity {typed}")
     monkeypatch.setenv("COMP_CWORD", str(len(typed.split())))
     monkeypatch.setenv("_COMPARITY_COMPLETE", "bash_complete")
@@ -177,3 +179,21 @@ def test_the_tab_key_offers_no_column_that_a_shell_would_run(tmp_path: Path) -> 
     context = click.Context(click.Command("x", params=[option]))
     context.args = [str(path)]
     assert [one.value for one in option.shell_complete(context, "")] == ["sex"]
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("comparative judgments.csv --score model --sensitive sex", "Without --items"),
+        ("plan separation --tpr 0.7 --fpr 0.1 --shares 1 --base-rates 0.5", "--tpr 0.8,0.84"),
+        ("weights items.csv --label good --sensitive sex --output no/w.csv", "cannot write"),
+    ],
+)
+def test_an_error_says_what_to_do_in_words_of_the_command_line(
+    words: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(words.split())
+    assert left.value.code == 2
+    assert told in capsys.readouterr().err

@@ -8,8 +8,10 @@ from typing import Any
 import click
 
 from comparity.cli.columns import Column
+from comparity.cli.lazy import BadInput
 from comparity.cli.options import INPUT_FILE, audit_options, output_options, sensitive_options
 from comparity.cli.output import deliver, working
+from comparity.errors import MissingColumnError
 
 EXAMPLE = """\b
 Example:
@@ -89,7 +91,13 @@ def comparative(
     # Imported here so that --help loads neither numpy nor an engine.
     from comparity.auditing.comparative import audit_files
 
-    with working("counting judgments"):
-        audit = audit_files(comparisons, items, **options)
+    try:
+        with working("counting judgments"):
+            audit = audit_files(comparisons, items, **options)
+    except MissingColumnError as error:
+        if items is not None:
+            raise
+        told = "Without --items every row must hold scores and groups of both items."
+        raise BadInput(f"{error}\n  {told}") from error
     deliver(audit, as_json=as_json, html=html)
     raise SystemExit(audit.exit_status)

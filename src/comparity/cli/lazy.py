@@ -25,6 +25,8 @@ OPTIONS = (
 OPTION = re.compile(rf"\b({'|'.join(OPTIONS)})=(?:True\b)?")
 UNSET = re.compile(rf"\b({'|'.join(OPTIONS)})=False\b")
 VALUE = re.compile(rf"(--(?:{'|'.join(OPTIONS).replace('_', '-')}))(?=['\[(0-9])")
+# Several values stand in brackets in Python, and behind each other here.
+LISTED = re.compile(r"(--[a-z-]+) \[([^\]]*)\]")
 
 
 class BadInput(click.ClickException):
@@ -96,8 +98,11 @@ def as_options(message: str) -> str:
     --------
     >>> as_options("a  hint:  name it with positive=, or use design='fresh' or continuous=True.")
     "a  hint:  name it with --positive, or use --design 'fresh' or --continuous."
+    >>> as_options("a  hint:  give one rate per group, such as tpr=[0.8, 0.84]")
+    'a  hint:  give one rate per group, such as --tpr 0.8,0.84'
     """
     start, hint, rest = message.rpartition("hint:")
     rest = UNSET.sub(lambda found: "no --" + found[1].replace("_", "-"), rest)
     rest = OPTION.sub(lambda found: "--" + found[1].replace("_", "-"), rest)
-    return start + hint + VALUE.sub(r"\1 ", rest)
+    rest = VALUE.sub(r"\1 ", rest)
+    return start + hint + LISTED.sub(lambda one: f"{one[1]} {one[2].replace(', ', ',')}", rest)

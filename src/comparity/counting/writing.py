@@ -59,4 +59,4 @@ def write_table(
         query = f"copy ({both}) to ? ({FORMATS[ending]})"
         connection().execute(query, [os.path.abspath(name)])
     except (duckdb.IOException, OSError) as error:
-        raise FileAccessError(name, str(error)) from error
+        raise FileAccessError(name, str(error), doing="write") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from difflib import get_close_matches
 
 from comparity.errors.base import ComparityError, listed, message
 
@@ -89,11 +90,9 @@ class UnknownDatasetError(ComparityError, LookupError):
     """A data set, or a preparation of it, was asked for that is not listed."""
 
     def __init__(self, what: str, name: object, known: Sequence[str]) -> None:
-        super().__init__(
-            message(
-                f"{what} {name!r} is not known.", listed(known, 20), "see `comparity data` for all."
-            )
-        )
+        near = get_close_matches(str(name), known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else "see `comparity data` for all."
+        super().__init__(message(f"{what} {name!r} is not known.", listed(known, 20), hint))
 
 
 class DatasetMissingError(ComparityError, OSError):

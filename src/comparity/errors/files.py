@@ -18,12 +18,11 @@ __all__ = [
 
 
 class FileAccessError(ComparityError, OSError):
-    """A path does not name a file."""
+    """A path does not name a file that can be read, or written."""
 
-    def __init__(self, path: str, found: str) -> None:
-        super().__init__(
-            message(f"cannot read {path!r}.", found, "check the path; relative paths start here.")
-        )
+    def __init__(self, path: str, found: str, *, doing: str = "read") -> None:
+        hint = "check the path; relative paths start here."
+        super().__init__(message(f"cannot {doing} {path!r}.", found, hint))
 
 
 class RemotePathError(ComparityError, ValueError):
