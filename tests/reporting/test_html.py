@@ -137,3 +137,13 @@ def test_a_page_ends_with_what_it_rests_on(audit: Audit) -> None:
     assert "score test" in computed
     assert "&#34;version&#34;: &#34;0.1.0&#34;" in computed
     assert "<details>" not in page(replace(audit, provenance={}))
+
+
+@pytest.mark.parametrize(("group", "narrow"), [("f", True), ("a group with a long name", False)])
+def test_many_rows_are_narrow_only_where_their_names_are_short(
+    audit_with_groups: Callable[[str, str], Audit], group: str, narrow: bool
+) -> None:
+    audit = audit_with_groups(group, "m")
+    tests = tuple(replace(test, null=group) for test in audit.tests * 10)
+    source = page(replace(audit, tests=tests))
+    assert ('class="plot dense"' in source) is narrow

@@ -36,6 +36,8 @@ LABELS = 290
 # So many fit into the width of a label, in wide fonts too.
 LETTERS = 36
 ROW = 50
+# Above so many marks rows are narrow, if most of their names have at most so many letters.
+MANY, SHORT = 14, 24
 CURVE = 240
 TICKS = 6
 AXIS = 44.0
@@ -142,6 +144,12 @@ class Chart:
         for mark in self.marks:
             found.setdefault(int(mark.y // ROW), []).append(mark)
         return list(found.values())
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether there are many rows, most of them with a name that fits beside a narrow one."""
+        letters = sorted(len(mark.label) for mark in self.marks)
+        return len(letters) > MANY and letters[len(letters) // 2] <= SHORT
 
     @property
     def floor(self) -> float:
