@@ -139,7 +139,9 @@ def test_a_page_ends_with_what_it_rests_on(audit: Audit) -> None:
     assert "<details>" not in page(replace(audit, provenance={}))
 
 
-@pytest.mark.parametrize(("group", "narrow"), [("f", True), ("a group with a long name", False)])
+@pytest.mark.parametrize(
+    ("group", "narrow"), [("f", True), ("a group with a name that is long", False)]
+)
 def test_many_rows_are_narrow_only_where_their_names_are_short(
     audit_with_groups: Callable[[str, str], Audit], group: str, narrow: bool
 ) -> None:
