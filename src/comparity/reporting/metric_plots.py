@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from comparity.reporting.canvas import (
@@ -141,11 +141,8 @@ def plot_sensitivity(sensitivity: Sensitivity, ax: Axes | None = None) -> Axes:
     own = ax is None
     ax = own_axes(width=8.0, height=1.8 + 0.24 * len(sensitivity.spreads)) if ax is None else ax
     ax.axvspan(0, sensitivity.threshold, color="#999999", alpha=0.18, lw=0, label="too small")
-    for row, one in enumerate(sensitivity.spreads):
-        colour, marker = (OUTSIDE, "X") if one.deaf else (PALETTE[0], "o")
-        label = "hardly responds" if one.deaf else "responds"
-        ax.plot([0, one.iqr], [row, row], color=colour, lw=1.5)
-        ax.plot(one.iqr, row, marker, color=colour, ls="", label=label)
+    deaf, others = (OUTSIDE, "X", "hardly responds"), (PALETTE[0], "o", "responds")
+    _draw_stems(ax, [(one.iqr, deaf if one.deaf else others) for one in sensitivity.spreads])
     label_rows(ax, [fitted(one.id) for one in sensitivity.spreads], fontsize=8)
     title = (
         f"{len(sensitivity.deaf)} of {len(sensitivity.spreads)} metrics hardly respond to data, "
@@ -162,11 +159,9 @@ def plot_stability(stability: ClusterStability, ax: Axes | None = None) -> Axes:
     own, reference = ax is None, stability.reference
     labels = [f"{one.choice}: {one.value} ({one.n_clusters})" for one in stability.trials]
     ax = own_axes(width=8.0, height=1.8 + 0.3 * len(labels)) if ax is None else ax
-    for row, one in enumerate(stability.trials):
-        colour, marker = (INSIDE, "o") if one.agreement == 1 else (ACROSS, "D")
-        label = "the same clusters" if one.agreement == 1 else "others"
-        ax.plot([0, one.agreement], [row, row], color=colour, lw=1.2)
-        ax.plot(one.agreement, row, marker, color=colour, ls="", label=label)
+    same, others = (INSIDE, "o", "the same clusters"), (ACROSS, "D", "others")
+    found = [one.agreement for one in stability.trials]
+    _draw_stems(ax, [(value, same if value == 1 else others) for value in found])
     ax.axvline(0, color="#666666", lw=0.8)
     label_rows(ax, [fitted(label) for label in labels])
     title = (
@@ -207,6 +202,13 @@ def plot_distortions(distortions: Distortions, ax: Axes | None = None) -> Axes:
     lettered(ax, title="How far rows were moved", across=across, own=own)
     framed(ax, own=own)
     return ax
+
+
+def _draw_stems(ax: Axes, stems: Sequence[tuple[float, tuple[str, str, str]]]) -> None:
+    """Draw values from zero on, one in each row, by colour, marker and what these mean."""
+    for row, (value, (colour, marker, label)) in enumerate(stems):
+        ax.plot([0, value], [row, row], color=colour, lw=1.5)
+        ax.plot(value, row, marker, color=colour, ls="", label=label)
 
 
 def _draw_tree(ax: Axes, clusters: MetricClusters) -> None:
