@@ -36,6 +36,8 @@ SIDES: dict[str, dict[float, Law]] = {
     "SD of bias": {s: norm(0, max(s, 1e-9)) for s in SPREADS},
 }
 THEIRS = "BARP, authors' scheme"
+LEVELLED = "its groups at equal means"
+OTHERS = ("BT", "RankCentrality", "CrowdBT", "FactorBT", "FA*IR")
 EQUAL = ", equal group means"
 
 
@@ -57,7 +59,10 @@ def figure_2(request: Request) -> Reproduction:
     notes = (
         "Groups of 30 and 70 drawn alike differ in mean by 1.1 (SD), and every method that takes "
         "them for equal loses by it: with fresh scores a mean tau of 0.92 is not to be had "
-        f"everywhere, by the authors' scheme neither. Rows {EQUAL[2:]!r} are the same panels with "
+        "everywhere, by the authors' scheme neither. That scheme starts at zero biases and stops "
+        "early, so that a part of the chance difference, up to six tenths where biases have SD 9, "
+        "stays in the scores; it gains by that where true biases have mean zero. "
+        f"Rows {EQUAL[2:]!r} are the same panels with "
         "the scores of each group shifted to mean zero, before anybody compares.",
     )
     return _reproduction("figure 2", request, runs, found, _conclusions_2(found), figures, notes)
@@ -132,7 +137,10 @@ def _sweep(
 
 def _taus(panel: SimulatedPanel) -> dict[str, float]:
     scores = scores_of(panel, protected="a", p=0.7, alpha=0.15)
-    scores[THEIRS] = fitted(panel, mode="alternating").scores
+    theirs = fitted(panel, mode="alternating").scores
+    group = panel.sensitive_features
+    level = {name: theirs[group == name].mean() for name in ("a", "b")}
+    scores |= {THEIRS: theirs, LEVELLED: theirs - np.array([level[name] for name in group])}
     return {method: kendall_tau(own, panel.scores) for method, own in scores.items()}
 
 
@@ -153,16 +161,13 @@ def _gaps(panel: SimulatedPanel) -> dict[str, float]:
 def _conclusions_2(found: dict[str, dict[str, list[float]]]) -> tuple[Conclusion, ...]:
     ours: Table = means(found)
     last, first = ours["mean bias 5"], ours["mean bias 0"]
-    gains = {
-        row: np.subtract(columns["BARP"], columns[THEIRS])
-        for row, columns in found.items()
-        if row.endswith(EQUAL)
-    }
-    ahead = [gain.mean() / (gain.std(ddof=1) / np.sqrt(len(gain))) for gain in gains.values()]
+    alike = [row for row in found if row.endswith(EQUAL)]
+    ahead = [_ahead(found[row], THEIRS) for row in alike]
+    fresh = [_ahead(columns, LEVELLED) for columns in found.values() if LEVELLED in columns]
     return (
         Conclusion(
             "BARP keeps a tau of 0.92 everywhere, on panels as the paper assumes them",
-            all(ours[row]["BARP"] >= 0.92 for row in gains),
+            all(ours[row]["BARP"] >= 0.92 for row in alike),
         ),
         Conclusion(
             "and is nowhere behind the authors' scheme by two standard errors, on the same panels",
@@ -173,11 +178,21 @@ def _conclusions_2(found: dict[str, dict[str, list[float]]]) -> tuple[Conclusion
             sum(errors > 0 for errors in ahead) > len(ahead) / 2,
         ),
         Conclusion(
+            "with fresh scores, and the groups of the authors' scheme put at equal means, neither",
+            min(fresh) >= -2,
+        ),
+        Conclusion(
             "every other method falls as the mean bias grows",
-            all(last[name] < first[name] - 0.05 for name in last if "BARP" not in name),
+            all(last[name] < first[name] - 0.05 for name in OTHERS),
         ),
         Conclusion("FA*IR mends a part of it", last["FA*IR"] > last["BT"] + 0.02),
     )
+
+
+def _ahead(columns: dict[str, list[float]], other: str) -> float:
+    """Return by how many standard errors BARP is ahead of another method, on the same panels."""
+    gain = np.subtract(columns["BARP"], columns[other])
+    return float(gain.mean() / (gain.std(ddof=1) / np.sqrt(len(gain))))
 
 
 def _errors_of_biases(request: Request, runs: int) -> tuple[list[float], Figure]:

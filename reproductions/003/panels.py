@@ -25,7 +25,7 @@ PUBLISHED = read_published(Path(__file__).parent)
 Floats = NDArray[np.float64]
 Table = dict[str, dict[str, float]]
 
-COLOURS = ("#D55E00", "#0072B2", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#666666")
+COLOURS = ("#D55E00", "#0072B2", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#666666", "#B0B0B0")
 # The authors' reliabilities and attentions have no prior.
 FLAT = (1.0, 1.0)
 
