@@ -10,11 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from comparity import fair_topk, fairness_metrics, pairwise_accuracy, select_metrics
+from comparity.auditing.distortion import distortion_metrics
 from comparity.auditing.information import information_separation
 from comparity.auditing.planning import plan_comparative, plan_separation
 from comparity.bridges import Rehearsal, RehearsedCase
 from comparity.catalogue.sensitivity import metric_sensitivity
 from comparity.reporting.plots import plot_gaps, plot_power, save
+from comparity.resamples import ClusterStability, ClusterTrial, MetricClusters
 from comparity.results import Audit
 
 HALVES = {"shares": [0.5, 0.5], "base_rates": [0.5, 0.5]}
@@ -177,3 +179,40 @@ def test_metrics_to_report_stand_out_in_the_tree_of_what_moves_together() -> Non
     }
     card = fairness_metrics(label, decided, sensitive_features=group, privileged="a")
     assert "300 decisions" in card.plot().get_title(loc="left").replace("\n", " ")
+
+
+def test_how_far_rows_were_moved_is_drawn_with_its_error_for_both_camps() -> None:
+    rng = np.random.default_rng(2)
+    group, before = np.array(["a", "b"])[np.arange(80) % 2], rng.normal(size=(80, 3))
+    found = distortion_metrics(
+        before, before + rng.normal(size=(80, 3)), sensitive_features=group, privileged="a"
+    )
+    drawn = {one.get_label(): one.lines[0].get_xdata() for one in found.plot().containers}
+    for camp in ("unprivileged", "privileged"):
+        averages = [getattr(one, camp).average for one in found]
+        assert list(drawn[camp]) == pytest.approx(averages)
+
+
+def test_clusters_found_otherwise_are_drawn_by_how_far_they_agree() -> None:
+    clusters = MetricClusters(
+        clusters=(("C0",), ("C1",)),
+        threshold=0.5,
+        stretch=(0.0, 0.9),
+        heights=(0.9,),
+        ids=("C0", "C1"),
+        dissimilarity=np.array([[0, 0.9], [0.9, 0]]),
+        merges=np.array([[0, 1, 0.9, 2]]),
+        correlation="spearman",
+        linkage="average",
+        n_resamples=100,
+        n_dropped=0,
+    )
+    trials = tuple(
+        ClusterTrial(choice="linkage", value=name, n_clusters=2, agreement=agreement)
+        for name, agreement in (("average", 1.0), ("single", 0.25))
+    )
+    ax = ClusterStability(reference=clusters, trials=trials).plot(Figure().subplots())
+    assert [float(line.get_xdata()[-1]) for line in ax.lines[:4:2]] == [1.0, 0.25]
+    # On axes of somebody else the legend stays inside, and the figure is theirs.
+    assert ax.get_legend() is not None
+    assert not ax.get_figure(root=True).legends
