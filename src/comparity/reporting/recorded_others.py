@@ -253,6 +253,7 @@ def training_of(content: Content) -> Training:
         mixture=mixture,
         start=start,
         scorer=text(content["scorer"]),
+        training_share=number(content.get("training_share", 0.0)),
     )
 
 
