@@ -269,6 +269,25 @@ def test_a_file_that_can_be_read_in_two_ways_is_an_error(
         collected(read_table(path))
 
 
+@pytest.mark.parametrize("cut", [0, 12, 40])
+def test_a_compressed_file_that_is_empty_cut_off_or_damaged_is_an_error(
+    tmp_path: Path, cut: int
+) -> None:
+    path = tmp_path / "a.csv.gz"
+    whole = gzip.compress(b"item,sex\n1,f\n" * 100 if cut else b"")
+    path.write_bytes(whole[:12] + b"\xff\x00\x33" * 9 if cut == 40 else whole[: cut or None])
+    with pytest.raises(UnreadableFileError, match="a.csv.gz"):
+        collected(read_table(path))
+
+
+def test_an_endless_line_is_not_quoted_as_a_whole(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("item,sex\n1," + "f" * 3_000_000 + "\n", encoding="utf-8")
+    with pytest.raises(UnreadableFileError) as raised:
+        collected(read_table(path))
+    assert len(str(raised.value)) < 2000
+
+
 def test_columns_separated_by_something_else_are_told(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("hired;model;sex\n1;1;f\n", encoding="utf-8")

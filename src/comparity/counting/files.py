@@ -11,6 +11,7 @@ import gzip
 import hashlib
 import os
 import re
+import zlib
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -132,8 +133,9 @@ def _first_row(name: str, separator: str, *, zipped: bool) -> list[str]:
     opened: Any = gzip.open if zipped else open
     try:
         with opened(name, "rt", encoding="utf-8-sig", newline="") as file:
-            row = next(csv.reader(file, delimiter=separator, strict=True))
-    except (UnicodeDecodeError, csv.Error, OSError) as error:
+            row = next(csv.reader(file, delimiter=separator, strict=True), [])
+    # A compressed file that was cut off, or is damaged, is no OSError.
+    except (UnicodeDecodeError, csv.Error, OSError, EOFError, zlib.error) as error:
         raise UnreadableFileError(repr(name), str(error)) from error
     if not row:
         raise UnreadableFileError(repr(name), "the first line is empty")

@@ -55,7 +55,8 @@ class UnreadableFileError(ComparityError, ValueError):
     """A file or table broke while it was read."""
 
     def __init__(self, path: str, reason: str) -> None:
-        first = reason.strip().splitlines() or ["no reason given"]
+        # A reason may quote a line of the file, which may be endless.
+        first = [line[:300] for line in reason.strip().splitlines()] or ["no reason given"]
         super().__init__(
             message(
                 f"cannot read {path}.",
