@@ -5,6 +5,7 @@ import pytest
 from rich.console import Console
 
 from comparity.auditing.planning import plan_comparative
+from comparity.reporting.html import page
 from comparity.reporting.terminal import as_text, show, view
 from comparity.results import Audit
 
@@ -83,3 +84,16 @@ def test_a_plan_for_shared_items_shows_how_often_they_may_be_reused() -> None:
     assert f"{plan.n_pairs:,} judged pairs" in shown
     assert "fresh" in shown
     assert "never enough" in shown
+
+
+def test_of_many_tests_those_that_found_most_are_shown(audit: Audit) -> None:
+    found, inside = audit.tests
+    tests = [replace(inside, null=f"no {k}") for k in range(90)]
+    tests += [replace(found, null=f"yes {k}") for k in range(5)]
+    many = replace(audit, tests=tuple(tests))
+    shown = as_text(many).partition("Tests")[2].partition("Agreement")[0]
+    assert [f"yes {k}" in shown for k in range(5)] == [True] * 5
+    assert "and 55 more rows" in shown
+    assert len(many.to_dict()["tests"]) == 95
+    assert page(many).count("yes 4") > 0
+    assert page(many).count("no 89") > 0

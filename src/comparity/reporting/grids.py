@@ -33,6 +33,8 @@ __all__ = ["Grid", "audit_grids", "matrix_grids", "pairwise_grids", "panel_grids
 
 # A matrix of more groups than this is wider than a terminal; it is listed instead.
 MATRIX_GROUPS = 4
+# With many groups there are hundreds of pairs of them; a terminal shows so many rows.
+ROWS = 40
 # A cell of more letters than this is broken into lines.
 SENTENCE = 32
 # What may stand between and after numbers: "2,501 vs 2,499", "1 to 9", "n 12M", "1e300".
@@ -61,6 +63,8 @@ class Grid:
         For a heat map, what the first and the last shade mean; may be empty.
     both_ways : bool
         Whether a shade of 1/2 is zero, and what is below and above differ in colour.
+    most : int or None
+        How many rows are shown where there is little room; all by default.
     """
 
     title: str
@@ -70,6 +74,7 @@ class Grid:
     shades: tuple[tuple[float, ...], ...] = ()
     scale: tuple[str, ...] = ()
     both_ways: bool = False
+    most: int | None = None
 
     @property
     def wordy(self) -> tuple[bool, ...]:
@@ -212,6 +217,7 @@ def _raw_and_standardised(
             ("finding", before.finding, after.finding),
             *weighting,
         ),
+        most=ROWS,
     )
 
 
@@ -228,6 +234,7 @@ def _tests(audit: Audit) -> Grid:
         header=("hypothesis", "gap", "interval judged", "p (adj.)", audit.unit, "finding"),
         rows=tuple(_test_row(test, audit.margin) for test in audit.tests),
         findings=tuple(test.finding for test in audit.tests),
+        most=ROWS,
     )
 
 
@@ -262,6 +269,7 @@ def _rates(audit: Audit) -> Grid:
         title=visible(f"{names[0].capitalize()} by kind of pair (better > worse)"),
         header=("pairs", "rate"),
         rows=tuple((visible(one.of), _estimate(one)) for one in audit.rates),
+        most=ROWS,
     )
 
 

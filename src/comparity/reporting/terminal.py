@@ -12,14 +12,15 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from comparity.reporting.formats import shortened
+from comparity.reporting.formats import count, shortened
 from comparity.reporting.grids import Grid
 from comparity.reporting.sections import KINDS, Reportable, section_of
 from comparity.reporting.widths import GAP, shared, splits, wrapped
 
 __all__ = ["as_text", "show", "view"]
 
-COLOUR = {"found": "bold red", "inside": "bold green", "open": "bold yellow", "plain": "bold"}
+# In the order in which a reader wants to know of them.
+COLOUR = {"found": "bold red", "open": "bold yellow", "inside": "bold green", "plain": "bold"}
 TEXT_WIDTH = 100
 # So many lines of a list are shown; the rest is in to_dict().
 LISTED = 12
@@ -75,12 +76,32 @@ class GridView:
     """A table that knows its width only when it is printed."""
 
     def __init__(self, grid: Grid) -> None:
-        rows = tuple(tuple(map(shortened, row)) for row in grid.rows)
-        self.grid = replace(grid, header=tuple(map(shortened, grid.header)), rows=rows)
+        shown = _brief(grid)
+        self.left_out = len(grid.rows) - len(shown.rows)
+        rows = tuple(tuple(map(shortened, row)) for row in shown.rows)
+        self.grid = replace(shown, header=tuple(map(shortened, grid.header)), rows=rows)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Lay the table out in the width there is."""
         yield from _laid(self.grid, options.max_width)
+        if self.left_out:
+            yield Text(f"and {count(self.left_out)} more rows, in --json and --html", style="dim")
+
+
+def _brief(grid: Grid) -> Grid:
+    """Return a table with the rows a terminal shows: the first, of tests those that found most."""
+    if grid.most is None or len(grid.rows) <= grid.most:
+        return grid
+    places = sorted(range(len(grid.rows)), key=lambda at: _urgency(grid, at))[: grid.most]
+    return replace(
+        grid,
+        rows=tuple(grid.rows[at] for at in places),
+        findings=tuple(grid.findings[at] for at in places) if grid.findings else (),
+    )
+
+
+def _urgency(grid: Grid, position: int) -> int:
+    return [*COLOUR].index(KINDS[grid.findings[position]]) if grid.findings else 0
 
 
 def _laid(grid: Grid, room: int) -> Iterator[RenderableType]:
