@@ -111,3 +111,26 @@ def test_a_spread_that_falls_to_zero_is_not_thrown_beyond_it() -> None:
         before, sds = sds, ascent.step(sds, sds / [1.0, 1 + sds[1] ** 2])
         assert sds[0] == 1.0
         assert before[1] / (1 + before[1] ** 2) ** 5.001 <= sds[1] < before[1]
+
+
+def test_one_spread_is_chosen_where_the_other_prior_is_left_out() -> None:
+    world = simulate_comparisons(
+        rng=np.random.default_rng(4),
+        scores=norm(0, 1),
+        bias=norm(0, 1.5),
+        groups={"sex": 6},
+        n_items=15,
+        n_evaluators=20,
+        pairs=100,
+    )
+    found = barp(
+        world.comparisons,
+        evaluators=world.evaluators,
+        sensitive_features=world.groups,
+        score_prior=None,
+        bias_prior="marginal likelihood",
+    )
+    assert found.converged
+    assert found.priors[0].sd == np.inf
+    # The SD of 20 biases is known to 16 %, and each has an error of 0.3.
+    assert found.priors[1].sd == pytest.approx(world.bias.std(), rel=0.3)

@@ -243,7 +243,8 @@ class _Search:
         if any(self.chosen):
             fixed = fixed_point(objective, self.point, self.sds, covariances, chosen=self.chosen)
             before, self.sds = self.sds, self.ascent.step(self.sds, fixed)
-            moved = float(np.max(np.abs(self.sds / before - 1), where=self.chosen, initial=0.0))
+            own = np.array(self.chosen)
+            moved = float(np.abs(self.sds[own] / before[own] - 1).max())
         if self.tilt is None:
             return moved
         turned = self.turn(tilt_of(objective, self.point, covariances))
