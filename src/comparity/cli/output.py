@@ -39,17 +39,22 @@ def deliver(
 
     What is in `more` is part of the JSON of the result already, and shown after it by its name.
     """
+    # Exact intervals of many small groups are worked out only now.
+    with working("putting the result together"):
+        text = as_json_text(result) + "\n" if as_json else _terminal_text(result, more)
+        if html is not None:
+            from comparity.reporting.html import page
+
+            write(html, page({"": result, **more} if more else result))
     if html is not None:
-        from comparity.reporting.html import page
-
-        write(html, page({"": result, **more} if more else result))
         click.echo(f"wrote {html}", err=True)
-    if as_json:
-        click.echo(as_json_text(result))
-    else:
-        from comparity.reporting.terminal import show
+    sys.stdout.write(text)
 
-        show(result, *(more or {}).values())
+
+def _terminal_text(result: Reportable, more: Mapping[str, Reportable] | None) -> str:
+    from comparity.reporting.terminal import rendered
+
+    return rendered(result, *(more or {}).values())
 
 
 def working(doing: str) -> AbstractContextManager[object]:

@@ -17,7 +17,7 @@ from comparity.reporting.grids import Grid
 from comparity.reporting.sections import KINDS, Reportable, section_of
 from comparity.reporting.widths import GAP, shared, splits, wrapped
 
-__all__ = ["as_text", "show", "view"]
+__all__ = ["as_text", "rendered", "show", "view"]
 
 # In the order in which a reader wants to know of them.
 COLOUR = {"found": "bold red", "open": "bold yellow", "inside": "bold green", "plain": "bold"}
@@ -48,9 +48,14 @@ def as_text(result: Reportable) -> str:
 
 def show(*results: Reportable | Grid | str) -> None:
     """Print results, tables with their titles, or sentences, in colour where there is any."""
+    sys.stdout.write(rendered(*results))
+
+
+def rendered(*results: Reportable | Grid | str) -> str:
+    """Return what :func:`show` prints."""
     # What is piped has no width of its own; rich would take 80.
     console = Console(width=None if sys.stdout.isatty() else TEXT_WIDTH)
-    sys.stdout.write(_printed(console, *results) + "\n")
+    return _printed(console, *results) + "\n"
 
 
 def _printed(console: Console, *results: Reportable | Grid | str) -> str:
