@@ -94,3 +94,18 @@ def test_a_terminal_shows_the_same_numbers(result: PairwiseAccuracy) -> None:
     text = as_text(result)
     assert "Raw accuracy, group of the better item (row)" in text
     assert f"{result.matrix[0, 2]:.3f}" in text
+
+
+def test_a_matrix_of_many_groups_is_a_picture_of_tiles_and_its_numbers_a_table() -> None:
+    rng = np.random.default_rng(4)
+    group = np.array([f"group {number}" for number in range(8)])[np.arange(400) % 8]
+    label = rng.integers(0, 2, 400)
+    result = pairwise_accuracy(label, label + rng.normal(size=400), sensitive_features=group)
+    source = page(result)
+    fills = re.findall(r'<rect [^>]*fill="(#\w+)"><title>(.*?)</title>', source)
+    assert len(fills) == 64
+    colour, about = fills[8 * 2 + 5]
+    assert about == f"group 2 over group 5: {result.matrix[2, 5]:.3f}"
+    assert colour == colours(2 * result.matrix[2, 5] - 1)[0]
+    assert 'class="heat"' not in source
+    assert f"<td>{result.matrix[2, 5]:.3f}<small>" in source

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
 from comparity.relative import Contrast, DifferentialParity, RaterParity
 from comparity.reporting.canvas import fitted, lettered, own_axes
-from comparity.reporting.charts import WIDTH, Chart, Tick, Tile, gap_chart
+from comparity.reporting.charts import Chart, gap_chart
 from comparity.reporting.formats import count, p_value, rate, several, signed, visible
 from comparity.reporting.grids import Grid, audit_grids
-from comparity.reporting.heat import BLUE, ORANGE, leaning
+from comparity.reporting.heat import BLUE, ORANGE
 from comparity.reporting.sections import KINDS, Section
 from comparity.reporting.sentences import audit_lists, basis, explanation, headline
+from comparity.reporting.tiles import tile_chart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -206,10 +207,7 @@ def _numbered(result: RaterParity, name: str, order: Sequence[str]) -> Grid:
             (visible(rater), *(signed(value) for value in row))
             for rater, row in zip(order, matrix.tolist(), strict=True)
         ),
-        shades=tuple(
-            tuple((1 + min(max(value / DEEPEST, -1.0), 1.0)) / 2 for value in row)
-            for row in matrix.tolist()
-        ),
+        shades=_shades(matrix.tolist()),
         scale=(f"{-DEEPEST:+g}", f"{DEEPEST:+g}"),
         both_ways=True,
     )
@@ -268,50 +266,28 @@ def _ordered(result: RaterParity, name: str, order: Sequence[str]) -> NDArray[np
 def _heat_map(result: RaterParity, name: str) -> Chart:
     """Place one tile for each two raters, in the order of their leaning."""
     order = list(result.leaning(name))
-    matrix = _ordered(result, name, order)
-    left, k = 110.0, len(order)
-    size = min((WIDTH - left - 10) / k, 60.0)
-    tiles = tuple(
-        Tile(
-            x=round(left + column * size, 2),
-            y=round(row * size, 2),
-            size=round(size, 2),
-            fill=_colour(float(matrix[row, column])),
-            about=f"{visible(order[row])} over {visible(order[column])}: "
-            f"{signed(float(matrix[row, column]))}",
-        )
-        for row in range(k)
-        for column in range(k)
-    )
-    every = math.ceil(14 / size)
-    return Chart(
+    matrix = _ordered(result, name, order).tolist()
+    return tile_chart(
+        [visible(rater) for rater in order],
+        [[signed(value) for value in row] for row in matrix],
+        _shades(matrix),
         title=visible(f"DPD of the row over the column, {name}; orange is positive, blue negative"),
         about="; ".join(f"{visible(rater)}: {signed(mean)}" for rater, mean in _ends(result, name)),
-        height=k * size + 48.0,
-        left=left,
-        right=left + k * size,
-        ticks=(),
-        levels=tuple(Tick((row + 0.5) * size, _short(order[row])) for row in range(0, k, every)),
         axis="columns in the order of the rows, by mean DPD over all others",
-        tiles=tiles,
+        both_ways=True,
+    )
+
+
+def _shades(matrix: Sequence[Sequence[float]]) -> tuple[tuple[float, ...], ...]:
+    """Return 1/2 for no gap, 0 and 1 for the deepest, whatever is beyond."""
+    return tuple(
+        tuple((1 + min(max(value / DEEPEST, -1.0), 1.0)) / 2 for value in row) for row in matrix
     )
 
 
 def _ends(result: RaterParity, name: str) -> list[tuple[str, float]]:
     leaning = list(result.leaning(name).items())
     return leaning if len(leaning) <= 6 else [*leaning[:3], *leaning[-3:]]
-
-
-def _short(name: str, most: int = 14) -> str:
-    shown = visible(name)
-    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
-
-
-def _colour(value: float) -> str:
-    """Return white at zero, orange above, blue below; grey where there is no number."""
-    if math.isnan(value):
-        return "#888888"
-    return leaning((1 + value / DEEPEST) / 2)[0]
 
 
 def plot_raters(result: RaterParity, ax: Axes | None, *, contrast: str | None = None) -> Axes:

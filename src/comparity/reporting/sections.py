@@ -34,6 +34,7 @@ from comparity.reporting.sentences import (
     plan_headline,
     plan_lists,
 )
+from comparity.reporting.tiles import tiles_of
 from comparity.results import Audit
 
 __all__ = ["HOMES", "KINDS", "Reportable", "Section", "section_of"]
@@ -67,6 +68,9 @@ HOMES: dict[str, str] = {
     "Weighing": "comparity.reporting.trainings",
 }
 """Modules with a function ``section`` for results of other kinds, by the name of their class."""
+
+# A heat map of more groups than this is wider than paper as a table.
+AS_TABLE = 6
 
 KINDS = {VIOLATED: "found", WITHIN: "inside", UNDECIDED: "open"}
 """How media mark a finding; what has none is ``"plain"``."""
@@ -134,13 +138,16 @@ def _(audit: Audit) -> Section:
 
 @section_of.register
 def _(result: PairwiseAccuracy) -> Section:
-    audit = result.audit
+    audit, matrices = result.audit, tuple(matrix_grids(result))
+    charts = (gap_chart(audit),) if audit.tests else ()
+    if len(result.groups) > AS_TABLE:
+        charts, matrices = (*charts, *map(tiles_of, matrices)), ()
     return Section(
         headline=headline(audit),
         sentences=(explanation(audit), basis(audit)),
         kind=KINDS[audit.finding],
-        charts=(gap_chart(audit),) if audit.tests else (),
-        grids=(*matrix_grids(result), *pairwise_grids(result)),
+        charts=charts,
+        grids=(*matrices, *pairwise_grids(result)),
         lists=audit_lists(audit),
     )
 
