@@ -11,7 +11,7 @@ import pytest
 
 import comparity
 from comparity.cli import DEFECT, INTERRUPTED, commands
-from comparity.cli.lazy import BadInput
+from comparity.cli.lazy import CUT_OFF, BadInput
 from comparity.cli.output import working
 
 Run = Callable[..., Any]
@@ -73,3 +73,15 @@ def test_a_terminal_is_told_what_is_going_on_and_a_pipe_is_not(
         with working("ranking"):
             time.sleep(0.2)
         assert ("ranking ..." in stream.getvalue()) is told
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes end otherwise")
+@pytest.mark.parametrize("words", [["reproduce"], ["reproduce", "--json"], ["data"]])
+def test_a_reader_who_went_away_is_no_finding(words: list[str]) -> None:
+    command = [sys.executable, "-m", "comparity", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == CUT_OFF

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
@@ -13,7 +15,7 @@ import click
 from comparity.errors import ComparityError
 from comparity.reporting.formats import visible
 
-__all__ = ["BadInput", "LazyGroup", "SuggestingGroup", "as_options"]
+__all__ = ["CUT_OFF", "BadInput", "LazyGroup", "SuggestingGroup", "as_options"]
 
 OPTIONS = (
     *("positive", "threshold", "continuous", "design", "better", "worse", "evaluator", "tied"),
@@ -27,6 +29,10 @@ UNSET = re.compile(rf"\b({'|'.join(OPTIONS)})=False\b")
 VALUE = re.compile(rf"(--(?:{'|'.join(OPTIONS).replace('_', '-')}))(?=['\[(0-9])")
 # Several values stand in brackets in Python, and behind each other here.
 LISTED = re.compile(r"(--[a-z-]+) \[([^\]]*)\]")
+
+
+CUT_OFF = 141
+"""Status where the reader of a pipe went away before all was printed, as shells have it."""
 
 
 class BadInput(click.ClickException):
@@ -87,6 +93,19 @@ class LazyGroup(SuggestingGroup):
             return super().invoke(ctx)
         except ComparityError as error:
             raise BadInput(as_options(str(error))) from error
+        except BrokenPipeError as error:
+            # click would leave with 1, which says that something was found.
+            raise SystemExit(CUT_OFF) from error
+        finally:
+            _flush()
+
+
+def _flush() -> None:
+    """Hand on what is printed; where nobody reads it any more, print no more."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def as_options(message: str) -> str:
