@@ -78,7 +78,7 @@ def tile_chart(
     return Chart(
         title=title,
         about=about,
-        height=k * size + 48.0,
+        height=k * size + 6.0,
         left=left,
         right=left + k * size,
         ticks=(),
