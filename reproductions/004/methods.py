@@ -64,7 +64,10 @@ def _robust(rest: Task, test: Task, free: Any, seed: int) -> Mixture:
 
 
 def _monotone(rest: Task, test: Task, free: Any, seed: int) -> Mixture:
-    """Move one group's scores by the slope and shift of the published lists that even out best."""
+    """Move one group's scores by the slope and shift of the published lists that even out best.
+
+    As the paper puts it, a logistic function of the scores: the other group's stay as they are.
+    """
     fit = monotone_transform(
         rest.label,
         free.predict(rest.features),
@@ -72,6 +75,7 @@ def _monotone(rest: Task, test: Task, free: Any, seed: int) -> Mixture:
         queries=rest.query,
         slopes=SLOPES,
         shifts=SHIFTS,
+        others="unchanged",
     )
     moved = fit.transform(free.predict(test.features), sensitive_features=test.sensitive)
     return Mixture([moved], np.ones(1))

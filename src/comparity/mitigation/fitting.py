@@ -18,6 +18,7 @@ from comparity.mitigation.choices import Choices
 from comparity.mitigation.holding_out import held_out
 from comparity.mitigation.pooling import Part, pooled
 from comparity.mitigation.rows import Rows, Scale, rows_of
+from comparity.mitigation.segments import between
 from comparity.mitigation.stochastic import Model, StochasticScorer
 from comparity.trainings import Training
 
@@ -161,6 +162,7 @@ def fitted(
         kind, rows, by, items.groups, choices, name=ready.name, seed=seed, progress=progress
     )
     picked = pooled(found, picked, Part(rows, items, train), Part(by, items, held), choices)
+    found, picked = between(found, picked, rows, by, choices)
     training = accounted(found, picked, rows, by, choices)
     missed = None
     if not training.feasible:

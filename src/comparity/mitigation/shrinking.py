@@ -96,14 +96,32 @@ def mix_minima(blocks: Sequence[Floats]) -> Mixture:
     return _mixture(shares, 0.0)
 
 
-def best_iterate(objective: Floats, excess: Floats) -> int:
+def best_iterate(objective: Floats, excess: Floats, *, useless: float = np.inf) -> int:
     """Return the candidate that is nowhere far behind in keeping constraints.
 
     Each constraint ranks candidates by how far they miss it; the candidate whose worst rank is
     best is chosen, of several the one with the least objective. Where some candidates keep all
     constraints, that is the best of them.
+
+    Parameters
+    ----------
+    objective : ndarray, (S,)
+        What to minimise, by candidate.
+    excess : ndarray, (S, m)
+        Constraints by candidate, kept where at most 0.
+    useless : float
+        Candidates whose objective is no less are passed over while there are others: what knows
+        nothing, or turns an order round, keeps many a constraint.
+
+    Examples
+    --------
+    >>> objective, excess = np.array([0.1, 0.3, 0.9]), np.array([[0.2], [0.1], [0.0]])
+    >>> best_iterate(objective, excess), best_iterate(objective, excess, useless=0.5)
+    (2, 1)
     """
     missed = np.maximum(excess, 0.0)
+    if (objective < useless).any():
+        missed = np.where((objective < useless)[:, None], missed, np.inf)
     ranks = [np.unique(column, return_inverse=True)[1] for column in missed.T]
     worst = np.max(ranks, axis=0) if ranks else np.zeros(len(objective))
     tied = np.flatnonzero(worst == worst.min())

@@ -37,6 +37,7 @@ __all__ = [
     "choice",
     "chosen",
     "minima",
+    "single",
     "trained",
 ]
 
@@ -242,10 +243,8 @@ def choice(
         blocks = [known @ block.T for block in minima(rows, terms, choices)]
         best, mixture = best_of_minima(blocks), mix_minima(blocks)
     else:
-        excess = np.zeros((len(known), 0))
-        if terms:
-            excess = known @ differences(terms)[0].T - choices.slack
-        best, mixture = best_iterate(objective, excess), mix(objective, excess)
+        best = single(judged, objective, terms, rows, choices)
+        mixture = mix(objective, _excess(judged, terms, choices))
     return Chosen(
         best=best,
         mixture=mixture,
@@ -255,6 +254,23 @@ def choice(
         judged=judged,
         training_share=training_share,
     )
+
+
+def single(
+    judged: Floats, objective: Floats, terms: Sequence[Terms], rows: Rows, choices: Choices
+) -> int:
+    """Return the best single candidate of the constrained form."""
+    # Half of all pairs right, and the variance of labels as squared error: what knows nothing has.
+    useless = 0.5 if rows.target is None else 1.0
+    return best_iterate(objective, _excess(judged, terms, choices), useless=useless)
+
+
+def _excess(judged: Floats, terms: Sequence[Terms], choices: Choices) -> Floats:
+    """Return how far each difference is above the slack, by candidate."""
+    if not terms:
+        return np.zeros((len(judged), 0))
+    found: Floats = np.nan_to_num(judged) @ differences(terms)[0].T - choices.slack
+    return found
 
 
 def trained(
