@@ -31,7 +31,7 @@ class FairRanker(FairScorer):
     A model and a referee move in turns: the model takes gradient steps on hinges, the referee sees
     true rates. A step costs about a sort of the scores. What the model went through are the
     candidates; the best single one (`model_`) and the best mixture of at most one more than there
-    are constraints (`stochastic_`) are chosen on rows held out.
+    are constraints (`stochastic_`) are chosen with the help of rows held out.
 
     Parameters
     ----------
