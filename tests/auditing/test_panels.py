@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from comparity import barp, pairwise_accuracy, rank_centrality
+from comparity.auditing.all_pairs import audit_items, gaps_of_items
+from comparity.auditing.options import PairwiseOptions
 from comparity.auditing.panels import MOST_REVERSALS, audit_against_panel
 from comparity.auditing.verdicts import UNDECIDED, VIOLATED
+from comparity.counting.labelled import labelled_items
 from comparity.errors import LengthMismatchError, OptionError
 from comparity.inference.carried import CarriedGap
 from comparity.rankings import BiasedRanking
@@ -152,3 +155,14 @@ def test_a_panel_without_standard_errors_is_refused(judged: tuple[Any, BiasedRan
     ranked = rank_centrality(world.comparisons)
     with pytest.raises(OptionError, match="no standard errors"):
         audit_against_panel(ranked, world.model, sensitive_features=world.group)
+
+
+@pytest.mark.parametrize("levels", [2, 5, 200])
+def test_gaps_without_their_errors_are_those_of_the_audit(levels: int) -> None:
+    rng = np.random.default_rng(levels)
+    label = rng.integers(0, levels, 300).astype(float)
+    group = np.array(["a", "b", "c"])[rng.integers(0, 3, 300)]
+    items = labelled_items(label, label + rng.normal(0, levels, 300), group)
+    options = PairwiseOptions()
+    expected = [test.gap for test in audit_items(items, options).tests]
+    assert gaps_of_items(items, options) == pytest.approx(expected, abs=1e-12)

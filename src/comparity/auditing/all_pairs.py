@@ -27,6 +27,7 @@ from comparity.counting.weighted_pairs import weighted_pairs
 from comparity.counts import Cell
 from comparity.inference.agreement import (
     EQUAL_VALUES,
+    Contrast,
     contrasts_of_groups,
     contrasts_of_order,
     equal_cells,
@@ -44,7 +45,7 @@ from comparity.metrics.pairwise import (
 )
 from comparity.results import Audit, GapTest, RateEstimate, Ties
 
-__all__ = ["audit_items", "design_of", "rate_of"]
+__all__ = ["audit_items", "design_of", "gaps_of_items", "rate_of"]
 
 Matrix = NDArray[np.float64]
 Pairs = AllPairs | QueryPairs | OrderedPairs
@@ -108,6 +109,19 @@ def audit_items(items: LabelledItems, options: PairwiseOptions, **data: Any) -> 
     return _result(counted, labels, raw, standardised, overlap)
 
 
+def gaps_of_items(items: LabelledItems, options: PairwiseOptions) -> Matrix:
+    """Return the gaps of the tests between cells that decide, without their errors."""
+    if _kind(items) != "binary" and not options.continuous:
+        columns = items.label, items.group, items.groups
+        items = _weighted(items, overlap_weights(*columns, sample_weight=items.weight))
+    sharing = _counted(items, options).sharing
+    rates = np.full(len(sharing.cells), np.nan)
+    np.divide(sharing.hits, sharing.trials, out=rates, where=sharing.trials > 0)
+    rate = dict(zip(sharing.cells, rates, strict=True))
+    contrasts = _contrasts(items.groups, options)
+    return np.array([rate[first] - rate[second] for first, second in contrasts])
+
+
 def _kind(items: LabelledItems) -> str:
     levels = items.n_levels
     return "binary" if levels == 2 else "ordinal" if levels <= 20 else "continuous"
@@ -166,8 +180,16 @@ def _standardised(
     items: LabelledItems, options: PairwiseOptions, overlap: Overlap, raw: Audit, **data: Any
 ) -> Audit:
     """Audit the items weighted to one label law; without tests where the weights fail."""
+    weighted = _weighted(items, overlap)
+    audit = _audit(_counted(weighted, options), weighted, options, "standardised", **data)
+    audit = _counted_like(audit, raw)
+    return audit if overlap.trusted else _without_verdict(audit, overlap.reason)
+
+
+def _weighted(items: LabelledItems, overlap: Overlap) -> LabelledItems:
+    """Return the items that weigh anything, with these weights."""
     kept = overlap.weights > 0
-    weighted = replace(
+    return replace(
         items,
         label=items.label[kept],
         score=items.score[kept],
@@ -175,9 +197,6 @@ def _standardised(
         query=None if items.query is None else items.query[kept],
         weight=overlap.weights[kept],
     )
-    audit = _audit(_counted(weighted, options), weighted, options, "standardised", **data)
-    audit = _counted_like(audit, raw)
-    return audit if overlap.trusted else _without_verdict(audit, overlap.reason)
 
 
 def _counted_like(audit: Audit, raw: Audit) -> Audit:
@@ -265,15 +284,7 @@ def _judged(counted: _Counted, items: LabelledItems, options: PairwiseOptions) -
 
 def _tests(counted: _Counted, options: PairwiseOptions) -> list[GapTest]:
     sharing, groups, others = counted.sharing, counted.groups, counted.others
-    if options.continuous:
-        contrasts = contrasts_of_order()
-    else:
-        across, within = (
-            [one for one in contrasts_of_groups(groups) if (one.first[0] != one.first[1]) == cross]
-            for cross in (True, False)
-        )
-        wanted = {"cross-group": across, "within-group": within}
-        contrasts = tuple(one for name in options.notions for one in wanted.get(name, []))
+    contrasts = _contrasts(groups, options)
     tests = [compare_cells(sharing, *one, null=one.null) for one in contrasts]
     if options.continuous:
         return tests
@@ -286,6 +297,18 @@ def _tests(counted: _Counted, options: PairwiseOptions) -> list[GapTest]:
     if "symmetric" in options.notions:
         tests += compare_symmetric(sharing, groups, others)
     return tests
+
+
+def _contrasts(groups: tuple[str, ...], options: PairwiseOptions) -> tuple[Contrast, ...]:
+    """Return the hypotheses about two cells."""
+    if options.continuous:
+        return contrasts_of_order()
+    across, within = (
+        [one for one in contrasts_of_groups(groups) if (one.first[0] != one.first[1]) == cross]
+        for cross in (True, False)
+    )
+    wanted = {"cross-group": across, "within-group": within}
+    return tuple(one for name in options.notions for one in wanted.get(name, []))
 
 
 def rate_of(

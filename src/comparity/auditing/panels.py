@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.auditing.all_pairs import audit_items
+from comparity.auditing.all_pairs import audit_items, gaps_of_items
 from comparity.auditing.attributes import as_array, one_attribute
 from comparity.auditing.options import PairwiseOptions
 from comparity.auditing.verdicts import EXIT_STATUS, judge, overall_finding
@@ -151,7 +151,7 @@ class _Gaps:
 
     def at(self, labels: Floats) -> Floats:
         """Return the gaps if these were the labels."""
-        return _gaps(audit_items(replace(self.items, label=labels), self.options))
+        return gaps_of_items(replace(self.items, label=labels), self.options)
 
     def shifted(self, group: str, by: float) -> Floats:
         """Return the gaps if the labels of one group were all larger by a number."""
