@@ -140,8 +140,8 @@ def monotone_transform(
     others : {"transformed", "unchanged"}
         Whether the other group's scores go through the logistic function, too, so that z' is
         compared with :math:`\alpha z + \beta`; or stay as they are, and are compared with the
-        logistic function of that: the form of [1]_, where scores are probabilities. Unbounded scores
-        should not be left unchanged: the moved ones are all between 0 and 1.
+        logistic function of that: the form of [1]_, where scores are probabilities. Unbounded
+        scores should not be left unchanged: the moved ones are all between 0 and 1.
     slack : float
         Of all transforms with a difference up to this the most accurate is taken; if there is
         none, the one with the least difference, and of those the most accurate.
