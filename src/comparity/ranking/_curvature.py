@@ -11,7 +11,8 @@ corrected for the items it touches, each item for its opponents, in one pass ove
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -82,7 +83,8 @@ def dense_hessian(objective: Penalised) -> Floats:
         hessian[own, own] += prior.scores
     else:
         hessian[:n, :n] += prior.pull(np.eye(n))
-    hessian[n:end, n:end] += prior.bias_hessian(m)
+    if c:
+        hessian[n:end, n:end] += prior.bias_hessian(m)
     extra = np.arange(end, objective.size)
     hessian[extra, extra] += EFFECT_SD**-2
     if prior.scores == 0 or prior.basis is not None:
@@ -107,12 +109,9 @@ def covariances_of(objective: Penalised) -> Covariances:
     :math:`A^{-1} + W S^{-1} W^T`, :math:`-W S^{-1}` and :math:`S^{-1}`: with many items and few
     evaluators hardly more work than inverting A.
     """
-    # It comes with scikit-learn.
-    from threadpoolctl import threadpool_limits
-
     hessian, n = dense_hessian(objective), objective.n_items
     # Matrices of this size gain little by threads, which wait for each other where cores are busy.
-    with threadpool_limits(1, "blas"):
+    with _libraries().limit(limits=1, user_api="blas"):
         given, between = inverse(hessian[:n, :n]), hessian[:n, n:]
         if n == objective.size:
             return Covariances(joint=given, given=given)
@@ -122,6 +121,15 @@ def covariances_of(objective: Penalised) -> Covariances:
         joint[:n, :n] = given + cross @ drawn.T
         joint[:n, n:], joint[n:, :n], joint[n:, n:] = -cross, -cross.T, rest
     return Covariances(joint=joint, given=given)
+
+
+@cache
+def _libraries() -> Any:
+    """Return the libraries whose threads can be limited; finding them takes a millisecond."""
+    # It comes with scikit-learn.
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _likelihood_part(objective: Penalised) -> Floats:

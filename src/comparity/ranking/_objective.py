@@ -204,6 +204,8 @@ class Penalised:
         full = self.penalty.scores * (self.flat_basis**2).sum(axis=0)
         bend[:, np.diagonal(bend) <= 1e-9 * full] = 0.0
         bend[np.diagonal(bend) == 0.0] = 0.0
+        if len(bend) == 1:
+            return np.divide(1.0, bend, out=np.zeros_like(bend), where=bend != 0.0)
         return np.asarray(np.linalg.pinv(bend), dtype=np.float64)
 
 

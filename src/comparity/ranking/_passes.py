@@ -287,7 +287,7 @@ class FusedPass:
     def product(self, scores: Floats, bias: Floats, extra: Floats) -> tuple[Floats, Floats, Floats]:
         """Multiply the Hessian at the point evaluated last."""
         kind = self._precision
-        vector, lean = scores.astype(kind), self._padded(bias, kind)
+        vector, lean = scores.astype(kind, copy=False), self._padded(bias, kind)
 
         def run(part: slice) -> tuple[float, Any, Any]:
             out, bias_out = np.zeros_like(vector), np.zeros_like(lean)
@@ -296,8 +296,8 @@ class FusedPass:
             return 0.0, out, bias_out
 
         _, out, bias_out = _total(self._each(run))
-        shaped = bias_out.reshape(-1, 1)[:, : bias.shape[1]].astype(np.float64)
-        return out.astype(np.float64), shaped, extra
+        shaped = bias_out.reshape(-1, 1)[:, : bias.shape[1]].astype(np.float64, copy=False)
+        return out.astype(np.float64, copy=False), shaped, extra
 
     def weights(self) -> NDArray[np.floating]:
         """Return the curvature of every comparison in its margin."""
