@@ -181,7 +181,7 @@ def run_peer(name: str, n: int) -> None:
         prior = SD if name == "choix" else None
         ours = best_seconds(
             lambda: bradley_terry(pairs, n_items=counts[0], prior=prior, tolerance=GRADIENT),
-            repeats=7,
+            repeats=100,
         )[0]
     report(model=model, seconds=seconds, ours=ours, off=off, gradient=norm)
 

@@ -137,6 +137,8 @@ class Penalised:
         self.n_items, self.n_evaluators = rows.n_items, rows.n_evaluators
         self.n_contrasts = rows.contrast.shape[1]
         self.size = self.n_items + self.n_evaluators * self.n_contrasts + rows.n_extra
+        # Small fits without biases and effects would spend most of their time on empty arrays.
+        self._scores_alone = self.size == self.n_items
         self.flat_basis = basis if flat else basis[:, :1]
         self._coarse = self._flat_inverse()
         self._diagonal = np.ones(self.size)
@@ -159,23 +161,32 @@ class Penalised:
         if self.tilt is not None:
             value += self.tilt @ point
             gradient += self.tilt
+        if self._scores_alone:
+            self._diagonal = found.scores[:, 1] + self.penalty.scores
+        else:
+            self._diagonal = self._curvatures(found)
+        # An item or evaluator without any information and prior does not move.
+        self._diagonal[self._diagonal <= 0] = np.inf
+        return float(value), gradient
+
+    def _curvatures(self, found: Evaluation) -> Floats:
+        """Return the diagonal of the Hessian."""
         m = self.n_evaluators
         kept = np.diagonal(self.penalty.bias) * (1 - 1 / m) + self.penalty.mean / m**2
         curvature = np.diagonal(found.bias_blocks, axis1=1, axis2=2) + kept
-        self._diagonal = _joined(
+        return _joined(
             found.scores[:, 1] + self.penalty.scores,
             curvature,
             found.extra_diagonal + EFFECT_SD**-2,
         )
-        # An item or evaluator without any information and prior does not move.
-        self._diagonal[self._diagonal <= 0] = np.inf
-        return float(value), gradient
 
     def product(self, vector: Floats) -> Floats:
         """Multiply the Hessian at the point evaluated last."""
         scores, bias, extra = self.split(vector)
         out, bias_out, extra_out = self.data.product(scores, bias, extra)
         out = out + self.penalty.pull(scores)
+        if self._scores_alone:
+            return out
         bias_out = bias_out + self.penalty.bias_pull(bias)
         return _joined(out, bias_out, extra_out + extra / EFFECT_SD**2)
 
@@ -183,6 +194,9 @@ class Penalised:
         """Divide by the diagonal, and solve exactly along the flat directions."""
         ready: Floats = vector / self._diagonal
         if self._coarse is None:
+            return ready
+        if self._scores_alone:
+            ready += self.flat_basis @ (self._coarse @ (self.flat_basis.T @ vector))
             return ready
         scores, bias, _ = self.split(vector)
         n = self.flat_basis.shape[1] - 1
