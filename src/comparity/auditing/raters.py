@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import combinations
@@ -114,14 +115,15 @@ def audit_rater_frame(
         why = "many raters are compared by groups"
         raise OptionError("continuous", True, ["two raters at a time"], why)
     columns = _matching(frame, raters, sensitive)
-    found = decision_table(
-        frame,
-        raters=columns,
-        sensitive=list(sensitive),
-        order=order,
-        intersection=options.intersection,
-        reference=reference,
-    )
+    with _reading():
+        found = decision_table(
+            frame,
+            raters=columns,
+            sensitive=list(sensitive),
+            order=order,
+            intersection=options.intersection,
+            reference=reference,
+        )
     return audit_raters(found, options, columns={"raters": columns, "sensitive": list(sensitive)})
 
 
@@ -209,6 +211,14 @@ def _matching(frame: Any, raters: Sequence[str], sensitive: Sequence[str]) -> li
     if len(columns) < 2:
         raise TooFewRatersError(columns, known)
     return columns
+
+
+def _reading() -> AbstractContextManager[object]:
+    """Show on a terminal that decisions are being read."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    return console.status("reading decisions ...") if console.is_terminal else nullcontext()
 
 
 def _shown(pairs: Sequence[tuple[int, int]], *, long: bool) -> Iterable[tuple[int, int]]:
