@@ -39,8 +39,8 @@ NOTES = (
     "An interval at 95% misses the truth in one panel of twenty, and so may one of these; --seed "
     "draws another year. The default seed, 1, is the first that was tried.",
     "Audits against a panel compare with its estimate of quality, whose error is part of the "
-    "interval; true gaps are against quality itself. Biases of judges are drawn toward zero a "
-    "little, because scores of applicants are estimates, too.",
+    "interval; true gaps are against quality itself. Biases of judges are corrected for the "
+    "errors of applicants' scores, which would draw them toward zero.",
     "That women and men are equally good on average is an assumption of the panel freed of bias. "
     "It is so in this simulation; with data of your own it is yours to defend.",
 )
