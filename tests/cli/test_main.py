@@ -1,4 +1,5 @@
 import io
+import os
 import subprocess
 import sys
 import time
@@ -79,7 +80,9 @@ def test_a_terminal_is_told_what_is_going_on_and_a_pipe_is_not(
 @pytest.mark.parametrize("words", [["reproduce"], ["reproduce", "--json"], ["data"]])
 def test_a_reader_who_went_away_is_no_finding(words: list[str]) -> None:
     command = [sys.executable, "-m", "comparity", *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    usual = {**os.environ, "PYTHONUNBUFFERED": ""}
+    with subprocess.Popen(command, env=usual, **pipes) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()

@@ -140,7 +140,8 @@ def test_equivalence_equals_the_two_one_sided_tests_of_statsmodels(
 
 
 @settings(deadline=None)
-@given(tallies, tallies, st.floats(-1, 1))
+# Nearer to zero, rates of one leave a variance that is mostly rounding.
+@given(tallies, tallies, st.integers(-(10**6), 10**6).map(lambda millionths: millionths / 10**6))
 def test_exchanging_the_groups_mirrors_the_score_test(
     first: Tally, second: Tally, gap: float
 ) -> None:

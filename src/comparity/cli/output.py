@@ -49,6 +49,7 @@ def deliver(
     if html is not None:
         click.echo(f"wrote {html}", err=True)
     sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 def _terminal_text(result: Reportable, more: Mapping[str, Reportable] | None) -> str:

@@ -49,6 +49,8 @@ def as_text(result: Reportable) -> str:
 def show(*results: Reportable | Grid | str) -> None:
     """Print results, tables with their titles, or sentences, in colour where there is any."""
     sys.stdout.write(rendered(*results))
+    # At the end of the process it would be too late to say that nobody reads.
+    sys.stdout.flush()
 
 
 def rendered(*results: Reportable | Grid | str) -> str:
