@@ -39,17 +39,11 @@ def add_pools(ordered, now, part_of, tie, sums, products, ties, lanes):  # type:
     as they do where scores agree with labels, any number may share a pool. So the error is a
     small share of the variance however small that is. It is always to the low side.
     """
-    packed, borders, bits, level_of, group_of = ordered
+    packed, _, bits, level_of, group_of = ordered
     mask, n_codes = (ONE << bits) - ONE, len(level_of)
     held = np.zeros((len(products), HELD, now.shape[1]))
     n_held = np.zeros(len(products), dtype=np.int64)
-    word = (
-        np.empty(RECORDS, dtype=np.uint8),
-        np.empty(RECORDS, dtype=np.uint16),
-        np.zeros(2 * len(now), dtype=np.uint64),
-        np.empty(lanes, dtype=np.uint64),
-        np.zeros((1, lanes), dtype=np.int64),
-    )
+    word = _word(len(now), lanes)
     seen = np.zeros((2 * len(now), lanes), dtype=np.int64)
     pool = np.zeros((2 * n_codes, lanes), dtype=np.int64)
     fixed, n_pooled = np.zeros_like(sums), np.zeros(n_codes, dtype=np.int64)
@@ -59,14 +53,7 @@ def add_pools(ordered, now, part_of, tie, sums, products, ties, lanes):  # type:
     for start in range(0, len(packed), RECORDS):
         end = min(start + RECORDS, len(packed))
         n_changes += _see(packed[start:end], mask, level_of, group_of, word, seen, pool, n_pooled)
-        for place in range(start + 1, end + 1):
-            if place == borders[stretch]:
-                stretch += 1
-            elif packed[place] >> bits == packed[place - 1] >> bits:
-                continue
-            if place - block > 1:
-                _fix(packed[block:place], mask, level_of, group_of, tie, fixed, ties)
-            block = place
+        block, stretch = _fix_ended(ordered, start, end, block, stretch, tie, fixed, ties)
         # A block of tied items stays in one pool.
         if block == end and n_changes > most:
             _empty(
@@ -88,6 +75,18 @@ def add_pools(ordered, now, part_of, tie, sums, products, ties, lanes):  # type:
 
 
 @njit(cache=True, nogil=True)
+def _word(n_levels, lanes):  # type: ignore[no-untyped-def]
+    """Return room for levels, groups and sets of 64 items: lower and higher levels, groups."""
+    return (
+        np.empty(RECORDS, dtype=np.uint8),
+        np.empty(RECORDS, dtype=np.uint16),
+        np.zeros(2 * n_levels, dtype=np.uint64),
+        np.empty(lanes, dtype=np.uint64),
+        np.zeros((1, lanes), dtype=np.int64),
+    )
+
+
+@njit(cache=True, nogil=True)
 def _count_changes(packed, mask, level_of):  # type: ignore[no-untyped-def]
     """Count the items whose level is not that of the item before."""
     n_changes, before = 0, -1
@@ -103,7 +102,7 @@ def _see(here, mask, level_of, group_of, word, seen, pool, n_pooled):  # type: i
     """Add to the pool which items of lower and of higher levels are before each of at most 64.
 
     Even rows of `seen` and `pool` are about lower levels, odd ones about higher. Returns how often
-    the level changes. `word` is room for levels, groups and sets of the items.
+    the level changes. `word` is the room of :func:`_word`.
     """
     levels, names, sets, groups, nothing = word
     n_levels, n_changes = len(seen) // 2, 0
@@ -129,6 +128,25 @@ def _see(here, mask, level_of, group_of, word, seen, pool, n_pooled):  # type: i
     for row in range(np.uint64(2 * n_levels)):
         tell(seen, row, nothing, NOTHING, groups, sets[row])
     return n_changes
+
+
+@njit(cache=True, nogil=True)
+def _fix_ended(ordered, start, end, block, stretch, tie, fixed, ties):  # type: ignore[no-untyped-def]
+    """Fix the blocks of tied items that end among those from `start` to `end`.
+
+    Returns where the block that is still open starts, and the next border.
+    """
+    packed, borders, bits, level_of, group_of = ordered
+    mask = (ONE << bits) - ONE
+    for place in range(start + 1, end + 1):
+        if place == borders[stretch]:
+            stretch += 1
+        elif packed[place] >> bits == packed[place - 1] >> bits:
+            continue
+        if place - block > 1:
+            _fix(packed[block:place], mask, level_of, group_of, tie, fixed, ties)
+        block = place
+    return block, stretch
 
 
 @njit(cache=True, nogil=True)

@@ -15,6 +15,7 @@ needs models from both sides.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -113,9 +114,9 @@ class _Problem(cooper.ConstrainedMinimizationProblem):
         """Return what moves parameters that are not the network's."""
         return []
 
+    @abstractmethod
     def multipliers_now(self) -> Floats:
         """Return what the referees of the other scores return."""
-        raise NotImplementedError
 
     def _observed(
         self, loss: torch.Tensor, bound: torch.Tensor, true: torch.Tensor
