@@ -32,7 +32,14 @@ from comparity.counting._clusters import (
 )
 from comparity.counts import Cell, JudgedPairs, PairCounts, SharedPairCounts
 
-__all__ = ["Sharing", "evenness", "independent_judgments", "shared_judgments", "subset"]
+__all__ = [
+    "Sharing",
+    "distinct_items",
+    "evenness",
+    "independent_judgments",
+    "shared_judgments",
+    "subset",
+]
 
 TIE_VALUE = {"disagree": 0.0, "half": 0.5}
 """What a tie of the model's scores counts as."""
@@ -166,6 +173,13 @@ def evenness(trials: NDArray[np.float64], squared_uses: NDArray[np.float64]) -> 
     """
     squares = squared_uses[: len(trials)]
     return np.divide((2 * trials) ** 2, squares, out=np.zeros_like(trials), where=squares > 0)
+
+
+def distinct_items(pairs: JudgedPairs) -> NDArray[np.float64]:
+    """Return how many different items the judgments of each cell are about."""
+    places = [pairs.cell * pairs.n_items + item for item in (pairs.better, pairs.worse)]
+    used = np.unique(np.concatenate(places)) // max(pairs.n_items, 1)
+    return np.bincount(used, minlength=len(pairs.cells)).astype(np.float64)
 
 
 def subset(sharing: Sharing, codes: Sequence[int]) -> Sharing:

@@ -18,6 +18,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ import numpy as np
 
 from comparity.counting.sharing import (
     Sharing,
+    distinct_items,
     independent_judgments,
     shared_judgments,
     subset,
@@ -137,6 +139,8 @@ def compare_shared(
     `guarded` is explained in :func:`comparity.inference.dyadic.compare_cells`.
     """
     sharing = _sharing(counts, score_ties)
+    if not guarded:
+        sharing = replace(sharing, effective_items=distinct_items(counts.pairs))
     return [
         compare_cells(sharing, *contrast, null=contrast.null, guarded=guarded)
         for contrast in contrasts

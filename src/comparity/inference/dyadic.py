@@ -86,7 +86,7 @@ def compare_cells(
     scarce = min(codes, key=lambda code: float(sharing.effective_items[code]))
     found = float(sharing.effective_items[scarce])
     if found < FEWEST_ITEMS:
-        return _untested(null, pivot.gap, n, _few(sharing.cells[scarce], found))
+        return _untested(null, pivot.gap, n, _few(sharing.cells[scarce], found, evenly=guarded))
     if 0 < sharing.n_clusters < FEWEST_CLUSTERS:
         return _untested(null, pivot.gap, n, _few_clusters(sharing))
     if pivot.variance_at(0.0) < NOTHING:
@@ -155,7 +155,9 @@ def _judgments(
     return one, two
 
 
-def _few(cell: Cell, found: float) -> str:
+def _few(cell: Cell, found: float, *, evenly: bool = True) -> str:
+    if not evenly:
+        return f"the pairs {cell} rest on {found:.0f} items; {FEWEST_ITEMS} are needed"
     return (
         f"the pairs {cell} rest on {found:.1f} items, counted by how evenly they are used; "
         f"{FEWEST_ITEMS} are needed"
