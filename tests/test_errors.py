@@ -174,3 +174,15 @@ def test_every_error_is_a_comparity_error() -> None:
     named = [getattr(errors, name) for name in errors.__all__ if name.endswith("Error")]
     assert len(named) > 20
     assert all(issubclass(error, ComparityError) for error in named)
+
+
+def test_a_long_value_is_shown_by_its_beginning_on_one_line() -> None:
+    error = str(errors.OptionError("scores", list(range(1000)), ["100 numbers"]))
+    assert all(len(line) < 130 for line in error.splitlines())
+    assert "[0, 1, 2, 3" in error
+    assert "(1000 values)" in error
+    assert len(error.splitlines()) == 3
+
+
+def test_a_long_name_is_shown_whole() -> None:
+    assert "x" * 200 in str(errors.OptionError("goal", "x" * 200, ["'cross-group'"]))

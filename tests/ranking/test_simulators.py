@@ -159,7 +159,13 @@ def test_the_same_seed_gives_the_same_panel() -> None:
     [
         lambda rng: simulate_comparisons(rng=rng, n_items=1),
         lambda rng: simulate_comparisons(rng=rng, groups={"g": 100}),
+        lambda rng: simulate_comparisons(rng=rng, groups={"g": -1}),
+        lambda rng: simulate_comparisons(rng=rng, groups={"g": ["a", "b"]}),
+        lambda rng: simulate_comparisons(rng=rng, groups={"g": ["a", "c"]}, n_items=2),
+        lambda rng: simulate_comparisons(rng=rng, groups={"g": "ab"}, n_items=2),
         lambda rng: simulate_comparisons(rng=rng, groups={}),
+        lambda rng: simulate_comparisons(rng=rng, scores=[1.0, 2.0]),
+        lambda rng: simulate_comparisons(rng=rng, scores=[*range(99), np.nan]),
         lambda rng: simulate_comparisons(rng=rng, bias={"sex": norm(0, 1)}),
         lambda rng: simulate_comparisons(rng=rng, pairs=[1, 2]),
         lambda rng: simulate_comparisons(rng=rng, tie=-1),
@@ -169,6 +175,22 @@ def test_the_same_seed_gives_the_same_panel() -> None:
 def test_impossible_panels_are_refused(call: Callable[[np.random.Generator], object]) -> None:
     with pytest.raises(OptionError):
         call(np.random.default_rng(0))
+
+
+def test_scores_and_groups_may_be_given_and_stay_as_they_are() -> None:
+    scores, group = np.linspace(-3, 3, 7), list("aabbaab")
+    panel = simulate_comparisons(
+        rng=np.random.default_rng(5), scores=scores, groups={"sex": group}, n_items=7
+    )
+    assert panel.scores.tolist() == scores.tolist()
+    assert panel.groups["sex"].tolist() == group
+    assert np.unique(panel.comparisons).tolist() == list(range(7))
+
+
+def test_scores_that_were_given_are_not_changed_by_equal_means() -> None:
+    scores = np.arange(100.0)
+    simulate_comparisons(rng=np.random.default_rng(6), scores=scores, equal_means=True)
+    assert scores.tolist() == list(range(100))
 
 
 def test_groups_are_given_equal_means_where_asked_and_nothing_else_is_drawn_anew() -> None:

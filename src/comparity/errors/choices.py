@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Sized
 
 from comparity.errors.base import ComparityError, listed, message
 
@@ -17,6 +17,9 @@ __all__ = [
     "TooManyGroupsError",
 ]
 
+LONGEST = 80
+"""How many characters of an array are shown where it is no allowed choice."""
+
 
 class OptionError(ComparityError, ValueError):
     """An option has a value that is not among its choices."""
@@ -24,10 +27,11 @@ class OptionError(ComparityError, ValueError):
     def __init__(
         self, option: str, found: object, choices: Sequence[object], why: str = ""
     ) -> None:
+        shown = _short(found)
         super().__init__(
             message(
-                f"{option} cannot be {found!r}{'; ' + why if why else ''}.",
-                f"{option}={found!r}",
+                f"{option} cannot be {shown}{'; ' + why if why else ''}.",
+                f"{option}={shown}",
                 f"choose {' or '.join(map(str, choices))}.",
             )
         )
@@ -115,3 +119,11 @@ class TooManyGroupsError(ComparityError, ValueError):
             )
         )
         self.column = column
+
+
+def _short(found: object) -> str:
+    """Return how a value is written, on one line, and only the beginning of a long array."""
+    written = repr(found)
+    if len(written) <= LONGEST or isinstance(found, str) or not isinstance(found, Sized):
+        return written
+    return f"{' '.join(written.split())[:LONGEST]}… ({len(found)} values)"

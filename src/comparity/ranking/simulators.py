@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from comparity.errors import OptionError
 
@@ -114,8 +114,8 @@ def simulate_comparisons(
     *,
     rng: np.random.Generator,
     bias: Law | Mapping[str, Law] | None = None,
-    scores: Law | None = None,
-    groups: Mapping[str, int] | None = None,
+    scores: Law | ArrayLike | None = None,
+    groups: Mapping[str, int | Sequence[str]] | None = None,
     n_items: int = 100,
     n_evaluators: int = 50,
     pairs: Size | Law = 100,
@@ -135,11 +135,12 @@ def simulate_comparisons(
         name such as ``"sex & race"`` is for items in group ``"b"`` of both, on top of the others.
         No bias by default. Any frozen distribution of :mod:`scipy.stats` will do: ``norm(2, 0.1)``,
         ``uniform(-5, 10)``, ``expon(scale=2)``.
-    scores : distribution, optional
-        Law of the items' quality; normal with standard deviation 5 by default.
-    groups : mapping of str to int, optional
-        How many items are of group ``"b"``, by attribute, drawn independently; ``{"group": 30}``
-        by default.
+    scores : distribution or array-like, optional
+        Law of the items' quality, or the quality of every item; normal with standard deviation 5 by
+        default.
+    groups : mapping of str to int or sequence of str, optional
+        How many items are of group ``"b"``, by attribute, drawn independently, or the group of
+        every item, ``"a"`` or ``"b"``; ``{"group": 30}`` by default.
     n_items, n_evaluators : int
         How many.
     pairs : int, sequence of int, or distribution
@@ -168,11 +169,11 @@ def simulate_comparisons(
     """
     from scipy.stats import norm
 
-    sizes = {"group": 30} if groups is None else dict(groups)
-    _check(n_items, n_evaluators, sizes, tie)
-    members = {name: _drawn_groups(n_items, size, rng) for name, size in sizes.items()}
+    wanted = {"group": 30} if groups is None else dict(groups)
+    _check(n_items, n_evaluators, wanted, tie)
+    members = {name: _drawn_groups(name, n_items, want, rng) for name, want in wanted.items()}
     names, drawn = _drawn_bias(bias, members, n_evaluators, rng)
-    quality = _draw(norm(0, 5) if scores is None else scores, n_items, rng)
+    quality = _drawn_scores(norm(0, 5) if scores is None else scores, n_items, rng)
     if equal_means:
         inside = np.column_stack([np.ones(n_items), _membership(members, tuple(members))])
         quality -= inside @ np.linalg.lstsq(inside, quality, rcond=None)[0]
@@ -244,10 +245,27 @@ def _drawn_items(n: int, items: int, rng: np.random.Generator) -> Ints:
     return np.column_stack([first, (first + rng.integers(1, items, size=n)) % items])
 
 
-def _drawn_groups(n: int, size: int, rng: np.random.Generator) -> NDArray[np.str_]:
-    group = np.full(n, "a")
-    group[rng.permutation(n)[:size]] = "b"
+def _drawn_groups(
+    name: str, n: int, wanted: int | Sequence[str], rng: np.random.Generator
+) -> NDArray[np.str_]:
+    if isinstance(wanted, int | np.integer):
+        group = np.full(n, "a")
+        group[rng.permutation(n)[: max(wanted, 0)]] = "b"
+    else:
+        group = np.array(wanted, dtype=np.str_)
+    if group.shape != (n,) or set(group) != {"a", "b"}:
+        allowed = [f"1 to {n - 1}", f"'a' or 'b' for each of {n} items"]
+        raise OptionError(f"groups[{name!r}]", wanted, allowed, "both groups need items")
     return group
+
+
+def _drawn_scores(scores: Any, n: int, rng: np.random.Generator) -> Floats:
+    if hasattr(scores, "rvs"):
+        return _draw(scores, n, rng)
+    given = np.array(scores, dtype=np.float64)
+    if given.shape != (n,) or not np.isfinite(given).all():
+        raise OptionError("scores", scores, [f"{n} finite numbers, one for each item, or a law"])
+    return given
 
 
 def _drawn_bias(
@@ -283,15 +301,11 @@ def _membership(groups: Mapping[str, NDArray[np.str_]], names: Sequence[str]) ->
     return np.column_stack(columns).astype(np.float64)
 
 
-def _check(n_items: int, n_evaluators: int, sizes: Mapping[str, int], tie: float) -> None:
+def _check(n_items: int, n_evaluators: int, groups: Mapping[str, Any], tie: float) -> None:
     for option, found, least in (("n_items", n_items, 2), ("n_evaluators", n_evaluators, 1)):
         if not isinstance(found, int | np.integer) or found < least:
             raise OptionError(option, found, [f"a whole number from {least}"])
-    if not sizes:
-        raise OptionError("groups", sizes, ["at least one attribute"])
-    for name, size in sizes.items():
-        if not 0 < size < n_items:
-            why = "both groups need items"
-            raise OptionError(f"groups[{name!r}]", size, [f"1 to {n_items - 1}"], why)
+    if not groups:
+        raise OptionError("groups", groups, ["at least one attribute"])
     if not (np.isfinite(tie) and tie >= 0):
         raise OptionError("tie", tie, ["a finite number from 0"])
