@@ -22,9 +22,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from comparity.ranking._curvature import Covariances, evaluator_variances, score_variances
+from comparity.ranking._curvature import Covariances
 from comparity.ranking._margins import add_product
 from comparity.ranking._objective import Penalised
+from comparity.ranking._one_pass import evaluator_variances, variances_given_biases
 
 __all__ = ["tilt_of"]
 
@@ -83,7 +84,7 @@ def _dense(objective: Penalised, covariances: Covariances) -> Spread:
 def _local(objective: Penalised) -> Spread:
     """Return the spread of margins as nearly as one pass over the comparisons tells it."""
     rows, weight = objective.data.rows, objective.data.weights()
-    of_scores, of_biases = score_variances(objective), evaluator_variances(objective)
+    of_scores, of_biases = variances_given_biases(objective), evaluator_variances(objective)
     diagonal = objective.last.scores[:, 1] + objective.penalty.scores
 
     def spread(part: slice) -> Floats:

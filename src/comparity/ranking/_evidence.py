@@ -18,8 +18,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.ranking._curvature import Covariances, evaluator_variances, score_variances
+from comparity.ranking._curvature import Covariances
 from comparity.ranking._objective import Penalised
+from comparity.ranking._one_pass import evaluator_variances, score_variances
 from comparity.ranking.priors import LARGEST_SD, SMALLEST_SD, bounded
 
 __all__ = ["LEAST_SCORE_SD", "Ascent", "fixed_point"]
@@ -147,7 +148,10 @@ def _biases_left(objective: Penalised, covariances: Covariances | None) -> float
     n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
     precision = objective.penalty.bias
     if covariances is None:
-        trace = float(np.einsum("kij,ji->", evaluator_variances(objective), precision))
+        # About their mean, biases have so much less variance than with their level known.
+        trace = (1 - 1 / m) * float(
+            np.einsum("kij,ji->", evaluator_variances(objective), precision)
+        )
     else:
         end = n + m * c
         held = np.kron(np.eye(m) - 1 / m, precision)

@@ -99,6 +99,8 @@ class Fit:
     solution : Solution
     move : Move
         From the solution to the anchored parameters.
+    trusted : ndarray of int
+        Evaluators whose biases are zero by assumption.
     priors : tuple of Prior
     """
 
@@ -109,11 +111,14 @@ class Fit:
     objective: Penalised
     solution: Solution
     move: Move
+    trusted: NDArray[np.int64]
     priors: tuple[Prior, ...]
 
     def errors(self) -> Errors:
-        """Return standard errors."""
-        return errors_of(self.objective, self.move)
+        """Return standard errors; biases of the trusted, which are zero, have none."""
+        known = np.zeros(self.bias.shape, dtype=bool)
+        known[self.trusted, : self.move.basis.shape[1] - 1] = True
+        return errors_of(self.objective, self.move, known)
 
 
 def fit(task: Task, rows: Rows | None = None) -> Fit:
@@ -138,6 +143,7 @@ def fit(task: Task, rows: Rows | None = None) -> Fit:
         objective=objective,
         solution=solution,
         move=move,
+        trusted=task.anchor.trusted,
         priors=_priors(task, rows, sds),
     )
 

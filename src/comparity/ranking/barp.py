@@ -15,7 +15,7 @@ from comparity.inference.multiplicity import benjamini_hochberg
 from comparity.ranking._curvature import Errors
 from comparity.ranking._fitting import TOLERANCE, Fit, Task, check_finite, effects_of, fit, rows_for
 from comparity.ranking.alternating import alternate
-from comparity.ranking.anchors import EQUAL_MEANS, Anchor, anchor_of
+from comparity.ranking.anchors import EQUAL_MEANS, anchor_of
 from comparity.ranking.connectivity import diagnose
 from comparity.ranking.contrasts import Attribute, Contrasts, attributes_of, contrasts_of
 from comparity.ranking.interactions import chosen_intersections, suggest, words_on
@@ -273,7 +273,7 @@ def _result(
     task: Task, contrasts: Contrasts, fitted: Fit, errors: Errors, diagnosis: Diagnosis
 ) -> BiasedRanking:
     judgments, bias = task.judgments, fitted.bias
-    own = _trusted_free(errors.bias, task.anchor, contrasts)
+    own = errors.bias
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(own > 0, bias / own, np.nan)
     p = np.where(np.isnan(z), np.nan, erfc(np.abs(np.nan_to_num(z)) / np.sqrt(2)))
@@ -328,13 +328,6 @@ def _known(errors: Errors, contrasts: Contrasts, diagnosis: Diagnosis) -> Errors
         alone = np.bincount(attribute.codes)[attribute.codes[lost]] == 1
         scores[lost[alone]] = np.nan
     return replace(errors, scores=scores, bias=bias, centred=centred, level=level)
-
-
-def _trusted_free(errors: Floats, anchor: Anchor, contrasts: Contrasts) -> Floats:
-    """Set errors to zero where a bias is zero by assumption."""
-    own = errors.copy()
-    own[anchor.trusted, : len(contrasts.names)] = 0.0
-    return own
 
 
 def _chance_gap(task: Task, fitted: Fit, errors: Errors) -> Floats:

@@ -13,8 +13,8 @@ from scipy.special import chdtrc, stdtr
 
 from comparity.errors import OptionError
 from comparity.inference.multiplicity import benjamini_hochberg
-from comparity.ranking._curvature import taken_by_items
 from comparity.ranking._fitting import Fit
+from comparity.ranking._one_pass import variances_of
 from comparity.ranking.contrasts import Attribute, members_of
 from comparity.ranking.judgments import Judgments
 from comparity.rankings import Suggestion
@@ -193,16 +193,21 @@ def _spread_test(fitted: Fit, step: NDArray[np.int8]) -> tuple[float, int, float
         for j in range(c):
             both = weights * contrast[:, i] * contrast[:, j]
             blocks[:, i, j] = np.bincount(rows.evaluator, both, m)
-    blocks[:, :-1, :-1] += objective.penalty.bias
-    blocks -= taken_by_items(objective, contrast)
-    inner = np.linalg.pinv(blocks[:, :-1, :-1], hermitian=True)
-    side = blocks[:, :-1, -1]
-    information = blocks[:, -1, -1] - np.einsum("ki,kij,kj->k", side, inner, side)
-    told = information > 1e-6
+    precision = np.zeros((c, c))
+    precision[:-1, :-1] = objective.penalty.bias
+    variances = variances_of(objective, contrast, blocks, precision)[:, -1, -1]
+    told = _left_of_last(blocks + precision) > 1e-6
     # What all evaluators share is in the scores already, which takes one degree of freedom.
-    statistic = float((gradient[told] ** 2 / information[told]).sum())
+    statistic = float((gradient[told] ** 2 * variances[told]).sum())
     dof = max(1, int(told.sum()) - 1)
     return statistic, dof, float(chdtrc(dof, statistic))
+
+
+def _left_of_last(blocks: Floats) -> Floats:
+    """Return what the other rows of each block leave of the last one's diagonal."""
+    inner, side = np.linalg.pinv(blocks[:, :-1, :-1], hermitian=True), blocks[:, :-1, -1]
+    left: Floats = blocks[:, -1, -1] - np.einsum("ki,kij,kj->k", side, inner, side)
+    return left
 
 
 def _slopes(fitted: Fit) -> Floats:

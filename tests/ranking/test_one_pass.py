@@ -1,0 +1,129 @@
+"""Errors of fits too large to invert, and of trusted evaluators, against an inverse by numpy."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from comparity import barp
+from comparity.rankings import BiasedRanking
+
+SCORE_SD, BIAS_SD = 1.5, 5.0
+
+
+class World(NamedTuple):
+    pairs: np.ndarray
+    evaluators: np.ndarray
+    group: np.ndarray
+
+
+def world(seed: int, m: int, *, n: int = 150, times: int = 20, own_items: bool = False) -> World:
+    """Return comparisons of n items, each compared so many times on average.
+
+    Items are drawn from all, or each evaluator has items that nobody else judges.
+    """
+    rng = np.random.default_rng(seed)
+    evaluators = rng.integers(0, m, n * times // 2)
+    size = n // m if own_items else n
+    first = rng.integers(0, size, len(evaluators))
+    second = (first + rng.integers(1, size, len(first))) % size
+    pairs = np.column_stack([first, second]) + (evaluators * size * own_items)[:, None]
+    group, bias = np.arange(n) % 2, np.linspace(-1, 1, m)
+    seen = rng.normal(0, 1.5, n)[pairs] + bias[evaluators][:, None] * group[pairs]
+    seen += rng.gumbel(size=pairs.shape)
+    return World(np.where(seen[:, :1] > seen[:, 1:], pairs, pairs[:, ::-1]), evaluators, group)
+
+
+def fitted(drawn: World, **choices: Any) -> BiasedRanking:
+    pairs, evaluators, group = drawn
+    known = {"evaluators": evaluators, "sensitive_features": group, "corrected": False}
+    return barp(pairs, score_prior=SCORE_SD, bias_prior=BIAS_SD, **known, **choices)
+
+
+def plain_errors(drawn: World, found: BiasedRanking, trusted: tuple[int, ...] = ()) -> Any:
+    """Return errors of scores, biases, centred biases and their mean, by dense algebra.
+
+    Biases of trusted evaluators are no parameters. Otherwise groups have equal means.
+    """
+    n, m = len(drawn.group), len(found.evaluators)
+    free = np.setdiff1d(np.arange(m), trusted)
+    rows, (better, worse) = np.arange(len(drawn.pairs)), drawn.pairs.T
+    design = np.zeros((len(rows), n + m))
+    design[rows, better], design[rows, worse] = 1, -1
+    design[rows, n + drawn.evaluators] = drawn.group[better] - drawn.group[worse]
+    design = design[:, np.append(np.arange(n), n + free)]
+    chance = expit(design @ np.append(found.scores, found.bias[free, 0]))
+    hessian = design.T @ ((chance * (1 - chance))[:, None] * design)
+    basis = np.column_stack([np.ones(n), drawn.group])
+    inside = basis @ np.linalg.pinv(basis)
+    hessian[:n, :n] += (np.eye(n) - inside * bool(trusted)) / SCORE_SD**2
+    hessian[n:, n:] += (np.eye(len(free)) - 1 / len(free)) / BIAS_SD**2
+    move = np.zeros((n + m, n + len(free)))
+    move[:n, :n] = np.eye(n) - (1 / n if trusted else inside)
+    move[n + free, n + np.arange(len(free))] = 1
+    if not trusted:
+        move[n:, :n] = np.linalg.pinv(basis)[1]
+    covariance = move @ np.linalg.pinv(hessian, hermitian=True, rcond=1e-12) @ move.T
+    bias = covariance[n:, n:]
+    about = np.eye(m) - 1 / m
+    parts = covariance[:n, :n], bias, about @ bias @ about
+    return *(np.sqrt(np.diagonal(part)) for part in parts), np.sqrt(bias.mean())
+
+
+@pytest.mark.parametrize("dense", [True, False], ids=["inverted", "in passes"])
+@pytest.mark.parametrize(
+    ("choices", "close"),
+    [
+        ({"m": 1}, 0.01),
+        ({"m": 2}, 0.01),
+        ({"m": 3}, 0.01),
+        ({"m": 10}, 0.01),
+        ({"m": 100}, 0.03),
+        ({"m": 10, "times": 5}, 0.03),
+        ({"m": 5, "own_items": True}, 0.1),
+    ],
+)
+def test_errors_of_biases_are_those_of_the_inverse(
+    choices: dict[str, Any], close: float, dense: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = world(1, **choices)
+    if not dense:
+        monkeypatch.setattr("comparity.ranking._curvature.DENSE", 10)
+    found = fitted(drawn)
+    scores, bias, centred, _ = plain_errors(drawn, found)
+    close = 1e-3 if dense else close
+    assert found.bias_standard_errors[:, 0] == pytest.approx(bias, rel=close)
+    assert found.centred_standard_errors[:, 0] == pytest.approx(centred, rel=close, abs=1e-6)
+    if dense or "own_items" not in choices:
+        assert found.standard_errors == pytest.approx(scores, rel=close if dense else 0.04)
+
+
+@pytest.mark.parametrize("dense", [True, False], ids=["inverted", "in passes"])
+@pytest.mark.parametrize("trusted", [(0,), (1, 3)])
+def test_trusted_evaluators_leave_no_error_of_their_own(
+    trusted: tuple[int, ...], dense: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their bias is no parameter; a mean over all evaluators has no error from theirs."""
+    drawn = world(2, 5)
+    if not dense:
+        monkeypatch.setattr("comparity.ranking._curvature.DENSE", 10)
+    found = fitted(drawn, anchor=list(trusted))
+    _, bias, centred, level = plain_errors(drawn, found, trusted)
+    close = 1e-3 if dense else 0.02
+    assert found.bias_standard_errors[:, 0] == pytest.approx(bias, rel=close, abs=1e-12)
+    assert found.centred_standard_errors[:, 0] == pytest.approx(centred, rel=close)
+    assert found.mean_bias_standard_errors[0] == pytest.approx(level, rel=close)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_small_panel_of_one_evaluator_is_fitted(seed: int) -> None:
+    """What the evaluator's items explain of its bias is all of it, but for the anchor."""
+    pairs, evaluators, group = world(seed, 1, n=12, times=30)
+    found = barp(pairs, evaluators=evaluators, sensitive_features=group)
+    assert found.converged
+    assert found.gradient_norm < 1e-6
+    assert np.isfinite(found.bias_standard_errors).all()
+    assert found.centred_standard_errors[0, 0] == pytest.approx(0, abs=1e-6)
