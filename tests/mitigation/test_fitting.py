@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from comparity import FairRanker
+from comparity import FairRanker, FairRegressor
 from comparity.counting.labelled import labelled_items
-from comparity.errors import EmptyCellError
+from comparity.errors import ConstantFeaturesError, EmptyCellError, OutOfRangeError
 from comparity.mitigation.choices import choices_of
 from comparity.mitigation.fitting import prepared
 from tests.mitigation.interaction import interaction
@@ -22,11 +24,67 @@ def test_a_feature_counts_alike_in_any_unit(unit: float) -> None:
     assert scaled * [1, 1, unit] == pytest.approx(coefficients, rel=1e-6)
 
 
-def test_a_constant_feature_counts_for_nothing() -> None:
+@pytest.mark.parametrize("estimator", [FairRanker, FairRegressor])
+@pytest.mark.parametrize("value", [0.0, 5.0, 1e9 + 1e-7])
+def test_a_constant_feature_counts_for_nothing(estimator: Any, value: float) -> None:
     X, y, group = interaction(400, seed=0)
-    X[:, 2] = 1e9 + 1e-7
-    coefficients = FairRanker(steps=40, slack=0.5, random_state=0).fit(X, y, group).coef_
-    assert np.ptp(X @ coefficients - X[:, :2] @ coefficients[:2]) == pytest.approx(0, abs=1e-6)
+    model = estimator(steps=40, slack=0.5, random_state=0)
+    constant = np.full((400, 1), value)
+    coefficients = model.fit(np.hstack([X, constant]), y, group).coef_
+    assert coefficients[3] == 0
+    # One feature more makes steps shorter by the root of 3 / 4.
+    step = model.step_sizes * np.sqrt(3 / 4)
+    assert coefficients[:3] == pytest.approx(
+        model.set_params(step_sizes=step).fit(X, y, group).coef_
+    )
+
+
+@pytest.mark.parametrize("scorer", ["linear", "neural"])
+def test_a_feature_that_was_constant_may_vary_later(scorer: str) -> None:
+    X, y, group = interaction(400, seed=0)
+    X[:, 2] = 7.0
+    model = FairRanker(scorer=scorer, steps=5, slack=0.5, random_state=0).fit(X, y, group)
+    assert np.array_equal(model.predict(X + np.array([0, 0, 1e6])), model.predict(X))
+
+
+@pytest.mark.parametrize("estimator", [FairRanker, FairRegressor])
+def test_where_a_feature_has_its_zero_does_not_matter(estimator: Any) -> None:
+    """Whole numbers lose no digit where one as large as 2**40 is added."""
+    X, y, group = interaction(400, seed=0)
+    X = np.round(X * 2**10)
+    model = estimator(steps=40, slack=0.5, random_state=0)
+    coefficients = model.fit(X, y, group).coef_
+    moved = X + np.array([2**40, -(2**30), 0])
+    assert model.fit(moved, y, group).coef_ == pytest.approx(coefficients, rel=1e-5)
+
+
+def test_a_ranking_needs_a_feature_that_varies() -> None:
+    _, y, group = interaction(40, seed=0)
+    with pytest.raises(ConstantFeaturesError, match=r"(?s)2 features, the same in all 40 rows"):
+        FairRanker(validation_fraction=0).fit(np.ones((40, 2)), y, group)
+    model = FairRegressor(validation_fraction=0, goal=None, steps=5).fit(np.ones((40, 2)), y)
+    assert model.predict([[1, 1]]) == pytest.approx([np.mean(y)])
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e-20, 1e25])
+def test_labels_are_predicted_in_their_own_unit(unit: float) -> None:
+    X, y, group = interaction(400, seed=0)
+    model = FairRegressor(steps=40, slack=0.5, random_state=0)
+    coefficients = model.fit(X, y, group).coef_
+    assert model.fit(X, y * unit, group).coef_ / unit == pytest.approx(coefficients)
+
+
+@pytest.mark.parametrize("scorer", ["linear", "neural", "boosted"])
+def test_numbers_whose_squares_are_none_are_named(scorer: str) -> None:
+    X, y, group = interaction(400, seed=0)
+    X[3, 1] = -1e31
+    model = FairRegressor(scorer=scorer, validation_fraction=0, steps=2)
+    with pytest.raises(OutOfRangeError, match=r"(?s)X\[:, 1\].*at most 1e\+30.*data row 4"):
+        model.fit(X, y, group)
+    with pytest.raises(OutOfRangeError, match=r"(?s)'y'.*at most 1e\+30"):
+        model.fit(X[:, :1], y * 1e31, group)
+    with pytest.raises(OutOfRangeError, match="at most"):
+        model.set_params(goal=None).fit(X[:, :1], y).predict([[2e30]])
 
 
 class Drawn:
@@ -50,7 +108,7 @@ def test_a_kind_of_pair_that_either_part_lacks_is_refused(held: int, named: str)
     items = labelled_items(y, y, group, queries=query)
     with pytest.raises(EmptyCellError, match=f"do not occur in the {named} rows"):
         prepared(
-            np.zeros((40, 1)),
+            np.arange(40.0)[:, None],
             items,
             choices_of(),
             predicted=False,

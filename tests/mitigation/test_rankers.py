@@ -233,7 +233,12 @@ def test_an_impossible_goal_is_warned_of_with_the_least_difference() -> None:
         ({}, {"steps": 0}, OptionError, "steps"),
         ({}, {"step_sizes": (0.1, 0.0)}, OptionError, "step_sizes"),
         ({}, {"form": "lagrangian"}, OptionError, "form"),
-        ({"query": np.zeros(40)}, {"validation_fraction": 0.2}, TooFewRowsError, "1 queries"),
+        (
+            {"query": np.zeros(40)},
+            {"validation_fraction": 0.2},
+            TooFewRowsError,
+            "40 rows in 1 query",
+        ),
     ],
 )
 def test_bad_input_is_refused_with_a_reason(change, choices, error, said) -> None:
@@ -294,6 +299,26 @@ def test_scores_are_shares_of_pairs_within_queries(task) -> None:
         for q in np.unique(query)
     ]
     assert model.score(X, y, queries=query) == pytest.approx(np.mean(hits))
+
+
+def test_a_score_needs_a_label_for_every_row_and_two_of_them(task) -> None:
+    X, y, _, _ = task
+    model = fitted(task, goal=None, steps=5)
+    with pytest.raises(LengthMismatchError, match=r"y: 5,499, X: 5,500"):
+        model.score(X, y[:-1])
+    with pytest.raises(LengthMismatchError, match="queries: 2"):
+        model.score(X, y, queries=[0, 1])
+    assert np.isnan(model.score(X, np.ones(len(X))))
+    assert np.isnan(model.score(X, y, queries=np.arange(len(X))))
+
+
+@pytest.mark.parametrize(
+    ("choices", "slacks"), [({}, ()), ({"form": "robust"}, (0.1,)), ({"goal": None}, (0.1,))]
+)
+def test_a_curve_needs_slacks_that_change_something(task, choices, slacks) -> None:
+    X, y, group, _ = task
+    with pytest.raises(OptionError, match=r"at least one|every slack gives the same"):
+        trade_off(FairRanker(**choices), X, y, sensitive_features=group, slacks=slacks)
 
 
 def test_a_wider_slack_costs_less(task) -> None:

@@ -60,6 +60,12 @@ def test_where_nothing_is_feasible_the_worst_constraint_is_missed_by_least() -> 
     assert mixture.probabilities == pytest.approx([0.5, 0.5])
 
 
+def test_nobody_is_drawn_once_in_a_million_times() -> None:
+    """The second candidate would be drawn in 3 of 10 million cases."""
+    mixture = mix(np.array([0.1, 0.9]), np.array([[3e-8], [-0.1]]))
+    assert mixture.members.tolist() == [0]
+
+
 def test_without_constraints_the_best_candidate_is_alone() -> None:
     mixture = mix(np.array([0.3, 0.1, 0.2]), np.zeros((3, 0)))
     assert mixture.members.tolist() == [1]

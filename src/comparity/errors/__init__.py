@@ -53,6 +53,7 @@ from comparity.errors.files import (
     UnsupportedFileError,
 )
 from comparity.errors.mitigation import (
+    ConstantFeaturesError,
     EmptyCellError,
     InfeasibleGoalWarning,
     MissingCombinationWarning,
@@ -120,6 +121,7 @@ __all__ = [
     "ClassCountError",
     "ComparityError",
     "ConstantDecisionError",
+    "ConstantFeaturesError",
     "ConstantLabelError",
     "DataFileMissingError",
     "DataFolderMissingError",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from comparity.errors.base import ComparityError, Offenders, listed, message
 
 __all__ = [
+    "ConstantFeaturesError",
     "EmptyCellError",
     "InfeasibleGoalWarning",
     "MissingCombinationWarning",
@@ -15,6 +16,20 @@ __all__ = [
     "NonFiniteFeatureError",
     "TooFewRowsError",
 ]
+
+
+class ConstantFeaturesError(ComparityError, ValueError):
+    """No feature varies, so that all scores would be equal."""
+
+    def __init__(self, features: int, rows: int) -> None:
+        super().__init__(
+            message(
+                "a ranking needs a feature that varies.",
+                f"{features:,} feature{'' if features == 1 else 's'}, the same in all {rows:,} "
+                "rows trained on",
+                "choose other features, or check the filter that made this table.",
+            )
+        )
 
 
 class EmptyCellError(ComparityError, ValueError):
@@ -65,22 +80,27 @@ class NoTreeError(ComparityError, ValueError):
         super().__init__(
             message(
                 "boosted trees need rows and features that can be split.",
-                f"no split of {rows:,} rows by {features:,} features into leaves of at least "
-                f"{min_rows:,} rows each",
+                f"no split of {rows:,} rows by {features:,} feature{'' if features == 1 else 's'} "
+                f"into leaves of at least {min_rows:,} rows each",
                 "give more rows, features that vary, or BoostedTrees(min_rows=...) with fewer.",
             )
         )
 
 
 class TooFewRowsError(ComparityError, ValueError):
-    """There are not enough rows to hold some out."""
+    """There are not enough rows, or queries, to hold some out."""
 
-    def __init__(self, rows: int, units: int, unit: str, fraction: float) -> None:
+    def __init__(self, rows: int, queries: int | None, fraction: float) -> None:
+        unit = "rows" if queries is None else "queries"
+        found = f"{rows:,} row{'' if rows == 1 else 's'}"
+        if queries is not None:
+            found += f" in {queries:,} {'query' if queries == 1 else 'queries'}"
         super().__init__(
             message(
-                f"validation_fraction={fraction} leaves nothing to train on or to choose by.",
-                f"{rows:,} rows in {units:,} {unit}",
-                "give more rows, or validation_fraction=0 to choose on the training rows.",
+                f"holding out {fraction:g} of the {unit} leaves none to train on, or none to "
+                "choose by.",
+                found,
+                f"give more {unit}; in Python, validation_fraction=0 chooses on the training rows.",
             )
         )
 

@@ -35,8 +35,8 @@ Grown = tuple["Booster", int]
 
 LEAST = 1e-6
 """No row has less curvature than this share of the mean, not even one that is in no pair."""
-
-
+ZERO = 1e-35
+"""LightGBM takes smaller numbers for 0, and ends where there are no others."""
 SMALL = 10**4
 """Fewer rows are grown and scored in one thread; others would only wait for each other."""
 TAKEN = {
@@ -125,7 +125,7 @@ class BoostedTrees(BaseEstimator):  # type: ignore[misc]
 
         seen, steps, n = Mean(choices.steps), iter(range(choices.steps)), len(rows.weight)
         nothing = NoTreeError(n, rows.features.shape[1], int(self.min_rows))
-        if not np.ptp(rows.features, axis=0).any():
+        if not (np.ptp(rows.features, axis=0) > ZERO).any():
             raise nothing
 
         def objective(scores: Floats, _: Dataset) -> tuple[Floats, Floats]:

@@ -95,8 +95,10 @@ def choices_of(
     for name, found in (("steps", steps), ("snapshots", snapshots)):
         if not isinstance(found, int | np.integer) or found < 1:
             raise OptionError(name, found, ["a whole number from 1 on"])
-    sizes = np.atleast_1d(np.asarray(step_sizes, dtype=np.float64)).tolist()
-    for size in sizes:
+    if with_overall not in (None, True, False):
+        raise OptionError("with_overall", with_overall, ["True", "False", "None"])
+    sizes = np.atleast_1d(np.asarray(step_sizes, dtype=object)).tolist()
+    for size in sizes or [step_sizes]:
         _check_number("step_sizes", size, low=0, open_low=True)
     goals = goals_of(goal, continuous=continuous)
     return Choices(
@@ -109,7 +111,7 @@ def choices_of(
         squared=loss == "squared hinge",
         l2=float(l2),
         steps=int(steps),
-        step_sizes=tuple(sizes),
+        step_sizes=tuple(map(float, sizes)),
         referee_rate=float(referee_rate),
         snapshots=int(snapshots),
     )

@@ -11,12 +11,20 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from comparity.counting._values import as_array, check_lengths, group_codes, numbers, rows_of
+from comparity.counting._values import (
+    as_array,
+    bounded_numbers,
+    check_lengths,
+    group_codes,
+    numbers,
+    rows_of,
+)
 from comparity.counting.labelled import LabelledItems, labelled_items
 from comparity.errors import ConstantLabelError, WeightError
-from comparity.errors.mitigation import MissingSensitiveError, NonFiniteFeatureError
+from comparity.errors.mitigation import MissingSensitiveError
 from comparity.mitigation.accounts import account
 from comparity.mitigation.choices import Choices, check_share, choices_of
+from comparity.mitigation.features import check_features
 from comparity.mitigation.fitting import fitted, laid_out, prepared
 from comparity.mitigation.kinds import kind_of
 from comparity.mitigation.linear import LinearModel
@@ -141,7 +149,7 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
         """Return the scores of the best single model."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, ensure_all_finite=False, dtype=np.float64)
-        self._check_features(X)
+        check_features(X, getattr(self, "feature_names_in_", None))
         return self.model_.scores(X)
 
     def _choices(self) -> Choices:
@@ -162,23 +170,17 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
             y_numeric=True,
             dtype=np.float64,
         )
-        self._check_features(X)
+        check_features(X, getattr(self, "feature_names_in_", None))
         columns = {"sensitive_features": sensitive, "queries": queries}
         X, given = _weighed(X, y, columns, weights)
         return X, self._items(given, choices)
 
-    def _check_features(self, X: Floats) -> None:
-        finite = np.isfinite(X)
-        if finite.all():
-            return
-        names = getattr(self, "feature_names_in_", np.arange(X.shape[1]))
-        columns = [text_of(names[place]) for place in np.flatnonzero(~finite.all(axis=0))[:5]]
-        broken: NDArray[np.bool_] = ~finite.all(axis=1)  # type: ignore[assignment]
-        raise NonFiniteFeatureError(columns, rows_of(broken))
-
     def _items(self, given: dict[str, NDArray[Any]], choices: Choices) -> LabelledItems:
         """Check labels, groups, queries and weights."""
         y, query, weight = given["y"], given.get("queries"), given.get("sample_weight")
+        if self._predicts_labels:
+            # Squares are taken of what is predicted, and only the order of what is ranked counts.
+            y = bounded_numbers(y, "y", "item")
         if "sensitive_features" in given:
             return labelled_items(
                 y,

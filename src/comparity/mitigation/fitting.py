@@ -11,7 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counting.labelled import LabelledItems
-from comparity.errors.mitigation import EmptyCellError, InfeasibleGoalWarning, TooFewRowsError
+from comparity.errors.mitigation import (
+    ConstantFeaturesError,
+    EmptyCellError,
+    InfeasibleGoalWarning,
+    TooFewRowsError,
+)
 from comparity.mitigation import training as games
 from comparity.mitigation.accounts import account, worst_difference
 from comparity.mitigation.choices import Choices
@@ -119,8 +124,8 @@ def prepared(
 
     Raises
     ------
-    TooFewRowsError, EmptyCellError
-        No rows to hold out; nothing to order or to compare.
+    TooFewRowsError, ConstantFeaturesError, EmptyCellError
+        No rows to hold out; nothing to order by, to order or to compare.
     """
     train, held = _split(items, fraction, rng)
     scale = _scale(X, items, train, predicted=predicted)
@@ -184,9 +189,8 @@ def _split(items: LabelledItems, fraction: float, rng: Any) -> tuple[Codes, Code
         return rows, rows
     held = held_out(items, fraction, rng)
     if held.all() or not held.any():
-        kind = "rows" if items.query is None else "queries"
-        many = len(rows) if items.query is None else len(np.unique(items.query))
-        raise TooFewRowsError(len(rows), many, kind, fraction)
+        queries = None if items.query is None else len(np.unique(items.query))
+        raise TooFewRowsError(len(rows), queries, fraction)
     return np.flatnonzero(~held), np.flatnonzero(held)
 
 
@@ -196,10 +200,15 @@ def _scale(X: Floats, items: LabelledItems, train: Codes, *, predicted: bool) ->
     centre = share @ X[train]
     spread = np.sqrt(np.maximum(share @ (X[train] - centre) ** 2, 0))
     constant = spread <= np.maximum(1e-12 * np.abs(centre), SMALLEST)
-    scale = Scale(centre=centre, unit=np.where(constant, 1.0, spread))
+    scale = Scale(centre=centre, unit=np.where(constant, np.inf, spread))
     if not predicted:
+        if constant.all():
+            raise ConstantFeaturesError(X.shape[1], len(train))
         return scale
     label = items.label[train]
     middle = float(share @ label)
-    width = math.sqrt(max(float(share @ (label - middle) ** 2), 0.0))
+    away = label - middle
+    # In shares of the largest, so that no square is lost however small labels are.
+    largest = float(np.abs(away).max()) or 1.0
+    width = largest * math.sqrt(float(share @ (away / largest) ** 2))
     return replace(scale, label_centre=middle, label_unit=width or 1.0, predicted=True)

@@ -157,7 +157,8 @@ GOALS: dict[str, Callable[[Sequence[Cell], Sequence[str]], Named]] = {
 
 def goals_of(goal: Any, *, continuous: bool) -> tuple[str, ...]:
     """Return the goals asked for, checked."""
-    goals = () if goal is None else (goal,) if isinstance(goal, str) else tuple(goal)
+    several = isinstance(goal, list | tuple | set | frozenset)
+    goals = () if goal is None else tuple(goal) if several else (goal,)
     known = ("cross-group",) if continuous else tuple(GOALS)
     why = "the attribute is a number, which has no groups" if continuous else ""
     for one in goals:

@@ -17,6 +17,9 @@ __all__ = ["Linear", "LinearModel", "first_guess"]
 
 Floats = NDArray[np.float64]
 
+PART = 2**14
+"""So many rows are standardised at a time."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearModel:
@@ -76,12 +79,16 @@ class Linear:
 def first_guess(rows: Rows, choices: Choices) -> Floats:
     """Return least squares: of the label, or for a ranking of its direction."""
     n, p = rows.features.shape
-    label = _spread(rows) if rows.target is None else rows.target
     share = rows.share
-    unit, centre = rows.scale.unit, rows.scale.centre
-    products = (rows.features * share[:, None]).T @ rows.features - np.outer(centre, centre)
-    products /= np.outer(unit, unit)
-    moments = (rows.features.T @ (share * label) - centre * (share @ label)) / unit
+    label = _spread(rows) if rows.target is None else rows.target
+    products, moments = np.zeros((p, p)), np.zeros(p)
+    # Standardised part by part: products of features far from 0 would lose their digits, and all
+    # of them at once would take as much memory as the features.
+    for start in range(0, n, PART):
+        part = slice(start, start + PART)
+        features = rows.scale.standardised(rows.features[part])
+        products += (features * share[part, None]).T @ features
+        moments += features.T @ (share[part] * label[part])
     ridge = (choices.l2 + 1e-8 + (1e-3 if p >= n else 0.0)) * np.eye(p)
     guess = np.asarray(np.linalg.solve(products + ridge, moments), dtype=np.float64)
     if rows.target is not None:

@@ -21,6 +21,7 @@ from comparity.errors import (
     TwoGroupsOnlyError,
     UnreachedRatioWarning,
 )
+from comparity.mitigation.features import check_features
 from comparity.mitigation.label_posterior import joint_normal
 from comparity.mitigation.rate_duals import DUALS, Dual, ratio
 from comparity.tables import check_option, text_of
@@ -143,7 +144,10 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Group of each row, one of two; not needed with ``tau=0``.
         """
         self._check_options()
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        X, y = validate_data(
+            self, X, y, dtype=np.float64, ensure_min_samples=2, ensure_all_finite=False
+        )
+        check_features(X, getattr(self, "feature_names_in_", None))
         positive = self._labels(y)
         if sensitive_features is None:
             if self.tau:
@@ -160,7 +164,8 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: Any) -> Floats:
         """Return t(x): positive where the second label is predicted."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+        check_features(X, getattr(self, "feature_names_in_", None))
         shares = self._posterior.probabilities(X)
         if not self.groups_:
             return np.asarray(shares[:, 1] - 0.5)

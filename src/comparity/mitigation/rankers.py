@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from comparity.counting._values import as_array, group_codes
+from comparity.counting._values import as_array, check_lengths, group_codes, numbers
 from comparity.counting.all_pairs import cell_counts
 from comparity.counting.query_pairs import query_pairs
 from comparity.mitigation.estimators import FairScorer
@@ -111,12 +112,33 @@ class FairRanker(FairScorer):
     """
 
     def score(self, X: Any, y: Any, queries: Any = None) -> float:
-        """Return the share of pairs ordered as labels say; equal scores are not."""
-        labels = np.asarray(y, dtype=np.float64)
-        scores, nobody = self.predict(X), np.zeros(len(labels), dtype=np.int64)
+        """Return the share of pairs ordered as labels say; equal scores are not.
+
+        Parameters
+        ----------
+        X, y, queries
+            As for ``fit``.
+
+        Returns
+        -------
+        float
+            From 0 to 1, and ``nan`` where no two labels differ. Groups play no part: a search over
+            slacks by it ends with the widest, see
+            :func:`comparity.mitigation.trade_off.trade_off` instead.
+        """
+        given = {"y": numbers(as_array(y, "y"), "y", "item")}
+        given["X"] = scores = self.predict(X)
+        if queries is not None:
+            given["queries"] = as_array(queries, "queries")
+        check_lengths(given)
+        nobody = np.zeros(len(scores), dtype=np.int64)
         if queries is None:
-            trials, hits, _ = cell_counts(labels, scores, nobody, 1)
-            return float(hits[0, 0] / trials[0, 0])
-        query = group_codes(as_array(queries, "queries"), "queries", "item", several=False)[0]
-        counted = query_pairs(labels, scores, nobody, ("all",), query).sharing
-        return float(counted.hits[0] / counted.trials[0])
+            trials, hits, _ = cell_counts(given["y"], scores, nobody, 1)
+            return _share(hits[0, 0], trials[0, 0])
+        query = group_codes(given["queries"], "queries", "item", several=False)[0]
+        counted = query_pairs(given["y"], scores, nobody, ("all",), query).sharing
+        return _share(counted.hits[0], counted.trials[0])
+
+
+def _share(hits: float, trials: float) -> float:
+    return float(hits / trials) if trials else math.nan

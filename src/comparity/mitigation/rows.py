@@ -32,7 +32,8 @@ class Scale:
     Attributes
     ----------
     centre, unit : ndarray, (p,)
-        Mean and standard deviation of each feature; 1 for a constant one.
+        Mean and standard deviation of each feature; infinite for a constant one, so that it counts
+        for nothing whatever it is on other rows.
     label_centre, label_unit : float
         The same of a label that is to be predicted.
     predicted : bool

@@ -74,7 +74,8 @@ def content_of(saved: SavedScorer) -> dict[str, Any]:
     return {
         "scale": {
             "centre": scale.centre.tolist(),
-            "unit": scale.unit.tolist(),
+            # JSON has no infinity: a constant feature, which counts for nothing, has no unit.
+            "unit": [one if math.isfinite(one) else None for one in scale.unit.tolist()],
             "label_centre": scale.label_centre,
             "label_unit": scale.label_unit,
             "predicted": scale.predicted,
@@ -124,14 +125,16 @@ def scorer_of(
 def _scale(path: str | Path, found: Any, many: int) -> Scale:
     if not isinstance(found, dict) or not isinstance(found.get("predicted"), bool):
         raise ModelFileError(path, "'scale' is no object that says whether labels are predicted")
-    columns = [_array(path, found.get(name), f"'{name}'", 1) for name in ("centre", "unit")]
+    units: Any = found.get("unit")
+    known = [1.0 if one is None else one for one in units] if isinstance(units, list) else units
+    columns = [_array(path, found.get("centre"), "'centre'", 1), _array(path, known, "'unit'", 1)]
     names = ("label_centre", "label_unit")
     centre, unit = _array(path, [found.get(name) for name in names], "the scale of labels", 1)
     if any(len(one) != many for one in columns) or min(*columns[1], unit) <= 0:
         raise ModelFileError(path, f"'scale' has not {many} centres and positive units")
     return Scale(
         centre=columns[0],
-        unit=columns[1],
+        unit=np.where([one is None for one in units], np.inf, columns[1]),
         label_centre=float(centre),
         label_unit=float(unit),
         predicted=found["predicted"],

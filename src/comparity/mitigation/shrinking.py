@@ -18,8 +18,8 @@ __all__ = ["Mixture", "best_iterate", "best_of_minima", "mix", "mix_minima"]
 
 Floats = NDArray[np.float64]
 
-NEGLIGIBLE = 1e-9
-"""Probabilities below it are rounding of the linear program."""
+NEGLIGIBLE = 1e-6
+"""Probabilities below it are rounding of the linear program: nobody would ever draw the member."""
 
 
 class Mixture(NamedTuple):

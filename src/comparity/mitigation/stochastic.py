@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from comparity.counting._values import as_array, check_lengths, group_codes
+from comparity.mitigation.features import check_features
 
 __all__ = ["Model", "StochasticScorer"]
 
@@ -56,10 +59,57 @@ class StochasticScorer:
         """Intercepts of linear members."""
         return np.array([one.intercept for one in self.members])  # type: ignore[attr-defined]
 
+    def __repr__(self) -> str:
+        shares = ", ".join(f"{share:.3g}" for share in self.probabilities)
+        return f"<{type(self).__name__} of {len(self)}, drawn with probabilities {shares}>"
+
     def draw(self, rng: np.random.Generator | int | None = None) -> int:
         """Draw a member; all items that are to be compared are scored by the same."""
         return int(np.random.default_rng(rng).choice(len(self), p=self.probabilities))
 
-    def predict(self, X: Floats, member: int) -> Floats:
-        """Return the scores of one member."""
-        return self.members[member].scores(np.asarray(X))
+    def predict(
+        self,
+        X: ArrayLike,
+        member: int | None = None,
+        *,
+        queries: ArrayLike | None = None,
+        rng: np.random.Generator | int | None = None,
+    ) -> Floats:
+        """Return the scores of one member, a given one or one that is drawn.
+
+        Scores of different members are not comparable, so that one member scores all rows, or with
+        `queries` all rows of a query. What training says of the mixture holds on average over
+        draws.
+
+        Parameters
+        ----------
+        X : array-like, (n, p)
+            Features, finite.
+        member : int, optional
+            Which member; drawn by default.
+        queries : array-like, (n,), optional
+            Draw a member for each query.
+        rng : Generator, int or None
+            For the draws.
+
+        Examples
+        --------
+        >>> from comparity.mitigation.linear import LinearModel
+        >>> up, down = LinearModel(np.ones(1), 0.0), LinearModel(-np.ones(1), 0.0)
+        >>> mixture = StochasticScorer([up, down], np.array([0.75, 0.25]))
+        >>> mixture.predict([[1.0], [2.0]], 1).tolist()
+        [-1.0, -2.0]
+        """
+        features = np.asarray(X, dtype=np.float64)
+        check_features(features)
+        if member is not None or queries is None:
+            return self.members[self.draw(rng) if member is None else member].scores(features)
+        column = as_array(queries, "queries")
+        check_lengths({"X": features, "queries": column})
+        query = group_codes(column, "queries", "item", several=False)[0]
+        generator, many = np.random.default_rng(rng), int(query.max(initial=-1)) + 1
+        drawn = generator.choice(len(self), size=many, p=self.probabilities)[query]
+        scores = np.empty(len(features))
+        for place in np.unique(drawn):
+            scores[drawn == place] = self.members[place].scores(features[drawn == place])
+        return scores

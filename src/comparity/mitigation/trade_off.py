@@ -6,8 +6,10 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 
+from comparity.errors import OptionError
 from comparity.errors.mitigation import InfeasibleGoalWarning
 from comparity.mitigation.estimators import FairScorer
 from comparity.trainings import TradeOff
@@ -34,7 +36,7 @@ def trade_off(
     X, y, sensitive_features, queries, sample_weight
         As for its ``fit``.
     slacks : sequence of float
-        In the order wanted.
+        In the order wanted; at least one.
 
     Returns
     -------
@@ -44,7 +46,6 @@ def trade_off(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from comparity import FairRanker
     >>> rng = np.random.default_rng(0)
     >>> group, y = rng.integers(0, 2, 1000), rng.integers(0, 2, 1000)
@@ -54,8 +55,13 @@ def trade_off(
     >>> curve.slacks, curve.trainings[0].best.accuracy < curve.trainings[1].best.accuracy
     ((0.01, 0.5), True)
     """
+    if not np.size(slacks):
+        raise OptionError("slacks", slacks, ["at least one"])
+    if estimator.form == "robust" or not estimator.goal:
+        why = "without a limit of differences every slack gives the same"
+        raise OptionError("estimator", estimator, ["one with a goal, in the constrained form"], why)
     trainings = []
-    for slack in slacks:
+    for slack in np.atleast_1d(slacks).tolist():
         model = clone(estimator).set_params(slack=slack)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InfeasibleGoalWarning)

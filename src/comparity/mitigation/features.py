@@ -1,0 +1,56 @@
+"""Features checked at the door, alike for every estimator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.counting._values import LARGEST, rows_of
+from comparity.errors import OutOfRangeError
+from comparity.errors.mitigation import NonFiniteFeatureError
+from comparity.tables import text_of
+
+__all__ = ["check_features"]
+
+NAMED = 5
+"""So many columns are named in an error."""
+
+
+def check_features(X: NDArray[np.float64], names: NDArray[Any] | None = None) -> None:
+    """Refuse features that are not finite, or so large that their variances are not.
+
+    Parameters
+    ----------
+    X : ndarray, (n, p)
+        One row for each item.
+    names : ndarray, (p,), optional
+        What errors call the columns; their positions by default.
+
+    Raises
+    ------
+    NonFiniteFeatureError
+        A feature is missing or infinite.
+    OutOfRangeError
+        A feature is larger than 1e30 in size.
+
+    Examples
+    --------
+    >>> check_features(np.array([[1.0, 2.0], [3.0, 1e31]]), np.array(["age", "income"]))
+    Traceback (most recent call last):
+    comparity.errors.bridging.OutOfRangeError: column 'income' must hold numbers of at most 1e+30...
+      found: 1 row (data row 2), such as '1e+31'
+      hint:  check for placeholders such as 1e308, or choose a larger unit.
+    """
+    # NaN is never within.
+    within = np.abs(X) <= LARGEST
+    if within.all():
+        return
+    called = [f"X[:, {place}]" for place in range(X.shape[1])] if names is None else names
+    lost = ~np.isfinite(X)
+    if lost.any():
+        columns = [text_of(called[place]) for place in np.flatnonzero(lost.any(axis=0))[:NAMED]]
+        raise NonFiniteFeatureError(columns, rows_of(np.asarray(lost.any(axis=1))))
+    first = int(np.flatnonzero(~within.all(axis=0))[0])
+    raise OutOfRangeError(text_of(called[first]), rows_of(~within[:, first], X[:, first]), LARGEST)
