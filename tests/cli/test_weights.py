@@ -14,6 +14,7 @@ from tests.cli.test_hostile import HOSTILE, LONG, harmless
 Run = Callable[..., Any]
 
 OPTIONS = ("--label", "hired", "--sensitive", "sex")
+DENSITY = ("--method", "fair-reweighing")
 
 
 def people(path: Path, n: int = 200) -> pd.DataFrame:
@@ -81,6 +82,9 @@ def test_numbers_are_weighed_by_density(run: Run, tmp_path: Path) -> None:
         ((*OPTIONS, "--output", "d.csv"), "another file"),
         ((*OPTIONS, "--output", "w.csv", "--name", "age"), "the column exists"),
         ((*OPTIONS, "--output", "none/w.csv"), "none"),
+        ((*OPTIONS, "--output", "w.csv", "--radius", "2"), "method 'fair-reweighing'"),
+        ((*OPTIONS, "--output", "w.csv", "--numeric", "sex"), "method 'fair-reweighing'"),
+        ((*OPTIONS, "--output", "w.csv", *DENSITY, "--numeric", "age"), "numeric cannot be 'age'"),
         ((*OPTIONS,), "--output"),
     ],
 )
@@ -99,14 +103,25 @@ def test_bad_input_is_named_with_status_2(
     assert "Traceback" not in outcome.err
 
 
+def test_weights_are_listed_by_group_and_label_and_drawn_on_a_page(
+    run: Run, tmp_path: Path
+) -> None:
+    """Labels 1, 0, 0 of group m and 0, 1, 1 of group f: n_a n_y / n_ay = 3 * 3 / 2 and 3 * 3."""
+    write(tmp_path / "d.csv", [["1", "m"], ["0", "m"], ["0", "m"], ["0", "f"], *[["1", "f"]] * 2])
+    output, page = tmp_path / "w.csv", tmp_path / "page.html"
+    words = ("weights", tmp_path / "d.csv", *OPTIONS, "--output", output)
+    outcome = run(*words, "--html", page, "--json")
+    cells = [tuple(cell.values()) for cell in json.loads(outcome.out)["cells"]]
+    expected = [("f", "0", 1, 1.5), ("f", "1", 2, 0.75), ("m", "0", 2, 0.75), ("m", "1", 1, 1.5)]
+    assert cells == expected
+    assert "reweighing" in page.read_text(encoding="utf-8")
+
+
 def test_a_group_without_a_label_is_noted(run: Run, tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text("sex,hired\nf,1\nf,0\nm,0\n", encoding="utf-8")
     outcome = run("weights", tmp_path / "d.csv", *OPTIONS, "--output", tmp_path / "w.csv")
     assert outcome.status == 0
     assert "no row of 'm, 1'" in outcome.out
-
-
-DENSITY = ("--method", "fair-reweighing")
 
 
 def write(path: Path, rows: list[list[str]]) -> None:
@@ -142,6 +157,9 @@ def test_hostile_names_are_shown_harmlessly_and_written_as_they_are(
     ("rows", "choices", "said"),
     [
         ([["1", "u"], ["0", "u"]], (), "at least two groups"),
+        ([["1", "u"], ["0", "u"]], DENSITY, "at least two groups"),
+        ([["1", "2"], ["0", "2"]], (*DENSITY, "--numeric", "sex"), "at least two groups"),
+        ([["1", "u"], ["", "v"]], (), "column 'hired' of the items table has missing values"),
         ([["1", "u"], ["0", ""]], (), "data row 2"),
         ([["nan", "u"], ["0", "v"]], DENSITY, "finite"),
         ([["\x1b[2J", "u"], ["0", "v"]], DENSITY, r"'\x1b[2J'"),

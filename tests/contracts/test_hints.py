@@ -164,7 +164,7 @@ def test_the_tab_key_offers_columns_of_the_files_named(
     assert capsys.readouterr().out.split() == [f"plain,{name}" for name in offered]
 
 
-@pytest.mark.parametrize("name", sorted({*COMMANDS} - {"comparity train"}))
+@pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_option_that_names_a_column_offers_them(name: str) -> None:
     told = [
         one for one in COMMANDS[name].params if (getattr(one, "help", "") or "")[:6] == "Column"

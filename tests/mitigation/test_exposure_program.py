@@ -17,6 +17,7 @@ from comparity.errors import (
     NoUtilityError,
     OneGroupError,
     OptionError,
+    OutOfRangeError,
 )
 from comparity.mitigation.exposure_program import CRITERIA, birkhoff, exposure_program, rerank
 from tests.mitigation.simulated import ranking
@@ -54,6 +55,26 @@ def test_no_mixture_of_rankings_is_better(criterion: str, groups: str, slack: fl
     policy = exposure_program(u, sensitive_features=z, criterion=criterion, slack=slack)
     assert policy.utility == pytest.approx(best, abs=1e-7)
     assert policy.difference <= slack + 1e-7
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("unit", [1e-12, 1e-6, 1e6, 1e20])
+def test_the_unit_of_relevances_does_not_matter(criterion: str, unit: float) -> None:
+    """Exposure over relevance is as much smaller as relevances are larger, and so is its slack."""
+    u, z = np.array([0.8, 0.7, 0.6, 0.3, 0.5]), np.array(list("aabbb"))
+    terms = 1 / unit if criterion == "disparate treatment" else 1.0
+    policy = exposure_program(
+        u * unit, sensitive_features=z, criterion=criterion, slack=0.1 * terms
+    )
+    assert policy.utility / unit == pytest.approx(by_listing(u, z, criterion, 0.1))
+    assert policy.difference / terms <= 0.1 + 1e-7
+    least = exposure_program(u * unit, sensitive_features=z, criterion=criterion, slack=None)
+    assert least.slack / terms == pytest.approx(0, abs=1e-7)
+
+
+def test_a_group_with_next_to_no_relevance_goes_last() -> None:
+    policy = exposure_program([0.9, 0.8, 1e-15], sensitive_features=list("aab"), slack=None)
+    assert policy.rankings.tolist() == [[0, 1, 2]]
 
 
 def test_what_groups_see_is_the_mean_over_the_rankings_drawn() -> None:
@@ -137,6 +158,10 @@ def test_bad_input_is_named() -> None:
         exposure_program([1.0, 0.5], sensitive_features=["a", "b"], criterion="parity")
     with pytest.raises(OptionError, match="slack"):
         exposure_program([1.0, 0.5], sensitive_features=["a", "b"], slack=-1)
+    with pytest.raises(OptionError, match="slack"):
+        exposure_program([1.0, 0.5], sensitive_features=["a", "b"], slack="none")
+    with pytest.raises(OutOfRangeError, match="relevance"):
+        exposure_program([1e31, 0.5], sensitive_features=["a", "b"])
     with pytest.raises(OneGroupError):
         exposure_program([1.0, 0.5], sensitive_features=["a", "a"])
     with pytest.raises(EmptyTableError):

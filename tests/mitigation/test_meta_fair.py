@@ -17,7 +17,9 @@ from comparity import MetaFairClassifier
 from comparity.errors import (
     ClassCountError,
     MissingSensitiveError,
+    NonFiniteFeatureError,
     OptionError,
+    OutOfRangeError,
     TwoGroupsOnlyError,
     UnreachedRatioWarning,
 )
@@ -73,6 +75,15 @@ def test_posteriors_are_ratios_of_scipys_densities() -> None:
     normal = multivariate_normal(both.mean(axis=0), np.cov(both, rowvar=False))
     density = np.array([[normal.pdf([*x, *value]) for value in FOUR] for x in X[:7]])
     assert found == pytest.approx(density / density.sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("units", [(1e6, 1e-6, 1.0), (1e-25, 1.0, 1e25)])
+def test_units_of_features_and_constant_features_do_not_matter(units: tuple[float, ...]) -> None:
+    X, y, group = people(200, 3)
+    other = np.column_stack([X * units, np.full(200, 1e8)])
+    model = MetaFairClassifier(tau=0.9).fit(X, y, sensitive_features=group)
+    again = clone(model).fit(other, y, sensitive_features=group)
+    assert again.decision_function(other) == pytest.approx(model.decision_function(X), abs=1e-6)
 
 
 def test_a_group_among_the_features_is_known_and_not_guessed() -> None:
@@ -184,6 +195,12 @@ def test_bad_input_is_named() -> None:
         MetaFairClassifier().fit(X, y, sensitive_features=np.arange(50) % 3)
     with pytest.raises(ClassCountError, match="1 class"):
         MetaFairClassifier(tau=0).fit(X, np.ones(50))
+    with pytest.raises(ClassCountError, match="Only binary classification"):
+        MetaFairClassifier(tau=0).fit(X, np.arange(50) % 3)
+    with pytest.raises(NonFiniteFeatureError, match=r"1 row \(data row 1\), in column X\[:, 2\]"):
+        MetaFairClassifier(tau=0).fit(np.where(X[0, 2] == X, np.nan, X), y)
+    with pytest.raises(OutOfRangeError, match="at most"):
+        MetaFairClassifier(tau=0).fit(X, y).predict(X * 1e40)
     for option in ({"metric": "fpr"}, {"tau": 1.5}, {"samples": 0}, {"search": "none"}):
         with pytest.raises(OptionError):
             MetaFairClassifier(**option).fit(X, y, sensitive_features=group)

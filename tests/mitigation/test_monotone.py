@@ -116,10 +116,20 @@ def test_bad_input_is_named() -> None:
         monotone_transform(y, s, sensitive_features=z, adjusted="q")
     with pytest.raises(OptionError, match="others"):
         monotone_transform(y, s, sensitive_features=z, others="all")
-    with pytest.raises(OptionError, match="slopes"):
-        monotone_transform(y, s, sensitive_features=z, slopes=(-1.0,))
+    for choice in (
+        {"slopes": (-1.0,)},
+        {"slopes": ()},
+        {"slopes": (np.nan,)},
+        {"shifts": ()},
+        {"shifts": (np.inf,)},
+        {"slack": -0.1},
+        {"slack": "none"},
+    ):
+        with pytest.raises(OptionError, match=next(iter(choice))):
+            monotone_transform(y, s, sensitive_features=z, **choice)
     with pytest.raises(EmptyCellError, match="a>b"):
         monotone_transform([0, 0, 1, 0], s, sensitive_features=z)
+    assert monotone_transform(y, s, sensitive_features=[7, 7, 8, 8], adjusted=8).adjusted == "8"
     fit = monotone_transform(y, s, sensitive_features=z)
     assert fit.to_dict()["groups"] == ("a", "b")
     with pytest.raises(UnknownGroupError, match="'q'"):

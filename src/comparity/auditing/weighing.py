@@ -23,7 +23,7 @@ from comparity.counting._values import (
 from comparity.counting.files import read_table
 from comparity.counting.labelled import labelled_columns
 from comparity.counting.writing import write_table
-from comparity.errors import EmptyTableError, OptionError
+from comparity.errors import EmptyTableError, OneGroupError, OptionError
 from comparity.errors.mitigation import MissingCombinationWarning
 from comparity.mitigation.weights import (
     balancing_weights,
@@ -32,7 +32,7 @@ from comparity.mitigation.weights import (
     independence_weights,
     table_of,
 )
-from comparity.tables import check_option
+from comparity.tables import check_option, text_of
 from comparity.trainings import Weighing
 
 __all__ = ["METHODS", "fair_balance", "fair_reweighing", "reweighing", "weigh_file"]
@@ -164,15 +164,17 @@ def fair_reweighing(
     """
     check_option("density", density, ("neighbours", "kernel"))
     for name, value in (("radius", radius), ("bandwidth", bandwidth)):
-        if not isinstance(value, int | float) or not 0 < value < math.inf:
+        if not isinstance(value, int | float | np.number) or not 0 < value < math.inf:
             raise OptionError(name, value, ["a positive number of standard deviations"])
     label, attributes = _columns(y, sensitive_features)
     values, groups = [], {}
     for name, column in attributes.items():
         if column.dtype.kind in "iuf":
             values.append(bounded_numbers(column, name, "array"))
+            if values[-1].min() == values[-1].max():
+                raise OneGroupError(name, [text_of(values[-1][0])])
         else:
-            groups[name] = group_codes(column, name, "array", several=False)
+            groups[name] = group_codes(column, name, "array")
     n = len(label)
     return density_weights(
         bounded_numbers(label, "y", "array"),
@@ -257,28 +259,30 @@ def weigh_file(
     numeric : sequence of str
         Which sensitive columns hold numbers, for ``"fair-reweighing"``; none by default.
     choices
-        Of :func:`fair_reweighing`.
+        `density`, `radius` and `bandwidth` of :func:`fair_reweighing`; None for its own.
     """
     check_option("method", method, list(METHODS))
+    given = {name: value for name, value in choices.items() if value is not None}
+    _check_choices(method, sensitive, {"numeric": numeric, **given} if numeric else given)
     table = read_table(path)
     columns = labelled_columns(table, [label, *sensitive])
-    known = table.collect_schema().names()
-    if column in known:
+    if column in table.collect_schema().names():
         raise OptionError("name", column, ["a name no column has"], "the column exists")
     if Path(output).resolve() == Path(path).resolve():
         raise OptionError("output", str(output), ["another file than the one read"])
     continuous = method == "fair-reweighing"
-    y = bounded_numbers(columns[label], label, "array") if continuous else columns[label]
+    y = bounded_numbers(columns[label], label, "items") if continuous else columns[label]
+    # Errors name the columns of the file.
+    group_codes(y, label, "items", several=False)
     attributes = {
-        name: bounded_numbers(columns[name], name, "array")
+        name: bounded_numbers(columns[name], name, "items")
         if name in (numeric or ())
         else _text(columns[name])
         for name in sensitive
     }
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", MissingCombinationWarning)
-        chosen = choices if continuous else {}
-        weights = METHODS[method](y, sensitive_features=attributes, **chosen)
+        weights = METHODS[method](y, sensitive_features=attributes, **given)
     write_table(table, output, {column: weights})
     return Weighing(
         method=method,
@@ -290,6 +294,17 @@ def weigh_file(
         cells=() if continuous else _cells(attributes, y, weights),
         notes=(*(str(one.message) for one in told), *_nothing_to_balance(y, label)),
     )
+
+
+def _check_choices(method: str, sensitive: Sequence[str], given: Mapping[str, Any]) -> None:
+    """Refuse what a method would not look at."""
+    if given and method != "fair-reweighing":
+        name, value = next(iter(given.items()))
+        why = f"{method} knows groups and no densities"
+        raise OptionError(name, value, ["method 'fair-reweighing'", f"no {name}"], why)
+    unknown = [name for name in given.get("numeric", ()) if name not in sensitive]
+    if unknown:
+        raise OptionError("numeric", unknown[0], [repr(name) for name in sensitive])
 
 
 def _nothing_to_balance(y: NDArray[Any], name: str) -> tuple[str, ...]:
@@ -311,9 +326,13 @@ def _cells(
     """Return rows and weight of a row by group and label."""
     groups = {name: group_codes(column, name, "array") for name, column in attributes.items()}
     code, names = list(crossed(groups, intersection=True).values())[-1]
-    label, labels = factorised(y)
-    table = table_of(code, label)
-    first = {(a, b): w for a, b, w in zip(code.tolist(), label.tolist(), weights, strict=True)}
+    label, labels = group_codes(y, "label", "items", several=False)
+    cells, first, rows = np.unique(
+        code * len(labels) + label, return_index=True, return_counts=True
+    )
     return tuple(
-        (names[a], str(labels[b]), int(table[a, b]), float(first[a, b])) for a, b in sorted(first)
+        (names[cell // len(labels)], labels[cell % len(labels)], many, weight)
+        for cell, many, weight in zip(
+            cells.tolist(), rows.tolist(), weights[first].tolist(), strict=True
+        )
     )

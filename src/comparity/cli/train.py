@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from comparity.cli.columns import Column
 from comparity.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
@@ -40,11 +41,17 @@ def units(value: str) -> tuple[int, ...]:
 
 @click.command(epilog=EXAMPLE, short_help="Train a score that orders pairs equally well.")
 @click.argument("file", type=INPUT_FILE)
-@click.option("--features", type=names, required=True, help="Columns of numbers to score by.")
-@click.option("--label", required=True, help="Column with the label, a number; larger is better.")
-@click.option("--sensitive", required=True, help="Column with the group.")
-@click.option("--query", help="Column with the query; only items of the same one are compared.")
-@click.option("--weight", help="Column with positive weights of items.")
+@click.option(
+    "--features", cls=Column, type=names, required=True, help="Columns of numbers to score by."
+)
+@click.option(
+    "--label", cls=Column, required=True, help="Column with the label, a number; larger is better."
+)
+@click.option("--sensitive", cls=Column, required=True, help="Column with the group.")
+@click.option(
+    "--query", cls=Column, help="Column with the query; only items of the same one are compared."
+)
+@click.option("--weight", cls=Column, help="Column with positive weights of items.")
 @click.option("--output", type=OUTPUT_FILE, required=True, help="Model file to write, JSON.")
 @click.option(
     "--scorer",

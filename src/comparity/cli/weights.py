@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from comparity.cli.columns import Column
-from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, names
+from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, names, output_options
 from comparity.cli.output import deliver, working
 
 EXAMPLE = """\b
@@ -40,32 +40,30 @@ Example:
 @click.option("--name", "column", default="weight", show_default=True, help="Name of the column.")
 @click.option(
     "--numeric",
+    cls=Column,
     type=names,
-    help="Sensitive columns that hold numbers, for fair-reweighing.",
+    help="Columns among the sensitive ones that hold numbers, for fair-reweighing.",
 )
 @click.option(
     "--density",
     type=click.Choice(["neighbours", "kernel"]),
-    default="neighbours",
-    show_default=True,
+    show_default="neighbours",
     help="How fair-reweighing estimates densities.",
 )
 @click.option(
     "--radius",
     type=click.FloatRange(min=0, min_open=True),
-    default=0.5,
-    show_default=True,
-    help="Neighbours are nearer than this, in standard deviations.",
+    show_default="0.5",
+    help="Neighbours are nearer than this, in standard deviations; for fair-reweighing.",
 )
 @click.option(
     "--bandwidth",
     type=click.FloatRange(min=0, min_open=True),
-    default=0.2,
-    show_default=True,
-    help="Width of the kernel, in standard deviations.",
+    show_default="0.2",
+    help="Width of the kernel, in standard deviations; for fair-reweighing.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-def weights(file: Path, output: Path, as_json: bool, **options: Any) -> None:
+@output_options
+def weights(file: Path, output: Path, as_json: bool, html: Path | None, **options: Any) -> None:
     """Write FILE again with a column of weights, ready for any learner that takes them.
 
     FILE (CSV, TSV, Parquet or JSON lines) has one row for each item. All its columns are kept.
@@ -77,4 +75,4 @@ def weights(file: Path, output: Path, as_json: bool, **options: Any) -> None:
 
     with working("weighing"):
         result = weigh_file(file, output, **options)
-    deliver(result, as_json=as_json, html=None)
+    deliver(result, as_json=as_json, html=html)

@@ -36,9 +36,10 @@ class ClassCountError(ComparityError, ValueError):
 
     def __init__(self, classes: Sequence[str], kind: str) -> None:
         many = len(classes)
+        asked = f"Only binary classification is supported. The type of the target is {kind}."
         super().__init__(
             message(
-                f"Only binary classification is supported. The type of the target is {kind}.",
+                "a classifier needs rows of two classes." if many == 1 else asked,
                 f"{many:,} class{'' if many == 1 else 'es'}: {listed(classes)}",
                 "give rows of two classes, or train one classifier for each class against the "
                 "others.",

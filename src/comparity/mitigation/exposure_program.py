@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from comparity.counting._values import as_array, check_lengths, group_codes, numbers, rows_of
+from comparity.counting._values import (
+    as_array,
+    bounded_numbers,
+    check_lengths,
+    group_codes,
+    numbers,
+    rows_of,
+)
 from comparity.errors import (
     EmptyTableError,
     ExposureInfeasibleError,
@@ -104,9 +111,10 @@ def exposure_program(
     True
     """
     check_option("criterion", criterion, CRITERIA)
-    if slack is not None and not (math.isfinite(slack) and slack >= 0):
+    number = isinstance(slack, int | float | np.number) and 0 <= slack < math.inf
+    if slack is not None and not number:
         raise OptionError("slack", slack, ["a number from 0 on", "None for the least"])
-    utility = numbers(as_array(relevance, "relevance"), "relevance", "item")
+    utility = bounded_numbers(as_array(relevance, "relevance"), "relevance", "item")
     column = as_array(sensitive_features, "sensitive_features")
     check_lengths({"relevance": utility, "sensitive_features": column})
     if not len(utility):
@@ -114,11 +122,13 @@ def exposure_program(
     group, names = group_codes(column, "sensitive_features", "item")
     factors = _factors(utility, group, names, criterion)
     worth = place_worth(np.arange(1, len(utility) + 1), discount=discount)
-    allowed = _least(factors, worth) if slack is None else slack
-    matrix = _best(utility, factors, worth, allowed)
+    # The solver knows numbers near 1; terms are as large as exposure over the least relevance.
+    unit, peak = _power_of_two(factors.sum(axis=1).max()), _power_of_two(np.abs(utility).max())
+    allowed = unit * _least(factors / unit, worth) if slack is None else slack
+    matrix = _best(utility / peak, factors / unit, worth, allowed / unit)
     if matrix is None:
         assert slack is not None, "the least slack leaves a policy"
-        raise ExposureInfeasibleError(criterion, slack, _least(factors, worth))
+        raise ExposureInfeasibleError(criterion, slack, unit * _least(factors / unit, worth))
     rankings, shares = birkhoff(matrix)
     # What is reported is what is drawn from, free of the solver's rounding.
     exact = np.zeros_like(matrix)
@@ -248,6 +258,11 @@ def _factors(utility: Floats, group: Codes, names: list[str], criterion: str) ->
         raise NoUtilityError(None, [names[g] for g in np.flatnonzero(of_groups == 0)])
     clicks = mean * utility if criterion == "disparate impact" else mean
     return np.asarray(clicks / of_groups[:, None])
+
+
+def _power_of_two(number: float) -> float:
+    """Return the nearest power of two, by which one divides without losing a digit; 1 for 0."""
+    return math.ldexp(1.0, round(math.log2(number))) if number else 1.0
 
 
 def _least(factors: Floats, worth: Floats) -> float:

@@ -24,13 +24,15 @@ class Posterior:
 
     Attributes
     ----------
-    mean : ndarray, (p + d,)
-        Of features and targets.
+    mean, unit : ndarray, (p + d,)
+        Mean and standard deviation of features and targets; infinite for what does not vary, which
+        then tells nothing.
     values : ndarray, (V, d)
         The values of targets that can occur.
     """
 
     mean: Floats
+    unit: Floats
     values: Floats
     _precision: Floats
     _null: Floats
@@ -42,8 +44,8 @@ class Posterior:
         features allow have a share.
         """
         p = features.shape[1]
-        away = features - self.mean[:p]
-        targets = self.values - self.mean[p:]
+        away = (features - self.mean[:p]) / self.unit[:p]
+        targets = (self.values - self.mean[p:]) / self.unit[p:]
         known, mixed = self._precision[p:, p:], self._precision[:p, p:]
         # What depends on features alone is the same for all values and falls out of the shares.
         logs = -0.5 * np.einsum("vi,ij,vj->v", targets, known, targets) - away @ mixed @ targets.T
@@ -69,10 +71,15 @@ def joint_normal(features: Floats, targets: Floats, values: Floats) -> Posterior
         The values of targets that can occur.
     """
     both = np.column_stack([features, targets])
-    variances, axes = np.linalg.eigh(np.atleast_2d(np.cov(both, rowvar=False)))
+    mean, spread = both.mean(axis=0), both.std(axis=0)
+    # Which axes have no variance must not depend on the units of features.
+    unit = np.where(spread > RANK * np.abs(mean), spread, np.inf)
+    standardised = (both - mean) / unit
+    variances, axes = np.linalg.eigh(np.atleast_2d(np.cov(standardised, rowvar=False)))
     used = variances > RANK * np.abs(variances).max()
     return Posterior(
-        mean=both.mean(axis=0),
+        mean=mean,
+        unit=unit,
         values=values,
         _precision=(axes[:, used] / variances[used]) @ axes[:, used].T,
         _null=axes[:, ~used],

@@ -23,7 +23,7 @@ from comparity.counting.labelled import NAMES, LabelledItems, labelled_items
 from comparity.counting.query_pairs import query_counts
 from comparity.errors import EmptyCellError, OptionError, UnknownGroupError
 from comparity.errors.baselines import TwoGroupsOnlyError
-from comparity.tables import check_option
+from comparity.tables import check_option, text_of
 
 __all__ = ["SLOPES", "MonotoneTransform", "monotone_transform"]
 
@@ -105,7 +105,7 @@ def monotone_transform(
     *,
     sensitive_features: ArrayLike,
     queries: ArrayLike | None = None,
-    adjusted: str | None = None,
+    adjusted: Any = None,
     slopes: Sequence[float] = SLOPES,
     shifts: Sequence[float] | None = None,
     others: str = "transformed",
@@ -131,7 +131,7 @@ def monotone_transform(
         Group of each row: two groups.
     queries : array-like, optional
         Compare only rows of the same query.
-    adjusted : str, optional
+    adjusted : optional
         The group to move; by default the one whose better items are ordered rightly less often.
     slopes : sequence of float
         Slopes to try, from 0 on. ``numpy.arange(0, 5.05, 0.05)`` in [2]_.
@@ -174,18 +174,21 @@ def monotone_transform(
     ('0', True, True)
     """
     check_option("others", others, OTHERS)
-    if not len(slopes) or min(slopes) < 0:
-        raise OptionError("slopes", list(slopes), ["numbers from 0 on"])
+    _check_numbers("slopes", slopes, low=0.0)
+    _check_numbers("slack", [slack], low=0.0)
+    if shifts is not None:
+        _check_numbers("shifts", shifts)
     names = {**NAMES, "label": "y", "score": "scores"}
     items = labelled_items(y, scores, sensitive_features, queries=queries, names=names)
     if len(items.groups) != 2:
         raise TwoGroupsOnlyError("a monotone transform", items.groups)
     before = _rates(items, items.score)
-    moved = items.groups.index(adjusted) if adjusted in items.groups else None
-    if adjusted is not None and moved is None:
-        raise UnknownGroupError(adjusted, "sensitive_features", items.groups)
-    if moved is None:
+    if adjusted is None:
         moved = 0 if before[1] < 0 else 1
+    elif text_of(adjusted) in items.groups:
+        moved = items.groups.index(text_of(adjusted))
+    else:
+        raise UnknownGroupError(text_of(adjusted), "sensitive_features", items.groups)
     tried, of_group = [], items.group == moved
     for slope in slopes:
         for shift in _shifts(items, moved, slope, others) if shifts is None else shifts:
@@ -204,6 +207,15 @@ def monotone_transform(
         accuracy_before=before[0],
         difference_before=abs(before[1]),
     )
+
+
+def _check_numbers(name: str, found: Sequence[float], *, low: float = -np.inf) -> None:
+    """Refuse an empty list, and numbers that are not finite or too small."""
+    values = np.asarray(found, dtype=object).tolist()
+    numeric = all(isinstance(one, int | float | np.number) for one in values)
+    if not values or not numeric or not all(np.isfinite(values)) or min(values) < low:
+        wanted = "finite numbers" if low == -np.inf else f"finite numbers from {low:g} on"
+        raise OptionError(name, list(values), [wanted])
 
 
 def _least(tried: tuple[float, ...]) -> tuple[float, float]:
