@@ -222,6 +222,10 @@ class BiasedRanking(Ranking):
     mean_bias, mean_bias_standard_errors : ndarray
         One for each contrast. Its error includes the chance by which groups of this size differ
         in mean, where the anchor is that they do not.
+    level_standard_errors : ndarray
+        One for each contrast of groups: of the difference in level between the scores of its group
+        and of the reference, by as much as the groups may be off as wholes. It includes that chance
+        too.
     centred_bias, centred_standard_errors : ndarray
         Bias less the mean; free of the anchor.
     anchor : str
@@ -244,6 +248,7 @@ class BiasedRanking(Ranking):
     q: Floats
     mean_bias: Floats
     mean_bias_standard_errors: Floats
+    level_standard_errors: Floats
     centred_bias: Floats
     centred_standard_errors: Floats
     anchor: str
@@ -278,6 +283,7 @@ class BiasedRanking(Ranking):
             "mean_bias": listed(self.mean_bias),
             "mean_bias_standard_errors": listed(self.mean_bias_standard_errors),
             "mean_bias_intervals": listed(self.mean_bias_intervals()),
+            "level_standard_errors": listed(self.level_standard_errors),
             "biases": self._bias_rows(),
             "score_dependence": None if dependence is None else dependence.to_dict(),
             "suggestions": [suggestion.to_dict() for suggestion in self.suggestions],

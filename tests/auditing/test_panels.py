@@ -39,7 +39,7 @@ def test_the_audit_at_face_value_is_that_of_the_scores_as_labels(
 def test_the_shift_adds_its_variance_by_differences(judged: tuple[Any, BiasedRanking]) -> None:
     """Half the squared change of the gap when one group moves by one standard error."""
     world, fit = judged
-    h = float(fit.mean_bias_standard_errors[0])
+    h = float(fit.level_standard_errors[0])
     found = audit_against_panel(fit, world.model, sensitive_features=world.group, draws=5)
     gaps = [
         pairwise_accuracy(
@@ -140,6 +140,20 @@ def test_shift_errors_are_standard_errors(judged: tuple[Any, BiasedRanking], err
     named = {str(world.group[0]): error}
     with pytest.raises(OptionError, match="finite standard errors"):
         audit_against_panel(fit, world.model, sensitive_features=world.group, shift_errors=named)
+
+
+def test_seats_and_other_attributes_do_not_matter_to_an_audit_of_groups() -> None:
+    world = leaning_panel(np.random.default_rng(4), n_items=60, n_comparisons=2000)
+    kinds = {"group": world.group, "town": np.array(["x", "y", "y"])[np.arange(60) % 3]}
+    fit = barp(
+        world.comparisons,
+        evaluators=world.evaluators,
+        sensitive_features=kinds,
+        seats=np.arange(2000) % 2,
+        seat_by_evaluator=True,
+    )
+    found = audit_against_panel(fit, world.model, sensitive_features=world.group, draws=5)
+    assert found.shift_errors == {"b": fit.level_standard_errors[0]}
 
 
 def test_groups_the_panel_does_not_know_are_refused(judged: tuple[Any, BiasedRanking]) -> None:

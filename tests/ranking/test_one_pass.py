@@ -20,8 +20,14 @@ class World(NamedTuple):
     group: np.ndarray
 
 
-def world(seed: int, m: int, *, n: int = 150, times: int = 20, own_items: bool = False) -> World:
-    """Return comparisons of n items, each compared so many times on average.
+def world(seed: int, m: int, **choices: Any) -> World:
+    return world_and_scores(seed, m, **choices)[0]
+
+
+def world_and_scores(
+    seed: int, m: int, *, n: int = 150, times: int = 20, own_items: bool = False
+) -> tuple[World, np.ndarray]:
+    """Return comparisons of n items, each compared so many times on average, and their scores.
 
     Items are drawn from all, or each evaluator has items that nobody else judges.
     """
@@ -32,9 +38,10 @@ def world(seed: int, m: int, *, n: int = 150, times: int = 20, own_items: bool =
     second = (first + rng.integers(1, size, len(first))) % size
     pairs = np.column_stack([first, second]) + (evaluators * size * own_items)[:, None]
     group, bias = np.arange(n) % 2, np.linspace(-1, 1, m)
-    seen = rng.normal(0, 1.5, n)[pairs] + bias[evaluators][:, None] * group[pairs]
-    seen += rng.gumbel(size=pairs.shape)
-    return World(np.where(seen[:, :1] > seen[:, 1:], pairs, pairs[:, ::-1]), evaluators, group)
+    scores = rng.normal(0, 1.5, n)
+    seen = scores[pairs] + bias[evaluators][:, None] * group[pairs] + rng.gumbel(size=pairs.shape)
+    pairs = np.where(seen[:, :1] > seen[:, 1:], pairs, pairs[:, ::-1])
+    return World(pairs, evaluators, group), scores
 
 
 def fitted(drawn: World, **choices: Any) -> BiasedRanking:
@@ -127,3 +134,33 @@ def test_a_small_panel_of_one_evaluator_is_fitted(seed: int) -> None:
     assert found.gradient_norm < 1e-6
     assert np.isfinite(found.bias_standard_errors).all()
     assert found.centred_standard_errors[0, 0] == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize("dense", [True, False], ids=["inverted", "in passes"])
+def test_levels_of_groups_have_the_error_of_their_difference(
+    dense: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Simulated: how far the difference of groups' means is off, from panel to panel."""
+    if not dense:
+        monkeypatch.setattr("comparity.ranking._curvature.DENSE", 10)
+    off, promised = [], []
+    for seed in range(60):
+        drawn, truth = world_and_scores(seed, 4)
+        found = fitted(drawn, anchor="zero mean bias")
+        side = drawn.group == 1
+        gap, true = (np.mean(s[side]) - np.mean(s[~side]) for s in (found.scores, truth))
+        off.append(gap - true)
+        promised.append(found.level_standard_errors[0])
+    # The standard error of a standard deviation of 60 draws is 9 %; scores are drawn together a
+    # little, by the prior.
+    assert np.std(off) == pytest.approx(np.mean(promised), rel=0.3)
+
+
+def test_an_evaluator_who_says_nothing_leaves_the_levels_of_groups() -> None:
+    """Groups have equal means by assumption, whatever one more evaluator may lean."""
+    drawn = world(3, 5)
+    known, same = fitted(drawn), np.flatnonzero(drawn.group == 0)[:2]
+    more = World(np.vstack([drawn.pairs, same]), np.append(drawn.evaluators, 5), drawn.group)
+    found = fitted(more)
+    assert found.level_standard_errors == pytest.approx(known.level_standard_errors, rel=0.01)
+    assert found.mean_bias_standard_errors[0] > 0.9 * BIAS_SD / 6

@@ -63,8 +63,7 @@ def audit_against_panel(
     sensitive_features : array-like
         The group of each item.
     shift_errors : mapping of str to float, optional
-        Standard error of the common level of each group; taken from the panel's mean biases where
-        it has them.
+        Standard error of the common level of each group; the panel's own where it knows biases.
     draws : int
         How often errors are drawn to see what they do.
     seed : int
@@ -133,7 +132,7 @@ def _shifts(
     """Return the standard errors of the levels of the groups that are in pairs."""
     # A group of which no item was compared is in no pair, and its level moves nothing.
     unseen = {text_of(name) for name in left_out.tolist()} - {*items.groups}
-    shifts = dict(given or _shift_errors(panel))
+    shifts = dict(given or _shift_errors(panel, {*items.groups, *unseen}))
     shifts = {name: error for name, error in shifts.items() if name not in unseen}
     _check_shifts(shifts, items.groups)
     return shifts
@@ -209,12 +208,17 @@ def _check_shifts(shifts: Mapping[str, float], groups: tuple[str, ...]) -> None:
             raise OptionError("shift_errors", error, ["finite standard errors from 0 on"])
 
 
-def _shift_errors(panel: Ranking) -> dict[str, float]:
+def _shift_errors(panel: Ranking, groups: set[str]) -> dict[str, float]:
     """Return the standard error of the level of each group against its reference group."""
     if not isinstance(panel, BiasedRanking):
         return {}
-    errors = zip(panel.contrasts, panel.mean_bias_standard_errors.tolist(), strict=True)
-    return {contrast.group: error for contrast, error in errors}
+    # Seats and intersections have biases as well, and groups of another attribute.
+    errors = dict(zip(panel.contrasts, panel.level_standard_errors.tolist(), strict=False))
+    known = [one for one in errors if {one.group, one.reference} <= groups]
+    if strange := groups - {name for one in known for name in (one.group, one.reference)}:
+        why = f"the panel's biases are not about {', '.join(map(repr, sorted(strange)))}"
+        raise OptionError("shift_errors", None, ["a standard error for each group"], why)
+    return {one.group: errors[one] for one in known}
 
 
 def _carried(test: JudgedGap, shift_variance: float, allowance: float, reversals: float) -> GapTest:

@@ -9,6 +9,7 @@ them (:mod:`comparity.ranking._one_pass`), and solve for the mean.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -52,6 +53,8 @@ class Errors:
         Of biases, the anchor taken for a fact, and of biases less their mean.
     level : ndarray, (contrasts,)
         Of the mean bias, the anchor taken for a fact.
+    gap : ndarray, (contrasts of groups,)
+        Of the difference of the groups' levels in the scores, the anchor taken for a fact.
     extra : ndarray
         Of seat effect and tie parameter.
     """
@@ -60,6 +63,7 @@ class Errors:
     bias: Floats
     centred: Floats
     level: Floats
+    gap: Floats
     extra: Floats
 
 
@@ -186,7 +190,8 @@ def inverse(hessian: Floats) -> Floats:
 def _exact(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Errors:
     n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
     end = n + m * c
-    variances, block = _anchored(covariances_of(objective).joint, objective, move)
+    joint, targets = covariances_of(objective).joint, _gap_targets(objective, move)
+    variances, block = _anchored(joint, objective, move)
     bias = np.where(known.ravel()[:, None] | known.ravel(), 0.0, block).reshape(m, c, m, c)
     own = np.einsum("kiki->ki", bias)
     with_mean = np.einsum("kii->ki", bias.mean(axis=2))
@@ -196,6 +201,7 @@ def _exact(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Errors
         bias=_root(own),
         centred=_root(own - 2 * with_mean + level),
         level=_root(level),
+        gap=_root(np.einsum("pc,pq,qc->c", targets, joint, targets, optimize=True)),
         extra=_root(variances[end:]),
     )
 
@@ -226,6 +232,17 @@ def _move_matrices(objective: Penalised, move: Move) -> tuple[Floats, Floats]:
     return flat, weights
 
 
+def _gap_targets(objective: Penalised, move: Move) -> Floats:
+    """Return the weights of parameters in each difference of groups' levels, once anchored.
+
+    A level is what a regression of the scores on the groups gives. Where the anchor is that there
+    is no difference, the weights are zero.
+    """
+    targets, basis = _move_matrices(objective, move)[1], move.basis
+    targets[: objective.n_items] += basis @ np.linalg.pinv(basis.T @ basis)
+    return targets[:, 1:]
+
+
 def _local(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Errors:
     apart = np.einsum("kii->ki", evaluator_variances(objective))
     bias, centred, level = np.empty_like(apart), np.empty_like(apart), np.empty(apart.shape[1])
@@ -234,13 +251,15 @@ def _local(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Errors
         bias[:, contrast], centred[:, contrast], level[contrast] = _about_mean(
             apart[:, contrast], _with_mean(objective, move, contrast, free), free
         )
-    extra = np.array([_extra_variance(objective, k) for k in range(objective.data.rows.n_extra)])
+    gaps = [_variance(objective, target) for target in _gap_targets(objective, move).T]
+    extra = [_variance(objective, target) for target in _extra_targets(objective)]
     return Errors(
         scores=_root(score_variances(objective)),
         bias=_root(bias),
         centred=_root(centred),
         level=_root(level),
-        extra=_root(extra),
+        gap=_root(np.array(gaps)),
+        extra=_root(np.array(extra)),
     )
 
 
@@ -286,9 +305,17 @@ def _with_mean(objective: Penalised, move: Move, contrast: int, free: NDArray[np
     return np.asarray(found - found[free].mean() + target @ solved, dtype=np.float64)
 
 
-def _extra_variance(objective: Penalised, place: int) -> float:
-    target = np.zeros(objective.size)
-    target[objective.size - objective.data.rows.n_extra + place] = 1
+def _extra_targets(objective: Penalised) -> Iterator[Floats]:
+    for place in range(objective.size - objective.data.rows.n_extra, objective.size):
+        target = np.zeros(objective.size)
+        target[place] = 1
+        yield target
+
+
+def _variance(objective: Penalised, target: Floats) -> float:
+    """Return the variance of a weighted sum of parameters."""
+    if not target.any():
+        return 0.0
     solved, _ = conjugate_gradients(objective, target, relative=1e-3, most=60)
     return float(target @ solved)
 

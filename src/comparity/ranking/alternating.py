@@ -134,6 +134,7 @@ def _result(
         q=unknown,
         mean_bias=mean,
         mean_bias_standard_errors=np.full_like(mean, np.nan),
+        level_standard_errors=np.full_like(mean, np.nan),
         centred_bias=bias - mean,
         centred_standard_errors=unknown,
         anchor="none: started at zero and stopped after a fixed number of steps",

@@ -273,7 +273,7 @@ def _result(
     task: Task, contrasts: Contrasts, fitted: Fit, errors: Errors, diagnosis: Diagnosis
 ) -> BiasedRanking:
     judgments, bias = task.judgments, fitted.bias
-    own = errors.bias
+    own, chance = errors.bias, _chance_gap(task, fitted, errors)
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(own > 0, bias / own, np.nan)
     p = np.where(np.isnan(z), np.nan, erfc(np.abs(np.nan_to_num(z)) / np.sqrt(2)))
@@ -306,7 +306,8 @@ def _result(
         p=p,
         q=benjamini_hochberg(p),
         mean_bias=mean,
-        mean_bias_standard_errors=np.sqrt(errors.level**2 + _chance_gap(task, fitted, errors)),
+        mean_bias_standard_errors=np.sqrt(errors.level**2 + chance),
+        level_standard_errors=np.sqrt(errors.gap**2 + chance[: len(errors.gap)]),
         centred_bias=bias - mean,
         centred_standard_errors=errors.centred,
         anchor=task.anchor.words,

@@ -170,6 +170,9 @@ def _biases(content: Content, evaluators: NDArray[Any]) -> dict[str, Any]:
         "contrasts": tuple(contrasts),
         "mean_bias": array(content["mean_bias"], shape[1:]),
         "mean_bias_standard_errors": array(content["mean_bias_standard_errors"], shape[1:]),
+        "level_standard_errors": np.array(
+            [number(one) for one in sequence(content["level_standard_errors"])]
+        ),
         "anchor": text(content["anchor"]),
         "n_judged": np.array([whole(line[0]["comparisons"]) for line in found], dtype=np.int64),
         "n_informative": np.array(
