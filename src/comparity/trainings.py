@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Outcome", "TradeOff", "Training", "Weighing"]
 
+ROUNDING = 1e-6
+"""A difference that is larger than the slack by less is within it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
@@ -86,6 +89,17 @@ class Training(Shown):
     rows: Mapping[str, int]
     scorer: str = "linear"
     training_share: float = 0.0
+
+    @property
+    def limited(self) -> bool:
+        """Whether there was a goal that limits differences to the slack."""
+        return self.form == "constrained" and len(self.multipliers) > 1
+
+    @property
+    def single_misses(self) -> bool:
+        """Whether the mixture alone keeps every difference within the slack."""
+        beyond = self.best.largest_difference - self.slack
+        return self.limited and self.feasible and beyond > ROUNDING
 
     @property
     def judged_rows(self) -> int:

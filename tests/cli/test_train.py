@@ -87,9 +87,19 @@ def test_other_tasks_and_goals_end_with_a_finding(
     outcome = run("train", tmp_path / "d.csv", *OPTIONS, *extra)
     assert outcome.status in (0, 1, 3)
     assert "Coefficients" in outcome.out
+    assert ("in the robust form" in outcome.out) == ("robust" in choices)
     assert "Accuracy on rows that training did not see" in page.read_text(encoding="utf-8")
     model = read_model(tmp_path / "m.json")
     assert sum(share for _, _, share in model.members) == pytest.approx(1)
+
+
+def test_raw_and_standardised_accuracies_are_kept_apart(run: Run, tmp_path: Path) -> None:
+    frame = items(tmp_path / "d.csv", 40)
+    told = "Training goes by raw accuracies, the audit judges standardised ones."
+    words = ("train", tmp_path / "d.csv", *OPTIONS, "--seed", 1, "--output", tmp_path / "m.json")
+    assert told not in " ".join(run(*words).out.split())
+    frame.assign(rel=frame["rel"] + (frame["b"] > 0)).to_csv(tmp_path / "d.csv", index=False)
+    assert told in " ".join(run(*words).out.split())
 
 
 def test_statistical_parity_is_judged_by_its_own_audit(run: Run, tmp_path: Path) -> None:
@@ -163,7 +173,9 @@ def test_other_scorers_are_written_and_read_back(
         (("--features", "a,a", "--output", "m.json"), "twice"),
         (("--features", "a", "--goal", "equity", "--output", "m.json"), "goal"),
         (("--features", "a", "--output", "d.csv"), "another file"),
-        (("--features", "a", "--output", "none/m.json"), "cannot be written"),
+        (("--features", "a", "--output", "none/m.json"), "cannot write 'none/m.json'"),
+        (("--features", "a", "--audit-on", "d.csv", "--output", "m.json"), "those trained on"),
+        (("--features", "a", "--held-out", "0.99", "--output", "m.json"), "holding out 0.25"),
         (("--features", "a", "--query", "q", "--held-out", "0.001", "--output", "m.json"), "held"),
         (("--features", "a"), "--output"),
         (("--features", "a", "--hidden", "4", "--output", "m.json"), "scorer 'neural'"),
@@ -205,7 +217,8 @@ def test_rows_and_the_audit_without_a_goal_are_told_before_training(
 def test_it_trains_what_the_estimator_trains(run: Run, tmp_path: Path) -> None:
     frame = items(tmp_path / "d.csv", 60)
     output = tmp_path / "m.json"
-    choices = ("--audit-on", tmp_path / "d.csv", "--query", "q", "--seed", 5, "--slack", 0.3)
+    items(tmp_path / "new.csv", 60, seed=1)
+    choices = ("--audit-on", tmp_path / "new.csv", "--query", "q", "--seed", 5, "--slack", 0.3)
     run("train", tmp_path / "d.csv", *OPTIONS, *choices, "--output", output)
     ranker = FairRanker(slack=0.3, steps=60, random_state=5)
     ranker.fit(frame[["a", "b"]].to_numpy(), frame["rel"], frame["sex"], frame["q"])
@@ -272,6 +285,7 @@ def test_hostile_names_are_shown_harmlessly(run: Run, tmp_path: Path, scorer: st
         ({"a": ""}, "missing values"),
         ({"a": "\x1b[2J<b>"}, r"'\x1b[2J<b>'"),
         ({"rel": "inf"}, "finite"),
+        ({"rel": "1e300"}, "at most 1e+30"),
     ],
 )
 def test_numbers_that_are_none_are_named_with_their_rows(

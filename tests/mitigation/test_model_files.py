@@ -134,10 +134,24 @@ def test_other_scores_come_back_as_they_were(tmp_path: Path, trained, kind: str)
     assert back.members[0][0].scores(X) == pytest.approx(saved.members[0][0].scores(X), rel=1e-12)
 
 
+def test_a_constant_feature_has_no_unit_and_still_counts_for_nothing(tmp_path: Path) -> None:
+    X, y, group = interaction(120, seed=0)
+    X[:, 1] = 3.0
+    model = FairRegressor(scorer="neural", steps=4, slack=1, random_state=0).fit(X, y, group)
+    saved = SavedScorer(kind="neural", features=("a", "b", "c"), model=model.model_)
+    write_model(tmp_path / "m.json", saved)
+    assert json.loads((tmp_path / "m.json").read_text("utf-8"))["scale"]["unit"][1] is None
+    columns = {"a": X[:, 0], "b": np.arange(120), "c": X[:, 2]}
+    found = read_model(tmp_path / "m.json").scores(columns)
+    assert found == pytest.approx(model.predict(X), rel=1e-12)
+
+
 @pytest.mark.parametrize(
     ("kind", "change", "said"),
     [
         ("neural", {"scale": None}, "scale"),
+        ("neural", {"scale": {"predicted": True, "unit": 3}}, "centre"),
+        ("neural", {"scale": {"predicted": True, "centre": [0, 0, 0], "unit": 3}}, "unit"),
         ("neural", {"model": {"layers": []}}, "layers"),
         ("neural", {"model": {"layers": [{"weights": [[1, 2]], "biases": [0]}]}}, "3 inputs"),
         ("neural", {"model": {"layers": [{"weights": [[1, 2], [3]], "biases": [0]}]}}, "weights"),

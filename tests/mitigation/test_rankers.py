@@ -192,6 +192,11 @@ def test_a_mixture_keeps_what_no_single_model_does(task, oracle) -> None:
     assert mixture.largest_difference <= 0.01 + 1e-6
     assert mixture.accuracy > 0.6
     assert 2 <= len(model.stochastic_) <= 5
+    assert model.training_.single_misses
+    told = " ".join(str(model.training_).split())
+    found = f"{model.training_.best.largest_difference:.3f}"
+    assert "Only the mixture keeps every difference within 0.01: the best" in told
+    assert f"single model has one of {found}." in told
     drawn = {model.stochastic_.draw(seed) for seed in range(50)}
     assert drawn == set(range(len(model.stochastic_)))
 

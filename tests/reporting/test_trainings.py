@@ -50,6 +50,27 @@ def test_a_robust_headline_names_the_least_rate(training: Training) -> None:
     assert "No mixture" not in text
 
 
+def test_a_single_model_that_misses_what_the_mixture_keeps_is_told(training: Training) -> None:
+    kept = replace(training, feasible=True, mixture=outcome(0.87, 0.05))
+    assert "Only the mixture keeps every difference within 0.05" in str(kept)
+    for same in (
+        replace(kept, best=outcome(0.8, 0.05 + 1e-9)),
+        replace(kept, form="robust"),
+        replace(kept, multipliers={"objective": 1.0}),
+    ):
+        assert "Only the mixture" not in str(same)
+
+
+def test_without_a_goal_there_is_no_difference_and_no_slack(training: Training) -> None:
+    nothing = Outcome(accuracy=0.9, squared_error=None, terms={}, largest_difference=0.0)
+    ends = {"best": nothing, "mixture": nothing, "start": nothing}
+    free = replace(training, goals=(), feasible=True, multipliers={"objective": 1.0}, **ends)
+    text = str(free)
+    assert text.startswith("Trained without a goal: accuracy over all pairs 0.900")
+    assert "difference" not in text
+    assert "slack" not in text
+
+
 def test_a_page_and_plain_data_hold_the_same_numbers(training: Training) -> None:
     assert "0.860" in training._repr_html_()
     content = json.loads(json.dumps(training.to_dict(), allow_nan=False))

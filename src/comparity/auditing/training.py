@@ -111,7 +111,7 @@ def train_file(
     """
     check_option("task", task, list(TASKS))
     own = _own_choices(scorer, hidden=hidden, leaves=leaves)
-    _check_output(path, output)
+    _check_files(path, output, audit_on)
     seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
     columns = Columns(features, label, sensitive, query, weight, continuous, no_group)
     options = _options(goal, columns, seed=seed, **verdict)
@@ -195,12 +195,15 @@ def _own_choices(
     return said
 
 
-def _check_output(path: str | Path, output: str | Path) -> None:
-    """Say before anything long is done that a file cannot be written."""
+def _check_files(path: str | Path, output: str | Path, audit_on: str | Path | None) -> None:
+    """Say before anything long is done that a file cannot be written, or holds no other rows."""
     if Path(output).resolve() == Path(path).resolve():
         raise OptionError("output", str(output), ["another file than the one read"])
     if not Path(output).resolve().parent.is_dir():
-        raise FileAccessError(str(output), "cannot be written: there is no such folder")
+        raise FileAccessError(str(output), "there is no such folder", doing="write")
+    if audit_on is not None and file_sha256(audit_on) == file_sha256(path):
+        why = "its rows are those trained on"
+        raise OptionError("audit_on", str(audit_on), ["a file with other rows", "none"], why)
 
 
 def _options(goal: Sequence[str], columns: Columns, **choices: Any) -> PairwiseOptions:

@@ -121,7 +121,7 @@ def _read(path: str | Path, columns: Columns) -> FileRows:
     weight = columns.weight
     return FileRows(
         features=np.column_stack(table),
-        label=numbers(found[columns.label], columns.label, "items"),
+        label=bounded_numbers(found[columns.label], columns.label, "items"),
         sensitive=found[columns.sensitive],
         query=found[columns.query] if columns.query else None,
         weight=numbers(found[weight], weight, "items") if weight else None,

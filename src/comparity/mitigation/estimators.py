@@ -146,7 +146,10 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> Floats:
-        """Return the scores of the best single model."""
+        """Return the scores of the best single model.
+
+        Where ``training_.single_misses``, it is ``stochastic_`` alone that keeps the goal.
+        """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, ensure_all_finite=False, dtype=np.float64)
         check_features(X, getattr(self, "feature_names_in_", None))

@@ -88,7 +88,7 @@ def write_model(path: str | Path, model: LinearScorer | SavedScorer) -> None:
     try:
         Path(path).write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", "utf-8")
     except OSError as error:
-        raise FileAccessError(str(path), f"cannot be written: {error.strerror}") from error
+        raise FileAccessError(str(path), str(error.strerror), doing="write") from error
 
 
 def _linear_content(model: LinearScorer) -> dict[str, Any]:

@@ -89,9 +89,10 @@ class FairRanker(FairScorer):
     intercept_ : float
         Zero: an order has no level. Only where it is linear.
     stochastic_ : StochasticScorer
-        The best mixture: draw a member, then score by it.
+        The best mixture: its ``predict`` draws a member, and scores by it.
     training_ : Training
-        What was asked and what came out; prints well.
+        What was asked and what came out; prints well. ``training_.feasible`` says whether the
+        mixture keeps the goal, ``training_.single_misses`` whether it alone does, and not `model_`.
     groups_ : tuple of str
         The groups.
 

@@ -21,12 +21,16 @@ LISTED = 20
 def section(result: TrainedScorer) -> Section:
     """Return what is shown of a trained score."""
     after, training = section_of(result.after.accuracy), section_of(result.training)
-    goals = " and ".join(result.training.goals) or "no goal"
+    goals = " and ".join(result.training.goals)
+    limit = f"with a slack of {result.training.slack:g}"
     told = (
-        f"Model written to {result.output}. Trained for {goals} with a slack of "
-        f"{result.training.slack:g} on {several(result.rows['trained'], 'row')}, audited on "
+        f"Model written to {result.output}. Trained for {goals} "
+        f"{limit if result.training.form == 'constrained' else 'in the robust form'} on "
+        f"{several(result.rows['trained'], 'row')}, audited on "
         f"{count(result.rows['audited'])} others; seed {result.seed}."
     )
+    if result.after.accuracy.labels != "binary" and result.training.goals != (PARITY,):
+        told += " Training goes by raw accuracies, the audit judges standardised ones."
     before = f"Before, without a goal: {result.before.finding}; after: {result.after.finding}."
     grids = (_both(result), *after.grids)
     lists = {**after.lists, **{f"{k} on training": v for k, v in training.lists.items()}}

@@ -29,33 +29,47 @@ def section(result: Training | TradeOff | Weighing) -> Section:
 
 @section.register
 def _(result: Training) -> Section:
-    asked = " and ".join(result.goals) or "no goal"
-    before, after = result.start.largest_difference, result.best.largest_difference
-    headline = f"Trained for {asked}: largest difference {rate(before)} before, {rate(after)} after"
-    if result.form == "robust":
-        least = [min(one.terms.values(), default=0.0) for one in (result.start, result.best)]
-        headline = (
-            f"Trained for {asked}: least rate {rate(least[0])} before, {rate(least[1])} after"
-        )
     trained, by = result.rows["trained on"], result.rows["chosen by"]
     basis = f"{count(trained)} rows trained on, {count(by)} chosen by"
     if result.training_share:
         basis += (
             f" (rates weigh {rate(result.training_share)} to {rate(1 - result.training_share)})"
         )
-    notes = []
-    if not result.feasible:
-        notes.append(
-            f"No mixture found keeps every difference within {result.slack:g}; the one with the "
-            f"least, {rate(result.mixture.largest_difference)}, is kept."
-        )
+    notes = _notes(result)
     return Section(
-        headline=visible(headline),
+        headline=visible(_headline(result)),
         sentences=(_cost(result), f"{basis}; {_how(result)}."),
         charts=(training_chart(result),) if result.best.terms else (),
         grids=(_outcomes(result), _weights(result)),
         lists={"Notes": notes} if notes else {},
     )
+
+
+def _headline(result: Training) -> str:
+    """Say what was asked for, and what became of it."""
+    if not result.goals:
+        return f"Trained without a goal: accuracy over all pairs {rate(result.best.accuracy)}"
+    asked, both = " and ".join(result.goals), (result.start, result.best)
+    if result.form == "robust":
+        what, found = "least rate", [min(one.terms.values(), default=0.0) for one in both]
+    else:
+        what, found = "largest difference", [one.largest_difference for one in both]
+    return f"Trained for {asked}: {what} {rate(found[0])} before, {rate(found[1])} after"
+
+
+def _notes(result: Training) -> list[str]:
+    """Say which of the models kept miss the slack."""
+    if not result.feasible:
+        return [
+            f"No mixture found keeps every difference within {result.slack:g}; the one with the "
+            f"least, {rate(result.mixture.largest_difference)}, is kept."
+        ]
+    if result.single_misses:
+        return [
+            f"Only the mixture keeps every difference within {result.slack:g}: the best single "
+            f"model has one of {rate(result.best.largest_difference)}."
+        ]
+    return []
 
 
 @section.register
@@ -162,7 +176,9 @@ def _objectives(outcome: Outcome) -> tuple[str, ...]:
 
 
 def _how(result: Training) -> str:
-    return f"{result.scorer} score, slack {result.slack:g}, {result.form} form"
+    if result.limited:
+        return f"{result.scorer} score, slack {result.slack:g}, constrained form"
+    return f"{result.scorer} score" + (", robust form" if result.form == "robust" else "")
 
 
 def _free(result: Training) -> str:
@@ -187,7 +203,8 @@ def _outcomes(result: Training) -> Grid:
     rows += [
         (visible(name), *(rate(one.terms[name]) for one in shown)) for name in result.best.terms
     ]
-    rows.append(("largest difference", *(rate(one.largest_difference) for one in shown)))
+    if result.goals:
+        rows.append(("largest difference", *(rate(one.largest_difference) for one in shown)))
     many = len(result.probabilities)
     mixture = f"mixture of {count(many)}"
     return Grid(
