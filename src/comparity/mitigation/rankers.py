@@ -123,9 +123,8 @@ class FairRanker(FairScorer):
         Returns
         -------
         float
-            From 0 to 1, and ``nan`` where no two labels differ. Groups play no part: a search over
-            slacks by it ends with the widest, see
-            :func:`comparity.mitigation.trade_off.trade_off` instead.
+            From 0 to 1, and ``nan`` where no two labels differ. Groups play no part, so that a
+            search by it prefers what keeps the goal least; the guide to training shows another.
         """
         given = {"y": numbers(as_array(y, "y"), "y", "item")}
         given["X"] = scores = self.predict(X)
