@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
-from tasks import Floats, Mixture, Task
+from tasks import Mixture, Task
 
 from comparity import FairRanker
 from comparity.mitigation.correlation import CorrelationRanker
@@ -81,18 +80,21 @@ def _monotone(rest: Task, test: Task, free: Any, seed: int) -> Mixture:
     return Mixture([moved], np.ones(1))
 
 
-def shared_exposure(
-    criterion: str, relevance: Callable[[Floats], Floats] = expit
-) -> Callable[..., Mixture]:
-    """Return the method that re-ranks each query by a linear program with the least slack."""
+def shared_exposure(criterion: str) -> Callable[..., Mixture]:
+    """Return the method that re-ranks each query by a linear program with the least slack.
+
+    In proportion to the raw scores, negative ones included: of what can be made of scores, that
+    comes nearest to the published numbers.
+    """
 
     def method(rest: Task, test: Task, free: Any, seed: int) -> Mixture:
         assert test.query is not None, "exposure is shared out within a query"
         drawn = rerank(
-            relevance(free.predict(test.features)),
+            free.predict(test.features),
             sensitive_features=test.sensitive,
             queries=test.query,
             criterion=criterion,
+            signed=True,
             rng=seed,
         )
         return Mixture([drawn], np.ones(1))

@@ -57,6 +57,17 @@ def test_no_mixture_of_rankings_is_better(criterion: str, groups: str, slack: fl
     assert policy.difference <= slack + 1e-7
 
 
+@pytest.mark.parametrize("criterion", CRITERIA[1:])
+@pytest.mark.parametrize("seed", range(4))
+def test_no_mixture_is_better_where_relevances_are_negative(criterion: str, seed: int) -> None:
+    u, z = np.random.default_rng(seed).normal(-0.5, 1, 5), np.array(list("aaabb"))
+    options = {"sensitive_features": z, "criterion": criterion, "signed": True}
+    policy = exposure_program(u, slack=None, **options)
+    assert policy.utility == pytest.approx(by_listing(u, z, criterion, policy.slack), abs=1e-6)
+    wider = exposure_program(u, slack=policy.slack + 0.3, **options)
+    assert wider.utility == pytest.approx(by_listing(u, z, criterion, wider.slack), abs=1e-6)
+
+
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("unit", [1e-12, 1e-6, 1e6, 1e20])
 def test_the_unit_of_relevances_does_not_matter(criterion: str, unit: float) -> None:

@@ -44,6 +44,7 @@ def exposure_program(
     criterion: str = "disparate treatment",
     slack: float | None = 0.0,
     discount: str = "singh-joachims",
+    signed: bool = False,
 ) -> RankingPolicy:
     r"""Find the mixture of rankings with the largest utility that shares out exposure.
 
@@ -66,8 +67,8 @@ def exposure_program(
     Parameters
     ----------
     relevance : array-like, (n,)
-        Relevance of the items of one query, not negative (except for demographic parity): a
-        probability, or another utility of being seen.
+        Relevance of the items of one query, not negative (except for demographic parity, or where
+        `signed`): a probability, or another utility of being seen.
     sensitive_features : array-like, (n,)
         Group of each item; any number of groups.
     criterion : {"demographic parity", "disparate treatment", "disparate impact"}
@@ -76,6 +77,9 @@ def exposure_program(
         Largest difference allowed; None for the least there is, as in the comparison of [2]_.
     discount : {"singh-joachims", "ferrara"}
         What a place is worth, see :func:`comparity.exposure`.
+    signed : bool
+        Whether relevances may be negative, such as raw scores. In proportion to a negative
+        relevance a group gets *less* the better it is; [2]_ seems to have taken scores so.
 
     Returns
     -------
@@ -120,10 +124,11 @@ def exposure_program(
     if not len(utility):
         raise EmptyTableError("item")
     group, names = group_codes(column, "sensitive_features", "item")
-    factors = _factors(utility, group, names, criterion)
+    factors = _factors(utility, group, names, criterion, signed=signed)
     worth = place_worth(np.arange(1, len(utility) + 1), discount=discount)
     # The solver knows numbers near 1; terms are as large as exposure over the least relevance.
-    unit, peak = _power_of_two(factors.sum(axis=1).max()), _power_of_two(np.abs(utility).max())
+    unit = _power_of_two(np.abs(factors).sum(axis=1).max())
+    peak = _power_of_two(np.abs(utility).max())
     allowed = unit * _least(factors / unit, worth) if slack is None else slack
     matrix = _best(utility / peak, factors / unit, worth, allowed / unit)
     if matrix is None:
@@ -156,13 +161,14 @@ def rerank(
     criterion: str = "disparate treatment",
     slack: float | None = None,
     discount: str = "singh-joachims",
+    signed: bool = False,
     rng: np.random.Generator | int | None = None,
 ) -> Floats:
     """Draw a ranking in every query from its own program; return minus the place of each item.
 
     Parameters
     ----------
-    relevance, sensitive_features, criterion, slack, discount
+    relevance, sensitive_features, criterion, slack, discount, signed
         As in :func:`exposure_program`. With the default slack every query keeps to the least
         difference it can have.
     queries : array-like
@@ -198,6 +204,7 @@ def rerank(
                 criterion=criterion,
                 slack=slack,
                 discount=discount,
+                signed=signed,
             )
             ranking = policy.draw(generator)
         scores[rows[ranking]] = -np.arange(1.0, len(rows) + 1)
@@ -245,13 +252,15 @@ def birkhoff(matrix: Floats) -> tuple[Codes, Floats]:
     return np.array(rankings, dtype=np.int64)[order], found / found.sum()
 
 
-def _factors(utility: Floats, group: Codes, names: list[str], criterion: str) -> Floats:
+def _factors(
+    utility: Floats, group: Codes, names: list[str], criterion: str, *, signed: bool
+) -> Floats:
     """Return the matrix that takes the exposures of items to what is compared, by group."""
     member = (np.arange(len(names))[:, None] == group).astype(np.float64)
     mean = member / member.sum(axis=1, keepdims=True)
     if criterion == "demographic parity":
         return np.asarray(mean)
-    if (utility < 0).any():
+    if (utility < 0).any() and not signed:
         raise NoUtilityError(rows_of(utility < 0), [])
     of_groups = mean @ utility
     if not of_groups.all():
