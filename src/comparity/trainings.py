@@ -63,8 +63,9 @@ class Training(Shown):
     probabilities : tuple of float
         How often each member of the mixture is drawn.
     cell_weights : mapping of str to float
-        What the accuracy of each kind of pair weighed in the end; they sum to 1. A model trained
-        for this weighted accuracy alone is about the one found.
+        What the accuracy of each kind of pair weighed in the end. A model trained for this weighted
+        accuracy alone is about the one found. They sum to 1; where labels are predicted, to 0,
+        beside a squared error, in variances of the label, that weighs 1.
     multipliers : mapping of str to float
         The referee's mean weights behind them: of the objective and of each difference, or of
         each term.

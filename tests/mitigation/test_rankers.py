@@ -155,6 +155,17 @@ def test_terms_of_two_goals_are_kept_apart() -> None:
     assert terms["0 > 1 (statistical parity)"] == pytest.approx(first)
 
 
+def test_multipliers_of_overlapping_minima_are_kept_apart(task) -> None:
+    goals = ("cross-group", "all cells")
+    model = fitted(task, goal=goals, form="robust", with_overall=True, steps=5)
+    multipliers = model.training_.multipliers
+    assert list(multipliers)[:3] == ["0 > 1", "1 > 0", "overall"]
+    assert len(multipliers) == (2 + 1) + (4 + 1)
+    # Each minimum has weights that sum to 1.
+    assert sum(list(multipliers.values())[:3]) == pytest.approx(1)
+    assert sum(multipliers.values()) == pytest.approx(2)
+
+
 def test_many_groups_are_brought_within_the_slack() -> None:
     """Five groups have twenty kinds of cross-group pairs."""
     rng = np.random.default_rng(8)

@@ -95,6 +95,21 @@ def test_a_convex_penalty_has_the_optimum_of_scipy(task) -> None:
     assert model.coef_ * X.std(0) / y.std() == pytest.approx(best, abs=1e-4)
 
 
+def test_accuracies_weigh_beside_the_squared_error(task) -> None:
+    X, y, group = task
+    model = FairRegressor(slack=0.01, steps=150, validation_fraction=0, random_state=0)
+    training = model.fit(X, y, sensitive_features=group).training_
+    weights, rates = training.cell_weights, training.start.terms
+    assert sum(weights.values()) == pytest.approx(0, abs=1e-9)
+    # Least squares orders the one more often rightly than the slack allows, the other less often.
+    assert weights[max(rates, key=rates.get)] < -0.01 < 0.01 < weights[min(rates, key=rates.get)]
+    assert weights["0 > 0"] == weights["1 > 1"] == 0
+    assert "beside a squared error of weight 1" in str(training)
+    free = model.set_params(goal=None).fit(X, y).training_
+    assert set(free.cell_weights.values()) == {0}
+    assert "weighed in the end" not in str(free)
+
+
 def test_there_is_no_robust_form(task) -> None:
     X, y, group = task
     with pytest.raises(OptionError, match="no common least"):

@@ -90,7 +90,9 @@ def _weights(
     found: Candidates, rows: Rows, choices: Choices
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Return what each cell's accuracy weighed, and the multipliers by name."""
-    whole, many = overall(rows.pairs, rows.n_cells), found.multipliers
+    many = found.multipliers
+    # A squared error is no accuracy: where labels are predicted, goals alone weigh accuracies.
+    whole = overall(rows.pairs, rows.n_cells) * (rows.target is None)
     names = [str(cell) for cell in rows.pairs.cells]
     if rows.parity is not None:
         names += [f"{cell} ({PARITY})" for cell in rows.parity.cells]
@@ -98,9 +100,11 @@ def _weights(
         beta, labels = whole, ["objective"]
     elif choices.robust:
         blocks = minima(rows, found.terms, choices)
-        beta = many @ np.vstack(blocks) / len(blocks)
-        extra = ["overall"] if choices.with_overall else []
-        labels = [name for block in found.terms for name in (*block.names, *extra)]
+        beta, labels = many @ np.vstack(blocks) / len(blocks), []
+        for block in found.terms:
+            for name in (*block.names, *(["overall"] if choices.with_overall else [])):
+                # Goals may overlap, as all cells do with cross-group.
+                labels.append(f"{name} ({block.goal})" if name in labels else name)
     else:
         rises, compared = differences(found.terms)
         beta = whole - many[1:] @ rises / max(float(many[0]), 1e-12)

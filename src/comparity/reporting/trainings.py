@@ -40,7 +40,7 @@ def _(result: Training) -> Section:
         headline=visible(_headline(result)),
         sentences=(_cost(result), f"{basis}; {_how(result)}."),
         charts=(training_chart(result),) if result.best.terms else (),
-        grids=(_outcomes(result), _weights(result)),
+        grids=(_outcomes(result), *_weights(result)),
         lists={"Notes": notes} if notes else {},
     )
 
@@ -214,10 +214,16 @@ def _outcomes(result: Training) -> Grid:
     )
 
 
-def _weights(result: Training) -> Grid:
+def _weights(result: Training) -> tuple[Grid, ...]:
+    """List what accuracies weighed, where they weighed anything."""
+    if not any(result.cell_weights.values()):
+        return ()
     rows = [(visible(name), signed(weight)) for name, weight in result.cell_weights.items()]
-    return Grid(
-        title="What the accuracy of each kind of pair weighed in the end",
-        header=("better > worse", "weight"),
-        rows=tuple(rows[:LISTED]),
+    beside = "" if result.best.squared_error is None else ", beside a squared error of weight 1"
+    return (
+        Grid(
+            title=f"What the accuracy of each kind of pair weighed in the end{beside}",
+            header=("better > worse", "weight"),
+            rows=tuple(rows[:LISTED]),
+        ),
     )
