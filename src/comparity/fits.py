@@ -222,7 +222,7 @@ class ScoreDependence:
     slopes : tuple of float
         An evaluator's bias for an item with score s is bias + slope * (bias - mean bias) * s.
     statistic, dof, p_value : float
-        Likelihood-ratio test of all slopes zero.
+        Score test of all slopes zero, at the fit without them.
     """
 
     slopes: tuple[float, ...]

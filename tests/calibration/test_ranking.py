@@ -171,3 +171,41 @@ def test_intervals_cover_scores_and_ranks(repetitions: int, rng: Rng) -> None:
         ranks.append(share_covered(found.rank_intervals(), true_ranks))
     held(scores, 0.93, 0.97)
     held(ranks, 0.95, 1.0)
+
+
+def crossed_panel(rng: Rng, m: int, *, n_items: int, n_comparisons: int) -> dict[str, object]:
+    """Return judgments of items of two attributes, with a bias toward each and none to both."""
+    groups = rng.integers(0, 2, (n_items, 2))
+    scores, bias = rng.normal(0, 1.5, n_items), rng.normal(0, 1, (m, 2))
+    judge = rng.integers(0, m, n_comparisons)
+    first = rng.integers(0, n_items, n_comparisons)
+    pairs = np.column_stack([first, (first + rng.integers(1, n_items, len(first))) % n_items])
+    seen = scores[pairs] + (bias[judge][:, None, :] * groups[pairs]).sum(axis=2)
+    seen += rng.gumbel(size=seen.shape)
+    pairs = np.where(seen[:, :1] > seen[:, 1:], pairs, pairs[:, ::-1])
+    named = {"sex": groups[:, 0], "race": groups[:, 1]}
+    return {"comparisons": pairs, "evaluators": judge, "sensitive_features": named}
+
+
+@pytest.mark.parametrize("m", [2, 10])
+def test_intersections_that_nobody_favours_are_suggested_at_the_level(
+    m: int, repetitions: int, rng: Rng
+) -> None:
+    found = []
+    for _ in range(repetitions // 20):
+        data = crossed_panel(rng, m, n_items=60, n_comparisons=2000)
+        (one,) = barp(intersections="suggest", **data).suggestions
+        found.append(float(one.spread_p < 0.05))
+    held(found, 0.0, 0.06, spread=OF_ONE)
+
+
+@pytest.mark.parametrize(("m", "n_comparisons"), [(8, 600)])
+def test_biases_that_do_not_grow_with_the_score_are_said_to_at_the_level(
+    m: int, n_comparisons: int, repetitions: int, rng: Rng
+) -> None:
+    found = []
+    for _ in range(repetitions // 20):
+        data = crossed_panel(rng, m, n_items=n_comparisons // 15, n_comparisons=n_comparisons)
+        test = barp(score_dependent=True, **data).score_dependence
+        found.append(float(test.p_value < 0.05))
+    held(found, 0.0, 0.06, spread=OF_ONE)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.special import expit
 from scipy.stats import false_discovery_control, norm
 from sklearn.linear_model import LogisticRegression
 
@@ -21,6 +22,7 @@ from comparity.errors import (
     UnknownReferenceError,
 )
 from comparity.ranking.barp import barp_from_frames
+from comparity.ranking.contrasts import attributes_of, contrasts_of
 from comparity.ranking.simulators import SimulatedPanel, simulate_comparisons
 from tests.plain import ranking as plain
 
@@ -192,12 +194,39 @@ def test_biases_that_grow_with_the_score_are_told_from_constant_ones() -> None:
     assert flat.dof == 1
 
 
+def test_the_test_of_slopes_is_raos_on_the_dense_design() -> None:
+    world = panel(24, n_items=12, groups={"sex": 5}, n_evaluators=4, pairs=60)
+    choices = {"score_prior": 1.5, "bias_prior": 2.0, "tolerance": 1e-9}
+    found = fitted(world, score_dependent=True, **choices).score_dependence
+    constant = fitted(world, corrected=False, **choices)
+    scores, bias, inside = constant.scores, constant.bias[:, 0], world.membership[:, 0]
+    rows, (better, worse) = np.arange(240), world.comparisons.T
+    design = np.zeros((240, 16))
+    design[rows, better], design[rows, worse] = 1, -1
+    design[rows, 12 + world.evaluators] = inside[better] - inside[worse]
+    lean = (bias - bias.mean())[world.evaluators]
+    steep = lean * (inside * scores)[better] - lean * (inside * scores)[worse]
+    chance = expit(design @ np.append(scores, bias))
+    weight = chance * (1 - chance)
+    hessian = design.T @ (weight[:, None] * design)
+    hessian[:12, :12] += np.eye(12) / 1.5**2
+    hessian[12:, 12:] += (np.eye(4) - 1 / 4) / 2.0**2
+    border = design.T @ (weight * steep)
+    information = steep @ (weight * steep) - border @ np.linalg.solve(hessian, border)
+    assert found.statistic == pytest.approx(((1 - chance) @ steep) ** 2 / information, rel=1e-4)
+
+
+def test_tests_of_biases_with_slopes_belong_to_the_biases_shown() -> None:
+    found = fitted(panel(25), score_dependent=True)
+    assert found.z == pytest.approx(found.bias / found.bias_standard_errors)
+    assert found.p == pytest.approx(2 * norm.sf(np.abs(found.z)))
+
+
 def test_the_gradient_of_the_model_with_slopes_is_a_finite_difference() -> None:
     from scipy.optimize import approx_fprime
 
     from comparity.ranking import score_dependence
     from comparity.ranking._objective import Penalised, Penalty, pass_over, rows_of
-    from comparity.ranking.contrasts import attributes_of, contrasts_of
     from comparity.ranking.judgments import judgments_of
 
     world = panel(13, n_items=6, groups={"sex": 2, "race": 3}, n_evaluators=3, pairs=10)
@@ -211,7 +240,7 @@ def test_the_gradient_of_the_model_with_slopes_is_a_finite_difference() -> None:
 
     fit: Any = Fit()
     fit.objective = objective
-    model = score_dependence.Dependent(judgments, contrasts, fit)
+    model = score_dependence.Dependent(contrasts, fit)
     point = np.random.default_rng(0).normal(size=objective.size + 2)
     numeric = approx_fprime(point, lambda v: model.evaluate(v)[0], 1e-6)
     assert model.evaluate(point)[1] == pytest.approx(numeric, abs=2e-4)
@@ -320,6 +349,9 @@ def test_without_priors_differences_of_evaluators_are_those_of_wide_priors() -> 
             "x: b over a, y: 2 over 1",
         ),
         ({"comparisons": [[0, 0], [1, 2]]}, SelfComparisonError, "data row 1"),
+        ({"seat_by_evaluator": True}, OptionError, "comparisons with seats="),
+        ({"mode": "alternating", "anchor": ["k"]}, OptionError, "no anchor beside it"),
+        ({"mode": "alternating", "score_prior": 2.0}, OptionError, "'joint' or no score"),
         ({"mode": "fast"}, OptionError, "'joint' or 'alternating'"),
         ({"evaluators": None}, OptionError, "evaluators cannot be None"),
         ({"bias_prior": -1}, OptionError, "standard deviation in logits"),
@@ -339,3 +371,10 @@ def test_what_cannot_be_fitted_is_refused(
     } | change
     with pytest.raises(error, match=words):
         barp(data.pop("comparisons"), **data)
+
+
+def test_groups_of_many_attributes_are_told_apart_by_a_single_item() -> None:
+    """Sixty groups of one attribute, and another one that differs within the last of them only."""
+    town = [*range(60), 59]
+    found = contrasts_of(attributes_of({"sex": [0] * 60 + [1], "town": town}))
+    assert np.linalg.matrix_rank(np.column_stack([np.ones(61), found.columns])) == 61

@@ -191,6 +191,7 @@ def test_parts_never_compared_are_diagnosed_and_their_scores_finite() -> None:
         {"reliability_prior": (0.5, 1)},
         {"reliability_prior": 2},
         {"virtual_node": -1},
+        {"virtual_node": "one"},
         {"max_iterations": 0},
         {"tolerance": 0.0},
     ],

@@ -14,6 +14,7 @@ from comparity.errors import (
     MissingColumnError,
     MissingValueError,
     NonBinaryError,
+    OptionError,
     PositionError,
     SeatError,
     SelfComparisonError,
@@ -67,6 +68,8 @@ def test_numbers_name_evaluators_in_their_order(
     [
         ([[0, 0], [0, 1]], {}, SelfComparisonError, "data row 1"),
         ([[0, 5]], {"n_items": 3}, PositionError, "positions from 0 to 2"),
+        (PAIRS, {"n_items": 7.5}, OptionError, "n_items cannot be 7.5"),
+        (PAIRS, {"n_items": "all"}, OptionError, "a whole number from 1 on"),
         ([[-1, 1]], {}, PositionError, "-1 in 1 row"),
         ([[0.0, 1.0]], {}, PositionError, "float64"),
         ([[0, 1, 2]], {}, PositionError, "shape"),
@@ -75,7 +78,7 @@ def test_numbers_name_evaluators_in_their_order(
         (PAIRS, {"evaluators": ["a"]}, LengthMismatchError, "evaluators: 1"),
         (PAIRS, {"evaluators": ["a", None, "b"]}, MissingValueError, "data row 2"),
         (PAIRS, {"ties": [1, 1, 1]}, TiesOnlyError, "all of them ties"),
-        (PAIRS, {"ties": [0, 2, 0]}, NonBinaryError, "tie column"),
+        (PAIRS, {"ties": [0, 2, 0]}, NonBinaryError, "hint:  write 1 or true"),
         (PAIRS, {"seats": ["left", "right", "left"]}, SeatError, "left"),
     ],
 )

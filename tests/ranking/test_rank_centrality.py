@@ -138,7 +138,8 @@ def test_without_smoothing_an_undefeated_item_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"smoothing": -1}, {"teleport": float("nan")}, {"smoothed": "some"}]
+    "options",
+    [{"smoothing": -1}, {"smoothing": None}, {"teleport": float("nan")}, {"smoothed": "some"}],
 )
 def test_impossible_options_are_refused(options: dict[str, object]) -> None:
     with pytest.raises(OptionError):

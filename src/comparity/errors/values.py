@@ -165,6 +165,8 @@ class NonBinaryError(ComparityError, ValueError):
         hint = "name the positive value with positive=."
         if role == "prediction":
             hint = "name the positive value with positive=, or cut a score with threshold=."
+        elif role.startswith("tie"):
+            hint = "write 1 or true where a comparison is a tie, 0 or false elsewhere."
         super().__init__(
             message(
                 f"{role} column {column!r} must hold 0 and 1, or true and false.",

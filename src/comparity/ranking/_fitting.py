@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import erfc
 
 from comparity.errors import NoPriorError, OptionError
+from comparity.inference.multiplicity import benjamini_hochberg
 from comparity.ranking import _curvature
 from comparity.ranking._attenuation import tilt_of
 from comparity.ranking._curvature import Errors, covariances_of, errors_of
@@ -23,7 +25,7 @@ from comparity.ranking.judgments import Judgments
 from comparity.ranking.priors import Wish, bounded, by_cross_validation, folds
 from comparity.rankings import Diagnosis, Effect, Prior
 
-__all__ = ["Fit", "Task", "check_finite", "effects_of", "fit", "rows_for"]
+__all__ = ["Fit", "Task", "check_finite", "effects_of", "fit", "rows_for", "tests_of"]
 
 Floats = NDArray[np.float64]
 
@@ -162,10 +164,17 @@ def effects_of(fitted: Fit, errors: Errors) -> tuple[Effect | None, Effect | Non
     return seat, ties
 
 
+def tests_of(bias: Floats, errors: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return z, p and q of every bias against zero; none where it has no error."""
+    z = np.divide(bias, errors, out=np.full_like(bias, np.nan), where=errors > 0)
+    p = np.where(np.isnan(z), np.nan, erfc(np.abs(np.nan_to_num(z)) / math.sqrt(2)))
+    return z, p, benjamini_hochberg(p)
+
+
 def check_finite(task: Task, diagnosis: Diagnosis) -> None:
     """Raise an error where the likelihood has no maximum and no prior gives it one."""
     if math.isinf(task.score_prior.sd) and diagnosis.separated:
-        raise NoPriorError("scores", "; ".join(diagnosis.notes) or "a separated graph")
+        raise NoPriorError("scores", " ".join(diagnosis.notes))
     lost = np.union1d(diagnosis.silent, diagnosis.one_sided)
     if math.isinf(task.bias_prior.sd) and task.columns.shape[1] and len(lost):
         names = ", ".join(str(task.judgments.evaluators[k]) for k in lost[:5])

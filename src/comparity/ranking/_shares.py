@@ -17,6 +17,7 @@ from comparity.rankings import Diagnosis, Prior, Ranking
 __all__ = [
     "DEFAULT_BETA",
     "DEFAULT_SD",
+    "check_amount",
     "check_beta",
     "check_joined",
     "check_search",
@@ -62,6 +63,12 @@ def check_search(max_iterations: Any, tolerance: Any) -> None:
         raise OptionError("max_iterations", max_iterations, ["a whole number from 1"])
     if not _number(tolerance) or not 0 < tolerance < 1:
         raise OptionError("tolerance", tolerance, ["a number between 0 and 1, both excluded"])
+
+
+def check_amount(option: str, value: Any) -> None:
+    """Raise an error unless this is a finite number that is not negative."""
+    if not _number(value) or not 0 <= value < math.inf:
+        raise OptionError(option, value, ["a finite number from 0"])
 
 
 def words_on(

@@ -8,12 +8,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfc
 
 from comparity.errors import OptionError, PositionError
-from comparity.inference.multiplicity import benjamini_hochberg
 from comparity.ranking._curvature import Errors
-from comparity.ranking._fitting import TOLERANCE, Fit, Task, check_finite, effects_of, fit, rows_for
+from comparity.ranking._fitting import (
+    TOLERANCE,
+    Fit,
+    Task,
+    check_finite,
+    effects_of,
+    fit,
+    rows_for,
+    tests_of,
+)
 from comparity.ranking.alternating import alternate
 from comparity.ranking.anchors import EQUAL_MEANS, anchor_of
 from comparity.ranking.connectivity import diagnose
@@ -100,12 +107,12 @@ def barp(
         Intersections of groups with a bias of their own, such as ``[{"sex": "f", "race": "b"}]``;
         or look which deserve one (`suggestions` of the result) without giving any.
     score_dependent : bool
-        Whether to let biases grow with the score, and test that against constant ones; their
-        likelihoods are compared at their maxima, so that this fit is not corrected.
+        Whether to let biases grow with the score, and test that against constant ones (a score
+        test at the joint maximum, so that this fit is not corrected).
     corrected : bool
         Whether to give back what the errors of scores take from the biases, a tenth where items
-        were compared 30 times each, a third where 8 times. Without it the fit is the joint
-        maximum of likelihood and priors.
+        were compared 30 times each, a third where 8 times. Without it, or without a prior of the
+        scores, the fit is the joint maximum of likelihood and priors.
     mode : {"joint", "alternating"}
         ``"alternating"`` is the scheme of the authors' code, for comparison with their numbers:
         no prior, no errors, stops after 100 steps.
@@ -233,10 +240,21 @@ def _ranked(
     if judgments.n_items != len(attributes[0].codes):
         found = f"{judgments.n_items:,} items, {len(attributes[0].codes):,} groups"
         raise PositionError("sensitive_features", "one group for each item", found)
+    if seat_by_evaluator and judgments.seat is None:
+        raise OptionError("seat_by_evaluator", True, ["comparisons with seats=", "False"])
     contrasts = contrasts_of(attributes, chosen_intersections(intersections, attributes))
     if mode == "alternating":
-        if judgments.tied is not None or judgments.seat is not None:
-            raise OptionError("mode", mode, ["comparisons without ties= and seats=", "'joint'"])
+        _check_unknown(
+            {
+                "ties": judgments.tied is not None,
+                "seats": judgments.seat is not None,
+                "anchor": not isinstance(anchor, str) or anchor != EQUAL_MEANS,
+                "score_prior": score_prior != MARGINAL_LIKELIHOOD,
+                "bias_prior": bias_prior != BIAS_SD,
+                "score_dependent": score_dependent,
+                "intersections='suggest'": intersections == "suggest",
+            }
+        )
         return alternate(judgments, contrasts)
     wish = wish_of(score_prior, "scores", MARGINAL_LIKELIHOOD)
     task = Task(
@@ -269,15 +287,19 @@ def _ranked(
     return result
 
 
+def _check_unknown(asked: dict[str, bool]) -> None:
+    """Refuse what the authors' scheme knows nothing of, rather than leave it without effect."""
+    if unknown := [name for name, given in asked.items() if given]:
+        allowed = ["'joint'", f"no {' and no '.join(unknown)} beside it"]
+        raise OptionError("mode", "alternating", allowed)
+
+
 def _result(
     task: Task, contrasts: Contrasts, fitted: Fit, errors: Errors, diagnosis: Diagnosis
 ) -> BiasedRanking:
     judgments, bias = task.judgments, fitted.bias
     own, chance = errors.bias, _chance_gap(task, fitted, errors)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = np.where(own > 0, bias / own, np.nan)
-    p = np.where(np.isnan(z), np.nan, erfc(np.abs(np.nan_to_num(z)) / np.sqrt(2)))
-    mean = bias.mean(axis=0)
+    mean, (z, p, q) = bias.mean(axis=0), tests_of(bias, own)
     seat, ties = effects_of(fitted, errors)
     own_seat = (SEAT,) if bias.shape[1] > len(contrasts.names) else ()
     rows = fitted.objective.data.rows
@@ -304,7 +326,7 @@ def _result(
         bias_standard_errors=own,
         z=z,
         p=p,
-        q=benjamini_hochberg(p),
+        q=q,
         mean_bias=mean,
         mean_bias_standard_errors=np.sqrt(errors.level**2 + chance),
         level_standard_errors=np.sqrt(errors.gap**2 + chance[: len(errors.gap)]),

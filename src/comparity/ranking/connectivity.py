@@ -162,25 +162,25 @@ def _item_notes(found: Diagnosis, items: NDArray[np.generic]) -> list[str]:
     notes = []
     if not found.enough:
         notes.append(
-            f"{found.n_comparisons:,} comparisons of {found.n_items:,} items are fewer than about "
-            f"n log n = {found.needed:,}: expect an unreliable order."
+            f"Fewer comparisons ({found.n_comparisons:,}) than about n log n = {found.needed:,} of "
+            f"{found.n_items:,} items: expect an unreliable order."
         )
     if not found.connected:
         sizes = np.bincount(found.component)
         apart = np.flatnonzero(found.component != sizes.argmax())
         notes.append(
             f"Comparisons fall into {found.n_components:,} parts that were never compared with "
-            f"each other; only the prior places them. Outside the largest part: "
+            f"each other; only a prior places them. Outside the largest part: "
             f"{_named(apart, items)}."
         )
     elif found.separated:
         notes.append(
-            f"Without the prior scores would be infinite: {found.n_strong_components:,} parts of "
+            f"Without a prior scores would be infinite: {found.n_strong_components:,} parts of "
             f"the items never lost against the next one."
         )
     for word, places in (("lost", found.undefeated), ("won", found.winless)):
         if len(places):
-            notes.append(f"Never {word}: {_named(places, items)}; the prior keeps their scores.")
+            notes.append(f"Never {word}: {_named(places, items)}; only a prior holds their scores.")
     if len(found.uncompared):
         notes.append(f"In no comparison: {_named(found.uncompared, items)}.")
     return notes

@@ -132,9 +132,7 @@ def contrasts_of(
         precision[part, part] = block
         place += len(block)
     table = np.column_stack(columns).astype(np.int8)
-    # The kinds of items there are say it all, and a sum of powers of two tells kinds apart.
-    keys = table.astype(np.float64) @ 2.0 ** np.arange(size)
-    kinds = table[np.unique(keys, return_index=True)[1]]
+    kinds = table[_one_of_each_kind(attributes)]
     if np.linalg.matrix_rank(np.column_stack([np.ones(len(kinds)), kinds])) <= size:
         raise DependentGroupsError(names)
     return Contrasts(
@@ -143,6 +141,15 @@ def contrasts_of(
         precision=precision,
         attributes=attributes,
     )
+
+
+def _one_of_each_kind(attributes: tuple[Attribute, ...]) -> NDArray[np.intp]:
+    """Return an item of every combination of groups there is; all contrasts follow from these."""
+    kind = np.zeros(len(attributes[0].codes), dtype=np.int64)
+    for one in attributes:
+        # Numbered anew each time, kinds stay as few as there are items.
+        _, kind = np.unique(kind * len(one.groups) + one.codes, return_inverse=True)
+    return np.unique(kind, return_index=True)[1]
 
 
 def members_of(

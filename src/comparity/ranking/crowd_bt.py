@@ -11,7 +11,6 @@ unreliable, which is why the model does not remove a bias (:func:`comparity.barp
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from comparity.ranking._mixtures import Mixture, Optimum, maximise, mixture_of
 from comparity.ranking._shares import (
     DEFAULT_BETA,
     DEFAULT_SD,
+    check_amount,
     check_beta,
     check_joined,
     check_search,
@@ -171,8 +171,7 @@ def _ranked(
     prior = gaussian("scores", score_prior)
     check_beta("reliability_prior", reliability_prior)
     check_search(max_iterations, tolerance)
-    if not (virtual_node >= 0 and math.isfinite(virtual_node)):
-        raise OptionError("virtual_node", virtual_node, ["a finite number from 0"])
+    check_amount("virtual_node", virtual_node)
     diagnosis = diagnose(judgments)
     check_joined(diagnosis, regular=bool(prior.precision or virtual_node))
     model = mixture_of(judgments, score_sd=prior.sd, virtual=virtual_node, beta=reliability_prior)

@@ -64,7 +64,7 @@ def suggest(
     tests (the comparison of score distributions of [1]_, section 4.3). A bias that differs between
     evaluators changes the likelihood; a score test of one more bias for each evaluator finds it,
 
-    .. math:: \sum_k U_k^2 / I_k \sim \chi^2_{m}
+    .. math:: \sum_k U_k^2 / I_k \sim \chi^2_{m - 1}
 
     with :math:`U_k` the slope of the likelihood in evaluator k's new bias and :math:`I_k` its
     curvature once scores and other biases follow. Both tests count (Bonferroni), and q values are

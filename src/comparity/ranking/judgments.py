@@ -15,6 +15,7 @@ from comparity.errors import (
     EmptyTableError,
     MissingColumnError,
     MissingValueError,
+    OptionError,
     PositionError,
     SeatError,
     SelfComparisonError,
@@ -231,7 +232,9 @@ def _checked(pairs: Any, n_items: int | None) -> tuple[Ints, Ints, int]:
     if array.dtype.kind not in "iu":
         raise PositionError("comparisons", "integers", f"values of type {array.dtype}")
     low, high = int(array.min()), int(array.max())
-    n = high + 1 if n_items is None else n_items
+    if n_items is not None and not (isinstance(n_items, int | np.integer) and n_items > 0):
+        raise OptionError("n_items", n_items, ["a whole number from 1 on", "None"])
+    n = high + 1 if n_items is None else int(n_items)
     if low < 0 or high >= min(n, 2**31):
         outside = np.asarray(((array < 0) | (array >= n)).any(axis=1))
         found = f"{low if low < 0 else high} in {rows_of(outside)}"

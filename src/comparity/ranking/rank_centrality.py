@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.special import log_expit
 
-from comparity.errors import NoPriorError, OptionError
+from comparity.errors import NoPriorError
+from comparity.ranking._shares import check_amount
 from comparity.ranking._stationary import stationary
 from comparity.ranking.connectivity import diagnose
 from comparity.ranking.judgments import Judgments, judgments_from_frames, judgments_of
@@ -216,6 +217,5 @@ def _notes(judgments: Judgments, smoothing: float, smoothed: str, teleport: floa
 
 def _check(smoothing: float, smoothed: str, teleport: float) -> None:
     check_option("smoothed", smoothed, SMOOTHED)
-    for option, value in (("smoothing", smoothing), ("teleport", teleport)):
-        if not (np.isfinite(value) and value >= 0):
-            raise OptionError(option, value, ["a finite number from 0"])
+    check_amount("smoothing", smoothing)
+    check_amount("teleport", teleport)
