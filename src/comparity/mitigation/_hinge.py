@@ -5,8 +5,10 @@ by two; an item of the run with the larger keys is the *upper* item of every pai
 item of the other run, the *lower* one. For an upper item with score :math:`f` the lower items that
 it does not beat by the margin :math:`m` are those above :math:`f - m`. Both runs are sorted, so
 that a finger which only moves forward knows how many there are and the sum of their scores, and
-with these the sum of :math:`\max(0, m - (f - f'))`; its slope is their number. Each pair of items
-meets in exactly one merge. Defined by the double loop in ``tests/plain/pairwise_losses.py``.
+with these the sum of :math:`\max(0, m - (f - f'))`; its slope is their number. A right order loses
+:math:`\max(0, m - (f' - f))`, which is the same with the lower item as the one that should win.
+Each pair of items meets in exactly one merge. Defined by the double loop in
+``tests/plain/pairwise_losses.py``.
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ FEW = 16
 LONG = 1024
 """Runs of more items are sorted elsewhere, faster."""
 
-WRONG, RIGHT, BELOW, NOT_ABOVE = 0, 1, 2, 3
-"""Rows of the sums: both losses, lower items with a smaller score, with a score not larger."""
+WRONG, RIGHT, BELOW, ABOVE = 0, 1, 2, 3
+"""Rows of the sums: both losses, lower items with a smaller score, with a larger one."""
 
 
 @njit(cache=True, nogil=True)
@@ -68,43 +70,47 @@ def sum_pairs(  # type: ignore[no-untyped-def]
     sums : ndarray, (4, K, K)
     """
     n, k = len(score), len(wrong)
-    gradient = np.zeros(n)
-    held = np.empty((3, 3, k))
-    one = _columns(n)
-    two = _columns(n)
-    for place in range(n):
-        source = order[place]
-        one[0][place], one[1][place], one[2][place] = score[source], weight[source], 0.0
-        one[3][place], one[4][place] = group[source], source
-    bounds = starts.copy()
+    gradient, held = np.zeros(n), np.empty((2, 3, k))
+    # Of right orders the lower item is the one that should win: its group comes first.
+    turned, over = np.ascontiguousarray(right.T), np.zeros((2, k, k))
+    one, two, bounds = _filled(score, group, weight, order), _columns(n), starts.copy()
     for segment in range(len(segments) - 1):
         first, n_runs = segments[segment], segments[segment + 1] - segments[segment]
         n_runs = _join(one, bounds, first, n_runs, how, wrong, right, sums)
         here, there = one, two
         while n_runs > 1:
-            last = n_runs <= 2
             for run in range(first, first + n_runs - 1, 2):
-                edges = bounds[run], bounds[run + 1], bounds[run + 2]
-                _upper(here, edges, centre, how, wrong, right, held, sums)
-                _lower(here, edges, centre, how, wrong, right, held)
-                if not last:
-                    _merge(here, there, edges)
-            if last:
+                lower, upper = (bounds[run], bounds[run + 1]), (bounds[run + 1], bounds[run + 2])
+                _push(here, upper, lower, centre, how, wrong, held, sums[WRONG], sums[BELOW])
+                _pull(here, upper, lower, centre, how, wrong, held[0])
+                if how[2]:
+                    _push(here, lower, upper, centre, how, turned, held, over[0], over[1])
+                    _pull(here, lower, upper, centre, how, turned, held[0])
+                if n_runs > 2:
+                    _merge(here, there, lower, upper)
+            if n_runs <= 2:
                 break
-            if n_runs % 2:
-                run = first + n_runs - 1
-                for place in range(bounds[run], bounds[run + 1]):
-                    _move(here, place, there, place)
-            half = (n_runs + 1) // 2
-            end = bounds[first + n_runs]
-            for run in range(half):
-                bounds[first + run] = bounds[first + 2 * run]
-            bounds[first + half] = end
-            n_runs = half
+            n_runs = _halve(here, there, bounds, first, n_runs)
             here, there = there, here
         for place in range(bounds[first], bounds[first + n_runs]):
             gradient[here[4][place]] = here[2][place]
+    sums[RIGHT] += over[0].T
+    sums[ABOVE] += over[1].T
     return gradient
+
+
+@njit(cache=True, nogil=True)
+def _halve(here, there, bounds, first, n_runs):  # type: ignore[no-untyped-def]
+    """Let two merged runs be one; a last run without another is moved as it is."""
+    if n_runs % 2:
+        run = first + n_runs - 1
+        for place in range(bounds[run], bounds[run + 1]):
+            _move(here, place, there, place)
+    half, end = (n_runs + 1) // 2, bounds[first + n_runs]
+    for run in range(half):
+        bounds[first + run] = bounds[first + 2 * run]
+    bounds[first + half] = end
+    return half
 
 
 @njit(cache=True, nogil=True)
@@ -142,7 +148,7 @@ def _compare(here, bounds, how, wrong, right, sums):  # type: ignore[no-untyped-
                     slope = -wrong[a, b] * (2 * loss if squared else 1.0)
                     sums[WRONG, a, b] += w * (loss * loss if squared else loss)
                 if both:
-                    sums[NOT_ABOVE, a, b] += w * (f >= score[j])
+                    sums[ABOVE, a, b] += w * (f < score[j])
                     if t > -margin:
                         loss = margin + t
                         slope += right[a, b] * (2 * loss if squared else 1.0)
@@ -176,6 +182,17 @@ def _columns(n):  # type: ignore[no-untyped-def]
     )
 
 
+@njit(cache=True, nogil=True)
+def _filled(score, group, weight, order):  # type: ignore[no-untyped-def]
+    """Return the same, filled with the items of every run and no gradient yet."""
+    found = _columns(len(score))
+    for place in range(len(score)):
+        source = order[place]
+        found[0][place], found[1][place], found[2][place] = score[source], weight[source], 0.0
+        found[3][place], found[4][place] = group[source], source
+    return found
+
+
 @njit(cache=True, nogil=True, inline="always")
 def _move(here, source, there, target):  # type: ignore[no-untyped-def]
     there[0][target] = here[0][source]
@@ -186,10 +203,10 @@ def _move(here, source, there, target):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _merge(here, there, edges):  # type: ignore[no-untyped-def]
-    low, high = edges[0], edges[1]
-    for place in range(edges[0], edges[2]):
-        if low < edges[1] and (high >= edges[2] or here[0][low] <= here[0][high]):
+def _merge(here, there, lower, upper):  # type: ignore[no-untyped-def]
+    low, high = lower[0], upper[0]
+    for place in range(lower[0], upper[1]):
+        if low < lower[1] and (high >= upper[1] or here[0][low] <= here[0][high]):
             _move(here, low, there, place)
             low += 1
         else:
@@ -206,86 +223,51 @@ def _add(moments, group, weight, score, squared):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True, nogil=True)
-def _upper(here, edges, centre, how, wrong, right, held, sums):  # type: ignore[no-untyped-def]
-    """Add the losses of all upper items, and what the gradient of each gets."""
-    start, middle, end = edges
-    margin, squared, both = how
+def _push(here, winners, losers, centre, how, each, held, losses, hits):  # type: ignore[no-untyped-def]
+    """Add all losses and hits, and what the gradient of every item that should win gets."""
+    margin, squared, _ = how
     score, weight, gain, group, _ = here
-    k = len(wrong)
-    close, beaten = held[0], held[1]
-    below, not_above = held[2, 0], held[2, 1]
-    held[:3] = 0.0
-    for place in range(start, middle):
+    close, beaten = held[0], held[1, 0]
+    held[:] = 0.0
+    for place in range(losers[0], losers[1]):
         _add(close, group[place], weight[place], score[place] - centre, squared)
-    passed, under, upto, reached = start, start, start, start
-    for place in range(middle, end):
+    passed, under = losers[0], losers[0]
+    for place in range(winners[0], winners[1]):
         f, a, w, slope = score[place], group[place], weight[place], 0.0
-        while passed < middle and score[passed] <= f - margin:
+        while passed < losers[1] and score[passed] <= f - margin:
             _add(close, group[passed], -weight[passed], score[passed] - centre, squared)
             passed += 1
-        while under < middle and score[under] < f:
-            below[group[under]] += weight[under]
+        while under < losers[1] and score[under] < f:
+            beaten[group[under]] += weight[under]
             under += 1
         short = margin - (f - centre)
-        for b in range(k):
+        for b in range(len(each)):
             loss = short * close[0, b] + close[1, b]
             if squared:
-                slope -= 2 * wrong[a, b] * loss
+                slope -= 2 * each[a, b] * loss
                 loss = short * (loss + close[1, b]) + close[2, b]
             else:
-                slope -= wrong[a, b] * close[0, b]
-            sums[WRONG, a, b] += w * loss
-            sums[BELOW, a, b] += w * below[b]
-        if both:
-            while reached < middle and score[reached] < f + margin:
-                _add(beaten, group[reached], weight[reached], score[reached] - centre, squared)
-                reached += 1
-            while upto < middle and score[upto] <= f:
-                not_above[group[upto]] += weight[upto]
-                upto += 1
-            over = margin + (f - centre)
-            for b in range(k):
-                loss = over * beaten[0, b] - beaten[1, b]
-                if squared:
-                    slope += 2 * right[a, b] * loss
-                    loss = over * (loss - beaten[1, b]) + beaten[2, b]
-                else:
-                    slope += right[a, b] * beaten[0, b]
-                sums[RIGHT, a, b] += w * loss
-                sums[NOT_ABOVE, a, b] += w * not_above[b]
+                slope -= each[a, b] * close[0, b]
+            losses[a, b] += w * loss
+            hits[a, b] += w * beaten[b]
         gain[place] += w * slope
 
 
 @njit(cache=True, nogil=True)
-def _lower(here, edges, centre, how, wrong, right, held):  # type: ignore[no-untyped-def]
-    """Add what the gradient of every lower item gets."""
-    start, middle, end = edges
-    margin, squared, both = how
+def _pull(here, winners, losers, centre, how, each, close):  # type: ignore[no-untyped-def]
+    """Add what the gradient of every item that should lose gets."""
+    margin, squared, _ = how
     score, weight, gain, group, _ = here
-    k = len(wrong)
-    close, ahead = held[0], held[1]
-    held[:2] = 0.0
-    if both:
-        for place in range(middle, end):
-            _add(ahead, group[place], weight[place], score[place] - centre, squared)
-    reached, passed = middle, middle
-    for place in range(start, middle):
+    close[:] = 0.0
+    reached = winners[0]
+    for place in range(losers[0], losers[1]):
         f, b, slope = score[place], group[place], 0.0
-        while reached < end and score[reached] < f + margin:
+        while reached < winners[1] and score[reached] < f + margin:
             _add(close, group[reached], weight[reached], score[reached] - centre, squared)
             reached += 1
-        for a in range(k):
+        for a in range(len(each)):
             if squared:
-                slope += 2 * wrong[a, b] * ((margin + f - centre) * close[0, a] - close[1, a])
+                slope += 2 * each[a, b] * ((margin + f - centre) * close[0, a] - close[1, a])
             else:
-                slope += wrong[a, b] * close[0, a]
-        if both:
-            while passed < end and score[passed] <= f - margin:
-                _add(ahead, group[passed], -weight[passed], score[passed] - centre, squared)
-                passed += 1
-            for a in range(k):
-                if squared:
-                    slope -= 2 * right[a, b] * ((margin - f + centre) * ahead[0, a] + ahead[1, a])
-                else:
-                    slope -= right[a, b] * ahead[0, a]
+                slope += each[a, b] * close[0, a]
         gain[place] += weight[place] * slope

@@ -194,8 +194,7 @@ def _add_part(
         scores, wrong=weights[0], right=weights[1], margin=margin, squared=squared, both=both
     )
     at = part.upper, part.lower
-    hits = (sums.below[at], part.order.trials[at] - sums.not_above[at])
-    losses = sums.wrong[at], sums.right[at]
+    hits, losses = (sums.below[at], sums.above[at]), (sums.wrong[at], sums.right[at])
     for row, (straight, turned) in enumerate((hits, losses, losses[::-1])):
         found[row, part.cell] += np.where(part.turned, turned, straight)
     return sums.gradient

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,8 @@ from comparity.mitigation.saved_models import (
     SavedScorer,
     content_of,
     feature_table,
+    mixture_of,
+    numbers_of,
     scorer_of,
 )
 
@@ -139,17 +140,19 @@ def read_model(path: str | Path) -> LinearScorer | SavedScorer:
 def _linear(
     path: str | Path, features: tuple[str, ...], content: dict[str, Any], about: Mapping[str, Any]
 ) -> LinearScorer:
-    parts = [content, *_members(path, content.get("mixture", []))]
-    slopes = [_numbers(path, part, "coefficients", len(features)) for part in parts]
-    bases = [_numbers(path, {"x": [part.get("intercept")]}, "x", 1)[0] for part in parts]
-    shares = [_numbers(path, {"x": [part.get("probability")]}, "x", 1)[0] for part in parts[1:]]
-    if shares and (min(shares) < 0 or abs(sum(shares) - 1) > 1e-6):
-        raise ModelFileError(path, f"probabilities of the mixture that sum to {sum(shares):g}")
+    mixture, shares = mixture_of(path, content)
+    slopes, bases = [], []
+    for part in (content, *mixture):
+        slopes.append(numbers_of(path, part.get("coefficients"), "'coefficients'", 1).tolist())
+        if len(slopes[-1]) != len(features):
+            many = f"{len(slopes[-1])} for {len(features)} features"
+            raise ModelFileError(path, f"'coefficients' that are {many}")
+        bases += numbers_of(path, [part.get("intercept")], "an intercept", 1).tolist()
     return LinearScorer(
         features=features,
-        coefficients=slopes[0],
+        coefficients=tuple(slopes[0]),
         intercept=bases[0],
-        members=tuple(zip(slopes[1:], bases[1:], shares, strict=True)),
+        members=tuple(zip(map(tuple, slopes[1:]), bases[1:], shares, strict=True)),
         about=about,
     )
 
@@ -161,21 +164,3 @@ def _are_names(found: Any) -> bool:
         and all(isinstance(one, str) for one in found)
         and len(set(found)) == len(found)
     )
-
-
-def _members(path: str | Path, found: Any) -> Sequence[dict[str, Any]]:
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise ModelFileError(path, "'mixture' is no list of objects")
-    return found
-
-
-def _numbers(path: str | Path, part: Mapping[str, Any], name: str, many: int) -> tuple[float, ...]:
-    """Return a list of so many finite numbers."""
-    found: Any = part.get(name)
-    right = isinstance(found, list) and len(found) == many
-    # True is a whole number for Python, and not for anybody else.
-    right = right and all(isinstance(x, int | float) and not isinstance(x, bool) for x in found)
-    if not right or not all(math.isfinite(x) for x in found):
-        what = "an intercept or a probability" if name == "x" else f"'{name}'"
-        raise ModelFileError(path, f"{what} that is not {many} finite number(s)")
-    return tuple(float(x) for x in found)

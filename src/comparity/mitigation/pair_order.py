@@ -29,8 +29,8 @@ class OrderSums:
     ----------
     wrong, right : ndarray, (K, K)
         Sums of the loss of a wrong order and of the loss of a right one.
-    below, not_above : ndarray, (K, K)
-        Weight of pairs whose lower item has the smaller score, or not the larger one.
+    below, above : ndarray, (K, K)
+        Weight of pairs whose lower item has the smaller score, and the larger one.
     gradient : ndarray, (n,)
         Of the weighted losses, with respect to the scores of all rows.
     """
@@ -38,7 +38,7 @@ class OrderSums:
     wrong: Floats
     right: Floats
     below: Floats
-    not_above: Floats
+    above: Floats
     gradient: Floats
 
 
@@ -95,7 +95,7 @@ class PairOrder:
             Whether losses are squared.
         both : bool
             Whether to look at right orders too; their loss, its part of the gradient and
-            `not_above` are zero otherwise.
+            `above` are zero otherwise.
 
         Notes
         -----
@@ -119,7 +119,7 @@ class PairOrder:
                 sums,
             )
         return OrderSums(
-            wrong=sums[0], right=sums[1], below=sums[2], not_above=sums[3], gradient=gradient
+            wrong=sums[0], right=sums[1], below=sums[2], above=sums[3], gradient=gradient
         )
 
     def reach(self, weights: Floats) -> Floats:

@@ -20,7 +20,15 @@ if TYPE_CHECKING:
     from comparity.mitigation.boosted import TreesModel
     from comparity.mitigation.networks import Layer, LayeredModel
 
-__all__ = ["FORMATS", "SavedScorer", "content_of", "feature_table", "scorer_of"]
+__all__ = [
+    "FORMATS",
+    "SavedScorer",
+    "content_of",
+    "feature_table",
+    "mixture_of",
+    "numbers_of",
+    "scorer_of",
+]
 
 Floats = NDArray[np.float64]
 
@@ -106,20 +114,28 @@ def scorer_of(
         A part is missing or of another kind.
     """
     scale = _scale(path, content.get("scale"), len(features))
-    mixture = content.get("mixture", [])
-    if not isinstance(mixture, list) or not all(isinstance(one, dict) for one in mixture):
-        raise ModelFileError(path, "'mixture' is no list of objects")
-    shares = _array(path, [one.get("probability") for one in mixture], "a probability", 1)
-    if len(shares) and (shares.min() < 0 or abs(shares.sum() - 1) > 1e-6):
-        raise ModelFileError(path, f"probabilities of the mixture that sum to {shares.sum():g}")
+    mixture, shares = mixture_of(path, content)
     read = _network if kind == "neural" else _trees
     models = [read(path, part.get("model"), scale) for part in (content, *mixture)]
     return SavedScorer(
         kind=kind,
         features=features,
         model=models[0],
-        members=tuple(zip(models[1:], shares.tolist(), strict=True)),
+        members=tuple(zip(models[1:], shares, strict=True)),
     )
+
+
+def mixture_of(
+    path: str | Path, content: Mapping[str, Any]
+) -> tuple[list[dict[str, Any]], list[float]]:
+    """Return the members of a mixture, still to be read, and how often each is drawn."""
+    mixture = content.get("mixture", [])
+    if not isinstance(mixture, list) or not all(isinstance(one, dict) for one in mixture):
+        raise ModelFileError(path, "'mixture' is no list of objects")
+    shares = numbers_of(path, [one.get("probability") for one in mixture], "a probability", 1)
+    if len(shares) and (shares.min() < 0 or abs(shares.sum() - 1) > 1e-6):
+        raise ModelFileError(path, f"probabilities of the mixture that sum to {shares.sum():g}")
+    return mixture, shares.tolist()
 
 
 def _scale(path: str | Path, found: Any, many: int) -> Scale:
@@ -127,9 +143,12 @@ def _scale(path: str | Path, found: Any, many: int) -> Scale:
         raise ModelFileError(path, "'scale' is no object that says whether labels are predicted")
     units: Any = found.get("unit")
     known = [1.0 if one is None else one for one in units] if isinstance(units, list) else units
-    columns = [_array(path, found.get("centre"), "'centre'", 1), _array(path, known, "'unit'", 1)]
+    columns = [
+        numbers_of(path, found.get("centre"), "'centre'", 1),
+        numbers_of(path, known, "'unit'", 1),
+    ]
     names = ("label_centre", "label_unit")
-    centre, unit = _array(path, [found.get(name) for name in names], "the scale of labels", 1)
+    centre, unit = numbers_of(path, [found.get(name) for name in names], "the scale of labels", 1)
     if any(len(one) != many for one in columns) or min(*columns[1], unit) <= 0:
         raise ModelFileError(path, f"'scale' has not {many} centres and positive units")
     return Scale(
@@ -151,8 +170,8 @@ def _network(path: str | Path, found: Any, scale: Scale) -> LayeredModel:
     layers: list[Layer] = []
     inputs = len(scale.unit)
     for part in parts:
-        weights = _array(path, part.get("weights"), "'weights'", 2)
-        biases = _array(path, part.get("biases"), "'biases'", 1)
+        weights = numbers_of(path, part.get("weights"), "'weights'", 2)
+        biases = numbers_of(path, part.get("biases"), "'biases'", 1)
         if weights.shape != (len(biases), inputs):
             raise ModelFileError(path, f"a layer of {weights.shape} after {inputs} inputs")
         layers.append((weights, biases))
@@ -181,7 +200,7 @@ def _trees(path: str | Path, found: Any, scale: Scale) -> TreesModel:
     return TreesModel(booster, booster.num_trees(), scale)
 
 
-def _array(path: str | Path, found: Any, what: str, depth: int) -> Floats:
+def numbers_of(path: str | Path, found: Any, what: str, depth: int) -> Floats:
     """Return nested lists of finite numbers as an array."""
     rows = found if depth == 2 and isinstance(found, list) else [found]
     right = all(isinstance(row, list) and len(row) == len(rows[0]) for row in rows)
