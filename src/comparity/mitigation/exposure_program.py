@@ -1,8 +1,9 @@
-"""Rankings whose exposure is shared out between groups, by a linear program."""
+"""Rankings whose exposure is shared out between groups: the best mixture, by sorts or a program."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from comparity.errors import (
     OptionError,
 )
 from comparity.metrics.exposure import place_worth
+from comparity.mitigation.exposure_mixture import best_mixture, least_difference
 from comparity.policies import RankingPolicy
 from comparity.tables import check_option
 
@@ -30,6 +32,8 @@ __all__ = ["CRITERIA", "birkhoff", "exposure_program", "rerank"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
+Mixture = tuple[Codes, Floats]
+"""Rankings, and how often each is drawn."""
 
 CRITERIA = ("demographic parity", "disparate treatment", "disparate impact")
 
@@ -95,7 +99,9 @@ def exposure_program(
 
     Notes
     -----
-    A program with :math:`n^2` unknowns, solved by HiGHS; some seconds for 200 items.
+    With two groups, by some 50 sorts (:mod:`comparity.mitigation.exposure_mixture`), and drawn from
+    at most two rankings. With more, a program with :math:`n^2` unknowns, solved by HiGHS: some
+    seconds for 200 items.
 
     References
     ----------
@@ -126,17 +132,15 @@ def exposure_program(
     group, names = group_codes(column, "sensitive_features", "item")
     factors = _factors(utility, group, names, criterion, signed=signed)
     worth = place_worth(np.arange(1, len(utility) + 1), discount=discount)
-    # The solver knows numbers near 1; terms are as large as exposure over the least relevance.
-    unit = _power_of_two(np.abs(factors).sum(axis=1).max())
-    peak = _power_of_two(np.abs(utility).max())
-    allowed = unit * _least(factors / unit, worth) if slack is None else slack
-    matrix = _best(utility / peak, factors / unit, worth, allowed / unit)
-    if matrix is None:
-        assert slack is not None, "the least slack leaves a policy"
-        raise ExposureInfeasibleError(criterion, slack, unit * _least(factors / unit, worth))
-    rankings, shares = birkhoff(matrix)
+    solve = _by_sorting if len(names) == 2 else _by_program
+    least, best = solve(utility, factors, worth)
+    allowed = least() if slack is None else slack
+    found = best(allowed)
+    if found is None:
+        raise ExposureInfeasibleError(criterion, allowed, least())
+    rankings, shares = found
     # What is reported is what is drawn from, free of the solver's rounding.
-    exact = np.zeros_like(matrix)
+    exact = np.zeros((len(utility), len(utility)))
     np.add.at(exact, (rankings, np.arange(len(utility))), shares[:, None])
     seen = exact @ worth
     sizes = np.bincount(group)
@@ -274,18 +278,39 @@ def _power_of_two(number: float) -> float:
     return math.ldexp(1.0, round(math.log2(number))) if number else 1.0
 
 
-def _least(factors: Floats, worth: Floats) -> float:
-    """Return the least difference of any mixture."""
-    found = _solved(np.zeros(factors.shape[1]), factors, worth, None)
-    assert found is not None, "without a limit there is always a policy"
-    return max(float(found[-1] - found[-2]), 0.0) * (1 + ROUNDING) + ROUNDING
+def _by_sorting(
+    utility: Floats, factors: Floats, worth: Floats
+) -> tuple[Callable[[], float], Callable[[float], Mixture | None]]:
+    """Return the least difference of two groups, and the best mixture within a slack."""
+    apart = factors[0] - factors[1]
+    return (
+        lambda: least_difference(apart, worth),
+        lambda slack: best_mixture(utility, apart, worth, slack),
+    )
 
 
-def _best(utility: Floats, factors: Floats, worth: Floats, slack: float) -> Floats | None:
-    """Return the matrix with the largest utility within the slack; None where there is none."""
-    found = _solved(utility, factors, worth, slack)
-    n = len(utility)
-    return None if found is None else np.clip(found[:-2], 0.0, 1.0).reshape(n, n)
+def _by_program(
+    utility: Floats, factors: Floats, worth: Floats
+) -> tuple[Callable[[], float], Callable[[float], Mixture | None]]:
+    """Return the same for any number of groups."""
+    # The solver knows numbers near 1; terms are as large as exposure over the least relevance.
+    unit = _power_of_two(np.abs(factors).sum(axis=1).max())
+    peak = _power_of_two(np.abs(utility).max())
+
+    def least() -> float:
+        found = _solved(np.zeros_like(utility), factors / unit, worth, None)
+        assert found is not None, "without a limit there is always a policy"
+        apart = max(float(found[-1] - found[-2]), 0.0)
+        return unit * (apart * (1 + ROUNDING) + ROUNDING)
+
+    def best(slack: float) -> Mixture | None:
+        found = _solved(utility / peak, factors / unit, worth, slack / unit)
+        if found is None:
+            return None
+        n = len(utility)
+        return birkhoff(np.clip(found[:-2], 0.0, 1.0).reshape(n, n))
+
+    return least, best
 
 
 def _solved(utility: Floats, factors: Floats, worth: Floats, slack: float | None) -> Any:
