@@ -274,12 +274,10 @@ def weigh_file(
     y = bounded_numbers(columns[label], label, "items") if continuous else columns[label]
     # Errors name the columns of the file.
     group_codes(y, label, "items", several=False)
-    attributes = {
-        name: bounded_numbers(columns[name], name, "items")
-        if name in (numeric or ())
-        else _text(columns[name])
-        for name in sensitive
-    }
+    attributes = {name: columns[name].astype(object) for name in sensitive}
+    # Groups written as numbers are groups, unless they are said to be numbers.
+    for name in numeric or ():
+        attributes[name] = bounded_numbers(columns[name], name, "items")
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", MissingCombinationWarning)
         weights = METHODS[method](y, sensitive_features=attributes, **given)
@@ -313,11 +311,6 @@ def _nothing_to_balance(y: NDArray[Any], name: str) -> tuple[str, ...]:
     if len(labels) > 1:
         return ()
     return (f"Every value of {name!r} is {str(labels[0])!r}: there is nothing to balance.",)
-
-
-def _text(column: NDArray[Any]) -> NDArray[Any]:
-    """Return groups as objects, so that groups written as numbers are groups."""
-    return column.astype(object)
 
 
 def _cells(

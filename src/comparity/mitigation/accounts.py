@@ -31,22 +31,16 @@ def account(found: Candidates, picked: Chosen, rows: Rows, by: Rows, choices: Ch
     choices : Choices
     """
     unit = by.scale.label_unit**2 if by.target is not None else None
-    one = np.zeros(len(picked.objective))
-    one[picked.best] = 1.0
-    mixed = np.zeros(len(one))
-    mixed[picked.mixture.members] = picked.mixture.probabilities
-    guess = first_guess(rows, choices)
-    start = by.scores(guess)
-    before = by.accuracy(start)
-    judged = before
-    if picked.training_share:
-        here = rows.accuracy(rows.scores(guess))
-        judged = before + picked.training_share * np.nan_to_num(here - before)
     known, kept = np.nan_to_num(picked.accuracy), np.nan_to_num(picked.judged)
+    best, members, often = picked.best, picked.mixture.members, picked.mixture.probabilities
     outcomes: dict[str, tuple[Floats, Floats, float]] = {
-        "best": (one @ known, one @ kept, float(one @ picked.objective)),
-        "mixture": (mixed @ known, mixed @ kept, float(mixed @ picked.objective)),
-        "start": (np.nan_to_num(before), np.nan_to_num(judged), by.objective(start, before)),
+        "best": (known[best], kept[best], picked.objective[best]),
+        "mixture": (
+            often @ known[members],
+            often @ kept[members],
+            float(often @ picked.objective[members]),
+        ),
+        "start": _least_squares(picked, rows, by, choices),
     }
     beta, multipliers = _weights(found, rows, choices)
     return Training(
@@ -62,6 +56,20 @@ def account(found: Candidates, picked: Chosen, rows: Rows, by: Rows, choices: Ch
         scorer=found.kind.name,
         training_share=picked.training_share,
     )
+
+
+def _least_squares(
+    picked: Chosen, rows: Rows, by: Rows, choices: Choices
+) -> tuple[Floats, Floats, float]:
+    """Return accuracies, those that goals are judged by, and objective of a linear first guess."""
+    guess = first_guess(rows, choices)
+    scores = by.scores(guess)
+    known = by.accuracy(scores)
+    judged = known
+    if picked.training_share:
+        here = rows.accuracy(rows.scores(guess))
+        judged = known + picked.training_share * np.nan_to_num(here - known)
+    return np.nan_to_num(known), np.nan_to_num(judged), by.objective(scores, known)
 
 
 def _outcome(

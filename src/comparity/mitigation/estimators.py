@@ -200,16 +200,7 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
         labels = numbers(y, "y", "item")
         if labels.min() == labels.max() and not self._predicts_labels:
             raise ConstantLabelError("y", text_of(labels[0]))
-        if query is not None:
-            query = group_codes(query, "queries", "item", several=False)[0]
-        return LabelledItems(
-            label=labels,
-            score=labels,
-            group=np.zeros(len(y), dtype=np.int64),
-            groups=("all",),
-            query=query,
-            weight=weight,
-        )
+        return _of_one_group(labels, query, weight)
 
     def _rows(
         self, X: Floats, items: LabelledItems, kept: Codes, scale: Scale, choices: Choices
@@ -220,6 +211,18 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
         self, found: Candidates, picked: Chosen, rows: Rows, by: Rows, choices: Choices
     ) -> Training:
         return account(found, picked, rows, by, choices)
+
+
+def _of_one_group(
+    labels: Floats, query: NDArray[Any] | None, weight: Floats | None
+) -> LabelledItems:
+    """Return rows whose groups nobody asks for."""
+    if query is not None:
+        query = group_codes(query, "queries", "item", several=False)[0]
+    nobody = np.zeros(len(labels), dtype=np.int64)
+    return LabelledItems(
+        label=labels, score=labels, group=nobody, groups=("all",), query=query, weight=weight
+    )
 
 
 def _weighed(

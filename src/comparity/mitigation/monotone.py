@@ -183,12 +183,7 @@ def monotone_transform(
     if len(items.groups) != 2:
         raise TwoGroupsOnlyError("a monotone transform", items.groups)
     before = _rates(items, items.score)
-    if adjusted is None:
-        moved = 0 if before[1] < 0 else 1
-    elif text_of(adjusted) in items.groups:
-        moved = items.groups.index(text_of(adjusted))
-    else:
-        raise UnknownGroupError(text_of(adjusted), "sensitive_features", items.groups)
+    moved = _adjusted(items, adjusted, before[1])
     tried, of_group = [], items.group == moved
     for slope in slopes:
         for shift in _shifts(items, moved, slope, others) if shifts is None else shifts:
@@ -216,6 +211,15 @@ def _check_numbers(name: str, found: Sequence[float], *, low: float = -np.inf) -
     if not values or not numeric or not all(np.isfinite(values)) or min(values) < low:
         wanted = "finite numbers" if low == -np.inf else f"finite numbers from {low:g} on"
         raise OptionError(name, list(values), [wanted])
+
+
+def _adjusted(items: LabelledItems, asked: Any, gap: float) -> int:
+    """Return which group to move: by default the one whose better items are below too often."""
+    if asked is None:
+        return 0 if gap < 0 else 1
+    if text_of(asked) not in items.groups:
+        raise UnknownGroupError(text_of(asked), "sensitive_features", items.groups)
+    return items.groups.index(text_of(asked))
 
 
 def _least(tried: tuple[float, ...]) -> tuple[float, float]:
