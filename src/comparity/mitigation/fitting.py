@@ -172,7 +172,7 @@ def fitted(
     missed = None
     if not training.feasible:
         least, worst = training.mixture.largest_difference, worst_difference(picked)
-        missed = InfeasibleGoalWarning(choices.slack, least, worst, len(by.weight))
+        missed = InfeasibleGoalWarning(choices.slack, least, worst, training.judged_rows)
     members = [kind.kept(found.models[one], rows.scale) for one in picked.mixture.members]
     return Fit(
         model=kind.kept(found.models[picked.best], rows.scale),
