@@ -95,6 +95,6 @@ class RankedPanel(Shown):
 
     def plot_scores(self, attribute: str | None = None, ax: Axes | None = None) -> Axes:
         """Draw the scores of each group, before and after."""
-        from comparity.reporting.rankings import plot_scores
+        from comparity.reporting.ranking_plots import plot_scores
 
         return plot_scores(self, attribute, ax=ax)

@@ -184,7 +184,7 @@ class Ranking(Shown):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the scores; a ranking with biases draws these."""
-        from comparity.reporting.rankings import plot_ranking
+        from comparity.reporting.ranking_plots import plot_ranking
 
         return plot_ranking(self, ax)
 

@@ -65,6 +65,40 @@ def test_a_trusted_judge_is_the_anchor(run: Run, tables: dict[str, Path]) -> Non
     assert trusted["bias"] == pytest.approx(0, abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("more", "prior"),
+    [
+        (["--score-prior", "2"], ("scores", "the caller")),
+        (["--score-prior", "cross-validation"], ("scores", "cross-validation")),
+        (["--model", "bt", "--score-prior", "none"], ("scores", "the caller")),
+        (["--bias-prior", "marginal likelihood"], ("biases", "marginal likelihood")),
+    ],
+)
+def test_priors_are_chosen_as_asked(
+    run: Run, tables: dict[str, Path], more: list[str], prior: tuple[str, str]
+) -> None:
+    content = json.loads(run(*words(tables), *more, "--json").out)
+    assert prior in [(one["of"], one["chosen_by"]) for one in content["priors"]]
+    assert ("none" in more) == any(one["sd"] is None for one in content["priors"])
+
+
+def test_every_judge_may_have_a_seat_effect_of_its_own(run: Run, tables: dict[str, Path]) -> None:
+    content = json.loads(run(*words(tables), "--own-seats", "--json").out)
+    seats = [row for row in content["biases"] if row["contrast"] == "seat: first over second"]
+    assert len(seats) == 10
+    # Nobody favours a side here: ten intervals at 95 %.
+    assert sum(row["low"] <= 0 <= row["high"] for row in seats) >= 8
+
+
+def test_the_seed_reaches_what_the_audit_draws(run: Run, tables: dict[str, Path]) -> None:
+    found = [
+        json.loads(run(*words(tables), "--score", "model", "--seed", seed, "--json").out)["audit"]
+        for seed in ("1", "1", "2")
+    ]
+    assert found[0] == found[1]
+    assert found[0]["reversals"] != found[2]["reversals"]
+
+
 @pytest.mark.parametrize("model", ["bt", "crowdbt", "rankcentrality", "factorbt"])
 def test_every_model_ranks_nearly_by_quality(run: Run, tables: dict[str, Path], model: str) -> None:
     content = json.loads(run(*words(tables), "--model", model, "--json").out)
@@ -127,6 +161,10 @@ def test_barp_without_items_is_told_what_it_needs(run: Run, tables: dict[str, Pa
         (["--model", "rankcentrality", "--score-prior", "2"], "has no prior"),
         (["--trusted", "judge 3", "--anchor", "zero mean bias"], "give no --anchor"),
         (["--suggest"], "two --sensitive columns"),
+        (["--model", "bt", "--own-seats"], "--own-seats is about biases"),
+        (["--score-prior", "wide"], "'wide' is no number"),
+        (["--model", "crowdbt", "--score-prior", "cross-validation"], "prior of scores cannot be"),
+        (["--bias-prior", "0"], "prior of biases cannot be 0"),
     ],
 )
 def test_options_without_effect_are_bad_input(

@@ -78,3 +78,12 @@ def test_two_items_are_joined_both_ways_only_by_both_outcomes_or_a_tie(
 ) -> None:
     judgments = judgments_of([[0, 1], [0, 1]], ties=ties)
     assert diagnose(judgments).separated == (ties is None)
+
+
+def test_items_in_no_comparison_are_not_called_parts_of_the_comparisons() -> None:
+    both_ways = [[0, 1], [1, 0], [2, 1], [1, 2]]
+    notes = diagnose(judgments_of(both_ways, n_items=5)).notes
+    assert any(note.startswith("In no comparison: 3, 4;") for note in notes)
+    assert not any("parts" in note for note in notes)
+    apart = diagnose(judgments_of([*both_ways, [3, 4], [4, 3]], n_items=6)).notes
+    assert any("into 2 parts" in note and "largest part: 3, 4." in note for note in apart)

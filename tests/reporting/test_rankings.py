@@ -3,11 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from comparity import barp, bradley_terry, crowd_bt
+from comparity import barp, bradley_terry, crowd_bt, factor_bt
 from comparity.panels import RankedPanel
 from comparity.rankings import BiasedRanking
 from comparity.reporting.html import page
-from comparity.reporting.rankings import LEVEL, plot_biases, plot_scores
+from comparity.reporting.ranking_plots import plot_biases, plot_scores
+from comparity.reporting.rankings import LEVEL
 from comparity.reporting.sections import section_of
 from tests.calibration.panels import leaning_panel
 
@@ -42,6 +43,27 @@ def test_a_model_without_errors_shows_none() -> None:
     ranked = crowd_bt(WORLD.comparisons, evaluators=WORLD.evaluators)
     assert "std. error" not in str(ranked)
     assert "reliability" in str(ranked)
+    # Any rank would be within a range that no error bounds.
+    assert not section_of(ranked).charts
+    assert "Chen, Bennett" in page(ranked)
+
+
+def test_slopes_of_evaluators_stand_beside_their_attention() -> None:
+    known = {"evaluators": WORLD.evaluators, "sensitive_features": WORLD.group}
+    ranked = factor_bt(WORLD.comparisons, **known)
+    (grid,) = (grid for grid in section_of(ranked).grids if grid.title.startswith("Evaluators"))
+    lowest = int(np.argmin(ranked.parameters["attention"]))
+    assert grid.header == ("evaluator", "attention", "slopes")
+    assert grid.rows[0][0] == str(lowest)
+    assert float(grid.rows[0][2]) == pytest.approx(ranked.parameters["slopes"][lowest, 0], abs=5e-4)
+
+
+def test_a_bias_is_shown_with_the_comparisons_that_bear_on_it(fit: BiasedRanking) -> None:
+    (grid,) = (grid for grid in section_of(fit).grids if grid.title.startswith("Evaluators by"))
+    first = int(grid.rows[0][0])
+    own = WORLD.comparisons[WORLD.evaluators == first]
+    crossing = (WORLD.group[own[:, 0]] != WORLD.group[own[:, 1]]).sum()
+    assert grid.rows[0][-1] == f"{crossing} of {len(own)}"
 
 
 def test_names_from_data_cannot_move_the_cursor() -> None:

@@ -61,6 +61,7 @@ def rank_frames(
     score: str | None = None,
     alpha: float = 0.05,
     margin: float = 0.05,
+    seed: int = 0,
     **choices: Any,
 ) -> RankedPanel:
     """Rank items from frames of any engine.
@@ -83,6 +84,8 @@ def rank_frames(
         Column of `items` with a model's score, to be audited against the panel freed of bias.
     alpha, margin : float
         As in :func:`comparity.separation`, for that audit.
+    seed : int
+        Of the folds of cross-validation, and of what that audit draws.
     **choices
         Further choices of the model's function.
 
@@ -95,7 +98,8 @@ def rank_frames(
     _check_given(model, items, sensitive, evaluator, seat)
     columns: dict[str, Any] = {"better": better, "worse": worse, "tied": tied, "item": item}
     columns |= {"seat": seat} if model in KNOW_SEATS else {}
-    known: dict[str, Any] = {"evaluator": evaluator} if model in NEED_EVALUATORS else {}
+    known: dict[str, Any] = {"seed": seed} if model in KNOW_SEATS else {}
+    known |= {"evaluator": evaluator} if model in NEED_EVALUATORS else {}
     known |= {"sensitive": list(sensitive)} if model in NEED_GROUPS else {}
     ranking: Ranking = _fitter(model)(comparisons, items, **columns, **known, **choices)
     has_groups = items is not None and bool(sensitive)
@@ -105,7 +109,7 @@ def rank_frames(
         before = bradley_terry_from_frames(comparisons, items, **columns)
     audit = None
     if score is not None:
-        audit = _audited(ranking, items, groups, score, alpha=alpha, margin=margin)
+        audit = _audited(ranking, items, groups, score, alpha=alpha, margin=margin, seed=seed)
     return RankedPanel(ranking=ranking, before=before, groups=groups, audit=audit)
 
 
@@ -118,7 +122,7 @@ def _fitter(model: str) -> Callable[..., Ranking]:
 
 
 def _audited(
-    ranking: Ranking, items: Any, groups: dict[str, Any], score: str, *, alpha: float, margin: float
+    ranking: Ranking, items: Any, groups: dict[str, Any], score: str, **choices: Any
 ) -> PanelAudit:
     from comparity.auditing.panels import audit_against_panel
 
@@ -131,8 +135,7 @@ def _audited(
         ranking,
         numbers(scores, score, "items"),
         sensitive_features=group,
-        alpha=alpha,
-        margin=margin,
+        **choices,
     )
 
 

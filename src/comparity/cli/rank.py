@@ -20,6 +20,25 @@ Example:
 
 MODELS = ("barp", "bt", "crowdbt", "factorbt", "rankcentrality")
 
+CHOSEN = ("marginal likelihood", "cross-validation")
+
+
+def prior(value: str) -> float | str:
+    """Read a standard deviation, or how to choose it.
+
+    Examples
+    --------
+    >>> prior("2.5"), prior("none")
+    (2.5, 'none')
+    """
+    if value in (*CHOSEN, "none"):
+        return value
+    try:
+        return float(value)
+    except ValueError as error:
+        known = ", ".join(map(repr, CHOSEN))
+        raise click.BadParameter(f"{value!r} is no number, nor {known} or 'none'.") from error
+
 
 @click.command(epilog=EXAMPLE, short_help="Who leans, by how much, and the order without it.")
 @click.argument("comparisons", type=INPUT_FILE)
@@ -41,8 +60,13 @@ MODELS = ("barp", "bt", "crowdbt", "factorbt", "rankcentrality")
     help="What fixes the common level of the biases: an assumption.  [default: equal group means]",
 )
 @click.option("--trusted", type=names, help="Evaluators who are taken not to lean, as the anchor.")
-@click.option("--score-prior", type=click.FloatRange(0, min_open=True), help="SD of the scores.")
-@click.option("--bias-prior", type=click.FloatRange(0, min_open=True), help="SD of the biases.")
+@click.option(
+    "--score-prior",
+    type=prior,
+    help="SD of the scores in logits, 'marginal likelihood', 'cross-validation' or 'none'.  "
+    "[default: marginal likelihood; 5 for crowdbt and factorbt]",
+)
+@click.option("--bias-prior", type=prior, help="The same for the biases.  [default: 10]")
 @click.option(
     "--score",
     cls=Column,
@@ -51,6 +75,7 @@ MODELS = ("barp", "bt", "crowdbt", "factorbt", "rankcentrality")
 @click.option("--alpha", type=PROPORTION, default=0.05, show_default=True, help="Of that audit.")
 @click.option("--margin", type=PROPORTION, default=0.05, show_default=True, help="Of that audit.")
 @click.option("--seats", is_flag=True, help="Estimate what standing on the left is worth.")
+@click.option("--own-seats", is_flag=True, help="Estimate that for each evaluator.")
 @click.option("--suggest", is_flag=True, help="Look which intersections deserve a bias.")
 @click.option(
     "--item", cls=Column, default="item", show_default=True, help="Column of the items with the id."
@@ -62,7 +87,7 @@ MODELS = ("barp", "bt", "crowdbt", "factorbt", "rankcentrality")
 @click.option("--worse", cls=Column, help="Column with the worse item, where it has another name.")
 @click.option("--plot", type=OUTPUT_FILE, help="Draw the evaluators' biases (.png, .svg, .pdf).")
 @click.option("--plot-scores", type=OUTPUT_FILE, help="Draw scores by group, before and after.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of cross-validation.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of what is random.")
 @output_options
 def rank(
     comparisons: Path,
@@ -103,34 +128,36 @@ def _choices(
     sensitive: tuple[str, ...] | None,
     anchor: str | None,
     trusted: tuple[str, ...] | None,
-    score_prior: float | None,
-    bias_prior: float | None,
+    score_prior: float | str | None,
+    bias_prior: float | str | None,
+    seats: bool,
+    own_seats: bool,
     suggest: bool,
-    seed: int,
     **others: Any,
 ) -> dict[str, Any]:
     """Return the choices the model knows."""
     own = {"anchor": anchor, "trusted": trusted, "bias-prior": bias_prior, "suggest": suggest}
-    _check_used(model, score_prior, own)
+    _check_used(model, score_prior, {**own, "own-seats": own_seats})
     if suggest and len(sensitive or ()) < 2:
         raise click.UsageError("--suggest looks at intersections: give two --sensitive columns.")
     choices: dict[str, Any] = {"model": model, "sensitive": sensitive or (), **others}
+    choices["seats"] = seats or own_seats
     if model == "barp":
-        assumed = list(trusted) if trusted else anchor or "equal group means"
-        choices |= {"anchor": assumed, "seed": seed}
-        choices |= {"bias_prior": bias_prior} if bias_prior else {}
+        choices["anchor"] = list(trusted) if trusted else anchor or "equal group means"
+        choices["seat_by_evaluator"] = own_seats
         choices |= {"intersections": "suggest"} if suggest else {}
-    if score_prior:
-        choices["prior" if model == "bt" else "score_prior"] = score_prior
+    for name, value in (("score_prior", score_prior), ("bias_prior", bias_prior)):
+        if value is not None:
+            choices["prior" if model == "bt" else name] = None if value == "none" else value
     return choices
 
 
-def _check_used(model: str, score_prior: float | None, own: dict[str, Any]) -> None:
+def _check_used(model: str, score_prior: float | str | None, own: dict[str, Any]) -> None:
     """Refuse options that the model, or another option, leaves without effect."""
     for name, value in own.items():
-        if value and model != "barp":
+        if value not in (None, False) and model != "barp":
             raise click.UsageError(f"--{name} is about biases, of which {model} knows none.")
     if own["anchor"] and own["trusted"]:
         raise click.UsageError("--trusted evaluators are the anchor: give no --anchor beside them.")
-    if score_prior and model == "rankcentrality":
+    if score_prior is not None and model == "rankcentrality":
         raise click.UsageError("--score-prior is not for rankcentrality, which has no prior.")

@@ -165,24 +165,31 @@ def _item_notes(found: Diagnosis, items: NDArray[np.generic]) -> list[str]:
             f"Fewer comparisons ({found.n_comparisons:,}) than about n log n = {found.needed:,} of "
             f"{found.n_items:,} items: expect an unreliable order."
         )
-    if not found.connected:
-        sizes = np.bincount(found.component)
-        apart = np.flatnonzero(found.component != sizes.argmax())
+    if len(found.uncompared):
         notes.append(
-            f"Comparisons fall into {found.n_components:,} parts that were never compared with "
-            f"each other; only a prior places them. Outside the largest part: "
-            f"{_named(apart, items)}."
+            f"In no comparison: {_named(found.uncompared, items)}; nothing tells where they belong."
         )
-    elif found.separated:
+    # Items in no comparison are parts of their own, and named already.
+    n_parts = found.n_components - len(found.uncompared)
+    n_strong = found.n_strong_components - len(found.uncompared)
+    if n_parts > 1:
+        inside = np.bincount(found.component).argmax()
+        apart = np.setdiff1d(np.flatnonzero(found.component != inside), found.uncompared)
         notes.append(
-            f"Without a prior scores would be infinite: {found.n_strong_components:,} parts of "
-            f"the items never lost against the next one."
+            f"Comparisons fall into {n_parts:,} parts that were never compared with each other, "
+            f"and do not tell how these compare. Outside the largest part: {_named(apart, items)}."
+        )
+    elif n_strong > 1:
+        notes.append(
+            f"Comparisons alone would make scores infinite: {n_strong:,} parts of the items never "
+            f"lost against the next one."
         )
     for word, places in (("lost", found.undefeated), ("won", found.winless)):
         if len(places):
-            notes.append(f"Never {word}: {_named(places, items)}; only a prior holds their scores.")
-    if len(found.uncompared):
-        notes.append(f"In no comparison: {_named(found.uncompared, items)}.")
+            notes.append(
+                f"Never {word}: {_named(places, items)}; comparisons alone set no bound to their "
+                "scores."
+            )
     return notes
 
 

@@ -1,25 +1,17 @@
-"""Rankings and leaning evaluators, for terminal, page and picture."""
+"""Rankings and leaning evaluators, for terminal and page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from comparity.panels import RankedPanel
 from comparity.rankings import BiasedRanking, Effect, Ranking, ScoreDependence
-from comparity.reporting.canvas import (
-    fitted,
-    framed,
-    label_rows,
-    lettered,
-    own_axes,
-    row_height,
-)
-from comparity.reporting.charts import bias_chart
+from comparity.reporting.charts import Chart, bias_chart
 from comparity.reporting.formats import (
     count,
     interval,
@@ -34,10 +26,7 @@ from comparity.reporting.grids import Grid
 from comparity.reporting.rate_charts import rank_chart
 from comparity.reporting.sections import Section
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = ["LEVEL", "plot_biases", "plot_ranking", "plot_scores", "section"]
+__all__ = ["LEVEL", "section"]
 
 Rows = list[dict[str, Any]]
 
@@ -46,11 +35,6 @@ LEVEL = 0.05
 
 # So many evaluators and items are shown; all of them are in to_dict() and --json.
 EVALUATORS, ITEMS = 15, 15
-# Up to so many evaluators are named in a picture, and up to so many scores drawn one by one.
-NAMED, STROKES = 60, 300
-# From the palette of Okabe and Ito.
-LEANS, OTHERS = "#D55E00", "#0072B2"
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 
 
 @singledispatch
@@ -73,14 +57,25 @@ def _section(panel: RankedPanel) -> Section:
     ranking = panel.ranking
     shown = ranking.to_dict()
     biases, places = shown.get("biases"), shown["ranking"]
-    charts = (bias_chart(biases, level=LEVEL),) if biases else (rank_chart(places),)
     return Section(
         headline=f"Ranking of {count(len(ranking.items))} items by {visible(ranking.model)}",
         sentences=tuple(_sentences(ranking)),
-        charts=charts,
+        charts=tuple(_charts(biases, places)),
         grids=tuple(_grids(panel, biases, places)),
         lists={"Notes": [visible(note) for note in _notes(ranking)]},
     )
+
+
+def _charts(biases: Rows | None, places: Rows) -> Iterator[Chart]:
+    if biases:
+        yield bias_chart(biases, level=LEVEL)
+    elif _have_errors(places):
+        yield rank_chart(places)
+
+
+def _have_errors(places: Rows) -> bool:
+    """Say whether the model gives errors of scores, without which any rank is possible."""
+    return any(row["standard_error"] is not None for row in places)
 
 
 def _sentences(ranking: Ranking) -> Iterator[str]:
@@ -123,13 +118,8 @@ def _grids(panel: RankedPanel, biases: Rows | None, places: Rows) -> Iterator[Gr
     effects = [effect for effect in (ranking.seat, ranking.ties) if effect is not None]
     if effects:
         yield _effects(effects)
-    reliabilities = {
-        name: values
-        for name, values in ranking.parameters.items()
-        if np.shape(values) == np.shape(ranking.evaluators) and len(ranking.evaluators)
-    }
-    if reliabilities:
-        yield _of_evaluators(ranking, reliabilities)
+    if len(ranking.evaluators) and ranking.parameters:
+        yield _of_evaluators(ranking)
     yield _places(places)
     if panel.groups:
         yield _means(panel)
@@ -145,7 +135,7 @@ def _leaning(rows: Rows, *, several: bool) -> Grid:
             "95% interval",
             "p",
             "q",
-            "comparisons",
+            "between groups",
         ),
         rows=tuple(
             (
@@ -155,7 +145,7 @@ def _leaning(rows: Rows, *, several: bool) -> Grid:
                 interval(row["low"], row["high"]),
                 p_value(row["p_value"]),
                 p_value(row["q_value"]),
-                count(row["comparisons"]),
+                f"{count(row['informative'])} of {count(row['comparisons'])}",
             )
             for row in rows[:EVALUATORS]
         ),
@@ -224,23 +214,32 @@ def _effects(effects: list[Effect]) -> Grid:
     )
 
 
-def _of_evaluators(ranking: Ranking, columns: dict[str, Any]) -> Grid:
-    """List what else a model says of evaluators, the lowest first."""
+def _of_evaluators(ranking: Ranking) -> Grid:
+    """List what else a model says of evaluators, the lowest of the first first."""
     n = len(ranking.evaluators)
-    order = np.argsort(next(iter(columns.values())), kind="stable")[:EVALUATORS].tolist()
+    columns = {name: np.reshape(values, (n, -1)) for name, values in ranking.parameters.items()}
+    order = np.argsort(next(iter(columns.values()))[:, 0], kind="stable")[:EVALUATORS].tolist()
     more = f", the lowest {EVALUATORS} of {count(n)}" if n > EVALUATORS else ""
     return Grid(
         title=f"Evaluators{more}",
         header=("evaluator", *map(visible, columns)),
         rows=tuple(
-            (visible(str(ranking.evaluators[k])), *(rate(values[k]) for values in columns.values()))
+            (
+                visible(str(ranking.evaluators[k])),
+                *(", ".join(map(_format_of(values), values[k])) for values in columns.values()),
+            )
             for k in order
         ),
     )
 
 
+def _format_of(values: NDArray[np.float64]) -> Callable[[float], str]:
+    """Return how to write shares, or numbers that may be of either sign."""
+    return rate if ((values >= 0) & (values <= 1)).all() else signed
+
+
 def _places(rows: Rows) -> Grid:
-    if all(row["standard_error"] is None for row in rows):
+    if not _have_errors(rows):
         return _bare_places(rows)
     more = f", the first {ITEMS} of {count(len(rows))}" if len(rows) > ITEMS else ""
     return Grid(
@@ -288,123 +287,3 @@ def _means(panel: RankedPanel) -> Grid:
             for row in panel.mean_scores()
         ),
     )
-
-
-def plot_ranking(ranking: Ranking, ax: Axes | None = None) -> Axes:
-    """Draw a ranking: its evaluators' biases where it has them, its scores otherwise."""
-    if isinstance(ranking, BiasedRanking):
-        return plot_biases(ranking, ax)
-    return plot_scores(RankedPanel(ranking=ranking), ax=ax)
-
-
-def plot_biases(ranking: BiasedRanking, ax: Axes | None = None, *, contrast: int = 0) -> Axes:
-    """Draw each evaluator's bias with its interval, in order: a caterpillar.
-
-    Parameters
-    ----------
-    ranking : BiasedRanking
-        The fit.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a figure of its own by default.
-    contrast : int
-        Which contrast.
-    """
-    own = ax is None
-    order = np.argsort(ranking.bias[:, contrast], kind="stable")
-    many = len(order) > NAMED
-    if many:
-        # Their intervals are the prior's, and would hide the others.
-        order = order[ranking.n_informative[order, contrast] > 0]
-    names = [_named(ranking, k, many=many) for k in order.tolist()]
-    height = 1.6 + 0.16 * (NAMED if many else sum(name.count("\n") + 1 for name in names))
-    ax = own_axes(width=7.5, height=height) if ax is None else ax
-    low, high = ranking.bias_intervals()[order, contrast].T
-    leans = ranking.q[order, contrast] <= LEVEL
-    rows, found = np.arange(len(order)), ranking.bias[order, contrast]
-    for chosen, colour, marker, label in (
-        (~leans, OTHERS, "D", "may not lean"),
-        (leans, LEANS, "s", f"leans (q ≤ {LEVEL:g})"),
-    ):
-        ends, told = (rows[chosen], low[chosen], high[chosen]), count(int(chosen.sum()))
-        ax.hlines(*ends, color=colour, lw=0.3 if many else 1, alpha=0.3 if many else 1)
-        style: dict[str, Any] = {"ms": 2 if many else 4, "color": colour}
-        ax.plot(found[chosen], rows[chosen], marker, label=f"{label}: {told}", **style)
-    ax.axvline(0, color="#666666", lw=0.8)
-    if many:
-        silent = len(ranking.evaluators) - len(order)
-        left = f"; {count(silent)} who judged no such pair left out" if silent else ""
-        ax.set_ylabel(f"{count(len(order))} evaluators, by bias{left}")
-    else:
-        ax.set_yticks(rows, names, parse_math=False, fontsize=8)
-    title = (
-        f"Biases of {several(len(ranking.evaluators), 'evaluator')} with 95% intervals, "
-        f"{several(ranking.n_comparisons, 'comparison')}"
-    )
-    across = f"bias in logits, {ranking.contrasts[contrast]}"
-    lettered(ax, title=title, across=across, own=own)
-    framed(ax, own=own)
-    return ax
-
-
-def _named(ranking: BiasedRanking, place: int, *, many: bool) -> str:
-    """Return the name of an evaluator beside a picture; of many, none has one."""
-    if many:
-        return ""
-    name = fitted(str(ranking.evaluators[place]), letters=44, lines=1)
-    return f"{name} (n {count(int(ranking.n_judged[place]))})"
-
-
-def plot_scores(
-    panel: RankedPanel, attribute: str | None = None, *, ax: Axes | None = None
-) -> Axes:
-    """Draw the scores of each group, with evaluators at their word and freed of their biases.
-
-    Parameters
-    ----------
-    panel : RankedPanel
-    attribute : str, optional
-        Which attribute; the first by default.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a figure of its own by default.
-    """
-    own, groups = ax is None, _groups(panel, attribute)
-    fits = [(panel.before, "at their word"), (panel.ranking, visible(panel.ranking.model))]
-    shown = [
-        (fit.scores[inside], COLOURS[number % len(COLOURS)], fitted(f"{group}, {label}"))
-        for fit, label in fits
-        if fit is not None
-        for number, (group, inside) in enumerate(groups.items())
-    ]
-    labels = [f"{label}\nn {count(len(scores))}" for scores, _, label in shown]
-    if ax is None:
-        ax = own_axes(width=7.5, height=1.3 + row_height(labels, least=0.55) * len(shown))
-    for row, (scores, colour, _) in enumerate(shown):
-        _draw_scores(ax, scores, row, colour)
-        ax.plot(scores.mean(), row, "o", color=colour, mec="black")
-    label_rows(ax, labels)
-    # Where scores are drawn as a hill, the first one stands on its row.
-    ax.set_ylim(len(labels) - 0.5, -0.9)
-    compared = "" if panel.before is None else ", evaluators taken at their word and corrected"
-    title = f"Scores{' by group' if panel.groups else ''}{compared}"
-    across = "score in logits" + ("; a dot is the mean of the group" if panel.groups else "")
-    lettered(ax, title=title, across=across, own=own)
-    framed(ax, own=own)
-    return ax
-
-
-def _draw_scores(ax: Axes, scores: NDArray[np.float64], row: int, colour: str) -> None:
-    """Draw a stroke for each score, or of many scores how they are spread."""
-    if len(scores) <= STROKES:
-        ax.plot(scores, np.full(len(scores), row), "|", ms=12, alpha=0.5, color=colour)
-        return
-    heights, edges = np.histogram(scores, bins=60)
-    top = row - 0.8 * heights / heights.max()
-    ax.fill_between((edges[1:] + edges[:-1]) / 2, row, top, step="mid", alpha=0.7, color=colour)
-
-
-def _groups(panel: RankedPanel, attribute: str | None) -> dict[str, Any]:
-    if not panel.groups:
-        return {"all items": np.ones(len(panel.ranking.items), dtype=bool)}
-    column = panel.groups[attribute or next(iter(panel.groups))]
-    names = np.array([str(name) for name in column.tolist()])
-    return {group: names == group for group in sorted(set(names.tolist()))}

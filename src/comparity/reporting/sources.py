@@ -43,6 +43,22 @@ BRADLEY_TERRY = (
     "Scores from comparisons: Bradley, Terry: Rank analysis of incomplete block designs, 1952."
 )
 
+MODELS = {
+    "CrowdBT": (
+        "Evaluators' reliabilities: Chen, Bennett, Collins-Thompson, Horvitz: Pairwise ranking "
+        "aggregation in a crowdsourced setting, 2013."
+    ),
+    "FactorBT": (
+        "Evaluators' attention: Bugakova, Fedorova, Gusev, Drutsa: Aggregation of pairwise "
+        "comparisons with reduction of biases, 2019."
+    ),
+    "Rank Centrality": (
+        "The walk along comparisons: Negahban, Oh, Shah: Rank Centrality: ranking from pairwise "
+        "comparisons, 2017."
+    ),
+}
+"""Sources of rankers, by the name of the model."""
+
 
 def sources_of(content: Mapping[str, Any]) -> tuple[str, ...]:
     """Return citations for a result, from what ``to_dict()`` returns."""
@@ -67,6 +83,7 @@ def _cited(content: Mapping[str, Any]) -> Iterator[str]:
     if "biases" in content:
         yield RANKING
     if "ranking" in content:
+        yield from (source for name, source in MODELS.items() if name == content.get("model"))
         yield BRADLEY_TERRY
     if "shared" in str(content.get("design", "")):
         yield DYADIC
