@@ -12,7 +12,7 @@ from sklearn.metrics import mutual_info_score
 
 from comparity.auditing.information import information_separation
 from comparity.counting.attribute_models import fit_groups
-from comparity.errors import ComparityError
+from comparity.errors import ComparityError, OutOfRangeError
 from comparity.inference.permutation_separation import blocks_of, permuted_within
 from comparity.metrics.information import separation_information
 
@@ -105,6 +105,34 @@ def test_many_labels_are_dealt_out_among_neighbours() -> None:
         assert y[blocks == one].max() < y[blocks == one + 1].min()
 
 
+def test_scores_in_a_large_unit_are_held_back_by_the_published_ridge_which_is_noted() -> None:
+    y, scores, group = world()
+    choices = {"sensitive_features": group, "permutations": 1}
+    found = information_separation(y, scores / 1000, **choices)
+    assert "scores vary by 0.001" in " ".join(str(found).split())
+    assert "labels vary by" not in " ".join(str(found).split())
+    whole = information_separation(y, scores, **choices)
+    assert found.information < whole.information / 100
+    assert "vary by" not in str(whole)
+    curved = information_separation(y, scores / 1000, curves="spline", **choices)
+    assert "vary by" not in str(curved)
+    again = information_separation(y, scores, curves="spline", **choices)
+    assert curved.information == pytest.approx(again.information)
+
+
+@pytest.mark.parametrize("unit", [1e-29, 1e29])
+@pytest.mark.parametrize("curves", ["linear", "spline"])
+def test_units_of_a_number_do_not_matter(unit: float, curves: str) -> None:
+    y, scores, group = world()
+    age = group + np.random.default_rng(0).normal(size=len(y))
+    choices = {"continuous": True, "permutations": 1, "curves": curves}
+    expected = information_separation(y, scores, sensitive_features=age, **choices).information
+    found = information_separation(
+        y / unit, scores * unit, sensitive_features=age * unit, **choices
+    )
+    assert found.information == pytest.approx(expected, rel=1e-6)
+
+
 def test_results_print_and_turn_into_plain_data() -> None:
     y, scores, group = world(60, k=3)
     found = information_separation(y, scores, sensitive_features=group, permutations=3)
@@ -122,3 +150,5 @@ def test_bad_choices_are_refused(choice) -> None:
     y, scores, group = world(60)
     with pytest.raises(ComparityError):
         information_separation(y, scores, **{"sensitive_features": group, **choice})
+    with pytest.raises(OutOfRangeError, match="y_true"):
+        information_separation(y * 1e200, scores, sensitive_features=group)

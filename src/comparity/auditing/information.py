@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from comparity.auditing.attributes import as_array, one_attribute
+from comparity.counting._values import bounded_numbers
 from comparity.counting.attribute_models import CURVES, fit_groups, fit_numbers
-from comparity.counting.labelled import labelled_items
+from comparity.counting.labelled import LabelledItems, labelled_items
 from comparity.errors import OptionError
 from comparity.inference.permutation_separation import LEVELS, separation_by_permutation
 from comparity.information import InformationSeparation
@@ -21,6 +22,9 @@ from comparity.metrics.information import (
 from comparity.tables import check_option
 
 __all__ = ["information_separation"]
+
+HELD_BACK = 10.0
+"""Where rows tell less than so many times the ridge, it takes a tenth of a coefficient or more."""
 
 
 def information_separation(
@@ -53,7 +57,9 @@ def information_separation(
     continuous : bool
         Whether the attribute is a number, predicted by least squares with normal errors.
     curves : {"linear", "spline"}
-        Models that are linear in label and score, as published, or smooth curves of each.
+        Models that are linear in label and score, as published, or smooth curves of each. The
+        linear ones have the published ridge, in the units given: numbers that vary by little tell
+        less than they could, which is noted.
     permutations : int
         How often the attribute is dealt out anew.
     rng : numpy.random.Generator, int or None
@@ -87,6 +93,10 @@ def information_separation(
         one_attribute(sensitive_features),
         continuous=continuous,
     )
+    columns = {"y_true": items.label, "y_score": items.score, "sensitive_features": items.value}
+    for name, column in columns.items():
+        if column is not None:
+            bounded_numbers(column, name, "item")
     attribute: Any = items.group if items.value is None else items.value
     fitted = fit_groups if items.value is None else fit_numbers
     fit = partial(fitted, items.label, items.score, curves=curves)
@@ -107,18 +117,28 @@ def information_separation(
         groups=() if continuous else items.groups,
         curves=curves,
         n=len(items),
-        notes=_notes(items.n_levels, curves),
+        notes=_notes(items, curves),
     )
 
 
-def _notes(n_levels: int, curves: str) -> tuple[str, ...]:
+def _notes(items: LabelledItems, curves: str) -> tuple[str, ...]:
     notes = ["Estimated by models on the rows themselves: chance alone gives more than zero."]
     if curves == "linear":
         notes.append(
             "Models are linear in the label: where groups depend on it otherwise, scores that only "
             "repeat the label seem to tell the group. curves='spline' is less exposed to that."
         )
-    if n_levels > LEVELS:
+    if curves == "linear" and items.value is None:
+        for name, column in (("labels", items.label), ("scores", items.score)):
+            spread = float(column.std())
+            # A row adds at most a quarter of a variance to what the ridge of 1 stands against.
+            if 0 < len(items) * spread**2 / 4 < HELD_BACK:
+                notes.append(
+                    f"The published models penalise large coefficients: {name} vary by "
+                    f"{spread:.2g} only, and tell less than they could. Give them in a smaller "
+                    "unit, or use curves='spline'."
+                )
+    if items.n_levels > LEVELS:
         notes.append(
             "Labels have many values: the attribute was dealt out anew among neighbours by label, "
             "so that the test is approximate."

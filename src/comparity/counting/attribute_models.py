@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.counting.densities import standardised
 from comparity.counting.overlap import _multinomial
 
 __all__ = ["CURVES", "AttributeFit", "fit_groups", "fit_numbers"]
@@ -108,6 +109,8 @@ def fit_numbers(
     """
     shape = CURVES[curves]
     one = np.ones((len(y), 1))
+    # Least squares know no units, but their solver does.
+    y, scores = standardised(np.column_stack([y, scores])).T
     margin = np.column_stack([one, shape(y)])
     joint = np.column_stack([margin, shape(scores)])
     return AttributeFit(n=len(y), joint=_normal(joint, values), margin=_normal(margin, values))
