@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from methods import EXPOSURE, HELD_OUT, METHODS, POSTPROCESSED, free_ranker
+from methods import HELD_OUT, METHODS, POSTPROCESSED, free_ranker
 from tasks import Floats, Task, Tested, across, apart, averages, deviations, everywhere
 
 from comparity import FairRanker
@@ -44,8 +44,6 @@ RUNS = 5
 DATA_SETS = 20
 """So many simulations have their accuracies in the population averaged, which cost no testing."""
 QUERIES = 5000
-EXPOSED = 1200
-"""Of the test queries with smaller numbers, about 300, exposure is shared out by programs."""
 BOTH = ("cross-group", "within-group")
 FREE = ("Uncons.", "Debiased")
 LEARNED = (*FREE, "Constr.", "Robust")
@@ -109,8 +107,7 @@ def row_of_table_1(names: tuple[str, ...], runs: int, seed: int) -> dict[str, li
                 one = learned(seed, run, TWO, name, goal_of(name, "cross-group"))
                 _add(tested, name, one.tested, across)
             else:
-                few = test.rows(test.query < EXPOSED) if name in EXPOSURE else test
-                _add(tested, name, few.tested(METHODS[name](rest, few, free, run)), across)
+                _add(tested, name, test.tested(METHODS[name](rest, test, free, run)), across)
     return tested
 
 
