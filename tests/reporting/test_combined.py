@@ -9,7 +9,7 @@ import numpy as np
 import polars
 import pytest
 
-from comparity import barp
+from comparity import __version__, barp
 from comparity.auditing.comparative import comparative_separation
 from comparity.auditing.planning import plan_separation
 from comparity.auditing.policies import check, outcome
@@ -115,6 +115,15 @@ def test_a_ranking_read_back_is_the_same_ranking() -> None:
 def test_a_ranking_that_was_tampered_with_is_refused(path: str, value: Any) -> None:
     with pytest.raises(ForeignResultError, match="does not hold a result of comparity"):
         rebuilt(broken(through_json(ranked()), path, value))
+
+
+def test_a_ranking_of_an_earlier_version_is_to_be_printed_again() -> None:
+    content = through_json(ranked())
+    del content["level_standard_errors"]
+    content["provenance"]["version"] = "0.0.1"
+    with pytest.raises(ForeignResultError, match=r"run its command again") as error:
+        rebuilt(content)
+    assert f"printed by version 0.0.1, this is {__version__}" in str(error.value)
 
 
 def test_files_keep_their_names_and_demos_hold_several(tmp_path: Path, audit: Audit) -> None:

@@ -48,6 +48,7 @@ class ForeignResultError(ComparityError, ValueError):
             message(
                 f"{source} does not hold a result of comparity.",
                 found,
-                f"give files that --json printed, unchanged; shown are {', '.join(kinds)}.",
+                "give files that --json printed, unchanged; where another version did, run its "
+                f"command again. Shown are {', '.join(kinds)}.",
             )
         )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from comparity import __version__
 from comparity.auditing.policies import ALLOW, FAIL, outcome
 from comparity.errors import FileAccessError, ForeignResultError
 from comparity.gates import CheckedAudit, GateResult
@@ -109,10 +110,19 @@ def rebuilt(content: Any, source: str = "this") -> Reportable:
     try:
         result: Reportable = _result(mapping(content))
     except KeyError as error:
-        raise ForeignResultError(source, f"no key {error}", KINDS) from error
+        raise ForeignResultError(source, f"no key {error}{_printed_by(content)}", KINDS) from error
     except (TypeError, ValueError, OverflowError) as error:
         raise ForeignResultError(source, clipped(str(error)), KINDS) from error
     return result
+
+
+def _printed_by(content: Mapping[str, Any]) -> str:
+    """Say which version printed a result, where it says so."""
+    facts = content.get("provenance")
+    version = facts.get("version") if isinstance(facts, Mapping) else None
+    if not isinstance(version, str):
+        return ""
+    return f"; printed by version {clipped(version)}, this is {__version__}"
 
 
 def section(result: RecordedResult) -> Section:
