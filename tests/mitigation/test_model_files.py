@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -60,7 +62,10 @@ def test_a_mixture_comes_back_and_the_file_is_plain_json(tmp_path: Path) -> None
 def test_scores_go_by_name_and_take_frames() -> None:
     model = LinearScorer(features=("x", "y"), coefficients=(2.0, 1.0), intercept=-1.0)
     frame = pd.DataFrame({"y": [10, 20], "z": ["?", "?"], "x": [1, 2]})
-    assert model.scores(frame).tolist() == [2 * 1 + 10 - 1, 2 * 2 + 20 - 1]
+    for same in (frame, pl.from_pandas(frame), pl.from_pandas(frame).lazy(), pa.table(frame)):
+        assert model.scores(same).tolist() == [2 * 1 + 10 - 1, 2 * 2 + 20 - 1]
+    with pytest.raises(MissingColumnError, match="'x'"):
+        model.scores(frame.drop(columns="x"))
     with pytest.raises(MissingColumnError, match="'x'"):
         model.scores({"y": [1.0]})
     with pytest.raises(NotNumericError):
@@ -80,6 +85,7 @@ def test_scores_go_by_name_and_take_frames() -> None:
         ({"coefficients": [1.0, True]}, "coefficients"),
         ({"coefficients": [1.0, float("nan")]}, "coefficients"),
         ({"coefficients": [1.0, "__import__('os')"]}, "coefficients"),
+        ({"coefficients": [1.0, 10**400]}, "coefficients"),
         ({"intercept": None}, "intercept"),
         ({"mixture": 3}, "mixture"),
         ({"mixture": [{"coefficients": [1, 2], "intercept": 0, "probability": 0.4}]}, "sum to 0.4"),
@@ -96,6 +102,9 @@ def test_a_broken_file_is_named(tmp_path: Path, change: dict[str, Any], said: st
 
 def test_what_is_no_json_or_no_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "m.json").write_bytes(b"\x80\x04\x95pickle")
+    with pytest.raises(ModelFileError, match="no JSON"):
+        read_model(tmp_path / "m.json")
+    (tmp_path / "m.json").write_text("[" * 100_000, "utf-8")
     with pytest.raises(ModelFileError, match="no JSON"):
         read_model(tmp_path / "m.json")
     (tmp_path / "l.json").write_text("[1]", "utf-8")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from comparity.errors import FileAccessError, ModelFileError
 from comparity.mitigation.saved_models import (
@@ -53,13 +53,13 @@ class LinearScorer:
     members: tuple[tuple[tuple[float, ...], float, float], ...] = ()
     about: Mapping[str, Any] = field(default_factory=dict)
 
-    def scores(self, columns: Mapping[str, ArrayLike]) -> Floats:
+    def scores(self, columns: Any) -> Floats:
         """Return the scores of the best single model.
 
         Parameters
         ----------
-        columns : mapping of str to array-like
-            A column for each feature, or a frame; others are not looked at.
+        columns : mapping of str to array-like, or frame of any engine
+            A column for each feature; others are not looked at.
 
         Examples
         --------
@@ -119,7 +119,7 @@ def read_model(path: str | Path) -> LinearScorer | SavedScorer:
         content = json.loads(Path(path).read_text("utf-8"))
     except OSError as error:
         raise FileAccessError(str(path), str(error.strerror)) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ModelFileError(path, f"no JSON: {error}") from error
     kinds = {FORMAT: "linear", **{name: kind for kind, name in FORMATS.items()}}
     if not isinstance(content, dict) or content.get("format") not in list(kinds):

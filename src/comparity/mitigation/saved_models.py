@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from comparity.counting._values import as_array, check_lengths, numbers
+from comparity.counting.labelled import labelled_columns
 from comparity.errors import MissingColumnError, MissingExtraError, ModelFileError
 from comparity.mitigation.rows import Scale
 from comparity.mitigation.stochastic import Model
@@ -58,19 +60,19 @@ class SavedScorer:
     members: tuple[tuple[Model, float], ...] = ()
     about: Mapping[str, Any] = field(default_factory=dict)
 
-    def scores(self, columns: Mapping[str, ArrayLike]) -> Floats:
+    def scores(self, columns: Any) -> Floats:
         """Return the scores of the best single model, of named columns or a frame."""
         return self.model.scores(feature_table(self.features, columns))
 
 
-def feature_table(features: Sequence[str], columns: Mapping[str, ArrayLike]) -> Floats:
-    """Return named columns side by side, checked; others are not looked at."""
-    known = list(getattr(columns, "columns", columns))
+def feature_table(features: Sequence[str], columns: Any) -> Floats:
+    """Return named columns of a mapping or a frame side by side, checked; others are left alone."""
+    given = columns if isinstance(columns, Mapping) else labelled_columns(columns, features)
     found = {}
     for name in features:
-        if name not in known:
-            raise MissingColumnError(name, "items", known)
-        found[name] = numbers(as_array(columns[name], name), name, "items")
+        if name not in given:
+            raise MissingColumnError(name, "items", list(given))
+        found[name] = numbers(as_array(given[name], name), name, "items")
     check_lengths(found)
     return np.column_stack(list(found.values()))
 
@@ -206,10 +208,9 @@ def numbers_of(path: str | Path, found: Any, what: str, depth: int) -> Floats:
     right = all(isinstance(row, list) and len(row) == len(rows[0]) for row in rows)
     # True is a whole number for Python, and not for anybody else.
     right = right and all(
-        isinstance(x, int | float) and not isinstance(x, bool) and math.isfinite(x)
-        for row in rows
-        for x in row
+        isinstance(x, int | float) and not isinstance(x, bool) for row in rows for x in row
     )
-    if not right:
+    # Whole numbers of any length are numbers for JSON.
+    if not right or not all(abs(x) <= sys.float_info.max for row in rows for x in row):
         raise ModelFileError(path, f"{what} of other things than finite numbers")
     return np.array(found, dtype=np.float64)
