@@ -92,3 +92,12 @@ def test_a_narrow_prior_draws_biases_together_and_a_wide_one_leaves_them() -> No
     ]
     assert spread[0] < 0.2 < spread[1] < spread[2]
     assert spread[2] == pytest.approx(panel.bias.std(), rel=0.25)
+
+
+@pytest.mark.parametrize("way", ["marginal likelihood", "cross-validation"])
+def test_a_choice_at_the_end_of_what_was_tried_says_so(way: str) -> None:
+    """Evaluators who all lean alike have biases without any spread."""
+    panel = world(8, scores=norm(0, 1.0), bias=norm(1, 1e-3), n_items=40, n_evaluators=20)
+    data = {"evaluators": panel.evaluators, "sensitive_features": panel.groups}
+    found = barp(panel.comparisons, bias_prior=way, score_prior=1.0, **data).priors[1]
+    assert found.chosen_by == f"{way}, at its lower bound"

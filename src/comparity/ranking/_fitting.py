@@ -325,10 +325,7 @@ def _start(rows: Rows, move: Move) -> Floats:
 
 def _priors(task: Task, rows: Rows, sds: Floats) -> tuple[Prior, ...]:
     score_sd, bias_sd = sds.tolist()
-    priors = [task.score_prior.granted(score_sd)]
-    if task.score_prior.by_likelihood and score_sd <= LEAST_SCORE_SD:
-        said = f"{priors[0].chosen_by}, at its lower bound"
-        priors = [replace(priors[0], chosen_by=said)]
+    priors = [task.score_prior.granted(score_sd, least=LEAST_SCORE_SD)]
     if rows.contrast.shape[1]:
         priors.append(task.bias_prior.granted(bias_sd))
         if not math.isinf(bias_sd) and not _both_ways(rows):

@@ -62,9 +62,13 @@ class Wish:
         """Whether to cross-validate."""
         return self.chosen_by == CROSS_VALIDATION
 
-    def granted(self, sd: float) -> Prior:
-        """Return the prior that came of it."""
-        return Prior(of=self.of, sd=sd, chosen_by=self.chosen_by)
+    def granted(self, sd: float, *, least: float = SMALLEST_SD) -> Prior:
+        """Return the prior that came of it; `least` is the least that likelihoods may choose."""
+        low, high = (GRID[0], GRID[-1]) if self.by_folds else (least, LARGEST_SD)
+        chosen = self.chosen_by
+        if self.by_likelihood or self.by_folds:
+            chosen += ", at its lower bound" * (sd <= low) + ", at its upper bound" * (sd >= high)
+        return Prior(of=self.of, sd=sd, chosen_by=chosen)
 
 
 def wish_of(prior: Any, of: str, default: Any) -> Wish:
