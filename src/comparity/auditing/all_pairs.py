@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -12,18 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.auditing.attributes import check_groups
+from comparity.auditing.counted_pairs import CountedPairs, counted_pairs
 from comparity.auditing.options import PairwiseOptions, provenance
 from comparity.auditing.verdicts import EXIT_STATUS, judge, overall_finding
-from comparity.counting._values import bounded_numbers
-from comparity.counting.all_pairs import AllPairs, all_pairs
 from comparity.counting.labelled import LabelledItems
 from comparity.counting.marginals import column_marginals, merged, row_marginals, without
-from comparity.counting.ordered_pairs import OrderedPairs, ordered_pairs
 from comparity.counting.overlap import Overlap, overlap_weights
-from comparity.counting.query_pairs import QueryPairs, query_pairs
 from comparity.counting.sharing import Sharing
-from comparity.counting.weighted_order import weighted_order
-from comparity.counting.weighted_pairs import weighted_pairs
 from comparity.counts import Cell
 from comparity.inference.agreement import (
     EQUAL_VALUES,
@@ -48,56 +41,12 @@ from comparity.results import Audit, GapTest, RateEstimate, Ties
 __all__ = ["audit_items", "design_of", "gaps_of_items", "rate_of"]
 
 Matrix = NDArray[np.float64]
-Pairs = AllPairs | QueryPairs | OrderedPairs
-
-NO_GROUP = "(no group)"
-"""Stands for items in no group where pairs are counted."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Counted:
-    """Pairs by cell, those of items in no group included, and how many have equal scores.
-
-    Where pairs weigh by their label difference, `unweighted` says how many there are. Where every
-    query counts alike, `recount` counts it once in rows, in columns or in the whole.
-    """
-
-    sharing: Sharing
-    ties: Matrix
-    groups: tuple[str, ...]
-    others: tuple[str, ...]
-    unweighted: _Counted | None = None
-    recount: Callable[[str], Pairs] | None = None
-
-    @property
-    def numbers(self) -> _Counted:
-        """The same pairs as they are reported: all weighing alike."""
-        return self.unweighted or self
-
-    @property
-    def cells(self) -> list[Cell]:
-        return [Cell(better, worse) for better in self.groups for worse in self.groups]
-
-    def together(self, once_in: str, parts: Mapping[Cell, Sequence[Cell]]) -> Sharing:
-        """Take cells together; rates of queries cannot be added, so these are counted again."""
-        counted = self.sharing if self.recount is None else self.recount(once_in).sharing
-        return merged(counted, parts)
-
-    def of(self, column: Matrix, parts: dict[Cell, list[Cell]]) -> Matrix:
-        """Sum a column of all cells over each of the parts."""
-        place = {cell: code for code, cell in enumerate(self.sharing.cells)}
-        return np.array(
-            [
-                sum(column[place[cell]] for cell in cells if cell in place)
-                for cells in parts.values()
-            ]
-        )
 
 
 def audit_items(items: LabelledItems, options: PairwiseOptions, **data: Any) -> PairwiseAccuracy:
     """Audit checked items; see :func:`pairwise_accuracy`."""
     check_groups({"sensitive_features": items.groups})
-    counted = _counted(items, options)
+    counted = counted_pairs(items, options)
     labels = _kind(items)
     raw = _audit(counted, items, options, "raw", **data)
     standardised, overlap = raw, None
@@ -114,7 +63,7 @@ def gaps_of_items(items: LabelledItems, options: PairwiseOptions) -> Matrix:
     if _kind(items) != "binary" and not options.continuous:
         columns = items.label, items.group, items.groups
         items = _weighted(items, overlap_weights(*columns, sample_weight=items.weight))
-    sharing = _counted(items, options).sharing
+    sharing = counted_pairs(items, options).sharing
     rates = np.full(len(sharing.cells), np.nan)
     np.divide(sharing.hits, sharing.trials, out=rates, where=sharing.trials > 0)
     rate = dict(zip(sharing.cells, rates, strict=True))
@@ -127,61 +76,12 @@ def _kind(items: LabelledItems) -> str:
     return "binary" if levels == 2 else "ordinal" if levels <= 20 else "continuous"
 
 
-def _counted(items: LabelledItems, options: PairwiseOptions, score_ties: str = "") -> _Counted:
-    ties = score_ties or options.score_ties
-    how: dict[str, Any] = {"weights": items.weight, "score_ties": ties, "query": items.query}
-    counted = _united(items, options, partial(_alike, items, options, how))
-    if options.pair_weight == "equal":
-        return counted
-    bounded_numbers(items.label, "y_true", "item")
-    weighted = _united(items, options, partial(_by_difference, items, options, how))
-    return replace(weighted, unweighted=counted)
-
-
-def _united(
-    items: LabelledItems, options: PairwiseOptions, count: Callable[[str], Pairs]
-) -> _Counted:
-    pairs = count("cells")
-    by_query = items.query is not None and options.average == "queries"
-    names = (items.groups, _others(items))
-    return _Counted(pairs.sharing, pairs.score_ties, *names, recount=count if by_query else None)
-
-
-def _others(items: LabelledItems) -> tuple[str, ...]:
-    return (NO_GROUP,) if (items.group == len(items.groups)).any() else ()
-
-
-def _columns(items: LabelledItems) -> tuple[Matrix, Matrix, NDArray[np.int64], tuple[str, ...]]:
-    return items.label, items.score, items.group, (*items.groups, *_others(items))
-
-
-def _alike(
-    items: LabelledItems, options: PairwiseOptions, how: Mapping[str, Any], once_in: str
-) -> Pairs:
-    """Count pairs that all weigh alike, but for the weights of their items."""
-    if items.value is not None:
-        return ordered_pairs(items.label, items.score, items.value, **how)
-    if items.query is None:
-        rest = {name: value for name, value in how.items() if name != "query"}
-        return all_pairs(*_columns(items), **rest)
-    return query_pairs(*_columns(items), average=options.average, once_in=once_in, **how)
-
-
-def _by_difference(
-    items: LabelledItems, options: PairwiseOptions, how: Mapping[str, Any], once_in: str
-) -> Pairs:
-    """Sum up pairs that weigh the difference of their labels."""
-    if items.value is not None:
-        return weighted_order(items.label, items.score, items.value, **how)
-    return weighted_pairs(*_columns(items), average=options.average, once_in=once_in, **how)
-
-
 def _standardised(
     items: LabelledItems, options: PairwiseOptions, overlap: Overlap, raw: Audit, **data: Any
 ) -> Audit:
     """Audit the items weighted to one label law; without tests where the weights fail."""
     weighted = _weighted(items, overlap)
-    audit = _audit(_counted(weighted, options), weighted, options, "standardised", **data)
+    audit = _audit(counted_pairs(weighted, options), weighted, options, "standardised", **data)
     audit = _counted_like(audit, raw)
     return audit if overlap.trusted else _without_verdict(audit, overlap.reason)
 
@@ -229,7 +129,7 @@ def _without_verdict(audit: Audit, reason: str) -> Audit:
 
 
 def _audit(
-    counted: _Counted, items: LabelledItems, options: PairwiseOptions, which: str, **data: Any
+    counted: CountedPairs, items: LabelledItems, options: PairwiseOptions, which: str, **data: Any
 ) -> Audit:
     judged = _judged(counted, items, options)
     finding = overall_finding(judged)
@@ -265,7 +165,9 @@ def _audit(
     )
 
 
-def _judged(counted: _Counted, items: LabelledItems, options: PairwiseOptions) -> tuple[Any, ...]:
+def _judged(
+    counted: CountedPairs, items: LabelledItems, options: PairwiseOptions
+) -> tuple[Any, ...]:
     tests = _tests(counted, options)
     if counted.unweighted is not None:
         # Report how many pairs there are, not what they weigh.
@@ -282,7 +184,7 @@ def _judged(counted: _Counted, items: LabelledItems, options: PairwiseOptions) -
     )
 
 
-def _tests(counted: _Counted, options: PairwiseOptions) -> list[GapTest]:
+def _tests(counted: CountedPairs, options: PairwiseOptions) -> list[GapTest]:
     sharing, groups, others = counted.sharing, counted.groups, counted.others
     contrasts = _contrasts(groups, options)
     tests = [compare_cells(sharing, *one, null=one.null) for one in contrasts]
@@ -332,14 +234,16 @@ def design_of(items: LabelledItems) -> str:
     return "all pairs" if items.query is None else "all pairs within queries"
 
 
-def _ties(counted: _Counted, items: LabelledItems, options: PairwiseOptions, finding: str) -> Ties:
+def _ties(
+    counted: CountedPairs, items: LabelledItems, options: PairwiseOptions, finding: str
+) -> Ties:
     """Count score ties, and see whether scoring them the other way would change the finding."""
     tied = counted.numbers.ties
     total = float(tied.sum())
     changes = False
     if total:
         other = "half" if options.score_ties == "disagree" else "disagree"
-        judged = _judged(_counted(items, options, other), items, options)
+        judged = _judged(counted_pairs(items, options, other), items, options)
         changes = overall_finding(judged) != finding
     return Ties(
         scores=round(total),
@@ -353,7 +257,7 @@ def _ties(counted: _Counted, items: LabelledItems, options: PairwiseOptions, fin
 
 
 def _notes(
-    items: LabelledItems, counted: _Counted, options: PairwiseOptions, which: str
+    items: LabelledItems, counted: CountedPairs, options: PairwiseOptions, which: str
 ) -> tuple[str, ...]:
     notes = []
     if options.continuous and items.n_levels > 2:
@@ -381,7 +285,7 @@ def _notes(
 
 
 def _result(
-    counted: _Counted, labels: str, raw: Audit, standardised: Audit, overlap: Overlap | None
+    counted: CountedPairs, labels: str, raw: Audit, standardised: Audit, overlap: Overlap | None
 ) -> PairwiseAccuracy:
     groups, others, numbers = counted.groups, counted.others, counted.numbers
     rows = counted.together("rows", row_marginals(groups, others))
@@ -415,7 +319,7 @@ def _share(hits: Matrix, trials: Matrix) -> Matrix:
     return np.divide(hits, trials, out=np.full_like(trials, np.nan), where=trials > 0)
 
 
-def _covariance(counted: _Counted, entries: dict[Cell, list[Cell]]) -> Matrix:
+def _covariance(counted: CountedPairs, entries: dict[Cell, list[Cell]]) -> Matrix:
     """Return the covariance of all entries; ``nan`` for those without pairs."""
     inner = merged(counted.sharing, entries)
     with np.errstate(divide="ignore", invalid="ignore"):

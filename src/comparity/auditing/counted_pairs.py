@@ -1,0 +1,126 @@
+"""Pairs of checked items, counted as an audit of all pairs needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.auditing.options import PairwiseOptions
+from comparity.counting._values import bounded_numbers
+from comparity.counting.all_pairs import AllPairs, all_pairs
+from comparity.counting.labelled import LabelledItems
+from comparity.counting.marginals import merged
+from comparity.counting.ordered_pairs import OrderedPairs, ordered_pairs
+from comparity.counting.query_pairs import QueryPairs, query_pairs
+from comparity.counting.sharing import Sharing
+from comparity.counting.weighted_order import weighted_order
+from comparity.counting.weighted_pairs import weighted_pairs
+from comparity.counts import Cell
+
+__all__ = ["CountedPairs", "counted_pairs"]
+
+Matrix = NDArray[np.float64]
+Pairs = AllPairs | QueryPairs | OrderedPairs
+
+NO_GROUP = "(no group)"
+"""Stands for items in no group where pairs are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountedPairs:
+    """Pairs by cell, those of items in no group included, and how many have equal scores.
+
+    Where pairs weigh by their label difference, `unweighted` says how many there are. Where every
+    query counts alike, `recount` counts it once in rows, in columns or in the whole.
+    """
+
+    sharing: Sharing
+    ties: Matrix
+    groups: tuple[str, ...]
+    others: tuple[str, ...]
+    unweighted: CountedPairs | None = None
+    recount: Callable[[str], Pairs] | None = None
+
+    @property
+    def numbers(self) -> CountedPairs:
+        """The same pairs as they are reported: all weighing alike."""
+        return self.unweighted or self
+
+    @property
+    def cells(self) -> list[Cell]:
+        """The entries of the matrix, row by row."""
+        return [Cell(better, worse) for better in self.groups for worse in self.groups]
+
+    def together(self, once_in: str, parts: Mapping[Cell, Sequence[Cell]]) -> Sharing:
+        """Take cells together; rates of queries cannot be added, so these are counted again."""
+        counted = self.sharing if self.recount is None else self.recount(once_in).sharing
+        return merged(counted, parts)
+
+    def of(self, column: Matrix, parts: dict[Cell, list[Cell]]) -> Matrix:
+        """Sum a column of all cells over each of the parts."""
+        place = {cell: code for code, cell in enumerate(self.sharing.cells)}
+        return np.array(
+            [
+                sum(column[place[cell]] for cell in cells if cell in place)
+                for cells in parts.values()
+            ]
+        )
+
+
+def counted_pairs(
+    items: LabelledItems, options: PairwiseOptions, score_ties: str = ""
+) -> CountedPairs:
+    """Count the pairs of checked items as the options say, or with score ties another way."""
+    ties = score_ties or options.score_ties
+    how: dict[str, Any] = {"weights": items.weight, "score_ties": ties, "query": items.query}
+    counted = _united(items, options, partial(_alike, items, options, how))
+    if options.pair_weight == "equal":
+        return counted
+    bounded_numbers(items.label, "y_true", "item")
+    weighted = _united(items, options, partial(_by_difference, items, options, how))
+    return replace(weighted, unweighted=counted)
+
+
+def _united(
+    items: LabelledItems, options: PairwiseOptions, count: Callable[[str], Pairs]
+) -> CountedPairs:
+    pairs = count("cells")
+    by_query = items.query is not None and options.average == "queries"
+    names = (items.groups, _others(items))
+    return CountedPairs(
+        pairs.sharing, pairs.score_ties, *names, recount=count if by_query else None
+    )
+
+
+def _others(items: LabelledItems) -> tuple[str, ...]:
+    return (NO_GROUP,) if (items.group == len(items.groups)).any() else ()
+
+
+def _columns(items: LabelledItems) -> tuple[Matrix, Matrix, NDArray[np.int64], tuple[str, ...]]:
+    return items.label, items.score, items.group, (*items.groups, *_others(items))
+
+
+def _alike(
+    items: LabelledItems, options: PairwiseOptions, how: Mapping[str, Any], once_in: str
+) -> Pairs:
+    """Count pairs that all weigh alike, but for the weights of their items."""
+    if items.value is not None:
+        return ordered_pairs(items.label, items.score, items.value, **how)
+    if items.query is None:
+        rest = {name: value for name, value in how.items() if name != "query"}
+        return all_pairs(*_columns(items), **rest)
+    return query_pairs(*_columns(items), average=options.average, once_in=once_in, **how)
+
+
+def _by_difference(
+    items: LabelledItems, options: PairwiseOptions, how: Mapping[str, Any], once_in: str
+) -> Pairs:
+    """Sum up pairs that weigh the difference of their labels."""
+    if items.value is not None:
+        return weighted_order(items.label, items.score, items.value, **how)
+    return weighted_pairs(*_columns(items), average=options.average, once_in=once_in, **how)
