@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from comparity.bridges import BridgeDiagnosis, BridgedParity, Rehearsal, RehearsedCase
 from comparity.reporting import relative
-from comparity.reporting.canvas import PALETTE, framed, lettered, own_axes
+from comparity.reporting.canvas import PALETTE, finished, own_axes
 from comparity.reporting.formats import count, p_value, percent, rate, several, signed, visible
 from comparity.reporting.grids import Grid
 from comparity.reporting.sections import Section
@@ -135,11 +135,9 @@ def plot_rehearsal(result: Rehearsal, ax: Axes | None = None) -> Axes:
         ax.plot(direct, found, marker, color=colour, ms=4, ls="", alpha=0.5, label=label)
     ax.axline((0, 0), slope=1, color="#666666", lw=1, ls="--", label="the same")
     ax.set_ylabel("DPD across the bridge")
-    lettered(
+    return finished(
         ax,
         title=f"Bridges against direct measurement, {several(len(result.cases), 'case')}",
         across="DPD measured directly, mean of both parts (standard deviations of the difference)",
         own=own,
     )
-    framed(ax, own=own)
-    return ax

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["PALETTE", "fitted", "framed", "label_rows", "lettered", "own_axes", "row_height"]
+__all__ = ["PALETTE", "finished", "fitted", "label_rows", "lettered", "own_axes", "row_height"]
 
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 """From Okabe and Ito: readers of every kind of colour vision can tell them apart."""
@@ -57,6 +57,16 @@ def label_rows(ax: Axes, labels: Sequence[str], **style: Any) -> None:
     ax.set_ylim(len(labels) - 0.5, -0.5)
 
 
+def finished(ax: Axes, *, title: str, across: str, own: bool) -> Axes:
+    """Return a plot with title and horizontal axis, without idle lines, its legend out of the way.
+
+    Call it last, when rows have their names and marks their labels.
+    """
+    lettered(ax, title=title, across=across, own=own)
+    _frame(ax, own=own)
+    return ax
+
+
 def lettered(ax: Axes, *, title: str, across: str, own: bool, aside: float = 0.0) -> None:
     """Set title and horizontal axis in lines that fit over and under the plot.
 
@@ -77,7 +87,7 @@ def lettered(ax: Axes, *, title: str, across: str, own: bool, aside: float = 0.0
     ax.set_xlabel(fitted(across, letters=room), parse_math=False)
 
 
-def framed(ax: Axes, *, own: bool) -> None:
+def _frame(ax: Axes, *, own: bool) -> None:
     """Leave out the lines that frame nothing, and put the legend where it hides nothing."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)

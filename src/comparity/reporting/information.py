@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from comparity.information import InformationSeparation
-from comparity.reporting.canvas import PALETTE, framed, label_rows, lettered, own_axes
+from comparity.reporting.canvas import PALETTE, finished, label_rows, own_axes
 from comparity.reporting.formats import count, p_value, several, visible
 from comparity.reporting.grids import Grid
 from comparity.reporting.sections import Section
@@ -67,6 +67,4 @@ def plot_information(result: InformationSeparation, ax: Axes | None = None) -> A
         "What scores tell about the attribute beyond labels: "
         f"p = {p_value(test.p_value)}, {several(result.n, 'row')}"
     )
-    lettered(ax, title=title, across="mean information in nats; 0 under separation", own=own)
-    framed(ax, own=own)
-    return ax
+    return finished(ax, title=title, across="mean information in nats; 0 under separation", own=own)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from comparity.reporting.canvas import (
     PALETTE,
+    finished,
     fitted,
-    framed,
     label_rows,
     lettered,
     own_axes,
@@ -70,9 +70,7 @@ def plot_scorecard(card: Scorecard, ax: Axes | None = None) -> Axes:
         f"{', '.join(card.privileged)}"
     )
     across = "distance from the ideal value, in half-widths of the published range"
-    lettered(ax, title=title, across=across, own=own)
-    framed(ax, own=own)
-    return ax
+    return finished(ax, title=title, across=across, own=own)
 
 
 def plot_dendrogram(clusters: MetricClusters, ax: Axes | None = None) -> Axes:
@@ -84,9 +82,7 @@ def plot_dendrogram(clusters: MetricClusters, ax: Axes | None = None) -> Axes:
         f"{several(len(clusters.clusters), 'cluster')} of {len(clusters.ids)} metrics that move "
         f"together, {several(clusters.n_resamples, 'resample')}"
     )
-    lettered(ax, title=title, across="metric", own=own)
-    framed(ax, own=own)
-    return ax
+    return finished(ax, title=title, across="metric", own=own)
 
 
 def plot_choices(selection: Selection, ax: Axes | None = None) -> Axes:
@@ -111,9 +107,7 @@ def plot_choices(selection: Selection, ax: Axes | None = None) -> Axes:
             name.set(color=GREY, fontstyle="italic")
     resamples = several(selection.clusters.n_resamples, "resample")
     across = f"metric; bold is to be reported, italics hardly respond to data; {resamples}"
-    lettered(ax, title=title, across=across, own=own)
-    framed(ax, own=own)
-    return ax
+    return finished(ax, title=title, across=across, own=own)
 
 
 def plot_changes(comparison: Comparison, ax: Axes | None = None) -> Axes:
@@ -131,9 +125,7 @@ def plot_changes(comparison: Comparison, ax: Axes | None = None) -> Axes:
         f"distance from the ideal value, from {first} to {second} (arrow); "
         f"what is further than {FARTHEST:g} is drawn there"
     )
-    lettered(ax, title=moves_in_words(comparison), across=across, own=own)
-    framed(ax, own=own)
-    return ax
+    return finished(ax, title=moves_in_words(comparison), across=across, own=own)
 
 
 def plot_sensitivity(sensitivity: Sensitivity, ax: Axes | None = None) -> Axes:
@@ -149,9 +141,7 @@ def plot_sensitivity(sensitivity: Sensitivity, ax: Axes | None = None) -> Axes:
         f"{several(sensitivity.n_resamples, 'resample')}"
     )
     across = "interquartile range over resamples, in the unit of the metric"
-    lettered(ax, title=title, across=across, own=own)
-    framed(ax, own=own)
-    return ax
+    return finished(ax, title=title, across=across, own=own)
 
 
 def plot_stability(stability: ClusterStability, ax: Axes | None = None) -> Axes:
@@ -169,9 +159,7 @@ def plot_stability(stability: ClusterStability, ax: Axes | None = None) -> Axes:
         f"{several(reference.n_resamples, 'resample')}"
     )
     across = "adjusted Rand index with the reference; 0 is what chance gives (number of clusters)"
-    lettered(ax, title=title, across=across, own=own)
-    framed(ax, own=own)
-    return ax
+    return finished(ax, title=title, across=across, own=own)
 
 
 def plot_distortions(distortions: Distortions, ax: Axes | None = None) -> Axes:
@@ -199,9 +187,7 @@ def plot_distortions(distortions: Distortions, ax: Axes | None = None) -> Axes:
         )
     label_rows(ax, labels)
     across = "average distance between the features of a row before and after, with 95% intervals"
-    lettered(ax, title="How far rows were moved", across=across, own=own)
-    framed(ax, own=own)
-    return ax
+    return finished(ax, title="How far rows were moved", across=across, own=own)
 
 
 def _draw_stems(ax: Axes, stems: Sequence[tuple[float, tuple[str, str, str]]]) -> None:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from comparity.orderings import FairTopK, GroupExposure
 from comparity.reporting.canvas import (
     PALETTE,
+    finished,
     fitted,
-    framed,
     label_rows,
-    lettered,
     own_axes,
     row_height,
 )
@@ -117,9 +116,7 @@ def plot_exposure(exposure: GroupExposure, ax: Axes | None = None) -> Axes:
     label_rows(ax, labels)
     title = f"Mean exposure by group, {several(sum(exposure.n_items.values()), 'item')}"
     across = f"mean exposure; a place is worth {FORMULAS[exposure.discount]}"
-    lettered(ax, title=title, across=across, own=own)
-    framed(ax, own=own)
-    return ax
+    return finished(ax, title=title, across=across, own=own)
 
 
 def plot_places(result: FairTopK, ax: Axes | None = None) -> Axes:
@@ -159,6 +156,4 @@ def plot_places(result: FairTopK, ax: Axes | None = None) -> Axes:
         fitted(f"items of {result.group!r} among the first", letters=34), parse_math=False
     )
     across = f"place, of {count(result.k)}; chosen from {several(result.n_items, 'item')}"
-    lettered(ax, title=_headline(result), across=across, own=own)
-    framed(ax, own=own)
-    return ax
+    return finished(ax, title=_headline(result), across=across, own=own)

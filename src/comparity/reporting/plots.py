@@ -12,7 +12,7 @@ import numpy as np
 from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
 from comparity.matrices import PairwiseAccuracy
 from comparity.plans import ComparativePlan, Plan
-from comparity.reporting.canvas import fitted, framed, label_rows, lettered, own_axes, row_height
+from comparity.reporting.canvas import finished, fitted, label_rows, lettered, own_axes, row_height
 from comparity.reporting.charts import drawn_tests, most_drawn
 from comparity.reporting.formats import count, short
 from comparity.reporting.heat import colours
@@ -71,9 +71,7 @@ def plot_gaps(audit: Audit, ax: Axes | None = None) -> Axes:
     label_rows(ax, labels)
     title = f"{headline(audit)}{most_drawn(audit)}"
     across = f"{gap_axis(audit)}, with the interval it was judged by"
-    lettered(ax, title=title, across=across, own=own)
-    framed(ax, own=own)
-    return ax
+    return finished(ax, title=title, across=across, own=own)
 
 
 def plot_matrix(result: PairwiseAccuracy, ax: Axes | None = None) -> Axes:
@@ -155,10 +153,8 @@ def plot_power(plan: Plan, ax: Axes | None = None) -> Axes:
     ax.set_ylim(0, 1.02)
     ax.set_ylabel("power")
     across = "judged pairs" if isinstance(plan, ComparativePlan) else "decisions"
-    lettered(ax, title=plan_headline(plan), across=across, own=own)
     ax.grid(visible=True, alpha=0.3)
-    framed(ax, own=own)
-    return ax
+    return finished(ax, title=plan_headline(plan), across=across, own=own)
 
 
 def save(ax: Axes, path: Path) -> None:

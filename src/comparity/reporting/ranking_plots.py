@@ -11,10 +11,9 @@ from comparity.panels import RankedPanel
 from comparity.rankings import BiasedRanking, Ranking
 from comparity.reporting.canvas import (
     PALETTE,
+    finished,
     fitted,
-    framed,
     label_rows,
-    lettered,
     own_axes,
     row_height,
 )
@@ -82,9 +81,7 @@ def plot_biases(ranking: BiasedRanking, ax: Axes | None = None, *, contrast: int
         f"{several(ranking.n_comparisons, 'comparison')}"
     )
     across = f"bias in logits, {ranking.contrasts[contrast]}"
-    lettered(ax, title=title, across=across, own=own)
-    framed(ax, own=own)
-    return ax
+    return finished(ax, title=title, across=across, own=own)
 
 
 def _named(ranking: BiasedRanking, place: int, *, many: bool) -> str:
@@ -128,9 +125,7 @@ def plot_scores(
     compared = "" if panel.before is None else ", evaluators taken at their word and corrected"
     title = f"Scores{' by group' if panel.groups else ''}{compared}"
     across = "score in logits" + ("; a dot is the mean of the group" if panel.groups else "")
-    lettered(ax, title=title, across=across, own=own)
-    framed(ax, own=own)
-    return ax
+    return finished(ax, title=title, across=across, own=own)
 
 
 def _draw_scores(ax: Axes, scores: NDArray[np.float64], row: int, colour: str) -> None:

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from comparity.reporting.canvas import (
+    finished,
     fitted,
-    framed,
     label_rows,
-    lettered,
     own_axes,
     row_height,
 )
@@ -95,9 +94,9 @@ def plot_training(training: Training, ax: Axes | None = None) -> Axes:
     label_rows(ax, labels)
     goals = " and ".join(training.goals) or "no goal"
     across = f"rate on {several(training.judged_rows, 'row')} chosen by"
-    lettered(ax, title=f"Trained for {goals}, slack {training.slack:g}", across=across, own=own)
-    framed(ax, own=own)
-    return ax
+    return finished(
+        ax, title=f"Trained for {goals}, slack {training.slack:g}", across=across, own=own
+    )
 
 
 def rank_chart(ranking: Sequence[Mapping[str, Any]]) -> Chart:

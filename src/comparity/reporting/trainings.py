@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import TYPE_CHECKING
 
-from comparity.reporting.canvas import PALETTE, framed, lettered, own_axes
+from comparity.reporting.canvas import PALETTE, finished, own_axes
 from comparity.reporting.formats import count, rate, several, signed, visible
 from comparity.reporting.grids import Grid
 from comparity.reporting.rate_charts import training_chart
@@ -155,14 +155,12 @@ def plot_trade_off(result: TradeOff, ax: Axes | None = None) -> Axes:
     predicted = first.best.squared_error is not None
     ax.set_ylabel("mean squared error" if predicted else "pairwise accuracy")
     judged = several(first.judged_rows, "row")
-    lettered(
+    return finished(
         ax,
         title=f"What {' and '.join(first.goals) or 'no goal'} costs, by slack",
         across=f"largest difference on {judged} chosen by (numbers: slack)",
         own=own,
     )
-    framed(ax, own=own)
-    return ax
 
 
 def _objective(outcome: Outcome) -> float:
