@@ -141,6 +141,19 @@ def test_statistical_parity_puts_groups_first_equally_often() -> None:
     assert model.score(X, y) > 0.7
 
 
+def test_parity_in_the_robust_form_costs_no_more_accuracy_than_it_need() -> None:
+    """No rate can be raised above a half, where many mixtures have them."""
+    rng = np.random.default_rng(3)
+    group, y = rng.integers(0, 2, 600), rng.integers(0, 2, 600)
+    X = np.column_stack([y + group, y - 0.5 * group]) + rng.normal(size=(600, 2))
+    choices = {"goal": "statistical parity", "steps": 100, **EVERYWHERE}
+    robust = FairRanker(form="robust", **choices).fit(X, y, sensitive_features=group).training_
+    least = FairRanker(slack=0.0, **choices).fit(X, y, sensitive_features=group).training_
+    assert min(robust.mixture.terms.values()) == pytest.approx(0.5, abs=1e-3)
+    assert robust.mixture.accuracy > 0.7
+    assert robust.mixture.accuracy == pytest.approx(least.mixture.accuracy, abs=0.02)
+
+
 def test_terms_of_two_goals_are_kept_apart() -> None:
     """Accuracy and statistical parity compare the same two groups."""
     rng = np.random.default_rng(3)
@@ -178,6 +191,22 @@ def test_many_groups_are_brought_within_the_slack() -> None:
     assert np.ptp(before[across]) > 0.4
     assert np.ptp(after[across]) <= 0.1
     assert model.training_.best.largest_difference == pytest.approx(np.ptp(after[across]))
+
+
+@pytest.mark.parametrize("slack", [0.05, 0.1, 0.2, 0.3])
+def test_of_many_groups_feasible_means_that_any_two_rates_are_within_the_slack(slack) -> None:
+    rng = np.random.default_rng(9)
+    group, y = rng.integers(0, 4, 600), rng.integers(0, 2, 600)
+    X = np.column_stack([y + 0.4 * group, y]) + rng.normal(size=(600, 2))
+    model = FairRanker(slack=slack, steps=20, **EVERYWHERE)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", InfeasibleGoalWarning)
+        training = model.fit(X, y, sensitive_features=group).training_
+    assert training.feasible == (training.mixture.largest_difference <= slack + 1e-6)
+    assert training.feasible == (not told)
+    # What is within the slack by itself costs no more than it need.
+    if training.start.largest_difference <= slack:
+        assert training.best.accuracy >= training.start.accuracy
 
 
 def test_a_number_is_treated_alike_whichever_item_has_more_of_it() -> None:

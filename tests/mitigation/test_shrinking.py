@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, permutations
 
 import numpy as np
 import pytest
@@ -53,6 +53,31 @@ def test_a_mixture_has_at_most_one_member_more_than_constraints(
     assert missed.max() <= mixture.excess + 1e-6
 
 
+@given(problems, st.integers(0, 10), st.integers(3, 5), st.integers(0, 2**32 - 1))
+def test_a_span_is_all_differences_of_its_rates(
+    problem: tuple[np.ndarray, np.ndarray], tenths: int, many: int, seed: int
+) -> None:
+    objective, excess = problem
+    rates = np.random.default_rng(seed).uniform(size=(len(objective), many)).round(2)
+    first, second = map(list, zip(*permutations(range(many), 2), strict=True))
+    listed = np.hstack([excess, rates[:, first] - rates[:, second] - tenths / 10])
+    expected = mix(objective, listed)
+    found = mix(objective, excess, spans=[rates], slack=tenths / 10)
+    assert found.excess == pytest.approx(expected.excess, abs=1e-6)
+    costs = [one.probabilities @ objective[one.members] for one in (found, expected)]
+    # Two mixtures that miss a constraint by least may differ by what the solver calls least.
+    assert costs[0] == pytest.approx(costs[1], abs=1e-5 if expected.excess < 1e-6 else 1e-3)
+    assert len(found.members) <= excess.shape[1] + 2 * many + 1
+
+
+def test_of_equal_minima_the_one_with_the_least_objective_is_taken() -> None:
+    """Rates that add up to 1 are at most a half, however wrong or right the model is else."""
+    values = np.array([[0.2, 0.8], [0.8, 0.2], [0.5, 0.5], [0.4, 0.6], [0.6, 0.4]])
+    mixture = mix_minima([values], np.array([0.1, 0.1, 0.9, 0.6, 0.5]))
+    assert mixture.members.tolist() == [0, 1]
+    assert mixture.probabilities == pytest.approx([0.5, 0.5])
+
+
 def test_where_nothing_is_feasible_the_worst_constraint_is_missed_by_least() -> None:
     """Halfway between the two candidates both constraints are missed by 0.2."""
     mixture = mix(np.array([0.0, 1.0]), np.array([[0.5, -0.1], [-0.1, 0.5]]))
@@ -74,7 +99,7 @@ def test_without_constraints_the_best_candidate_is_alone() -> None:
 def test_a_minimum_is_raised_as_in_matching_pennies() -> None:
     """Two candidates that each win one term are worth a half together."""
     values = np.array([[1.0, 0.0], [0.0, 1.0], [0.4, 0.4]])
-    mixture = mix_minima([values])
+    mixture = mix_minima([values], np.zeros(3))
     assert mixture.probabilities @ values[mixture.members] == pytest.approx([0.5, 0.5])
     assert best_of_minima([values]) == 2
 
@@ -82,7 +107,7 @@ def test_a_minimum_is_raised_as_in_matching_pennies() -> None:
 def test_a_sum_of_minima_weighs_each_alike() -> None:
     one, two = np.array([[0.9, 0.9], [0.5, 0.5]]), np.array([[0.1, 0.1], [0.6, 0.6]])
     assert best_of_minima([one, two]) == 1
-    assert mix_minima([one, two]).members.tolist() == [1]
+    assert mix_minima([one, two], np.zeros(2)).members.tolist() == [1]
 
 
 def test_the_best_iterate_keeps_constraints_before_it_minimises() -> None:

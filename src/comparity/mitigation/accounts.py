@@ -125,6 +125,8 @@ def _weights(
 
 def worst_difference(picked: Chosen) -> str:
     """Name the largest difference of the mixture."""
-    rises, names = differences(picked.terms)
     judged = np.nan_to_num(picked.judged)[picked.mixture.members]
-    return names[int(np.argmax(rises @ (picked.mixture.probabilities @ judged)))]
+    mean = picked.mixture.probabilities @ judged
+    block = max(picked.terms, key=lambda one: float(np.ptp(one.coefficients @ mean)))
+    rates = block.coefficients @ mean
+    return f"{block.names[int(rates.argmax())]} less {block.names[int(rates.argmin())]}"

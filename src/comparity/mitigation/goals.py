@@ -22,6 +22,7 @@ from comparity.errors.mitigation import EmptyCellError
 from comparity.mitigation.losses import PairFamily
 
 __all__ = [
+    "COMPARED",
     "GOALS",
     "PARITY",
     "Terms",
@@ -182,7 +183,8 @@ def differences(terms: Sequence[Terms]) -> tuple[Floats, tuple[str, ...]]:
 
     Of up to six terms of a goal any two are compared. Of more, each is compared with their mean,
     twice over: where all these are within the slack, any two terms are, and there are as many
-    constraints as twice the terms instead of their square.
+    constraints as twice the terms instead of their square. That asks for more than need be, which
+    is enough for a game to go by; what is chosen afterwards is judged by any two terms.
     """
     rows, names = [], []
     for block in terms:

@@ -40,7 +40,9 @@ class Mixture(NamedTuple):
     excess: float
 
 
-def mix(objective: Floats, excess: Floats) -> Mixture:
+def mix(
+    objective: Floats, excess: Floats, *, spans: Sequence[Floats] = (), slack: float = 0.0
+) -> Mixture:
     """Return the mixture with the least mean objective that keeps all constraints on average.
 
     Parameters
@@ -49,12 +51,16 @@ def mix(objective: Floats, excess: Floats) -> Mixture:
         What to minimise, by candidate.
     excess : ndarray, (S, m)
         Constraints by candidate, kept where at most 0.
+    spans : sequence of ndarray, (S, T)
+        Rates by candidate, of which no two may be farther apart than the slack.
+    slack : float
+        Of the spans.
 
     Returns
     -------
     Mixture
-        Of at most m + 1 members. Where no mixture keeps all constraints, the best of those that
-        miss the worst one by least.
+        Of at most one member more than there are constraints, two for each rate of a span. Where no
+        mixture keeps all constraints, the best of those that miss the worst one by least.
 
     Examples
     --------
@@ -63,25 +69,51 @@ def mix(objective: Floats, excess: Floats) -> Mixture:
     >>> mixture.members.tolist(), mixture.probabilities.round(2).tolist(), mixture.excess
     ([0, 1], [0.5, 0.5], 0.0)
     """
-    n, m = excess.shape
-    # Last variable: the amount by which every constraint may be missed.
-    worst = excess.T
-    limits = np.column_stack([worst, -np.ones(m)])
-    total = np.append(np.ones(n), 0.0)
-    least = _solved(np.append(np.zeros(n), 1.0), limits, np.zeros(m), total)[-1] if m else 0.0
+    n, free = len(objective), 2 * len(spans)
+    widths, within = _spanned(n, spans)
+    kept = np.vstack([np.column_stack([excess.T, np.zeros((excess.shape[1], free))]), widths])
+    limit = np.append(np.zeros(excess.shape[1]), np.full(len(spans), slack))
+    limits, total = np.vstack([kept, within]), np.append(np.ones(n), np.zeros(free))
+    least = 0.0
+    if len(kept):
+        # Last variable: the amount by which every constraint may be missed.
+        missed = np.append(-np.ones(len(kept)), np.zeros(len(within)))[:, None]
+        target, bounds = np.append(np.zeros(n + free), 1.0), _bounds(limit, within)
+        least = _solved(target, np.hstack([limits, missed]), bounds, np.append(total, 0.0))[-1]
     # A hair more than the least, for else rounding may leave nothing to choose from.
-    allowed = np.full(m, max(0.0, least) + 1e-9)
-    shares = _solved(objective, worst, allowed, np.ones(n))
+    allowed = _bounds(limit + max(0.0, least) + 1e-9, within)
+    shares = _solved(np.append(objective, np.zeros(free)), limits, allowed, total)[:n]
     return _mixture(shares, max(0.0, float(least)))
 
 
-def mix_minima(blocks: Sequence[Floats]) -> Mixture:
+def _spanned(n: int, spans: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """Return the widths of spans, and what is at most 0 where their rates are within.
+
+    Variables are the shares of candidates, then the least and the largest rate of each span.
+    """
+    widths, rows = np.zeros((len(spans), n + 2 * len(spans))), []
+    for place, rates in enumerate(spans):
+        ends = np.zeros((2, rates.shape[1], 2 * len(spans)))
+        ends[0, :, 2 * place], ends[1, :, 2 * place + 1] = 1.0, -1.0
+        rows += [np.hstack([-rates.T, ends[0]]), np.hstack([rates.T, ends[1]])]
+        widths[place, n + 2 * place : n + 2 * place + 2] = -1.0, 1.0
+    return widths, np.vstack(rows) if rows else np.zeros((0, n))
+
+
+def _bounds(limit: Floats, within: Floats) -> Floats:
+    return np.append(limit, np.zeros(len(within)))
+
+
+def mix_minima(blocks: Sequence[Floats], objective: Floats) -> Mixture:
     """Return the mixture with the largest sum of minima of mean rates.
 
     Parameters
     ----------
     blocks : sequence of ndarray, (S, T)
         The rates of each minimum, by candidate.
+    objective : ndarray, (S,)
+        What to minimise among mixtures with the same sum: where two rates add up to 1, as those of
+        statistical parity do, none raises the least one above a half, and many reach it.
     """
     n, b = len(blocks[0]), len(blocks)
     rows = []
@@ -92,7 +124,10 @@ def mix_minima(blocks: Sequence[Floats]) -> Mixture:
     limits = np.vstack(rows)
     target = np.append(np.zeros(n), -np.ones(b))
     total = np.append(np.ones(n), np.zeros(b))
-    shares = _solved(target, limits, np.zeros(len(limits)), total)[:n]
+    bounds = np.zeros(len(limits))
+    largest = target @ _solved(target, limits, bounds, total)
+    limits, bounds = np.vstack([limits, target]), np.append(bounds, largest + 1e-9)
+    shares = _solved(np.append(objective, np.zeros(b)), limits, bounds, total)[:n]
     return _mixture(shares, 0.0)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from comparity.mitigation.choices import Choices
 from comparity.mitigation.game import Constraints, Minima, Nothing, Pace, Play, Referee
-from comparity.mitigation.goals import Terms, differences, overall, terms_of
+from comparity.mitigation.goals import COMPARED, Terms, differences, overall, terms_of
 from comparity.mitigation.rows import Rows, Scale
 from comparity.mitigation.shrinking import (
     Mixture,
@@ -241,10 +241,11 @@ def choice(
     known = np.nan_to_num(judged)
     if choices.robust and terms:
         blocks = [known @ block.T for block in minima(rows, terms, choices)]
-        best, mixture = best_of_minima(blocks), mix_minima(blocks)
+        best, mixture = best_of_minima(blocks), mix_minima(blocks, objective)
     else:
         best = single(judged, objective, terms, rows, choices)
-        mixture = mix(objective, _excess(judged, terms, choices))
+        excess, spans = _limits(judged, terms, choices)
+        mixture = mix(objective, excess, spans=spans, slack=choices.slack)
     return Chosen(
         best=best,
         mixture=mixture,
@@ -262,15 +263,21 @@ def single(
     """Return the best single candidate of the constrained form."""
     # Half of all pairs right, and the variance of labels as squared error: what knows nothing has.
     useless = 0.5 if rows.target is None else 1.0
-    return best_iterate(objective, _excess(judged, terms, choices), useless=useless)
+    excess, spans = _limits(judged, terms, choices)
+    widths = [np.ptp(rates, axis=1) - choices.slack for rates in spans]
+    return best_iterate(objective, np.column_stack([excess, *widths]), useless=useless)
 
 
-def _excess(judged: Floats, terms: Sequence[Terms], choices: Choices) -> Floats:
-    """Return how far each difference is above the slack, by candidate."""
-    if not terms:
-        return np.zeros((len(judged), 0))
-    found: Floats = np.nan_to_num(judged) @ differences(terms)[0].T - choices.slack
-    return found
+def _limits(
+    judged: Floats, terms: Sequence[Terms], choices: Choices
+) -> tuple[Floats, list[Floats]]:
+    """Return how far each difference of few terms is above the slack, and the rates of many."""
+    known = np.nan_to_num(judged)
+    few = [block for block in terms if len(block.names) <= COMPARED]
+    spans = [known @ block.coefficients.T for block in terms if len(block.names) > COMPARED]
+    if not few:
+        return np.zeros((len(judged), 0)), spans
+    return known @ differences(few)[0].T - choices.slack, spans
 
 
 def trained(
