@@ -192,7 +192,7 @@ def test_intersections_are_shown_and_summed_up(
     outcome = run("rank", tables["judgments"], *options)
     assert outcome.status == 0
     assert "Intersections, whether they deserve" in outcome.out
-    assert "Of 1 intersections looked at" in " ".join(outcome.out.split())
+    assert "of 1 looked at:" in " ".join(outcome.out.split())
 
 
 def test_a_hint_names_the_anchor_as_the_command_line_does(

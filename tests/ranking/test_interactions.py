@@ -97,7 +97,7 @@ def test_intersections_name_known_attributes_and_groups() -> None:
         )
 
 
-@pytest.mark.parametrize(("size", "said"), [(40, "none deserves"), (3, "nothing to suggest")])
+@pytest.mark.parametrize(("size", "said"), [(40, "looked at: none"), (3, "nothing to suggest")])
 def test_a_note_says_what_looking_found(size: int, said: str) -> None:
     world = simulate_comparisons(
         rng=np.random.default_rng(8),

@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfc
 
 from comparity.errors import NoPriorError, OptionError
-from comparity.inference.multiplicity import benjamini_hochberg
 from comparity.ranking import _curvature
 from comparity.ranking._attenuation import tilt_of
 from comparity.ranking._curvature import Errors, covariances_of, errors_of
@@ -23,9 +21,9 @@ from comparity.ranking._progress import Watch, watching
 from comparity.ranking.anchors import ZERO_MEAN, Anchor, Move, move_of
 from comparity.ranking.judgments import Judgments
 from comparity.ranking.priors import Wish, bounded, by_cross_validation, folds
-from comparity.rankings import Diagnosis, Effect, Prior
+from comparity.rankings import Diagnosis, Prior
 
-__all__ = ["Fit", "Task", "check_finite", "effects_of", "fit", "rows_for", "tests_of"]
+__all__ = ["Fit", "Task", "check_finite", "fit", "rows_for"]
 
 Floats = NDArray[np.float64]
 
@@ -148,27 +146,6 @@ def fit(task: Task, rows: Rows | None = None) -> Fit:
         trusted=task.anchor.trusted,
         priors=_priors(task, rows, sds),
     )
-
-
-def effects_of(fitted: Fit, errors: Errors) -> tuple[Effect | None, Effect | None]:
-    """Return the common seat effect and the tie parameter, where the model has them."""
-    rows = fitted.objective.data.rows
-    values = list(zip(fitted.extra.tolist(), errors.extra.tolist(), strict=True))
-    seat = ties = None
-    if rows.seat is not None:
-        value, error = values.pop(0)
-        seat = Effect(name="shown first", value=value, standard_error=error)
-    if rows.tied is not None:
-        value, error = values.pop(0)
-        ties = Effect(name="log tie parameter", value=value, standard_error=error)
-    return seat, ties
-
-
-def tests_of(bias: Floats, errors: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return z, p and q of every bias against zero; none where it has no error."""
-    z = np.divide(bias, errors, out=np.full_like(bias, np.nan), where=errors > 0)
-    p = np.where(np.isnan(z), np.nan, erfc(np.abs(np.nan_to_num(z)) / math.sqrt(2)))
-    return z, p, benjamini_hochberg(p)
 
 
 def check_finite(task: Task, diagnosis: Diagnosis) -> None:

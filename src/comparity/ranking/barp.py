@@ -11,16 +11,8 @@ from numpy.typing import NDArray
 
 from comparity.errors import OptionError, PositionError
 from comparity.ranking._curvature import Errors
-from comparity.ranking._fitting import (
-    TOLERANCE,
-    Fit,
-    Task,
-    check_finite,
-    effects_of,
-    fit,
-    rows_for,
-    tests_of,
-)
+from comparity.ranking._facts import facts_of, tests_of
+from comparity.ranking._fitting import TOLERANCE, Fit, Task, check_finite, fit, rows_for
 from comparity.ranking.alternating import alternate
 from comparity.ranking.anchors import EQUAL_MEANS, anchor_of
 from comparity.ranking.connectivity import diagnose
@@ -235,13 +227,7 @@ def _ranked(
     seed: int = 0,
 ) -> BiasedRanking:
     check_option("mode", mode, MODES)
-    if judgments.evaluator is None:
-        raise OptionError("evaluators", None, ["one name for each comparison"])
-    if judgments.n_items != len(attributes[0].codes):
-        found = f"{judgments.n_items:,} items, {len(attributes[0].codes):,} groups"
-        raise PositionError("sensitive_features", "one group for each item", found)
-    if seat_by_evaluator and judgments.seat is None:
-        raise OptionError("seat_by_evaluator", True, ["comparisons with seats=", "False"])
+    _check_panel(judgments, attributes, seat_by_evaluator=seat_by_evaluator)
     contrasts = contrasts_of(attributes, chosen_intersections(intersections, attributes))
     if mode == "alternating":
         _check_unknown(
@@ -273,9 +259,8 @@ def _ranked(
     diagnosis = diagnose(judgments, rows, contrasts, trusted=task.anchor.trusted)
     check_finite(task, diagnosis)
     fitted = fit(task, rows)
-    result = _result(
-        task, contrasts, fitted, _known(fitted.errors(), contrasts, diagnosis), diagnosis
-    )
+    errors = _known(fitted.errors(), contrasts, diagnosis)
+    result = _result(task, contrasts, fitted, errors, diagnosis)
     if intersections == "suggest":
         # Score tests look at the maximum of the likelihood.
         plain = fit(replace(task, corrected=False), rows) if task.corrected else fitted
@@ -285,6 +270,19 @@ def _ranked(
     if score_dependent:
         result = with_score_dependence(result, judgments, contrasts, fitted)
     return result
+
+
+def _check_panel(
+    judgments: Judgments, attributes: tuple[Attribute, ...], *, seat_by_evaluator: bool
+) -> None:
+    """Refuse a panel whose evaluators, groups or seats are not all there."""
+    if judgments.evaluator is None:
+        raise OptionError("evaluators", None, ["one name for each comparison"])
+    if judgments.n_items != len(attributes[0].codes):
+        found = f"{judgments.n_items:,} items, {len(attributes[0].codes):,} groups"
+        raise PositionError("sensitive_features", "one group for each item", found)
+    if seat_by_evaluator and judgments.seat is None:
+        raise OptionError("seat_by_evaluator", True, ["comparisons with seats=", "False"])
 
 
 def _check_unknown(asked: dict[str, bool]) -> None:
@@ -300,26 +298,14 @@ def _result(
     judgments, bias = task.judgments, fitted.bias
     own, chance = errors.bias, _chance_gap(task, fitted, errors)
     mean, (z, p, q) = bias.mean(axis=0), tests_of(bias, own)
-    seat, ties = effects_of(fitted, errors)
     own_seat = (SEAT,) if bias.shape[1] > len(contrasts.names) else ()
     rows = fitted.objective.data.rows
+    facts = facts_of(judgments, fitted, errors, diagnosis)
+    facts["notes"] += (CORRECTED,) if task.corrected else ()
     return BiasedRanking(
         model="BARP",
-        items=judgments.items,
-        scores=fitted.scores,
-        standard_errors=errors.scores,
-        log_likelihood=fitted.log_likelihood,
-        converged=fitted.solution.converged,
-        n_comparisons=len(judgments),
-        n_ties=judgments.n_ties,
-        diagnosis=diagnosis,
-        priors=fitted.priors,
-        seat=seat,
-        ties=ties,
+        **facts,
         evaluators=judgments.evaluators,
-        gradient_norm=fitted.solution.gradient_norm,
-        iterations=fitted.solution.steps,
-        notes=(*diagnosis.notes, CORRECTED) if task.corrected else diagnosis.notes,
         provenance={"anchor": task.anchor.kind, "seed": task.seed, "corrected": task.corrected},
         contrasts=(*contrasts.names, *own_seat),
         bias=bias,

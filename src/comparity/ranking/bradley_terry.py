@@ -6,19 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from comparity.ranking._fitting import (
-    NO_ANCHOR,
-    TOLERANCE,
-    Fit,
-    Task,
-    check_finite,
-    effects_of,
-    fit,
-)
+from comparity.ranking._facts import facts_of
+from comparity.ranking._fitting import NO_ANCHOR, TOLERANCE, Task, check_finite, fit
 from comparity.ranking.connectivity import diagnose
 from comparity.ranking.judgments import Judgments, judgments_from_frames, judgments_of
 from comparity.ranking.priors import MARGINAL_LIKELIHOOD, Wish, wish_of
-from comparity.rankings import Diagnosis, Ranking
+from comparity.rankings import Ranking
 
 __all__ = ["bradley_terry", "bradley_terry_from_frames"]
 
@@ -140,29 +133,9 @@ def _ranked(
     )
     diagnosis = diagnose(judgments)
     check_finite(task, diagnosis)
-    return _result(judgments, fit(task), diagnosis, prior, seed)
-
-
-def _result(
-    judgments: Judgments, fitted: Fit, diagnosis: Diagnosis, prior: float | str | None, seed: int
-) -> Ranking:
-    errors = fitted.errors()
-    seat, ties = effects_of(fitted, errors)
+    fitted = fit(task)
     return Ranking(
         model="Bradley-Terry",
-        items=judgments.items,
-        scores=fitted.scores,
-        standard_errors=errors.scores,
-        log_likelihood=fitted.log_likelihood,
-        converged=fitted.solution.converged,
-        n_comparisons=len(judgments),
-        n_ties=judgments.n_ties,
-        diagnosis=diagnosis,
-        priors=fitted.priors,
-        seat=seat,
-        ties=ties,
-        gradient_norm=fitted.solution.gradient_norm,
-        iterations=fitted.solution.steps,
-        notes=diagnosis.notes,
+        **facts_of(judgments, fitted, fitted.errors(), diagnosis),
         provenance={"prior": prior, "seed": seed},
     )

@@ -102,12 +102,11 @@ def words_on(suggestions: tuple[Suggestion, ...]) -> str:
             f"No intersection of two attributes has {FEWEST_ITEMS} items and {FEWEST_COMPARISONS} "
             "comparisons with others: there was nothing to suggest."
         )
-    deserving = [one for one in suggestions if one.deserves]
-    looked = f"Of {len(suggestions):,} intersections looked at"
-    if not deserving:
-        return f"{looked} none deserves a bias of its own (q above {LEVEL:g})."
-    named = ", ".join(" & ".join(one.groups) for one in deserving)
-    return f"{looked} these deserve a bias of their own (q below {LEVEL:g}): {named}."
+    deserving = [" & ".join(one.groups) for one in suggestions if one.deserves]
+    return (
+        f"Intersections that deserve a bias of their own (q below {LEVEL:g}), of "
+        f"{len(suggestions):,} looked at: {', '.join(deserving) or 'none'}."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from comparity.errors import OptionError
-from comparity.ranking._fitting import Fit, tests_of
+from comparity.ranking._facts import tests_of
+from comparity.ranking._fitting import Fit
 from comparity.ranking._margins import add_product
 from comparity.ranking._newton import conjugate_gradients
 from comparity.ranking._passes import logistic
