@@ -5,11 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
-from comparity import FairRanker, FairRegressor
+from comparity import FairRanker, FairRegressor, MetaFairClassifier
 from comparity.counting.labelled import labelled_items
-from comparity.errors import ConstantFeaturesError, EmptyCellError, OutOfRangeError
+from comparity.errors import (
+    ConstantFeaturesError,
+    EmptyCellError,
+    OptionError,
+    OutOfRangeError,
+)
 from comparity.mitigation.choices import choices_of
 from comparity.mitigation.fitting import prepared
 from tests.mitigation.interaction import interaction
@@ -72,6 +79,20 @@ def test_labels_are_predicted_in_their_own_unit(unit: float) -> None:
     model = FairRegressor(steps=40, slack=0.5, random_state=0)
     coefficients = model.fit(X, y, group).coef_
     assert model.fit(X, y * unit, group).coef_ / unit == pytest.approx(coefficients)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, np.column_stack])
+@pytest.mark.parametrize(
+    "model", [FairRanker(steps=5, slack=1.0, random_state=0), MetaFairClassifier()]
+)
+def test_groups_may_be_the_one_column_of_a_frame(frame: Any, model: Any) -> None:
+    X, y, group = interaction(200, seed=0)
+    expected = model.fit(X, y, sensitive_features=group).predict(X)
+    table = frame([group]) if frame is np.column_stack else frame({"sex": group})
+    assert np.array_equal(model.fit(X, y, sensitive_features=table).predict(X), expected)
+    both = frame([group, y]) if frame is np.column_stack else frame({"sex": group, "old": y})
+    with pytest.raises(OptionError, match=r"(?s)2 columns.*join several"):
+        model.fit(X, y, sensitive_features=both)
 
 
 @pytest.mark.parametrize("scorer", ["linear", "neural", "boosted"])

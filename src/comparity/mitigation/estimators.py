@@ -24,7 +24,7 @@ from comparity.errors import ConstantLabelError, WeightError
 from comparity.errors.mitigation import MissingSensitiveError
 from comparity.mitigation.accounts import account
 from comparity.mitigation.choices import Choices, check_share, choices_of
-from comparity.mitigation.features import check_features
+from comparity.mitigation.features import check_features, sensitive_column
 from comparity.mitigation.fitting import fitted, laid_out, prepared
 from comparity.mitigation.kinds import kind_of
 from comparity.mitigation.linear import LinearModel
@@ -113,7 +113,8 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
         y : array-like, (n,)
             Labels as numbers; the item with the larger label is better.
         sensitive_features : array-like, (n,)
-            Group of each row, or a number with ``continuous=True``. Needed where there is a goal.
+            Group of each row, or a number with ``continuous=True``; a frame may have one column.
+            Needed where there is a goal.
         queries : array-like, (n,), optional
             Compare only rows of the same query; whole queries are held out.
         sample_weight : array-like, (n,), optional
@@ -174,7 +175,9 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
             dtype=np.float64,
         )
         check_features(X, getattr(self, "feature_names_in_", None))
-        columns = {"sensitive_features": sensitive, "queries": queries}
+        columns = {"queries": queries}
+        if sensitive is not None:
+            columns["sensitive_features"] = sensitive_column(sensitive)
         X, given = _weighed(X, y, columns, weights)
         return X, self._items(given, choices)
 

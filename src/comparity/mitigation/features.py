@@ -1,4 +1,4 @@
-"""Features checked at the door, alike for every estimator."""
+"""Features and groups checked at the door, alike for every estimator."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counting._values import LARGEST, rows_of
-from comparity.errors import OutOfRangeError
+from comparity.counting._values import LARGEST, as_array, rows_of
+from comparity.errors import OptionError, OutOfRangeError
 from comparity.errors.mitigation import NonFiniteFeatureError
 from comparity.tables import text_of
 
-__all__ = ["check_features"]
+__all__ = ["check_features", "sensitive_column"]
 
 NAMED = 5
 """So many columns are named in an error."""
@@ -54,3 +54,25 @@ def check_features(X: NDArray[np.float64], names: NDArray[Any] | None = None) ->
         raise NonFiniteFeatureError(columns, rows_of(np.asarray(lost.any(axis=1))))
     first = int(np.flatnonzero(~within.all(axis=0))[0])
     raise OutOfRangeError(text_of(called[first]), rows_of(~within[:, first], X[:, first]), LARGEST)
+
+
+def sensitive_column(values: Any) -> NDArray[Any]:
+    """Return the sensitive attribute as one column, also of a frame or a table with a single one.
+
+    Raises
+    ------
+    OptionError
+        There are several columns.
+
+    Examples
+    --------
+    >>> sensitive_column(np.array([["f"], ["m"]])).tolist()
+    ['f', 'm']
+    """
+    shape = getattr(values, "shape", ())
+    if len(shape) != 2:
+        return as_array(values, "sensitive_features")
+    if shape[1] != 1:
+        wanted = "one column: join several as text, such as 'f & old'"
+        raise OptionError("sensitive_features", f"{shape[1]} columns", [wanted])
+    return np.asarray(values)[:, 0]

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from comparity.counting._values import as_array, check_lengths, group_codes
+from comparity.counting._values import check_lengths, group_codes
 from comparity.errors import (
     ClassCountError,
     MissingSensitiveError,
@@ -21,7 +21,7 @@ from comparity.errors import (
     TwoGroupsOnlyError,
     UnreachedRatioWarning,
 )
-from comparity.mitigation.features import check_features
+from comparity.mitigation.features import check_features, sensitive_column
 from comparity.mitigation.label_posterior import joint_normal
 from comparity.mitigation.rate_duals import DUALS, Dual, ratio
 from comparity.tables import check_option, text_of
@@ -153,7 +153,7 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if self.tau:
                 raise MissingSensitiveError(f"tau={self.tau:g}")
             return self._without_groups(X, positive)
-        column = as_array(sensitive_features, "sensitive_features")
+        column = sensitive_column(sensitive_features)
         check_lengths({"y": positive, "sensitive_features": column})
         codes, names = group_codes(column, "sensitive_features", "array")
         if len(names) > 2:
