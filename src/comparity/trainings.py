@@ -109,7 +109,7 @@ class Training(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
-        return asdict(self)
+        return {**asdict(self), "single_misses": self.single_misses}
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each term, with its rate before and after."""

@@ -53,6 +53,7 @@ def test_a_robust_headline_names_the_least_rate(training: Training) -> None:
 def test_a_single_model_that_misses_what_the_mixture_keeps_is_told(training: Training) -> None:
     kept = replace(training, feasible=True, mixture=outcome(0.87, 0.05))
     assert "Only the mixture keeps every difference within 0.05" in str(kept)
+    assert kept.to_dict()["single_misses"] is True
     for same in (
         replace(kept, best=outcome(0.8, 0.05 + 1e-9)),
         replace(kept, form="robust"),
