@@ -38,9 +38,10 @@ class Moments:
     m2, m3, m4 : float
         Sums of the second, third and fourth powers of the distances from the mean.
     mode : float
-        The most common value; of several the smallest.
+        What most rows have; the mean where no value has a majority, so that the other signs give
+        the other sign.
     at_mode : int
-        Rows with that value.
+        Rows with the most common value.
     low, high : float
         Smallest and largest value.
 
@@ -85,13 +86,14 @@ class Moments:
         mean = float(counts @ values) / n if len(values) > 1 else float(values[0])
         centred = values - mean
         most = int(np.argmax(counts))
+        majority = 2 * counts[most] > n
         return cls(
             n=n,
             mean=mean,
             m2=float(counts @ centred**2),
             m3=float(counts @ centred**3),
             m4=float(counts @ centred**4),
-            mode=float(values[most]),
+            mode=float(values[most]) if majority else mean,
             at_mode=int(counts[most]),
             low=float(values.min()),
             high=float(values.max()),

@@ -8,6 +8,8 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from scipy.stats import ttest_ind
 
 from comparity import differential_parity
@@ -73,6 +75,28 @@ def test_the_direction_names_who_favours_whom() -> None:
     )
     assert by_men.direction == "A rates f lower, relative to m, than B does"
     assert by_men.dpd == pytest.approx(-result.dpd)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 2), st.sampled_from(["f", "m"])),
+        min_size=4,
+        max_size=40,
+    ).filter(lambda rows: len({sex for *_, sex in rows}) == 2)
+)
+@example([(0, 0, "f")] * 9 + [(1, 0, "f")] + [(1, 0, "m"), (0, 1, "m")] * 3)
+def test_exchanging_the_decision_makers_changes_signs_only(
+    rows: list[tuple[int, int, str]],
+) -> None:
+    first, second, sex = (list(column) for column in zip(*rows, strict=True))
+    one, other = (
+        differential_parity(*pair, sensitive_features=sex, permutations=0)
+        for pair in ((first, second), (second, first))
+    )
+    numbers = [one.dpt, one.dpd, one.p_value, one.dof]
+    turned = [-other.dpt, -other.dpd, other.p_value, other.dof]
+    assert numbers == pytest.approx(turned, nan_ok=True)
+    assert one.finding == other.finding
 
 
 def test_series_bring_their_names() -> None:
