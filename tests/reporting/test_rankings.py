@@ -124,3 +124,18 @@ def test_pictures_of_many_leave_out_who_said_nothing_and_draw_spreads() -> None:
     assert "1 who judged no such pair" in plot_biases(fit).get_ylabel()
     drawn = plot_scores(RankedPanel(ranking=fit, groups={"group": group}))
     assert len(drawn.collections) == 2
+
+
+def test_each_contrast_has_its_chart_and_its_rows_in_the_picture() -> None:
+    kinds = {"group": WORLD.group, "town": np.array(["x", "y", "y"])[np.arange(40) % 3]}
+    judge = WORLD.evaluators % 4
+    fit = barp(WORLD.comparisons, evaluators=judge, sensitive_features=kinds)
+    titles = [chart.title for chart in section_of(fit).charts]
+    assert sorted(title[title.index("(") :] for title in titles) == [
+        "(group: b over a)",
+        "(town: y over x)",
+    ]
+    names = [tick.get_text() for tick in plot_biases(fit).get_yticklabels()]
+    assert len(names) == 8
+    assert sum("town: y over x" in name for name in names) == 4
+    assert len(plot_biases(fit, contrast=1).get_yticklabels()) == 4

@@ -221,14 +221,12 @@ def bias_chart(biases: Sequence[Mapping[str, Any]], *, level: float) -> Chart:
     Parameters
     ----------
     biases : sequence of mapping
-        Rows as they are in JSON, who leans most surely first. Those of the first contrast are
-        drawn, and of many evaluators the first.
+        Rows of one contrast as they are in JSON, who leans most surely first; of many evaluators
+        the first are drawn.
     level : float
         False-discovery rate up to which an evaluator is said to lean.
     """
-    contrast = str(biases[0]["contrast"])
-    of_it = [row for row in biases if str(row["contrast"]) == contrast]
-    shown = sorted(of_it[:DRAWN], key=lambda row: _or_nan(row["bias"]))
+    shown = sorted(biases[:DRAWN], key=lambda row: _or_nan(row["bias"]))
     ends = [abs(_or_nan(row[end])) for row in shown for end in ("bias", "low", "high")]
     # A lone evaluator under "zero mean bias" has a bias and an interval of exactly zero.
     reach = 1.08 * max((end for end in ends if math.isfinite(end)), default=0.0) or 1.0
@@ -239,10 +237,10 @@ def bias_chart(biases: Sequence[Mapping[str, Any]], *, level: float) -> Chart:
         return round(left + share * (right - left), 1) if math.isfinite(share) else None
 
     zero = place(0.0) or 0.0
-    some = f" of the {count(len(shown))} who lean most surely of {count(len(of_it))}"
+    some = f" of the {count(len(shown))} who lean most surely of {count(len(biases))}"
     return Chart(
-        title=f"Bias{some if len(of_it) > DRAWN else ' of each evaluator'} with its 95% interval "
-        f"({clipped(contrast)})",
+        title=f"Bias{some if len(biases) > DRAWN else ' of each evaluator'} with its 95% interval "
+        f"({clipped(str(biases[0]['contrast']))})",
         about="; ".join(
             f"{shortened(visible(str(row['evaluator'])))}: {signed(row['bias'])}" for row in shown
         ),

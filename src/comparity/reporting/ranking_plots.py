@@ -37,7 +37,9 @@ def plot_ranking(ranking: Ranking, ax: Axes | None = None) -> Axes:
     return plot_scores(RankedPanel(ranking=ranking), ax=ax)
 
 
-def plot_biases(ranking: BiasedRanking, ax: Axes | None = None, *, contrast: int = 0) -> Axes:
+def plot_biases(
+    ranking: BiasedRanking, ax: Axes | None = None, *, contrast: int | None = None
+) -> Axes:
     """Draw each evaluator's bias with its interval, in order: a caterpillar.
 
     Parameters
@@ -46,21 +48,50 @@ def plot_biases(ranking: BiasedRanking, ax: Axes | None = None, *, contrast: int
         The fit.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a figure of its own by default.
-    contrast : int
-        Which contrast.
+    contrast : int, optional
+        Which contrast; by default all of them, or the first where there are too many to name.
     """
-    own = ax is None
-    order = np.argsort(ranking.bias[:, contrast], kind="stable")
-    many = len(order) > NAMED
-    if many:
-        # Their intervals are the prior's, and would hide the others.
-        order = order[ranking.n_informative[order, contrast] > 0]
-    names = [_named(ranking, k, many=many) for k in order.tolist()]
+    own, shown = ax is None, _shown_contrasts(ranking, contrast)
+    many = len(ranking.evaluators) * len(shown) > NAMED
+    places = [place for one in shown for place in _in_order(ranking, one, many=many)]
+    names = [] if many else [_named(ranking, k, c, several=len(shown) > 1) for k, c in places]
     height = 1.6 + 0.16 * (NAMED if many else sum(name.count("\n") + 1 for name in names))
     ax = own_axes(width=7.5, height=height) if ax is None else ax
-    low, high = ranking.bias_intervals()[order, contrast].T
-    leans = ranking.q[order, contrast] <= LEVEL
-    rows, found = np.arange(len(order)), ranking.bias[order, contrast]
+    _draw_biases(ax, ranking, np.array(places).reshape(-1, 2), many=many)
+    if many:
+        silent = len(ranking.evaluators) - len(places)
+        left = f"; {count(silent)} who judged no such pair left out" if silent else ""
+        ax.set_ylabel(f"{count(len(places))} evaluators, by bias{left}")
+    else:
+        ax.set_yticks(range(len(names)), names, parse_math=False, fontsize=8)
+        ax.set_ylim(-0.6, len(names) - 0.4)
+    title = (
+        f"Biases of {several(len(ranking.evaluators), 'evaluator')} with 95% intervals, "
+        f"{several(ranking.n_comparisons, 'comparison')}"
+    )
+    across = "bias in logits" + (f", {ranking.contrasts[shown[0]]}" if len(shown) == 1 else "")
+    return finished(ax, title=title, across=across, own=own)
+
+
+def _shown_contrasts(ranking: BiasedRanking, contrast: int | None) -> list[int]:
+    if contrast is not None:
+        return [contrast]
+    fit_in = ranking.bias.size <= NAMED
+    return list(range(len(ranking.contrasts))) if fit_in else [0]
+
+
+def _in_order(ranking: BiasedRanking, contrast: int, *, many: bool) -> list[tuple[int, int]]:
+    """Return evaluators by bias; of many, only those whose intervals are not the prior's."""
+    order = np.argsort(ranking.bias[:, contrast], kind="stable")
+    if many:
+        order = order[ranking.n_informative[order, contrast] > 0]
+    return [(k, contrast) for k in order.tolist()]
+
+
+def _draw_biases(ax: Axes, ranking: BiasedRanking, at: NDArray[np.int64], *, many: bool) -> None:
+    """Draw a row for each evaluator and contrast, those who lean in another colour."""
+    found, (low, high) = ranking.bias[*at.T], ranking.bias_intervals()[*at.T].T
+    leans, rows = ranking.q[*at.T] <= LEVEL, np.arange(len(at))
     for chosen, colour, marker, label in (
         (~leans, OTHERS, "D", "may not lean"),
         (leans, LEANS, "s", f"leans (q ≤ {LEVEL:g})"),
@@ -70,26 +101,13 @@ def plot_biases(ranking: BiasedRanking, ax: Axes | None = None, *, contrast: int
         style: dict[str, Any] = {"ms": 2 if many else 4, "color": colour}
         ax.plot(found[chosen], rows[chosen], marker, label=f"{label}: {told}", **style)
     ax.axvline(0, color="#666666", lw=0.8)
-    if many:
-        silent = len(ranking.evaluators) - len(order)
-        left = f"; {count(silent)} who judged no such pair left out" if silent else ""
-        ax.set_ylabel(f"{count(len(order))} evaluators, by bias{left}")
-    else:
-        ax.set_yticks(rows, names, parse_math=False, fontsize=8)
-    title = (
-        f"Biases of {several(len(ranking.evaluators), 'evaluator')} with 95% intervals, "
-        f"{several(ranking.n_comparisons, 'comparison')}"
-    )
-    across = f"bias in logits, {ranking.contrasts[contrast]}"
-    return finished(ax, title=title, across=across, own=own)
 
 
-def _named(ranking: BiasedRanking, place: int, *, many: bool) -> str:
-    """Return the name of an evaluator beside a picture; of many, none has one."""
-    if many:
-        return ""
-    name = fitted(str(ranking.evaluators[place]), letters=44, lines=1)
-    return f"{name} (n {count(int(ranking.n_judged[place]))})"
+def _named(ranking: BiasedRanking, evaluator: int, contrast: int, *, several: bool) -> str:
+    """Return the name of an evaluator beside a picture, with the contrast where there are more."""
+    name = fitted(str(ranking.evaluators[evaluator]), letters=44, lines=1)
+    about = f", {fitted(str(ranking.contrasts[contrast]), letters=36, lines=1)}" if several else ""
+    return f"{name} (n {count(int(ranking.n_judged[evaluator]))}){about}"
 
 
 def plot_scores(

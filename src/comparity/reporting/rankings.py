@@ -35,6 +35,8 @@ LEVEL = 0.05
 
 # So many evaluators and items are shown; all of them are in to_dict() and --json.
 EVALUATORS, ITEMS = 15, 15
+# So many contrasts have a chart of their own, those with the surest bias first.
+CONTRASTS = 4
 
 
 @singledispatch
@@ -68,7 +70,11 @@ def _section(panel: RankedPanel) -> Section:
 
 def _charts(biases: Rows | None, places: Rows) -> Iterator[Chart]:
     if biases:
-        yield bias_chart(biases, level=LEVEL)
+        by_contrast: dict[str, Rows] = {}
+        for row in biases:
+            by_contrast.setdefault(str(row["contrast"]), []).append(row)
+        for rows in list(by_contrast.values())[:CONTRASTS]:
+            yield bias_chart(rows, level=LEVEL)
     elif _have_errors(places):
         yield rank_chart(places)
 
@@ -115,9 +121,8 @@ def _grids(panel: RankedPanel, biases: Rows | None, places: Rows) -> Iterator[Gr
             yield _suggested(ranking)
         if ranking.score_dependence is not None:
             yield _dependence(ranking.score_dependence)
-    effects = [effect for effect in (ranking.seat, ranking.ties) if effect is not None]
-    if effects:
-        yield _effects(effects)
+    if ranking.seat is not None or ranking.ties is not None:
+        yield _effects(ranking.seat, ranking.ties)
     if len(ranking.evaluators) and ranking.parameters:
         yield _of_evaluators(ranking)
     yield _places(places)
@@ -198,7 +203,8 @@ def _dependence(found: ScoreDependence) -> Grid:
     )
 
 
-def _effects(effects: list[Effect]) -> Grid:
+def _effects(seat: Effect | None, ties: Effect | None) -> Grid:
+    effects = [effect for effect in (seat, ties) if effect is not None]
     return Grid(
         title="Seat and ties",
         header=("effect", "value (logits)", "95% interval", "p"),
@@ -207,7 +213,8 @@ def _effects(effects: list[Effect]) -> Grid:
                 visible(effect.name),
                 signed(effect.value),
                 interval(*effect.interval()),
-                p_value(effect.p_value),
+                # That ties are as likely as wins between equals is a question nobody asks.
+                p_value(effect.p_value) if effect is seat else "",
             )
             for effect in effects
         ),
