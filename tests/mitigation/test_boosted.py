@@ -64,6 +64,13 @@ def test_candidates_are_the_first_trees_of_a_game() -> None:
     assert model.training_.best.accuracy == pytest.approx(model.score(X, y))
 
 
+def test_a_learning_rate_that_errs_more_with_every_tree_is_refused() -> None:
+    X, y, group = interaction(200, seed=4)
+    model = FairRegressor(scorer="boosted", steps=5, step_sizes=2.1, **EVERYWHERE)
+    with pytest.raises(OptionError, match="learning rate of at most 2"):
+        model.fit(X, y, sensitive_features=group)
+
+
 def test_rows_that_cannot_be_split_are_refused() -> None:
     X, y, group = interaction(36, seed=4)
     model = FairRanker(scorer="boosted", steps=5, **EVERYWHERE)

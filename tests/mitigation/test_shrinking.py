@@ -91,6 +91,13 @@ def test_nobody_is_drawn_once_in_a_million_times() -> None:
     assert mixture.members.tolist() == [0]
 
 
+def test_candidates_that_went_astray_are_not_in_the_way() -> None:
+    objective = np.array([1e300, 0.2, np.inf, 0.3, np.nan])
+    mixture = mix(objective, np.array([[-1.0], [0.1], [-1.0], [-0.1], [-1.0]]))
+    assert mixture.members.tolist() == [1, 3]
+    assert mixture.probabilities == pytest.approx([0.5, 0.5])
+
+
 def test_without_constraints_the_best_candidate_is_alone() -> None:
     mixture = mix(np.array([0.3, 0.1, 0.2]), np.zeros((3, 0)))
     assert mixture.members.tolist() == [1]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from comparity.errors import NonFiniteScoreError, OptionError
 from comparity.mitigation.losses import attribute_pairs, group_pairs, labelled_pairs
 from comparity.mitigation.torch_pairs import pairwise_bounds
 
@@ -72,3 +73,21 @@ def test_a_cell_without_pairs_loses_nothing() -> None:
     family = labelled_pairs(y, np.zeros_like(group), ("a", "nobody"))
     found = pairwise_bounds(torch.tensor(f, requires_grad=True), family)
     assert found.wrong[1:].tolist() == found.accuracy[1:].tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("scores", "error", "said"),
+    [
+        (torch.zeros(4, 1), OptionError, r"shape \(4, 1\)"),
+        (torch.zeros(5), OptionError, r"shape \(4,\)"),
+        (torch.zeros(4, dtype=torch.int64), OptionError, "int64"),
+        (torch.tensor([0.0, torch.nan, 0.0, 0.0]), NonFiniteScoreError, "data row 2"),
+        (torch.tensor([0.0, 0.0, torch.inf, 0.0]), NonFiniteScoreError, "data row 3"),
+    ],
+)
+def test_scores_whose_sums_would_mean_nothing_are_refused(
+    scores: torch.Tensor, error: type[Exception], said: str
+) -> None:
+    pairs = labelled_pairs(np.array([0.0, 1, 0, 1]), np.array([0, 0, 1, 1]), ("a", "b"))
+    with pytest.raises(error, match=said):
+        pairwise_bounds(scores, pairs)

@@ -37,6 +37,8 @@ LEAST = 1e-6
 """No row has less curvature than this share of the mean, not even one that is in no pair."""
 ZERO = 1e-35
 """LightGBM takes smaller numbers for 0, and ends where there are no others."""
+LONGEST = 2.0
+"""A tree that moves by the whole error ends at it, and by twice as much is as far beyond."""
 SMALL = 10**4
 """Fewer rows are grown and scored in one thread; others would only wait for each other."""
 TAKEN = {
@@ -123,6 +125,10 @@ class BoostedTrees(BaseEstimator):  # type: ignore[misc]
         """Play a game; see :class:`comparity.mitigation.training.Kind`."""
         import lightgbm
 
+        if pace.step_size > LONGEST:
+            why = "a squared error would grow with every tree"
+            wanted = f"a learning rate of at most {LONGEST:g}"
+            raise OptionError("step_sizes", pace.step_size, [wanted], why)
         seen, steps, n = Mean(choices.steps), iter(range(choices.steps)), len(rows.weight)
         nothing = NoTreeError(n, rows.features.shape[1], int(self.min_rows))
         if not (np.ptp(rows.features, axis=0) > ZERO).any():

@@ -14,6 +14,9 @@ from comparity.tables import check_option
 
 __all__ = ["Choices", "check_share", "choices_of"]
 
+LONGEST = 1000.0
+"""Steps move scores by about their size, in margins or in standard deviations of labels."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
@@ -99,7 +102,7 @@ def choices_of(
         raise OptionError("with_overall", with_overall, ["True", "False", "None"])
     sizes = np.atleast_1d(np.asarray(step_sizes, dtype=object)).tolist()
     for size in sizes or [step_sizes]:
-        _check_number("step_sizes", size, low=0, open_low=True)
+        _check_number("step_sizes", size, low=0, high=LONGEST, open_low=True)
     goals = goals_of(goal, continuous=continuous)
     return Choices(
         goals=goals,

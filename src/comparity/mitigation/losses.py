@@ -90,6 +90,11 @@ class PairFamily:
     trials: Floats
     _parts: tuple[_Part, ...]
 
+    @property
+    def n_rows(self) -> int | None:
+        """Number of rows that scores are needed for; None where there are no pairs."""
+        return self._parts[0].order.n_rows if self._parts else None
+
     def sums(
         self,
         scores: Floats,

@@ -18,6 +18,8 @@ __all__ = ["Mixture", "best_iterate", "best_of_minima", "mix", "mix_minima"]
 
 Floats = NDArray[np.float64]
 
+ASTRAY = 1e6
+"""Objectives are shares of pairs, or squared errors in variances of labels: 1 knows nothing."""
 NEGLIGIBLE = 1e-6
 """Probabilities below it are rounding of the linear program: nobody would ever draw the member."""
 
@@ -82,7 +84,7 @@ def mix(
         least = _solved(target, np.hstack([limits, missed]), bounds, np.append(total, 0.0))[-1]
     # A hair more than the least, for else rounding may leave nothing to choose from.
     allowed = _bounds(limit + max(0.0, least) + 1e-9, within)
-    shares = _solved(np.append(objective, np.zeros(free)), limits, allowed, total)[:n]
+    shares = _solved(np.append(_tamed(objective), np.zeros(free)), limits, allowed, total)[:n]
     return _mixture(shares, max(0.0, float(least)))
 
 
@@ -127,7 +129,7 @@ def mix_minima(blocks: Sequence[Floats], objective: Floats) -> Mixture:
     bounds = np.zeros(len(limits))
     largest = target @ _solved(target, limits, bounds, total)
     limits, bounds = np.vstack([limits, target]), np.append(bounds, largest + 1e-9)
-    shares = _solved(np.append(objective, np.zeros(b)), limits, bounds, total)[:n]
+    shares = _solved(np.append(_tamed(objective), np.zeros(b)), limits, bounds, total)[:n]
     return _mixture(shares, 0.0)
 
 
@@ -166,6 +168,11 @@ def best_iterate(objective: Floats, excess: Floats, *, useless: float = np.inf) 
 def best_of_minima(blocks: Sequence[Floats]) -> int:
     """Return the candidate with the largest sum of minima."""
     return int(np.argmax(np.sum([block.min(axis=1) for block in blocks], axis=0)))
+
+
+def _tamed(objective: Floats) -> Floats:
+    """Return objectives that the solver can tell apart; what went astray is as bad as can be."""
+    return np.minimum(np.nan_to_num(objective, nan=ASTRAY, posinf=ASTRAY), ASTRAY)
 
 
 def _solved(target: Floats, limits: Floats, bounds: Floats, total: Floats) -> Floats:

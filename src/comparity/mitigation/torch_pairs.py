@@ -15,6 +15,8 @@ import torch
 from numpy.typing import NDArray
 from torch.autograd.function import once_differentiable
 
+from comparity.counting._values import rows_of
+from comparity.errors import NonFiniteScoreError, OptionError
 from comparity.mitigation.losses import PairFamily
 
 __all__ = ["CellBounds", "pairwise_bounds"]
@@ -89,11 +91,17 @@ def pairwise_bounds(
     Parameters
     ----------
     scores : Tensor, (n,)
-        Finite scores of all rows, on any device; they are summed up in double precision.
+        Finite scores of all rows, in any floating precision, on any device; they are summed up in
+        double precision.
     *families : PairFamily
         The pairs, as :func:`comparity.mitigation.losses.labelled_pairs` lays them out.
     margin, squared
         Of the hinge, see :meth:`comparity.mitigation.losses.PairFamily.sums`.
+
+    Raises
+    ------
+    OptionError, NonFiniteScoreError
+        Scores are not one floating number for each row, or not finite.
 
     Examples
     --------
@@ -107,5 +115,20 @@ def pairwise_bounds(
     >>> scores.grad.tolist()
     [0.0, 1.0, -1.0, 0.0]
     """
+    _check(scores, families)
     found = _PairwiseBounds.apply(scores, families, margin, squared)  # type: ignore[no-untyped-call]
     return CellBounds(*found)
+
+
+def _check(scores: torch.Tensor, families: Sequence[PairFamily]) -> None:
+    """Refuse scores that are not one finite number for each row: sums would not show it."""
+    rows = {family.n_rows for family in families} - {None}
+    right = scores.ndim == 1 and scores.is_floating_point()
+    if not right or not families or rows - {len(scores)}:
+        shape = f"{scores.dtype} of shape {tuple(scores.shape)}"
+        many = " or ".join(f"{n:,}" for n in sorted(filter(None, rows))) or "n"
+        wanted = f"pairs, and a floating tensor of shape ({many},)"
+        raise OptionError("scores", shape, [wanted])
+    lost = ~np.isfinite(_numbers(scores))
+    if lost.any():
+        raise NonFiniteScoreError("scores", "tensor", rows_of(lost))
