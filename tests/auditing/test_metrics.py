@@ -19,12 +19,15 @@ from comparity.errors import (
     LengthMismatchError,
     MissingValueError,
     NonBinaryError,
+    NotNumericError,
     NoUnprivilegedError,
     OneGroupError,
     OptionError,
     UnknownPrivilegedError,
 )
 from comparity.scorecards import Scorecard
+
+MISSING = (MissingValueError, "600 rows")
 
 Build = Callable[[Mapping[str, Sequence[Any]]], Any]
 
@@ -144,6 +147,11 @@ def test_rates_of_all_groups_need_no_privileged_one() -> None:
         ({"variation": "old"}, OptionError, "doubled root"),
         ({"level": 1.5}, OptionError, "level"),
         ({"kinds": ["both"]}, OptionError, "false negatives"),
+        ({"seed": -1}, OptionError, "seed"),
+        ({"sensitive_features": {"a": [None] * 600, "b": ["f", "m"] * 300}}, *MISSING),
+        ({"sensitive_features": {"a": ["x"] * 9, "b": ["f", "m"]}}, LengthMismatchError, "a: 9"),
+        ({"compare": [np.nan] * 600, "threshold": 0.5}, *MISSING),
+        ({"compare": ["yes"] * 600, "threshold": 0.5}, NotNumericError, "'yes'"),
     ],
 )
 def test_bad_input_is_refused_with_what_was_found(

@@ -59,8 +59,12 @@ class MetricsOptions:
         if not isinstance(self.level, float) or not 0 < self.level < 1:
             raise OptionError("level", self.level, ["a number between 0 and 1, both excluded"])
         check_option("variation", self.variation, tuple(VARIATIONS))
-        if not isinstance(self.replicates, int) or self.replicates < 100:
-            raise OptionError("replicates", self.replicates, ["a whole number, at least 100"])
+        for option, least in (("replicates", 100), ("n_neighbors", 1), ("seed", 0)):
+            found = getattr(self, option)
+            if not isinstance(found, int | np.integer) or isinstance(found, bool) or found < least:
+                raise OptionError(option, found, [f"a whole number, at least {least}"])
+            # Whole numbers of numpy could not be written as JSON.
+            object.__setattr__(self, option, int(found))
 
 
 def scored(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from comparity.auditing.attributes import as_array, check_groups, named_attributes
 from comparity.auditing.cards import MetricsOptions, scored
 from comparity.catalogue.selection import KINDS, check_kinds
+from comparity.counting._values import check_lengths, crossed, group_codes, numbers
 from comparity.counting.decisions import count_decisions
 from comparity.counting.files import file_sha256, read_table
 from comparity.counting.neighbours import count_neighbours, feature_matrix
@@ -122,7 +123,8 @@ def fairness_metrics(
         neighbours = count_neighbours(matrix, truth, n_neighbors=options.n_neighbors, rng=rng)
     paired = None
     if compare is not None:
-        before, after = (_cut(as_array(one), threshold) for one in (predictions, compare))
+        before = _cut(predictions, "y_pred", threshold)
+        after = _cut(as_array(compare), "compare", threshold)
         paired = count_two_predictions(labels, before, after, groups=groups, positive=positive)
     camps = privileged_groups(privileged, attribute, counts.groups)
     return scored(
@@ -280,9 +282,13 @@ def _groups(sensitive_features: Any) -> tuple[str, NDArray[Any]]:
     attributes = named_attributes(sensitive_features)
     if len(attributes) == 1:
         return next(iter(attributes.items()))
-    columns = [[text_of(value) for value in column.tolist()] for column in attributes.values()]
-    joined = [" & ".join(row) for row in zip(*columns, strict=True)]
-    return " & ".join(attributes), np.array(joined, dtype=object)
+    check_lengths(attributes)
+    coded = {
+        name: group_codes(column, name, "array", several=False)
+        for name, column in attributes.items()
+    }
+    attribute, (codes, names) = crossed(coded, intersection=True).popitem()
+    return attribute, np.array(names, dtype=object)[codes]
 
 
 def _counted(
@@ -304,8 +310,8 @@ def _counted(
     return counts
 
 
-def _cut(predictions: NDArray[Any], threshold: float | None) -> NDArray[Any]:
-    return predictions if threshold is None else predictions.astype(np.float64) >= threshold
+def _cut(predictions: NDArray[Any], name: str, threshold: float | None) -> NDArray[Any]:
+    return predictions if threshold is None else numbers(predictions, name, "array") >= threshold
 
 
 def privileged_groups(privileged: Any, attribute: str, groups: Sequence[str]) -> frozenset[str]:
