@@ -25,8 +25,8 @@ class ConstantFeaturesError(ComparityError, ValueError):
         super().__init__(
             message(
                 "a ranking needs a feature that varies.",
-                f"{features:,} feature{'' if features == 1 else 's'}, the same in all {rows:,} "
-                "rows trained on",
+                f"{features:,} feature{'' if features == 1 else 's'}, the same or nearly so in all "
+                f"{rows:,} rows trained on",
                 "choose other features, or check the filter that made this table.",
             )
         )

@@ -210,7 +210,7 @@ def _check_numbers(name: str, found: Sequence[float], *, low: float = -np.inf) -
     numeric = all(isinstance(one, int | float | np.number) for one in values)
     if not values or not numeric or not all(np.isfinite(values)) or min(values) < low:
         wanted = "finite numbers" if low == -np.inf else f"finite numbers from {low:g} on"
-        raise OptionError(name, list(values), [wanted])
+        raise OptionError(name, values[0] if len(values) == 1 else values, [wanted])
 
 
 def _adjusted(items: LabelledItems, asked: Any, gap: float) -> int:
