@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.errors import OptionError
 from comparity.showing import plain
 
 __all__ = [
@@ -294,4 +295,6 @@ class Suggestion:
 
 def normal_quantile(level: float) -> float:
     """Return how many standard errors an interval of this level reaches to each side."""
+    if not isinstance(level, int | float) or not 0 < level < 1:
+        raise OptionError("level", level, ["a level between 0 and 1"])
     return NormalDist().inv_cdf((1 + level) / 2)

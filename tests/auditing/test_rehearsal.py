@@ -1,11 +1,18 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from comparity.auditing.rehearsal import rehearse_bridges
 from comparity.bridges import Rehearsal, RehearsedCase
-from comparity.errors import OptionError
+from comparity.errors import (
+    LengthMismatchError,
+    MissingValueError,
+    NotNumericError,
+    OptionError,
+)
 
 
 def raters(seed: int = 0, n: int = 400) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
@@ -54,8 +61,25 @@ def test_a_rehearsal_is_a_frame_and_text(found: Rehearsal) -> None:
     assert "leaning over even" in found._repr_html_()
 
 
-@pytest.mark.parametrize("wrong", [{"share": 1.0}, {"splits": 0}])
-def test_bad_choices_are_refused(wrong: dict[str, float]) -> None:
+@pytest.mark.parametrize("wrong", [{"share": 1.0}, {"share": "half"}, {"splits": 0}, {"seed": -1}])
+def test_bad_choices_are_refused(wrong: dict[str, Any]) -> None:
     decisions, sex, merit = raters(n=50)
     with pytest.raises(OptionError):
         rehearse_bridges(decisions, sensitive_features=sex, features=merit, **wrong)
+
+
+@pytest.mark.parametrize(
+    ("decisions", "error", "words"),
+    [
+        ({}, OptionError, "one maker or more"),
+        ({"a": range(50), "b": range(5)}, LengthMismatchError, "b: 5"),
+        ({"a": ["good"] * 50}, NotNumericError, "'good'"),
+        ({"a": [None, *range(49)]}, MissingValueError, "column 'a'.*data row 1"),
+    ],
+)
+def test_broken_decisions_are_refused(
+    decisions: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    _, sex, merit = raters(n=50)
+    with pytest.raises(error, match=f"(?s){words}"):
+        rehearse_bridges(decisions, sensitive_features=sex, features=merit)

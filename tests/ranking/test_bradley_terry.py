@@ -12,7 +12,7 @@ import pytest
 from scipy.optimize import minimize
 
 from comparity import bradley_terry
-from comparity.errors import NoPriorError
+from comparity.errors import NoPriorError, OptionError
 from comparity.ranking.bradley_terry import bradley_terry_from_frames
 from tests.plain import ranking as plain
 
@@ -184,3 +184,9 @@ def test_rank_intervals_of_many_items_are_no_narrower(monkeypatch: pytest.Monkey
     wide = found.rank_intervals()
     assert (wide[:, 0] <= exact[:, 0]).all()
     assert (wide[:, 1] >= exact[:, 1]).all()
+
+
+@pytest.mark.parametrize("level", [0, 1, 95, "high"])
+def test_levels_beyond_zero_and_one_are_refused(level: object) -> None:
+    with pytest.raises(OptionError, match="a level between 0 and 1"):
+        bradley_terry([[0, 1], [1, 0]]).score_intervals(level)

@@ -18,7 +18,7 @@ from comparity.auditing.metrics import privileged_groups
 from comparity.counting._values import group_codes
 from comparity.counting.distances import row_distances
 from comparity.counting.neighbours import feature_matrix
-from comparity.errors import FeatureError, LengthMismatchError
+from comparity.errors import FeatureError, LengthMismatchError, OptionError
 from comparity.inference.delta import quantile
 from comparity.results import Interval
 from comparity.scorecards import Distortion, Distortions, MovedRows
@@ -58,6 +58,8 @@ def distortion_metrics(
     >>> moved["euclidean"].unprivileged.average, moved["euclidean"].difference
     (3.0, 3.0)
     """
+    if not isinstance(level, int | float) or not 0 < level < 1:
+        raise OptionError("level", level, ["a level between 0 and 1"])
     groups = one_attribute(sensitive_features)
     matrices = [feature_matrix(one, len(groups)) for one in (before, after)]
     if matrices[0].shape != matrices[1].shape:

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from comparity.auditing.attributes import named_attributes
 from comparity.auditing.bridges import biased_bridge, unbiased_bridge
+from comparity.auditing.contrasts import RelativeOptions
 from comparity.auditing.relative import differential_parity
 from comparity.bridges import BridgedParity, Rehearsal, RehearsedCase
 from comparity.bridging.features import matched_features
+from comparity.counting._values import check_lengths, numbers
 from comparity.errors import OptionError
 from comparity.relative import DifferentialParity
 
@@ -82,11 +84,18 @@ def rehearse_bridges(
     >>> found.n_cases, found.right("biased")
     (4, 4.0)
     """
-    if not 0 < share < 1:
+    if not isinstance(share, int | float) or not 0 < share < 1:
         raise OptionError("share", share, ["a share between 0 and 1"])
     if not isinstance(splits, int) or splits < 1:
         raise OptionError("splits", splits, ["a whole number from 1 on"])
-    columns = {name: np.asarray(values, dtype=np.float64) for name, values in decisions.items()}
+    RelativeOptions(alpha=alpha, margin=margin, seed=seed)
+    columns = {
+        name: numbers(values, name, "decisions")
+        for name, values in named_attributes(decisions).items()
+    }
+    check_lengths(columns)
+    if not columns:
+        raise OptionError("decisions", decisions, ["decisions by one maker or more, by name"])
     n = len(next(iter(columns.values())))
     known, _ = matched_features(features, features, sizes=(n, n))
     choices = {"regressor": regressor, "alpha": alpha, "margin": margin, "seed": seed}
