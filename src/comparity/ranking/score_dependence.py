@@ -108,7 +108,7 @@ def _score_test(model: Dependent, fitted: Fit) -> float:
 
     It asks what the slopes would gain, with scores and biases following. A ratio of likelihoods
     would let them follow into the errors of each other, and find slopes that are not there: where
-    items were compared 20 times, in 0.09 to 0.16 of panels at a level of 0.05.
+    items were compared 20 to 30 times, in a tenth of panels at a level of 0.05.
     """
     objective, rows = fitted.objective, model.rows
     weights = objective.data.weights().astype(np.float64)
