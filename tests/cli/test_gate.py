@@ -107,6 +107,34 @@ def test_a_malformed_policy_ends_with_2_and_says_why(
     assert run("gate", path.parent / "none.toml").status == 2
 
 
+def test_a_policy_may_begin_with_a_byte_order_mark(run: Run, policy: Callable[..., Path]) -> None:
+    path = policy("good")
+    path.write_text(path.read_text(encoding="utf-8"), encoding="utf-8-sig")
+    assert run("gate", path).status == 0
+
+
+def test_an_audit_of_too_many_attributes_is_named(run: Run, policy: Callable[..., Path]) -> None:
+    path = policy("good")
+    pairs = AUDIT.format(name="good").replace("separation", "pairwise")
+    pairs = pairs.replace("prediction", "score").replace('"sex"', '["sex", "hired"]')
+    path.write_text(pairs, encoding="utf-8")
+    outcome = run("gate", path)
+    assert (outcome.status, "audit 'good'" in outcome.err) == (2, True)
+
+
+@pytest.mark.parametrize("twice", [["--html", "policy.toml"], ["--junit", "a", "--sarif", "./a"]])
+def test_nothing_is_written_over_the_policy_or_twice(
+    run: Run, policy: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, twice: list[str]
+) -> None:
+    path = policy("good")
+    before = path.read_bytes()
+    monkeypatch.chdir(path.parent)
+    outcome = run("gate", path, *twice)
+    assert (outcome.status, "name the same file" in outcome.err) == (2, True)
+    assert path.read_bytes() == before
+    assert not Path("a").exists()
+
+
 def test_hints_name_keys_as_the_policy_writes_them(run: Run, policy: Callable[..., Path]) -> None:
     path = policy("good")
     path.write_text(path.read_text(encoding="utf-8").replace('"hired"', '"sex"'), encoding="utf-8")

@@ -53,6 +53,16 @@ def test_json_holds_the_measures_and_the_file(run: Run, tmp_path: Path) -> None:
     assert "<svg" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("option", ["--html", "--plot"])
+def test_data_are_not_written_over(run: Run, tmp_path: Path, option: str) -> None:
+    data, link = ratings(tmp_path / "r.csv", n=40), tmp_path / "r.png"
+    before = data.read_bytes()
+    link.symlink_to(data)
+    outcome = run("relative", data, *TWO, option, link)
+    assert (outcome.status, "name the same file" in outcome.err) == (2, True)
+    assert data.read_bytes() == before
+
+
 @pytest.mark.parametrize("raters", [4, 14])
 def test_more_than_two_columns_make_a_matrix_and_a_heat_map(
     run: Run, tmp_path: Path, raters: int

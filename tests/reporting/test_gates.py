@@ -84,8 +84,7 @@ def test_what_may_stay_open_is_skipped(open_audit: Audit) -> None:
     root = ElementTree.fromstring(junit_xml(gate))
     assert not root.findall(".//failure")
     assert len(root.findall(".//skipped")) == int(root.get("skipped", "")) == 2
-    kinds = [one["kind"] for one in json.loads(sarif_json(gate))["runs"][0]["results"]]
-    assert kinds == ["open", "open"]
+    assert json.loads(sarif_json(gate))["runs"][0]["results"] == []
 
 
 def test_an_audit_without_tests_fails_in_every_form(audit: Audit) -> None:
@@ -98,7 +97,7 @@ def test_an_audit_without_tests_fails_in_every_form(audit: Audit) -> None:
 
 def test_sarif_has_what_the_standard_requires(failed: GateResult, passing: GateResult) -> None:
     # Sections 3.13, 3.14, 3.18, 3.19 and 3.27: version, runs, tool.driver.name, message; a level
-    # other than "none" only for the kind "fail".
+    # other than "none" only for the kind "fail". GitHub makes an alert of every other kind, too.
     for gate in (failed, passing):
         content = json.loads(sarif_json(gate, policy="a folder/policy.toml"))
         (run,) = content["runs"]
@@ -107,10 +106,10 @@ def test_sarif_has_what_the_standard_requires(failed: GateResult, passing: GateR
         for one in run["results"]:
             assert one["message"]["text"]
             assert one["ruleId"] in rules
-            assert (one["kind"] == "fail") == (one["level"] == "error")
+            assert (one["kind"], one["level"]) == ("fail", "error")
             place = one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
             assert place == "a%20folder/policy.toml"
-        assert any(one["kind"] == "fail" for one in run["results"]) is not gate.passed
+        assert bool(run["results"]) is not gate.passed
 
 
 def test_results_of_sarif_can_be_told_apart_and_found_again(failed: GateResult) -> None:

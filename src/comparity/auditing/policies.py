@@ -24,6 +24,7 @@ __all__ = ["AuditPolicy", "Policy", "check", "outcome", "policy_of", "read_polic
 
 FAIL, ALLOW = "fail", "allow"
 DEFAULTS: dict[str, Any] = {"alpha": 0.05, "margin": 0.05, UNDECIDED: FAIL}
+NO_AUDITS, ADD_AUDITS = "a policy needs audits.", "add a table [[audit]] for each."
 # Policies are written by people; a file larger than this is another file given by mistake.
 MOST_BYTES = 2**20
 
@@ -134,12 +135,15 @@ def read_policy(path: str | Path) -> Policy:
     """Read a policy from a TOML file; relative paths in it start at its folder."""
     file = Path(path)
     where = f"policy {file.name!r}"
+    if file.is_file() and not file.stat().st_size:
+        raise PolicyError(where, NO_AUDITS, "an empty file", ADD_AUDITS)
     digest = file_sha256(file)
     if file.stat().st_size > MOST_BYTES:
         found = f"{file.stat().st_size:,} bytes"
         raise PolicyError(where, "this is too large for a policy.", found, "name the TOML file.")
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        # Some editors begin a file with a byte order mark.
+        content = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         hint = "write it in TOML, see the documentation of the gate."
         raise PolicyError(where, "this is not TOML.", str(error), hint) from error
@@ -174,9 +178,7 @@ def policy_of(
             raise UnknownKeyError(where, key, ["name", "audit", *DEFAULTS])
     listed = content.get("audit")
     if not isinstance(listed, list | tuple) or not listed:
-        raise PolicyError(
-            where, "a policy needs audits.", repr(listed), "add a table [[audit]] for each."
-        )
+        raise PolicyError(where, NO_AUDITS, repr(listed), ADD_AUDITS)
     settings = {**DEFAULTS, **{key: content[key] for key in DEFAULTS if key in content}}
     _check_types(where, settings, {**COMMON, UNDECIDED: "text"})
     audits = tuple(_audit(one, place, settings) for place, one in enumerate(listed, 1))
@@ -210,13 +212,11 @@ def _audit(content: Any, place: int, settings: Mapping[str, Any]) -> AuditPolicy
     _check_choices(where, choices, kind)
     open_means = choices.pop(UNDECIDED)
     files = {role: choices.pop(role) for role in kind.files if role in choices}
-    return AuditPolicy(
-        name=name,
-        notion=notion,
-        files=files,
-        choices={key: kind.as_taken(key, value) for key, value in choices.items()},
-        open_means=open_means,
-    )
+    try:
+        taken = {key: kind.as_taken(key, value) for key, value in choices.items()}
+    except ComparityError as error:
+        raise PolicyAuditError(name, error) from error
+    return AuditPolicy(name=name, notion=notion, files=files, choices=taken, open_means=open_means)
 
 
 def _name(content: Mapping[str, Any], where: str) -> str:

@@ -67,23 +67,23 @@ def _write_reports(
     html: Path | None,
 ) -> None:
     """Write the verdict in every form asked for."""
-    texts = {}
+    texts: list[tuple[Path, str]] = []
     if junit is not None:
         from comparity.reporting.junit import junit_xml
 
-        texts[junit] = junit_xml(result)
+        texts.append((junit, junit_xml(result)))
     if sarif is not None:
         from comparity.reporting.sarif import sarif_json
 
-        texts[sarif] = sarif_json(result, policy=policy.as_posix())
+        texts.append((sarif, sarif_json(result, policy=policy.as_posix())))
     if markdown is not None:
         from comparity.reporting.markdown import markdown as summary
 
-        texts[markdown] = summary(result)
+        texts.append((markdown, summary(result)))
     if html is not None:
         from comparity.reporting.combined import gate_page
 
-        texts[html] = gate_page(result)
-    for path, text in texts.items():
+        texts.append((html, gate_page(result)))
+    for path, text in texts:
         write(path, text)
         click.echo(f"wrote {path}", err=True)

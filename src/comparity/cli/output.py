@@ -78,6 +78,7 @@ def as_json_text(result: Reportable) -> str:
 
 def write(path: Path, text: str) -> None:
     """Write a file; a path that cannot be written is bad input."""
+    _check_own(path)
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -90,8 +91,28 @@ def write_plot(path: Path, result: Drawable, draw: Callable[[], Axes] | None = N
 
     if path.suffix.lower() not in FORMATS:
         raise BadInput(f"{path} cannot be drawn: its name ends in none of {', '.join(FORMATS)}")
+    _check_own(path)
     try:
         save((draw or result.plot)(), path)
     except OSError as error:
         raise BadInput(f"{path} cannot be written: {error.strerror}") from error
     click.echo(f"wrote {path}", err=True)
+
+
+def _check_own(path: Path) -> None:
+    """Refuse to write over what was read, or over what another option writes."""
+    context = click.get_current_context(silent=True)
+    if context is None or (path.exists() and not path.is_file()):
+        return
+    naming = [
+        parameter.get_error_hint(context)
+        for parameter in context.command.params
+        if path.resolve() in _paths(context.params.get(parameter.name or ""))
+    ]
+    if len(naming) > 1:
+        raise BadInput(f"{path} is not written: {' and '.join(naming)} name the same file")
+
+
+def _paths(value: object) -> set[Path]:
+    several = value if isinstance(value, tuple) else (value,)
+    return {one.resolve() for one in several if isinstance(one, Path)}

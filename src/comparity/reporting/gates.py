@@ -41,12 +41,7 @@ def section(result: GateResult) -> Section:
     kind = KINDS[VIOLATED if any(one.finding == VIOLATED for one in stopping) else UNDECIDED]
     return Section(
         headline=headline(result),
-        sentences=(
-            f"{count(len(result.checks) - len(stopping))} of {count(len(result.checks))} audits "
-            "let the change pass.",
-            "Every audit has its own false-alarm rate: the more audits, the likelier one of "
-            "them raises a false alarm.",
-        ),
+        sentences=_sentences(len(result.checks), len(stopping)),
         kind=kind if stopping else "inside",
         grids=(
             Grid(
@@ -56,6 +51,16 @@ def section(result: GateResult) -> Section:
                 findings=tuple(check.finding for check in result.checks),
             ),
         ),
+    )
+
+
+def _sentences(made: int, stopping: int) -> tuple[str, ...]:
+    if made == 1:
+        return (f"The only audit {'stops the change' if stopping else 'lets the change pass'}.",)
+    return (
+        f"{count(made - stopping)} of {count(made)} audits let the change pass.",
+        "Every audit has its own false-alarm rate: the more audits, the likelier one of them "
+        "raises a false alarm.",
     )
 
 

@@ -1,7 +1,9 @@
 """Gates as SARIF 2.1.0, which code scanning shows beside the files of a change.
 
 https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html: one rule for each notion, one
-result for each audit as a whole and each of its hypotheses, located in the policy.
+result for each audit that fails as a whole and each hypothesis that fails, located in the policy.
+What passes or may stay open is left to the other reports: GitHub shows every result as an alert,
+whatever its kind.
 """
 
 from __future__ import annotations
@@ -19,7 +21,6 @@ __all__ = ["sarif_json"]
 
 VERSION = "2.1.0"
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-KINDS = {"failed": ("fail", "error"), "open": ("open", "none"), "passed": ("pass", "none")}
 # Brackets begin links and braces placeholders in a message (3.11.5, 3.11.6).
 ESCAPES = str.maketrans({"\\": "\\\\", "[": "\\[", "]": "\\]", "{": "{{", "}": "}}"})
 
@@ -35,7 +36,12 @@ def sarif_json(result: GateResult, *, policy: str = "policy.toml") -> str:
         Path of the policy from the root of the repository: what findings are pinned to.
     """
     notions = sorted({check.notion for check in result.checks})
-    found = [_result(one, check.notion, policy) for check in result.checks for one in cases(check)]
+    found = [
+        _result(one, check.notion, policy)
+        for check in result.checks
+        for one in cases(check)
+        if one.outcome == "failed"
+    ]
     driver = {
         "name": "comparity",
         "version": __version__,
@@ -51,13 +57,12 @@ def sarif_json(result: GateResult, *, policy: str = "policy.toml") -> str:
 
 
 def _result(one: Case, notion: str, policy: str) -> dict[str, Any]:
-    kind, level = KINDS[one.outcome]
     identity = hashlib.sha256(f"{notion}\0{one.audit}\0{one.name}".encode()).hexdigest()
     place = {"artifactLocation": {"uri": quote(policy)}, "region": {"startLine": 1}}
     return {
         "ruleId": notion,
-        "kind": kind,
-        "level": level,
+        "kind": "fail",
+        "level": "error",
         "message": {"text": f"{one.audit}: {one.name}: {one.said}".translate(ESCAPES)},
         "locations": [{"physicalLocation": place}],
         "partialFingerprints": {"comparity/v1": identity},
