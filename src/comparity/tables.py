@@ -230,7 +230,8 @@ def collected(frame: nw.LazyFrame[Any]) -> Columns:
     if frame.implementation.is_duckdb():
         return _from_duckdb(frame.to_native())
     eager = frame.collect()
-    return {name: _as_numpy(eager[name]) for name in eager.columns}
+    # pandas columns may be named by numbers, which brackets would take for positions.
+    return {name: _as_numpy(eager.get_column(name)) for name in eager.columns}
 
 
 def _from_duckdb(relation: Any) -> Columns:

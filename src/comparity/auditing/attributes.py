@@ -6,10 +6,11 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import narwhals as nw
-import numpy as np
+from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
-from comparity.errors import OptionError, TooManyGroupsError
+from comparity.counting._values import values_of
+from comparity.errors import DuplicateColumnError, OptionError, TooManyGroupsError
 from comparity.tables import collected
 
 __all__ = [
@@ -27,15 +28,18 @@ MOST_GROUPS = 50
 """More groups give more than 2,400 tests, which share one false-alarm rate."""
 
 
-def as_array(values: Any) -> NDArray[Any]:
-    """Return a column of any engine, a sequence or an array as a numpy array."""
-    native = nw.from_native(values, allow_series=True, pass_through=True)
+def as_array(values: Any, name: str = "a column") -> NDArray[Any]:
+    """Return a column of any engine, a sequence or an array as a numpy array.
+
+    What is missing in a list of words, or masked, stays missing.
+    """
+    native = _of_engine(values)
     if isinstance(native, nw.DataFrame | nw.LazyFrame):
-        columns = collected(native.lazy())
+        columns = _columns_of(native)
         if len(columns) != 1:
             raise OptionError("a column", list(columns), ["a frame with one column, or a series"])
         return next(iter(columns.values()))
-    return native.to_numpy() if isinstance(native, nw.Series) else np.asarray(values)
+    return native.to_numpy() if isinstance(native, nw.Series) else values_of(values, name)
 
 
 def check_two_names(names: Any) -> None:
@@ -65,15 +69,38 @@ def named_attributes(sensitive_features: Any) -> dict[str, NDArray[Any]]:
     """
     if isinstance(sensitive_features, Mapping):
         return {str(name): as_array(values) for name, values in sensitive_features.items()}
-    native = nw.from_native(sensitive_features, allow_series=True, pass_through=True)
+    native = _of_engine(sensitive_features)
     if isinstance(native, nw.DataFrame | nw.LazyFrame):
-        return collected(native.lazy())
+        return _columns_of(native)
     if isinstance(native, nw.Series):
-        return {native.name or UNNAMED: native.to_numpy()}
-    values = np.asarray(sensitive_features)
+        return {UNNAMED if native.name in (None, "") else str(native.name): native.to_numpy()}
+    if _rows_alike(sensitive_features):
+        columns = map(list, zip(*sensitive_features, strict=True))
+        return {str(k): values_of(column, str(k)) for k, column in enumerate(columns)}
+    values = values_of(sensitive_features, UNNAMED)
     if values.ndim == 2:
         return {str(column): values[:, column] for column in range(values.shape[1])}
     return {UNNAMED: values}
+
+
+def _of_engine(values: Any) -> Any:
+    """Return a frame or column of any engine as narwhals has it, anything else as it is."""
+    try:
+        return nw.from_native(values, allow_series=True, pass_through=True)
+    except DuplicateError as error:
+        raise DuplicateColumnError("array", " ".join(str(error).split())) from error
+
+
+def _columns_of(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> dict[str, NDArray[Any]]:
+    """Return the columns of a frame, which may be named by numbers."""
+    return {str(name): values for name, values in collected(frame.lazy()).items()}
+
+
+def _rows_alike(values: Any) -> bool:
+    """Say whether these are rows of one length, as lists within a list."""
+    if not isinstance(values, list | tuple) or not values:
+        return False
+    return all(isinstance(row, list | tuple) and len(row) == len(values[0]) for row in values)
 
 
 def qualified(attribute: str, text: str, *, several: bool) -> str:

@@ -135,11 +135,11 @@ def comparative_separation(
     pairs, judges = _positions(comparisons, evaluators)
     counts = count_position_pairs(
         pairs,
-        scores=as_array(scores),
+        scores=as_array(scores, "scores"),
         sensitive=named_attributes(sensitive_features),
         evaluators=judges,
         tied_pairs=ties,
-        reference=None if reference is None else as_array(reference),
+        reference=None if reference is None else as_array(reference, "reference"),
         continuous=continuous,
         intersection=intersection,
         design=design_to_count(options),
@@ -151,14 +151,14 @@ def _positions(comparisons: Any, evaluators: Any) -> tuple[Any, Any]:
     """Return the pairs as an array and the evaluators as a column or None."""
     frame = nw.from_native(comparisons, pass_through=True)
     if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
-        return comparisons, None if evaluators is None else as_array(evaluators)
+        return comparisons, None if evaluators is None else as_array(evaluators, "evaluators")
     columns = collected(frame.lazy())
     for name in ("better", "worse", *([evaluators] if isinstance(evaluators, str) else [])):
         if name not in columns:
             raise MissingColumnError(name, "comparisons", list(columns))
     judges = columns[evaluators] if isinstance(evaluators, str) else evaluators
     pairs = np.column_stack([columns["better"], columns["worse"]])
-    return pairs, None if judges is None else as_array(judges)
+    return pairs, None if judges is None else as_array(judges, "evaluators")
 
 
 def audit_frames(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 from comparity import __version__
@@ -56,6 +56,17 @@ class SeparationOptions:
             _check_looks(self.looks)
         if self.seed is not None and not (_is_whole(self.seed) and self.seed >= 0):
             raise OptionError("seed", self.seed, ["a whole number from 0 on"])
+        self._make_plain()
+
+    def _make_plain(self) -> None:
+        """Turn the numbers of numpy into plain ones, which can be written as JSON."""
+        plain: dict[str, Any] = {"alpha": float(self.alpha), "margin": float(self.margin)}
+        if self.looks is not None:
+            plain["looks"] = (int(self.looks[0]), int(self.looks[1]))
+        if self.seed is not None:
+            plain["seed"] = int(self.seed)
+        for name, number in plain.items():
+            object.__setattr__(self, name, number)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +180,7 @@ def provenance(options: SeparationOptions, **data: Any) -> Mapping[str, Any]:
 
 def _check_looks(looks: Any) -> None:
     pair = isinstance(looks, tuple | list) and len(looks) == 2
-    if not pair or not all(isinstance(number, int) for number in looks):
+    if not pair or not all(map(_is_whole, looks)):
         raise OptionError("looks", looks, ["two whole numbers, such as (2, 4)"])
     look, planned = looks
     if not 1 <= look <= planned:
@@ -180,8 +191,8 @@ def _is_whole(found: object) -> bool:
     return isinstance(found, Integral) and not isinstance(found, bool)
 
 
-def _check_between(option: str, found: float, low: float, high: float) -> None:
-    number = isinstance(found, int | float) and math.isfinite(found)
+def _check_between(option: str, found: Any, low: float, high: float) -> None:
+    number = isinstance(found, Real) and math.isfinite(found)
     if not number or not low < found < high:
         raise OptionError(option, found, [f"a number between {low} and {high}, both excluded"])
 

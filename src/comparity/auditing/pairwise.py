@@ -112,14 +112,14 @@ def pairwise_accuracy(
         pair_weight=pair_weight,
         score_ties=score_ties,
         continuous=continuous,
-        notions=tuple(notions),
+        notions=(notions,) if isinstance(notions, str) else tuple(notions),
     )
     items = labelled_items(
-        as_array(y_true),
-        as_array(y_score),
+        as_array(y_true, "y_true"),
+        as_array(y_score, "y_score"),
         one_attribute(sensitive_features),
-        queries=None if queries is None else as_array(queries),
-        weights=None if sample_weight is None else as_array(sample_weight),
+        queries=None if queries is None else as_array(queries, "queries"),
+        weights=None if sample_weight is None else as_array(sample_weight, "sample_weight"),
         continuous=continuous,
         no_group=no_group,
     )

@@ -56,9 +56,9 @@ def pairwise_parity(
     options = PairwiseOptions(alpha=alpha, margin=margin, score_ties="half")
     items = labelled_items(
         None,
-        as_array(y_score),
+        as_array(y_score, "y_score"),
         one_attribute(sensitive_features),
-        queries=None if queries is None else as_array(queries),
+        queries=None if queries is None else as_array(queries, "queries"),
     )
     check_groups({NAMES["sensitive"]: items.groups})
     tests, rates = [], []

@@ -101,8 +101,8 @@ def separation(
         alpha=alpha, margin=margin, rule=rule, looks=looks, intersection=intersection
     )
     counts = count_decision_arrays(
-        as_array(y_true),
-        as_array(y_pred),
+        as_array(y_true, "y_true"),
+        as_array(y_pred, "y_pred"),
         sensitive=named_attributes(sensitive_features),
         positive=positive,
         threshold=threshold,

@@ -31,14 +31,24 @@ LARGEST = 1e30
 
 def as_array(values: ArrayLike, name: str, table: str = "array") -> NDArray[Any]:
     """Return a one-dimensional array that keeps the values as they were given."""
-    array = np.asarray(values) if hasattr(values, "__array__") else _of_list(values, name, table)
-    if isinstance(array, np.ma.MaskedArray):
-        mask, array = np.ma.getmaskarray(array), array.data.astype(object)
-        array[mask] = None
+    array = values_of(values, name, table)
     if array.ndim != 1:
         found = f"{array.ndim} dimensions, shape {array.shape}"
         raise UnsupportedColumnError(name, table, found)
     return array
+
+
+def values_of(values: ArrayLike, name: str, table: str = "array") -> NDArray[Any]:
+    """Return an array of the values as they were given: what is missing or masked stays so."""
+    if not hasattr(values, "__array__"):
+        return _of_list(values, name, table)
+    # np.asarray would forget the mask.
+    array = np.asanyarray(values)
+    if not isinstance(array, np.ma.MaskedArray):
+        return np.asarray(array)
+    kept = array.data.astype(object)
+    kept[np.ma.getmaskarray(array)] = None
+    return kept
 
 
 def _of_list(values: Any, name: str, table: str) -> NDArray[Any]:
