@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from comparity import pairwise_accuracy
 from comparity.counting.sharing import distinct_items
 from comparity.inference.agreement import compare_shared, contrasts_of_groups
 from tests.calibration import worlds
@@ -30,3 +32,17 @@ def test_an_item_in_most_pairs_stops_the_test_but_for_the_printed_formula() -> N
     usual = compare_shared(counts, contrasts)
     assert any(test.pivot is None and "evenly" in test.reason for test in usual)
     assert all(test.pivot is not None for test in compare_shared(counts, contrasts, guarded=False))
+
+
+def test_the_joint_test_of_all_pairs_is_that_of_the_two_gaps_of_two_groups() -> None:
+    """With the covariance of the matrix, whose entries are a > a, a > b, b > a, b > b."""
+    rng = np.random.default_rng(9)
+    label, group = rng.normal(size=300), rng.choice(["a", "b"], 300)
+    scores = label + rng.normal(size=300) - 0.2 * (group == "b")
+    result = pairwise_accuracy(label, scores, sensitive_features=group)
+    gaps = np.array([[0, 1, -1, 0], [1, 0, 0, -1]])
+    observed = gaps @ result.matrix.ravel()
+    expected = observed @ np.linalg.inv(gaps @ result.covariance @ gaps.T) @ observed
+    wald = result.raw.joint_tests[0]
+    assert (wald.dof, wald.null) == (2, "agreement depends on neither item's group")
+    assert wald.statistic == pytest.approx(expected)

@@ -88,6 +88,11 @@ class Sharing:
     n_clusters: int = 0
     method: str = "dyadic score z"
 
+    @property
+    def counts_all_pairs(self) -> bool:
+        """Whether all pairs that labels imply were counted, not judgments one by one."""
+        return self.touching is None and bool(np.any(self.dependent != self.own))
+
 
 def shared_judgments(
     counts: SharedPairCounts,

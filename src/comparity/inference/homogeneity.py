@@ -78,6 +78,7 @@ def joint_equality(
     *,
     null: str,
     method: str = "Wald chi-square",
+    contrasts: NDArray[np.float64] | None = None,
 ) -> JointTest:
     r"""Test whether dependent rates are all equal, given the covariance of their estimates.
 
@@ -86,7 +87,7 @@ def joint_equality(
     .. math:: W = (C \hat p)^\top (C \Sigma C^\top)^{-1} C \hat p, \qquad (C \hat p)_k = \hat p_k -
        \hat p_{k+1}
 
-    which no other choice of contrasts would change [1]_.
+    which no other choice of :math:`K - 1` contrasts would change [1]_.
 
     Parameters
     ----------
@@ -98,6 +99,8 @@ def joint_equality(
         The hypothesis in words.
     method : str
         What the test is called.
+    contrasts : ndarray of shape (d, K), optional
+        Sums of rates that are to be zero, in the place of the differences.
 
     Returns
     -------
@@ -120,11 +123,12 @@ def joint_equality(
     """
     if len(rates) < 2:
         return _untestable(null, method, 0, "fewer than two rates")
-    dof = len(rates) - 1
+    tested = -np.diff(np.eye(len(rates)), axis=0) if contrasts is None else contrasts
+    dof = len(tested)
     if not (np.isfinite(rates).all() and np.isfinite(covariance).all()):
         return _untestable(null, method, dof, "a rate has no trials")
-    differences = -np.diff(rates)
-    spread = np.diff(np.diff(covariance, axis=0), axis=1)
+    differences = tested @ rates
+    spread = tested @ covariance @ tested.T
     eigenvalues = np.linalg.eigvalsh(spread)
     if eigenvalues[0] <= SINGULAR * max(eigenvalues[-1], 0):
         return _untestable(
