@@ -93,7 +93,8 @@ def variances_of(
     part = _inverted(blocks.sum(axis=0)) @ blocks
     lost = part.transpose(0, 2, 1) @ ((common / diagonal[:, None]).T @ common) @ part
     columns = (better, worse, evaluator, contrast, weights)
-    _add_own(*columns, diagonal, common, part, int(np.bincount(evaluator).max()), lost)
+    most = min(2 * int(np.bincount(evaluator).max()), objective.n_items)
+    _add_own(*columns, diagonal, common, part, most, lost)
     return _schur_inverse(blocks + precision, lost / _left_to_others(blocks)[:, None, None])
 
 
@@ -189,19 +190,18 @@ def _add_common(better, worse, contrast, weight, common):  # type: ignore[no-unt
 
 @njit(cache=True, nogil=True)
 def _add_own(  # type: ignore[no-untyped-def]
-    better, worse, evaluator, contrast, weight, diagonal, common, part, longest, lost
+    better, worse, evaluator, contrast, weight, diagonal, common, part, most, lost
 ):
     """Replace in `lost` the items that an evaluator touched by what is its own of them.
 
-    Comparisons of an evaluator come in one run, of `longest` at most. `lost` starts with all items
-    as if untouched.
+    Comparisons of an evaluator come in one run, and touch `most` items at most. `lost` starts with
+    all items as if untouched.
     """
     count, n_contrasts = contrast.shape
     place, done = np.empty(len(diagonal), np.int32), np.full(len(diagonal), -1, np.int32)
-    ends = np.empty((2, longest), np.int32)
-    held, shared = np.empty((2, 2 * longest, n_contrasts))
-    own, solved = np.empty((2, n_contrasts, 2 * longest))
-    whole, work = np.empty(2 * longest), np.empty((3, 2 * longest))
+    held, shared = np.empty((2, most, n_contrasts))
+    own, solved = np.empty((2, n_contrasts, most))
+    whole, work = np.empty(most), np.empty((3, most))
     start = 0
     while start < count:
         k, end, n = evaluator[start], start, 0
@@ -214,7 +214,6 @@ def _add_own(  # type: ignore[no-untyped-def]
                         for d in range(n_contrasts):
                             shared[n, c] += common[item, d] * part[k, d, c]
                     n += 1
-                ends[side, end - start] = place[item]
                 sign = weight[end] * (1 - 2 * side)
                 for c in range(n_contrasts):
                     held[place[item], c] += sign * contrast[end, c]
@@ -222,7 +221,8 @@ def _add_own(  # type: ignore[no-untyped-def]
         for c in range(n_contrasts):
             for i in range(n):
                 own[c, i] = held[i, c] - shared[i, c]
-            _follow(ends[:, : end - start], weight[start:end], whole[:n], own[c], solved[c], work)
+            run = better[start:end], worse[start:end], weight[start:end]
+            _follow(*run, place, whole[:n], own[c], solved[c], work)
         for c in range(n_contrasts):
             for d in range(n_contrasts):
                 for i in range(n):
@@ -232,8 +232,11 @@ def _add_own(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _follow(ends, weight, diagonal, right, solved, work):  # type: ignore[no-untyped-def]
-    """Solve for scores with this diagonal and these comparisons, by conjugate gradients."""
+def _follow(better, worse, weight, place, diagonal, right, solved, work):  # type: ignore[no-untyped-def]
+    """Solve for scores with this diagonal and these comparisons, by conjugate gradients.
+
+    `place` says where each item stands among those compared.
+    """
     n = len(diagonal)
     residual, direction, image = work[0], work[1], work[2]
     size, total = 0.0, 0.0
@@ -245,7 +248,7 @@ def _follow(ends, weight, diagonal, right, solved, work):  # type: ignore[no-unt
         for i in range(n):
             image[i] = diagonal[i] * direction[i]
         for p in range(len(weight)):
-            i, j = ends[0, p], ends[1, p]
+            i, j = place[better[p]], place[worse[p]]
             image[i] -= weight[p] * direction[j]
             image[j] -= weight[p] * direction[i]
         bend = 0.0
@@ -259,7 +262,8 @@ def _follow(ends, weight, diagonal, right, solved, work):  # type: ignore[no-unt
             residual[i] -= step * image[i]
             size += residual[i] * residual[i] / diagonal[i]
         total += step * previous
-        if step * previous <= CLOSE * total:
+        # The next step would add about its size to the total.
+        if size <= CLOSE * total:
             return
         for i in range(n):
             direction[i] = residual[i] / diagonal[i] + size / previous * direction[i]
