@@ -128,7 +128,7 @@ def mix_minima(blocks: Sequence[Floats], objective: Floats) -> Mixture:
     total = np.append(np.ones(n), np.zeros(b))
     bounds = np.zeros(len(limits))
     largest = target @ _solved(target, limits, bounds, total)
-    limits, bounds = np.vstack([limits, target]), np.append(bounds, largest + 1e-9)
+    limits, bounds = np.vstack([limits, target]), np.append(bounds, largest)
     shares = _solved(np.append(_tamed(objective), np.zeros(b)), limits, bounds, total)[:n]
     return _mixture(shares, 0.0)
 
