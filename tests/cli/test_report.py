@@ -49,6 +49,17 @@ def test_without_a_page_results_are_printed(run: Run, printed: Path) -> None:
     assert outcome.status == 0
 
 
+def test_several_results_are_printed_with_their_names(
+    run: Run, printed: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other\x1b[31m.json"
+    other.write_text(printed.read_text(encoding="utf-8"), encoding="utf-8")
+    lines = run("report", printed, other).out.splitlines()
+    assert (lines[0], lines.count(r"[other\x1b[31m]")) == ("[audit]", 1)
+    alone = run("report", printed).out.splitlines()
+    assert lines[2 : 2 + len(alone)] == alone
+
+
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"finding": "violated"}', '{"a": 1'])
 def test_files_of_others_are_bad_input(run: Run, tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.json"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -31,9 +32,14 @@ def report(results: tuple[Path, ...], html: Path | None, title: str) -> None:
 
     found = read_results(results)
     if html is None:
+        from comparity.reporting.formats import clipped
         from comparity.reporting.terminal import show
 
-        show(*found.values())
+        if len(found) > 1:
+            named = ((f"[{clipped(name)}]", result) for name, result in found.items())
+            show(*chain.from_iterable(named))
+        else:
+            show(*found.values())
         return
     from comparity.reporting.html import page
 
