@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -35,11 +35,10 @@ def report(results: tuple[Path, ...], html: Path | None, title: str) -> None:
         from comparity.reporting.formats import clipped
         from comparity.reporting.terminal import show
 
-        if len(found) > 1:
-            named = ((f"[{clipped(name)}]", result) for name, result in found.items())
-            show(*chain.from_iterable(named))
-        else:
-            show(*found.values())
+        shown: list[Any] = []
+        for name, result in found.items():
+            shown += [f"[{clipped(name)}]", result] if len(found) > 1 else [result]
+        show(*shown)
         return
     from comparity.reporting.html import page
 
