@@ -130,6 +130,19 @@ def test_effective_sizes_are_squared_sums_over_sums_of_squares() -> None:
         assert found.effective_sizes[name] == pytest.approx(w.sum() ** 2 / (w**2).sum())
 
 
+@pytest.mark.parametrize("unit", [1e-6, 7.0, 1e6])
+def test_the_unit_of_sample_weights_does_not_matter(unit: float) -> None:
+    rng = np.random.default_rng(6)
+    label, group = normal_labels(400, rng)
+    given = rng.uniform(0.5, 2, 400)
+    one, other = (
+        overlap_weights(label, group, "ab", sample_weight=weight)
+        for weight in (given, unit * given)
+    )
+    assert other.weights / unit == pytest.approx(one.weights, rel=1e-6)
+    assert other.effective_sizes == pytest.approx(one.effective_sizes)
+
+
 def test_a_linear_logit_would_leave_an_imbalance_that_is_not_trusted() -> None:
     """Labels of SD 1 and 0.5 have the same mean, so a linear logit weighs all items alike."""
     label, group = normal_labels(2000, np.random.default_rng(7))

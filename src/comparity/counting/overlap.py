@@ -118,8 +118,8 @@ def overlap_weights(
     max_levels : int
         Largest number of distinct labels that are tabulated.
     n_knots : int, optional
-        Knots of the spline, at least five; by default :math:`1 + n^{1/4}` with :math:`n` the size
-        of the smallest group, between 5 and 20.
+        Knots of the spline, at least five; by default :math:`1 + n^{1/4}` with :math:`n` the
+        effective size of the smallest group under its sample weights, between 5 and 20.
     ridge : float
         Penalty on the spline's squared standardised coefficients, for each item. It keeps them
         finite where the groups' labels do not overlap.
@@ -146,12 +146,17 @@ def overlap_weights(
     levels, code = _levels(label[grouped], max_levels)
     place = code * len(groups) + group[grouped]
     counts = _summed(place, given[grouped], len(levels), len(groups))
+    squares = _summed(place, given[grouped] ** 2, len(levels), len(groups))
     tabulated = len(levels) <= max_levels
-    shares = _shares(counts) if tabulated else _fitted(levels, counts, n_knots, ridge)
+    if tabulated:
+        shares = _shares(counts)
+    else:
+        # Items, not the sum of their weights: the unit of weights must not matter.
+        smallest = _effective_sizes(np.ones_like(counts), counts, squares).min()
+        shares = _fitted(levels, counts, n_knots or _default_knots(smallest), ridge)
     table = _overlap_of(shares)
     weights = np.zeros(len(label))
     weights[grouped] = table.ravel()[place] * given[grouped]
-    squares = _summed(place, given[grouped] ** 2, len(levels), len(groups))
     sizes = _effective_sizes(table, counts, squares)
     imbalance = _imbalance(table * counts)
     limit = LARGEST_IMBALANCE + 1 / math.sqrt(max(sizes.min(), 1.0))
@@ -225,11 +230,12 @@ def _imbalance(weighted: Floats) -> float:
     return float((law.max(axis=1) - law.min(axis=1)).max())
 
 
-def _fitted(levels: Floats, counts: Floats, n_knots: int | None, ridge: float) -> Floats:
+def _default_knots(smallest: float) -> int:
+    return min(max(int(1 + smallest**0.25), FEWEST_KNOTS), MOST_KNOTS)
+
+
+def _fitted(levels: Floats, counts: Floats, n_knots: int, ridge: float) -> Floats:
     """Return the fitted share of every group at each label."""
-    smallest = counts.sum(axis=0).min()
-    if n_knots is None:
-        n_knots = min(max(int(1 + smallest**0.25), FEWEST_KNOTS), MOST_KNOTS)
     assert n_knots >= FEWEST_KNOTS, n_knots
     design = _natural_spline(levels, _knots(levels, counts.sum(axis=1), n_knots))
     # A group without items has no finite logit; a share of nothing is what it has.
