@@ -85,6 +85,20 @@ def test_where_nothing_is_feasible_the_worst_constraint_is_missed_by_least() -> 
     assert mixture.probabilities == pytest.approx([0.5, 0.5])
 
 
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("apart", [1e-9, 1e-6, 1e-3])
+def test_candidates_that_hardly_differ_are_mixed_too(seed: int, apart: float) -> None:
+    rng = np.random.default_rng(seed)
+    rates = 0.6 + apart * rng.normal(size=(80, 9))
+    least = mix_minima([rates, 1 - rates], rng.uniform(size=80))
+    mean = least.probabilities @ rates[least.members]
+    singles = rates.min(axis=1) + (1 - rates).min(axis=1)
+    assert mean.min() + (1 - mean).min() >= singles.max() - 1e-6
+    within = mix(rng.uniform(size=80), np.zeros((80, 0)), spans=[rates], slack=0.0)
+    spread = np.ptp(within.probabilities @ rates[within.members])
+    assert spread == pytest.approx(within.excess, abs=1e-6)
+
+
 def test_nobody_is_drawn_once_in_a_million_times() -> None:
     """The second candidate would be drawn in 3 of 10 million cases."""
     mixture = mix(np.array([0.1, 0.9]), np.array([[3e-8], [-0.1]]))

@@ -9,7 +9,7 @@ JMLR 2019), because a vertex of its polytope has no more positive entries.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,10 @@ Floats = NDArray[np.float64]
 
 ASTRAY = 1e6
 """Objectives are shares of pairs, or squared errors in variances of labels: 1 knows nothing."""
+HAIRS = (0.0, 1e-9, 1e-7, 1e-5)
+"""Limits are loosened by so much, one after the other, while rounding leaves nothing within."""
+UNSOLVED = 4
+"""What scipy answers where a solver came to no end."""
 NEGLIGIBLE = 1e-6
 """Probabilities below it are rounding of the linear program: nobody would ever draw the member."""
 
@@ -82,10 +86,9 @@ def mix(
         missed = np.append(-np.ones(len(kept)), np.zeros(len(within)))[:, None]
         target, bounds = np.append(np.zeros(n + free), 1.0), _bounds(limit, within)
         least = _solved(target, np.hstack([limits, missed]), bounds, np.append(total, 0.0))[-1]
-    # A hair more than the least, for else rounding may leave nothing to choose from.
-    allowed = _bounds(limit + max(0.0, least) + 1e-9, within)
-    shares = _solved(np.append(_tamed(objective), np.zeros(free)), limits, allowed, total)[:n]
-    return _mixture(shares, max(0.0, float(least)))
+    allowed = _bounds(limit + max(0.0, least), within)
+    loose = np.append(np.ones(len(kept)), np.zeros(len(within)))
+    return _mixture(_best(objective, limits, allowed, total, loose), max(0.0, float(least)))
 
 
 def _spanned(n: int, spans: Sequence[Floats]) -> tuple[Floats, Floats]:
@@ -128,9 +131,9 @@ def mix_minima(blocks: Sequence[Floats], objective: Floats) -> Mixture:
     total = np.append(np.ones(n), np.zeros(b))
     bounds = np.zeros(len(limits))
     largest = target @ _solved(target, limits, bounds, total)
-    limits, bounds = np.vstack([limits, target]), np.append(bounds, largest)
-    shares = _solved(np.append(_tamed(objective), np.zeros(b)), limits, bounds, total)[:n]
-    return _mixture(shares, 0.0)
+    limits, loose = np.vstack([limits, target]), np.append(bounds, 1.0)
+    bounds = np.append(bounds, largest)
+    return _mixture(_best(objective, limits, bounds, total, loose), 0.0)
 
 
 def best_iterate(objective: Floats, excess: Floats, *, useless: float = np.inf) -> int:
@@ -170,29 +173,45 @@ def best_of_minima(blocks: Sequence[Floats]) -> int:
     return int(np.argmax(np.sum([block.min(axis=1) for block in blocks], axis=0)))
 
 
-def _tamed(objective: Floats) -> Floats:
-    """Return objectives that the solver can tell apart; what went astray is as bad as can be."""
-    return np.minimum(np.nan_to_num(objective, nan=ASTRAY, posinf=ASTRAY), ASTRAY)
+def _best(
+    objective: Floats, limits: Floats, bounds: Floats, total: Floats, loose: Floats
+) -> Floats:
+    """Return the shares of least objective within bounds, of which some are loose by a hair."""
+    n = len(objective)
+    # What went astray is as bad as can be, and no worse than the solver can tell.
+    tamed = np.minimum(np.nan_to_num(objective, nan=ASTRAY, posinf=ASTRAY), ASTRAY)
+    target = np.append(tamed, np.zeros(len(total) - n))
+    answers = (_answer(target, limits, bounds + hair * loose, total) for hair in HAIRS)
+    found: Floats = next(answer.x for answer in answers if answer.success)[:n]
+    return found
 
 
 def _solved(target: Floats, limits: Floats, bounds: Floats, total: Floats) -> Floats:
     """Minimise a linear form over mixtures (and free variables, where `total` is 0)."""
-    from scipy.optimize import linprog
-
-    free = [(0, None) if one else (None, None) for one in total]
-    answer = linprog(
-        target,
-        A_ub=limits if len(limits) else None,
-        b_ub=bounds if len(limits) else None,
-        A_eq=total[None, :],
-        b_eq=[1.0],
-        bounds=free,
-        method="highs-ds",
-    )
+    answer = _answer(target, limits, bounds, total)
     # A mixture always exists, and the target is bounded on mixtures.
     assert answer.success, answer.message
     found: Floats = answer.x
     return found
+
+
+def _answer(target: Floats, limits: Floats, bounds: Floats, total: Floats) -> Any:
+    from scipy.optimize import linprog
+
+    # The simplex method has few members; among candidates that hardly differ it may not end.
+    for method in ("highs-ds", "highs-ipm"):
+        answer = linprog(
+            target,
+            A_ub=limits if len(limits) else None,
+            b_ub=bounds if len(limits) else None,
+            A_eq=total[None, :],
+            b_eq=[1.0],
+            bounds=[(0, None) if one else (None, None) for one in total],
+            method=method,
+        )
+        if answer.status != UNSOLVED:
+            break
+    return answer
 
 
 def _mixture(shares: Floats, excess: float) -> Mixture:
