@@ -202,8 +202,8 @@ def _judge_notes(found: Diagnosis, evaluators: NDArray[np.generic]) -> list[str]
         )
     if len(found.one_sided):
         notes.append(
-            f"Always decided for one group where groups met: "
-            f"{_named(found.one_sided, evaluators)}; the prior keeps their biases finite."
+            f"Always decided for one group where groups met: {_named(found.one_sided, evaluators)};"
+            " comparisons alone set no bound to their biases."
         )
     return notes
 
