@@ -78,6 +78,14 @@ def test_a_missing_column_suggests_the_nearest_name(frame: Build) -> None:
         count_comparisons(frame(JUDGED), frame(ITEMS), score="scores", sensitive=["sex"])
 
 
+def test_items_without_the_column_that_is_looked_for_by_default_say_how_to_name_it(
+    frame: Build,
+) -> None:
+    named_otherwise = frame({"key" if name == "item" else name: ITEMS[name] for name in ITEMS})
+    with pytest.raises(errors.MissingColumnError, match="--item"):
+        count_comparisons(frame(JUDGED), named_otherwise, score="score", sensitive=["sex"])
+
+
 @pytest.mark.parametrize(
     ("changes", "error", "said"),
     [

@@ -73,7 +73,12 @@ def _nearest(column: str, known: Sequence[str]) -> str:
     if len(known) == 1 and any(sign in str(known[0]) for sign in SEPARATORS):
         return "all columns are in one: separate them by commas in .csv, by tabs in .tsv."
     near = get_close_matches(column, [str(name) for name in known], n=1, cutoff=0.6)
-    return f"did you mean {near[0]!r}?" if near else "names are compared exactly; check case."
+    if near:
+        return f"did you mean {near[0]!r}?"
+    # The only column that is looked for although nobody named it.
+    if column == "item":
+        return "name the column with the items' ids (--item, item=)."
+    return "names are compared exactly; check case."
 
 
 class UnsupportedColumnError(ComparityError, TypeError):
