@@ -373,6 +373,17 @@ def test_what_cannot_be_fitted_is_refused(
         barp(data.pop("comparisons"), **data)
 
 
+def test_an_item_alone_in_its_group_is_named_where_the_anchor_fixes_its_score() -> None:
+    world = panel(26, n_items=10, groups={"sex": 4}, n_evaluators=3, pairs=60)
+    group = np.where(np.arange(10) == 7, "c", world.groups["sex"])
+    data = {"evaluators": world.evaluators, "sensitive_features": group}
+    found = barp(world.comparisons, **data)
+    assert found.scores[7] == pytest.approx(0, abs=1e-9)
+    assert any("Groups of group with one item: c;" in note for note in found.notes)
+    trusting = barp(world.comparisons, anchor=[0], **data)
+    assert not any("with one item" in note for note in trusting.notes)
+
+
 def test_groups_of_many_attributes_are_told_apart_by_a_single_item() -> None:
     """Sixty groups of one attribute, and another one that differs within the last of them only."""
     town = [*range(60), 59]

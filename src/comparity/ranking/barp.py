@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -301,7 +302,7 @@ def _result(
     own_seat = (SEAT,) if bias.shape[1] > len(contrasts.names) else ()
     rows = fitted.objective.data.rows
     facts = facts_of(judgments, fitted, errors, diagnosis)
-    facts["notes"] += (CORRECTED,) if task.corrected else ()
+    facts["notes"] += (*_alone(task, contrasts), *((CORRECTED,) if task.corrected else ()))
     return BiasedRanking(
         model="BARP",
         **facts,
@@ -322,6 +323,21 @@ def _result(
         n_judged=np.bincount(rows.evaluator, minlength=rows.n_evaluators),
         n_informative=rows.leanings.sum(axis=2),
     )
+
+
+def _alone(task: Task, contrasts: Contrasts) -> Iterator[str]:
+    """Warn of groups of one item, whose scores the anchor fixes and no comparison moves."""
+    if task.anchor.kind != EQUAL_MEANS:
+        return
+    for one in contrasts.attributes:
+        sizes = np.bincount(one.codes, minlength=len(one.groups))
+        if (sizes == 1).any():
+            lone = [name for name, size in zip(one.groups, sizes, strict=True) if size == 1]
+            more = f" and {len(lone) - 5:,} more" if len(lone) > 5 else ""
+            yield (
+                f"Groups of {one.name} with one item: {', '.join(lone[:5])}{more}; equal group "
+                "means put it at the common mean, whatever it is worth."
+            )
 
 
 def _known(errors: Errors, contrasts: Contrasts, diagnosis: Diagnosis) -> Errors:
