@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 
 from comparity.errors import IncompatibleCountsError
 
-__all__ = ["DecisionRange", "DifferenceCounts", "Moments"]
+__all__ = ["NARROWEST", "DecisionRange", "DifferenceCounts", "Moments"]
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
+
+NARROWEST = 1e-30
+"""Decisions that lie closer together have fourth powers that are not told from zero."""
 
 # Whole numbers that span less than this are counted without sorting.
 STEPS = 1024

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,8 @@ from comparity import differential_parity
 from comparity.auditing.relative import audit_frame
 from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
 from comparity.errors import (
+    ComparityError,
+    IndicatorError,
     LabelSpaceError,
     LengthMismatchError,
     MissingValueError,
@@ -23,6 +26,7 @@ from comparity.errors import (
     OutOfRangeError,
     SeveralContrastsError,
     TooManyGroupsError,
+    TooNarrowError,
 )
 from tests.conftest import Build
 from tests.plain import relative as plain
@@ -319,6 +323,35 @@ def test_bad_input_is_named() -> None:
         )
     with pytest.raises(OptionError, match="another column"):
         audit_frame(pd.DataFrame({"a": [1]}), first="a", second="a", sensitive=["a"])
+
+
+@pytest.mark.parametrize(
+    ("choices", "error", "said"),
+    [
+        ({"order": "low"}, OptionError, "a list of values"),
+        ({"sensitive_features": {}}, OptionError, "one or more"),
+        ({"continuous": True, "reference": 3}, OptionError, "no groups to refer to"),
+        ({"second": np.full((400, 2), 3), "first": np.zeros((400, 2))}, IndicatorError, "'3'"),
+    ],
+)
+def test_choices_without_a_meaning_are_refused(
+    choices: dict[str, Any], error: type[ComparityError], said: str
+) -> None:
+    first, second, sex = world()
+    given = {"first": first, "second": second, "sensitive_features": sex} | choices
+    with pytest.raises(error, match=said):
+        differential_parity(given.pop("first"), given.pop("second"), **given)
+
+
+def test_a_unit_changes_nothing_until_variances_underflow() -> None:
+    first, second, sex = world(lean=0.5)
+    given = {"sensitive_features": sex, "permutations": 0}
+    expected = differential_parity(first, second, **given).dpd
+    assert differential_parity(first * 1e-25, second * 1e-25, **given).dpd == pytest.approx(
+        expected
+    )
+    with pytest.raises(TooNarrowError, match="smaller unit"):
+        differential_parity(first * 1e-200, second * 1e-200, **given)
 
 
 def test_the_result_as_data_has_the_promised_names() -> None:

@@ -20,6 +20,7 @@ from comparity.errors import (
     OneGroupError,
     ReferenceGroupError,
     TooFewSubjectsError,
+    TooNarrowError,
     TwoGroupsError,
 )
 
@@ -45,6 +46,7 @@ GROUPS = ["f", "m", "f", "m"]
         ({"groups": ["f", "m", "f", "f"]}, TooFewSubjectsError, "group 'm' of the first"),
         ({"reference": "x"}, ReferenceGroupError, "'x' does not occur"),
         ({"subjects": ([1, 1, 2, 3], [4, 5, 6, 7])}, DuplicateItemError, "repeated ids in 2 rows"),
+        ({"first": [0.0, 1e-200, 0.0, 0.0]}, TooNarrowError, "smaller unit"),
         ({"subjects": ([1, 2, 3, None], [4, 5, 6, 7])}, MissingValueError, "'subjects'"),
         ({"subjects": ([1, 2, 3, 4], [2, 8, 9, 4])}, InconsistentSubjectError, "row 1.* '2'"),
     ],

@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from comparity.auditing.attributes import as_array, check_groups, check_two_names, named_attributes
@@ -27,6 +26,12 @@ from comparity.auditing.contrasts import (
     null_of,
     range_notes,
 )
+from comparity.auditing.decision_columns import (
+    check_reference,
+    check_words,
+    label_matrices,
+    names_of,
+)
 from comparity.counting.differences import (
     Decisions,
     decision_arrays,
@@ -35,11 +40,12 @@ from comparity.counting.differences import (
     labelled_decisions,
 )
 from comparity.counting.files import file_sha256, read_table
-from comparity.errors import LabelSpaceError, OptionError
+from comparity.counting.positions import check_sensitive
+from comparity.differences import NARROWEST
+from comparity.errors import OptionError, TooNarrowError
 from comparity.inference.permutation import independence_test, same_distribution
 from comparity.inference.several_means import games_howell, welch_anova
 from comparity.relative import DifferentialParity, MeansTest, PermutationTest
-from comparity.tables import text_of
 
 __all__ = ["audit_decisions", "audit_file", "audit_frame", "differential_parity"]
 
@@ -143,13 +149,15 @@ def differential_parity(
         permutations=permutations,
         seed=seed,
     )
-    _check_words(labels=labels, order=order, separator=separator)
+    check_words(labels=labels, order=order, separator=separator)
+    check_reference(reference, continuous=continuous)
     choices = {"continuous": continuous, "intersection": intersection, "reference": reference}
     groups = named_attributes(sensitive_features)
+    check_sensitive(list(groups))
     if names is not None:
         check_two_names(names)
-    called = names or _names_of(first, second)
-    sets = _label_matrices(first, second)
+    called = names or names_of(first, second)
+    sets = label_matrices(first, second)
     if sets is not None:
         decisions = {
             label: decision_arrays(dict(zip(called, pair, strict=True)), groups, **choices)
@@ -190,7 +198,9 @@ def audit_frame(
         As in :func:`differential_parity`.
     """
     options = RelativeOptions(**choices)
-    _check_words(labels=labels, order=order, separator=separator)
+    check_words(labels=labels, order=order, separator=separator)
+    check_reference(reference, continuous=options.continuous)
+    check_sensitive(sensitive)
     if first == second:
         raise OptionError("second", second, ["another column than the first"])
     ways: dict[str, Any] = {
@@ -241,6 +251,8 @@ def audit_decisions(
         Facts about the data, for the provenance.
     """
     one = next(iter(decisions.values()))
+    for found in decisions.values():
+        _check_spread(found)
     check_groups({name: names for name, (_, names) in one.groups.items()})
     rng = np.random.default_rng(options.seed)
     questions: list[Question] = []
@@ -347,43 +359,9 @@ def _notes(
     return notes
 
 
-def _names_of(first: Any, second: Any) -> tuple[str, str]:
-    """Return the names of two columns, where they have different ones."""
-    names = []
-    for column in (first, second):
-        native = nw.from_native(column, allow_series=True, pass_through=True)
-        names.append(str(native.name or "") if isinstance(native, nw.Series) else "")
-    return (names[0], names[1]) if all(names) and names[0] != names[1] else ("first", "second")
-
-
-def _label_matrices(first: Any, second: Any) -> dict[str, tuple[Any, Any]] | None:
-    """Return both decisions by label, where they have a column for each."""
-    columns = [_columns_of(one) for one in (first, second)]
-    if columns[0] is None and columns[1] is None:
-        return None
-    if columns[0] is None or columns[1] is None or columns[0].keys() != columns[1].keys():
-        raise LabelSpaceError(*(list(one or ("one column",)) for one in columns))
-    return {label: (columns[0][label], columns[1][label]) for label in columns[0]}
-
-
-def _columns_of(decisions: Any) -> dict[str, Any] | None:
-    native = nw.from_native(decisions, allow_series=True, pass_through=True)
-    frame = isinstance(native, nw.DataFrame | nw.LazyFrame)
-    if frame and len(native.collect_schema().names()) > 1:
-        return named_attributes(decisions)
-    if isinstance(decisions, Mapping) or getattr(decisions, "ndim", 1) == 2:
-        return named_attributes(decisions)
-    return None
-
-
-def _check_words(*, labels: bool, order: Sequence[Any] | None, separator: str | None) -> None:
-    """Refuse words that are labels and ordered at once, or ordered in two ways."""
-    if separator == "":
-        raise OptionError("separator", separator, ["what stands between labels, such as ';'"])
-    if order is None:
-        return
-    if labels or separator is not None:
-        why = "labels have no order"
-        raise OptionError("order", [*order], ["no order", "no labels and no separator"], why)
-    if len({text_of(value) for value in order}) < len(order):
-        raise OptionError("order", [*order], ["every value once, from the lowest up"])
+def _check_spread(found: Decisions) -> None:
+    """Refuse decisions whose differences have variances that are not told from zero."""
+    ranges = map(found.range_of, range(len(found.raters)))
+    widest = max(one.high - one.low for one in ranges)
+    if 0 < widest < NARROWEST:
+        raise TooNarrowError(found.raters, widest, NARROWEST)

@@ -153,7 +153,9 @@ def predict_held_out(
     for group, size in zip(subjects.groups, _sizes(subjects), strict=True):
         if min(share, 1 - share) * size < 2:
             needed = math.ceil(2 / min(share, 1 - share))
-            raise TooFewSubjectsError(group, "first", size, needed, f"to hold out {share:.0%}")
+            raise TooFewSubjectsError(
+                group, "first", size, needed, f"to hold out {100 * share:.2g}%"
+            )
     place = _places(subjects, rng)
     sizes = np.array(_sizes(subjects))[subjects.group[0]]
     judged = place < np.ceil(share * sizes)

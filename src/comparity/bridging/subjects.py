@@ -17,6 +17,7 @@ from comparity.counting._values import (
     group_codes,
     rows_of,
 )
+from comparity.differences import NARROWEST
 from comparity.errors import (
     ConstantDecisionError,
     DuplicateItemError,
@@ -27,6 +28,7 @@ from comparity.errors import (
     OneGroupError,
     ReferenceGroupError,
     TooFewSubjectsError,
+    TooNarrowError,
     TwoGroupsError,
 )
 from comparity.tables import text_of
@@ -142,6 +144,8 @@ def _decisions(column: NDArray[Any], name: str) -> Floats:
     found = bounded_numbers(column, name, name)
     if found.min() == found.max():
         raise ConstantDecisionError(name, text_of(found[0]))
+    if np.ptp(found) < NARROWEST:
+        raise TooNarrowError([name], float(np.ptp(found)), NARROWEST)
     return found
 
 

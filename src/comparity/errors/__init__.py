@@ -19,6 +19,7 @@ from comparity.errors.bridging import (
     OutOfRangeError,
     PairOfSidesError,
     TooFewSubjectsError,
+    TooNarrowError,
     TwoGroupsError,
 )
 from comparity.errors.catalogue import (
@@ -78,6 +79,7 @@ from comparity.errors.ranking import (
     UnknownReferenceError,
 )
 from comparity.errors.relative import (
+    IndicatorError,
     LabelSpaceError,
     ReferenceGroupError,
     SeveralContrastsError,
@@ -143,6 +145,7 @@ __all__ = [
     "IncompatibleCountsError",
     "InconsistentItemError",
     "InconsistentSubjectError",
+    "IndicatorError",
     "InfeasibleGoalWarning",
     "LabelAbsentError",
     "LabelSpaceError",
@@ -187,6 +190,7 @@ __all__ = [
     "TooFewRowsError",
     "TooFewSubjectsError",
     "TooManyGroupsError",
+    "TooNarrowError",
     "TwoGroupsError",
     "TwoGroupsOnlyError",
     "UnknownDatasetError",

@@ -15,6 +15,7 @@ __all__ = [
     "OutOfRangeError",
     "PairOfSidesError",
     "TooFewSubjectsError",
+    "TooNarrowError",
     "TwoGroupsError",
 ]
 
@@ -126,6 +127,19 @@ class TooFewSubjectsError(ComparityError, ValueError):
                 f"group {group!r} of the {side} needs at least {needed} subjects {why}.",
                 f"{found}",
                 "use fewer folds, join groups, or collect more decisions.",
+            )
+        )
+
+
+class TooNarrowError(ComparityError, ValueError):
+    """Decisions lie so close together that their variances are not told from zero."""
+
+    def __init__(self, names: Collection[str], width: float, smallest: float) -> None:
+        super().__init__(
+            message(
+                f"decisions of {listed(names)} must lie further apart than {smallest:g}.",
+                f"at most {width:.3g} between the smallest and the largest",
+                "choose a smaller unit.",
             )
         )
 

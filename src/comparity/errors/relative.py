@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from comparity.errors.base import ComparityError, Offenders, listed, message
 
 __all__ = [
+    "IndicatorError",
     "LabelSpaceError",
     "ReferenceGroupError",
     "SeveralContrastsError",
@@ -77,6 +78,19 @@ class LabelSpaceError(ComparityError, ValueError):
                 "both decision makers must have one column for each label, of the same names.",
                 f"{listed(first, 6)} and {listed(second, 6)}",
                 "add a column of zeros for a label that one of them never gave.",
+            )
+        )
+
+
+class IndicatorError(ComparityError, ValueError):
+    """One of several columns of decisions says more than whether a label was given."""
+
+    def __init__(self, label: str, values: Sequence[str]) -> None:
+        super().__init__(
+            message(
+                f"several columns of decisions are labels, each 0 or 1; {label!r} is not.",
+                f"{len(values):,} distinct values: {listed(values, 6)}",
+                "compare decisions that are numbers one column at a time.",
             )
         )
 
