@@ -59,7 +59,11 @@ def test_json_has_metrics_selection_and_comparison(run: Run, file: Path, tmp_pat
     [
         ((*OPTIONS[:6], "--privileged", "male"), "male"),
         ((*OPTIONS[:2], "--prediction", "skill", *OPTIONS[4:]), "--threshold"),
-        ((*OPTIONS, "--features", "sex"), "missing or infinite"),
+        ((*OPTIONS[:6], "--privileged", "m,f"), "with --privileged"),
+        ((*OPTIONS, "--features", "sex"), "column 'sex' of the decisions table must hold numbers"),
+        ((*OPTIONS, "--compare", "skill"), "'skill'"),
+        ((*OPTIONS, "--compare", "model"), "another column than the prediction"),
+        ((*OPTIONS, "--compare", "hired"), "another column than the label"),
         ((*OPTIONS, "--kinds", "gruop"), "gruop"),
         (OPTIONS[:6], "--privileged"),
     ],

@@ -32,6 +32,9 @@ from comparity.tables import collected, open_table, text_of
 __all__ = ["MetricsOptions", "fairness_metrics", "metrics_file", "metrics_frame", "select_metrics"]
 
 
+TABLE = "decisions"
+
+
 def fairness_metrics(
     y_true: Any,
     y_pred: Any,
@@ -199,6 +202,11 @@ def metrics_frame(
     """
     columns: dict[str, Any] = {"label": label, "prediction": prediction}
     columns["sensitive"] = list(sensitive)
+    for option, column in (("prediction", prediction), ("compare", compare)):
+        if column == label:
+            raise OptionError(option, column, ["another column than the label"])
+    if compare == prediction:
+        raise OptionError("compare", compare, ["another column than the prediction"])
     if features or compare is not None:
         card = _collected_card(
             frame, features=features, compare=compare, privileged=privileged, **columns, **choices
@@ -224,8 +232,6 @@ def _counted_card(
     **choices: Any,
 ) -> Scorecard:
     options = MetricsOptions(**choices)
-    if label == prediction:
-        raise OptionError("prediction", prediction, ["another column than the label"])
     counts = count_decisions(
         frame,
         label=label,
@@ -250,22 +256,29 @@ def _collected_card(
     sensitive: Sequence[str],
     features: Sequence[str],
     compare: str | None,
+    positive: Any = None,
+    threshold: float | None = None,
     **choices: Any,
 ) -> Scorecard:
+    said = {"positive": positive, "threshold": threshold}
+    for one in (prediction, compare):
+        if one is not None:
+            # What is wrong with a column is told by its name here, and by its role below.
+            count_decisions(frame, label=label, prediction=one, sensitive=sensitive, **said)
     groups = {f"group{place}": name for place, name in enumerate(sensitive)}
     inputs = {f"feature{place}": name for place, name in enumerate(features)}
     named = {"label": label, "prediction": prediction, **groups, **inputs}
     if compare is not None:
         named["compare"] = compare
-    table = open_table(frame, "decisions", named)
-    numeric = table.frame.with_columns(table.number(one).alias(one) for one in inputs)
-    columns = collected(numeric)
+    columns = collected(open_table(frame, TABLE, named).frame)
+    matrix = [numbers(columns[ours], name, TABLE) for ours, name in inputs.items()]
     return fairness_metrics(
         columns["label"],
         columns["prediction"],
         sensitive_features={name: columns[ours] for ours, name in groups.items()},
-        X=np.column_stack([columns[one] for one in inputs]) if inputs else None,
+        X=np.column_stack(matrix) if matrix else None,
         compare=columns.get("compare"),
+        **said,
         **choices,
     )
 

@@ -22,6 +22,7 @@ OPTIONS = (
     *("margin", "alpha", "n_evaluators", "n_items", "n_pairs", "power", "tpr", "fpr", "tnr"),
     *("score_ties", "intersection", "notions", "looks", "layout"),
     *("first", "second", "raters", "order", "labels", "reference", "anchor"),
+    *("privileged", "slack", "steps"),
 )
 # A flag is set by naming it; an option that takes a value is followed by it.
 OPTION = re.compile(rf"\b({'|'.join(OPTIONS)})=(?:True\b)?")
