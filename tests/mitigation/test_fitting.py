@@ -67,9 +67,7 @@ def test_where_a_feature_has_its_zero_does_not_matter(estimator: Any) -> None:
 
 def test_a_ranking_needs_a_feature_that_varies() -> None:
     _, y, group = interaction(40, seed=0)
-    with pytest.raises(
-        ConstantFeaturesError, match=r"2 features, the same or .* all 40 rows"
-    ):
+    with pytest.raises(ConstantFeaturesError, match=r"2 features, the same or .* all 40 rows"):
         FairRanker(validation_fraction=0).fit(np.ones((40, 2)), y, group)
     model = FairRegressor(validation_fraction=0, goal=None, steps=5).fit(np.ones((40, 2)), y)
     assert model.predict([[1, 1]]) == pytest.approx([np.mean(y)])

@@ -34,8 +34,8 @@ def least_difference(factor: Floats, worth: Floats) -> float:
     worth : ndarray, (n,)
         What a place is worth, the first one most.
     """
-    lowest, highest = np.sort(factor) @ worth, np.sort(factor)[::-1] @ worth
-    return float(max(lowest, -highest, 0.0))
+    ordered = np.sort(factor)
+    return max(float(ordered @ worth), -float(ordered[::-1] @ worth), 0.0)
 
 
 def best_mixture(

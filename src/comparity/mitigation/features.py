@@ -69,7 +69,7 @@ def sensitive_column(values: Any) -> NDArray[Any]:
     >>> sensitive_column(np.array([["f"], ["m"]])).tolist()
     ['f', 'm']
     """
-    shape = getattr(values, "shape", ())
+    shape: tuple[int, ...] = getattr(values, "shape", ())
     if len(shape) != 2:
         return as_array(values, "sensitive_features")
     if shape[1] != 1:
