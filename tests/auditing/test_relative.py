@@ -233,6 +233,21 @@ def test_a_number_is_tested_by_slope_and_by_distance_correlation() -> None:
     assert result.distribution[0].p_value == 0.001
 
 
+@pytest.mark.parametrize(("furthest", "warned"), [(4.0, False), (40.0, True)])
+def test_a_line_that_rests_on_one_subject_is_warned_of(furthest: float, warned: bool) -> None:
+    rng = np.random.default_rng(5)
+    age = np.append(rng.uniform(0, 3, 99), furthest)
+    first, second = rng.normal(size=(2, 100))
+    result = differential_parity(
+        first, second, sensitive_features={"age": age}, continuous=True, permutations=0
+    )
+    design = np.column_stack([np.ones(100), age])
+    leverage = np.diag(design @ np.linalg.pinv(design)).max()
+    said = [note for note in result.notes if "rests on one subject" in note]
+    assert (bool(said), leverage > 0.2) == (warned, warned)
+    assert all(f"{leverage:.2f}" in note for note in said)
+
+
 def test_dependence_without_a_slope_is_told() -> None:
     rng = np.random.default_rng(5)
     age = rng.uniform(-1, 1, 600)

@@ -50,6 +50,11 @@ from comparity.relative import DifferentialParity, MeansTest, PermutationTest
 __all__ = ["audit_decisions", "audit_file", "audit_frame", "differential_parity"]
 
 
+# With leverages up to this a slope at 0.05 errs in at most 0.062 of cases, also where the spread
+# grows with the attribute; with 0.2 to 0.3 in 0.079, beyond in up to 0.14 (lognormal attributes).
+PULL = 0.2
+
+
 def differential_parity(
     first: Any,
     second: Any,
@@ -348,6 +353,7 @@ def _notes(
             "For a number, DPD is the gap between subjects two of its standard deviations apart, "
             "in standard deviations about the line."
         )
+        notes += _far_out(next(iter(decisions.values())))
     if ordinal:
         notes.append("The ordered values count as 0, 1, 2, ...: every step is taken to be equal.")
     smallest = min((one.p_value for one in whole), default=1.0)
@@ -356,6 +362,22 @@ def _notes(
             "The means are not told apart, yet the whole distribution differs "
             f"(smallest p {smallest:.2g}, uncorrected): parity asks for equal distributions."
         )
+    return notes
+
+
+def _far_out(found: Decisions) -> list[str]:
+    """Warn of numbers of which one subject lies so far out that the line rests on it."""
+    notes = []
+    for attribute in found.numbers:
+        _, values = found.rows(0, 1, attribute)
+        away = np.abs(values - values.mean())
+        # The square of the furthest is 1, however small the unit.
+        pull = 1 / len(values) + 1 / float(np.sum((away / away.max()) ** 2))
+        if pull > PULL:
+            notes.append(
+                f"WARNING: the line over {attribute} rests on one subject far out (leverage "
+                f"{pull:.2f}): false alarms are more frequent than alpha; take logarithms or ranks."
+            )
     return notes
 
 
