@@ -103,6 +103,33 @@ def test_a_correction_is_named(choices: dict[str, Any], noted: bool) -> None:
     assert found.provenance["corrected"] is noted
 
 
+def test_trusted_evaluators_who_always_chose_one_group_leave_a_finite_level() -> None:
+    better, worse = (WORLD.groups["sex"][side] for side in WORLD.comparisons.T)
+    kept = (WORLD.evaluators != 2) | (better == worse) | (better == "b")
+    found = barp(
+        WORLD.comparisons[kept],
+        evaluators=WORLD.evaluators[kept],
+        sensitive_features=WORLD.groups,
+        anchor=[2],
+    )
+    assert found.converged
+    assert "levels of groups" in [prior.of for prior in found.priors]
+    # What is known of the level is little more than the prior.
+    assert 1 < found.level_standard_errors[0] < 10
+
+
+def test_trusted_evaluators_who_compared_no_groups_are_refused() -> None:
+    better, worse = (WORLD.groups["sex"][side] for side in WORLD.comparisons.T)
+    kept = (WORLD.evaluators != 2) | (better == worse)
+    with pytest.raises(AnchorError, match="no comparison of theirs tells how sex 'b'"):
+        barp(
+            WORLD.comparisons[kept],
+            evaluators=WORLD.evaluators[kept],
+            sensitive_features=WORLD.groups,
+            anchor=[2],
+        )
+
+
 def test_errors_with_trusted_evaluators_are_those_of_the_inverse() -> None:
     """The scores' prior is about group means here, so that a common shift of all scores is free."""
     found = fitted([2, 5], bias_prior=1.5, corrected=False)

@@ -67,6 +67,8 @@ def plain_errors(drawn: World, found: BiasedRanking, trusted: tuple[int, ...] = 
     basis = np.column_stack([np.ones(n), drawn.group])
     inside = basis @ np.linalg.pinv(basis)
     hessian[:n, :n] += (np.eye(n) - inside * bool(trusted)) / SCORE_SD**2
+    # Levels of groups have a prior with SD 10, as the difference of two halves has it.
+    hessian[:n, :n] += inside * bool(trusted) * 4 / n / 10**2
     hessian[n:, n:] += (np.eye(len(free)) - 1 / len(free)) / BIAS_SD**2
     move = np.zeros((n + m, n + len(free)))
     move[:n, :n] = np.eye(n) - (1 / n if trusted else inside)

@@ -113,7 +113,8 @@ def fixed_point(
     scores, bias, _ = objective.split(point)
     penalty, found = objective.penalty, sds.copy()
     if chosen[0]:
-        squares = float(scores @ penalty.pull(scores)) * sds[0] ** 2
+        # Where groups explain all scores, what is left of their squares is rounding.
+        squares = max(0.0, float(scores @ penalty.pull_within(scores))) * sds[0] ** 2
         left = _scores_left(objective, covariances)
         found[0] = max(LEAST_SCORE_SD, bounded(math.sqrt(squares / left)))
     if chosen[1] and objective.n_contrasts and objective.n_evaluators > 1:
@@ -139,7 +140,7 @@ def _scores_left(objective: Penalised, covariances: Covariances | None) -> float
     elif prior.basis is None:
         trace = prior.scores * float(np.trace(covariances.joint[:n, :n]))
     else:
-        trace = float(np.trace(prior.pull(covariances.joint[:n, :n])))
+        trace = float(np.trace(prior.pull_within(covariances.joint[:n, :n])))
     return max(penalised - trace, 1.0)
 
 

@@ -274,6 +274,8 @@ def _objective(task: Task, data: Pass, move: Move, sds: Floats, tilt: Floats | N
         scores=score_sd**-2,
         bias=precision * bias_sd**-2,
         basis=move.basis if trusted else None,
+        # Two halves of the items that differ by one have a fourth of their number as squares.
+        level=4 * EFFECT_SD**-2 / len(move.basis),
         mean=0.0 if math.isinf(bias_sd) or _both_ways(data.rows) else EFFECT_SD**-2,
     )
     return Penalised(data, penalty, move.basis, flat=not trusted, tilt=tilt)
@@ -307,6 +309,8 @@ def _priors(task: Task, rows: Rows, sds: Floats) -> tuple[Prior, ...]:
         priors.append(task.bias_prior.granted(bias_sd))
         if not math.isinf(bias_sd) and not _both_ways(rows):
             priors.append(Prior(of="mean bias", sd=EFFECT_SD, chosen_by="default"))
+    if len(task.anchor.trusted) and not math.isinf(score_sd):
+        priors.append(Prior(of="levels of groups", sd=EFFECT_SD, chosen_by="default"))
     if rows.n_extra:
         priors.append(Prior(of="seat effect and ties", sd=EFFECT_SD, chosen_by="default"))
     return tuple(priors)

@@ -31,7 +31,10 @@ class Penalty:
         Of every evaluator's biases about the mean of all evaluators, which is left free: a common
         bias is not shrunk, so that the anchor alone decides about it.
     basis : ndarray or None
-        Columns whose span the scores' prior leaves free.
+        Columns whose span the scores' prior leaves free: the levels of groups, where trusted
+        evaluators fix them.
+    level : float
+        Of these levels about zero. Trusted evaluators may have chosen one group always.
     mean : float
         Of the mean bias about zero. Zero, but for a panel that always chose one group, which has
         no finite fit without it.
@@ -40,15 +43,28 @@ class Penalty:
     scores: float
     bias: Floats
     basis: Floats | None = None
+    level: float = 0.0
     mean: float = 0.0
 
     def pull(self, scores: Floats) -> Floats:
         """Return the gradient of the scores' penalty."""
         if self.scores == 0 or self.basis is None:
             return self.scores * scores
-        inside = np.linalg.lstsq(self.basis, scores, rcond=None)[0]
-        pulled: Floats = self.scores * (scores - self.basis @ inside)
+        levels = self._levels(scores)
+        pulled: Floats = self.scores * (scores - levels) + self.level * levels
         return pulled
+
+    def pull_within(self, scores: Floats) -> Floats:
+        """Return the part of that gradient that is about single scores, not levels of groups."""
+        if self.scores == 0 or self.basis is None:
+            return self.scores * scores
+        within: Floats = self.scores * (scores - self._levels(scores))
+        return within
+
+    def _levels(self, scores: Floats) -> Floats:
+        assert self.basis is not None
+        inside: Floats = self.basis @ np.linalg.lstsq(self.basis, scores, rcond=None)[0]
+        return inside
 
     def bias_pull(self, bias: Floats) -> Floats:
         """Return the gradient of the biases' penalty."""

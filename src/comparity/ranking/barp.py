@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.errors import OptionError, PositionError
+from comparity.errors import AnchorError, OptionError, PositionError
 from comparity.ranking._curvature import Errors
 from comparity.ranking._facts import facts_of, tests_of
 from comparity.ranking._fitting import TOLERANCE, Fit, Task, check_finite, fit, rows_for
 from comparity.ranking.alternating import alternate
 from comparity.ranking.anchors import EQUAL_MEANS, anchor_of
-from comparity.ranking.connectivity import diagnose
+from comparity.ranking.connectivity import diagnose, groups_apart
 from comparity.ranking.contrasts import Attribute, Contrasts, attributes_of, contrasts_of
 from comparity.ranking.interactions import chosen_intersections, suggest, words_on
 from comparity.ranking.judgments import Judgments, judgments_from_frames, judgments_of
 from comparity.ranking.priors import MARGINAL_LIKELIHOOD, wish_of
 from comparity.ranking.score_dependence import with_score_dependence
 from comparity.rankings import BiasedRanking, Contrast, Diagnosis
-from comparity.tables import check_option
+from comparity.tables import check_option, text_of
 
 __all__ = ["BIAS_SD", "barp", "barp_from_frames"]
 
@@ -256,6 +256,7 @@ def _ranked(
         seed=seed,
         corrected=corrected and not score_dependent and not math.isinf(wish.sd),
     )
+    _check_trusted(task, contrasts)
     rows = rows_for(task)
     diagnosis = diagnose(judgments, rows, contrasts, trusted=task.anchor.trusted)
     check_finite(task, diagnosis)
@@ -284,6 +285,18 @@ def _check_panel(
         raise PositionError("sensitive_features", "one group for each item", found)
     if seat_by_evaluator and judgments.seat is None:
         raise OptionError("seat_by_evaluator", True, ["comparisons with seats=", "False"])
+
+
+def _check_trusted(task: Task, contrasts: Contrasts) -> None:
+    """Refuse trusted evaluators who did not compare groups: they cannot tell their levels."""
+    if not len(task.anchor.trusted):
+        return
+    judgments = task.judgments
+    if apart := groups_apart(judgments, contrasts, task.anchor.trusted):
+        names = [text_of(name) for name in judgments.evaluators[task.anchor.trusted].tolist()]
+        attribute, group = apart[0]
+        reason = f"no comparison of theirs tells how {attribute} {group!r} compares with others"
+        raise AnchorError(names, reason, judgments.evaluators.tolist())
 
 
 def _check_unknown(asked: dict[str, bool]) -> None:

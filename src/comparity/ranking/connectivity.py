@@ -13,11 +13,11 @@ from scipy.sparse.csgraph import connected_components
 
 from comparity.ranking._margins import outcomes, reached
 from comparity.ranking._passes import Rows
-from comparity.ranking.contrasts import Contrasts
+from comparity.ranking.contrasts import Attribute, Contrasts
 from comparity.ranking.judgments import Judgments
 from comparity.rankings import Diagnosis
 
-__all__ = ["components", "diagnose", "enough_comparisons", "unmet_contrasts"]
+__all__ = ["components", "diagnose", "enough_comparisons", "groups_apart", "unmet_contrasts"]
 
 Ints = NDArray[np.int64]
 
@@ -136,16 +136,45 @@ def unmet_contrasts(judgments: Judgments, rows: Rows, contrasts: Contrasts) -> N
     """
     unmet: NDArray[np.bool_] = rows.leanings.sum(axis=(0, 2)) == 0
     for attribute in contrasts.attributes:
-        k = len(attribute.groups)
-        if k == 2:
+        if len(attribute.groups) == 2:
             continue
-        better, worse = attribute.codes[judgments.better], attribute.codes[judgments.worse]
-        met = np.bincount(better * k + worse, minlength=k * k).reshape(k, k)
-        part = connected_components(met, directed=False)[1]
+        part = _joined_groups(attribute, judgments.better, judgments.worse)
         for place, contrast in enumerate(contrasts.names):
             if contrast.attribute == attribute.name:
                 unmet[place] = part[attribute.groups.index(contrast.group)] != part[0]
     return unmet
+
+
+def groups_apart(
+    judgments: Judgments, contrasts: Contrasts, evaluators: Ints
+) -> list[tuple[str, str]]:
+    """Return (attribute, group) that no comparison of these evaluators joins to the reference.
+
+    Groups that nobody's comparisons join are left out: about these nothing is known anyway.
+    """
+    assert judgments.evaluator is not None
+    own = np.isin(judgments.evaluator, evaluators)
+    found = []
+    for attribute in contrasts.attributes:
+        parts = [
+            _joined_groups(attribute, judgments.better[kept], judgments.worse[kept])
+            for kept in (own, slice(None))
+        ]
+        for code, group in enumerate(attribute.groups):
+            theirs, everybody = (part[code] == part[0] for part in parts)
+            if everybody and not theirs:
+                found.append((attribute.name, group))
+    return found
+
+
+def _joined_groups(
+    attribute: Attribute, better: NDArray[np.int32], worse: NDArray[np.int32]
+) -> Ints:
+    """Return the part of each group among those that comparisons join."""
+    k = len(attribute.groups)
+    pairs = attribute.codes[better] * k + attribute.codes[worse]
+    met = np.bincount(pairs, minlength=k * k).reshape(k, k)
+    return np.asarray(connected_components(met, directed=False)[1], dtype=np.int64)
 
 
 def _evaluators(rows: Rows | None, unmet: NDArray[np.bool_]) -> tuple[Ints, Ints]:
