@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from comparity.errors import NoSuchEntryError
 from comparity.results import Audit, JudgedGap
 from comparity.showing import Shown
 
@@ -115,7 +116,10 @@ class GateResult(Shown):
 
     def __getitem__(self, name: str) -> CheckedAudit:
         """Return the check with this name."""
-        return {check.name: check for check in self.checks}[name]
+        for check in self.checks:
+            if check.name == name:
+                return check
+        raise NoSuchEntryError("audit", name, [check.name for check in self.checks])
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON."""

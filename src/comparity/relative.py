@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.errors import SeveralContrastsError
+from comparity.errors import NoSuchEntryError, SeveralContrastsError
 from comparity.results import Audit, Interval, JudgedGap
 from comparity.showing import Shown, plain
 
@@ -336,7 +336,10 @@ class RaterParity(_Judged):
         contrast : str, optional
             One of the keys of `matrices`; the first by default.
         """
-        matrix = self.matrices[contrast or next(iter(self.matrices))]
+        name = contrast or next(iter(self.matrices))
+        if name not in self.matrices:
+            raise NoSuchEntryError("contrast", name, list(self.matrices))
+        matrix = self.matrices[name]
         others = max(len(self.raters) - 1, 1)
         sums = np.nansum(np.where(np.isfinite(matrix), matrix, np.nan), axis=1) / others
         order = np.argsort(-sums, kind="stable")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.errors import NoSuchEntryError
 from comparity.results import Interval
 from comparity.showing import Shown, plain
 
@@ -141,7 +142,12 @@ class ClusterStability(Shown):
     trials: tuple[ClusterTrial, ...]
 
     def __getitem__(self, key: tuple[str, str]) -> ClusterTrial:
-        return next(one for one in self.trials if (one.choice, one.value) == key)
+        """Return the trial of a choice and its value."""
+        for one in self.trials:
+            if (one.choice, one.value) == key:
+                return one
+        known = [f"{one.choice}, {one.value}" for one in self.trials]
+        raise NoSuchEntryError("trial", key, known)
 
     def to_dict(self) -> dict[str, Any]:
         """Return reference and trials as plain data."""

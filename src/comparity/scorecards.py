@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from comparity.errors import NoSuchEntryError
 from comparity.resamples import Comparison, Selection
 from comparity.results import Interval
 from comparity.showing import Shown, plain
@@ -192,7 +193,10 @@ class Distortions(Shown):
     distances: tuple[Distortion, ...]
 
     def __getitem__(self, name: str) -> Distortion:
-        return next(one for one in self.distances if one.distance == name)
+        for one in self.distances:
+            if one.distance == name:
+                return one
+        raise NoSuchEntryError("distance", name, [one.distance for one in self.distances])
 
     def __iter__(self) -> Iterator[Distortion]:
         return iter(self.distances)
@@ -267,7 +271,12 @@ class Scorecard(Shown):
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> MetricValue:
-        return next(one for one in self.metrics if name in (one.id, one.name))
+        """Return the metric with this id or name."""
+        for one in self.metrics:
+            if name in (one.id, one.name):
+                return one
+        known = [word for one in self.metrics for word in (one.id, one.name)]
+        raise NoSuchEntryError("metric", name, known)
 
     def __iter__(self) -> Iterator[MetricValue]:
         return iter(self.metrics)

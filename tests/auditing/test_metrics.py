@@ -19,6 +19,7 @@ from comparity.errors import (
     LengthMismatchError,
     MissingValueError,
     NonBinaryError,
+    NoSuchEntryError,
     NotNumericError,
     NoUnprivilegedError,
     OneGroupError,
@@ -164,6 +165,24 @@ def test_bad_input_is_refused_with_what_was_found(
         fairness_metrics(given.pop("y_true"), given.pop("y_pred"), **given)
     assert said in str(caught.value)
     assert "hint:" in str(caught.value)
+
+
+def test_an_entry_that_is_not_there_is_told_its_neighbour() -> None:
+    with pytest.raises(NoSuchEntryError, match="did you mean 'disparate impact'"):
+        card()["disparat impact"]
+    with pytest.raises(NoSuchEntryError, match="no metric 'D0'"):
+        card()["D0"]
+
+
+@pytest.mark.parametrize("rows", [([1, 0], [1, 0], "mf"), ([1, 0, 1], [1, 0, 0], "mff")])
+def test_very_few_rows_have_metrics_and_no_clusters(rows: tuple[list[int], list[int], str]) -> None:
+    y_true, y_pred, sex = rows
+    found = fairness_metrics(
+        y_true, y_pred, sensitive_features=list(sex), privileged="m", kinds=["group"]
+    )
+    assert found["C13"].value == pytest.approx(np.mean(y_pred))
+    assert found.selection is not None
+    assert not any(one.promised for one in found)
 
 
 def test_a_score_is_cut_at_a_threshold() -> None:

@@ -16,6 +16,7 @@ from comparity.errors import (
     ComparityError,
     FileAccessError,
     MissingColumnError,
+    NoSuchEntryError,
     PolicyAuditError,
     PolicyError,
     UnknownKeyError,
@@ -224,6 +225,8 @@ def test_the_result_becomes_rows_and_plain_data() -> None:
     content = result.to_dict()
     assert [one["finding"] for one in content["checks"]] == [WITHIN, VIOLATED]
     assert content["checks"][1]["result"] == result["bad"].result.to_dict()
+    with pytest.raises(NoSuchEntryError, match="did you mean 'good'"):
+        result["goood"]
 
 
 # Everything a TOML file can hold.

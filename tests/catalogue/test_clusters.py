@@ -21,7 +21,12 @@ from comparity.catalogue.clusters import (
     published_partition,
 )
 from comparity.catalogue.listing import CATALOGUE
-from comparity.errors import OptionError, TooFewResamplesError
+from comparity.errors import (
+    LengthMismatchError,
+    NoSuchEntryError,
+    OptionError,
+    TooFewResamplesError,
+)
 from comparity.resamples import Partition
 
 REFERENCE = json.loads(
@@ -100,6 +105,10 @@ def test_too_few_resamples_and_unknown_choices_are_refused() -> None:
         cluster_metrics({"C0": np.arange(2.0), "C1": np.arange(2.0)})
     with pytest.raises(OptionError, match="linkage"):
         cluster_metrics(blocks(np.random.default_rng(5)), linkage="ward")
+    with pytest.raises(OptionError, match="at least two metrics"):
+        cluster_metrics({"C0": np.arange(20.0)})
+    with pytest.raises(LengthMismatchError, match="C1: 3"):
+        cluster_metrics({"C0": np.arange(20.0), "C1": np.arange(3.0)})
 
 
 def test_stability_compares_every_choice_with_the_reference() -> None:
@@ -111,6 +120,8 @@ def test_stability_compares_every_choice_with_the_reference() -> None:
     assert found["threshold", "0.7"].n_clusters == 3
     assert "classifier: second" in str(found)
     assert len(found.to_frame("polars")) == len(found.to_dict()["trials"]) == 10
+    with pytest.raises(NoSuchEntryError, match="no trial"):
+        found["linkage", "median"]
 
 
 def test_stability_sees_clusters_that_depend_on_the_linkage() -> None:

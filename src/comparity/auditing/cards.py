@@ -114,13 +114,9 @@ def _selected(
     deaf = metric_sensitivity(values).deaf
     predictions = {number: v for number, v in values.items() if number.startswith("C")}
     steady = {number: v for number, v in predictions.items() if not np.isnan(v).any()}
-    clusters: MetricClusters | None
-    try:
-        clusters = cluster_metrics(steady)
-    except TooFewResamplesError:
-        clusters = None
-        differences: tuple[str, ...] = (TOO_SMALL,)
-    else:
+    clusters = _clusters(steady)
+    differences: tuple[str, ...] = (TOO_SMALL,)
+    if clusters is not None:
         differences = cluster_differences(clusters.clusters, published_partition(steady))
     return Selection(
         chosen=choose_metrics(metrics, kinds=asked, deaf=deaf),
@@ -129,6 +125,16 @@ def _selected(
         differences=differences,
         deaf=deaf,
     )
+
+
+def _clusters(values: Mapping[str, NDArray[np.float64]]) -> MetricClusters | None:
+    """Return clusters of metrics over resamples, or nothing where the data are too small."""
+    if len(values) < 2:
+        return None
+    try:
+        return cluster_metrics(values)
+    except TooFewResamplesError:
+        return None
 
 
 def _compared(

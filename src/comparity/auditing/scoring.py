@@ -47,7 +47,9 @@ def metric_rows(
             value = float(one.measure(contrast))
             found = Measured(Interval(math.nan, math.nan, level), "none")
             if not math.isnan(value):
-                found = measure_interval(one.measure, contrast, drawn, level=level)
+                # Of few rows some resamples have nobody who benefits, and no index.
+                with np.errstate(invalid="ignore"):
+                    found = measure_interval(one.measure, contrast, drawn, level=level)
             rows.append(_row(one, value, found, promised=_is_promised(one, contrast)))
         elif neighbours is not None:
             value, found = _consistency(neighbours, level)

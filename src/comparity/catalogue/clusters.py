@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.catalogue.entries import CLUSTERS
+from comparity.counting._values import check_lengths
 from comparity.errors import OptionError, TooFewResamplesError
 from comparity.resamples import ClusterStability, ClusterTrial, MetricClusters, Partition
 from comparity.tables import check_option
@@ -90,6 +91,9 @@ def cluster_metrics(
     check_option("correlation", correlation, CORRELATIONS)
     check_option("linkage", linkage, LINKAGES)
     ids = tuple(values)
+    check_lengths({one: np.asarray(values[one]) for one in ids})
+    if len(ids) < 2:
+        raise OptionError("values", list(ids), ["at least two metrics"])
     table = np.column_stack([np.asarray(values[one], dtype=np.float64) for one in ids])
     exists = np.isfinite(table) if correlation == "pearson" else ~np.isnan(table)
     kept = table[exists.all(axis=1)]

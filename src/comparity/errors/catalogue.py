@@ -12,6 +12,7 @@ __all__ = [
     "DatasetMissingError",
     "DownloadError",
     "FeatureError",
+    "NoSuchEntryError",
     "NoUnprivilegedError",
     "TooFewResamplesError",
     "UnknownDatasetError",
@@ -55,6 +56,20 @@ class FeatureError(ComparityError, ValueError):
                 f"X must hold {asked}.",
                 found,
                 "encode text as numbers and fill in gaps; one row for each label.",
+            )
+        )
+
+
+class NoSuchEntryError(ComparityError, LookupError):
+    """A result was asked for an entry that it does not have."""
+
+    def __init__(self, kind: str, name: object, known: Sequence[str]) -> None:
+        near = get_close_matches(str(name), known, n=1)
+        super().__init__(
+            message(
+                f"this result has no {kind} {name!r}.",
+                listed(known, 40),
+                f"did you mean {near[0]!r}?" if near else "names are compared exactly.",
             )
         )
 
