@@ -16,7 +16,7 @@ from statsmodels.stats.power import TTestPower
 
 from comparity.auditing.planning import plan_comparative, plan_separation
 from comparity.auditing.separation import separation as separation_audit
-from comparity.auditing.verdicts import VIOLATED, WITHIN
+from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
 from comparity.errors import PlanError
 from comparity.inference.scenarios import ComparativeScenario, SeparationScenario
 from comparity.inference.simulation import simulate_comparative, simulate_separation
@@ -255,6 +255,13 @@ def test_the_curve_passes_through_the_plan() -> None:
         ({"n": None}, "exactly one of n and power"),
         ({"power": 0.8}, "exactly one of n and power"),
         ({"n": 0}, "n must be at least 1"),
+        ({"n": "100"}, "n must be a whole number"),
+        ({"n": float("nan")}, "n must be a whole number"),
+        ({"n": 100.5}, "n must be a whole number"),
+        ({"n": True}, "n must be a whole number"),
+        ({"tpr": 0.8}, "at least two groups"),
+        ({"tpr": ("low", "high")}, "tpr needs one number per group"),
+        ({"n": None, "power": "0.8"}, "power must lie strictly"),
         ({"n": None, "power": 1.0}, "power must lie strictly"),
         ({"alpha": 0.0}, "alpha must lie strictly"),
         ({"margin": 0.0}, "margin must lie strictly"),
@@ -271,6 +278,7 @@ def test_impossible_assumptions_are_refused(change: dict[str, Any], words: str) 
     ("change", "words"),
     [
         ({"n_items": 1}, "n_items must be at least 2"),
+        ({"n_items": 200.5}, "n_items must be a whole number"),
         ({"n_evaluators": 0}, "n_evaluators must be at least 1"),
         ({"evaluator_lean": -0.1}, "evaluator_lean"),
         ({"tie_share": 1.0}, "tie_share"),
@@ -279,3 +287,16 @@ def test_impossible_assumptions_are_refused(change: dict[str, Any], words: str) 
 def test_impossible_designs_are_refused(change: dict[str, Any], words: str) -> None:
     with pytest.raises(PlanError, match=words):
         plan_comparative(**comparative("f1"), n_pairs=1000, **change)
+
+
+def test_a_flawless_model_is_shown_to_be_within_the_margin_by_as_many_decisions_as_planned() -> (
+    None
+):
+    flawless = {"tpr": (1, 1), "fpr": (0, 0), "shares": (0.5, 0.5), "base_rates": (0.5, 0.5)}
+    planned = plan_separation(**flawless, power=0.8, margin=0.05).n
+    assert planned is not None
+    findings = []
+    for quarter in (-(-planned // 4), planned // 6):
+        label, group = [0, 0, 1, 1] * quarter, ["a", "b"] * (2 * quarter)
+        findings.append(separation_audit(label, label, sensitive_features=group).finding)
+    assert findings == [WITHIN, UNDECIDED]

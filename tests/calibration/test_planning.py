@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from comparity.auditing.planning import plan_comparative
-from comparity.auditing.verdicts import judge
+from comparity.auditing.planning import plan_comparative, plan_separation
+from comparity.auditing.separation import separation
+from comparity.auditing.verdicts import WITHIN, judge
 from comparity.inference.agreement import compare_shared, contrasts_of_groups
 from tests.plain.power import study_with_evaluators
 
@@ -72,3 +73,33 @@ def test_planned_power_to_show_a_margin_is_that_of_the_audit(
 ) -> None:
     design = {"n_pairs": 8000, "n_items": n_items, "n_evaluators": n_evaluators}
     assert_promise_kept(EQUAL, design, repetitions, rng, margin=0.1)
+
+
+@pytest.mark.parametrize(
+    ("tpr", "fpr", "margin"),
+    [
+        ((0.99, 0.99), (0.01, 0.01), 0.05),
+        ((0.98, 0.98), (0.02, 0.02), 0.05),
+        ((1.0, 0.9), (0.4, 0.4), None),
+    ],
+)
+def test_planned_power_at_rates_near_0_and_1_is_that_of_the_audit(
+    tpr: tuple[float, float],
+    fpr: tuple[float, float],
+    margin: float | None,
+    repetitions: int,
+    rng: np.random.Generator,
+) -> None:
+    """Errors at the true rates alone promised 0.8 where 0.00, 0.37 and 0.71 were kept."""
+    halves = {"shares": (0.5, 0.5), "base_rates": (0.5, 0.5)}
+    plan = plan_separation(tpr=tpr, fpr=fpr, **halves, power=0.8, margin=margin)
+    assert plan.n is not None
+    kept = 0
+    for _ in range(repetitions):
+        label, group = rng.integers(0, 2, (2, plan.n))
+        said_yes = rng.random(plan.n) < np.where(label, np.array(tpr)[group], np.array(fpr)[group])
+        audit = separation(label, said_yes, sensitive_features=group, margin=margin or 0.05)
+        differs = any(test.differs_from_zero for test in audit.tests)
+        kept += differs if margin is None else audit.finding == WITHIN
+    slack = 3 * np.sqrt(plan.power * (1 - plan.power) / repetitions)
+    assert kept / repetitions == pytest.approx(plan.power, abs=0.05 + slack)

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.power import TTestPower
 
-from comparity.inference._critical import Clusters, half_width
+from comparity.inference._critical import Clusters, critical_distances, half_width
 from comparity.inference.power import any_detection_power, detection_power, equivalence_power
+from tests.plain import two_proportions
 
 DRAWS = 100_000
 NUMBERS = [3, 5, 10, 30, 300]
@@ -109,3 +110,35 @@ def test_no_number_of_evaluators_makes_an_endless_gap_ratio_fail(margin: float |
     else:
         power = equivalence_power(0.5, 1e-9, margin=margin, alpha=0.05, clusters=own)
         assert power == pytest.approx(1)
+
+
+def distance(p: float, q: float, n: int, m: int, hypothesised: float, shared: float = 0.0) -> float:
+    single = p * (1 - p) / n + q * (1 - q) / m
+    rates, trials = ((np.array([one]), np.array([two])) for one, two in ((p, q), (n, m)))
+    variances = np.array([single + shared])
+    return float(
+        critical_distances(rates, trials, variances, hypothesised=hypothesised, alpha=0.05)[0]
+    )
+
+
+@pytest.mark.parametrize("hypothesised", [-0.06, 0.0, 0.08])
+def test_with_few_misses_the_distance_is_that_of_the_score_test(hypothesised: float) -> None:
+    """The likelihood of 394 of 400 and 291 of 300 is maximised over rates with this gap."""
+    statistic = two_proportions.score_statistic(394, 400, 291, 300, hypothesised)
+    error = (394 / 400 - 291 / 300 - hypothesised) / statistic
+    wald = np.sqrt(0.985 * 0.015 / 400 + 0.97 * 0.03 / 300)
+    expected = stats.norm.isf(0.05) * max(error, wald)
+    assert distance(0.985, 0.97, 400, 300, hypothesised) == pytest.approx(expected, rel=1e-6)
+
+
+def test_with_ample_counts_the_distance_is_that_of_the_wald_test() -> None:
+    expected = stats.norm.isf(0.05) * np.sqrt(0.24 / 200 + 0.21 / 100)
+    assert distance(0.6, 0.7, 200, 100, 0.05) == pytest.approx(expected)
+
+
+def test_shared_items_add_to_the_variance_and_have_no_continuity_correction() -> None:
+    """Of 98 in 100 against 98 in 100 the score variance of no gap is the binomial one."""
+    binomial = 2 * 0.98 * 0.02 / 100
+    alone, shared = (distance(0.98, 0.98, 100, 100, 0.0, shared=more) for more in (0.0, 0.001))
+    assert alone == pytest.approx(stats.norm.isf(0.05) * np.sqrt(binomial) + 0.01)
+    assert shared == pytest.approx(stats.norm.isf(0.05) * np.sqrt(binomial + 0.001))

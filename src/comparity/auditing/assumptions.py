@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
+from numbers import Integral, Real
 from typing import Any
 
 from comparity.errors import PlanError
@@ -15,7 +16,7 @@ RULES = ("holm", "paper")
 
 def checked_groups(groups: Sequence[str] | None, rates: Sequence[float]) -> tuple[str, ...]:
     """Return the names of the groups, their positions where none are given."""
-    names = tuple(map(str, range(len(rates)) if groups is None else groups))
+    names = tuple(map(str, range(_length(rates)) if groups is None else groups))
     if len(names) < 2 or len(set(names)) < len(names):
         raise PlanError(
             "a plan needs at least two groups with different names",
@@ -27,7 +28,7 @@ def checked_groups(groups: Sequence[str] | None, rates: Sequence[float]) -> tupl
 
 def checked_rates(count: int, **rates: Sequence[float]) -> dict[str, tuple[float, ...]]:
     """Return the rates as tuples of floats, one per group."""
-    checked = {name: tuple(map(float, values)) for name, values in rates.items()}
+    checked = {name: _floats(name, values) for name, values in rates.items()}
     for name, values in checked.items():
         shown = ", ".join(f"{value:g}" for value in values)
         if len(values) != count:
@@ -54,6 +55,18 @@ def checked_rates(count: int, **rates: Sequence[float]) -> dict[str, tuple[float
     return checked
 
 
+def _length(rates: Any) -> int:
+    return len(rates) if isinstance(rates, Sized) and not isinstance(rates, str) else 0
+
+
+def _floats(name: str, values: Any) -> tuple[float, ...]:
+    try:
+        return tuple(map(float, values))
+    except (TypeError, ValueError) as error:
+        hint = "give a list of numbers, such as [0.8, 0.84]"
+        raise PlanError(f"{name} needs one number per group", repr(values), hint) from error
+
+
 def check_choices(options: Mapping[str, Any], size_name: str) -> None:
     """Refuse a question that asks for nothing, for both, or for the impossible."""
     size, power, alpha, margin = (options[k] for k in (size_name, "power", "alpha", "margin"))
@@ -63,15 +76,14 @@ def check_choices(options: Mapping[str, Any], size_name: str) -> None:
             "neither" if size is None else f"{size_name}={size} and power={power}",
             f"give {size_name} to learn the power, or power to learn {size_name}",
         )
-    if size is not None and size < 1:
-        raise PlanError(f"{size_name} must be at least 1", f"{size}", "give a number of rows")
+    _check_whole(size_name, size, least=1, hint="give a number of rows")
     for name, value in (("power", power), ("alpha", alpha)):
-        if value is not None and not 0 < value < 1:
+        if value is not None and not _is_between(value):
             hint = "give a probability, such as 0.8 for power or 0.05 for alpha"
-            raise PlanError(f"{name} must lie strictly between 0 and 1", f"{value}", hint)
-    if margin is not None and not 0 < margin < 1:
+            raise PlanError(f"{name} must lie strictly between 0 and 1", f"{value!r}", hint)
+    if margin is not None and not _is_between(margin):
         hint = "give the largest harmless gap, such as 0.05, or leave it out"
-        raise PlanError("margin must lie strictly between 0 and 1", f"{margin}", hint)
+        raise PlanError("margin must lie strictly between 0 and 1", f"{margin!r}", hint)
     if options["rule"] not in RULES:
         known = " or ".join(map(repr, RULES))
         raise PlanError("the rule is not known", repr(options["rule"]), f"use {known}")
@@ -79,17 +91,28 @@ def check_choices(options: Mapping[str, Any], size_name: str) -> None:
 
 def check_design(scenario: ComparativeScenario) -> None:
     """Refuse impossible numbers of items or evaluators, leans and shares of ties."""
-    n_items, n_evaluators = scenario.n_items, scenario.n_evaluators
     evaluator_lean, tie_share = scenario.evaluator_lean, scenario.tie_share
-    if n_items is not None and n_items < 2:
-        hint = "a pair takes two items; leave n_items out for fresh ones"
-        raise PlanError("n_items must be at least 2", f"{n_items}", hint)
-    if n_evaluators is not None and n_evaluators < 1:
-        hint = "leave n_evaluators out if none judges twice"
-        raise PlanError("n_evaluators must be at least 1", f"{n_evaluators}", hint)
+    hint = "a pair takes two items; leave n_items out for fresh ones"
+    _check_whole("n_items", scenario.n_items, least=2, hint=hint)
+    hint = "leave n_evaluators out if none judges twice"
+    _check_whole("n_evaluators", scenario.n_evaluators, least=1, hint=hint)
     if not 0 <= evaluator_lean <= 1:
         hint = "give a standard deviation of gaps, such as 0.1"
         raise PlanError("evaluator_lean must lie in [0, 1]", f"{evaluator_lean}", hint)
     if not 0 <= tie_share < 1:
         hint = "give the share of judgments that will be ties, such as 0.1"
         raise PlanError("tie_share must be at least 0 and below 1", f"{tie_share}", hint)
+
+
+def _check_whole(name: str, found: Any, *, least: int, hint: str) -> None:
+    """Refuse anything but nothing and whole numbers that are large enough."""
+    if found is None:
+        return
+    if isinstance(found, bool) or not isinstance(found, Integral):
+        raise PlanError(f"{name} must be a whole number", f"{found!r}", hint)
+    if int(found) < least:
+        raise PlanError(f"{name} must be at least {least}", f"{found}", hint)
+
+
+def _is_between(found: Any) -> bool:
+    return isinstance(found, Real) and 0 < float(found) < 1

@@ -310,15 +310,18 @@ def _notes(
         )
     certain = [test.null for test in tests if test.standard_error == 0]
     if certain:
-        yield (
-            f"both rates are 0 or 1 in {'; '.join(certain)}, which this approximation takes as "
-            "known without error"
-        )
+        yield _nothing_left_to_chance(question, certain)
     if question.rule == "paper" and question.margin is None:
         yield f"each test is judged at {question.alpha:g}, so a false alarm in any is more likely"
     yield from _small_gaps(question, tests)
     if isinstance(question.scenario, ComparativeScenario):
         yield from _about_evaluators(question.scenario.n_evaluators)
+
+
+def _nothing_left_to_chance(question: PowerQuestion, certain: Sequence[str]) -> str:
+    shared = getattr(question.scenario, "n_items", None) is not None
+    said = f"both rates are 0 or 1 in {'; '.join(certain)}, so that nothing there is left to chance"
+    return f"{said}; with shared items an audit leaves open what does not vary" if shared else said
 
 
 def _small_gaps(question: PowerQuestion, tests: Sequence[PlannedTest]) -> Iterator[str]:

@@ -17,6 +17,9 @@ beyond
     t \sqrt{\frac{G}{G-1} \sigma_I^2 + (\sigma_J^2 + \sigma_E^2) \frac{\chi^2_{G-1}}{G-1}} \Bigr).
 
 Without items, and where the first bound does not bind, this is the t-test.
+
+Without evaluators the distance is a quantile times a standard error, of which there are two kinds:
+:func:`critical_distances`.
 """
 
 from __future__ import annotations
@@ -26,9 +29,12 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaincinv, ndtr, stdtrit
+from scipy.special import gammaincinv, ndtr, ndtri, stdtrit
 
-__all__ = ["Clusters", "half_width", "normal_within"]
+from comparity.inference._unconditional import restricted_rate
+from comparity.inference.proportions import COMMON, EXPECTED, LARGE
+
+__all__ = ["Clusters", "critical_distances", "half_width", "normal_within"]
 
 Vector = NDArray[np.float64]
 
@@ -85,6 +91,51 @@ class Clusters:
         from_items = self.items[:, None] * self.number / freedom
         least = quantile * np.sqrt(self.judgments)
         return np.maximum(least[:, None], t * np.sqrt(from_items + from_sums)), weights
+
+
+def critical_distances(
+    rates: tuple[Vector, Vector],
+    trials: tuple[Vector, Vector],
+    variances: Vector,
+    *,
+    hypothesised: float,
+    alpha: float,
+) -> Vector:
+    r"""Return how far from a hypothesised gap estimates must be for one-sided tests to reject.
+
+    With ample counts an audit takes standard errors at the observed rates. With few hits or misses
+    it takes those that the hypothesis implies, and with next to none, or in exact tests, asks for
+    a continuity correction more (:func:`comparity.inference.proportions.compare_rates`). Planned
+    without them, 338 decisions at rates of 0.99 and 0.01 would show gaps below 0.05 with a power of
+    0.8; audits of so few never do. The larger of the two distances is taken.
+
+    Parameters
+    ----------
+    rates, trials : tuple of ndarray of shape (m,)
+        True rates of the two groups of each test, and trials expected behind them.
+    variances : ndarray of shape (m,)
+        Of the estimated gaps, at the true rates, with what shared items add.
+    hypothesised : float
+        The gap under the hypothesis.
+    alpha : float
+        Level of the one-sided test.
+    """
+    (p, q), (n, m) = rates, trials
+    single = p * (1 - p) / n + q * (1 - q) / m
+    first = restricted_rate(p, n, q, m, hypothesised)
+    second = np.clip(first - hypothesised, 0, 1)
+    implied = variances - single + first * (1 - first) / n + second * (1 - second) / m
+    smaller, pooled = np.minimum(n, m), (n * p + m * q) / (n + m)
+    scarce = (smaller < LARGE) | (smaller * np.minimum(pooled, 1 - pooled) < EXPECTED)
+    # Tests of pairs that share items have no correction.
+    alone = np.isclose(variances, single, rtol=1e-9, atol=0)
+    step = np.where(scarce & alone, (1 / n + 1 / m) / 2, 0.0)
+    rarest = np.minimum(n * np.minimum(p, 1 - p), m * np.minimum(q, 1 - q))
+    few = (smaller < LARGE) | (rarest < COMMON)
+    quantile = -ndtri(alpha)
+    observed, score = quantile * np.sqrt(variances), quantile * np.sqrt(implied) + step
+    distances: Vector = np.where(few, np.maximum(observed, score), observed)
+    return distances
 
 
 @lru_cache(maxsize=1)

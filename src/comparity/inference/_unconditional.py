@@ -26,7 +26,7 @@ ROUNDING = 1e-14
 
 
 def restricted_rate(
-    first: ArrayLike, n_first: float, second: ArrayLike, n_second: float, gap: ArrayLike
+    first: ArrayLike, n_first: ArrayLike, second: ArrayLike, n_second: ArrayLike, gap: ArrayLike
 ) -> NDArray[np.float64]:
     r"""Return the likeliest first rate if the first minus the second rate is `gap`.
 
@@ -36,7 +36,7 @@ def restricted_rate(
     p, q, s = np.broadcast_arrays(
         *(np.asarray(value, dtype=np.float64) for value in (first, second, gap))
     )
-    ratio = n_second / n_first
+    ratio = np.asarray(n_second, dtype=np.float64) / np.asarray(n_first, dtype=np.float64)
     a = 1 + ratio
     b = -(1 + ratio + p + ratio * q + s * (ratio + 2))
     c = s**2 + s * (2 * p + ratio + 1) + p + ratio * q

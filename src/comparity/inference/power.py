@@ -123,7 +123,12 @@ def equivalence_power(
 
 
 def any_detection_power(
-    gaps: Vector, covariance: Vector, *, alpha: float, clusters: Clusters | None = None
+    gaps: Vector,
+    covariance: Vector,
+    *,
+    alpha: float,
+    clusters: Clusters | None = None,
+    distances: Vector | None = None,
 ) -> float:
     """Return the probability that at least one of several two-sided tests rejects.
 
@@ -139,12 +144,16 @@ def any_detection_power(
     clusters : Clusters, optional
         The evaluators from whom the tests estimate their standard errors; by default they know
         them, and are z-tests.
+    distances : ndarray of shape (m,), optional
+        How far from zero estimates must be for tests that know their errors to reject; by default
+        the quantile times the standard error.
 
     Returns
     -------
     float
         One minus the probability that no test rejects. Independent tests multiply, as in
-        equations (31) and (34) of Xi et al. A test without error rejects if there is a gap.
+        equations (31) and (34) of Xi et al. A test without error rejects if the gap is farther
+        than its distance.
 
     Notes
     -----
@@ -153,14 +162,15 @@ def any_detection_power(
     """
     errors = np.sqrt(np.diag(covariance))
     known = errors == 0
-    if np.any(gaps[known] != 0):
+    needed = -ndtri(alpha / 2) * errors if distances is None else distances
+    if np.any(np.abs(gaps[known]) > needed[known]):
         return 1.0
     errors, standardised = errors[~known], gaps[~known] / errors[~known]
     if clusters is None:
-        critical = np.full(len(errors), -ndtri(alpha / 2))
+        critical = needed[~known] / errors
     else:
-        distances, weights = clusters.of(~known).thresholds(alpha)
-        short = normal_within(distances / errors[:, None], standardised[:, None]) @ weights
+        estimated, weights = clusters.of(~known).thresholds(alpha)
+        short = normal_within(estimated / errors[:, None], standardised[:, None]) @ weights
         critical = half_width(short, standardised)
     accepted = rectangle_probability(
         -critical - standardised, critical - standardised, _correlation(covariance, ~known)
@@ -175,6 +185,7 @@ def all_within_power(
     margin: float,
     alpha: float,
     clusters: Clusters | None = None,
+    distances: tuple[Vector, Vector] | None = None,
 ) -> float:
     """Return the probability that every gap is shown to lie within the margin.
 
@@ -186,6 +197,9 @@ def all_within_power(
         Largest harmless gap.
     alpha : float
         Level of every one-sided test. All have to reject, so none needs a correction.
+    distances : tuple of ndarray of shape (m,), optional
+        How far above minus the margin, and below the margin, estimates must be for tests that know
+        their errors to reject; by default the quantile times the standard error.
 
     Returns
     -------
@@ -194,18 +208,22 @@ def all_within_power(
     """
     errors = np.sqrt(np.diag(covariance))
     known = errors == 0
-    if np.any(np.abs(gaps[known]) >= margin):
+    usual = -ndtri(alpha) * errors
+    above, below = (usual, usual) if distances is None else distances
+    low, high = above - margin, margin - below
+    if np.any((gaps[known] <= low[known]) | (gaps[known] >= high[known])):
         return 0.0
     errors, standardised = errors[~known], gaps[~known] / errors[~known]
     if clusters is None:
-        room = margin / errors + ndtri(alpha)
+        lower, upper = low[~known] / errors, high[~known] / errors
     else:
-        # One-sided at alpha is two-sided at twice alpha.
-        distances, weights = clusters.of(~known).thresholds(2 * alpha)
-        inside = np.maximum(margin - distances, 0.0) / errors[:, None]
-        room = half_width(normal_within(inside, standardised[:, None]) @ weights, standardised)
+        # One-sided at alpha is two-sided at twice alpha, which beyond a half is any estimate.
+        estimated, weights = clusters.of(~known).thresholds(min(2 * alpha, 1.0))
+        inside = np.maximum(margin - estimated, 0.0) / errors[:, None]
+        upper = half_width(normal_within(inside, standardised[:, None]) @ weights, standardised)
+        lower = -upper
     correlation = _correlation(covariance, ~known)
-    return rectangle_probability(-room - standardised, room - standardised, correlation)
+    return rectangle_probability(lower - standardised, upper - standardised, correlation)
 
 
 def _correlation(covariance: Vector, kept: NDArray[np.bool_]) -> Vector:

@@ -14,14 +14,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.inference._critical import Clusters
+from comparity.inference._critical import Clusters, critical_distances
 from comparity.inference.agreement import FEWEST_EVALUATORS
 from comparity.inference.power import (
     LARGEST_SIZE,
     all_within_power,
     any_detection_power,
-    detection_power,
-    equivalence_power,
     first_step_alpha,
     smallest_size,
 )
@@ -74,6 +72,27 @@ class ExpectedGaps:
         """Standard error of each gap."""
         errors: Vector = np.sqrt(np.diag(self.covariance))
         return errors
+
+    def distances(self, hypothesised: float, alpha: float) -> Vector:
+        """Return how far from a hypothesised gap estimates must be for a one-sided test."""
+        return critical_distances(
+            (self.first_rates, self.second_rates),
+            (self.first_trials, self.second_trials),
+            np.diag(self.covariance),
+            hypothesised=hypothesised,
+            alpha=alpha,
+        )
+
+    def one(self, test: int) -> ExpectedGaps:
+        """Return one of the tests alone."""
+        return ExpectedGaps(
+            first_rates=self.first_rates[[test]],
+            second_rates=self.second_rates[[test]],
+            first_trials=self.first_trials[[test]],
+            second_trials=self.second_trials[[test]],
+            covariance=self.covariance[[test]][:, [test]],
+            clusters=None if self.clusters is None else self.clusters.of([test]),
+        )
 
 
 class Scenario(Protocol):
@@ -282,26 +301,32 @@ class PowerQuestion:
     def power(self, size: float) -> float:
         """Return P(any test rejects), or P(all gaps shown within the margin)."""
         expected = self.scenario.expect(size)
-        gaps, covariance, clusters = expected.gaps, expected.covariance, expected.clusters
-        if self.margin is None:
-            alpha = self._test_alpha(gaps)
-            return any_detection_power(gaps, covariance, alpha=alpha, clusters=clusters)
-        return all_within_power(
-            gaps, covariance, margin=self.margin, alpha=self.alpha, clusters=clusters
-        )
+        return self._power(expected, self._test_alpha(expected.gaps))
 
     def test_powers(self, expected: ExpectedGaps) -> list[float]:
         """Return the power of every test taken alone."""
-        alpha, margin, clusters = self._test_alpha(expected.gaps), self.margin, expected.clusters
-        powers = []
-        for i, (gap, error) in enumerate(zip(expected.gaps, expected.standard_errors, strict=True)):
-            own = None if clusters is None else clusters.of([i])
-            powers.append(
-                detection_power(gap, error, alpha=alpha, clusters=own)
-                if margin is None
-                else equivalence_power(gap, error, margin=margin, alpha=self.alpha, clusters=own)
+        alpha = self._test_alpha(expected.gaps)
+        return [self._power(expected.one(test), alpha) for test in range(len(expected.gaps))]
+
+    def _power(self, expected: ExpectedGaps, alpha: float) -> float:
+        """Return the power of tests, each of two sides at `alpha` or, with a margin, its own."""
+        gaps, covariance, clusters = expected.gaps, expected.covariance, expected.clusters
+        # The rule of the paper takes the errors of the observed rates whatever the counts.
+        guarded = self.rule != "paper"
+        if self.margin is None:
+            away = expected.distances(0.0, alpha / 2) if guarded else None
+            return any_detection_power(
+                gaps, covariance, alpha=alpha, clusters=clusters, distances=away
             )
-        return powers
+        sides = [expected.distances(end, self.alpha) for end in (-self.margin, self.margin)]
+        return all_within_power(
+            gaps,
+            covariance,
+            margin=self.margin,
+            alpha=self.alpha,
+            clusters=clusters,
+            distances=(sides[0], sides[1]) if guarded else None,
+        )
 
     def _test_alpha(self, gaps: Vector) -> float:
         return first_step_alpha(self.alpha, self.rule, len(gaps))
