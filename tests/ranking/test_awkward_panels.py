@@ -1,0 +1,55 @@
+"""Panels of a few items, evaluators and comparisons: finite numbers, or an error with words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from comparity import barp
+from comparity.errors import ComparityError
+
+
+def awkward(seed: int) -> dict[str, Any]:
+    """Return a panel that may be disconnected, one-sided, nearly empty, or all of these."""
+    rng = np.random.default_rng(seed)
+    n, m, size = (int(rng.integers(*ends)) for ends in ((2, 16), (1, 7), (1, 80)))
+    k = int(rng.integers(2, min(n, 4) + 1))
+    first = rng.integers(0, n, size)
+    judge = rng.integers(0, m, size)
+    anchors = ["equal group means", "zero mean bias", [int(judge[0])]]
+    return {
+        "comparisons": np.column_stack([first, (first + rng.integers(1, n, size)) % n]),
+        "evaluators": judge,
+        "sensitive_features": np.append(np.arange(k), rng.integers(0, k, n - k)),
+        "ties": rng.random(size) < 0.3 if seed % 3 == 0 else None,
+        "seats": rng.choice([-1, 0, 1], size) if seed % 4 == 0 else None,
+        "anchor": anchors[seed % 3],
+        "bias_prior": "marginal likelihood" if seed % 5 == 0 else 10.0,
+        "corrected": seed % 7 > 0,
+    }
+
+
+@pytest.mark.parametrize("dense", [True, False], ids=["inverted", "in passes"])
+@pytest.mark.parametrize("seeds", [range(0, 30), range(30, 60), range(60, 90)], ids=str)
+def test_awkward_panels_have_finite_numbers_or_named_errors(
+    seeds: range, dense: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not dense:
+        monkeypatch.setattr("comparity.ranking._curvature.DENSE", 5)
+    fitted = 0
+    for seed in seeds:
+        try:
+            found = barp(**awkward(seed))
+        except ComparityError:
+            continue
+        fitted += 1
+        assert np.isfinite(found.scores).all(), seed
+        assert np.isfinite(found.bias).all(), seed
+        assert np.isfinite(found.gradient_norm), seed
+        known = np.setdiff1d(np.arange(len(found.contrasts)), found.diagnosis.unmet)
+        assert np.isfinite(found.bias_standard_errors[:, known]).all(), seed
+        # Where it ended is the optimum, or the result says that it is not.
+        assert found.gradient_norm < 1e-6 or not found.converged, seed
+    assert fitted > 20
