@@ -286,6 +286,8 @@ def test_a_decision_cannot_predict_itself(told: dict[str, Any]) -> None:
     ]
     with pytest.raises(OptionError, match="cannot predict itself"):
         audit_frames(*frames, first="mark", second="mark", sensitive="sex", **told)
+    with pytest.raises(OptionError, match="decisions are no groups"):
+        audit_frames(*frames, first="mark", second="mark", sensitive="mark", features=["grade"])
 
 
 @pytest.mark.parametrize("what", ["first", "second", "features", "predictions"])

@@ -64,6 +64,7 @@ def test_json_has_metrics_selection_and_comparison(run: Run, file: Path, tmp_pat
         ((*OPTIONS, "--compare", "skill"), "'skill'"),
         ((*OPTIONS, "--compare", "model"), "another column than the prediction"),
         ((*OPTIONS, "--compare", "hired"), "another column than the label"),
+        ((*OPTIONS[:4], "--sensitive", "hired", "--privileged", "1"), "decisions are no groups"),
         ((*OPTIONS, "--kinds", "gruop"), "gruop"),
         (OPTIONS[:6], "--privileged"),
     ],

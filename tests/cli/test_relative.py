@@ -109,6 +109,7 @@ def test_choices_reach_the_audit(run: Run, tmp_path: Path) -> None:
         (("--first", "hr_0", "--second", "hr_0", "--sensitive", "sex"), "same column"),
         (("--first", "hr_0", "--second", "hr_9", "--sensitive", "sex"), "hr_9"),
         (("--first", "hr_0", "--second", "word", "--sensitive", "sex"), "--order"),
+        ((*TWO[:4], "--sensitive", "hr_1"), "decisions are no groups"),
         ((*TWO, "--reference", "x"), "'x'"),
         ((*TWO, "--margin", "2"), "--margin"),
         (("--raters", "hr_*,word", "--labels", "--sensitive", "sex"), "two decision makers"),

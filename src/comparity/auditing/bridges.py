@@ -16,6 +16,7 @@ import numpy as np
 
 from comparity.auditing.attributes import as_array, check_two_names, named_attributes, one_attribute
 from comparity.auditing.bridging import BRIDGES, BridgeOptions, Foretold, audit_sides
+from comparity.auditing.decision_columns import check_apart
 from comparity.bridges import BridgedParity
 from comparity.bridging.features import matched_columns, matched_features
 from comparity.bridging.predicting import Predictions
@@ -231,6 +232,7 @@ def audit_frames(
     if bridge == "unbiased":
         choices["errors"] = "training"
     options = BridgeOptions(**choices)
+    check_apart([sensitive], (first, second))
     _check_no_decision_predicts(first, second, features, prediction)
     needed = [*features, *([prediction] if prediction else []), *([subject] if subject else [])]
     one = labelled_columns(decisions, [first, sensitive, *needed], table="first's")

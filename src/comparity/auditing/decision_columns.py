@@ -13,7 +13,7 @@ from comparity.counting._values import factorised
 from comparity.errors import IndicatorError, LabelSpaceError, OptionError
 from comparity.tables import FALSE_WORDS, TRUE_WORDS, text_of
 
-__all__ = ["check_reference", "check_words", "label_matrices", "names_of"]
+__all__ = ["check_apart", "check_reference", "check_words", "label_matrices", "names_of"]
 
 
 def names_of(first: Any, second: Any) -> tuple[str, str]:
@@ -69,6 +69,14 @@ def check_words(*, labels: bool, order: Sequence[Any] | None, separator: str | N
         raise OptionError("order", [*order], ["no order", "no labels and no separator"], why)
     if len({text_of(value) for value in order}) < len(order):
         raise OptionError("order", [*order], ["every value once, from the lowest up"])
+
+
+def check_apart(sensitive: Sequence[str], decisions: Sequence[str]) -> None:
+    """Refuse groups that are decisions: they differ by decision for certain."""
+    for column in sensitive:
+        if column in decisions:
+            why = "decisions are no groups"
+            raise OptionError("sensitive", column, ["a column without decisions"], why)
 
 
 def check_reference(reference: Any, *, continuous: bool) -> None:

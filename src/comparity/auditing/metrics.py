@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from comparity.auditing.attributes import as_array, check_groups, named_attributes
 from comparity.auditing.cards import MetricsOptions, scored
+from comparity.auditing.decision_columns import check_apart
 from comparity.catalogue.selection import KINDS, check_kinds
 from comparity.counting._values import check_lengths, crossed, group_codes, numbers
 from comparity.counting.decisions import count_decisions
@@ -205,6 +206,7 @@ def metrics_frame(
     for option, column in (("prediction", prediction), ("compare", compare)):
         if column == label:
             raise OptionError(option, column, ["another column than the label"])
+    check_apart(sensitive, (label, prediction))
     if compare == prediction:
         raise OptionError("compare", compare, ["another column than the prediction"])
     if features or compare is not None:

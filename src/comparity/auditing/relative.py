@@ -27,6 +27,7 @@ from comparity.auditing.contrasts import (
     range_notes,
 )
 from comparity.auditing.decision_columns import (
+    check_apart,
     check_reference,
     check_words,
     label_matrices,
@@ -208,6 +209,7 @@ def audit_frame(
     check_sensitive(sensitive)
     if first == second:
         raise OptionError("second", second, ["another column than the first"])
+    check_apart(sensitive, (first, second))
     ways: dict[str, Any] = {
         "continuous": options.continuous,
         "intersection": options.intersection,
