@@ -240,6 +240,17 @@ def test_pictures_show_every_metric() -> None:
         assert any(label.get_text().startswith("C25") for label in labels)
 
 
+@pytest.mark.parametrize(("share", "ends"), [(0.3, False), (0.7, True)])
+def test_a_picture_says_that_it_ends_before_a_metric_does(share: float, ends: bool) -> None:
+    """Of the range from -0.1 to 0.1, five half-widths are 0.5: only 0.7 selected is further out."""
+    rng = np.random.default_rng(4)
+    label = (rng.random(20_000) < share).astype(int)
+    prediction = np.where(rng.random(20_000) < 0.05, 1 - label, label)
+    sex = rng.choice(["f", "m"], 20_000)
+    found = fairness_metrics(label, prediction, sensitive_features=sex, privileged="m")
+    assert ("drawn there" in " ".join(found.plot().get_xlabel().split())) == ends
+
+
 def test_perfect_predictions_move_error_rates_to_their_ideal_values() -> None:
     found = card(compare=people()["other"]).comparison
     assert found is not None

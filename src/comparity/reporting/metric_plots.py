@@ -70,6 +70,8 @@ def plot_scorecard(card: Scorecard, ax: Axes | None = None) -> Axes:
         f"{', '.join(card.privileged)}"
     )
     across = "distance from the ideal value, in half-widths of the published range"
+    if any(FARTHEST in map(abs, scaled(one)) for one in shown):
+        across += f"; what is further out than {FARTHEST:g} is drawn there"
     return finished(ax, title=title, across=across, own=own)
 
 
