@@ -53,6 +53,30 @@ def test_four_fifths_of_audits_of_the_needed_size_decide(
     assert np.mean(inside) == pytest.approx(0.8, abs=3 * binomial_error)
 
 
+@pytest.mark.parametrize("rate", [0.97, 0.98, 0.99])
+def test_rates_near_1_are_shown_to_be_alike_by_what_is_said_to_be_needed_and_not_by_half(
+    rate: float,
+) -> None:
+    """With errors at the observed rates a fifth of the audits at 0.98 kept what was promised."""
+    rng = np.random.default_rng(8)
+    needed = needed_data(open_test(rate, rate, 100), n=200, n_items=200, **CHOICES)
+    assert needed is not None
+    enough, half = (
+        np.mean([within(rate, rate, -(-needed.items[1] // 2 // part), rng) for _ in range(500)])
+        for part in (1, 2)
+    )
+    assert enough > 0.8 - 3 * np.sqrt(0.8 * 0.2 / 500)
+    assert half < 0.6
+
+
+def test_no_miss_at_all_still_says_what_would_decide() -> None:
+    needed = needed_data(open_test(1.0, 1.0, 40), n=80, n_items=80, **CHOICES)
+    assert needed is not None
+    rng = np.random.default_rng(1)
+    assert within(1.0, 1.0, -(-needed.items[1] // 2), rng)
+    assert not within(1.0, 1.0, needed.items[1] // 3, rng)
+
+
 def test_with_shared_variance_above_the_target_no_number_of_judgments_is_enough() -> None:
     test = open_test(0.6, 0.5, 100)
     stuck = replace(test, shared_variance=0.9 * test.standard_error**2)

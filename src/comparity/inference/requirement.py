@@ -12,17 +12,35 @@ judgments on the same items it is :math:`A + B / m`, with :math:`r` times everyt
 
 and the largest :math:`\sigma` at which that has the wanted probability says how far the variance
 must fall. If the gap is zero, only the second counts.
+
+Independent proportions with few hits or misses are tested with the errors that hypotheses imply,
+and so are more of them: there the size is found by trying
+(:func:`comparity.inference._critical.critical_distances`).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from comparity.counts import Tally
+from comparity.inference._critical import critical_distances
+from comparity.inference.exact import ExactPivot
+from comparity.inference.proportions import ScorePivot
 from comparity.results import GapTest, Needed
 
 __all__ = ["needed_data"]
+
+# More data than this many times what there is are no advice.
+LARGEST_FACTOR = 2.0**40
+# A level at which nothing is found, and a variance of next to nothing.
+NEVER, TINY = 1e-300, 1e-24
+
+Vector = NDArray[np.float64]
 
 
 def needed_data(
@@ -55,6 +73,10 @@ def needed_data(
     Needed or None
         ``None`` where the test has no variance to go by.
     """
+    if isinstance(test.pivot, ScorePivot | ExactPivot):
+        levels = {"margin": margin, "alpha": alpha, "local_alpha": local_alpha, "power": power}
+        factors = _factors_of_few(test.pivot.first, test.pivot.second, **levels)
+        return _as_many_times(factors, n, n_items)
     variance = test.standard_error**2
     if test.pivot is None or not variance > 0:
         return None
@@ -69,6 +91,61 @@ def needed_data(
         items=(math.ceil(everything[0] * n_items), math.ceil(everything[1] * n_items)),
         judgments_with_items=(math.ceil(everything[0] * n), math.ceil(everything[1] * n)),
     )
+
+
+def _as_many_times(factors: Sequence[float], n: int, n_items: int) -> Needed | None:
+    """Return so many times everything; nothing where no number of times would do."""
+    if not all(map(math.isfinite, factors)):
+        return None
+    judgments, items = (
+        (math.ceil(factors[0] * size), math.ceil(factors[1] * size)) for size in (n, n_items)
+    )
+    return Needed(judgments=judgments, items=items, judgments_with_items=judgments)
+
+
+def _factors_of_few(
+    first: Tally, second: Tally, *, margin: float, alpha: float, local_alpha: float, power: float
+) -> tuple[float, float]:
+    """Return how many times the trials would decide, for the rates as observed and for one rate."""
+    pooled, observed = (first + second).rate, (first.rate, second.rate)
+
+    def undecided(factors: Vector, rates: tuple[float, float], away_alpha: float) -> Vector:
+        """Return the probability of an estimate neither away from zero nor within the margin."""
+        p, q = (np.full_like(factors, rate) for rate in rates)
+        n, m = factors * first.trials, factors * second.trials
+        variance = p * (1 - p) / n + q * (1 - q) / m
+        above, away, below = (
+            critical_distances((p, q), (n, m), variance, hypothesised=gap, alpha=level)
+            for gap, level in ((-margin, alpha), (0.0, away_alpha), (margin, alpha))
+        )
+        error = np.sqrt(np.maximum(variance, TINY))
+        # What is not within the margin: all between -away and away where there is no room in it.
+        low = np.minimum(above - margin, away)
+        high = np.maximum(np.maximum(margin - below, low), -away)
+        ends = (ndtr((end - rates[0] + rates[1]) / error) for end in (-away, low, high, away))
+        lowest, low_end, high_end, highest = ends
+        inside: Vector = np.maximum(low_end - lowest, 0) + np.maximum(highest - high_end, 0)
+        return inside
+
+    # Equal rates are found to differ by chance alone, which decides nothing.
+    away_alpha = local_alpha / 2 if first.rate != second.rate else NEVER
+    as_observed = _smallest_factor(lambda k: undecided(k, observed, away_alpha), power)
+    if first.rate == second.rate:
+        return as_observed, as_observed
+    return as_observed, _smallest_factor(lambda k: undecided(k, (pooled, pooled), NEVER), power)
+
+
+def _smallest_factor(undecided: Callable[[Vector], Vector], power: float) -> float:
+    """Return the first factor, from one on, at which few enough studies stay open, or infinity."""
+    factors, found = np.geomspace(1.0, LARGEST_FACTOR, 256), math.inf
+    for _ in range(2):
+        enough = undecided(factors) <= 1 - power
+        if not enough.any():
+            return math.inf
+        first = int(np.argmax(enough))
+        found = float(factors[first])
+        factors = np.geomspace(factors[max(first - 1, 0)], found, 128)
+    return found
 
 
 def _widest_error(
