@@ -70,7 +70,7 @@ COMMANDS = {
     "--privileged <b>women",
     "few metrics": "metrics people.csv --label hired --prediction model --sensitive town "
     "--privileged here --select --compare yes",
-    "metrics without bound": "metrics people.csv --label hired --prediction hired --sensitive sex "
+    "metrics without bound": "metrics people.csv --label hired --prediction right --sensitive sex "
     "--privileged <b>women --compare yes",
     "plan of decisions": f"plan separation --tpr 0.8,0.7 --fpr 0.4,0.3 --n 400 {RATES}",
     "plan for a margin": f"plan separation --tpr 0.8,0.8 --fpr 0.4,0.4 --power 0.8 {RATES} "
@@ -119,6 +119,7 @@ def people(n: int, seed: int) -> polars.DataFrame:
             "score": score.round(3),
             "hired": (grade > 1).astype(int),
             "model": (score > 2).astype(int),
+            "right": (grade > 1).astype(int),
             "yes": np.ones(n, int),
         }
     )
