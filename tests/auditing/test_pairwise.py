@@ -332,3 +332,18 @@ def test_nothing_odd_gives_anything_but_a_result_or_our_error(
     except ComparityError as error:
         outcome = str(error)
     assert outcome in (VIOLATED, WITHIN, UNDECIDED) or "hint:" in outcome
+
+
+def test_an_average_over_queries_needs_queries() -> None:
+    with pytest.raises(OptionError, match="no queries to average over"):
+        pairwise_accuracy([0, 1], [0, 1], sensitive_features=["a", "b"], average="queries")
+
+
+def test_one_notion_may_be_named_without_a_list() -> None:
+    rng = np.random.default_rng(2)
+    label, score, group = rng.normal(size=80), rng.normal(size=80), ["a", "b"] * 40
+    one, listed = (
+        pairwise_accuracy(label, score, sensitive_features=group, notions=notions).raw.tests
+        for notions in ("marginal", ["marginal"])
+    )
+    assert [test.null for test in one] == [test.null for test in listed]

@@ -21,6 +21,7 @@ from comparity.auditing.attributes import as_array, one_attribute
 from comparity.auditing.options import PairwiseOptions
 from comparity.counting.files import file_sha256, read_table
 from comparity.counting.labelled import NAMES, labelled_columns, labelled_items
+from comparity.errors import OptionError
 from comparity.matrices import PairwiseAccuracy
 from comparity.results import Audit
 
@@ -114,6 +115,7 @@ def pairwise_accuracy(
         continuous=continuous,
         notions=(notions,) if isinstance(notions, str) else tuple(notions),
     )
+    _check_average(options, queries)
     items = labelled_items(
         as_array(y_true, "y_true"),
         as_array(y_score, "y_score"),
@@ -124,6 +126,12 @@ def pairwise_accuracy(
         no_group=no_group,
     )
     return audit_items(items, options)
+
+
+def _check_average(options: PairwiseOptions, queries: Any) -> None:
+    if options.average == "queries" and queries is None:
+        why = "there are no queries to average over"
+        raise OptionError("average", options.average, ["'pairs'", "name the queries"], why)
 
 
 def audit_frame(
@@ -139,6 +147,7 @@ def audit_frame(
 ) -> PairwiseAccuracy:
     """Audit all pairs of the rows of a frame; `choices` as in :func:`pairwise_accuracy`."""
     options = PairwiseOptions(**choices)
+    _check_average(options, query)
     roles = {"label": label, "score": score, "sensitive": sensitive}
     roles |= {"queries": query} if query else {}
     roles |= {"weights": weight} if weight else {}
