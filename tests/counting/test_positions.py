@@ -96,3 +96,15 @@ def test_the_same_judgment_made_twice_is_one_row_of_the_ledger() -> None:
     assert counts.pairs.evaluator is not None
     judged = dict(zip(counts.pairs.evaluator.tolist(), counts.pairs.trials.tolist(), strict=True))
     assert {counts.pairs.evaluators[code]: n for code, n in judged.items()} == {"a": 1, "b": 2}
+
+
+def test_a_pair_with_a_gap_names_its_row() -> None:
+    with pytest.raises(MissingValueError, match="data row 2"):
+        count_position_pairs(
+            [[0, 1], [2, None]], scores=[1, 2, 3], sensitive={"g": ["a", "b", "a"]}
+        )
+
+
+def test_names_in_the_place_of_positions_are_shown() -> None:
+    with pytest.raises(PositionError, match="such as 'ann'"):
+        count_position_pairs([["ann", "bob"]], scores=[1, 2], sensitive={"g": ["a", "b"]})

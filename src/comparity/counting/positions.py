@@ -28,7 +28,7 @@ from comparity.errors import (
     PositionError,
     SelfComparisonError,
 )
-from comparity.tables import check_option
+from comparity.tables import check_option, is_missing
 
 __all__ = ["DESIGNS", "count_decision_arrays", "count_position_pairs"]
 
@@ -277,7 +277,10 @@ def _positions(pairs: ArrayLike, name: str, n_items: int) -> NDArray[np.int64]:
     if array.ndim != 2 or array.shape[1] != 2:
         raise PositionError(name, "an array of shape (n, 2)", f"shape {array.shape}")
     if array.dtype.kind not in "iu":
-        raise PositionError(name, "integers", f"values of type {array.dtype}")
+        missing = np.array([any(map(is_missing, row)) for row in array.tolist()], dtype=bool)
+        if missing.any():
+            raise MissingValueError(name, "comparison", rows_of(missing))
+        raise PositionError(name, "integers", f"{array.dtype}, such as {array.tolist()[0][0]!r}")
     outside = (array < 0) | (array >= n_items)
     if outside.any():
         rows = outside[:, 0] | outside[:, 1]
