@@ -24,7 +24,7 @@ Example:
 @click.command(epilog=EXAMPLE, short_help="Stop a change that a policy does not let pass.")
 @click.argument("policy", type=INPUT_FILE)
 @click.option("--junit", type=OUTPUT_FILE, help="Write the verdicts as JUnit XML.")
-@click.option("--sarif", type=OUTPUT_FILE, help="Write the verdicts as SARIF 2.1.0.")
+@click.option("--sarif", type=OUTPUT_FILE, help="Write what fails as SARIF 2.1.0.")
 @click.option("--markdown", type=OUTPUT_FILE, help="Write a summary in Markdown.")
 @output_options
 def gate(
