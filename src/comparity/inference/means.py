@@ -15,10 +15,10 @@ disagree), a group without any disagreement has no variance and Welch's test fin
 there: simulated, up to 0.37 instead of 0.05 with one disagreement expected in the smaller of two
 unequal groups. There (fewer than :data:`RARE` rows off the most common difference, in a group
 most of whose rows have it) two pseudo-differences are added to each group, one on either side of
-its most common difference, as far away as others are (root mean square over all groups). For
-yes/no decisions in one group this is the adjustment of Bonett and Price, "Adjusted Wald confidence
-interval for a difference of binomial proportions based on paired data", J. Educational and
-Behavioral Statistics 37 (2012).
+its most common difference (its mean, where no value has a majority), as far away as others are
+(root mean square over all groups). For yes/no decisions in one group this is the adjustment of
+Bonett and Price, "Adjusted Wald confidence interval for a difference of binomial proportions based
+on paired data", J. Educational and Behavioral Statistics 37 (2012).
 """
 
 from __future__ import annotations
