@@ -39,6 +39,8 @@ Floats = NDArray[np.float64]
 
 DENSE = 1500
 """Parameters up to which the Hessian is inverted."""
+MANY = 100
+"""With more evaluators the mean hangs on none of them, and is solved for less precisely."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -300,7 +302,8 @@ def _with_mean(objective: Penalised, move: Move, contrast: int, free: NDArray[np
     if contrast + 1 < move.basis.shape[1]:
         scores -= move.score_weights[:, contrast + 1]
         bias[:, contrast] -= move.bias_weight
-    solved, _ = conjugate_gradients(objective, target, relative=1e-3, most=60)
+    close = 1e-2 if len(free) > MANY else 1e-3
+    solved, _ = conjugate_gradients(objective, target, relative=close, most=60)
     found = objective.split(solved)[1][:, contrast]
     return np.asarray(found - found[free].mean() + target @ solved, dtype=np.float64)
 

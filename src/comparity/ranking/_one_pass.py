@@ -39,6 +39,8 @@ LEAST_LEFT = 1e-3
 """Part of an evaluator's curvature that is left at least once scores follow."""
 CLOSE, MOST_SOLVES = 0.01, 30
 """Relative change at which scores are taken to have followed, and the most steps they get."""
+LITTLE = 0.05
+"""An evaluator with no more than this share in what holds any of its items ties none together."""
 
 
 def score_variances(objective: Penalised) -> Floats:
@@ -93,8 +95,8 @@ def variances_of(
     part = _inverted(blocks.sum(axis=0)) @ blocks
     lost = part.transpose(0, 2, 1) @ ((common / diagonal[:, None]).T @ common) @ part
     columns = (better, worse, evaluator, contrast, weights)
-    most = min(2 * int(np.bincount(evaluator).max()), objective.n_items)
-    _add_own(*columns, diagonal, common, part, most, lost)
+    longest = int(np.bincount(evaluator).max())
+    _add_own(*columns, np.column_stack([diagonal, common]), part, longest, lost)
     return _schur_inverse(blocks + precision, lost / _left_to_others(blocks)[:, None, None])
 
 
@@ -190,39 +192,53 @@ def _add_common(better, worse, contrast, weight, common):  # type: ignore[no-unt
 
 @njit(cache=True, nogil=True)
 def _add_own(  # type: ignore[no-untyped-def]
-    better, worse, evaluator, contrast, weight, diagonal, common, part, most, lost
+    better, worse, evaluator, contrast, weight, items, part, longest, lost
 ):
     """Replace in `lost` the items that an evaluator touched by what is its own of them.
 
-    Comparisons of an evaluator come in one run, and touch `most` items at most. `lost` starts with
-    all items as if untouched.
+    Comparisons of an evaluator come in one run, of at most `longest`. `items` has what holds each,
+    and then what it has in common with all biases. `lost` starts with all items as if untouched.
     """
     count, n_contrasts = contrast.shape
-    place, done = np.empty(len(diagonal), np.int32), np.full(len(diagonal), -1, np.int32)
+    # Of each item the evaluator that touched it last, and where it stands among what that touched.
+    seen = np.full((len(items), 2), -1, np.int32)
+    most = min(2 * longest, len(items))
+    first, second = np.empty((2, longest), np.int32)
     held, shared = np.empty((2, most, n_contrasts))
     own, solved = np.empty((2, n_contrasts, most))
-    whole, work = np.empty(most), np.empty((3, most))
+    whole, mine, work = np.empty(most), np.empty(most), np.empty((3, most))
     start = 0
     while start < count:
         k, end, n = evaluator[start], start, 0
         while end < count and evaluator[end] == k:
             for side, item in enumerate((better[end], worse[end])):
-                if done[item] != k:
-                    done[item], place[item], whole[n] = k, n, diagonal[item]
+                if seen[item, 0] != k:
+                    seen[item, 0], seen[item, 1] = k, n
+                    whole[n], mine[n] = items[item, 0], 0.0
                     for c in range(n_contrasts):
                         held[n, c] = shared[n, c] = 0.0
                         for d in range(n_contrasts):
-                            shared[n, c] += common[item, d] * part[k, d, c]
+                            shared[n, c] += items[item, 1 + d] * part[k, d, c]
                     n += 1
-                sign = weight[end] * (1 - 2 * side)
+                at = seen[item, 1]
+                if side:
+                    second[end - start] = at
+                else:
+                    first[end - start] = at
+                mine[at] += weight[end]
                 for c in range(n_contrasts):
-                    held[place[item], c] += sign * contrast[end, c]
+                    held[at, c] += weight[end] * contrast[end, c] * (1 - 2 * side)
             end += 1
+        alone = 0.0
+        for i in range(n):
+            alone = max(alone, mine[i] / whole[i])
         for c in range(n_contrasts):
             for i in range(n):
                 own[c, i] = held[i, c] - shared[i, c]
-            run = better[start:end], worse[start:end], weight[start:end]
-            _follow(*run, place, whole[:n], own[c], solved[c], work)
+                solved[c, i] = own[c, i] / whole[i]
+            if alone > LITTLE:
+                run = first[: end - start], second[: end - start], weight[start:end]
+                _follow(*run, whole[:n], own[c], solved[c], work)
         for c in range(n_contrasts):
             for d in range(n_contrasts):
                 for i in range(n):
@@ -232,10 +248,10 @@ def _add_own(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _follow(better, worse, weight, place, diagonal, right, solved, work):  # type: ignore[no-untyped-def]
+def _follow(first, second, weight, diagonal, right, solved, work):  # type: ignore[no-untyped-def]
     """Solve for scores with this diagonal and these comparisons, by conjugate gradients.
 
-    `place` says where each item stands among those compared.
+    `first` and `second` say where the items of a comparison stand among those compared.
     """
     n = len(diagonal)
     residual, direction, image = work[0], work[1], work[2]
@@ -248,7 +264,7 @@ def _follow(better, worse, weight, place, diagonal, right, solved, work):  # typ
         for i in range(n):
             image[i] = diagonal[i] * direction[i]
         for p in range(len(weight)):
-            i, j = place[better[p]], place[worse[p]]
+            i, j = first[p], second[p]
             image[i] -= weight[p] * direction[j]
             image[j] -= weight[p] * direction[i]
         bend = 0.0
