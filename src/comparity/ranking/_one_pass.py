@@ -39,6 +39,8 @@ LEAST_LEFT = 1e-3
 """Part of an evaluator's curvature that is left at least once scores follow."""
 CLOSE, MOST_SOLVES = 0.01, 30
 """Relative change at which scores are taken to have followed, and the most steps they get."""
+NEGLIGIBLE = 0.005
+"""Part of an item's curvature, at most, that biases may explain without being taken from it."""
 LITTLE = 0.05
 """An evaluator with no more than this share in what holds any of its items ties none together."""
 
@@ -46,7 +48,8 @@ LITTLE = 0.05
 def score_variances(objective: Penalised) -> Floats:
     """Approximate the variances of scores, which biases of evaluators make larger."""
     own, diagonal = _inverted_blocks(objective), _curvature_of_items(objective)
-    if own.shape[1]:
+    weights = objective.data.weights()
+    if np.einsum("kii->k", own).max(initial=0.0) * weights.max(initial=0.0) > NEGLIGIBLE:
         _subtract_biases(*(*_columns(objective), own, diagonal))
     return _second_order(objective, own, diagonal)
 
