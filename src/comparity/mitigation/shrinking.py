@@ -182,8 +182,10 @@ def _best(
     tamed = np.minimum(np.nan_to_num(objective, nan=ASTRAY, posinf=ASTRAY), ASTRAY)
     target = np.append(tamed, np.zeros(len(total) - n))
     answers = (_answer(target, limits, bounds + hair * loose, total) for hair in HAIRS)
-    found: Floats = next(answer.x for answer in answers if answer.success)[:n]
-    return found
+    found = next((answer.x for answer in answers if answer.success), None)
+    assert found is not None, "the mixture that misses least is within its bounds"
+    shares: Floats = found[:n]
+    return shares
 
 
 def _solved(target: Floats, limits: Floats, bounds: Floats, total: Floats) -> Floats:

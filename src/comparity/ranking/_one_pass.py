@@ -207,47 +207,57 @@ def _add_own(  # type: ignore[no-untyped-def]
     seen = np.full((len(items), 2), -1, np.int32)
     most = min(2 * longest, len(items))
     first, second = np.empty((2, longest), np.int32)
-    held, shared = np.empty((2, most, n_contrasts))
-    own, solved = np.empty((2, n_contrasts, most))
+    own, shared, solved = np.empty((3, n_contrasts, most))
     whole, mine, work = np.empty(most), np.empty(most), np.empty((3, most))
     start = 0
     while start < count:
-        k, end, n = evaluator[start], start, 0
+        k, end = evaluator[start], start
         while end < count and evaluator[end] == k:
-            for side, item in enumerate((better[end], worse[end])):
-                if seen[item, 0] != k:
-                    seen[item, 0], seen[item, 1] = k, n
-                    whole[n], mine[n] = items[item, 0], 0.0
-                    for c in range(n_contrasts):
-                        held[n, c] = shared[n, c] = 0.0
-                        for d in range(n_contrasts):
-                            shared[n, c] += items[item, 1 + d] * part[k, d, c]
-                    n += 1
-                at = seen[item, 1]
-                if side:
-                    second[end - start] = at
-                else:
-                    first[end - start] = at
-                mine[at] += weight[end]
-                for c in range(n_contrasts):
-                    held[at, c] += weight[end] * contrast[end, c] * (1 - 2 * side)
             end += 1
-        alone = 0.0
-        for i in range(n):
-            alone = max(alone, mine[i] / whole[i])
+        run = better[start:end], worse[start:end], contrast[start:end], weight[start:end]
+        n = _gather(*run, k, items, part[k], seen, first, second, whole, mine, own, shared)
+        alone = (mine[:n] / whole[:n]).max()
         for c in range(n_contrasts):
-            for i in range(n):
-                own[c, i] = held[i, c] - shared[i, c]
-                solved[c, i] = own[c, i] / whole[i]
+            solved[c, :n] = own[c, :n] / whole[:n]
             if alone > LITTLE:
-                run = first[: end - start], second[: end - start], weight[start:end]
-                _follow(*run, whole[:n], own[c], solved[c], work)
+                places = first[: end - start], second[: end - start]
+                _follow(*places, weight[start:end], whole[:n], own[c], solved[c], work)
         for c in range(n_contrasts):
             for d in range(n_contrasts):
                 for i in range(n):
                     lost[k, c, d] += (own[c, i] * solved[d, i] + own[d, i] * solved[c, i]) / 2
-                    lost[k, c, d] -= shared[i, c] * shared[i, d] / whole[i]
+                    lost[k, c, d] -= shared[c, i] * shared[d, i] / whole[i]
         start = end
+
+
+@njit(cache=True, nogil=True)
+def _gather(  # type: ignore[no-untyped-def]
+    better, worse, contrast, weight, k, items, part, seen, first, second, whole, mine, own, shared
+):
+    """Fill in the items that evaluator k touched, in the order of their first comparison.
+
+    Where the items of each comparison stand, what holds each item, how much of it is the
+    evaluator's, what the item has in common with all biases, and what with those of this evaluator
+    alone. Returns how many items there are.
+    """
+    n_contrasts, n = contrast.shape[1], 0
+    for p in range(len(weight)):
+        for side, item in enumerate((better[p], worse[p])):
+            if seen[item, 0] != k:
+                seen[item, 0], seen[item, 1] = k, n
+                whole[n], mine[n] = items[item, 0], 0.0
+                for c in range(n_contrasts):
+                    shared[c, n] = 0.0
+                    for d in range(n_contrasts):
+                        shared[c, n] += items[item, 1 + d] * part[d, c]
+                    own[c, n] = -shared[c, n]
+                n += 1
+            at, places = seen[item, 1], second if side else first
+            places[p] = at
+            mine[at] += weight[p]
+            for c in range(n_contrasts):
+                own[c, at] += weight[p] * contrast[p, c] * (1 - 2 * side)
+    return n
 
 
 @njit(cache=True, nogil=True)
