@@ -20,6 +20,7 @@ from comparity.ranking._attenuation import tilt_of
 from comparity.ranking._curvature import covariances_of
 from comparity.ranking._margins import bent
 from comparity.ranking._objective import Penalised, Penalty, pass_over, rows_of
+from comparity.ranking._one_pass import OnePass
 from comparity.ranking._passes import davidson
 from comparity.ranking.judgments import judgments_of
 from comparity.ranking.simulators import SimulatedPanel, simulate_comparisons
@@ -78,7 +79,7 @@ def test_spreads_of_margins_are_those_of_the_inverse() -> None:
 def test_spreads_in_one_pass_are_close_to_those_of_the_inverse() -> None:
     objective, _ = objective_of(sparse_panel(2))
     exact = _attenuation._dense(objective, covariances_of(objective))(slice(None))
-    quick = _attenuation._local(objective)(slice(None))
+    quick = _attenuation._local(objective, OnePass(objective))(slice(None))
     assert quick == pytest.approx(exact, rel=0.15, abs=0.02)
 
 

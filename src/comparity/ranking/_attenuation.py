@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from comparity.ranking._curvature import Covariances
 from comparity.ranking._margins import add_product
 from comparity.ranking._objective import Penalised
-from comparity.ranking._one_pass import evaluator_variances, variances_given_biases
+from comparity.ranking._one_pass import OnePass
 
 __all__ = ["tilt_of"]
 
@@ -41,7 +41,7 @@ within them for the most part; narrower bounds leave scores too close together, 
 them."""
 
 
-def tilt_of(objective: Penalised, point: Floats, covariances: Covariances | None) -> Floats:
+def tilt_of(objective: Penalised, point: Floats, covariances: Covariances | OnePass) -> Floats:
     """Return what the errors of scores and biases add to the gradient, at the point evaluated last.
 
     Parameters
@@ -50,13 +50,15 @@ def tilt_of(objective: Penalised, point: Floats, covariances: Covariances | None
         Evaluated last at `point`.
     point : ndarray
         Scores, biases and extra parameters.
-    covariances : Covariances or None
-        Of the errors at that point; without them spreads are those one pass over the comparisons
-        tells.
+    covariances : Covariances or OnePass
+        Of the errors at that point.
     """
     data, rows = objective.data, objective.data.rows
     scores, bias, extra = objective.split(point)
-    spread_of = _local(objective) if covariances is None else _dense(objective, covariances)
+    if isinstance(covariances, OnePass):
+        spread_of = _local(objective, covariances)
+    else:
+        spread_of = _dense(objective, covariances)
     tilt = np.zeros_like(point)
     tilt_scores, tilt_bias, tilt_extra = objective.split(tilt)
     for start in range(0, len(rows.better), CHUNK):
@@ -81,10 +83,10 @@ def _dense(objective: Penalised, covariances: Covariances) -> Spread:
     return spread
 
 
-def _local(objective: Penalised) -> Spread:
+def _local(objective: Penalised, near: OnePass) -> Spread:
     """Return the spread of margins as nearly as one pass over the comparisons tells it."""
     rows, weight = objective.data.rows, objective.data.weights()
-    of_scores, of_biases = variances_given_biases(objective), evaluator_variances(objective)
+    of_scores, of_biases = near.scores_given_biases, near.evaluators
     diagonal = objective.last.scores[:, 1] + objective.penalty.scores
 
     def spread(part: slice) -> Floats:

@@ -21,8 +21,9 @@ from scipy.linalg import lapack
 from comparity.ranking._margins import add_hessian, add_product
 from comparity.ranking._newton import conjugate_gradients
 from comparity.ranking._objective import EFFECT_SD, Penalised
-from comparity.ranking._one_pass import evaluator_variances, score_variances
+from comparity.ranking._one_pass import OnePass
 from comparity.ranking._passes import GeneralPass
+from comparity.ranking._vectors import inner
 from comparity.ranking.anchors import Move
 
 __all__ = [
@@ -246,7 +247,8 @@ def _gap_targets(objective: Penalised, move: Move) -> Floats:
 
 
 def _local(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Errors:
-    apart = np.einsum("kii->ki", evaluator_variances(objective))
+    near = OnePass(objective)
+    apart = np.einsum("kii->ki", near.evaluators)
     bias, centred, level = np.empty_like(apart), np.empty_like(apart), np.empty(apart.shape[1])
     for contrast in range(len(level)):
         free = ~known[:, contrast]
@@ -256,7 +258,7 @@ def _local(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Errors
     gaps = [_variance(objective, target) for target in _gap_targets(objective, move).T]
     extra = [_variance(objective, target) for target in _extra_targets(objective)]
     return Errors(
-        scores=_root(score_variances(objective)),
+        scores=_root(near.scores),
         bias=_root(bias),
         centred=_root(centred),
         level=_root(level),
@@ -302,10 +304,10 @@ def _with_mean(objective: Penalised, move: Move, contrast: int, free: NDArray[np
     if contrast + 1 < move.basis.shape[1]:
         scores -= move.score_weights[:, contrast + 1]
         bias[:, contrast] -= move.bias_weight
-    close = 1e-2 if len(free) > MANY else 1e-3
+    close = 5e-2 if len(free) > MANY else 1e-3
     solved, _ = conjugate_gradients(objective, target, relative=close, most=60)
     found = objective.split(solved)[1][:, contrast]
-    return np.asarray(found - found[free].mean() + target @ solved, dtype=np.float64)
+    return np.asarray(found - found[free].mean() + inner(target, solved), dtype=np.float64)
 
 
 def _extra_targets(objective: Penalised) -> Iterator[Floats]:
@@ -320,7 +322,7 @@ def _variance(objective: Penalised, target: Floats) -> float:
     if not target.any():
         return 0.0
     solved, _ = conjugate_gradients(objective, target, relative=1e-3, most=60)
-    return float(target @ solved)
+    return inner(target, solved)
 
 
 def _root(variances: Floats) -> Floats:

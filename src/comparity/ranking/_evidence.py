@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from comparity.ranking._curvature import Covariances
 from comparity.ranking._objective import Penalised
-from comparity.ranking._one_pass import evaluator_variances, score_variances
+from comparity.ranking._one_pass import OnePass
 from comparity.ranking.priors import LARGEST_SD, SMALLEST_SD, bounded
 
 __all__ = ["LEAST_SCORE_SD", "Ascent", "fixed_point"]
@@ -91,7 +91,7 @@ def fixed_point(
     objective: Penalised,
     point: Floats,
     sds: Floats,
-    covariances: Covariances | None,
+    covariances: Covariances | OnePass,
     *,
     chosen: tuple[bool, bool],
 ) -> Floats:
@@ -105,8 +105,8 @@ def fixed_point(
         Scores, biases and extra parameters.
     sds : ndarray, (2,)
         Standard deviations now.
-    covariances : Covariances or None
-        Of the errors at that point; without them as nearly as one pass tells.
+    covariances : Covariances or OnePass
+        Of the errors at that point.
     chosen : tuple of bool
         Whether that of scores, and that of biases, is to be chosen.
     """
@@ -124,7 +124,7 @@ def fixed_point(
     return found
 
 
-def _scores_left(objective: Penalised, covariances: Covariances | None) -> float:
+def _scores_left(objective: Penalised, covariances: Covariances | OnePass) -> float:
     """Return the degrees of freedom of the scores that data determine.
 
     Their number less the trace of prior precision times covariance: near their number where data
@@ -133,10 +133,10 @@ def _scores_left(objective: Penalised, covariances: Covariances | None) -> float
     prior, n = objective.penalty, objective.n_items
     # Directions that the prior leaves free have nothing to be shrunk.
     penalised = n if prior.basis is None else n - prior.basis.shape[1]
-    if covariances is None:
+    if isinstance(covariances, OnePass):
         # Along the flat directions the prior says it all.
         flat = objective.flat_basis.shape[1] if prior.basis is None else 0
-        trace = prior.scores * float(score_variances(objective).sum()) + flat
+        trace = prior.scores * float(covariances.scores.sum()) + flat
     elif prior.basis is None:
         trace = prior.scores * float(np.trace(covariances.joint[:n, :n]))
     else:
@@ -144,15 +144,13 @@ def _scores_left(objective: Penalised, covariances: Covariances | None) -> float
     return max(penalised - trace, 1.0)
 
 
-def _biases_left(objective: Penalised, covariances: Covariances | None) -> float:
+def _biases_left(objective: Penalised, covariances: Covariances | OnePass) -> float:
     """Return the degrees of freedom of the biases about their mean that data determine."""
     n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
     precision = objective.penalty.bias
-    if covariances is None:
+    if isinstance(covariances, OnePass):
         # About their mean, biases have so much less variance than with their level known.
-        trace = (1 - 1 / m) * float(
-            np.einsum("kij,ji->", evaluator_variances(objective), precision)
-        )
+        trace = (1 - 1 / m) * float(np.einsum("kij,ji->", covariances.evaluators, precision))
     else:
         end = n + m * c
         held = np.kron(np.eye(m) - 1 / m, precision)

@@ -16,8 +16,10 @@ from comparity.ranking._evidence import LEAST_SCORE_SD, Ascent, fixed_point
 from comparity.ranking._margins import outcomes
 from comparity.ranking._newton import Solution, minimise
 from comparity.ranking._objective import EFFECT_SD, Penalised, Penalty, pass_over, rows_of
+from comparity.ranking._one_pass import OnePass
 from comparity.ranking._passes import Pass, Rows
 from comparity.ranking._progress import Watch, watching
+from comparity.ranking._vectors import norm
 from comparity.ranking.anchors import ZERO_MEAN, Anchor, Move, move_of
 from comparity.ranking.judgments import Judgments
 from comparity.ranking.priors import Wish, bounded, by_cross_validation, folds
@@ -226,11 +228,11 @@ class _Search:
         objective, loose = self.objective(), self.loose
         if self.tilt is not None and self.tilt.any():
             # A fit that ignores changes of the tilt would never show that they have died out.
-            still = self.close * float(np.linalg.norm(self.tilt)) / 3
+            still = self.close * norm(self.tilt) / 3
             loose = max(self.task.tolerance, min(loose, still))
         found = minimise(objective, self.point, tolerance=loose, watch=self.watch)
         self.point = found.point
-        covariances = covariances_of(objective) if exact else None
+        covariances = covariances_of(objective) if exact else OnePass(objective)
         moved = 0.0
         if any(self.chosen):
             fixed = fixed_point(objective, self.point, self.sds, covariances, chosen=self.chosen)
@@ -254,7 +256,7 @@ class _Search:
         """
         assert self.tilt is not None
         change = tilt - self.tilt
-        turned = float(np.linalg.norm(change)) / max(float(np.linalg.norm(tilt)), TINY)
+        turned = norm(change) / max(norm(tilt), TINY)
         self.tilt = self.tilt + change * (0.5 if turned > CALM * self.turned else 1.0)
         self.turned = turned
         return turned

@@ -9,6 +9,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.ranking._vectors import inner, norm
+
 __all__ = ["Objective", "Solution", "conjugate_gradients", "minimise"]
 
 Floats = NDArray[np.float64]
@@ -59,21 +61,21 @@ def conjugate_gradients(
 ) -> tuple[Floats, int]:
     """Solve Hessian x = right up to a relative residual; return x and the products spent."""
     solution, residual = np.zeros_like(right), right.copy()
-    goal = relative * float(np.linalg.norm(right))
+    goal = relative * norm(right)
     ready = objective.precondition(residual)
-    direction, size = ready, float(residual @ ready)
+    direction, size = ready, inner(residual, ready)
     for spent in range(1, most + 1):
         image = objective.product(direction)
-        bend = float(direction @ image)
+        bend = inner(direction, image)
         if bend <= 0:
             return solution, spent
         step = size / bend
         solution += step * direction
         residual -= step * image
-        if np.linalg.norm(residual) <= goal:
+        if norm(residual) <= goal:
             return solution, spent
         ready = objective.precondition(residual)
-        previous, size = size, float(residual @ ready)
+        previous, size = size, inner(residual, ready)
         direction = ready + (size / previous) * direction
     return solution, most
 
@@ -104,28 +106,28 @@ def minimise(
     """
     point = start.copy()
     value, gradient = objective.evaluate(point)
-    first = norm = float(np.linalg.norm(gradient))
+    first = slope = norm(gradient)
     evaluations, products, steps = 1, 0, 0
-    while norm > tolerance and steps < most_steps:
+    while slope > tolerance and steps < most_steps:
         if watch is not None:
-            watch(steps, norm)
-        relative = max(min(0.1, norm / first), 0.3 * tolerance / norm, 1e-5)
+            watch(steps, slope)
+        relative = max(min(0.1, slope / first), 0.3 * tolerance / slope, 1e-5)
         direction, spent = conjugate_gradients(objective, -gradient, relative=relative)
         products += spent
-        length, fall = 1.0, float(gradient @ direction)
+        length, fall = 1.0, inner(gradient, direction)
         while True:
             new_value, new_gradient = objective.evaluate(point + length * direction)
-            new_norm = float(np.linalg.norm(new_gradient))
+            new_slope = norm(new_gradient)
             evaluations += 1
             enough = value + 1e-4 * length * fall + SLACK * abs(value)
             if new_value <= enough or length < 1e-8:
                 break
             length /= 2
         steps += 1
-        stuck = length < 1e-8 or (new_norm >= norm and new_value >= value - SLACK * abs(value))
+        stuck = length < 1e-8 or (new_slope >= slope and new_value >= value - SLACK * abs(value))
         if length >= 1e-8:
             point += length * direction
-            value, gradient, norm = new_value, new_gradient, new_norm
+            value, gradient, slope = new_value, new_gradient, new_slope
         else:
             objective.evaluate(point)
         if stuck:
@@ -133,8 +135,8 @@ def minimise(
     return Solution(
         point=point,
         value=value,
-        gradient_norm=norm,
-        converged=norm <= tolerance,
+        gradient_norm=slope,
+        converged=slope <= tolerance,
         steps=steps,
         evaluations=evaluations,
         products=products,

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from comparity.ranking._margins import order_by
 from comparity.ranking._passes import Evaluation, FusedPass, GeneralPass, Pass, Rows
+from comparity.ranking._vectors import add_combination, inner, inner_with_columns
 from comparity.ranking.judgments import Judgments
 
 __all__ = ["EFFECT_SD", "Penalised", "Penalty", "pass_over", "rows_of"]
@@ -172,10 +173,12 @@ class Penalised:
         found = self.last = self.data.evaluate(scores, bias, extra)
         pull, bias_pull = self.penalty.pull(scores), self.penalty.bias_pull(bias)
         held = extra / EFFECT_SD**2
-        value = found.loss + (scores @ pull + (bias * bias_pull).sum() + extra @ held) / 2
+        value = (
+            found.loss + (inner(scores, pull) + (bias * bias_pull).sum() + inner(extra, held)) / 2
+        )
         gradient = _joined(found.scores[:, 0] + pull, found.bias + bias_pull, found.extra + held)
         if self.tilt is not None:
-            value += self.tilt @ point
+            value += inner(self.tilt, point)
             gradient += self.tilt
         if self._scores_alone:
             self._diagonal = found.scores[:, 1] + self.penalty.scores
@@ -212,14 +215,15 @@ class Penalised:
         if self._coarse is None:
             return ready
         if self._scores_alone:
-            ready += self.flat_basis @ (self._coarse @ (self.flat_basis.T @ vector))
+            steps = self._coarse @ inner_with_columns(self.flat_basis, vector)
+            add_combination(self.flat_basis, steps, ready)
             return ready
         scores, bias, _ = self.split(vector)
         n = self.flat_basis.shape[1] - 1
-        along = self.flat_basis.T @ scores
+        along = inner_with_columns(self.flat_basis, scores)
         along[1:] -= bias[:, :n].sum(axis=0)
         steps = self._coarse @ along
-        ready[: self.n_items] += self.flat_basis @ steps
+        add_combination(self.flat_basis, steps, ready[: self.n_items])
         self.split(ready)[1][:, :n] -= steps[1:]
         return ready
 

@@ -14,10 +14,16 @@ have in common, in proportion to what each of them judged, is left out of r: it 
 all biases against the means of groups, and does not tell evaluators apart. What is one evaluator's
 own is missing in the others, so that it counts more the larger its share :math:`\pi_k` of all
 curvature: twice where there are two evaluators.
+
+With the diagonal alone, :math:`r_k^T A_k^{-1} r_k` is a sum over the items an evaluator touched.
+If no more than :math:`a` of what holds any of them is its own, the comparisons that tie them
+together change that sum by at most :math:`a / (1 - a)` of itself (Gershgorin), and are followed
+only where that matters.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,13 +31,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from comparity.ranking._objective import Penalised
+from comparity.ranking._passes import SINGLE
 
-__all__ = [
-    "evaluator_variances",
-    "score_variances",
-    "variances_given_biases",
-    "variances_of",
-]
+__all__ = ["OnePass", "variances_of"]
 
 Floats = NDArray[np.float64]
 
@@ -39,45 +41,51 @@ LEAST_LEFT = 1e-3
 """Part of an evaluator's curvature that is left at least once scores follow."""
 CLOSE, MOST_SOLVES = 0.01, 30
 """Relative change at which scores are taken to have followed, and the most steps they get."""
-NEGLIGIBLE = 0.005
-"""Part of an item's curvature, at most, that biases may explain without being taken from it."""
-LITTLE = 0.05
-"""An evaluator with no more than this share in what holds any of its items ties none together."""
+SLIGHT = 0.01
+"""Relative change of a variance that is not worth a pass or a solution."""
 
 
-def score_variances(objective: Penalised) -> Floats:
-    """Approximate the variances of scores, which biases of evaluators make larger."""
-    own, diagonal = _inverted_blocks(objective), _curvature_of_items(objective)
-    weights = objective.data.weights()
-    if np.einsum("kii->k", own).max(initial=0.0) * weights.max(initial=0.0) > NEGLIGIBLE:
-        _subtract_biases(*(*_columns(objective), own, diagonal))
-    return _second_order(objective, own, diagonal)
+class OnePass:
+    """Errors at the point where an objective was evaluated last, each kept once it was asked for.
 
+    Parameters
+    ----------
+    objective : Penalised
+        Evaluated last at its minimum, and nowhere else as long as this is asked.
+    """
 
-def variances_given_biases(objective: Penalised) -> Floats:
-    """Approximate the variances of scores if all biases were known."""
-    none = np.zeros_like(objective.last.bias_blocks)
-    return _second_order(objective, none, _curvature_of_items(objective))
+    def __init__(self, objective: Penalised) -> None:
+        self._objective = objective
 
+    @property
+    def evaluators(self) -> Floats:
+        """Covariance of each evaluator's biases, their common level known."""
+        return self._looked_over[0]
 
-def _second_order(objective: Penalised, own: Floats, diagonal: Floats) -> Floats:
-    """Approximate the diagonal of an inverse to the second order in the opponents' share."""
-    share = np.zeros(objective.n_items)
-    _add_opponents(*(*_columns(objective), own, diagonal, share))
-    with np.errstate(invalid="ignore"):
-        return np.where(np.isfinite(diagonal), (1 + share / diagonal) / diagonal, np.inf)
+    @cached_property
+    def scores(self) -> Floats:
+        """Variances of scores, which biases of evaluators make larger."""
+        left = _curvature_of_items(self._objective) - self._looked_over[1]
+        return _second_order(self._objective, left, self._objective.n_contrasts)
 
+    @cached_property
+    def scores_given_biases(self) -> Floats:
+        """Variances that scores would have if all biases were known."""
+        return _second_order(self._objective, _curvature_of_items(self._objective), 0)
 
-def evaluator_variances(objective: Penalised) -> Floats:
-    """Approximate the covariance of each evaluator's biases, their common level known."""
-    contrast = objective.data.rows.contrast
-    return variances_of(objective, contrast, objective.last.bias_blocks, objective.penalty.bias)
+    @cached_property
+    def _looked_over(self) -> tuple[Floats, Floats]:
+        objective = self._objective
+        if not objective.n_contrasts:
+            return objective.last.bias_blocks, np.zeros(objective.n_items)
+        contrast, bias_prior = objective.data.rows.contrast, objective.penalty.bias
+        return _looked_over(objective, contrast, objective.last.bias_blocks, bias_prior)
 
 
 def variances_of(
     objective: Penalised, contrast: NDArray[np.int8], blocks: Floats, precision: Floats
 ) -> Floats:
-    """Approximate that covariance for biases toward any contrasts.
+    """Approximate the covariance of each evaluator's biases toward any contrasts.
 
     Parameters
     ----------
@@ -89,28 +97,68 @@ def variances_of(
     precision : ndarray, (contrasts, contrasts)
         Of the biases' prior.
     """
-    if not blocks.shape[1]:
-        return blocks
-    better, worse, evaluator, _, weights = _columns(objective)
-    diagonal = _curvature_of_items(objective)
-    common = np.zeros((objective.n_items, contrast.shape[1]))
-    _add_common(better, worse, contrast, weights, common)
+    return _looked_over(objective, contrast, blocks, precision)[0]
+
+
+def _looked_over(
+    objective: Penalised, contrast: NDArray[np.int8], blocks: Floats, precision: Floats
+) -> tuple[Floats, Floats]:
+    """Return that covariance, and of what holds each item the part that biases explain."""
+    rows, weights = objective.data.rows, objective.data.weights()
+    columns = (rows.better, rows.worse, rows.evaluator, contrast, weights)
+    whole, held = _curvature_of_items(objective), blocks + precision
+    common, of_all = np.zeros((rows.n_items, contrast.shape[1])), _shares_of_all(blocks)
+    # Of an evaluator's curvature, six times its share of all at most is in common with others.
+    if 6 * of_all.max() > SLIGHT:
+        _add_common(rows.better, rows.worse, contrast, weights, common)
+    known = _inverted(held)
+    squares, mixed, alone, explained = _sums(columns, known, whole, common)
     part = _inverted(blocks.sum(axis=0)) @ blocks
-    lost = part.transpose(0, 2, 1) @ ((common / diagonal[:, None]).T @ common) @ part
-    columns = (better, worse, evaluator, contrast, weights)
-    longest = int(np.bincount(evaluator).max())
-    _add_own(*columns, np.column_stack([diagonal, common]), part, longest, lost)
-    return _schur_inverse(blocks + precision, lost / _left_to_others(blocks)[:, None, None])
+    crossed = mixed @ part
+    lost = squares - crossed - crossed.transpose(0, 2, 1)
+    all_of_it = np.einsum("ic,id->cd", common / whole[:, None], common)
+    lost += part.transpose(0, 2, 1) @ all_of_it @ part
+    left = np.where(1 - of_all > LEAST_LEFT, 1 - of_all, 1.0)
+    share = np.einsum("kcd,kdc->k", known, lost) / left
+    tied = share * alone > SLIGHT * (1 - share) * (1 - alone)
+    if tied.any():
+        _add_ties(*columns, np.column_stack([whole, common]), part, tied, lost)
+    return _schur_inverse(held, lost / left[:, None, None]), explained
 
 
-def _columns(objective: Penalised) -> tuple[Any, ...]:
+def _sums(
+    columns: tuple[Any, ...], known: Floats, whole: Floats, common: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return what :func:`_add_sums` finds, and what biases explain of each item."""
+    n_items, n_contrasts = common.shape
+    items = np.zeros((n_items, 3 + 2 * n_contrasts), np.float32 if n_items > SINGLE else np.float64)
+    items[:, 0] = 1 / whole
+    items[:, 3 + n_contrasts :] = common / whole[:, None]
+    squares, mixed = np.zeros((2, *known.shape))
+    alone = np.zeros(len(known))
+    found = (items, squares, mixed, alone)
+    _add_sums(*(*columns, known, *found, (0,) * n_contrasts))
+    return squares, mixed, alone, items[:, 2].astype(np.float64)
+
+
+def _second_order(objective: Penalised, left: Floats, n_contrasts: int) -> Floats:
+    """Approximate the diagonal of an inverse to the second order in the opponents' share.
+
+    Parameters
+    ----------
+    objective : Penalised
+    left : ndarray
+        What holds each item.
+    n_contrasts : int
+        Contrasts for which biases are unknown: all or none.
+    """
     rows = objective.data.rows
-    return rows.better, rows.worse, rows.evaluator, rows.contrast, objective.data.weights()
-
-
-def _inverted_blocks(objective: Penalised) -> Floats:
-    """Return the covariance of each evaluator's biases if all scores were known."""
-    return _inverted(objective.last.bias_blocks + objective.penalty.bias)
+    known = _inverted(objective.last.bias_blocks + objective.penalty.bias)
+    items = np.column_stack([1 / left, np.zeros_like(left)])
+    columns = (rows.better, rows.worse, rows.evaluator, rows.contrast, objective.data.weights())
+    _add_opponents(*columns, known, items, (0,) * n_contrasts)
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isfinite(left), (1 + items[:, 1] / left) / left, np.inf)
 
 
 def _curvature_of_items(objective: Penalised) -> Floats:
@@ -119,11 +167,11 @@ def _curvature_of_items(objective: Penalised) -> Floats:
     return np.where(diagonal > 0, diagonal, np.inf)
 
 
-def _left_to_others(blocks: Floats) -> Floats:
-    """Return the share of the curvature that is other evaluators'; 1 where there are none."""
+def _shares_of_all(blocks: Floats) -> Floats:
+    """Return the share of all curvature that is each evaluator's."""
     sizes = np.einsum("kii->k", blocks)
-    left = 1 - sizes / (sizes.sum() or 1.0)
-    return np.where(left > LEAST_LEFT, left, 1.0)
+    shares: Floats = sizes / (sizes.sum() or 1.0)
+    return shares
 
 
 def _schur_inverse(blocks: Floats, lost: Floats) -> Floats:
@@ -148,42 +196,6 @@ def _inverted(blocks: Floats) -> Floats:
 
 
 @njit(cache=True, nogil=True)
-def _subtract_biases(better, worse, evaluator, contrast, weight, own, diagonal):  # type: ignore[no-untyped-def]
-    """Take from each item what the biases explain of it, evaluator by evaluator."""
-    count, n_contrasts = contrast.shape
-    held = np.zeros((len(diagonal), n_contrasts))
-    start = 0
-    while start < count:
-        k, end = evaluator[start], start
-        while end < count and evaluator[end] == k:
-            for c in range(n_contrasts):
-                amount = weight[end] * contrast[end, c]
-                held[better[end], c] += amount
-                held[worse[end], c] -= amount
-            end += 1
-        for p in range(start, end):
-            for item in (better[p], worse[p]):
-                for c in range(n_contrasts):
-                    for d in range(n_contrasts):
-                        diagonal[item] -= held[item, c] * own[k, c, d] * held[item, d]
-                held[item] = 0.0
-        start = end
-
-
-@njit(cache=True, nogil=True)
-def _add_opponents(better, worse, evaluator, contrast, weight, own, diagonal, share):  # type: ignore[no-untyped-def]
-    n_contrasts = contrast.shape[1]
-    for p in range(len(better)):
-        one, two, k, left = better[p], worse[p], evaluator[p], 1.0
-        for c in range(n_contrasts):
-            for d in range(n_contrasts):
-                left -= weight[p] * contrast[p, c] * own[k, c, d] * contrast[p, d]
-        squared = (weight[p] * left) ** 2
-        share[one] += squared / diagonal[two]
-        share[two] += squared / diagonal[one]
-
-
-@njit(cache=True, nogil=True)
 def _add_common(better, worse, contrast, weight, common):  # type: ignore[no-untyped-def]
     """Add what each item has in common with the biases of all evaluators."""
     for p in range(len(better)):
@@ -193,68 +205,132 @@ def _add_common(better, worse, contrast, weight, common):  # type: ignore[no-unt
             common[worse[p], c] -= amount
 
 
+# In the next two, the length of `each` is the number of contrasts: that of a tuple is known when
+# they are compiled, so that loops over contrasts cost nothing.
 @njit(cache=True, nogil=True)
-def _add_own(  # type: ignore[no-untyped-def]
-    better, worse, evaluator, contrast, weight, items, part, longest, lost
+def _add_sums(  # type: ignore[no-untyped-def]
+    better, worse, evaluator, contrast, weight, known, items, squares, mixed, alone, each
 ):
-    """Replace in `lost` the items that an evaluator touched by what is its own of them.
+    """Add up over the items that each evaluator touched, whose comparisons come in one run.
 
-    Comparisons of an evaluator come in one run, of at most `longest`. `items` has what holds each,
-    and then what it has in common with all biases. `lost` starts with all items as if untouched.
+    Into `squares` what it tells about them squared, over what holds them; into `mixed` that times
+    what they have in common with all biases; into `alone` the largest share of one that is its
+    own. `items` has one over what holds each, two columns for what an evaluator holds of it and
+    what biases explain of it, and by contrast what an evaluator tells and the share in common.
+    """
+    count, n = len(better), len(each)
+    sums = np.zeros((2, n, n))
+    start = 0
+    while start < count:
+        k, end = evaluator[start], start
+        while end < count and evaluator[end] == k:
+            one, two = better[end], worse[end]
+            items[one, 1] += weight[end]
+            items[two, 1] += weight[end]
+            for c in range(n):
+                amount = weight[end] * contrast[end, c]
+                items[one, 3 + c] += amount
+                items[two, 3 + c] -= amount
+            end += 1
+        most, sums[:] = 0.0, 0.0
+        for p in range(start, end):
+            for i in (better[p], worse[p]):
+                most = max(most, items[i, 0] * items[i, 1])
+                items[i, 1] = 0.0
+                for c in range(n):
+                    for d in range(n):
+                        both = items[i, 3 + c] * items[i, 3 + d]
+                        sums[0, c, d] += both * items[i, 0]
+                        sums[1, c, d] += items[i, 3 + c] * items[i, 3 + n + d]
+                        items[i, 2] += known[k, c, d] * both
+                # An item that comes again adds nothing.
+                for c in range(n):
+                    items[i, 3 + c] = 0.0
+        squares[k], mixed[k], alone[k] = sums[0], sums[1], most
+        start = end
+
+
+@njit(cache=True, nogil=True)
+def _add_opponents(better, worse, evaluator, contrast, weight, known, items, each):  # type: ignore[no-untyped-def]
+    """Add to the second column of items what opponents take of them; the first is what holds it."""
+    for p in range(len(better)):
+        one, two, k, left = better[p], worse[p], evaluator[p], 1.0
+        for c in range(len(each)):
+            for d in range(len(each)):
+                left -= weight[p] * contrast[p, c] * known[k, c, d] * contrast[p, d]
+        squared = (weight[p] * left) ** 2
+        items[one, 1] += squared * items[two, 0]
+        items[two, 1] += squared * items[one, 0]
+
+
+@njit(cache=True, nogil=True)
+def _add_ties(  # type: ignore[no-untyped-def]
+    better, worse, evaluator, contrast, weight, items, part, tied, lost
+):
+    """Add to `lost` what comparisons between the items of an evaluator change, where it is tied.
+
+    `items` has what holds each, and then what it has in common with all biases.
     """
     count, n_contrasts = contrast.shape
+    longest = _longest_run(evaluator, tied)
     # Of each item the evaluator that touched it last, and where it stands among what that touched.
     seen = np.full((len(items), 2), -1, np.int32)
     most = min(2 * longest, len(items))
     first, second = np.empty((2, longest), np.int32)
-    own, shared, solved = np.empty((3, n_contrasts, most))
-    whole, mine, work = np.empty(most), np.empty(most), np.empty((3, most))
+    own, solved = np.empty((2, n_contrasts, most))
+    whole, work = np.empty(most), np.empty((3, most))
     start = 0
     while start < count:
         k, end = evaluator[start], start
         while end < count and evaluator[end] == k:
             end += 1
-        run = better[start:end], worse[start:end], contrast[start:end], weight[start:end]
-        n = _gather(*run, k, items, part[k], seen, first, second, whole, mine, own, shared)
-        alone = (mine[:n] / whole[:n]).max()
-        for c in range(n_contrasts):
-            solved[c, :n] = own[c, :n] / whole[:n]
-            if alone > LITTLE:
-                places = first[: end - start], second[: end - start]
+        if tied[k]:
+            run = better[start:end], worse[start:end], contrast[start:end], weight[start:end]
+            n = _gather(*run, k, items, part[k], seen, first, second, whole, own)
+            places = first[: end - start], second[: end - start]
+            for c in range(n_contrasts):
                 _follow(*places, weight[start:end], whole[:n], own[c], solved[c], work)
-        for c in range(n_contrasts):
-            for d in range(n_contrasts):
-                for i in range(n):
-                    lost[k, c, d] += (own[c, i] * solved[d, i] + own[d, i] * solved[c, i]) / 2
-                    lost[k, c, d] -= shared[c, i] * shared[d, i] / whole[i]
+                solved[c, :n] -= own[c, :n] / whole[:n]
+            for c in range(n_contrasts):
+                for d in range(n_contrasts):
+                    for i in range(n):
+                        both = own[c, i] * solved[d, i] + own[d, i] * solved[c, i]
+                        lost[k, c, d] += both / 2
         start = end
 
 
 @njit(cache=True, nogil=True)
+def _longest_run(evaluator, tied):  # type: ignore[no-untyped-def]
+    longest, length = 0, 0
+    for p in range(len(evaluator)):
+        length = length + 1 if p and evaluator[p] == evaluator[p - 1] else 1
+        if tied[evaluator[p]]:
+            longest = max(longest, length)
+    return longest
+
+
+@njit(cache=True, nogil=True)
 def _gather(  # type: ignore[no-untyped-def]
-    better, worse, contrast, weight, k, items, part, seen, first, second, whole, mine, own, shared
+    better, worse, contrast, weight, k, items, part, seen, first, second, whole, own
 ):
     """Fill in the items that evaluator k touched, in the order of their first comparison.
 
-    Where the items of each comparison stand, what holds each item, how much of it is the
-    evaluator's, what the item has in common with all biases, and what with those of this evaluator
-    alone. Returns how many items there are.
+    Where the items of each comparison stand, what holds each item, and what is the evaluator's own
+    of what it tells about it. Returns how many items there are.
     """
     n_contrasts, n = contrast.shape[1], 0
     for p in range(len(weight)):
         for side, item in enumerate((better[p], worse[p])):
             if seen[item, 0] != k:
                 seen[item, 0], seen[item, 1] = k, n
-                whole[n], mine[n] = items[item, 0], 0.0
+                whole[n] = items[item, 0]
                 for c in range(n_contrasts):
-                    shared[c, n] = 0.0
+                    own[c, n] = 0.0
                     for d in range(n_contrasts):
-                        shared[c, n] += items[item, 1 + d] * part[d, c]
-                    own[c, n] = -shared[c, n]
+                        own[c, n] -= items[item, 1 + d] * part[d, c]
                 n += 1
             at, places = seen[item, 1], second if side else first
             places[p] = at
-            mine[at] += weight[p]
             for c in range(n_contrasts):
                 own[c, at] += weight[p] * contrast[p, c] * (1 - 2 * side)
     return n

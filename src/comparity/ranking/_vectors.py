@@ -1,0 +1,53 @@
+"""Sums over vectors of parameters, on the thread that asks for them.
+
+Linear algebra libraries hand such sums to threads of their own, which then wait for more by
+spinning: on a machine with as many cores as passes over comparisons have threads, a fit of ten
+million comparisons takes half as long again.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["add_combination", "inner", "inner_with_columns", "norm"]
+
+Floats = NDArray[np.float64]
+AnyOrder = {"reassoc", "contract"}
+
+
+@njit(cache=True, nogil=True, fastmath=AnyOrder)
+def inner(one: Floats, two: Floats) -> float:
+    """Return the inner product of two vectors."""
+    total = 0.0
+    for i in range(len(one)):
+        total += one[i] * two[i]
+    return total
+
+
+def norm(vector: Floats) -> float:
+    """Return the Euclidean norm."""
+    return math.sqrt(inner(vector, vector))
+
+
+@njit(cache=True, nogil=True, fastmath=AnyOrder)
+def inner_with_columns(columns: Floats, vector: Floats) -> Floats:
+    """Return the inner product of each column with a vector."""
+    out = np.zeros(columns.shape[1])
+    for c in range(columns.shape[1]):
+        total = 0.0
+        for i in range(len(vector)):
+            total += columns[i, c] * vector[i]
+        out[c] = total
+    return out
+
+
+@njit(cache=True, nogil=True)
+def add_combination(columns: Floats, steps: Floats, out: Floats) -> None:
+    """Add to a vector the columns times their steps."""
+    for c in range(columns.shape[1]):
+        for i in range(len(out)):
+            out[i] += columns[i, c] * steps[c]
