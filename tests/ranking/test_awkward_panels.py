@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,13 +32,12 @@ def awkward(seed: int) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("dense", [True, False], ids=["inverted", "in passes"])
+@pytest.mark.parametrize("way", ["inverted", "in a band", "in passes"])
 @pytest.mark.parametrize("seeds", [range(0, 30), range(30, 60), range(60, 90)], ids=str)
 def test_awkward_panels_have_finite_numbers_or_named_errors(
-    seeds: range, dense: bool, monkeypatch: pytest.MonkeyPatch
+    seeds: range, way: str, errors_by: Callable[[str], None]
 ) -> None:
-    if not dense:
-        monkeypatch.setattr("comparity.ranking._curvature.DENSE", 5)
+    errors_by(way)
     fitted = 0
     for seed in seeds:
         try:

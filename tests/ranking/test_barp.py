@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -87,10 +88,10 @@ def test_a_logistic_regression_on_the_design_finds_the_same() -> None:
     assert found.scores == pytest.approx(theirs[:n], abs=2e-3)
 
 
-def test_errors_in_one_pass_are_close_to_exact_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_in_one_pass_are_close_to_exact_ones(errors_by: Callable[[str], None]) -> None:
     world = panel(3, n_items=200, groups={"sex": 80}, n_evaluators=40, pairs=200)
     exact = fitted(world, score_prior=1.5)
-    monkeypatch.setattr("comparity.ranking._curvature.DENSE", 10)
+    errors_by("in passes")
     quick = fitted(world, score_prior=1.5)
     for name in ("bias_standard_errors", "centred_standard_errors", "standard_errors"):
         assert getattr(quick, name) == pytest.approx(getattr(exact, name), rel=0.04), name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from comparity import barp
 from comparity.rankings import BiasedRanking
 
 SCORE_SD, BIAS_SD = 1.5, 5.0
+WAYS = ("inverted", "in a band", "in passes")
 
 
 class World(NamedTuple):
@@ -82,7 +84,7 @@ def plain_errors(drawn: World, found: BiasedRanking, trusted: tuple[int, ...] = 
     return *(np.sqrt(np.diagonal(part)) for part in parts), np.sqrt(bias.mean())
 
 
-@pytest.mark.parametrize("dense", [True, False], ids=["inverted", "in passes"])
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
     ("choices", "close"),
     [
@@ -96,32 +98,32 @@ def plain_errors(drawn: World, found: BiasedRanking, trusted: tuple[int, ...] = 
     ],
 )
 def test_errors_of_biases_are_those_of_the_inverse(
-    choices: dict[str, Any], close: float, dense: bool, monkeypatch: pytest.MonkeyPatch
+    choices: dict[str, Any], close: float, way: str, errors_by: Callable[[str], None]
 ) -> None:
     drawn = world(1, **choices)
-    if not dense:
-        monkeypatch.setattr("comparity.ranking._curvature.DENSE", 10)
+    errors_by(way)
     found = fitted(drawn)
     scores, bias, centred, _ = plain_errors(drawn, found)
-    close = 1e-3 if dense else close
+    exact = way != "in passes"
+    close = 1e-3 if exact else close
     assert found.bias_standard_errors[:, 0] == pytest.approx(bias, rel=close)
     assert found.centred_standard_errors[:, 0] == pytest.approx(centred, rel=close, abs=1e-6)
-    if dense or "own_items" not in choices:
-        assert found.standard_errors == pytest.approx(scores, rel=close if dense else 0.04)
+    if exact or "own_items" not in choices:
+        assert found.standard_errors == pytest.approx(scores, rel=close if exact else 0.04)
 
 
-@pytest.mark.parametrize("dense", [True, False], ids=["inverted", "in passes"])
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("trusted", [(0,), (1, 3)])
 def test_trusted_evaluators_leave_no_error_of_their_own(
-    trusted: tuple[int, ...], dense: bool, monkeypatch: pytest.MonkeyPatch
+    trusted: tuple[int, ...], way: str, errors_by: Callable[[str], None]
 ) -> None:
     """Their bias is no parameter; a mean over all evaluators has no error from theirs."""
     drawn = world(2, 5)
-    if not dense:
-        monkeypatch.setattr("comparity.ranking._curvature.DENSE", 10)
+    errors_by(way)
     found = fitted(drawn, anchor=list(trusted))
-    _, bias, centred, level = plain_errors(drawn, found, trusted)
-    close = 1e-3 if dense else 0.02
+    scores, bias, centred, level = plain_errors(drawn, found, trusted)
+    close = 0.02 if way == "in passes" else 1e-3
+    assert found.standard_errors == pytest.approx(scores, rel=2.5 * close)
     assert found.bias_standard_errors[:, 0] == pytest.approx(bias, rel=close, abs=1e-12)
     assert found.centred_standard_errors[:, 0] == pytest.approx(centred, rel=close)
     assert found.mean_bias_standard_errors[0] == pytest.approx(level, rel=close)
@@ -138,13 +140,12 @@ def test_a_small_panel_of_one_evaluator_is_fitted(seed: int) -> None:
     assert found.centred_standard_errors[0, 0] == pytest.approx(0, abs=1e-6)
 
 
-@pytest.mark.parametrize("dense", [True, False], ids=["inverted", "in passes"])
+@pytest.mark.parametrize("way", WAYS)
 def test_levels_of_groups_have_the_error_of_their_difference(
-    dense: bool, monkeypatch: pytest.MonkeyPatch
+    way: str, errors_by: Callable[[str], None]
 ) -> None:
     """Simulated: how far the difference of groups' means is off, from panel to panel."""
-    if not dense:
-        monkeypatch.setattr("comparity.ranking._curvature.DENSE", 10)
+    errors_by(way)
     off, promised = [], []
     for seed in range(60):
         drawn, truth = world_and_scores(seed, 4)

@@ -55,10 +55,10 @@ def tilt_of(objective: Penalised, point: Floats, covariances: Covariances | OneP
     """
     data, rows = objective.data, objective.data.rows
     scores, bias, extra = objective.split(point)
-    if isinstance(covariances, OnePass):
-        spread_of = _local(objective, covariances)
-    else:
+    if isinstance(covariances, Covariances):
         spread_of = _dense(objective, covariances)
+    else:
+        spread_of = _local(objective, covariances)
     tilt = np.zeros_like(point)
     tilt_scores, tilt_bias, tilt_extra = objective.split(tilt)
     for start in range(0, len(rows.better), CHUNK):

@@ -2,9 +2,11 @@ r"""Standard errors from the curvature of the penalised likelihood.
 
 With :math:`\Sigma` the inverse Hessian and :math:`V K^T` the move to the anchor
 (:class:`comparity.ranking.anchors.Move`), the covariance of the anchored parameters is
-:math:`(I + V K^T) \Sigma (I + K V^T)`. Small fits invert the Hessian. Large ones take the
-errors of scores, and of biases about their mean, as nearly as passes over the comparisons tell
-them (:mod:`comparity.ranking._one_pass`), and solve for the mean.
+:math:`(I + V K^T) \Sigma (I + K V^T)`. Small fits invert the Hessian. Large ones factor it where
+comparisons run in a band (:mod:`comparity.ranking._banded`). Where they do not, because items are
+a few comparisons apart, errors of scores, and of biases about their mean, are taken as nearly as
+passes over the comparisons tell them (:mod:`comparity.ranking._one_pass`), and the mean is solved
+for.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from comparity.ranking._banded import Banded, is_banded
 from comparity.ranking._margins import add_hessian, add_product
 from comparity.ranking._newton import conjugate_gradients
 from comparity.ranking._objective import EFFECT_SD, Penalised
@@ -82,6 +85,8 @@ def errors_of(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Err
     """
     if objective.size <= DENSE:
         return _exact(objective, move, known)
+    if is_banded(objective):
+        return _in_band(objective, move, known)
     return _local(objective, move, known)
 
 
@@ -246,6 +251,31 @@ def _gap_targets(objective: Penalised, move: Move) -> Floats:
     return targets[:, 1:]
 
 
+def _in_band(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Errors:
+    n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
+    band, end, targets = Banded(objective), n + m * c, _gap_targets(objective, move)
+    flat, weights = _move_matrices(objective, move)
+    right = band.solve(weights)
+    right += flat @ (weights.T @ right) / 2
+    variances = band.variances + 2 * (flat * right).sum(axis=1)
+    own = np.where(known, 0.0, variances[n:end].reshape(m, c))
+    with_mean, level, share = np.zeros((m, c)), np.zeros(c), (~known).mean(axis=0)
+    for contrast in range(c):
+        free = ~known[:, contrast]
+        target = _mean_target(objective, move, contrast, free)
+        drawn = _about_anchor(objective, target, band.solve(target[:, None])[:, 0], contrast, free)
+        with_mean[free, contrast], level[contrast] = drawn[free], drawn[free].mean()
+    return Errors(
+        scores=_root(variances[:n]),
+        bias=_root(own),
+        # The mean of all is that of the free ones times their share.
+        centred=_root(own - 2 * share * with_mean + share**2 * level),
+        level=_root(share**2 * level),
+        gap=_root((targets * band.solve(targets)).sum(axis=0)),
+        extra=_root(variances[end:]),
+    )
+
+
 def _local(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Errors:
     near = OnePass(objective)
     apart = np.einsum("kii->ki", near.evaluators)
@@ -294,18 +324,33 @@ def _about_mean(
 
 
 def _with_mean(objective: Penalised, move: Move, contrast: int, free: NDArray[np.bool_]) -> Floats:
-    """Return the covariance of anchored biases with the mean of those that are free.
+    """Return the covariance of anchored biases with the mean of those that are free."""
+    target = _mean_target(objective, move, contrast, free)
+    close = 5e-2 if len(free) > MANY else 1e-3
+    solved, _ = conjugate_gradients(objective, target, relative=close, most=60)
+    return _about_anchor(objective, target, solved, contrast, free)
 
-    Anchoring moves all biases by one number, so that their differences from the mean stay.
-    """
+
+def _mean_target(
+    objective: Penalised, move: Move, contrast: int, free: NDArray[np.bool_]
+) -> Floats:
+    """Return the weights of parameters in the mean of the free biases, once anchored."""
     target = np.zeros(objective.size)
     scores, bias, _ = objective.split(target)
     bias[free, contrast] = 1 / free.sum()
     if contrast + 1 < move.basis.shape[1]:
         scores -= move.score_weights[:, contrast + 1]
         bias[:, contrast] -= move.bias_weight
-    close = 5e-2 if len(free) > MANY else 1e-3
-    solved, _ = conjugate_gradients(objective, target, relative=close, most=60)
+    return target
+
+
+def _about_anchor(
+    objective: Penalised, target: Floats, solved: Floats, contrast: int, free: NDArray[np.bool_]
+) -> Floats:
+    """Return covariances of anchored biases with the target from those of biases as fitted.
+
+    Anchoring moves all biases by one number, so that their differences from the mean stay.
+    """
     found = objective.split(solved)[1][:, contrast]
     return np.asarray(found - found[free].mean() + inner(target, solved), dtype=np.float64)
 

@@ -18,6 +18,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.ranking._banded import Banded
 from comparity.ranking._curvature import Covariances
 from comparity.ranking._objective import Penalised
 from comparity.ranking._one_pass import OnePass
@@ -91,7 +92,7 @@ def fixed_point(
     objective: Penalised,
     point: Floats,
     sds: Floats,
-    covariances: Covariances | OnePass,
+    covariances: Covariances | Banded | OnePass,
     *,
     chosen: tuple[bool, bool],
 ) -> Floats:
@@ -105,7 +106,7 @@ def fixed_point(
         Scores, biases and extra parameters.
     sds : ndarray, (2,)
         Standard deviations now.
-    covariances : Covariances or OnePass
+    covariances : Covariances, Banded or OnePass
         Of the errors at that point.
     chosen : tuple of bool
         Whether that of scores, and that of biases, is to be chosen.
@@ -124,7 +125,7 @@ def fixed_point(
     return found
 
 
-def _scores_left(objective: Penalised, covariances: Covariances | OnePass) -> float:
+def _scores_left(objective: Penalised, covariances: Covariances | Banded | OnePass) -> float:
     """Return the degrees of freedom of the scores that data determine.
 
     Their number less the trace of prior precision times covariance: near their number where data
@@ -137,6 +138,10 @@ def _scores_left(objective: Penalised, covariances: Covariances | OnePass) -> fl
         # Along the flat directions the prior says it all.
         flat = objective.flat_basis.shape[1] if prior.basis is None else 0
         trace = prior.scores * float(covariances.scores.sum()) + flat
+    elif isinstance(covariances, Banded):
+        trace = prior.scores * float(covariances.scores.sum())
+        if prior.basis is not None:
+            trace -= prior.scores * covariances.trace_along(prior.basis)
     elif prior.basis is None:
         trace = prior.scores * float(np.trace(covariances.joint[:n, :n]))
     else:
@@ -144,13 +149,15 @@ def _scores_left(objective: Penalised, covariances: Covariances | OnePass) -> fl
     return max(penalised - trace, 1.0)
 
 
-def _biases_left(objective: Penalised, covariances: Covariances | OnePass) -> float:
+def _biases_left(objective: Penalised, covariances: Covariances | Banded | OnePass) -> float:
     """Return the degrees of freedom of the biases about their mean that data determine."""
     n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
     precision = objective.penalty.bias
     if isinstance(covariances, OnePass):
         # About their mean, biases have so much less variance than with their level known.
         trace = (1 - 1 / m) * float(np.einsum("kij,ji->", covariances.evaluators, precision))
+    elif isinstance(covariances, Banded):
+        trace = float(np.einsum("kij,ji->", covariances.evaluators, precision))
     else:
         end = n + m * c
         held = np.kron(np.eye(m) - 1 / m, precision)

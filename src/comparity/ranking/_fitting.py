@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from comparity.errors import NoPriorError, OptionError
 from comparity.ranking import _curvature
 from comparity.ranking._attenuation import tilt_of
-from comparity.ranking._curvature import Errors, covariances_of, errors_of
+from comparity.ranking._banded import Banded, is_banded
+from comparity.ranking._curvature import Covariances, Errors, covariances_of, errors_of
 from comparity.ranking._evidence import LEAST_SCORE_SD, Ascent, fixed_point
 from comparity.ranking._margins import outcomes
 from comparity.ranking._newton import Solution, minimise
@@ -41,6 +42,8 @@ STEADY = 0.02
 """Relative change of a tilt beyond which rounds before and after cannot be compared."""
 TINY = 1e-300
 N_FOLDS = 5
+SOON = 2e8
+"""Products that a round may take for errors by a factor: a fifth of a second."""
 WATCHED = 1_000_000
 """Comparisons from which on a terminal shows that the fit is under way."""
 
@@ -235,7 +238,8 @@ class _Search:
         covariances = covariances_of(objective) if exact else OnePass(objective)
         moved = 0.0
         if any(self.chosen):
-            fixed = fixed_point(objective, self.point, self.sds, covariances, chosen=self.chosen)
+            best = _in_band_or(covariances, objective)
+            fixed = fixed_point(objective, self.point, self.sds, best, chosen=self.chosen)
             before, self.sds = self.sds, self.ascent.step(self.sds, fixed)
             own = np.array(self.chosen)
             moved = float(np.abs(self.sds[own] / before[own] - 1).max())
@@ -264,6 +268,16 @@ class _Search:
     def objective(self) -> Penalised:
         """Return the penalised likelihood as far as it is known."""
         return _objective(self.task, self.data, self.move, self.sds, self.tilt)
+
+
+def _in_band_or(
+    covariances: Covariances | OnePass, objective: Penalised
+) -> Covariances | Banded | OnePass:
+    """Return errors by the factor of a band where that is soon done, instead of by one pass."""
+    if isinstance(covariances, Covariances) or not is_banded(objective):
+        return covariances
+    band = objective.data.rows.band
+    return Banded(objective) if band and band.work < SOON else covariances
 
 
 def _objective(task: Task, data: Pass, move: Move, sds: Floats, tilt: Floats | None) -> Penalised:

@@ -1,8 +1,9 @@
 r"""Errors of scores and biases as nearly as a few passes over comparisons tell them.
 
 Fits of many parameters cannot invert their Hessian. Scores are taken to the second order in the
-share of their opponents; where comparisons fall into parts that never met, that is their error
-within a part. An evaluator's biases have the covariance
+share of their opponents, which is right where items are a few comparisons apart; where scores
+alone make a band (:mod:`comparity.ranking._banded`), that order serves only for what biases add to
+the exact variances. An evaluator's biases have the covariance
 
 .. math:: V_k = \Big(H_k - \frac{r_k^T A_k^{-1} r_k}{1 - \pi_k}\Big)^{-1}, \qquad
           r_k = b_k - \sum_l b_l \Big(\sum_l D_l\Big)^{-1} D_k
@@ -30,6 +31,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from comparity.ranking._banded import variances_given_biases
 from comparity.ranking._objective import Penalised
 from comparity.ranking._passes import SINGLE
 
@@ -66,11 +68,13 @@ class OnePass:
     def scores(self) -> Floats:
         """Variances of scores, which biases of evaluators make larger."""
         left = _curvature_of_items(self._objective) - self._looked_over[1]
-        return _second_order(self._objective, left, self._objective.n_contrasts)
+        found = _second_order(self._objective, left, self._objective.n_contrasts)
+        in_band = variances_given_biases(self._objective)
+        return found if in_band is None else in_band * found / self.scores_given_biases
 
     @cached_property
     def scores_given_biases(self) -> Floats:
-        """Variances that scores would have if all biases were known."""
+        """Variances that scores would have if all biases were known, to the second order."""
         return _second_order(self._objective, _curvature_of_items(self._objective), 0)
 
     @cached_property

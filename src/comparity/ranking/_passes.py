@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.ranking import _margins
+from comparity.ranking._bands import Band, band_of
 
 __all__ = ["Evaluation", "FusedPass", "GeneralPass", "Pass", "Rows", "davidson", "logistic"]
 
@@ -70,6 +71,11 @@ class Rows:
             self.evaluator, self.contrast, self.n_evaluators
         )
         return counts
+
+    @cached_property
+    def band(self) -> Band | None:
+        """An order of parameters in which these comparisons make a narrow band, if there is one."""
+        return band_of(self)
 
 
 class Evaluation(NamedTuple):

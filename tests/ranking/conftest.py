@@ -1,0 +1,21 @@
+"""How errors are worked out, whatever the size of a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+
+@pytest.fixture
+def errors_by(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Return a function that has errors worked out in a way: inverted, in a band, or in passes."""
+
+    def choose(way: str) -> None:
+        limits = {"inverted": (10**9, 0.0), "in a band": (0, 1e18), "in passes": (0, 0.0)}
+        largest, work = limits[way]
+        monkeypatch.setattr("comparity.ranking._curvature.DENSE", largest)
+        monkeypatch.setattr("comparity.ranking._bands.LITTLE_WORK", work)
+        monkeypatch.setattr("comparity.ranking._bands.MOST_WORK", work)
+
+    return choose
