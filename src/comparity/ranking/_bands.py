@@ -29,8 +29,8 @@ LITTLE_WORK, MOST_WORK, NARROW = 1e9, 5e10, 0.1
 """Products that a factor may take: a fourth of a second, or twelve where the band is narrower than
 that part of its length. Wide bands are of comparisons that reach everything, where passes tell
 errors as well."""
-MOST_NUMBERS = 5e7
-"""Numbers in a band: 400 MB."""
+MOST_NUMBERS = 1e8
+"""Numbers in a band: 800 MB."""
 MOST_APART = 100
 """Evaluators in the border at most."""
 STARTS, HOPS = 3, 4
