@@ -42,10 +42,13 @@ def growth(counts: Sequence[int], seconds: Sequence[float]) -> float:
     return math.log(seconds[-1] / seconds[0]) / math.log(counts[-1] / counts[0])
 
 
-def in_subprocess(script: str, *arguments: str) -> dict[str, Any]:
-    """Run a benchmark script in a process of its own; it prints one JSON object."""
+def in_subprocess(script: str, *arguments: str, longest: float | None = None) -> dict[str, Any]:
+    """Run a benchmark script in a process of its own; it prints one JSON object.
+
+    Raises `subprocess.TimeoutExpired` after the longest time in seconds, if there is one.
+    """
     command = [sys.executable, script, *arguments]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=longest)
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return answer
 
