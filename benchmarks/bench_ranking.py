@@ -404,7 +404,7 @@ def _show_peers(counts: list[int]) -> None:
     columns = ("peer", "model", "comparisons", "peer, s", "ours, s", "ratio", "gradient", "off by")
     caption = (
         "targets: scikit-learn 8x at 250,000 with a smaller gradient; choix 300x and evalica 2x at "
-        "5,000. Each peer up to the first size that takes it over two minutes, or a matrix of 80 GB; "
+        "5,000. Each peer up to the first size that takes over two minutes, or a matrix of 80 GB; "
         "evalica, which has no prior, on items of which each reaches each along wins; the authors' "
         "scheme is our vectorised one, at its 100 steps"
     )
