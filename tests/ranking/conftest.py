@@ -9,10 +9,19 @@ import pytest
 
 @pytest.fixture
 def errors_by(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Return a function that has errors worked out in a way: inverted, in a band, or in passes."""
+    """Return a function that has errors worked out in a way: inverted, in a band, or in passes.
+
+    With a border, some 200 parameters make a band only if it is narrower than 40, and evaluators
+    who judged more items stand beside it.
+    """
 
     def choose(way: str) -> None:
-        limits = {"inverted": (10**9, 0.0), "in a band": (0, 1e18), "in passes": (0, 0.0)}
+        limits = {
+            "inverted": (10**9, 0.0),
+            "in a band": (0, 1e18),
+            "in a band with a border": (0, 200 * 40.0**2),
+            "in passes": (0, 0.0),
+        }
         largest, work = limits[way]
         monkeypatch.setattr("comparity.ranking._curvature.DENSE", largest)
         monkeypatch.setattr("comparity.ranking._bands.LITTLE_WORK", work)

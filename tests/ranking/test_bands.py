@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 from comparity import barp, bradley_terry
+from comparity.ranking import _banded
+from comparity.ranking._banded import variances_given_biases
 from comparity.ranking._bands import band_of
-from comparity.ranking._objective import rows_of
+from comparity.ranking._objective import Penalised, Penalty, pass_over, rows_of
 from comparity.ranking._passes import Rows
 from comparity.ranking.judgments import judgments_of
 
@@ -69,48 +73,162 @@ def rows_in(drawn: dict[str, Any]) -> Rows:
     return rows_of(told, group[:, None].astype(np.int8), seat_by_evaluator=False)
 
 
-@pytest.mark.parametrize(
-    "choices",
-    [
-        {},
-        {"anchor": "zero mean bias"},
-        {"anchor": [2, 3]},
-        {"sensitive_features": np.arange(N_ITEMS) % 3},
-        {"seats": np.resize([1, -1, 1], 1440)},
-        {"ties": np.arange(1440) % 7 == 0},
-        {"seats": np.resize([1, -1, 1], 1440), "seat_by_evaluator": True},
-        {"bias_prior": 0.5},
-    ],
-    ids=["plain", "zero mean", "trusted", "three groups", "seats", "ties", "own seats", "narrow"],
-)
+SEATS, TIES = np.resize([1, -1, 1], 1440), np.arange(1440) % 7 == 0
+CHOICES: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "zero mean": {"anchor": "zero mean bias"},
+    "trusted": {"anchor": [2, 3]},
+    "three groups": {"sensitive_features": np.arange(N_ITEMS) % 3},
+    "seats": {"seats": SEATS},
+    "ties": {"ties": TIES},
+    "own seats": {"seats": SEATS, "seat_by_evaluator": True},
+    # More biases of an evaluator than parameters in the border.
+    "everything": {"sensitive_features": np.arange(N_ITEMS) % 5, "seats": SEATS, "ties": TIES},
+    "narrow": {"bias_prior": 0.5},
+    "narrower than scores by far": {"bias_prior": 1e-3, "score_prior": 1e3},
+    "wider than scores by far": {"bias_prior": 300.0, "score_prior": 0.05},
+    "no prior of biases": {"bias_prior": None},
+    "no prior of biases, trusted": {"bias_prior": None, "anchor": [2, 3]},
+}
+
+
+def same_errors(drawn: dict[str, Any], way: str, errors_by: Callable[[str], None]) -> Any:
+    """Return a function that fits in this way and by inversion, and compares all errors."""
+
+    def compare(**choices: Any) -> None:
+        found = {}
+        for one in ("inverted", way):
+            errors_by(one)
+            found[one] = fitted(drawn, corrected=False, **choices)
+        for name in FIELDS:
+            exact, ours = (np.asarray(getattr(one, name)) for one in found.values())
+            assert ours == pytest.approx(exact, rel=1e-4, abs=1e-6, nan_ok=True), name
+        for effect in ("seat", "ties"):
+            exact, ours = (getattr(one, effect) for one in found.values())
+            if exact is not None:
+                assert ours.standard_error == pytest.approx(exact.standard_error, rel=1e-4)
+
+    return compare
+
+
+@pytest.mark.parametrize("choices", CHOICES.values(), ids=CHOICES)
 @pytest.mark.parametrize("kind", ["apart", "overlapping", "with some everywhere"])
 def test_errors_in_a_band_are_those_of_the_inverse(
     kind: str, choices: dict[str, Any], errors_by: Callable[[str], None]
 ) -> None:
     """The inverse itself is compared with numpy's in the tests of one pass."""
-    drawn, found = in_batches(kind), {}
-    for way in ("inverted", "in a band"):
-        errors_by(way)
-        found[way] = fitted(
-            drawn, corrected=False, **{k: v for k, v in choices.items() if k != "corrected"}
-        )
-    for name in FIELDS:
-        exact, ours = (np.asarray(getattr(found[way], name)) for way in found)
-        assert ours == pytest.approx(exact, rel=1e-4, abs=1e-6), name
-    for effect in ("seat", "ties"):
-        one, two = (getattr(found[way], effect) for way in found)
-        if one is not None:
-            assert two.standard_error == pytest.approx(one.standard_error, rel=1e-4)
+    drawn = in_batches(kind)
+    way = "in a band" if kind != "with some everywhere" else "in a band with a border"
+    same_errors(drawn, way, errors_by)(**choices)
+    band = band_of(rows_in(drawn))
+    assert band is not None
+    assert band.border == (2 if kind == "with some everywhere" else 0)
 
 
-def test_scores_without_biases_have_the_errors_of_the_inverse(
-    errors_by: Callable[[str], None],
+@pytest.mark.parametrize("m", [1, 2, 7])
+def test_a_panel_that_never_compared_groups_has_errors_of_scores_alone(
+    m: int, errors_by: Callable[[str], None]
 ) -> None:
-    pairs = in_batches("overlapping")["comparisons"]
+    """Nothing is known of the mean bias then, whatever priors say about biases around it."""
+    drawn = in_batches("apart", n=20, m=m)
+    halves = {"comparisons": drawn["comparisons"] // 2 * 2 + drawn["evaluators"][:, None] % 2}
+    kept = np.diff(halves["comparisons"], axis=1)[:, 0] != 0
+    drawn |= {"comparisons": halves["comparisons"][kept], "evaluators": drawn["evaluators"][kept]}
+    for choices in ({}, {"score_prior": 1e-3, "bias_prior": 1e3, "anchor": "zero mean bias"}):
+        same_errors(drawn, "in a band", errors_by)(**choices)
+
+
+@pytest.mark.parametrize("choices", [{}, {"anchor": "zero mean bias"}, {"bias_prior": None}])
+@pytest.mark.parametrize("score_prior", [None, 1e8])
+def test_errors_in_a_band_need_no_prior(
+    score_prior: float | None, choices: dict[str, Any], errors_by: Callable[[str], None]
+) -> None:
+    """In a chain of batches, passes would put errors at a third of what they are."""
+    drawn = in_batches("overlapping", n=86, each=200)
     errors_by("inverted")
-    exact = bradley_terry(pairs, prior=1.0).standard_errors
+    exact = fitted(drawn, score_prior=None, corrected=False, **choices)
     errors_by("in a band")
-    assert bradley_terry(pairs, prior=1.0).standard_errors == pytest.approx(exact, rel=1e-6)
+    found = fitted(drawn, score_prior=score_prior, corrected=False, **choices)
+    for name in FIELDS:
+        ours, expected = getattr(found, name), getattr(exact, name)
+        assert ours == pytest.approx(expected, rel=1e-4, abs=1e-6), name
+
+
+@pytest.mark.parametrize("prior", [None, 1.0, 1e8])
+def test_scores_without_biases_have_the_errors_of_the_inverse(
+    prior: float | None, errors_by: Callable[[str], None]
+) -> None:
+    pairs = in_batches("overlapping", each=200)["comparisons"]
+    errors_by("inverted")
+    exact = bradley_terry(pairs, prior=None if prior == 1e8 else prior).standard_errors
+    errors_by("in a band")
+    assert bradley_terry(pairs, prior=prior).standard_errors == pytest.approx(exact, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "choices", [{}, {"anchor": [2, 3]}, {"sensitive_features": np.arange(N_ITEMS) % 3}]
+)
+@pytest.mark.parametrize("kind", ["overlapping", "with some everywhere"])
+def test_priors_chosen_in_a_band_are_those_chosen_by_the_inverse(
+    kind: str, choices: dict[str, Any], errors_by: Callable[[str], None]
+) -> None:
+    """Searches end at a change of a thousandth, so that two may end as far apart."""
+    chosen, likelihood = {}, "marginal likelihood"
+    for way in ("inverted", "in a band with a border"):
+        errors_by(way)
+        priors = {"score_prior": likelihood, "bias_prior": likelihood}
+        found = fitted(in_batches(kind, each=120), corrected=False, **priors, **choices)
+        chosen[way] = [prior.sd for prior in found.priors[:2]]
+    assert chosen["in a band with a border"] == pytest.approx(chosen["inverted"], rel=5e-3)
+
+
+def test_rounds_that_choose_priors_leave_wide_bands_alone(
+    monkeypatch: pytest.MonkeyPatch, errors_by: Callable[[str], None]
+) -> None:
+    """Only the errors at the end are worth a factor that takes seconds, on the thread that asks."""
+    threads, factored = [], _banded._factored
+
+    def counted(*given: Any, **choices: Any) -> Any:
+        threads.extend(library["num_threads"] for library in threadpool_info())
+        return factored(*given, **choices)
+
+    monkeypatch.setattr(_banded, "_factored", counted)
+    monkeypatch.setattr("comparity.ranking._fitting.SOON", 0.0)
+    errors_by("in a band")
+    fitted(in_batches("overlapping"), score_prior="marginal likelihood")
+    libraries = [one for one in threadpool_info() if one["user_api"] == "blas"]
+    assert len(threads) == len(threadpool_info())
+    assert threads.count(1) >= len(libraries)
+
+
+def test_variances_given_biases_are_those_about_the_mean_score() -> None:
+    """With a wide prior, the level of all scores is uncertain, and no error of any."""
+    drawn = in_batches("overlapping", n=600, m=400)
+    rows = rows_in(drawn)
+    basis, penalty = np.ones((600, 1)), Penalty(scores=1e-4, bias=np.eye(1))
+    objective = Penalised(pass_over(rows), penalty, basis, flat=True)
+    objective.evaluate(np.zeros(objective.size))
+    hessian = np.zeros((600, 600))
+    for one, two in ((rows.better, rows.worse), (rows.worse, rows.better)):
+        np.add.at(hessian, (one, one), 0.25)
+        np.add.at(hessian, (one, two), -0.25)
+    about = np.eye(600) - 1 / 600
+    exact = about @ np.linalg.inv(hessian + 1e-4 * np.eye(600)) @ about
+    assert variances_given_biases(objective) == pytest.approx(np.diagonal(exact), rel=1e-6)
+
+
+def test_evaluators_who_judged_everywhere_stand_in_a_border() -> None:
+    """Though they judged fewer items than a band may be wide; not if they never compared groups."""
+    drawn = in_batches("with some everywhere", n=6000, m=1200, each=600)
+    rows = rows_in(drawn)
+    band, last = band_of(rows), rows.evaluator >= 1198
+    assert band is not None
+    assert band.border == 2
+    assert band.width <= 11
+    contrast = np.where(last[:, None], 0, rows.contrast).astype(np.int8)
+    inside = band_of(replace(rows, contrast=contrast))
+    assert inside is not None
+    assert inside.border == 0
 
 
 def test_answers_to_many_questions_have_errors_of_the_inverse_nearly(
@@ -127,7 +245,6 @@ def test_answers_to_many_questions_have_errors_of_the_inverse_nearly(
     errors_by("inverted")
     exact = fitted(drawn, corrected=False)
     monkeypatch.setattr("comparity.ranking._curvature.DENSE", 0)
-    monkeypatch.setattr("comparity.ranking._bands.MOST_APART", 0)
     monkeypatch.setattr("comparity.ranking._bands.LITTLE_WORK", 200 * 30.0**2)
     monkeypatch.setattr("comparity.ranking._bands.MOST_WORK", 0.0)
     found = fitted(drawn, corrected=False)

@@ -30,9 +30,7 @@ LITTLE_WORK, MOST_WORK, NARROW = 1e9, 5e10, 0.1
 that part of its length. Wide bands are of comparisons that reach everything, where passes tell
 errors as well."""
 MOST_NUMBERS = 1e8
-"""Numbers in a band: 800 MB."""
-MOST_APART = 100
-"""Evaluators in the border at most."""
+"""Numbers in band and border: 800 MB."""
 STARTS, HOPS = 3, 4
 
 
@@ -45,13 +43,20 @@ class Band(NamedTuple):
     """How far apart two parameters are at most that have to do with each other."""
     length: int
     """Parameters in the band."""
+    border: int
+    """Biases of evaluators in the border."""
     has_biases: bool
     """Whether biases stand there, but for evaluators in the border, or scores alone do."""
 
     @property
+    def across(self) -> int:
+        """Numbers for each parameter; a column of the border is kept as it is and solved for."""
+        return self.width + 2 * self.border
+
+    @property
     def work(self) -> float:
         """About how many products a factor takes."""
-        return float(self.length) * self.width**2
+        return float(self.length) * self.across**2
 
 
 def band_of(rows: Rows) -> Band | None:
@@ -63,18 +68,29 @@ def band_of(rows: Rows) -> Band | None:
     n, c = rows.n_items, rows.contrast.shape[1]
     widest = _widest(n + rows.n_evaluators * c)
     starts = rows.better[np.linspace(0, len(rows.better) - 1, STARTS).astype(np.int64)]
-    if not all(_may_be_narrow(rows.better, rows.worse, n, i, widest) for i in starts):
+    either = max(widest, _widest(n))
+    if not all(_may_be_narrow(rows.better, rows.worse, n, i, either) for i in starts):
         return None
     reach = np.zeros(rows.n_evaluators, np.int64)
-    _count_items(rows.better, rows.worse, rows.evaluator, n, reach)
+    _count_items(rows.better, rows.worse, rows.evaluator, rows.contrast, n, reach)
     near = reach <= widest
-    band = None
-    if (~near).sum() <= MOST_APART or not c:
-        band = _narrow(rows, rows.contrast, near)
-    if band is None and c:
-        scores_alone = _narrow(rows, rows.contrast[:, :0], near)
-        band = scores_alone if scores_alone and scores_alone.work <= LITTLE_WORK else None
-    return band
+    band = _bordered(rows, near, widest)
+    if band is not None or not c:
+        return band
+    scores_alone = _narrow(rows, rows.contrast[:, :0], near)
+    if scores_alone is None:
+        return None
+    # Evaluators of few items may have found them everywhere.
+    spans = _spans(rows.better, rows.worse, rows.evaluator, rows.contrast, scores_alone.place, n)
+    if (near & (spans > widest)).any():
+        band = _bordered(rows, near & (spans <= widest), widest)
+    return band or (scores_alone if scores_alone.work <= LITTLE_WORK else None)
+
+
+def _bordered(rows: Rows, near: NDArray[np.bool_], widest: int) -> Band | None:
+    """Return a narrow band with a border of evaluators who are not near, if these are few."""
+    few = 2 * rows.contrast.shape[1] * (~near).sum() <= widest
+    return _narrow(rows, rows.contrast, near) if few else None
 
 
 def _narrow(rows: Rows, contrast: NDArray[np.int8], near: NDArray[np.bool_]) -> Band | None:
@@ -86,9 +102,9 @@ def _narrow(rows: Rows, contrast: NDArray[np.int8], near: NDArray[np.bool_]) -> 
     place[nodes] = np.cumsum(steps) - steps
     columns = rows.better, rows.worse, rows.evaluator, contrast
     width, length = _width(*columns, place, n_items), int(steps.sum())
-    has_biases = n_contrasts == rows.contrast.shape[1]
-    band = Band(place=place, width=width, length=length, has_biases=has_biases)
-    return band if width <= _widest(length) else None
+    has_biases, border = n_contrasts == rows.contrast.shape[1], n_contrasts * int((~near).sum())
+    band = Band(place=place, width=width, length=length, border=border, has_biases=has_biases)
+    return band if band.across <= _widest(length) else None
 
 
 def _widest(length: int) -> int:
@@ -141,14 +157,28 @@ def _may_be_narrow(better, worse, n_items, start, widest):  # type: ignore[no-un
 
 
 @njit(cache=True, nogil=True)
-def _count_items(better, worse, evaluator, n_items, reach):  # type: ignore[no-untyped-def]
-    """Count the items that each evaluator judged, whose comparisons come in one run."""
+def _count_items(better, worse, evaluator, contrast, n_items, reach):  # type: ignore[no-untyped-def]
+    """Count the items that bear on each evaluator's biases, whose comparisons come in one run."""
     seen = np.full(n_items, -1, np.int32)
     for p in range(len(better)):
+        if not np.any(contrast[p]):
+            continue
         for item in (better[p], worse[p]):
             if seen[item] != evaluator[p]:
                 seen[item] = evaluator[p]
                 reach[evaluator[p]] += 1
+
+
+@njit(cache=True, nogil=True)
+def _spans(better, worse, evaluator, contrast, place, n_items):  # type: ignore[no-untyped-def]
+    """Return how far apart the items stand at most that bear on each evaluator's biases."""
+    count = len(place) - n_items
+    first, last = np.full(count, n_items), np.zeros(count, np.int64)
+    for p in range(len(better)):
+        if np.any(contrast[p]):
+            k, one, two = evaluator[p], place[better[p]], place[worse[p]]
+            first[k], last[k] = min(first[k], one, two), max(last[k], one, two)
+    return last - first
 
 
 @njit(cache=True, nogil=True)

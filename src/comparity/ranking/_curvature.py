@@ -13,20 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from comparity.ranking._banded import Banded, is_banded
+from comparity.ranking._banded import Banded, banded
 from comparity.ranking._margins import add_hessian, add_product
 from comparity.ranking._newton import conjugate_gradients
 from comparity.ranking._objective import EFFECT_SD, Penalised
 from comparity.ranking._one_pass import OnePass
 from comparity.ranking._passes import GeneralPass
-from comparity.ranking._vectors import inner
+from comparity.ranking._vectors import inner, one_thread
 from comparity.ranking.anchors import Move
 
 __all__ = [
@@ -85,8 +84,10 @@ def errors_of(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Err
     """
     if objective.size <= DENSE:
         return _exact(objective, move, known)
-    if is_banded(objective):
-        return _in_band(objective, move, known)
+    with one_thread():
+        band = banded(objective)
+        if band is not None:
+            return _in_band(objective, band, move, known)
     return _local(objective, move, known)
 
 
@@ -126,8 +127,8 @@ def covariances_of(objective: Penalised) -> Covariances:
     evaluators hardly more work than inverting A.
     """
     hessian, n = dense_hessian(objective), objective.n_items
-    # Matrices of this size gain little by threads, which wait for each other where cores are busy.
-    with _libraries().limit(limits=1, user_api="blas"):
+    # Matrices of this size gain little by threads.
+    with one_thread():
         given, between = inverse(hessian[:n, :n]), hessian[:n, n:]
         if n == objective.size:
             return Covariances(joint=given, given=given)
@@ -137,15 +138,6 @@ def covariances_of(objective: Penalised) -> Covariances:
         joint[:n, :n] = given + cross @ drawn.T
         joint[:n, n:], joint[n:, :n], joint[n:, n:] = -cross, -cross.T, rest
     return Covariances(joint=joint, given=given)
-
-
-@cache
-def _libraries() -> Any:
-    """Return the libraries whose threads can be limited; finding them takes a millisecond."""
-    # It comes with scikit-learn.
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
 
 
 def _likelihood_part(objective: Penalised) -> Floats:
@@ -251,9 +243,9 @@ def _gap_targets(objective: Penalised, move: Move) -> Floats:
     return targets[:, 1:]
 
 
-def _in_band(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Errors:
+def _in_band(objective: Penalised, band: Banded, move: Move, known: NDArray[np.bool_]) -> Errors:
     n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
-    band, end, targets = Banded(objective), n + m * c, _gap_targets(objective, move)
+    end, targets = n + m * c, _gap_targets(objective, move)
     flat, weights = _move_matrices(objective, move)
     right = band.solve(weights)
     right += flat @ (weights.T @ right) / 2

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from comparity.errors import NoPriorError, OptionError
 from comparity.ranking import _curvature
 from comparity.ranking._attenuation import tilt_of
-from comparity.ranking._banded import Banded, is_banded
+from comparity.ranking._banded import Banded, banded
 from comparity.ranking._curvature import Covariances, Errors, covariances_of, errors_of
 from comparity.ranking._evidence import LEAST_SCORE_SD, Ascent, fixed_point
 from comparity.ranking._margins import outcomes
@@ -20,7 +20,7 @@ from comparity.ranking._objective import EFFECT_SD, Penalised, Penalty, pass_ove
 from comparity.ranking._one_pass import OnePass
 from comparity.ranking._passes import Pass, Rows
 from comparity.ranking._progress import Watch, watching
-from comparity.ranking._vectors import norm
+from comparity.ranking._vectors import norm, one_thread
 from comparity.ranking.anchors import ZERO_MEAN, Anchor, Move, move_of
 from comparity.ranking.judgments import Judgments
 from comparity.ranking.priors import Wish, bounded, by_cross_validation, folds
@@ -43,7 +43,7 @@ STEADY = 0.02
 TINY = 1e-300
 N_FOLDS = 5
 SOON = 2e8
-"""Products that a round may take for errors by a factor: a fifth of a second."""
+"""Products that a round may take for errors by a factor: a twentieth of a second."""
 WATCHED = 1_000_000
 """Comparisons from which on a terminal shows that the fit is under way."""
 
@@ -235,11 +235,12 @@ class _Search:
             loose = max(self.task.tolerance, min(loose, still))
         found = minimise(objective, self.point, tolerance=loose, watch=self.watch)
         self.point = found.point
-        covariances = covariances_of(objective) if exact else OnePass(objective)
+        covariances = covariances_of(objective) if exact else OnePass(objective, SOON)
         moved = 0.0
         if any(self.chosen):
-            best = _in_band_or(covariances, objective)
-            fixed = fixed_point(objective, self.point, self.sds, best, chosen=self.chosen)
+            with one_thread():
+                best = _in_band_or(covariances, objective)
+                fixed = fixed_point(objective, self.point, self.sds, best, chosen=self.chosen)
             before, self.sds = self.sds, self.ascent.step(self.sds, fixed)
             own = np.array(self.chosen)
             moved = float(np.abs(self.sds[own] / before[own] - 1).max())
@@ -274,10 +275,10 @@ def _in_band_or(
     covariances: Covariances | OnePass, objective: Penalised
 ) -> Covariances | Banded | OnePass:
     """Return errors by the factor of a band where that is soon done, instead of by one pass."""
-    if isinstance(covariances, Covariances) or not is_banded(objective):
+    band = objective.data.rows.band if isinstance(covariances, OnePass) else None
+    if band is None or band.work > SOON:
         return covariances
-    band = objective.data.rows.band
-    return Banded(objective) if band and band.work < SOON else covariances
+    return banded(objective) or covariances
 
 
 def _objective(task: Task, data: Pass, move: Move, sds: Floats, tilt: Floats | None) -> Penalised:

@@ -24,6 +24,7 @@ only where that matters.
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import Any
 
@@ -34,6 +35,7 @@ from numpy.typing import NDArray
 from comparity.ranking._banded import variances_given_biases
 from comparity.ranking._objective import Penalised
 from comparity.ranking._passes import SINGLE
+from comparity.ranking._vectors import one_thread
 
 __all__ = ["OnePass", "variances_of"]
 
@@ -41,6 +43,8 @@ Floats = NDArray[np.float64]
 
 LEAST_LEFT = 1e-3
 """Part of an evaluator's curvature that is left at least once scores follow."""
+NOTHING_LEFT = 1e-6
+"""Part of what holds an item that is left at least once biases follow."""
 CLOSE, MOST_SOLVES = 0.01, 30
 """Relative change at which scores are taken to have followed, and the most steps they get."""
 SLIGHT = 0.01
@@ -54,10 +58,12 @@ class OnePass:
     ----------
     objective : Penalised
         Evaluated last at its minimum, and nowhere else as long as this is asked.
+    most_work : float
+        Products that a factor of a band may take.
     """
 
-    def __init__(self, objective: Penalised) -> None:
-        self._objective = objective
+    def __init__(self, objective: Penalised, most_work: float = math.inf) -> None:
+        self._objective, self._most_work = objective, most_work
 
     @property
     def evaluators(self) -> Floats:
@@ -67,9 +73,12 @@ class OnePass:
     @cached_property
     def scores(self) -> Floats:
         """Variances of scores, which biases of evaluators make larger."""
-        left = _curvature_of_items(self._objective) - self._looked_over[1]
+        whole = _curvature_of_items(self._objective)
+        # What is left of an item that its evaluators' biases explain is beyond single precision.
+        left = whole - np.minimum(self._looked_over[1], (1 - NOTHING_LEFT) * whole)
         found = _second_order(self._objective, left, self._objective.n_contrasts)
-        in_band = variances_given_biases(self._objective)
+        with one_thread():
+            in_band = variances_given_biases(self._objective, self._most_work)
         return found if in_band is None else in_band * found / self.scores_given_biases
 
     @cached_property

@@ -1,19 +1,23 @@
-"""Sums over vectors of parameters, on the thread that asks for them.
+"""Sums over vectors of parameters, and all linear algebra, on the thread that asks for them.
 
 Linear algebra libraries hand such sums to threads of their own, which then wait for more by
 spinning: on a machine with as many cores as passes over comparisons have threads, a fit of ten
-million comparisons takes half as long again.
+million comparisons takes half as long again. Where cores are busy, threads wait for each other at
+every block of a factor, which then takes a hundred times as long.
 """
 
 from __future__ import annotations
 
 import math
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["add_combination", "inner", "inner_with_columns", "norm"]
+__all__ = ["add_combination", "inner", "inner_with_columns", "norm", "one_thread"]
 
 Floats = NDArray[np.float64]
 AnyOrder = {"reassoc", "contract"}
@@ -51,3 +55,18 @@ def add_combination(columns: Floats, steps: Floats, out: Floats) -> None:
     for c in range(columns.shape[1]):
         for i in range(len(out)):
             out[i] += columns[i, c] * steps[c]
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """Return a context in which linear algebra libraries start no threads."""
+    limited: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
+    return limited
+
+
+@cache
+def _libraries() -> Any:
+    """Return the libraries whose threads can be limited; finding them takes a millisecond."""
+    # It comes with scikit-learn.
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
