@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_info
 from comparity import barp, bradley_terry
 from comparity.ranking import _banded
 from comparity.ranking._banded import variances_given_biases
-from comparity.ranking._bands import band_of
+from comparity.ranking._bands import _width, band_of
 from comparity.ranking._objective import Penalised, Penalty, pass_over, rows_of
 from comparity.ranking._passes import Rows
 from comparity.ranking.judgments import judgments_of
@@ -269,6 +269,24 @@ def test_batches_make_a_band_as_wide_as_a_batch_and_its_neighbours() -> None:
     band = band_of(rows_in(in_batches("overlapping", n=6000, m=1800)))
     assert band is not None
     assert band.width < 50
+
+
+@pytest.mark.parametrize("n_contrasts", [0, 1, 4])
+def test_a_band_is_as_wide_as_its_furthest_entry(n_contrasts: int) -> None:
+    """By a search for all parameters that a comparison brings together, in 40 random orders."""
+    rows = rows_in(in_batches("drawn", n=15, m=3, size=4, each=4))
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        contrast = rng.integers(-1, 2, (len(rows.better), n_contrasts)).astype(np.int8)
+        steps, order = np.repeat([1, n_contrasts], [15, 3]), rng.permutation(18)
+        place, furthest = np.empty(18, np.int64), max(0, n_contrasts - 1)
+        place[order] = np.cumsum(steps[order]) - steps[order]
+        columns = rows.better, rows.worse, rows.evaluator, contrast
+        for one, two, k, x in zip(*columns, strict=True):
+            own = place[15 + k] + np.arange(n_contrasts if x.any() else 0)
+            apart = [abs(i - j) for i in (place[one], place[two], *own) for j in place[[one, two]]]
+            furthest = max(furthest, *apart)
+        assert _width(*columns, place, 15) == furthest
 
 
 def test_pairs_drawn_from_all_items_make_no_band() -> None:
