@@ -53,3 +53,12 @@ def test_awkward_panels_have_finite_numbers_or_named_errors(
         # Where it ended is the optimum, or the result says that it is not.
         assert found.gradient_norm < 1e-6 or not found.converged, seed
     assert fitted > 20
+
+
+def test_directions_about_which_nothing_is_told_lead_nowhere() -> None:
+    """Three comparisons without a prior of biases: along most of them the likelihood is flat."""
+    group = [0, 1, 2, 3, 4, 3, 4, 3, 3, 2, 4, 3]
+    pairs, judges = [[1, 7], [4, 3], [7, 9]], [9, 14, 3]
+    panel = {"evaluators": judges, "sensitive_features": group, "anchor": [9]}
+    found = barp(pairs, **panel, score_prior=1e3, bias_prior=None)
+    assert np.isfinite(found.scores).all()

@@ -18,6 +18,8 @@ Floats = NDArray[np.float64]
 MOST_PRODUCTS = 500
 # Rounding alone moves a sum of a million terms by this share of itself.
 SLACK = 1e-12
+FLAT = 1e-15
+"""Curvature, as a part of what the diagonal says, that is rounding where nothing is told."""
 
 
 class Objective(Protocol):
@@ -67,7 +69,7 @@ def conjugate_gradients(
     for spent in range(1, most + 1):
         image = objective.product(direction)
         bend = inner(direction, image)
-        if bend <= 0:
+        if bend <= FLAT * size or size <= 0:
             return solution, spent
         step = size / bend
         solution += step * direction
