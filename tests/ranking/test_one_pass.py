@@ -129,6 +129,25 @@ def test_trusted_evaluators_leave_no_error_of_their_own(
     assert found.mean_bias_standard_errors[0] == pytest.approx(level, rel=close)
 
 
+def test_items_that_biases_explain_have_errors_in_single_precision_too(
+    monkeypatch: pytest.MonkeyPatch, errors_by: Callable[[str], None]
+) -> None:
+    """Each evaluator compared once, so that with wide priors its bias explains all it said."""
+    monkeypatch.setattr("comparity.ranking._one_pass.SINGLE", 0)
+    pairs, _, group = world(4, 1, n=40, times=6)
+    errors_by("in passes")
+    found = barp(
+        pairs,
+        evaluators=np.arange(len(pairs)),
+        sensitive_features=group,
+        score_prior=1e6,
+        bias_prior=1e6,
+        corrected=False,
+        tolerance=1e-3,
+    )
+    assert (found.standard_errors > 0.1).all()
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_a_small_panel_of_one_evaluator_is_fitted(seed: int) -> None:
     """What the evaluator's items explain of its bias is all of it, but for the anchor."""
