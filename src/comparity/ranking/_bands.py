@@ -26,7 +26,7 @@ __all__ = ["Band", "band_of"]
 Longs = NDArray[np.int64]
 
 LITTLE_WORK, MOST_WORK, NARROW = 1e9, 5e10, 0.1
-"""Products that a factor may take: a fourth of a second, or twelve where the band is narrower than
+"""Products that a factor may take: a fourth of a second, or fifteen where the band is narrower than
 that part of its length. Wide bands are of comparisons that reach everything, where passes tell
 errors as well."""
 MOST_NUMBERS = 1e8
