@@ -373,7 +373,8 @@ def _inverse_near(factor, depth):  # type: ignore[no-untyped-def]
     window, share, row = np.zeros((width, width)), np.zeros(width), np.zeros(width)
     for j in range(length - 1, -1, -1):
         diagonal = 1 / factor[j, 0] ** 2
-        share[:] = 0.0
+        for a in range(width):
+            share[a] = 0.0
         last = min(factor.shape[1], length - j)
         for d in range(1, last):
             share[(j + d) % width] = -factor[j, d] / factor[j, 0]
@@ -386,7 +387,7 @@ def _inverse_near(factor, depth):  # type: ignore[no-untyped-def]
         for d in range(1, min(depth, last)):
             out[j, d] = row[(j + d) % width]
         slot = j % width
-        window[slot] = row
-        window[:, slot] = row
+        for a in range(width):
+            window[slot, a] = window[a, slot] = row[a]
         out[j, 0] = window[slot, slot] = diagonal
     return out

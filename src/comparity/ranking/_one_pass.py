@@ -245,7 +245,7 @@ def _add_sums(  # type: ignore[no-untyped-def]
                 items[one, 3 + c] += amount
                 items[two, 3 + c] -= amount
             end += 1
-        most, sums[:] = 0.0, 0.0
+        most = 0.0
         for p in range(start, end):
             for i in (better[p], worse[p]):
                 most = max(most, items[i, 0] * items[i, 1])
@@ -259,7 +259,12 @@ def _add_sums(  # type: ignore[no-untyped-def]
                 # An item that comes again adds nothing.
                 for c in range(n):
                     items[i, 3 + c] = 0.0
-        squares[k], mixed[k], alone[k] = sums[0], sums[1], most
+        alone[k] = most
+        # By slices this would take seconds longer to compile.
+        for c in range(n):
+            for d in range(n):
+                squares[k, c, d], mixed[k, c, d] = sums[0, c, d], sums[1, c, d]
+                sums[0, c, d] = sums[1, c, d] = 0.0
         start = end
 
 
@@ -289,8 +294,8 @@ def _add_ties(  # type: ignore[no-untyped-def]
     # Of each item the evaluator that touched it last, and where it stands among what that touched.
     seen = np.full((len(items), 2), -1, np.int32)
     most = min(2 * longest, len(items))
-    first, second = np.empty((2, longest), np.int32)
-    own, solved = np.empty((2, n_contrasts, most))
+    first, second = np.empty(longest, np.int32), np.empty(longest, np.int32)
+    own, solved = np.empty((n_contrasts, most)), np.empty((n_contrasts, most))
     whole, work = np.empty(most), np.empty((3, most))
     start = 0
     while start < count:
@@ -303,7 +308,8 @@ def _add_ties(  # type: ignore[no-untyped-def]
             places = first[: end - start], second[: end - start]
             for c in range(n_contrasts):
                 _follow(*places, weight[start:end], whole[:n], own[c], solved[c], work)
-                solved[c, :n] -= own[c, :n] / whole[:n]
+                for i in range(n):
+                    solved[c, i] -= own[c, i] / whole[i]
             for c in range(n_contrasts):
                 for d in range(n_contrasts):
                     for i in range(n):
