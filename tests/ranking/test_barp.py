@@ -292,6 +292,14 @@ def test_an_evaluator_who_always_chose_one_group_is_named_and_finite() -> None:
         barp(pairs, evaluators=judge, sensitive_features=sex, bias_prior=None)
 
 
+def test_groups_that_never_met_need_a_prior_of_biases() -> None:
+    pairs = [[0, 1], [2, 3], [0, 2], [2, 0], [1, 3], [3, 1], [4, 5], [5, 4]]
+    data = {"evaluators": [0] * 8, "sensitive_features": ["a", "a", "b", "b", "c", "c"]}
+    assert barp(pairs, score_prior=1.0, **data).diagnosis.unmet.tolist() == [1]
+    with pytest.raises(NoPriorError, match=r"found: No comparison leads .* c over a"):
+        barp(pairs, score_prior=1.0, bias_prior=None, **data)
+
+
 def test_one_comparison_by_one_evaluator_has_a_finite_fit() -> None:
     found = barp([[0, 1]], evaluators=["k"], sensitive_features=["a", "b"])
     assert np.isfinite([*found.scores, found.bias[0, 0]]).all()

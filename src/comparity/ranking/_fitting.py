@@ -157,8 +157,13 @@ def check_finite(task: Task, diagnosis: Diagnosis) -> None:
     """Raise an error where the likelihood has no maximum and no prior gives it one."""
     if math.isinf(task.score_prior.sd) and diagnosis.separated:
         raise NoPriorError("scores", " ".join(diagnosis.notes))
+    if not math.isinf(task.bias_prior.sd) or not task.columns.shape[1]:
+        return
+    if len(diagnosis.unmet):
+        # Notes end with these contrasts.
+        raise NoPriorError("biases", " ".join(diagnosis.notes[-len(diagnosis.unmet) :]))
     lost = np.union1d(diagnosis.silent, diagnosis.one_sided)
-    if math.isinf(task.bias_prior.sd) and task.columns.shape[1] and len(lost):
+    if len(lost):
         names = ", ".join(str(task.judgments.evaluators[k]) for k in lost[:5])
         more = f" and {len(lost) - 5:,} more" if len(lost) > 5 else ""
         raise NoPriorError("biases", f"no or one-sided comparisons by {names}{more}")
