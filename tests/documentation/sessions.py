@@ -19,6 +19,8 @@ from tests.documentation.blocks import Block
 LEFT_OUT = re.compile(r"^\[\.\.\.\]$", re.MULTILINE)
 """A line that stands for any number of lines of an output."""
 
+FRACTION = re.compile(r"\d+\.\d+")
+
 # 0, 1 and 3 are findings. Anything else is bad input or a defect, and a page that means it says so
 # with `echo $?`.
 FINDINGS = {0, 1, 3}
@@ -105,7 +107,21 @@ def tidy(text: str) -> str:
 
 
 def matches(shown: str, printed: str) -> bool:
-    """Say whether an output is what a page shows, where ``[...]`` stands for any lines."""
+    """Say whether an output is what a page shows, where ``[...]`` stands for any lines.
+
+    The last digit of a fraction may be one more or less: processors add in different orders.
+    """
     parts = [tidy(part) for part in LEFT_OUT.split(shown)]
-    pattern = r"(?:.*\n)*?".join(re.escape(f"{part}\n") if part else "" for part in parts)
+    pattern = r"(?:.*\n)*?".join(_pattern(f"{part}\n") if part else "" for part in parts)
     return re.fullmatch(pattern, f"{tidy(printed)}\n") is not None
+
+
+def _pattern(text: str) -> str:
+    found, end = [], 0
+    for number in FRACTION.finditer(text):
+        places = len(number[0].partition(".")[2])
+        value = int(number[0].replace(".", ""))
+        near = (f"{step / 10**places:.{places}f}" for step in (value, max(0, value - 1), value + 1))
+        found += [re.escape(text[end : number.start()]), f"(?:{'|'.join(map(re.escape, near))})"]
+        end = number.end()
+    return "".join([*found, re.escape(text[end:])])

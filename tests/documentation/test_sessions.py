@@ -87,6 +87,14 @@ def test_lines_left_out_may_be_any_number() -> None:
     assert not matches("a\n[...]\nz", "a\nb\nz\nmore")
 
 
+def test_fractions_may_differ_by_one_in_the_last_digit() -> None:
+    assert matches("bias +1.438  12 of 30", "bias +1.437  12 of 30")
+    assert matches("bias -0.099  12 of 30", "bias -0.100  12 of 30")
+    assert not matches("bias +1.438  12 of 30", "bias -1.438  12 of 30")
+    assert not matches("bias +1.438  12 of 30", "bias +1.436  12 of 30")
+    assert not matches("bias +1.438  12 of 30", "bias +1.438  13 of 30")
+
+
 def test_a_command_may_take_several_lines() -> None:
     (one,) = steps(block_of("$ echo a \\\n      b\na b\n"))
     assert (one.command, one.output) == ("echo a b", "a b")
