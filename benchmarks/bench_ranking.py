@@ -35,8 +35,8 @@ GRADIENT = 1e-5
 LONGEST, AROUND = 120.0, 60.0
 """Seconds that a peer may take, and what drawing data and fitting ours take besides."""
 TOO_BIG = "too big"
-BIGGEST = dict.fromkeys(("sklearn lbfgs", "sklearn newton-cg", "authors' scheme"), 10**8)
-BIGGEST |= dict.fromkeys(("choix", "evalica"), 250_000)
+BIGGEST = dict.fromkeys(("sklearn lbfgs", "sklearn newton-cg"), 10**8)
+BIGGEST |= dict.fromkeys(("authors' scheme", "choix", "evalica"), 250_000)
 """Comparisons beyond which a peer would need a matrix of items by items larger than memory."""
 PEERS = ("sklearn lbfgs", "sklearn newton-cg", "authors' scheme", "choix", "evalica")
 
