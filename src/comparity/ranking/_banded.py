@@ -75,12 +75,12 @@ def variances_given_biases(objective: Penalised, most_work: float = math.inf) ->
 
 
 class Banded:
-    """Errors at the point where an objective was evaluated last, each kept once it was asked for.
+    """Exact errors where an objective was evaluated last.
 
     Parameters
     ----------
     objective : Penalised
-        Evaluated last at its minimum, and nowhere else as long as this is asked.
+        Not to be evaluated elsewhere before all errors have been asked for.
     band : Band
     factor : ndarray
         Of that band, by Cholesky's method.
