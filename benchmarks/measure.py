@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 SEED = 20240701
+WIDE = 200
 
 
 def sizes(largest: float, smallest: float = 1e5) -> list[int]:
@@ -73,4 +74,5 @@ def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], capt
         table.add_column(column, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(*row)
-    Console().print(table)
+    # A file takes lines of any length; eighty columns would cut numbers off.
+    Console(width=None if sys.stdout.isatty() else WIDE).print(table)

@@ -224,6 +224,19 @@ def test_slopes_keep_their_level_where_the_spread_changes(
     assert below(0.035, repetitions) <= np.mean(found) <= above(0.06, repetitions)
 
 
+@pytest.mark.parametrize("n", [20, 200])
+@pytest.mark.parametrize("spread", [0.0, 1.0])
+def test_slopes_keep_their_level_where_a_subject_lies_far_out(
+    spread: float, n: int, repetitions: int, rng: Rng
+) -> None:
+    found = []
+    for _ in range(repetitions):
+        wealth = rng.lognormal(0, 2, n)
+        noise = rng.normal(0, 1 + spread * np.abs(wealth - np.median(wealth)) / wealth.std(), n)
+        found.append(compare_slope(noise, wealth, null="").p_value <= LEVEL)
+    assert np.mean(found) <= above(LEVEL, repetitions)
+
+
 def test_any_pair_of_raters_is_found_at_most_at_alpha(repetitions: int, rng: Rng) -> None:
     sex = np.repeat(["f", "m"], [150, 80])
     found = []

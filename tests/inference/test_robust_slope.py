@@ -20,16 +20,54 @@ def world(n: int = 150) -> tuple[np.ndarray, np.ndarray]:
     return 0.02 * age + rng.normal(size=n) * (0.5 + age / 30), age
 
 
+def degrees_of_freedom(attribute: np.ndarray) -> float:
+    """Return (tr G)^2 / tr(G^2) from whole matrices, G being M D M."""
+    x = attribute - attribute.mean()
+    design = sm.add_constant(attribute)
+    rest = np.eye(len(x)) - design @ np.linalg.pinv(design)
+    product = rest @ np.diag((x / np.diag(rest)) ** 2) @ rest
+    return float(np.trace(product) ** 2 / np.trace(product @ product))
+
+
 def test_slope_error_and_p_value_are_those_of_statsmodels() -> None:
     differences, age = world()
     test = compare_slope(differences, age, null="")
-    fit = sm.OLS(differences, sm.add_constant(age)).fit(cov_type="HC3", use_t=True)
+    model = sm.OLS(differences, sm.add_constant(age))
+    model.df_resid = degrees_of_freedom(age)
+    fit = model.fit(cov_type="HC3", use_t=True)
     width = 2 * age.std(ddof=1)
     assert isinstance(test.pivot, RatioPivot)
     assert test.pivot.gap == pytest.approx(width * fit.params[1])
     assert math.sqrt(test.pivot.variance) == pytest.approx(width * fit.bse[1])
     assert test.p_value == pytest.approx(fit.pvalues[1])
-    assert test.gap == pytest.approx(width * fit.params[1] / math.sqrt(fit.scale))
+    residual = math.sqrt(fit.ssr / (len(age) - 2))
+    assert test.gap == pytest.approx(width * fit.params[1] / residual)
+
+
+@pytest.mark.parametrize("furthest", [3.0, 10.0, 100.0])
+def test_degrees_of_freedom_are_those_of_the_traces(furthest: float) -> None:
+    differences, age = world(40)
+    age[0] = furthest * age.max()
+    pivot = compare_slope(differences, age, null="").pivot
+    assert isinstance(pivot, RatioPivot)
+    assert pivot.dof == pytest.approx(degrees_of_freedom(age), rel=1e-5)
+
+
+def test_with_two_equal_groups_every_subject_counts() -> None:
+    rng = np.random.default_rng(1)
+    pivot = compare_slope(rng.normal(size=60), np.arange(60.0) % 2, null="").pivot
+    assert isinstance(pivot, RatioPivot)
+    # As in Welch's test of two groups of 30 with equal variances.
+    assert pivot.dof == pytest.approx(58)
+
+
+@pytest.mark.parametrize("second", [0.0, 1e-9])
+def test_one_subject_who_draws_the_line_alone_leaves_no_test(second: float) -> None:
+    attribute = np.zeros(50)
+    attribute[:2] = 1.0, second
+    test = compare_slope(np.random.default_rng(1).normal(size=50), attribute, null="")
+    assert test.pivot is None
+    assert "one subject alone" in test.reason
 
 
 def test_with_two_equal_groups_it_is_dpd() -> None:

@@ -134,15 +134,15 @@ def _slope(found: Decisions, attribute: str, who: dict[str, str], *, several: bo
     null = null_of(who, f"no change with {attribute}", several=several)
     test = compare_slope(differences, values, null=null)
     pivot = test.pivot
-    statistic = math.nan if pivot is None else 0.0
+    statistic, dof = math.nan if pivot is None else 0.0, math.nan
     if isinstance(pivot, RatioPivot):
-        statistic = pivot.gap / math.sqrt(pivot.variance)
+        statistic, dof = pivot.gap / math.sqrt(pivot.variance), pivot.dof
     facts = {
         "n": test.n,
         "means": (math.nan, math.nan),
         "gap": pivot.gap if isinstance(pivot, RatioPivot) else test.gap,
         "dpt": statistic,
-        "dof": float(len(values) - 2),
+        "dof": dof,
         "p_value": test.p_value,
         "p_one_sided": test.p_value / 2,
         "dpd": test.gap,

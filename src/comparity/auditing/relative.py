@@ -51,8 +51,7 @@ from comparity.relative import DifferentialParity, MeansTest, PermutationTest
 __all__ = ["audit_decisions", "audit_file", "audit_frame", "differential_parity"]
 
 
-# With leverages up to this a slope at 0.05 errs in at most 0.062 of cases, also where the spread
-# grows with the attribute; with 0.2 to 0.3 in 0.079, beyond in up to 0.14 (lognormal attributes).
+# The leverage from which on the law of a slope has so few degrees of freedom that little is found.
 PULL = 0.2
 
 
@@ -378,7 +377,7 @@ def _far_out(found: Decisions) -> list[str]:
         if pull > PULL:
             notes.append(
                 f"WARNING: the line over {attribute} rests on one subject far out (leverage "
-                f"{pull:.2f}): false alarms are more frequent than alpha; take logarithms or ranks."
+                f"{pull:.2f}): the test allows for that and finds little; take logarithms or ranks."
             )
     return notes
 

@@ -7,6 +7,13 @@ residuals:
 
 .. math:: \frac{2 \, \mathrm{sd}(A) \, \hat\beta}{s_e}
 
+The law of t allows for how few subjects the error may rest on: its degrees of freedom are those of
+a chi-square with the mean and variance that HC3 has where the spread is equal (Satterthwaite; Bell
+and McCaffrey, "Bias reduction in standard errors for linear regression with multi-stage samples",
+Survey Methodology 28, 2002): n where two groups have equal sizes, about a third of that with a
+normal attribute, and 1 where a subject far out draws the line. With n - 2 of them, false alarms at
+0.05 would be 0.08 to 0.17 there.
+
 With two groups of equal size coded 0 and 1 that is DPD, so one margin serves both (Gelman,
 "Scaling regression inputs by dividing by two standard deviations", Statistics in Medicine 27,
 2008). The attribute is taken as given.
@@ -15,6 +22,7 @@ With two groups of equal size coded 0 and 1 that is DPD, so one margin serves bo
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,8 +55,9 @@ def compare_slope(differences: Floats, attribute: Floats, *, null: str) -> GapTe
     Returns
     -------
     GapTest
-        On the scale of the module. No test, and the reason, with fewer than ten subjects or where
-        too few differences are off the most common one.
+        On the scale of the module. No test, and the reason, with fewer than ten subjects, where
+        too few differences are off the most common one, or where one subject alone has another
+        value of the attribute than all others.
 
     Examples
     --------
@@ -61,10 +70,11 @@ def compare_slope(differences: Floats, attribute: Floats, *, null: str) -> GapTe
     moments = Moments.of(differences)
     if moments.m2 == 0 and n >= FEWEST:
         return without_variation(null, (n, n), ConstantPivot(n // 2, n))
-    reason = _impossible(moments)
+    line = Line.over(attribute)
+    reason = _impossible(moments, line)
     if reason:
         return untestable(null, (n, n), reason)
-    slope = _pivot(differences, attribute)
+    slope = _pivot(differences, line)
     return GapTest(
         null=null,
         gap=slope.gap / slope.scale,
@@ -76,12 +86,61 @@ def compare_slope(differences: Floats, attribute: Floats, *, null: str) -> GapTe
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What a line over an attribute rests on.
+
+    Attributes
+    ----------
+    x : ndarray, (n,)
+        The attribute about its mean, in units of a power of two.
+    squares : float
+        Their sum of squares.
+    leverages : ndarray, (n,)
+        How much of each difference its own fitted value takes over.
+    """
+
+    x: Floats
+    squares: float
+    leverages: Floats
+
+    @classmethod
+    def over(cls, attribute: Floats) -> Line:
+        """Return the line over an attribute that varies."""
+        x = attribute - attribute.mean()
+        # In units of a power of two, which changes no digit, so that no square vanishes.
+        x = np.ldexp(x, -int(np.frexp(np.abs(x).max())[1]))
+        squares = float(x @ x)
+        return cls(x, squares, 1 / len(x) + x**2 / squares)
+
+    @property
+    def dof(self) -> float:
+        r"""Degrees of freedom of the HC3 variance of the slope, :math:`(tr G)^2 / tr(G^2)`.
+
+        :math:`G = M D M` with M the residuals' projection and D what the variance multiplies
+        squares of residuals with.
+        """
+        x, n, own = self.x, len(self.x), self.leverages
+        d = (x / (1 - own)) ** 2
+        d /= d.max()
+        # M is the identity less 1/n + x x' / squares, whose square is summed without its diagonal.
+        crossed = (d.sum() / n) ** 2 + 2 * (d @ x) ** 2 / (n * self.squares)
+        crossed += (d @ x**2 / self.squares) ** 2
+        trace_of_square = crossed + d**2 @ ((1 - own) ** 2 - own**2)
+        # Less than 1 is rounding, where one subject is all there is.
+        return max(1.0, float((d @ (1 - own)) ** 2 / trace_of_square))
+
+
 FEWEST = 10
+ALONE = 1e-5
+"""Part of its own residual that the furthest subject keeps at least; of less, rounding decides."""
 
 
-def _impossible(moments: Moments) -> str:
+def _impossible(moments: Moments, line: Line) -> str:
     if moments.n < FEWEST:
         return f"a slope needs {FEWEST} subjects, there are {moments.n}."
+    if 1 - line.leverages.max() < ALONE:
+        return "one subject alone draws the line: all others have nearly the same value."
     if is_rare(moments):
         return (
             f"only {moments.away} of {moments.n:,} differences are off the most common one, too "
@@ -90,17 +149,12 @@ def _impossible(moments: Moments) -> str:
     return ""
 
 
-def _pivot(differences: Floats, attribute: Floats) -> RatioPivot:
-    n = len(differences)
-    x = attribute - attribute.mean()
-    # In units of a power of two, which changes no digit, so that no square vanishes.
-    x = np.ldexp(x, -int(np.frexp(np.abs(x).max())[1]))
-    squares = float(x @ x)
+def _pivot(differences: Floats, line: Line) -> RatioPivot:
+    x, squares, n = line.x, line.squares, len(differences)
     slope = float(x @ differences) / squares
     residuals = differences - differences.mean() - slope * x
     # HC3: a subject far out pulls the line towards itself.
-    pull = 1 / n + x**2 / squares
-    of_slope = x * residuals / (1 - pull) / squares
+    of_slope = x * residuals / (1 - line.leverages) / squares
     # Differences that lie on the line have no spread but that of their last digit.
     least = float(np.spacing(np.abs(differences).max()))
     scale = max(math.sqrt(float(residuals @ residuals) / (n - 2)), least)
@@ -112,5 +166,5 @@ def _pivot(differences: Floats, attribute: Floats) -> RatioPivot:
         variance=width**2 * float(of_slope @ of_slope),
         covariance=width * float(of_slope @ of_scale),
         scale_variance=float(of_scale @ of_scale),
-        dof=n - 2,
+        dof=line.dof,
     )
