@@ -24,9 +24,11 @@ LARGEST = 700.0
 
 
 @njit(cache=True, nogil=True)
-def _expit(x: float) -> float:
+def _expits(x: float) -> tuple[float, float]:
+    """Return the logistic function of x and of -x, each to its last digits."""
     tail = math.exp(-abs(x))
-    return 1.0 / (1.0 + tail) if x >= 0 else tail / (1.0 + tail)
+    large = 1.0 / (1.0 + tail)
+    return (large, tail * large) if x >= 0 else (tail * large, large)
 
 
 @njit(cache=True, nogil=True)
@@ -35,12 +37,14 @@ def _log_expit(x: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _ratios(share: float, d: float, other: float) -> tuple[float, float, float]:
+def _ratios(
+    share: float, d: float, other: float, first: float, second: float
+) -> tuple[float, float, float]:
     """Return the log probability, and both parts' probabilities over it."""
-    first, second = _expit(d), _expit(other)
     chance = share * first + (1.0 - share) * second
     if chance > SMALL:
-        return math.log(chance), first / chance, second / chance
+        over = 1.0 / chance
+        return math.log(chance), first * over, second * over
     one, two = _log_expit(d), _log_expit(other)
     if share == 1.0:
         total = one
@@ -77,13 +81,15 @@ def add_mixture(
         other = -d if columns == 0 else 0.0
         for c in range(columns):
             other += slopes[k, c] * contrast[p, c]
-        log_chance, ratio, other_ratio = _ratios(shares[k], d, other)
+        first, below = _expits(d)
+        second, above = (below, first) if columns == 0 else _expits(other)
+        log_chance, ratio, other_ratio = _ratios(shares[k], d, other, first, second)
         term = weight[p] * log_chance - lost
         before, total = total, total + term
         lost = (total - before) - term
         of_shares[k] += weight[p] * (ratio - other_ratio)
-        slope = weight[p] * shares[k] * ratio * _expit(-d)
-        stray = weight[p] * (1.0 - shares[k]) * other_ratio * _expit(-other)
+        slope = weight[p] * shares[k] * ratio * below
+        stray = weight[p] * (1.0 - shares[k]) * other_ratio * above
         if columns == 0:
             slope -= stray
         for c in range(columns):

@@ -25,6 +25,7 @@ from scipy.special import log_expit, xlogy
 
 from comparity.ranking._mixture_pass import add_mixture
 from comparity.ranking._progress import Watch, watching
+from comparity.ranking._vectors import one_thread
 from comparity.ranking.judgments import Judgments
 
 __all__ = ["Mixture", "Optimum", "maximise", "mixture_of", "starts_of"]
@@ -224,7 +225,8 @@ def maximise(model: Mixture, *, most: int, tolerance: float) -> Optimum:
         Converged is a gradient of at most this norm for each comparison.
     """
     goal = tolerance * max(float(model.weight.sum()), 1.0)
-    with watching(len(model.winner), WATCHED) as watch:
+    # Steps of the search are small; threads that wait for them by spinning double the work.
+    with one_thread(), watching(len(model.winner), WATCHED) as watch:
         ends = [_climb(model, start, most, goal / 30, watch) for start in starts_of(model)]
     best = min(ends, key=lambda end: float(end.fun))
     parameters = best.x * _scale(model)
