@@ -87,3 +87,18 @@ def test_items_in_no_comparison_are_not_called_parts_of_the_comparisons() -> Non
     assert not any("parts" in note for note in notes)
     apart = diagnose(judgments_of([*both_ways, [3, 4], [4, 3]], n_items=6)).notes
     assert any("into 2 parts" in note and "largest part: 3, 4." in note for note in apart)
+
+
+def test_items_that_one_way_outcomes_cut_off_are_named() -> None:
+    """Two circles of three items: everybody won and lost, and the first circle never lost."""
+    circles = [[0, 1], [1, 2], [2, 0], [3, 4], [4, 5], [5, 3]]
+    down = [[0, 3], [1, 4], [2, 5]]
+    (note,) = (note for note in diagnose(judgments_of(circles + down)).notes if "infinite" in note)
+    assert "into 2 parts" in note
+    assert note.endswith("won and lost: 0, 1, 2.")
+    # A part that was never compared with these does not hide it.
+    beside = diagnose(judgments_of([*circles, *down, [6, 7], [7, 6]])).notes
+    assert any(note.endswith("won and lost: 0, 1, 2.") for note in beside)
+    # Nor are items named twice that never lost.
+    notes = diagnose(judgments_of([*circles[:3], [3, 0]])).notes
+    assert sum(": 3" in note for note in notes) == 1

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -23,7 +25,9 @@ def fit() -> BiasedRanking:
 def test_the_headline_counts_those_who_lean(fit: BiasedRanking) -> None:
     lean = int((fit.q <= LEVEL).sum())
     assert f"{lean} of 25 evaluators lean" in str(fit)
-    assert "an assumption: equal group means" in " ".join(str(fit).split())
+    shown = " ".join(str(fit).split())
+    assert "are false alarms if the next sentence holds. The common level" in shown
+    assert "an assumption: equal group means" in shown
 
 
 def test_evaluators_who_lean_most_surely_come_first(fit: BiasedRanking) -> None:
@@ -100,7 +104,9 @@ def test_a_lone_evaluator_anchored_at_zero_is_shown_and_drawn() -> None:
         sensitive_features=WORLD.group,
         anchor="zero mean bias",
     )
-    assert "The only evaluator is not found to lean" in str(fit)
+    # A bias that is zero by assumption was not tested.
+    assert "found to lean" not in str(fit)
+    assert "zero mean bias puts its bias at zero" in " ".join(str(fit).split())
     assert "<svg" in page(fit)
 
 
@@ -139,3 +145,37 @@ def test_each_contrast_has_its_chart_and_its_rows_in_the_picture() -> None:
     assert len(names) == 8
     assert sum("town: y over x" in name for name in names) == 4
     assert len(plot_biases(fit, contrast=1).get_yticklabels()) == 4
+
+
+def test_of_the_only_evaluator_it_is_said_that_the_anchor_makes_the_bias() -> None:
+    judge = np.zeros(len(WORLD.comparisons), dtype=int)
+    fit = barp(WORLD.comparisons, evaluators=judge, sensitive_features=WORLD.group)
+    # It is what groups differ by where the evaluator is taken at its word.
+    word = bradley_terry(WORLD.comparisons, n_items=40, prior=fit.priors[0].sd)
+    gap = np.subtract(*(word.scores[WORLD.group == group].mean() for group in "ba"))
+    assert fit.bias[0, 0] == pytest.approx(gap, rel=0.1)
+    assert "which only the assumption of equal group means calls a lean" in " ".join(fit.notes)
+
+
+def test_where_nothing_was_tested_nobody_is_said_not_to_lean() -> None:
+    known = {"evaluators": WORLD.evaluators, "sensitive_features": WORLD.group}
+    shown = " ".join(str(barp(WORLD.comparisons, mode="alternating", **known)).split())
+    assert "No bias could be tested; the notes say why." in shown
+    assert "Nothing fixes the common level of the biases: started at zero" in shown
+    assert "no errors" in shown[shown.index("Notes") :]
+
+
+def test_means_that_the_anchor_makes_zero_have_no_sign_of_rounding(fit: BiasedRanking) -> None:
+    tiny = replace(fit, scores=np.where(WORLD.group == "a", -1e-16, 1e-16))
+    (grid,) = (
+        grid
+        for grid in section_of(RankedPanel(ranking=tiny, groups={"sex": WORLD.group})).grids
+        if grid.title == "Mean score by group"
+    )
+    assert [row[-1] for row in grid.rows] == ["+0.000", "+0.000"]
+
+
+def test_a_list_of_several_biases_of_each_evaluator_counts_biases() -> None:
+    kinds = {"group": WORLD.group, "town": np.array(["x", "y", "z"])[np.arange(40) % 3]}
+    fit = barp(WORLD.comparisons, evaluators=WORLD.evaluators, sensitive_features=kinds)
+    assert "the first 15 of 75 biases" in " ".join(str(fit).split())

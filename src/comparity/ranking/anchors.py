@@ -25,7 +25,7 @@ from comparity.errors import AnchorError, OptionError
 from comparity.ranking.contrasts import Signs
 from comparity.tables import text_of
 
-__all__ = ["ANCHORS", "Anchor", "Move", "anchor_of", "move_of"]
+__all__ = ["ANCHORS", "Anchor", "Move", "anchor_of", "move_of", "words_on_one"]
 
 Floats = NDArray[np.float64]
 
@@ -91,6 +91,16 @@ def anchor_of(anchor: Any, evaluators: NDArray[Any]) -> Anchor:
     shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
     said = f"trusted evaluators: {shown} ha{'s' if len(names) == 1 else 've'} no bias"
     return Anchor(kind="trusted evaluators", trusted=trusted, words=said)
+
+
+def words_on_one(anchor: Anchor) -> str:
+    """Say what the bias of the only evaluator is: what the anchor makes it, and nothing else."""
+    if anchor.kind == ZERO_MEAN:
+        return "There is one evaluator: zero mean bias puts its bias at zero, whatever it is."
+    return (
+        "There is one evaluator: its bias is how far it puts one group above the other, which "
+        "only the assumption of equal group means calls a lean and not a difference in worth."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

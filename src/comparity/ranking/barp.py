@@ -15,7 +15,7 @@ from comparity.ranking._curvature import Errors
 from comparity.ranking._facts import facts_of, tests_of
 from comparity.ranking._fitting import TOLERANCE, Fit, Task, check_finite, fit, rows_for
 from comparity.ranking.alternating import alternate
-from comparity.ranking.anchors import EQUAL_MEANS, anchor_of
+from comparity.ranking.anchors import EQUAL_MEANS, anchor_of, words_on_one
 from comparity.ranking.connectivity import diagnose, groups_apart
 from comparity.ranking.contrasts import Attribute, Contrasts, attributes_of, contrasts_of
 from comparity.ranking.interactions import chosen_intersections, suggest, words_on
@@ -339,7 +339,9 @@ def _result(
 
 
 def _alone(task: Task, contrasts: Contrasts) -> Iterator[str]:
-    """Warn of groups of one item, whose scores the anchor fixes and no comparison moves."""
+    """Warn of one evaluator, and of groups of one item, whose numbers the anchor alone fixes."""
+    if task.judgments.n_evaluators == 1:
+        yield words_on_one(task.anchor)
     if task.anchor.kind != EQUAL_MEANS:
         return
     for one in contrasts.attributes:

@@ -208,10 +208,10 @@ def _item_notes(found: Diagnosis, items: NDArray[np.generic]) -> list[str]:
             f"Comparisons fall into {n_parts:,} parts that were never compared with each other, "
             f"and do not tell how these compare. Outside the largest part: {_named(apart, items)}."
         )
-    elif n_strong > 1:
+    if n_strong > n_parts:
         notes.append(
-            f"Comparisons alone would make scores infinite: {n_strong:,} parts of the items never "
-            f"lost against the next one."
+            f"Comparisons alone would make scores infinite: items fall into {n_strong:,} parts, of "
+            f"any two of which one never lost to the other.{_one_way(found, items)}"
         )
     for word, places in (("lost", found.undefeated), ("won", found.winless)):
         if len(places):
@@ -220,6 +220,20 @@ def _item_notes(found: Diagnosis, items: NDArray[np.generic]) -> list[str]:
                 "scores."
             )
     return notes
+
+
+def _one_way(found: Diagnosis, items: NDArray[np.generic]) -> str:
+    """Name items that one-way outcomes cut off though each of them has won and lost."""
+    size = np.bincount(found.strong_component)[found.strong_component]
+    # The largest part among those that comparisons join, the last one where sizes are equal.
+    place = size * found.n_strong_components + found.strong_component
+    largest = np.zeros(found.n_components, np.int64)
+    np.maximum.at(largest, found.component, place)
+    cut = np.flatnonzero(place < largest[found.component])
+    cut = np.setdiff1d(cut, np.append(found.undefeated, found.winless))
+    if not len(cut):
+        return ""
+    return f" Outside the largest, though each of them won and lost: {_named(cut, items)}."
 
 
 def _judge_notes(found: Diagnosis, evaluators: NDArray[np.generic]) -> list[str]:

@@ -86,21 +86,32 @@ def _have_errors(places: Rows) -> bool:
 
 def _sentences(ranking: Ranking) -> Iterator[str]:
     if isinstance(ranking, BiasedRanking):
-        yield _found(int((ranking.q <= LEVEL).any(axis=1).sum()), len(ranking.evaluators))
-        yield f"The common level of the biases is an assumption: {visible(ranking.anchor)}."
+        yield _found(ranking)
+        yield _level(ranking.anchor)
     ties = f", {count(ranking.n_ties)} of them ties" if ranking.n_ties else ""
     yield f"{several(ranking.n_comparisons, 'comparison')}{ties}; {_fitted(ranking)}."
 
 
-def _found(lean: int, n: int) -> str:
+def _found(ranking: BiasedRanking) -> str:
+    """Say how many evaluators lean; false discoveries are rare only where the anchor is true."""
+    if not np.isfinite(ranking.q).any():
+        return "No bias could be tested; the notes say why."
+    lean, n = int((ranking.q <= LEVEL).any(axis=1).sum()), len(ranking.evaluators)
     if not lean:
         who = "The only evaluator is not" if n == 1 else f"None of {count(n)} evaluators is"
         return f"{who} found to lean, at a false-discovery rate of {percent(LEVEL)}."
     verb = "leans" if lean == 1 else "lean"
     return (
         f"{count(lean)} of {several(n, 'evaluator')} {verb}; about {percent(LEVEL)} of such "
-        "findings are false alarms."
+        "findings are false alarms if the next sentence holds."
     )
+
+
+def _level(anchor: str) -> str:
+    kind, _, words = visible(anchor).partition(": ")
+    if kind == "none":
+        return f"Nothing fixes the common level of the biases: {words}."
+    return f"The common level of the biases is an assumption: {kind}: {words}."
 
 
 def _fitted(ranking: Ranking) -> str:
@@ -131,7 +142,8 @@ def _grids(panel: RankedPanel, biases: Rows | None, places: Rows) -> Iterator[Gr
 
 
 def _leaning(rows: Rows, *, several: bool) -> Grid:
-    more = f", the first {EVALUATORS} of {count(len(rows))}" if len(rows) > EVALUATORS else ""
+    of = f"{count(len(rows))}{' biases' if several else ''}"
+    more = f", the first {EVALUATORS} of {of}" if len(rows) > EVALUATORS else ""
     return Grid(
         title=f"Evaluators by how surely they lean{more}",
         header=(
@@ -288,9 +300,14 @@ def _means(panel: RankedPanel) -> Grid:
             (
                 visible(f"{row['attribute']}: {row['group']}" if several else row["group"]),
                 count(row["items"]),
-                *([signed(row["before"])] if compared else []),
-                signed(row["after"]),
+                *([_mean(row["before"])] if compared else []),
+                _mean(row["after"]),
             )
             for row in panel.mean_scores()
         ),
     )
+
+
+def _mean(value: float) -> str:
+    """Return a mean that the anchor may have made zero, up to rounding of either sign."""
+    return signed(round(value, 9) + 0.0)
