@@ -162,6 +162,8 @@ def test_barp_without_items_is_told_what_it_needs(run: Run, tables: dict[str, Pa
         (["--trusted", "judge 3", "--anchor", "zero mean bias"], "give no --anchor"),
         (["--suggest"], "two --sensitive columns"),
         (["--model", "bt", "--own-seats"], "--own-seats is about biases"),
+        (["--model", "bt", "--uncorrected"], "--uncorrected is about biases"),
+        (["--model", "bt", "--score-dependent"], "--score-dependent is about biases"),
         (["--score-prior", "wide"], "'wide' is no number"),
         (["--model", "crowdbt", "--score-prior", "cross-validation"], "prior of scores cannot be"),
         (["--bias-prior", "0"], "prior of biases cannot be 0"),
@@ -173,6 +175,26 @@ def test_options_without_effect_are_bad_input(
     outcome = run(*words(tables), *more)
     assert outcome.status == 2
     assert said in outcome.err
+
+
+def test_the_joint_maximum_draws_biases_toward_zero(run: Run, tables: dict[str, Path]) -> None:
+    corrected, joint = (
+        json.loads(run(*words(tables), *more, "--json").out) for more in ([], ["--uncorrected"])
+    )
+    assert any("--uncorrected" in note for note in corrected["notes"])
+    assert not any("--uncorrected" in note for note in joint["notes"])
+    strongest, drawn = (content["biases"][0]["bias"] for content in (corrected, joint))
+    assert 0.7 * strongest < drawn < strongest
+
+
+def test_biases_that_do_not_grow_with_the_score_are_not_said_to(
+    run: Run, tables: dict[str, Path]
+) -> None:
+    outcome = run(*words(tables), "--score-dependent")
+    assert "Do biases grow with the score?" in outcome.out
+    found = json.loads(run(*words(tables), "--score-dependent", "--json").out)["score_dependence"]
+    assert found["dof"] == 1
+    assert found["p_value"] > 0.01
 
 
 def test_groups_without_items_are_bad_input(run: Run, tables: dict[str, Path]) -> None:

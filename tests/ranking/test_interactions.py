@@ -88,7 +88,12 @@ def test_intersections_name_known_attributes_and_groups() -> None:
     assert chosen_intersections(None, groups) == ()
     with pytest.raises(OptionError, match="'race'"):
         chosen_intersections([{"sex": "f", "race": "b"}], groups)
-    with pytest.raises(UnknownReferenceError, match="'x'"):
+    for nonsense in ("sexes", 5):
+        with pytest.raises(OptionError, match=f"cannot be {nonsense!r}"):
+            chosen_intersections(nonsense, groups)
+    with pytest.raises(OptionError, match="no item is of all these groups"):
+        chosen_intersections([{"sex": "f", "age": 2}], groups)
+    with pytest.raises(UnknownReferenceError, match=r"^group 'x' of 'sex' has no item"):
         barp(
             [[0, 1], [1, 2]],
             evaluators=[0, 0],

@@ -22,6 +22,7 @@ from comparity import __version__
 from comparity.counting._values import numbers
 from comparity.counting.files import file_sha256, read_table
 from comparity.counting.formats import read_comparisons
+from comparity.counting.positions import check_sensitive
 from comparity.errors import OptionError
 from comparity.matrices import PanelAudit
 from comparity.panels import RankedPanel
@@ -95,6 +96,8 @@ def rank_frames(
         A column is missing or broken, or the model needs what was not given.
     """
     check_option("model", model, tuple(MODELS))
+    if sensitive:
+        check_sensitive(sensitive)
     _check_given(model, items, sensitive, evaluator, seat)
     columns: dict[str, Any] = {"better": better, "worse": worse, "tied": tied, "item": item}
     columns |= {"seat": seat} if model in KNOW_SEATS else {}

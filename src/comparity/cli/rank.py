@@ -78,6 +78,14 @@ def prior(value: str) -> float | str:
 @click.option("--own-seats", is_flag=True, help="Estimate that for each evaluator.")
 @click.option("--suggest", is_flag=True, help="Look which intersections deserve a bias.")
 @click.option(
+    "--score-dependent", is_flag=True, help="Test whether biases grow with the score of the item."
+)
+@click.option(
+    "--uncorrected",
+    is_flag=True,
+    help="Leave biases as the joint maximum has them, drawn to zero by the errors of the scores.",
+)
+@click.option(
     "--item", cls=Column, default="item", show_default=True, help="Column of the items with the id."
 )
 @click.option("--layout", default="auto", show_default=True, help="How a comparison is written.")
@@ -133,18 +141,22 @@ def _choices(
     seats: bool,
     own_seats: bool,
     suggest: bool,
+    score_dependent: bool,
+    uncorrected: bool,
     **others: Any,
 ) -> dict[str, Any]:
     """Return the choices the model knows."""
     own = {"anchor": anchor, "trusted": trusted, "bias-prior": bias_prior, "suggest": suggest}
-    _check_used(model, score_prior, {**own, "own-seats": own_seats})
+    own |= {"own-seats": own_seats, "score-dependent": score_dependent, "uncorrected": uncorrected}
+    _check_used(model, score_prior, own)
     if suggest and len(sensitive or ()) < 2:
         raise click.UsageError("--suggest looks at intersections: give two --sensitive columns.")
     choices: dict[str, Any] = {"model": model, "sensitive": sensitive or (), **others}
     choices["seats"] = seats or own_seats
     if model == "barp":
         choices["anchor"] = list(trusted) if trusted else anchor or "equal group means"
-        choices["seat_by_evaluator"] = own_seats
+        choices |= {"seat_by_evaluator": own_seats, "score_dependent": score_dependent}
+        choices["corrected"] = not uncorrected
         choices |= {"intersections": "suggest"} if suggest else {}
     for name, value in (("score_prior", score_prior), ("bias_prior", bias_prior)):
         if value is not None:

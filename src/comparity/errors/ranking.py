@@ -58,12 +58,14 @@ class DependentGroupsError(ComparityError, ValueError):
 
 
 class UnknownReferenceError(ComparityError, LookupError):
-    """A reference group has no item."""
+    """A reference group, or a group of an intersection, has no item."""
 
-    def __init__(self, attribute: str, group: object, known: Collection[str]) -> None:
+    def __init__(
+        self, attribute: str, group: object, known: Collection[str], role: str = "reference group"
+    ) -> None:
         super().__init__(
             message(
-                f"reference group {group!r} of {attribute!r} has no item.",
+                f"{role} {group!r} of {attribute!r} has no item.",
                 listed(known),
                 "names are compared exactly; check case and spaces.",
             )

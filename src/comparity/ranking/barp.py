@@ -36,7 +36,7 @@ drawn toward the other evaluators, and finite where an evaluator always chose on
 MODES = ("joint", "alternating")
 CORRECTED = (
     "Biases are corrected for the errors of the scores, which pull them toward zero; "
-    "corrected=False gives the joint maximum of likelihood and priors."
+    "corrected=False (--uncorrected) gives the joint maximum of likelihood and priors."
 )
 SEAT = Contrast(attribute="seat", group="first", reference="second")
 

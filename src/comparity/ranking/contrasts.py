@@ -163,7 +163,7 @@ def members_of(
 
 def _member(attribute: Attribute, group: str) -> NDArray[np.bool_]:
     if group not in attribute.groups:
-        raise UnknownReferenceError(attribute.name, group, attribute.groups)
+        raise UnknownReferenceError(attribute.name, group, attribute.groups, role="group")
     return np.asarray(attribute.codes == attribute.groups.index(group))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any
@@ -45,12 +45,19 @@ def chosen_intersections(
     if intersections is None or (isinstance(intersections, str) and intersections == "suggest"):
         return ()
     known = {attribute.name for attribute in attributes}
+    allowed = ["'suggest'", f"mappings of two or more of {sorted(known)} to a group"]
+    if isinstance(intersections, str) or not isinstance(intersections, Iterable):
+        raise OptionError("intersections", intersections, allowed)
     chosen = []
     for one in [intersections] if isinstance(intersections, Mapping) else intersections:
         if not isinstance(one, Mapping) or len(one) < 2 or not set(one) <= known:
-            allowed = ["'suggest'", f"mappings of two or more of {sorted(known)} to a group"]
             raise OptionError("intersections", one, allowed)
-        chosen.append(tuple((str(name), text_of(group)) for name, group in one.items()))
+        parts = tuple((str(name), text_of(group)) for name, group in one.items())
+        if not members_of(attributes, parts).any():
+            raise OptionError(
+                "intersections", one, ["one that has items"], "no item is of all these groups"
+            )
+        chosen.append(parts)
     return tuple(chosen)
 
 
