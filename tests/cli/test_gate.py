@@ -70,12 +70,16 @@ def test_every_form_is_written_with_the_same_verdict(
 ) -> None:
     files = {name: tmp_path / f"out.{name}" for name in ("junit", "sarif", "markdown", "html")}
     words = [word for name, path in files.items() for word in (f"--{name}", path)]
-    outcome = run("gate", policy("good", "bad"), *words, "--json")
+    asked = policy("good", "bad")
+    outcome = run("gate", asked, *words, "--json")
     content = json.loads(outcome.out)
     assert (outcome.status, content["passed"]) == (1, False)
     assert ElementTree.parse(files["junit"]).getroot().get("failures") != "0"
     sarif = json.loads(files["sarif"].read_text(encoding="utf-8"))
     assert sarif["runs"][0]["properties"] == {"passed": False, "exitStatus": 1}
+    places = [one["locations"][0]["physicalLocation"] for one in sarif["runs"][0]["results"]]
+    lines = asked.read_text(encoding="utf-8").split("\n")
+    assert {lines[place["region"]["startLine"]] for place in places} == {'name = "bad"'}
     for name in ("markdown", "html"):
         assert "failed" in files[name].read_text(encoding="utf-8")
 

@@ -3,7 +3,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comparity.reporting.formats import interval, p_value, visible
+from comparity.reporting.formats import interval, p_value, sizes, visible
 
 
 @given(st.text())
@@ -25,3 +25,9 @@ def test_visible_spells_out_marks_that_turn_the_direction_of_text() -> None:
 def test_numbers_that_do_not_exist_are_said_to_be_missing() -> None:
     nan = float("nan")
     assert (interval(nan, 0.1), p_value(nan), p_value(None)) == ("n/a", "n/a", "n/a")
+
+
+def test_a_slope_over_all_subjects_has_one_sample() -> None:
+    assert sizes((400, 400), 400) == "400"
+    assert sizes((400, 400), 800) == "400 vs 400"
+    assert sizes((1234, 0), 1234) == "1,234 vs 0"

@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from comparity.auditing.notions import NOTIONS
 from comparity.gates import CheckedAudit, GateResult
 from comparity.reporting.combined import gate_page
 from comparity.reporting.formats import LONGEST, clipped
 from comparity.reporting.junit import junit_xml
 from comparity.reporting.markdown import code, markdown
-from comparity.reporting.sarif import sarif_json
+from comparity.reporting.sarif import RULES, audit_lines, sarif_json
 from comparity.reporting.terminal import as_text
 from comparity.results import Audit
 
@@ -110,6 +111,39 @@ def test_sarif_has_what_the_standard_requires(failed: GateResult, passing: GateR
             place = one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
             assert place == "a%20folder/policy.toml"
         assert bool(run["results"]) is not gate.passed
+
+
+def test_sarif_points_at_the_audit_in_the_policy(audit: Audit) -> None:
+    text = '# [[audit]]\nname = "release"\n\n [[ audit ]] # first\n\n[["audit"]]\n[[audits]]\n'
+    assert audit_lines(text) == [4, 6]
+    gate = gate_of(audit, audit)
+    for lines, expected in (([4, 6], {4, 6}), ([4], {1}), ((), {1})):
+        results = json.loads(sarif_json(gate, lines=lines))["runs"][0]["results"]
+        places = [one["locations"][0]["physicalLocation"]["region"] for one in results]
+        assert {place["startLine"] for place in places} == expected
+
+
+def test_every_rule_has_the_texts_that_code_scanning_shows(failed: GateResult) -> None:
+    # GitHub requires shortDescription.text, fullDescription.text and help.text of every rule.
+    assert set(RULES) == set(NOTIONS)
+    (rule,) = json.loads(sarif_json(failed))["runs"][0]["tool"]["driver"]["rules"]
+    for key in ("shortDescription", "fullDescription", "help"):
+        assert rule[key]["text"] != rule["id"]
+
+
+def test_the_terminal_names_what_stops_a_change(failed: GateResult, passing: GateResult) -> None:
+    # The gap and the end of the interval of conftest: -0.11 - 2.2414 * 0.02.
+    shown = " ".join(as_text(failed).split())
+    assert "What stops the change" in shown
+    assert "agree(f > m) = agree(m > f): violated: gap -0.110, 97.5% interval [-0.155" in shown
+    assert "What stops the change" not in as_text(passing)
+
+
+def test_of_very_many_hypotheses_that_stop_a_change_the_first_are_told(audit: Audit) -> None:
+    many = replace(audit, tests=audit.tests[:1] * 20)
+    shown = as_text(gate_of(many))
+    assert shown.count("gap -0.110") == 5
+    assert "and 15 more" in shown
 
 
 def test_results_of_sarif_can_be_told_apart_and_found_again(failed: GateResult) -> None:

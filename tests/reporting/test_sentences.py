@@ -50,12 +50,35 @@ def test_what_would_decide_is_a_range_and_never_where_no_number_would_do(audit: 
 def test_decisions_are_not_said_to_be_of_items(audit: Audit) -> None:
     needed = Needed(judgments=(700, 900), items=(700, 900), judgments_with_items=(700, 900))
     tests = (replace(audit.tests[1], needed=needed),)
-    pointwise = replace(audit, notion="separation", unit="decisions", tests=tests)
+    pointwise = replace(audit, notion="separation", unit="decisions", tests=tests, n=500)
     (line,) = audit_lists(pointwise)["What would change the verdict"]
     assert line.endswith(
         "observed, by 700 decisions in all; if there is none, by 900 decisions in all"
     )
     assert "items" not in basis(replace(pointwise, design="independent decisions", n_evaluators=0))
+
+
+def test_a_size_there_is_already_is_not_told_as_if_more_were_needed(audit: Audit) -> None:
+    needed = Needed(
+        judgments=(audit.n, None),
+        items=(audit.n_items, 2400),
+        judgments_with_items=(audit.n, 28800),
+    )
+    open_one = replace(audit, tests=(replace(audit.tests[1], needed=needed),))
+    (line,) = audit_lists(open_one)["What would change the verdict"]
+    assert "if the gap is as observed, by a study as large as this one; if there is none" in line
+    assert "4,868" not in line
+
+
+@pytest.mark.parametrize(("evaluators", "told"), [(3, True), (9, True), (10, False)])
+def test_few_evaluators_are_asked_for_before_more_judgments(
+    audit: Audit, evaluators: int, told: bool
+) -> None:
+    # Planning: three evaluators need 60,751 pairs where thirty need 7,647.
+    *_, last = audit_lists(replace(audit, n_evaluators=evaluators))["What would change the verdict"]
+    assert last.endswith("ask more evaluators first.") is told
+    decided = replace(audit, tests=audit.tests[:1], n_evaluators=evaluators)
+    assert len(audit_lists(decided)["What would change the verdict"]) == 1
 
 
 def test_ties_that_would_change_the_finding_are_announced(audit: Audit) -> None:

@@ -73,9 +73,10 @@ def _write_reports(
 
         texts.append((junit, junit_xml(result)))
     if sarif is not None:
-        from comparity.reporting.sarif import sarif_json
+        from comparity.reporting.sarif import audit_lines, sarif_json
 
-        texts.append((sarif, sarif_json(result, policy=policy.as_posix())))
+        lines = audit_lines(policy.read_text(encoding="utf-8-sig"))
+        texts.append((sarif, sarif_json(result, policy=policy.as_posix(), lines=lines)))
     if markdown is not None:
         from comparity.reporting.markdown import markdown as summary
 

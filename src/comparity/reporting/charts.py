@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from comparity.plans import Plan
-from comparity.reporting.formats import clipped, count, several, signed, visible
+from comparity.reporting.formats import clipped, count, several, signed, sizes, visible
 from comparity.reporting.sentences import gap_axis
 from comparity.resamples import MetricClusters
 from comparity.results import Audit, JudgedGap
@@ -191,7 +191,7 @@ def gap_chart(audit: Audit) -> Chart:
     marks = [
         Mark(
             label=clipped(test.null),
-            note=f"n {' vs '.join(map(count, test.n))}",
+            note=f"n {sizes(test.n, audit.n)}",
             finding=test.finding,
             y=ROW * (row + 0.5),
             x=place(test.gap),

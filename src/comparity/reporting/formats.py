@@ -19,6 +19,7 @@ __all__ = [
     "short",
     "shortened",
     "signed",
+    "sizes",
     "visible",
 ]
 
@@ -153,6 +154,19 @@ def several(number: int, noun: str) -> str:
     ('1 item', '1,200 items')
     """
     return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def sizes(n: tuple[int, int], of: int) -> str:
+    """Return how many are compared with how many; once where both are all `of` them.
+
+    A slope over all subjects has one sample, not two.
+
+    Examples
+    --------
+    >>> sizes((1200, 800), 2000), sizes((2000, 2000), 2000)
+    ('1,200 vs 800', '2,000')
+    """
+    return count(of) if n == (of, of) else " vs ".join(map(count, n))
 
 
 def short(value: float) -> str:

@@ -7,12 +7,23 @@ from dataclasses import dataclass
 
 from comparity.auditing.verdicts import UNDECIDED, VIOLATED
 from comparity.gates import CheckedAudit, GateResult
-from comparity.reporting.formats import clipped, count, interval, p_value, percent, signed
+from comparity.reporting.formats import (
+    clipped,
+    count,
+    interval,
+    p_value,
+    percent,
+    signed,
+    sizes,
+)
 from comparity.reporting.grids import Grid
 from comparity.reporting.sections import KINDS, Section
 from comparity.results import JudgedGap
 
 __all__ = ["Case", "cases", "headline", "section"]
+
+# So many hypotheses of one audit are told; all are in the other reports.
+TOLD = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +47,7 @@ class Case:
 
 
 def section(result: GateResult) -> Section:
-    """Return what is shown of a gate: the answer, and one row for each audit."""
+    """Return what is shown of a gate: the answer, a row for each audit, and what stops it."""
     stopping = [check for check in result.checks if not check.passed]
     kind = KINDS[VIOLATED if any(one.finding == VIOLATED for one in stopping) else UNDECIDED]
     return Section(
@@ -51,7 +62,19 @@ def section(result: GateResult) -> Section:
                 findings=tuple(check.finding for check in result.checks),
             ),
         ),
+        lists={"What stops the change": list(_stopping(stopping))} if stopping else {},
     )
+
+
+def _stopping(checks: list[CheckedAudit]) -> Iterator[str]:
+    """Yield the hypotheses that fail, with their numbers: what a log of a run must say."""
+    for check in checks:
+        _, *tests = cases(check)
+        failed = [one for one in tests if one.outcome == "failed"]
+        for one in failed[:TOLD]:
+            yield f"{one.audit}: {one.name}: {one.said}"
+        if len(failed) > TOLD:
+            yield f"{clipped(check.name)}: and {count(len(failed) - TOLD)} more"
 
 
 def _sentences(made: int, stopping: int) -> tuple[str, ...]:
@@ -85,7 +108,10 @@ def cases(check: CheckedAudit) -> Iterator[Case]:
     )
     for test in check.result.tests:
         yield Case(
-            audit=name, name=clipped(test.null), outcome=_outcome(check, test), said=_said(test)
+            audit=name,
+            name=clipped(test.null),
+            outcome=_outcome(check, test),
+            said=_said(test, check.audit.n),
         )
 
 
@@ -97,13 +123,13 @@ def _outcome(check: CheckedAudit, test: JudgedGap) -> str:
     return "passed"
 
 
-def _said(test: JudgedGap) -> str:
+def _said(test: JudgedGap, of: int) -> str:
     if test.pivot is None:
         return f"{test.finding}: {clipped(test.reason)}"
     low, high, level = test.interval(test.level)
     return (
         f"{test.finding}: gap {signed(test.gap)}, {percent(level)} interval {interval(low, high)}, "
-        f"adjusted p {p_value(test.p_adjusted)}, n {' vs '.join(map(count, test.n))}"
+        f"adjusted p {p_value(test.p_adjusted)}, n {sizes(test.n, of)}"
     )
 
 

@@ -25,6 +25,7 @@ from comparity.reporting.formats import (
     rate,
     short,
     signed,
+    sizes,
     visible,
 )
 from comparity.results import Audit, JudgedGap, RateEstimate
@@ -232,27 +233,27 @@ def _tests(audit: Audit) -> Grid:
     return Grid(
         title="Tests",
         header=("hypothesis", "gap", "interval judged", "p (adj.)", audit.unit, "finding"),
-        rows=tuple(_test_row(test, audit.margin) for test in audit.tests),
+        rows=tuple(_test_row(test, audit) for test in audit.tests),
         findings=tuple(test.finding for test in audit.tests),
         most=ROWS,
     )
 
 
-def _test_row(test: JudgedGap, margin: float) -> tuple[str, ...]:
+def _test_row(test: JudgedGap, audit: Audit) -> tuple[str, ...]:
     low, high, level = test.interval(test.level)
     judged = interval(low, high)
     p = p_value(test.p_adjusted)
     finding = test.finding
     if test.finding == WITHIN:
         # It is the p value of a gap as large as the margin that decided.
-        p += f"\n≥ {margin:g}: {p_value(test.equivalence_p)}"
+        p += f"\n≥ {audit.margin:g}: {p_value(test.equivalence_p)}"
         finding += "\nyet not zero" if test.differs_from_zero else ""
     return (
         visible(test.null),
         signed(test.gap),
         judged if test.pivot is None else f"{judged}\nat {percent(level)}",
         p,
-        " vs ".join(map(count, test.n)),
+        sizes(test.n, audit.n),
         finding,
     )
 

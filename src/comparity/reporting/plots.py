@@ -14,7 +14,7 @@ from comparity.matrices import PairwiseAccuracy
 from comparity.plans import ComparativePlan, Plan
 from comparity.reporting.canvas import finished, fitted, label_rows, lettered, own_axes, row_height
 from comparity.reporting.charts import drawn_tests, most_drawn
-from comparity.reporting.formats import count, short
+from comparity.reporting.formats import count, short, sizes
 from comparity.reporting.heat import colours
 from comparity.reporting.sentences import gap_axis, headline, plan_headline
 from comparity.results import Audit
@@ -193,4 +193,4 @@ def _hypothesis(null: str) -> str:
 
 
 def _sizes(audit: Audit, n: tuple[int, int]) -> str:
-    return f"{count(n[0])} vs {count(n[1])} {audit.unit}"
+    return f"{sizes(n, audit.n)} {audit.unit}"

@@ -26,6 +26,8 @@ __all__ = [
 
 # So many lines of one kind are told; all are in to_dict() and --json.
 LISTED = 40
+# From about so many evaluators on, Student's law of the errors is near the normal one.
+FEW_EVALUATORS = 10
 ASSUMED = {
     "tpr": "True positive rate",
     "fpr": "False positive rate",
@@ -95,9 +97,20 @@ def audit_lists(audit: Audit) -> dict[str, list[str]]:
     )
     return {
         "What was assumed": [*map(visible, audit.notes), *tie_lines(audit)],
-        "What would change the verdict": _first(changes),
+        "What would change the verdict": [*_first(changes), *_few_evaluators(audit)],
         "Notes": _first(reasons),
     }
+
+
+def _few_evaluators(audit: Audit) -> Iterator[str]:
+    """Say that sizes are not all it takes where evaluators are too few to tell their spread."""
+    sized = any(test.needed is not None for test in audit.tests)
+    if sized and "evaluators" in audit.design and audit.n_evaluators < FEW_EVALUATORS:
+        yield (
+            f"{several(audit.n_evaluators, 'evaluator')} say little about how evaluators differ, "
+            "which widens every interval; the numbers above leave that out, so ask more "
+            "evaluators first."
+        )
 
 
 def _first(lines: Iterable[str]) -> list[str]:
@@ -139,6 +152,8 @@ def what_would_decide(audit: Audit, test: JudgedGap) -> str:
 
 def _enough(audit: Audit, needed: Needed, place: int) -> str:
     """Say how much data would do for one of the two truths."""
+    if needed.judgments_with_items[place] <= audit.n:
+        return "by a study as large as this one"
     items = count(needed.items[place])
     if audit.unit != "judgments":
         return f"by {items} {'decisions' if audit.unit == 'decisions' else 'items'} in all"
