@@ -55,6 +55,31 @@ def test_the_shift_adds_its_variance_by_differences(judged: tuple[Any, BiasedRan
     assert found.tests[0].standard_error > 1.2 * given.standard_error
 
 
+def test_a_test_without_a_verdict_shows_the_error_of_the_panel_too(
+    judged: tuple[Any, BiasedRanking],
+) -> None:
+    """Of a group of a few items nothing is judged."""
+    world, fit = judged
+    few = np.where(np.arange(150) < 20, world.group, "a")
+    known = {"sensitive_features": few, "draws": 5}
+    alone, carried = (
+        audit_against_panel(fit, world.model, shift_errors={"b": error}, **known)
+        for error in (0.0, 1.0)
+    )
+    assert carried.tests[0].pivot is None
+    assert alone.tests[0].standard_error == alone.at_face_value.tests[0].standard_error
+    assert carried.tests[0].standard_error > 1.2 * alone.tests[0].standard_error
+
+
+def test_of_groups_with_the_same_names_in_two_attributes_the_larger_error_counts() -> None:
+    world = leaning_panel(np.random.default_rng(3), n_items=60, n_comparisons=2000)
+    rare = np.where(np.arange(60) < 4, "b", "a")
+    for kinds in ({"sex": world.group, "rare": rare}, {"rare": rare, "sex": world.group}):
+        fit = barp(world.comparisons, evaluators=world.evaluators, sensitive_features=kinds)
+        found = audit_against_panel(fit, world.model, sensitive_features=world.group, draws=2)
+        assert found.shift_errors == {"b": max(fit.level_standard_errors)}
+
+
 def test_reversals_are_those_of_two_draws_that_differ_by_the_errors(
     judged: tuple[Any, BiasedRanking],
 ) -> None:

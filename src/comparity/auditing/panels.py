@@ -218,12 +218,14 @@ def _shift_errors(panel: Ranking, groups: set[str]) -> dict[str, float]:
     if strange := groups - {name for one in known for name in (one.group, one.reference)}:
         why = f"the panel's biases are not about {', '.join(map(repr, sorted(strange)))}"
         raise OptionError("shift_errors", None, ["a standard error for each group"], why)
-    return {one.group: errors[one] for one in known}
+    # Groups of two attributes may have the same names; the larger error is the careful one.
+    return {one.group: max(errors[two] for two in known if two.group == one.group) for one in known}
 
 
 def _carried(test: JudgedGap, shift_variance: float, allowance: float, reversals: float) -> GapTest:
     """Return a test with the error of the panel, or without a verdict where it is too large."""
     base = {field.name: getattr(test, field.name) for field in fields(GapTest)}
+    base["standard_error"] = float(np.sqrt(test.standard_error**2 + shift_variance))
     if not isinstance(test.pivot, DyadicGap | SharedGap):
         return GapTest(**base)
     if not reversals <= MOST_REVERSALS or not np.isfinite([shift_variance, allowance]).all():
@@ -236,7 +238,6 @@ def _carried(test: JudgedGap, shift_variance: float, allowance: float, reversals
     return GapTest(
         **base
         | {
-            "standard_error": float(np.sqrt(pivot.variance_at(test.gap))),
             "p_value": pivot.p_value(0.0),
             "method": f"{test.method}, error of the panel carried",
             "pivot": pivot,
