@@ -77,11 +77,13 @@ def _deal_digit(records, rows, bits, shift, digit_bits, keep, dealt, out):  # ty
     larger, groups = np.zeros(radix, dtype=np.uint64), np.zeros(rows.shape[1], dtype=np.uint64)
     digits, names = np.empty(RECORDS, dtype=np.uint8), np.empty(RECORDS, dtype=np.uint16)
     counts = np.empty((radix, rows.shape[1]), dtype=np.int64)
-    nothing = np.zeros((1, rows.shape[1]), dtype=np.int64)
+    nothing, places = np.zeros((1, rows.shape[1]), dtype=np.int64), np.empty(radix, dtype=np.uint64)
     # All numbers occur, so those with the same leading digits are where these digits say.
     for start in range(0, n, radix << shift):
-        places = np.arange(start, start + (radix << shift), 1 << shift).astype(np.uint64)
-        counts[:] = 0
+        for digit in range(radix):
+            places[digit] = start + (digit << shift)
+            for g in range(rows.shape[1]):
+                counts[digit, g] = 0
         end = min(start + (radix << shift), n)
         for low in range(start, end, 1 << WORD):
             here = records[low : min(low + (1 << WORD), end)]

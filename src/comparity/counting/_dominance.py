@@ -176,7 +176,8 @@ def _count_trials(first, group, higher):  # type: ignore[no-untyped-def]
     equal = np.zeros(width, dtype=np.int64)
     for start in range(0, len(group), RECORDS):
         n = min(RECORDS, len(group) - start)
-        names[:n], names[n:] = group[start : start + n], NO_GROUP
+        for bit in range(RECORDS):
+            names[bit] = group[start + bit] if bit < n else NO_GROUP
         for g in range(np.uint64(width)):
             groups[g] = equal_to(names, g)
         for bit in range(np.uint64(n)):
@@ -186,9 +187,11 @@ def _count_trials(first, group, higher):  # type: ignore[no-untyped-def]
         if first[number] == number:
             continue
         if first[number] == number - 1:
-            equal[:] = 0
+            for g in range(width):
+                equal[g] = 0
         equal[group[number - 1]] += 1
-        higher[group[number]] -= equal
+        for g in range(width):
+            higher[group[number], g] -= equal[g]
 
 
 @njit(cache=True, nogil=True)
@@ -199,16 +202,18 @@ def _count_ties(records, same_score, first, bits, ties):  # type: ignore[no-unty
     for place in range(1, len(records)):
         if not same_score[place]:
             continue
-        if not same_score[place - 1]:
-            above[:] = 0
-            equal[:] = 0
-            equal[np.int64(records[place - 1]) & mask] = 1
         record, before = np.int64(records[place]), np.int64(records[place - 1])
+        if not same_score[place - 1]:
+            for g in range(len(ties)):
+                above[g] = equal[g] = 0
+            equal[before & mask] = 1
         if first[record >> bits] != first[before >> bits]:
-            above += equal
-            equal[:] = 0
+            for g in range(len(ties)):
+                above[g] += equal[g]
+                equal[g] = 0
         own = record & mask
-        ties[:, own] += above
+        for g in range(len(ties)):
+            ties[g, own] += above[g]
         equal[own] += 1
 
 
@@ -226,8 +231,9 @@ def _favourable(records, same_score, first, bits):  # type: ignore[no-untyped-de
             label = first[np.int64(records[run]) >> bits]
             while run > start and first[np.int64(records[run - 1]) >> bits] == label:
                 run -= 1
-            line[place : place + last - run] = records[run:last]
-            place += last - run
+            for source in range(run, last):
+                line[place] = records[source]
+                place += 1
             last = run
         start = end
     return line

@@ -156,7 +156,9 @@ def _find_levels(numbers):  # type: ignore[no-untyped-def]
 
     `numbers` are the bits of the labels, without negative zeros.
     """
-    slots, found = np.empty(SLOTS, dtype=np.int64), np.full(SLOTS, -1)
+    slots, found = np.empty(SLOTS, dtype=np.int64), np.empty(SLOTS, dtype=np.int64)
+    for place in range(SLOTS):
+        found[place] = -1
     distinct = np.empty(MOST_LEVELS, dtype=np.int64)
     level = np.empty(len(numbers), dtype=np.uint8)
     n_levels = 0
@@ -214,8 +216,7 @@ def _count_hits(packed, bits, level_of, group_of, hits):  # type: ignore[no-unty
             tell(lower, np.uint64(level), nothing, np.uint64(0), groups, below[level])
 
 
-@njit(cache=True, nogil=True)
-def _split(n_levels, n_groups):  # type: ignore[no-untyped-def]
+def _split(n_levels: int, n_groups: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return level and group of every code: looked up, not divided, for every item."""
     codes = np.arange(n_levels * n_groups)
     return codes // n_groups, codes % n_groups

@@ -119,7 +119,9 @@ def add_held(held, products):  # type: ignore[no-untyped-def]
 def add_rest(held, n_held, products):  # type: ignore[no-untyped-def]
     """Add the products of the rows still held in each part, and mirror all at the diagonal."""
     for part in range(len(held)):
-        held[part, n_held[part] :] = 0.0
+        for row in range(n_held[part], held.shape[1]):
+            for entry in range(held.shape[2]):
+                held[part, row, entry] = 0.0
         add_held(held[part], products[part])
         for i in range(held.shape[2]):
             for j in range(i):

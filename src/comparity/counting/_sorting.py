@@ -18,7 +18,8 @@ __all__ = ["order_of", "records_of", "sorted_with_codes"]
 SIGN = np.int64(-(2**63))
 STEPS = np.uint64(52)
 """So many bits of a float tell it from those of the same sign and exponent."""
-SHORT_RUN = 16
+SHORT_RUN = 64
+"""Numbers up to which a run is sorted by insertion."""
 
 
 def sorted_with_codes(
@@ -56,7 +57,7 @@ def order_of(
     Positions of equal values ascend.
     """
     order = np.empty(len(values), dtype=np.int64)
-    return order, _in_order(values, None, 0, descending, order)
+    return order, _lined_up(values, None, 0, descending, order)
 
 
 def records_of(
@@ -69,10 +70,10 @@ def records_of(
     """
     narrow = len(values) << bits <= 2**32
     records: NDArray[Any] = np.empty(len(values), dtype=np.uint32 if narrow else np.int64)
-    return records, _in_order(values, code, bits, descending, records)
+    return records, _lined_up(values, code, bits, descending, records)
 
 
-def _in_order(
+def _lined_up(
     values: NDArray[np.float64],
     code: NDArray[Any] | None,
     code_bits: int,
@@ -121,7 +122,9 @@ def _starts(numbers, low, kept, n_stretches):  # type: ignore[no-untyped-def]
         sizes = np.zeros(n_stretches, dtype=np.int64)
         for number in numbers:
             sizes[np.int64((_key(number) - low) >> kept)] += 1
-        starts[1:] = np.cumsum(sizes)
+        # Number by number: slices and sums of arrays would take seconds to compile.
+        for stretch in range(n_stretches):
+            starts[stretch + 1] = starts[stretch] + sizes[stretch]
     return starts
 
 
@@ -147,7 +150,10 @@ def _ranks(numbers):  # type: ignore[no-untyped-def]
     occurs = np.zeros(1 << (64 - STEPS), dtype=np.uint64)
     for number in numbers:
         occurs[_key(number) >> STEPS] = 1
-    return np.cumsum(occurs) - occurs, np.sum(occurs)
+    total = np.uint64(0)
+    for place in range(len(occurs)):
+        occurs[place], total = total, total + occurs[place]
+    return occurs, total
 
 
 @njit(cache=True, nogil=True)
@@ -177,33 +183,62 @@ def _unpacked(packed, bits, records):  # type: ignore[no-untyped-def]
     return same
 
 
-@njit(cache=True, nogil=True)
-def _repair(values, records, bits, same, descending):  # type: ignore[no-untyped-def]
+def _repair(
+    values: NDArray[np.float64],
+    records: NDArray[Any],
+    bits: int,
+    same: NDArray[np.bool_],
+    descending: bool,
+) -> None:
     """Sort each run of values with the same leading bits, and see which are the same."""
-    start = 0
+    sign = -1.0 if descending else 1.0
+    long_runs = _sort_short_runs(values, records, bits, same, sign)
+    for start, end in long_runs.tolist():
+        run = records[start:end]
+        run[:] = run[np.argsort(sign * values[run >> bits], kind="stable")]
+    _compare(values, records, bits, same)
+
+
+@njit(cache=True, nogil=True)
+def _sort_short_runs(values, records, bits, same, sign):  # type: ignore[no-untyped-def]
+    """Sort runs that are short; return where those start and end that are not, nor in order."""
+    long_runs = np.empty((len(records) // SHORT_RUN + 1, 2), dtype=np.int64)
+    n_long = start = np.int64(0)
     for end in range(1, len(records) + 1):
         if end < len(records) and same[end]:
             continue
-        if end - start > 1:
-            _sort_run(values, records[start:end], bits, descending)
-            for place in range(start + 1, end):
-                before, here = records[place - 1] >> bits, records[place] >> bits
-                same[place] = values[here] == values[before]
-        start = end
+        if end - start <= SHORT_RUN:
+            _insert(values, records, start, end, bits, sign)
+        elif not _are_in_order(values, records, start, end, bits, sign):
+            long_runs[n_long, 0], long_runs[n_long, 1] = start, end
+            n_long += 1
+        start = np.int64(end)
+    return long_runs[:n_long]
 
 
 @njit(cache=True, nogil=True)
-def _sort_run(values, run, bits, descending):  # type: ignore[no-untyped-def]
-    sign = -1.0 if descending else 1.0
-    if len(run) > SHORT_RUN:
-        true = sign * values[run >> bits]
-        if np.any(true[1:] < true[:-1]):
-            run[:] = run[np.argsort(true, kind="mergesort")]
-        return
-    for i in range(1, len(run)):
-        record, j = run[i], i
+def _insert(values, records, start, end, bits, sign):  # type: ignore[no-untyped-def]
+    for i in range(start + 1, end):
+        record, j = records[i], i
         here = sign * values[record >> bits]
-        while j > 0 and sign * values[run[j - 1] >> bits] > here:
-            run[j] = run[j - 1]
+        while j > start and sign * values[records[j - 1] >> bits] > here:
+            records[j] = records[j - 1]
             j -= 1
-        run[j] = record
+        records[j] = record
+
+
+@njit(cache=True, nogil=True)
+def _are_in_order(values, records, start, end, bits, sign):  # type: ignore[no-untyped-def]
+    for place in range(start + 1, end):
+        before, here = records[place - 1] >> bits, records[place] >> bits
+        if sign * values[here] < sign * values[before]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _compare(values, records, bits, same):  # type: ignore[no-untyped-def]
+    """See which values with the same leading bits as the one before equal it."""
+    for place in range(1, len(records)):
+        if same[place]:
+            same[place] = values[records[place] >> bits] == values[records[place - 1] >> bits]

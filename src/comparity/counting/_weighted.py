@@ -74,7 +74,8 @@ def _place(score, level, group, weight, upto, tie, sums, products, ties):  # typ
                 ties[own, g] += w * below[g]
             _add_prefix(tree, here, w, row[2 * n_groups : 3 * n_groups])
             _add_prefix(tree, here + 1, w, row[3 * n_groups :])
-            sums[own] += row
+            for entry in range(4 * n_groups):
+                sums[own, entry] += row[entry]
             n_held[own] += 1
             if n_held[own] == HELD:
                 add_held(held[own], products[own])
@@ -100,7 +101,8 @@ def _add_prefix(tree, node, w, row):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def _next_block(score, group, weight, start, block):  # type: ignore[no-untyped-def]
     """Return the end of the block of tied scores; all its items are above the level so far."""
-    block[:3] = 0.0
+    for g in range(block.shape[1]):
+        block[0, g] = block[1, g] = block[2, g] = 0.0
     end = start
     while end < len(score) and score[end] == score[start]:
         block[2, group[end]] += weight[end]
@@ -111,10 +113,12 @@ def _next_block(score, group, weight, start, block):  # type: ignore[no-untyped-
 @njit(cache=True, nogil=True)
 def _next_level(level, group, weight, start, end, block):  # type: ignore[no-untyped-def]
     """Move on to the next level in a block of tied scores."""
-    block[0] += block[1]
-    block[1] = 0.0
+    for g in range(block.shape[1]):
+        block[0, g] += block[1, g]
+        block[1, g] = 0.0
     for position in range(start, end):
         if level[position] != level[start]:
             break
         block[1, group[position]] += weight[position]
-    block[2] -= block[1]
+    for g in range(block.shape[1]):
+        block[2, g] -= block[1, g]
