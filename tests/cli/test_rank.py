@@ -162,6 +162,9 @@ def test_barp_without_items_is_told_what_it_needs(run: Run, tables: dict[str, Pa
         (["--trusted", "judge 3", "--anchor", "zero mean bias"], "give no --anchor"),
         (["--suggest"], "two --sensitive columns"),
         (["--model", "bt", "--own-seats"], "--own-seats is about biases"),
+        (["--model", "bt", "--reference", "m"], "--reference is about biases"),
+        (["--reference", "m,f"], "one group for each --sensitive"),
+        (["--reference", "x"], "reference group 'x'"),
         (["--model", "bt", "--uncorrected"], "--uncorrected is about biases"),
         (["--model", "bt", "--score-dependent"], "--score-dependent is about biases"),
         (["--score-prior", "wide"], "'wide' is no number"),
@@ -175,6 +178,19 @@ def test_options_without_effect_are_bad_input(
     outcome = run(*words(tables), *more)
     assert outcome.status == 2
     assert said in outcome.err
+
+
+def test_a_bias_turns_round_with_its_reference(run: Run, tables: dict[str, Path]) -> None:
+    one, other = (
+        json.loads(run(*words(tables), "--reference", group, "--json").out) for group in "fm"
+    )
+    assert [content["contrasts"][0]["name"] for content in (one, other)] == [
+        "sex: m over f",
+        "sex: f over m",
+    ]
+    first, second = (content["biases"][0] for content in (one, other))
+    assert first["evaluator"] == second["evaluator"] == "judge 9"
+    assert first["bias"] == pytest.approx(-second["bias"], rel=1e-4)
 
 
 def test_the_joint_maximum_draws_biases_toward_zero(run: Run, tables: dict[str, Path]) -> None:

@@ -59,6 +59,12 @@ def prior(value: str) -> float | str:
     type=click.Choice(["equal group means", "zero mean bias"]),
     help="What fixes the common level of the biases: an assumption.  [default: equal group means]",
 )
+@click.option(
+    "--reference",
+    type=names,
+    help="Group that biases are measured against, one for each --sensitive column.  "
+    "[default: the first in sorted order]",
+)
 @click.option("--trusted", type=names, help="Evaluators who are taken not to lean, as the anchor.")
 @click.option(
     "--score-prior",
@@ -135,6 +141,7 @@ def _choices(
     model: str,
     sensitive: tuple[str, ...] | None,
     anchor: str | None,
+    reference: tuple[str, ...] | None,
     trusted: tuple[str, ...] | None,
     score_prior: float | str | None,
     bias_prior: float | str | None,
@@ -148,9 +155,11 @@ def _choices(
     """Return the choices the model knows."""
     own = {"anchor": anchor, "trusted": trusted, "bias-prior": bias_prior, "suggest": suggest}
     own |= {"own-seats": own_seats, "score-dependent": score_dependent, "uncorrected": uncorrected}
-    _check_used(model, score_prior, own)
+    _check_used(model, score_prior, {**own, "reference": reference})
     if suggest and len(sensitive or ()) < 2:
         raise click.UsageError("--suggest looks at intersections: give two --sensitive columns.")
+    if reference and len(reference) != len(sensitive or ()):
+        raise click.UsageError("--reference names one group for each --sensitive column.")
     choices: dict[str, Any] = {"model": model, "sensitive": sensitive or (), **others}
     choices["seats"] = seats or own_seats
     if model == "barp":
@@ -158,6 +167,9 @@ def _choices(
         choices |= {"seat_by_evaluator": own_seats, "score_dependent": score_dependent}
         choices["corrected"] = not uncorrected
         choices |= {"intersections": "suggest"} if suggest else {}
+        choices["reference"] = (
+            dict(zip(sensitive or (), reference, strict=True)) if reference else None
+        )
     for name, value in (("score_prior", score_prior), ("bias_prior", bias_prior)):
         if value is not None:
             choices["prior" if model == "bt" else name] = None if value == "none" else value
