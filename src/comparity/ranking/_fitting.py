@@ -42,6 +42,8 @@ STEADY = 0.02
 """Relative change of a tilt beyond which rounds before and after cannot be compared."""
 TINY = 1e-300
 N_FOLDS = 5
+SMALL = 600
+"""Parameters up to which an inverse takes no longer than what passes would save of the search."""
 SOON = 2e8
 """Products that a round may take for errors by a factor: a twentieth of a second."""
 WATCHED = 1_000_000
@@ -188,7 +190,8 @@ def _solved(
     search = _Search(task, rows, move, watch)
     if task.score_prior.by_likelihood or task.bias_prior.by_likelihood or task.corrected:
         # What one pass tells about errors brings the search near; the inverse ends it.
-        search.settle(exact=False)
+        if search.size > min(SMALL, _curvature.DENSE):
+            search.settle(exact=False)
         if search.size <= _curvature.DENSE:
             search.settle(exact=True)
     objective = search.objective()
