@@ -10,7 +10,7 @@ from comparity.panels import RankedPanel
 from comparity.rankings import BiasedRanking
 from comparity.reporting.html import page
 from comparity.reporting.ranking_plots import plot_biases, plot_scores
-from comparity.reporting.rankings import LEVEL
+from comparity.reporting.rankings import LEVEL, SEAT
 from comparity.reporting.sections import section_of
 from tests.calibration.panels import leaning_panel
 
@@ -179,3 +179,38 @@ def test_a_list_of_several_biases_of_each_evaluator_counts_biases() -> None:
     kinds = {"group": WORLD.group, "town": np.array(["x", "y", "z"])[np.arange(40) % 3]}
     fit = barp(WORLD.comparisons, evaluators=WORLD.evaluators, sensitive_features=kinds)
     assert "the first 15 of 75 biases" in " ".join(str(fit).split())
+
+
+def test_a_seat_is_no_group_to_lean_toward(fit: BiasedRanking) -> None:
+    # Everybody favours what is shown first, and of two groups in name only nobody does either.
+    rng = np.random.default_rng(8)
+    pairs = np.array([rng.choice(40, 2, replace=False) for _ in range(2000)])
+    first = rng.random(2000) < 0.75
+    seated = barp(
+        np.where(first[:, None], pairs, pairs[:, ::-1]),
+        evaluators=np.arange(2000) % 4,
+        sensitive_features=np.array(["a", "b"] * 20),
+        seats=np.where(first, 1, -1),
+        seat_by_evaluator=True,
+        anchor=[0],
+    )
+    assert seated.contrasts[-1] == SEAT
+    assert (seated.q[:, 1] <= LEVEL).all()
+    assert "0 of 4 evaluators lean toward a group, 4 toward a seat" in str(seated)
+    assert "toward a seat" not in str(fit)
+
+
+def test_a_table_of_one_contrast_says_what_a_positive_bias_favours(fit: BiasedRanking) -> None:
+    (grid,) = (grid for grid in section_of(fit).grids if grid.title.startswith("Evaluators by"))
+    assert grid.title == (
+        "Evaluators by how surely they lean (group: b over a), the first 15 of 25"
+    )
+
+
+def test_of_those_who_are_trusted_only_that_is_shown() -> None:
+    few = WORLD.evaluators < 6
+    known = {"evaluators": WORLD.evaluators[few], "sensitive_features": WORLD.group}
+    (grid, *_) = section_of(barp(WORLD.comparisons[few], anchor=[3, 5], **known)).grids
+    shown = {row[0]: row[1:] for row in grid.rows}
+    assert shown["3"] == shown["5"] == ("+0.000", "trusted", "", "", "")
+    assert not any("" in row for name, row in shown.items() if name not in {"3", "5"})

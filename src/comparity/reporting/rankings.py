@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import singledispatch
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.panels import RankedPanel
-from comparity.rankings import BiasedRanking, Effect, Ranking, ScoreDependence
+from comparity.rankings import BiasedRanking, Contrast, Effect, Ranking, ScoreDependence
 from comparity.reporting.charts import Chart, bias_chart
 from comparity.reporting.formats import (
     count,
@@ -33,6 +33,8 @@ Rows = list[dict[str, Any]]
 LEVEL = 0.05
 """Share of false alarms among evaluators said to lean."""
 
+# What each evaluator gives to the item shown first is a bias, but toward no group.
+SEAT = Contrast(attribute="seat", group="first", reference="second")
 # So many evaluators and items are shown; all of them are in to_dict() and --json.
 EVALUATORS, ITEMS = 15, 15
 # So many contrasts have a chart of their own, those with the surest bias first.
@@ -96,13 +98,16 @@ def _found(ranking: BiasedRanking) -> str:
     """Say how many evaluators lean; false discoveries are rare only where the anchor is true."""
     if not np.isfinite(ranking.q).any():
         return "No bias could be tested; the notes say why."
-    lean, n = int((ranking.q <= LEVEL).any(axis=1).sum()), len(ranking.evaluators)
-    if not lean:
+    found, n = ranking.q <= LEVEL, len(ranking.evaluators)
+    if not found.any():
         who = "The only evaluator is not" if n == 1 else f"None of {count(n)} evaluators is"
         return f"{who} found to lean, at a false-discovery rate of {percent(LEVEL)}."
+    seats = np.array([contrast == SEAT for contrast in ranking.contrasts])
+    lean, seated = (int(found[:, of].any(axis=1).sum()) for of in (~seats, seats))
     verb = "leans" if lean == 1 else "lean"
+    where = f" toward a group, {count(seated)} toward a seat" if seats.any() else ""
     return (
-        f"{count(lean)} of {several(n, 'evaluator')} {verb}; about {percent(LEVEL)} of such "
+        f"{count(lean)} of {several(n, 'evaluator')} {verb}{where}; about {percent(LEVEL)} of such "
         "findings are false alarms if the next sentence holds."
     )
 
@@ -126,7 +131,7 @@ def _notes(ranking: Ranking) -> list[str]:
 def _grids(panel: RankedPanel, biases: Rows | None, places: Rows) -> Iterator[Grid]:
     ranking = panel.ranking
     if isinstance(ranking, BiasedRanking):
-        yield _leaning(biases or [], several=len(ranking.contrasts) > 1)
+        yield _leaning(biases or [], ranking.contrasts)
         yield _levels(ranking)
         if ranking.suggestions:
             yield _suggested(ranking)
@@ -141,11 +146,13 @@ def _grids(panel: RankedPanel, biases: Rows | None, places: Rows) -> Iterator[Gr
         yield _means(panel)
 
 
-def _leaning(rows: Rows, *, several: bool) -> Grid:
+def _leaning(rows: Rows, contrasts: Sequence[Contrast]) -> Grid:
+    several = len(contrasts) > 1
     of = f"{count(len(rows))}{' biases' if several else ''}"
+    toward = "" if several else "".join(f" ({visible(str(one))})" for one in contrasts)
     more = f", the first {EVALUATORS} of {of}" if len(rows) > EVALUATORS else ""
     return Grid(
-        title=f"Evaluators by how surely they lean{more}",
+        title=f"Evaluators by how surely they lean{toward}{more}",
         header=(
             "evaluator",
             "bias (logits)",
@@ -159,13 +166,22 @@ def _leaning(rows: Rows, *, several: bool) -> Grid:
                 visible(str(row["evaluator"]))
                 + (f"\n{visible(row['contrast'])}" if several else ""),
                 signed(row["bias"]),
-                interval(row["low"], row["high"]),
-                p_value(row["p_value"]),
-                p_value(row["q_value"]),
-                f"{count(row['informative'])} of {count(row['comparisons'])}",
+                *_known(row),
             )
             for row in rows[:EVALUATORS]
         ),
+    )
+
+
+def _known(row: dict[str, Any]) -> tuple[str, ...]:
+    """Return what is known of a bias; of one that is assumed, only that."""
+    if row["low"] == row["high"] == row["bias"]:
+        return ("trusted", "", "", "")
+    return (
+        interval(row["low"], row["high"]),
+        p_value(row["p_value"]),
+        p_value(row["q_value"]),
+        f"{count(row['informative'])} of {count(row['comparisons'])}",
     )
 
 
