@@ -156,7 +156,19 @@ def test_a_group_nobody_compared_is_left_out_of_the_audit(
     fit = barp(world.comparisons, evaluators=world.evaluators, sensitive_features=group)
     found = audit_against_panel(fit, np.append(world.model, 0), sensitive_features=group, draws=5)
     assert "unseen" not in found.shift_errors
-    assert any("never compared" in note for note in found.audit.notes)
+    assert any("never compared or alone in their group: 1." in note for note in found.audit.notes)
+
+
+def test_an_item_alone_in_its_group_is_left_out_of_the_audit(
+    judged: tuple[Any, BiasedRanking],
+) -> None:
+    """Where the anchor puts it is not what the panel said of it."""
+    world, _ = judged
+    group = np.where(np.arange(150) == 3, "alone", world.group)
+    fit = barp(world.comparisons, evaluators=world.evaluators, sensitive_features=group)
+    found = audit_against_panel(fit, world.model, sensitive_features=group, draws=5)
+    assert [*found.at_face_value.groups] == ["a", "b"]
+    assert any("alone in their group: 1." in note for note in found.audit.notes)
 
 
 @pytest.mark.parametrize("error", [-1.0, float("nan"), float("inf")])

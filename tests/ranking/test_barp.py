@@ -389,8 +389,12 @@ def test_an_item_alone_in_its_group_is_named_where_the_anchor_fixes_its_score() 
     found = barp(world.comparisons, **data)
     assert found.scores[7] == pytest.approx(0, abs=1e-9)
     assert any("Groups of group with one item: c;" in note for note in found.notes)
+    # Which is no knowledge: it has no error, and may have any rank.
+    assert np.flatnonzero(np.isnan(found.standard_errors)).tolist() == [7]
+    assert found.rank_intervals()[7].tolist() == [1, 10]
     trusting = barp(world.comparisons, anchor=[0], **data)
     assert not any("with one item" in note for note in trusting.notes)
+    assert np.isfinite(trusting.standard_errors).all()
 
 
 def test_groups_of_many_attributes_are_told_apart_by_a_single_item() -> None:

@@ -38,6 +38,8 @@ MOST_REVERSALS = 0.15
 TIMES = 2.0
 """How often the observed effect of item errors is allowed for; see the calibration tests."""
 
+LEFT_OUT = "Items left out, never compared or alone in their group"
+
 Floats = NDArray[np.float64]
 
 
@@ -261,7 +263,7 @@ def _audit(given: Audit, tests: list[GapTest], panel: Ranking, *, left_out: int)
         f"The reference is a panel's scores by {panel.model}, an estimate; its error is part of "
         "every interval and p value.",
         *([f"The level of each group in the reference is an assumption: {anchor}."] * bool(anchor)),
-        *([f"{left_out} items were never compared and are left out."] * bool(left_out)),
+        *([f"{LEFT_OUT}: {left_out:,}."] * bool(left_out)),
     ]
     return replace(
         given,

@@ -122,6 +122,12 @@ class Move:
     score_weights: Floats
     bias_weight: float
 
+    @property
+    def fixed(self) -> NDArray[np.bool_]:
+        """Say which scores the anchor alone fixes: of items whose groups are only theirs."""
+        leverage = -(self.score_weights * self.basis).sum(axis=1)
+        return np.asarray(leverage > 1 - 1e-9)
+
     def apply(self, scores: Floats, bias: Floats) -> tuple[Floats, Floats]:
         """Return anchored scores, with mean zero, and anchored biases."""
         steps = self.steps(scores, bias)

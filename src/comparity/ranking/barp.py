@@ -261,7 +261,7 @@ def _ranked(
     diagnosis = diagnose(judgments, rows, contrasts, trusted=task.anchor.trusted)
     check_finite(task, diagnosis)
     fitted = fit(task, rows)
-    errors = _known(fitted.errors(), contrasts, diagnosis)
+    errors = _known(fitted, contrasts, diagnosis)
     result = _result(task, contrasts, fitted, errors, diagnosis)
     if intersections == "suggest":
         # Score tests look at the maximum of the likelihood.
@@ -355,15 +355,14 @@ def _alone(task: Task, contrasts: Contrasts) -> Iterator[str]:
             )
 
 
-def _known(errors: Errors, contrasts: Contrasts, diagnosis: Diagnosis) -> Errors:
-    """Give no error where nothing is known: biases of groups never met, and their lone items."""
-    unmet = diagnosis.unmet
+def _known(fitted: Fit, contrasts: Contrasts, diagnosis: Diagnosis) -> Errors:
+    """Give no error where nothing is known: scores the anchor fixes, biases of groups never met."""
+    errors, unmet, lost = fitted.errors(), diagnosis.unmet, diagnosis.uncompared
+    scores = np.where(fitted.move.fixed, np.nan, errors.scores)
     if not len(unmet):
-        return errors
+        return replace(errors, scores=scores)
     bias, centred, level = errors.bias.copy(), errors.centred.copy(), errors.level.copy()
     bias[:, unmet], centred[:, unmet], level[unmet] = np.nan, np.nan, np.nan
-    scores, lost = errors.scores.copy(), diagnosis.uncompared
-    # The anchor puts an item alone in its group at the common mean, whatever it is worth.
     for attribute in contrasts.attributes:
         alone = np.bincount(attribute.codes)[attribute.codes[lost]] == 1
         scores[lost[alone]] = np.nan
