@@ -146,9 +146,21 @@ def test_bad_requests_are_named(
 
 
 def test_barp_without_items_is_told_what_it_needs(run: Run, tables: dict[str, Path]) -> None:
-    outcome = run("rank", tables["judgments"])
+    for known in ([], ["--items", tables["items"]]):
+        outcome = run("rank", tables["judgments"], *known)
+        assert outcome.status == 2
+        assert "give --items FILE and --sensitive COLUMN" in " ".join(outcome.err.split())
+
+
+def test_a_table_without_evaluators_is_told_how_to_name_them(
+    run: Run, tables: dict[str, Path], tmp_path: Path
+) -> None:
+    judgments = tmp_path / "judgments.csv"
+    text = tables["judgments"].read_text(encoding="utf-8").replace("judge\n", "whoever\n", 1)
+    judgments.write_text(text, encoding="utf-8")
+    outcome = run("rank", judgments, *words(tables)[2:])
     assert outcome.status == 2
-    assert "items" in outcome.err
+    assert "with who judged, by --evaluator" in " ".join(outcome.err.split())
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,8 @@ def _check_given(
     if model in NEED_GROUPS and not sensitive:
         raise OptionError("sensitive", None, ["a column of the items"], _needs(model))
     if model in NEED_EVALUATORS and evaluator is None:
-        raise OptionError("evaluator", None, ["a column of the comparisons"], _needs(model))
+        who = "the column of the comparisons with who judged, by evaluator="
+        raise OptionError("evaluator", None, [who], _needs(model))
     if seat is not None and model not in KNOW_SEATS:
         raise OptionError("seat", seat, ["None"], f"{model} knows no seats; barp and bt do")
 

@@ -20,6 +20,8 @@ Example:
 
 MODELS = ("barp", "bt", "crowdbt", "factorbt", "rankcentrality")
 
+NEED_GROUPS = ("barp", "factorbt")
+
 CHOSEN = ("marginal likelihood", "cross-validation")
 
 
@@ -126,6 +128,11 @@ def rank(
 
     if options["sensitive"] and items is None:
         raise click.UsageError("--sensitive names columns of the items: give --items as well.")
+    if options["model"] in NEED_GROUPS and not (items and options["sensitive"]):
+        raise click.UsageError(
+            f"{options['model']} needs the groups of the items: give --items FILE and --sensitive "
+            "COLUMN, or rank without groups by --model bt."
+        )
     with working("ranking"):
         panel = rank_files(comparisons, items, **_choices(**options))
     more = {} if panel.audit is None else {"A model against this panel": panel.audit}
