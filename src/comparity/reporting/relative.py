@@ -103,8 +103,8 @@ def _tallied(result: RaterParity) -> str:
 def _parity_grids(result: DifferentialParity) -> Iterator[Grid]:
     if result.contrasts:
         yield _measures(result.contrasts)
-        if not math.isnan(result.contrasts[0].means[0]):
-            yield _means(result.contrasts)
+        no_groups = math.isnan(result.contrasts[0].means[0])
+        yield _changes(result.contrasts) if no_groups else _means(result.contrasts)
     if result.distribution:
         yield Grid(
             title="The whole distribution of differences, by permutation (reported, never judged)",
@@ -177,6 +177,23 @@ def _means(contrasts: Sequence[Contrast]) -> Grid:
         title=visible(f"Mean of {one.first} minus {one.second}"),
         header=("group", "rows", "mean difference"),
         rows=tuple(found.values()),
+    )
+
+
+def _changes(contrasts: Sequence[Contrast]) -> Grid:
+    """List how differences change with numbers, on the scale of the decisions."""
+    one = contrasts[0]
+    return Grid(
+        title=visible(f"Change of {one.first} minus {one.second}, on the scale of the decisions"),
+        header=("with", "rows", "over two standard deviations of it"),
+        rows=tuple(
+            (
+                visible(one.attribute + (f" [{one.label}]" if one.label else "")),
+                count(one.n[0]),
+                signed(one.gap),
+            )
+            for one in contrasts
+        ),
     )
 
 
