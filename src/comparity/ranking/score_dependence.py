@@ -56,7 +56,8 @@ def with_score_dependence(
         constant model, and a note says so.
     """
     if judgments.tied is not None or judgments.seat is not None:
-        raise OptionError("score_dependent", True, ["comparisons without ties= and seats="])
+        allowed = ["comparisons without ties, and no effect of seats"]
+        raise OptionError("score_dependent", True, allowed, "that model knows neither")
     model = Dependent(contrasts, fitted)
     found, converged = _refitted(model, fitted.solution.point)
     _, gradient = model.evaluate(found)
