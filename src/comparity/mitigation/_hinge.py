@@ -18,11 +18,11 @@ from numba import njit
 
 __all__ = ["sort_runs", "sum_pairs"]
 
-SHORT = 48
-"""Runs of so few items are sorted by insertion."""
+GAPS = 23, 10, 4, 1
+"""How far apart items are that are sorted by insertion, in turn (Ciura, 2001)."""
 FEW = 16
 """So few items are compared with each other instead of merged."""
-LONG = 1024
+LONG = 64
 """Runs of more items are sorted elsewhere, faster."""
 
 WRONG, RIGHT, BELOW, ABOVE = 0, 1, 2, 3
@@ -36,15 +36,15 @@ def sort_runs(score, starts, order):  # type: ignore[no-untyped-def]
         start, end = starts[run], starts[run + 1]
         if end - start > LONG:
             continue
-        if end - start > SHORT:
-            order[start:end] = start + np.argsort(score[start:end])
-            continue
         for place in range(start, end):
-            value, hole = score[place], place
-            while hole > start and score[order[hole - 1]] > value:
-                order[hole] = order[hole - 1]
-                hole -= 1
-            order[hole] = place
+            order[place] = place
+        for gap in GAPS:
+            for place in range(start + gap, end):
+                item, hole = order[place], place
+                while hole >= start + gap and score[order[hole - gap]] > score[item]:
+                    order[hole] = order[hole - gap]
+                    hole -= gap
+                order[hole] = item
 
 
 @njit(cache=True, nogil=True)
@@ -72,8 +72,13 @@ def sum_pairs(  # type: ignore[no-untyped-def]
     n, k = len(score), len(wrong)
     gradient, held = np.zeros(n), np.empty((2, 3, k))
     # Of right orders the lower item is the one that should win: its group comes first.
-    turned, over = np.ascontiguousarray(right.T), np.zeros((2, k, k))
-    one, two, bounds = _filled(score, group, weight, order), _columns(n), starts.copy()
+    turned, over = np.empty((k, k)), np.zeros((2, k, k))
+    for a in range(k):
+        for b in range(k):
+            turned[b, a] = right[a, b]
+    one, two, bounds = _filled(score, group, weight, order), _columns(n), np.empty_like(starts)
+    for run in range(len(starts)):
+        bounds[run] = starts[run]
     for segment in range(len(segments) - 1):
         first, n_runs = segments[segment], segments[segment + 1] - segments[segment]
         n_runs = _join(one, bounds, first, n_runs, how, wrong, right, sums)
@@ -94,8 +99,10 @@ def sum_pairs(  # type: ignore[no-untyped-def]
             here, there = there, here
         for place in range(bounds[first], bounds[first + n_runs]):
             gradient[here[4][place]] = here[2][place]
-    sums[RIGHT] += over[0].T
-    sums[ABOVE] += over[1].T
+    for a in range(k):
+        for b in range(k):
+            sums[RIGHT, a, b] += over[0, b, a]
+            sums[ABOVE, a, b] += over[1, b, a]
     return gradient
 
 

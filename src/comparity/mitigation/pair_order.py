@@ -16,6 +16,8 @@ __all__ = ["OrderSums", "PairOrder", "pair_order"]
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
+MANY = 10_000
+"""Items of a run from which on they are sorted with their positions in the low bits."""
 # numba's own types know no arguments.
 _sort_runs: Any = sort_runs
 _sum_pairs: Any = sum_pairs
@@ -146,7 +148,8 @@ class PairOrder:
         _sort_runs(score, self.starts, order)
         for run in np.flatnonzero(np.diff(self.starts) > LONG):
             start, end = self.starts[run], self.starts[run + 1]
-            order[start:end] = start + order_of(score[start:end])[0]
+            own = score[start:end]
+            order[start:end] = start + (np.argsort(own) if len(own) < MANY else order_of(own)[0])
         return order
 
 
