@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from comparity import barp, pairwise_accuracy, rank_centrality
+from comparity import barp, bradley_terry, pairwise_accuracy, rank_centrality
 from comparity.auditing.all_pairs import audit_items, gaps_of_items
 from comparity.auditing.options import PairwiseOptions
 from comparity.auditing.panels import MOST_REVERSALS, audit_against_panel
@@ -134,6 +134,17 @@ def test_leaning_judges_at_their_word_would_turn_the_verdict_round() -> None:
     assert believed.finding != VIOLATED
     audit = audit_against_panel(freed, copied, sensitive_features=world.group, draws=20)
     assert audit.finding == VIOLATED
+
+
+def test_a_panel_at_its_word_is_not_called_freed_of_bias(judged: tuple[Any, BiasedRanking]) -> None:
+    world, fit = judged
+    known = {"sensitive_features": world.group, "draws": 5}
+    word = audit_against_panel(bradley_terry(world.comparisons), world.model, **known)
+    freed = audit_against_panel(fit, world.model, **known)
+    assert word.audit.notion.endswith("taken at its word")
+    assert any("what they lean together" in note for note in word.audit.notes)
+    assert freed.audit.notion.endswith("freed of bias")
+    assert not any("what they lean together" in note for note in freed.audit.notes)
 
 
 def test_bad_requests_are_named(judged: tuple[Any, BiasedRanking]) -> None:

@@ -38,6 +38,11 @@ MOST_REVERSALS = 0.15
 TIMES = 2.0
 """How often the observed effect of item errors is allowed for; see the calibration tests."""
 
+AT_ITS_WORD = "taken at its word"
+TRUSTING = (
+    "Evaluators are taken at their word: what they lean together is in the reference, and in no "
+    "interval or p value."
+)
 LEFT_OUT = "Items left out, never compared or alone in their group"
 
 Floats = NDArray[np.float64]
@@ -258,16 +263,17 @@ def _audit(given: Audit, tests: list[GapTest], panel: Ranking, *, left_out: int)
         n_items=given.n_items,
     )
     finding = overall_finding(judged)
-    anchor = getattr(panel, "anchor", "")
+    anchor = panel.anchor if isinstance(panel, BiasedRanking) else ""
+    level = f"The level of each group in the reference is an assumption: {anchor}."
     notes = [
         f"The reference is a panel's scores by {panel.model}, an estimate; its error is part of "
         "every interval and p value.",
-        *([f"The level of each group in the reference is an assumption: {anchor}."] * bool(anchor)),
+        level if anchor else TRUSTING,
         *([f"{LEFT_OUT}: {left_out:,}."] * bool(left_out)),
     ]
     return replace(
         given,
-        notion="pairwise agreement with a panel freed of bias",
+        notion=f"pairwise agreement with a panel {'freed of bias' if anchor else AT_ITS_WORD}",
         tests=judged,
         finding=finding,
         exit_status=EXIT_STATUS[finding],
