@@ -1,4 +1,5 @@
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -114,3 +115,17 @@ def test_nothing_but_ties_leaves_the_question_open(
     outcome = run("comparative", ties, *named, "--reference", "quality")
     assert outcome.status == 3
     assert "Nothing could be tested" in outcome.out
+
+
+def test_a_hint_on_an_unknown_layout_names_only_options_there_are(
+    run: Run, tables: dict[str, Path], tmp_path: Path
+) -> None:
+    odd = tmp_path / "odd.csv"
+    odd.write_text("A,B,won\n001,002,A\n", encoding="utf-8")
+    _, _, *others = words(tables)
+    outcome = run("comparative", odd, *others)
+    known = run("comparative", "--help").out
+    named = re.findall(r"(?:--)?\b[a-z]+\b=|--[a-z]+", outcome.err.rpartition("hint:")[2])
+    assert named == ["--better", "--worse"]
+    assert all(one in known for one in named)
+    assert "rename them" in outcome.err

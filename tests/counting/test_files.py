@@ -269,6 +269,23 @@ def test_a_file_that_can_be_read_in_two_ways_is_an_error(
         collected(read_table(path))
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "advice"),
+    [
+        ("a.jsonl", b'{"item": 1}\n{"item": 2', "one JSON object on every line"),
+        ("a.parquet", b"PAR1 is not enough", "was written as Parquet"),
+    ],
+)
+def test_advice_on_a_broken_file_is_for_its_kind(
+    tmp_path: Path, name: str, content: bytes, advice: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(UnreadableFileError, match=advice) as broken:
+        collected(read_table(path))
+    assert "header row" not in str(broken.value)
+
+
 @pytest.mark.parametrize("cut", [0, 12, 40])
 def test_a_compressed_file_that_is_empty_cut_off_or_damaged_is_an_error(
     tmp_path: Path, cut: int

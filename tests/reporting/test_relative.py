@@ -142,8 +142,11 @@ def test_a_change_with_a_number_is_shown_on_the_scale_of_the_decisions() -> None
     age, first, second = rng.integers(18, 70, 400), rng.normal(size=400), rng.normal(size=400)
     first += 0.03 * age
     known = {"sensitive_features": {"age": age}, "continuous": True}
-    grids = section_of(differential_parity(first, second, names=("ann", "bob"), **known)).grids
-    (grid,) = (one for one in grids if one.title.startswith("Change of ann minus bob"))
+    result = differential_parity(first, second, names=("ann", "bob"), **known)
+    assert "for a number that of the slope" in page(result)
+    (grid,) = (
+        one for one in section_of(result).grids if one.title.startswith("Change of ann minus bob")
+    )
     # The line by least squares, over two standard deviations of the number.
     slope = np.polyfit(age, first - second, 1)[0]
     assert grid.rows == (("age", "400", f"{2 * slope * age.std(ddof=1):+.3f}"),)

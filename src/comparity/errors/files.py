@@ -61,10 +61,20 @@ class UnreadableFileError(ComparityError, ValueError):
             message(
                 f"cannot read {path}.",
                 " ".join(line.strip() for line in first[:3]),
-                "check that the file is complete, UTF-8, begins with one header row, has as many "
-                "cells in every row, and ends all lines alike.",
+                f"check that the file is complete{_form(path)}.",
             )
         )
+
+
+def _form(path: str) -> str:
+    """Say what else a file of its kind must be."""
+    name = path.strip("'\"").lower().removesuffix(".gz")
+    if name.endswith((".json", ".jsonl", ".ndjson")):
+        return ", UTF-8, and has one JSON object on every line, without a comma behind it"
+    if name.endswith(".parquet"):
+        return " and was written as Parquet"
+    rows = "has as many cells in every row, and ends all lines alike"
+    return f", UTF-8, begins with one header row, {rows}"
 
 
 class UnknownLayoutError(ComparityError, ValueError):
@@ -75,8 +85,8 @@ class UnknownLayoutError(ComparityError, ValueError):
             message(
                 "cannot tell which columns hold the better and the worse item.",
                 f"columns {listed(columns)}",
-                f"name them (better=, worse= or left=, right=, winner=), or use one of: "
-                f"{'; '.join(known)}.",
+                f"rename them to one of: {'; '.join(known)}; or say with "
+                "better= and worse= which columns hold the two.",
             )
         )
 

@@ -52,7 +52,8 @@ TERMS = {
     ),
     "DPT, df": (
         r"\bDPT\b",
-        "The same over its standard error: Welch's t, with its degrees of freedom.",
+        "The same over its standard error, with its degrees of freedom: Welch's t, or for a "
+        "number that of the slope.",
     ),
     "logits": (
         r"\blogits\b",
