@@ -11,6 +11,7 @@ import pytest
 from comparity import barp
 from comparity.auditing.ranking import MODELS, rank_frames
 from comparity.errors import OptionError
+from comparity.ranking.barp import barp_from_frames
 from tests.calibration.panels import leaning_panel
 
 WORLD = leaning_panel(np.random.default_rng(9), n_items=20, n_evaluators=4, n_comparisons=600)
@@ -57,3 +58,39 @@ def test_one_name_is_no_list_of_names(model: str, sensitive: Any) -> None:
 def test_what_a_model_needs_or_does_not_know_is_said(choices: dict[str, Any], said: str) -> None:
     with pytest.raises(OptionError, match=said):
         ranked(**choices)
+
+
+def test_groups_belong_to_ids_in_whatever_order_rows_come() -> None:
+    order = np.random.default_rng(3).permutation(20)
+    numbers = COMPARISONS.with_columns(
+        pl.Series("better", WORLD.comparisons[:, 0]), pl.Series("worse", WORLD.comparisons[:, 1])
+    )
+    items = pl.DataFrame({"item": order, "sex": WORLD.group[order]})
+    found = rank_frames(numbers, items, sensitive=["sex"], evaluator="judge")
+    assert found.ranking.items.tolist() == order.astype(str).tolist()
+    assert found.ranking.bias == pytest.approx(ranked().ranking.bias, abs=1e-5)
+
+
+def test_items_from_a_query_keep_their_groups_whatever_order_it_answers_in() -> None:
+    import duckdb
+
+    many = pl.concat([ITEMS.with_columns(pl.Series("model", WORLD.model))] * 2)
+    query = duckdb.connect().register("many", many.to_arrow()).sql("SELECT DISTINCT * FROM many")
+    options = {"sensitive": ["sex"], "evaluator": "judge", "score": "model"}
+    found = rank_frames(COMPARISONS, query, **options)
+    true = dict(zip(NAMES.tolist(), WORLD.group.tolist(), strict=True))
+    items = found.ranking.items.tolist()
+    assert found.groups["sex"].tolist() == [true[name] for name in items]
+    expected = dict(zip(NAMES.tolist(), ranked().ranking.scores, strict=True))
+    assert found.ranking.scores == pytest.approx([expected[name] for name in items], abs=1e-5)
+    assert found.before is not None
+    assert found.before.items.tolist() == items
+
+
+def test_a_query_keeps_ids_and_groups_together_without_the_desk_too() -> None:
+    import duckdb
+
+    many = pl.concat([ITEMS] * 2)
+    query = duckdb.connect().register("many", many.to_arrow()).sql("SELECT DISTINCT * FROM many")
+    found = barp_from_frames(COMPARISONS, query, sensitive=["sex"], evaluator="judge")
+    assert found.bias == pytest.approx(ranked().ranking.bias, abs=1e-5)

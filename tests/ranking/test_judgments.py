@@ -108,6 +108,17 @@ def test_ids_follow_the_rows_of_the_items(frame: Any) -> None:
     assert found.worse.tolist() == [1, 2]
 
 
+@pytest.mark.parametrize("kind", [int, float, str])
+def test_ids_that_are_numbers_follow_the_rows_of_the_items_too(frame: Any, kind: type) -> None:
+    table = frame({"better": [kind(7), kind(30)], "worse": [kind(2), kind(7)]})
+    items = frame({"item": [kind(30), kind(2), kind(100), kind(7)]})
+    found = judgments_from_frames(table, items)
+    if kind is not str:
+        assert found.items.tolist() == ["30", "2", "100", "7"]
+    assert found.better.tolist() == [3, 0]
+    assert found.worse.tolist() == [1, 3]
+
+
 def test_an_item_compared_with_itself_is_called_by_its_name(frame: Any) -> None:
     table = frame({"better": ["x", "late"], "worse": ["y", "late"]})
     with pytest.raises(SelfComparisonError, match=r"data row 2\), such as 'late'"):

@@ -104,15 +104,16 @@ def rank_frames(
     known: dict[str, Any] = {"seed": seed} if model in KNOW_SEATS else {}
     known |= {"evaluator": evaluator} if model in NEED_EVALUATORS else {}
     known |= {"sensitive": list(sensitive)} if model in NEED_GROUPS else {}
-    ranking: Ranking = _fitter(model)(comparisons, items, **columns, **known, **choices)
-    has_groups = items is not None and bool(sensitive)
-    groups = columns_of(items, "items", list(sensitive)) if has_groups else {}
+    # At once, because a query asked twice may answer in another order.
+    held = None if items is None else columns_of(items, "items", [item, *sensitive, score])
+    ranking: Ranking = _fitter(model)(comparisons, held, **columns, **known, **choices)
+    groups = {} if held is None else {name: held[name] for name in sensitive}
     before = None
     if model in NEED_GROUPS:
-        before = bradley_terry_from_frames(comparisons, items, **columns)
+        before = bradley_terry_from_frames(comparisons, held, **columns)
     audit = None
     if score is not None:
-        audit = _audited(ranking, items, groups, score, alpha=alpha, margin=margin, seed=seed)
+        audit = _audited(ranking, held, groups, score, alpha=alpha, margin=margin, seed=seed)
     return RankedPanel(ranking=ranking, before=before, groups=groups, audit=audit)
 
 
@@ -125,7 +126,7 @@ def _fitter(model: str) -> Callable[..., Ranking]:
 
 
 def _audited(
-    ranking: Ranking, items: Any, groups: dict[str, Any], score: str, **choices: Any
+    ranking: Ranking, held: Any, groups: dict[str, Any], score: str, **choices: Any
 ) -> PanelAudit:
     from comparity.auditing.panels import audit_against_panel
 
@@ -133,10 +134,9 @@ def _audited(
         why = "a model is audited against a panel freed of its bias toward one kind of groups"
         raise OptionError("score", score, ["None", "barp with one sensitive column"], why)
     (group,) = groups.values()
-    scores = columns_of(items, "items", [score])[score]
     return audit_against_panel(
         ranking,
-        numbers(scores, score, "items"),
+        numbers(held[score], score, "items"),
         sensitive_features=group,
         **choices,
     )

@@ -198,9 +198,10 @@ def barp_from_frames(
     from comparity.ranking.judgments import columns_of
 
     check_sensitive(sensitive)
+    columns = columns_of(items, "items", [item, *sensitive])
     judgments = judgments_from_frames(
         comparisons,
-        items,
+        columns,
         better=better,
         worse=worse,
         evaluator=evaluator,
@@ -208,7 +209,7 @@ def barp_from_frames(
         seat=seat,
         item=item,
     )
-    attributes = attributes_of(columns_of(items, "items", list(sensitive)), reference)
+    attributes = attributes_of({name: columns[name] for name in sensitive}, reference)
     return _ranked(judgments, attributes, **choices)
 
 

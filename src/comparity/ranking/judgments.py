@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -143,7 +143,7 @@ def judgments_from_frames(
     ----------
     comparisons : frame
         One row for each comparison.
-    items : frame, optional
+    items : frame, or mapping of columns, optional
         One row for each item; positions then follow its rows. Without it they follow the sorted
         names of the items compared.
     better, worse, evaluator, tied, seat : str
@@ -162,8 +162,10 @@ def judgments_from_frames(
         known = sorted(names)
     else:
         ids = columns_of(items, "items", [item])[item]
-        row_codes, known = factorised(ids)
-        _check_ids(row_codes, len(known), ids, item)
+        row_codes, written = factorised(ids)
+        _check_ids(row_codes, len(written), ids, item)
+        # Numbers are written in their order, and items stay in that of their rows.
+        known = [written[code] for code in row_codes.tolist()]
     place = {name: position for position, name in enumerate(known)}
     position = np.array([place.get(name, -1) for name in names], dtype=np.int64)[codes]
     for name, half in ((better, slice(0, n)), (worse, slice(n, None))):
@@ -199,12 +201,19 @@ def _check_ids(codes: NDArray[np.int64], n: int, ids: NDArray[Any], item: str) -
 
 
 def columns_of(frame: Any, table: str, names: Sequence[str | None]) -> dict[str, NDArray[Any]]:
-    """Bring the named columns of a frame to numpy."""
+    """Bring the named columns of a frame to numpy, or take them from those brought already.
+
+    A query that is asked twice may answer in another order: columns that belong together must
+    be brought at once.
+    """
     wanted = [name for name in dict.fromkeys(names) if name is not None]
-    opened_frame, known = opened(frame, table)
+    brought = isinstance(frame, Mapping)
+    opened_frame, known = (frame, [*frame]) if brought else opened(frame, table)
     for name in wanted:
         if name not in known:
             raise MissingColumnError(name, table, known)
+    if brought:
+        return {name: np.asarray(frame[name]) for name in wanted}
     return collected(opened_frame.lazy().select(*wanted))
 
 
