@@ -71,26 +71,27 @@ def test_groups_belong_to_ids_in_whatever_order_rows_come() -> None:
     assert found.ranking.bias == pytest.approx(ranked().ranking.bias, abs=1e-5)
 
 
-def test_items_from_a_query_keep_their_groups_whatever_order_it_answers_in() -> None:
+def shuffling(items: pl.DataFrame) -> Any:
+    """Return a query that answers in another order whenever it is asked."""
     import duckdb
 
-    many = pl.concat([ITEMS.with_columns(pl.Series("model", WORLD.model))] * 2)
-    query = duckdb.connect().register("many", many.to_arrow()).sql("SELECT DISTINCT * FROM many")
+    named = duckdb.connect().register("named", items.to_arrow())
+    return named.sql("SELECT * FROM named ORDER BY random()")
+
+
+def test_items_from_a_query_keep_their_groups_whatever_order_it_answers_in() -> None:
+    items = ITEMS.with_columns(pl.Series("model", WORLD.model))
     options = {"sensitive": ["sex"], "evaluator": "judge", "score": "model"}
-    found = rank_frames(COMPARISONS, query, **options)
+    found = rank_frames(COMPARISONS, shuffling(items), **options)
     true = dict(zip(NAMES.tolist(), WORLD.group.tolist(), strict=True))
-    items = found.ranking.items.tolist()
-    assert found.groups["sex"].tolist() == [true[name] for name in items]
+    names = found.ranking.items.tolist()
+    assert found.groups["sex"].tolist() == [true[name] for name in names]
     expected = dict(zip(NAMES.tolist(), ranked().ranking.scores, strict=True))
-    assert found.ranking.scores == pytest.approx([expected[name] for name in items], abs=1e-5)
+    assert found.ranking.scores == pytest.approx([expected[name] for name in names], abs=1e-5)
     assert found.before is not None
-    assert found.before.items.tolist() == items
+    assert found.before.items.tolist() == names
 
 
 def test_a_query_keeps_ids_and_groups_together_without_the_desk_too() -> None:
-    import duckdb
-
-    many = pl.concat([ITEMS] * 2)
-    query = duckdb.connect().register("many", many.to_arrow()).sql("SELECT DISTINCT * FROM many")
-    found = barp_from_frames(COMPARISONS, query, sensitive=["sex"], evaluator="judge")
+    found = barp_from_frames(COMPARISONS, shuffling(ITEMS), sensitive=["sex"], evaluator="judge")
     assert found.bias == pytest.approx(ranked().ranking.bias, abs=1e-5)
