@@ -1,4 +1,5 @@
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -99,3 +100,14 @@ def test_hostile_names_neither_steer_the_terminal_nor_break_the_page(
     assert "\x1b" not in outcome.out + outcome.err
     assert "[red]f\\x1b[2J" in outcome.out
     assert "<script" not in page.read_text(encoding="utf-8")
+
+
+def test_a_number_for_a_group_is_sent_to_commands_that_take_it(run: Run, tmp_path: Path) -> None:
+    ages = {str(age): 0.8 for age in range(18, 70)}
+    outcome = run("separation", decisions(tmp_path / "d.csv", ages, 5), *OPTIONS)
+    assert outcome.status == 2
+    named = re.search(r"--continuous of (\w+), (\w+) and (\w+)\)", outcome.err)
+    assert named is not None
+    # This command has no such option.
+    assert "--continuous" not in run("separation", "--help").out
+    assert all("--continuous" in run(command, "--help").out for command in named.groups())

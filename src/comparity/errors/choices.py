@@ -114,8 +114,8 @@ class TooManyGroupsError(ComparityError, ValueError):
             message(
                 f"column {column!r} must have at most {most} groups, every two are compared.",
                 f"{len(groups):,} groups: {listed(groups)}",
-                "check that this is no id column; join small groups, or compare the values of a "
-                "number with continuous=True.",
+                "check that this is no id column; join small groups; cut a number into classes, or "
+                "take it as it is (continuous=True of comparative, pairwise and relative).",
             )
         )
         self.column = column
