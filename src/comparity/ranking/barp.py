@@ -73,8 +73,8 @@ def barp(
     small (`corrected`). Ties and seats are modelled as in :func:`comparity.bradley_terry`.
 
     Data fix only differences between evaluators. Their common level is an assumption, the
-    `anchor`, and the result names it. Standard errors of single biases take it for a fact; that
-    of the mean bias also holds the chance by which groups of such sizes differ in mean.
+    `anchor`, and the result names it. Standard errors of scores and of single biases take it for
+    a fact; that of the mean bias also holds the chance by which groups of such sizes differ.
 
     Parameters
     ----------
