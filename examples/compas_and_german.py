@@ -108,4 +108,7 @@ if __name__ == "__main__":
     given = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("COMPARITY_DATA")
     if given is None:
         sys.exit(__doc__)
-    main(Path(given))
+    try:
+        main(Path(given))
+    except FileNotFoundError as missing:
+        sys.exit(f"{missing.filename} is not there.\n\n{__doc__}")

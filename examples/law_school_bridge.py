@@ -85,4 +85,9 @@ def main(splits: int = 5, n: int | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    if "COMPARITY_DATA" not in os.environ:
+        sys.exit(__doc__)
+    try:
+        main(*map(int, sys.argv[1:]))
+    except FileNotFoundError as missing:
+        sys.exit(f"{missing.filename} is not there.\n\n{__doc__}")

@@ -101,4 +101,10 @@ def main(folder: Path) -> dict[str, BiasedRanking]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else os.environ["COMPARITY_DATA"]))
+    given = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("COMPARITY_DATA")
+    if given is None:
+        sys.exit(__doc__)
+    try:
+        main(Path(given))
+    except FileNotFoundError as missing:
+        sys.exit(f"{missing.filename} is not there.\n\n{__doc__}")

@@ -101,4 +101,9 @@ def main(splits: int = 10) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    if "COMPARITY_DATA" not in os.environ:
+        sys.exit(__doc__)
+    try:
+        main(*map(int, sys.argv[1:]))
+    except FileNotFoundError as missing:
+        sys.exit(f"{missing.filename} is not there.\n\n{__doc__}")
