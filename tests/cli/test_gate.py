@@ -126,6 +126,21 @@ def test_an_audit_of_too_many_attributes_is_named(run: Run, policy: Callable[...
     assert (outcome.status, "audit 'good'" in outcome.err) == (2, True)
 
 
+def test_sarif_names_the_policy_from_the_folder_the_gate_runs_in(
+    run: Run, policy: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full, written = policy("bad"), tmp_path / "gate.sarif"
+    for folder, place in (
+        (tmp_path, "policy.toml"),
+        (tmp_path.parent, f"{tmp_path.name}/policy.toml"),
+    ):
+        monkeypatch.chdir(folder)
+        run("gate", full, "--sarif", written)
+        (first, *_) = json.loads(written.read_text(encoding="utf-8"))["runs"][0]["results"]
+        uri = first["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        assert uri == place
+
+
 @pytest.mark.parametrize("twice", [["--html", "policy.toml"], ["--junit", "a", "--sarif", "./a"]])
 def test_nothing_is_written_over_the_policy_or_twice(
     run: Run, policy: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, twice: list[str]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,7 +77,7 @@ def _write_reports(
         from comparity.reporting.sarif import audit_lines, sarif_json
 
         lines = audit_lines(policy.read_text(encoding="utf-8-sig"))
-        texts.append((sarif, sarif_json(result, policy=policy.as_posix(), lines=lines)))
+        texts.append((sarif, sarif_json(result, policy=_from_here(policy), lines=lines)))
     if markdown is not None:
         from comparity.reporting.markdown import markdown as summary
 
@@ -88,3 +89,9 @@ def _write_reports(
     for path, text in texts:
         write(path, text)
         click.echo(f"wrote {path}", err=True)
+
+
+def _from_here(path: Path) -> str:
+    """Return a path from this folder on: code scanning knows no folder of this machine."""
+    full, here = Path(os.path.abspath(path)), Path.cwd()
+    return (full.relative_to(here) if full.is_relative_to(here) else path).as_posix()
