@@ -28,8 +28,8 @@ class RankedPanel(Shown):
     ranking : Ranking
         The ranking asked for.
     before : Ranking or None
-        The Bradley-Terry ranking of the same comparisons, which takes every evaluator at their
-        word, where the ranking asked for does not.
+        The Bradley-Terry ranking of the same comparisons with the same prior of scores, which
+        takes every evaluator at their word, where the ranking asked for does not.
     groups : mapping of str to ndarray
         Group of each item, by attribute.
     audit : PanelAudit or None

@@ -71,6 +71,22 @@ def test_groups_belong_to_ids_in_whatever_order_rows_come() -> None:
     assert found.ranking.bias == pytest.approx(ranked().ranking.bias, abs=1e-5)
 
 
+@pytest.mark.parametrize("model", ["barp", "factorbt"])
+def test_scores_before_and_after_are_on_one_scale(model: str) -> None:
+    """Nobody leans, items are compared 8 times each: what differs is the prior, if anything."""
+    world = leaning_panel(np.random.default_rng(5), n_comparisons=800, lean=0.0)
+    pairs = pl.DataFrame({"better": world.comparisons[:, 0], "worse": world.comparisons[:, 1]})
+    found = rank_frames(
+        pairs.with_columns(pl.Series("judge", world.evaluators)),
+        pl.DataFrame({"item": np.arange(200), "sex": world.group}),
+        model=model,
+        sensitive=["sex"],
+        evaluator="judge",
+    )
+    assert found.before is not None
+    assert found.before.scores.std() == pytest.approx(found.ranking.scores.std(), rel=0.15)
+
+
 def shuffling(items: pl.DataFrame) -> Any:
     """Return a query that answers in another order whenever it is asked."""
     import duckdb

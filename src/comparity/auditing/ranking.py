@@ -13,6 +13,7 @@ Which model, and what it is called on the command line:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -110,11 +111,17 @@ def rank_frames(
     groups = {} if held is None else {name: held[name] for name in sensitive}
     before = None
     if model in NEED_GROUPS:
-        before = bradley_terry_from_frames(comparisons, held, **columns)
+        before = bradley_terry_from_frames(comparisons, held, prior=_score_sd(ranking), **columns)
     audit = None
     if score is not None:
         audit = _audited(ranking, held, groups, score, alpha=alpha, margin=margin, seed=seed)
     return RankedPanel(ranking=ranking, before=before, groups=groups, audit=audit)
+
+
+def _score_sd(ranking: Ranking) -> float | None:
+    """Return the SD of the prior of scores, with which others are on the same scale."""
+    (sd,) = (prior.sd for prior in ranking.priors if prior.of == "scores")
+    return None if math.isinf(sd) else sd
 
 
 def _fitter(model: str) -> Callable[..., Ranking]:
