@@ -80,10 +80,10 @@ def _deal_digit(records, rows, bits, shift, digit_bits, keep, dealt, out):  # ty
     nothing, places = np.zeros((1, rows.shape[1]), dtype=np.int64), np.empty(radix, dtype=np.uint64)
     # All numbers occur, so those with the same leading digits are where these digits say.
     for start in range(0, n, radix << shift):
-        for digit in range(radix):
-            places[digit] = start + (digit << shift)
+        for value in range(radix):
+            places[value] = start + (value << shift)
             for g in range(rows.shape[1]):
-                counts[digit, g] = 0
+                counts[value, g] = 0
         end = min(start + (radix << shift), n)
         for low in range(start, end, 1 << WORD):
             here = records[low : min(low + (1 << WORD), end)]
