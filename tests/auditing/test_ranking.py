@@ -10,7 +10,7 @@ import pytest
 
 from comparity import barp
 from comparity.auditing.ranking import MODELS, rank_frames
-from comparity.errors import OptionError
+from comparity.errors import MissingValueError, OptionError
 from comparity.ranking.barp import barp_from_frames
 from tests.calibration.panels import leaning_panel
 
@@ -69,6 +69,21 @@ def test_groups_belong_to_ids_in_whatever_order_rows_come() -> None:
     found = rank_frames(numbers, items, sensitive=["sex"], evaluator="judge")
     assert found.ranking.items.tolist() == order.astype(str).tolist()
     assert found.ranking.bias == pytest.approx(ranked().ranking.bias, abs=1e-5)
+
+
+def test_groups_have_one_name_everywhere() -> None:
+    items = ITEMS.with_columns(pl.Series("sex", (WORLD.group == "b").astype(float)))
+    found = rank_frames(COMPARISONS, items, sensitive=["sex"], evaluator="judge")
+    assert str(found.ranking.contrasts[0]) == "sex: 1 over 0"
+    assert [row["group"] for row in found.mean_scores()] == ["0", "1"]
+    assert found.to_dict()["ranking"][0]["groups"]["sex"] in ("0", "1")
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_an_item_in_no_group_is_named_by_every_model(model: str) -> None:
+    items = ITEMS.with_columns(sex=pl.when(pl.col("item") != "c03").then(pl.col("sex")))
+    with pytest.raises(MissingValueError, match="data row 4"):
+        rank_frames(COMPARISONS, items, model=model, sensitive=["sex"], evaluator="judge")
 
 
 @pytest.mark.parametrize("model", ["barp", "factorbt"])

@@ -19,8 +19,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from comparity import __version__
-from comparity.counting._values import numbers
+from comparity.counting._values import group_codes, numbers
 from comparity.counting.files import file_sha256, read_table
 from comparity.counting.formats import read_comparisons
 from comparity.counting.positions import check_sensitive
@@ -108,7 +111,7 @@ def rank_frames(
     # At once, because a query asked twice may answer in another order.
     held = None if items is None else columns_of(items, "items", [item, *sensitive, score])
     ranking: Ranking = _fitter(model)(comparisons, held, **columns, **known, **choices)
-    groups = {} if held is None else {name: held[name] for name in sensitive}
+    groups = {} if held is None else {name: _named_groups(held[name], name) for name in sensitive}
     before = None
     if model in NEED_GROUPS:
         before = bradley_terry_from_frames(comparisons, held, prior=_score_sd(ranking), **columns)
@@ -116,6 +119,12 @@ def rank_frames(
     if score is not None:
         audit = _audited(ranking, held, groups, score, alpha=alpha, margin=margin, seed=seed)
     return RankedPanel(ranking=ranking, before=before, groups=groups, audit=audit)
+
+
+def _named_groups(column: NDArray[Any], name: str) -> NDArray[Any]:
+    """Return the group of each item as it is named everywhere; none is missing."""
+    codes, names = group_codes(column, name, "items", several=False)
+    return np.array(names, dtype=object)[codes]
 
 
 def _score_sd(ranking: Ranking) -> float | None:
