@@ -25,7 +25,7 @@ class NoPriorError(ComparityError, ValueError):
                 f"without a prior {what} have no finite estimate.",
                 found,
                 "give a prior (its standard deviation, or 'marginal likelihood'), or collect "
-                "comparisons that go the other way.",
+                "comparisons that go the other way, or between parts that were never compared.",
             )
         )
 
