@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +18,13 @@ from sklearn.metrics import roc_auc_score
 from comparity import ComparityError, comparative_separation, pairwise_accuracy, pairwise_parity
 from comparity.auditing.pairwise import audit_file, audit_frame
 from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
-from comparity.errors import ConstantLabelError, OneGroupError, OptionError, WeightError
+from comparity.errors import (
+    ConstantLabelError,
+    OneGroupError,
+    OptionError,
+    TooManyGroupsError,
+    WeightError,
+)
 
 
 class Scored:
@@ -347,3 +354,9 @@ def test_one_notion_may_be_named_without_a_list() -> None:
         for notions in ("marginal", ["marginal"])
     )
     assert [test.null for test in one] == [test.null for test in listed]
+
+
+def test_too_many_groups_are_told_of_their_own_column() -> None:
+    columns = {"y": np.arange(120.0), "f": np.arange(120.0), "age": np.arange(120)}
+    with pytest.raises(TooManyGroupsError, match="'age' must have at most 50 groups"):
+        audit_frame(pd.DataFrame(columns), label="y", score="f", sensitive="age")

@@ -21,6 +21,7 @@ from comparity.errors import (
     OptionError,
     UnknownLayoutError,
     UnknownWinnerError,
+    UnreadableFileError,
 )
 from tests.conftest import ENGINES, Build
 
@@ -180,6 +181,14 @@ def test_nested_exports_of_label_studio_are_read(tmp_path: Path, lines: bool) ->
         ("b", "a", False, "e@x"),
     ]
     assert table.notes == ("1 annotations were skipped or hold no choice",)
+
+
+def test_the_broken_line_of_an_export_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "export.jsonl"
+    good = json.dumps(task("a", "b", (1, "left")))
+    path.write_text(f"{good}\n\n{good}\n{{broken\n", encoding="utf-8")
+    with pytest.raises(UnreadableFileError, match="line 4 column 2"):
+        read_comparisons(path)
 
 
 def test_flat_exports_of_label_studio_are_read(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ Matrix = NDArray[np.float64]
 
 def audit_items(items: LabelledItems, options: PairwiseOptions, **data: Any) -> PairwiseAccuracy:
     """Audit checked items; see :func:`pairwise_accuracy`."""
-    check_groups({"sensitive_features": items.groups})
+    check_groups({str(data.get("sensitive", "sensitive_features")): items.groups})
     counted = counted_pairs(items, options)
     labels = _kind(items)
     raw = _audit(counted, items, options, "raw", **data)

@@ -83,11 +83,21 @@ def _tasks(name: str) -> list[Any]:
     try:
         with opener(name, "rt", encoding="utf-8") as file:
             text = file.read()
-        lines = [text] if text.lstrip().startswith("[") else text.splitlines()
-        values = [json.loads(line) for line in lines if line.strip()]
+        if text.lstrip().startswith("["):
+            tasks: list[Any] = json.loads(text)
+            return tasks
     except (ValueError, OSError, RecursionError) as error:
         raise UnreadableFileError(repr(name), str(error)) from error
-    return values[0] if len(values) == 1 and isinstance(values[0], list) else values
+    return [_parsed(line, n, name) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
+
+
+def _parsed(line: str, number: int, name: str) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        # A parser that sees one line at a time takes every one for the first.
+        said = str(error).replace("line 1 column", f"line {number:,} column")
+        raise UnreadableFileError(repr(name), said) from error
 
 
 def _annotations(tasks: list[Any], name: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
