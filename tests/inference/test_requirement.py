@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 
+from comparity import comparative_separation
 from comparity.counts import Tally
 from comparity.inference.proportions import compare_rates
-from comparity.inference.requirement import needed_data
+from comparity.inference.requirement import _undecided_by_t, needed_data
 from comparity.results import GapTest
 
 CHOICES = {"margin": 0.05, "alpha": 0.05, "local_alpha": 0.05}
@@ -98,3 +102,52 @@ def test_judgments_on_the_same_items_cost_more_than_judgments_on_new_ones() -> N
 def test_an_untested_gap_needs_nothing_said() -> None:
     test = compare_rates(Tally(0, 0), Tally(3, 40), null="")
     assert needed_data(test, n=40, n_items=40, **CHOICES) is None
+
+
+def judged_by_few(n_evaluators: int, rng: np.random.Generator, gap: float = 0.0) -> Any:
+    """Audit 100 fresh pairs of each evaluator, whose own gaps vary with an SD of 0.05."""
+    k = np.repeat(np.arange(n_evaluators), 100)
+    cell, own = np.arange(len(k)) % 2, gap + rng.normal(0, 0.05, n_evaluators)
+    agree = rng.random(len(k)) < 0.7 + cell * own[k]
+    scores = np.column_stack([agree, ~agree]).ravel()
+    group = np.column_stack([cell, 1 - cell]).ravel()
+    pairs = np.arange(2 * len(k)).reshape(-1, 2)
+    options = {"scores": scores, "sensitive_features": group, "evaluators": k, "margin": 0.1}
+    return comparative_separation(pairs, **options)
+
+
+def test_few_evaluators_need_as_many_more_as_their_estimated_error_asks_for() -> None:
+    """By the normal law eight evaluators would be said to decide, and would in 0.58 of studies."""
+    rng, few = np.random.default_rng(3), 4
+    open_audit = judged_by_few(few, rng)
+    variance = 2 * 0.7 * 0.3 / (50 * few) + 0.05**2 / few
+    # Clusters about their sum have one part of their number less than the truth.
+    error = np.sqrt(variance * (few - 1) / few)
+    test = replace(open_audit.tests[0], gap=0.0, standard_error=error)
+    choices = {"margin": 0.1, "alpha": 0.05, "local_alpha": 0.05}
+    needed = needed_data(test, n=open_audit.n, n_items=open_audit.n_items, **choices)
+    assert needed is not None
+    enough = math.ceil(few * needed.items[1] / open_audit.n_items)
+    found = [judged_by_few(enough, rng).tests[0].equivalence_p <= 0.05 for _ in range(250)]
+    assert np.mean(found) == pytest.approx(0.8, abs=3 * np.sqrt(0.8 * 0.2 / 250) + 0.05)
+
+
+def test_judgments_by_the_same_few_evaluators_never_tell_their_spread() -> None:
+    audit = judged_by_few(3, np.random.default_rng(5))
+    test = replace(audit.tests[0], gap=0.0, standard_error=0.08, shared_variance=0.05**2)
+    needed = needed_data(test, n=audit.n, n_items=audit.n_items, **CHOICES)
+    assert needed is not None
+    assert needed.judgments[1] is None
+    assert needed.judgments_with_items[1] > audit.n
+
+
+@pytest.mark.parametrize(("gap", "dof"), [(0.0, 3.0), (0.5, 3.0), (0.5, 12.0)])
+def test_the_probability_of_a_decision_is_that_of_simulated_t_tests(gap: float, dof: float) -> None:
+    rng, margin = np.random.default_rng(2), 1.2
+    found = rng.normal(gap, 0.3, 20_000)
+    estimated = 0.3 * np.sqrt(rng.chisquare(dof, 20_000) / dof)
+    away = np.abs(found) > scipy.stats.t.isf(0.025, dof) * estimated
+    inside = np.abs(found) < margin - scipy.stats.t.isf(0.05, dof) * estimated
+    levels = {"margin": margin, "alpha": 0.05, "away_alpha": 0.05}
+    open_share = _undecided_by_t(gap, np.array([0.3]), np.array([dof]), **levels)
+    assert open_share[0] == pytest.approx(np.mean(~(away | inside)), abs=0.012)

@@ -13,6 +13,11 @@ judgments on the same items it is :math:`A + B / m`, with :math:`r` times everyt
 and the largest :math:`\sigma` at which that has the wanted probability says how far the variance
 must fall. If the gap is zero, only the second counts.
 
+With few evaluators (or a line that few subjects draw) the error itself is estimated, on :math:`\nu`
+degrees of freedom: quantiles are those of t, and the probability of a decision is the mean over
+:math:`\hat\sigma / \sigma = \sqrt{\chi^2_\nu / \nu}`. More judgments by the same evaluators leave
+:math:`\nu` as it is; with more of everything it grows.
+
 Independent proportions with few hits or misses are tested with the errors that hypotheses imply,
 and so are more of them: there the size is found by trying
 (:func:`comparity.inference._critical.critical_distances`).
@@ -25,13 +30,15 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import chdtri, ndtr, ndtri, stdtrit
 
 from comparity.counts import Tally
 from comparity.inference._critical import critical_distances
 from comparity.inference.exact import ExactPivot
+from comparity.inference.means import RatioPivot
+from comparity.inference.pivots import Statistic
 from comparity.inference.proportions import ScorePivot
-from comparity.results import GapTest, Needed
+from comparity.results import GapTest, Needed, Pivot
 
 __all__ = ["needed_data"]
 
@@ -39,6 +46,10 @@ __all__ = ["needed_data"]
 LARGEST_FACTOR = 2.0**40
 # A level at which nothing is found, and a variance of next to nothing.
 NEVER, TINY = 1e-300, 1e-24
+MANY = 100.0
+"""Degrees of freedom from which on t is taken for normal."""
+NODES = 64
+"""Sizes of an estimated error that a probability is the mean over."""
 
 Vector = NDArray[np.float64]
 
@@ -73,19 +84,21 @@ def needed_data(
     Needed or None
         ``None`` where the test has no variance to go by.
     """
+    levels = {"margin": margin, "alpha": alpha, "local_alpha": local_alpha, "power": power}
     if isinstance(test.pivot, ScorePivot | ExactPivot):
-        levels = {"margin": margin, "alpha": alpha, "local_alpha": local_alpha, "power": power}
         factors = _factors_of_few(test.pivot.first, test.pivot.second, **levels)
         return _as_many_times(factors, n, n_items)
     variance = test.standard_error**2
     if test.pivot is None or not variance > 0:
         return None
-    wanted = [
-        _widest_error(gap, margin=margin, alpha=alpha, local_alpha=local_alpha, power=power) ** 2
-        for gap in (test.gap, 0.0)
-    ]
-    everything = [max(variance / target, 1.0) for target in wanted]
-    more = [_judgment_factor(variance, test.shared_variance, target) for target in wanted]
+    if _degrees_of_freedom(test.pivot) < MANY:
+        everything, more = _factors_by_t(test, test.pivot, **levels)
+    else:
+        wanted = [_widest_error(gap, **levels) ** 2 for gap in (test.gap, 0.0)]
+        everything = [max(variance / target, 1.0) for target in wanted]
+        more = [_judgment_factor(variance, test.shared_variance, target) for target in wanted]
+    if not all(map(math.isfinite, everything)):
+        return None
     return Needed(
         judgments=(_scaled(more[0], n), _scaled(more[1], n)),
         items=(math.ceil(everything[0] * n_items), math.ceil(everything[1] * n_items)),
@@ -133,6 +146,59 @@ def _factors_of_few(
     if first.rate == second.rate:
         return as_observed, as_observed
     return as_observed, _smallest_factor(lambda k: undecided(k, (pooled, pooled), NEVER), power)
+
+
+def _degrees_of_freedom(pivot: Pivot) -> float:
+    """Return those of the error, infinite where it is as good as known."""
+    if isinstance(pivot, RatioPivot):
+        return pivot.dof
+    n_clusters = pivot.reference.n_clusters if isinstance(pivot, Statistic) else 0
+    return n_clusters - 1 if n_clusters else math.inf
+
+
+def _factors_by_t(
+    test: GapTest, pivot: Pivot, *, margin: float, alpha: float, local_alpha: float, power: float
+) -> tuple[list[float], list[float]]:
+    """Return how many times everything, or the judgments, would decide, for both truths."""
+    dof, variance, shared = _degrees_of_freedom(pivot), test.standard_error**2, test.shared_variance
+    in_clusters = isinstance(pivot, Statistic)
+    # Squares of parts about their sum are one short of their number.
+    scale = (dof + 1) / dof if in_clusters else 1.0
+
+    def factor(gap: float, away_alpha: float, *, same_clusters: bool) -> float:
+        fixed = shared if same_clusters else 0.0
+
+        def undecided(factors: Vector) -> Vector:
+            error = np.sqrt(scale * (fixed + (variance - fixed) / factors))
+            grown = (dof + in_clusters) * factors - in_clusters
+            own = np.full_like(factors, dof) if same_clusters and in_clusters else grown
+            levels = {"margin": margin, "alpha": alpha, "away_alpha": away_alpha}
+            return _undecided_by_t(gap, error, np.minimum(own, 1e6), **levels)
+
+        return _smallest_factor(undecided, power)
+
+    truths = [(test.gap, local_alpha if test.gap else NEVER), (0.0, NEVER)]
+    everything, more = (
+        [factor(gap, level, same_clusters=same) for gap, level in truths] for same in (False, True)
+    )
+    return everything, more
+
+
+def _undecided_by_t(
+    gap: float, error: Vector, dof: Vector, *, margin: float, alpha: float, away_alpha: float
+) -> Vector:
+    """Return the probability of no decision, with the error estimated on so many degrees."""
+    middles = (np.arange(NODES) + 0.5) / NODES
+    sigma = error[:, None]
+    estimated = sigma * np.sqrt(chdtri(dof[:, None], middles) / dof[:, None])
+    within = np.maximum(margin + stdtrit(dof, alpha)[:, None] * estimated, 0.0)
+    away = np.full_like(within, np.inf)
+    if away_alpha > NEVER:
+        away = np.maximum(within, -stdtrit(dof, away_alpha / 2)[:, None] * estimated)
+    above = ndtr((away - gap) / sigma) - ndtr((within - gap) / sigma)
+    below = ndtr((-within - gap) / sigma) - ndtr((-away - gap) / sigma)
+    missed: Vector = (above + below).mean(axis=1)
+    return missed
 
 
 def _smallest_factor(undecided: Callable[[Vector], Vector], power: float) -> float:

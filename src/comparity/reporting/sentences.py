@@ -108,8 +108,8 @@ def _few_evaluators(audit: Audit) -> Iterator[str]:
     if sized and "evaluators" in audit.design and audit.n_evaluators < FEW_EVALUATORS:
         yield (
             f"{several(audit.n_evaluators, 'evaluator')} say little about how evaluators differ, "
-            "which widens every interval; the numbers above leave that out, so ask more "
-            "evaluators first."
+            "which widens every interval; the numbers above allow for that but rest on the same "
+            "few, so ask more evaluators first."
         )
 
 
