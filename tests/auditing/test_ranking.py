@@ -10,8 +10,9 @@ import pytest
 
 from comparity import barp
 from comparity.auditing.ranking import MODELS, rank_frames
-from comparity.errors import MissingValueError, OptionError
+from comparity.errors import MissingValueError, OptionError, TooManyGroupsError
 from comparity.ranking.barp import barp_from_frames
+from comparity.ranking.factor_bt import factor_bt_from_frames
 from tests.calibration.panels import leaning_panel
 
 WORLD = leaning_panel(np.random.default_rng(9), n_items=20, n_evaluators=4, n_comparisons=600)
@@ -126,3 +127,17 @@ def test_items_from_a_query_keep_their_groups_whatever_order_it_answers_in() -> 
 def test_a_query_keeps_ids_and_groups_together_without_the_desk_too() -> None:
     found = barp_from_frames(COMPARISONS, shuffling(ITEMS), sensitive=["sex"], evaluator="judge")
     assert found.bias == pytest.approx(ranked().ranking.bias, abs=1e-5)
+    options = {"sensitive": ["sex"], "evaluator": "judge"}
+    one, two = (
+        factor_bt_from_frames(COMPARISONS, items, **options).parameters["attention"]
+        for items in (ITEMS, shuffling(ITEMS))
+    )
+    assert two == pytest.approx(one, abs=1e-3)
+
+
+@pytest.mark.parametrize("model", ["barp", "factorbt"])
+def test_a_number_is_no_group_of_items(model: str) -> None:
+    others = pl.DataFrame({"item": [f"other {k}" for k in range(60)]})
+    everyone = pl.concat([ITEMS.select("item"), others]).with_row_index("age")
+    with pytest.raises(TooManyGroupsError, match="'age' must have at most 50 groups"):
+        rank_frames(COMPARISONS, everyone, model=model, sensitive=["age"], evaluator="judge")

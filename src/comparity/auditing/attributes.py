@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import narwhals as nw
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
-from comparity.counting._values import values_of
-from comparity.errors import DuplicateColumnError, OptionError, TooManyGroupsError
+from comparity.counting._values import check_groups, values_of
+from comparity.errors import DuplicateColumnError, OptionError
 from comparity.tables import collected
 
 __all__ = [
@@ -23,9 +23,6 @@ __all__ = [
 ]
 
 UNNAMED = "group"
-
-MOST_GROUPS = 50
-"""More groups give more than 2,400 tests, which share one false-alarm rate."""
 
 
 def as_array(values: Any, name: str = "a column") -> NDArray[Any]:
@@ -106,13 +103,6 @@ def _rows_alike(values: Any) -> bool:
 def qualified(attribute: str, text: str, *, several: bool) -> str:
     """Put the attribute before a text where more than one attribute is audited."""
     return f"{attribute}: {text}" if several else text
-
-
-def check_groups(groups: Mapping[str, Collection[str]]) -> None:
-    """Refuse attributes with too many groups, such as ids."""
-    for attribute, names in groups.items():
-        if len(names) > MOST_GROUPS:
-            raise TooManyGroupsError(attribute, names, MOST_GROUPS)
 
 
 def one_attribute(sensitive_features: Any) -> NDArray[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from comparity.errors import (
     OneGroupError,
     OptionError,
     OutOfRangeError,
+    TooManyGroupsError,
     UnknownPositiveError,
     UnsupportedColumnError,
 )
@@ -27,6 +28,9 @@ Codes = NDArray[np.int64]
 
 LARGEST = 1e30
 """Largest number of which powers are taken."""
+
+MOST_GROUPS = 50
+"""More groups give more than 2,400 tests, which share one false-alarm rate."""
 
 
 def as_array(values: ArrayLike, name: str, table: str = "array") -> NDArray[Any]:
@@ -126,6 +130,13 @@ def group_codes(
     rank = np.empty(len(names), dtype=np.int64)
     rank[ranked] = np.arange(len(names))
     return rank[codes], [names[code] for code in ranked]
+
+
+def check_groups(groups: Mapping[str, Collection[str]]) -> None:
+    """Refuse attributes with too many groups, such as ids."""
+    for attribute, names in groups.items():
+        if len(names) > MOST_GROUPS:
+            raise TooManyGroupsError(attribute, names, MOST_GROUPS)
 
 
 def crossed(

@@ -112,7 +112,7 @@ class TooManyGroupsError(ComparityError, ValueError):
     def __init__(self, column: str, groups: Collection[str], most: int) -> None:
         super().__init__(
             message(
-                f"column {column!r} must have at most {most} groups, every two are compared.",
+                f"column {column!r} must have at most {most} groups.",
                 f"{len(groups):,} groups: {listed(groups)}",
                 "check that this is no id column; join small groups; cut a number into classes, or "
                 "take it as it is (continuous=True of comparative, pairwise and relative).",

@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counting._values import as_array, check_lengths, group_codes
+from comparity.counting._values import as_array, check_groups, check_lengths, group_codes
 from comparity.errors import DependentGroupsError, OptionError, UnknownReferenceError
 from comparity.rankings import Contrast
 from comparity.tables import collected, text_of
@@ -169,6 +169,7 @@ def _member(attribute: Attribute, group: str) -> NDArray[np.bool_]:
 
 def _attribute(name: str, array: NDArray[Any], reference: object) -> Attribute:
     codes, groups = group_codes(array, name, "items")
+    check_groups({name: groups})
     if reference is None:
         return Attribute(name=name, codes=codes, groups=tuple(groups))
     first = text_of(reference)

@@ -164,10 +164,12 @@ def factor_bt_from_frames(
         The other choices of :func:`factor_bt`.
     """
     check_sensitive(sensitive)
+    # At once, because a query asked twice may answer in another order.
+    columns = columns_of(items, "items", [item, *sensitive])
     judgments = judgments_from_frames(
-        comparisons, items, better=better, worse=worse, evaluator=evaluator, tied=tied, item=item
+        comparisons, columns, better=better, worse=worse, evaluator=evaluator, tied=tied, item=item
     )
-    attributes = attributes_of(columns_of(items, "items", list(sensitive)))
+    attributes = attributes_of({name: columns[name] for name in sensitive})
     return _ranked(judgments, attributes, **choices)
 
 
