@@ -219,6 +219,10 @@ class BiasedRanking(Ranking):
         In logits. The errors take the anchor for a fact.
     z, p, q : ndarray
         Test of each bias against zero, and Benjamini-Hochberg q over all of them.
+    cautious_standard_errors, cautious_q : ndarray
+        The same errors and q with the chance by which groups of this size differ in mean, where
+        the anchor is that they do not: right also if it is true of the groups that items were drawn
+        from, and not of the items.
     mean_bias, mean_bias_standard_errors : ndarray
         One for each contrast. Its error includes the chance by which groups of this size differ
         in mean, where the anchor is that they do not.
@@ -246,6 +250,8 @@ class BiasedRanking(Ranking):
     z: Floats
     p: Floats
     q: Floats
+    cautious_standard_errors: Floats
+    cautious_q: Floats
     mean_bias: Floats
     mean_bias_standard_errors: Floats
     level_standard_errors: Floats
@@ -260,6 +266,11 @@ class BiasedRanking(Ranking):
     def bias_intervals(self, level: float = 0.95) -> Floats:
         """Return the normal interval of every bias, as (evaluators, contrasts, 2)."""
         half = normal_quantile(level) * self.bias_standard_errors
+        return np.stack([self.bias - half, self.bias + half], axis=-1)
+
+    def cautious_intervals(self, level: float = 0.95) -> Floats:
+        """Return the interval of every bias with its cautious error, as `bias_intervals` does."""
+        half = normal_quantile(level) * self.cautious_standard_errors
         return np.stack([self.bias - half, self.bias + half], axis=-1)
 
     def mean_bias_intervals(self, level: float = 0.95) -> Floats:
@@ -312,6 +323,8 @@ class BiasedRanking(Ranking):
                     "z": plain(self.z[k, c]),
                     "p_value": plain(self.p[k, c]),
                     "q_value": plain(self.q[k, c]),
+                    "cautious_standard_error": plain(self.cautious_standard_errors[k, c]),
+                    "cautious_q_value": plain(self.cautious_q[k, c]),
                     "centred_bias": plain(self.centred_bias[k, c]),
                     "centred_standard_error": plain(self.centred_standard_errors[k, c]),
                     "comparisons": int(self.n_judged[k]),

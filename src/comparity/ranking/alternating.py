@@ -132,6 +132,8 @@ def _result(
         z=unknown,
         p=unknown,
         q=unknown,
+        cautious_standard_errors=unknown,
+        cautious_q=unknown,
         mean_bias=mean,
         mean_bias_standard_errors=np.full_like(mean, np.nan),
         level_standard_errors=np.full_like(mean, np.nan),

@@ -313,6 +313,8 @@ def _result(
     judgments, bias = task.judgments, fitted.bias
     own, chance = errors.bias, _chance_gap(task, fitted, errors)
     mean, (z, p, q) = bias.mean(axis=0), tests_of(bias, own)
+    # A bias without an error is zero by assumption, whatever the groups.
+    cautious = np.where(own > 0, np.sqrt(own**2 + chance), own)
     own_seat = (SEAT,) if bias.shape[1] > len(contrasts.names) else ()
     rows = fitted.objective.data.rows
     facts = facts_of(judgments, fitted, errors, diagnosis)
@@ -328,6 +330,8 @@ def _result(
         z=z,
         p=p,
         q=q,
+        cautious_standard_errors=cautious,
+        cautious_q=tests_of(bias, cautious)[2],
         mean_bias=mean,
         mean_bias_standard_errors=np.sqrt(errors.level**2 + chance),
         level_standard_errors=np.sqrt(errors.gap**2 + chance[: len(errors.gap)]),

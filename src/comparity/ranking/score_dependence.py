@@ -82,6 +82,7 @@ def with_score_dependence(
         z=z,
         p=p,
         q=q,
+        cautious_q=tests_of(bias, result.cautious_standard_errors)[2],
         log_likelihood=-model.loss(found),
         gradient_norm=float(np.linalg.norm(gradient)),
         converged=result.converged and converged,

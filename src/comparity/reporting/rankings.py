@@ -90,6 +90,7 @@ def _sentences(ranking: Ranking) -> Iterator[str]:
     if isinstance(ranking, BiasedRanking):
         yield _found(ranking)
         yield _level(ranking.anchor)
+        yield from _found_with_caution(ranking)
     ties = f", {count(ranking.n_ties)} of them ties" if ranking.n_ties else ""
     yield f"{several(ranking.n_comparisons, 'comparison')}{ties}; {_fitted(ranking)}."
 
@@ -109,6 +110,20 @@ def _found(ranking: BiasedRanking) -> str:
     return (
         f"{count(lean)} of {several(n, 'evaluator')} {verb}{where}; about {percent(LEVEL)} of such "
         "findings are false alarms if the next sentence holds."
+    )
+
+
+def _found_with_caution(ranking: BiasedRanking) -> Iterator[str]:
+    """Say how many of those who lean do so whatever groups of this size differ by chance."""
+    toward_groups = np.array([contrast != SEAT for contrast in ranking.contrasts])
+    found = (ranking.q <= LEVEL) & toward_groups
+    if not found.any() or np.array_equal(ranking.cautious_q, ranking.q, equal_nan=True):
+        return
+    sure = int((found & (ranking.cautious_q <= LEVEL)).any(axis=1).sum())
+    still = {0: "none of them is found to", 1: "one of them still does"}
+    yield (
+        "Allowing for groups whose means differ by chance, as those of a sample do, "
+        f"{still.get(sure, f'{count(sure)} of them still do')}."
     )
 
 

@@ -45,6 +45,8 @@ BIASES = {
     "z": "z",
     "p": "p_value",
     "q": "q_value",
+    "cautious_standard_errors": "cautious_standard_error",
+    "cautious_q": "cautious_q_value",
     "centred_bias": "centred_bias",
     "centred_standard_errors": "centred_standard_error",
 }
