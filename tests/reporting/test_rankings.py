@@ -33,7 +33,7 @@ def test_the_headline_counts_those_who_lean(fit: BiasedRanking) -> None:
 def test_it_says_how_many_lean_whatever_groups_differ_by_chance(fit: BiasedRanking) -> None:
     sure = int(((fit.q <= LEVEL) & (fit.cautious_q <= LEVEL)).sum())
     assert 1 < sure < (fit.q <= LEVEL).sum()
-    assert f"as those of a sample do, {sure} of them still do." in " ".join(str(fit).split())
+    assert f"as those of a sample do, {sure} of them still lean." in " ".join(str(fit).split())
     none = replace(fit, cautious_q=np.ones_like(fit.q))
     assert "do, none of them is found to." in " ".join(str(none).split())
     assert "by chance" not in str(replace(fit, cautious_q=fit.q))

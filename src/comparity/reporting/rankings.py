@@ -120,10 +120,10 @@ def _found_with_caution(ranking: BiasedRanking) -> Iterator[str]:
     if not found.any() or np.array_equal(ranking.cautious_q, ranking.q, equal_nan=True):
         return
     sure = int((found & (ranking.cautious_q <= LEVEL)).any(axis=1).sum())
-    still = {0: "none of them is found to", 1: "one of them still does"}
+    still = {0: "none of them is found to", 1: "one of them still leans"}
     yield (
         "Allowing for groups whose means differ by chance, as those of a sample do, "
-        f"{still.get(sure, f'{count(sure)} of them still do')}."
+        f"{still.get(sure, f'{count(sure)} of them still lean')}."
     )
 
 
