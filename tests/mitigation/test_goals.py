@@ -64,6 +64,17 @@ def test_the_largest_difference_of_a_goal_is_the_gap_of_an_audit(world, goal, ga
         assert (rises @ accuracy).max() == pytest.approx(gap(audit))
 
 
+@pytest.mark.parametrize("goal", ["cross-group", "within-group", "marginal", "all cells"])
+def test_groups_that_are_called_larger_and_smaller_are_groups(goal) -> None:
+    rng = np.random.default_rng(5)
+    y, group = rng.integers(0, 3, 60).astype(float), rng.integers(0, 3, 60)
+    named, plain = (
+        terms_of(goal, labelled_pairs(y, group, names), None, names, rows="training")
+        for names in (("larger", "middle", "smaller"), NAMES)
+    )
+    np.testing.assert_array_equal(named.coefficients, plain.coefficients)
+
+
 def test_statistical_parity_compares_who_is_above_whom(world) -> None:
     pairs, parity, accuracy, _ = world
     terms = terms_of("statistical parity", pairs, parity, NAMES, rows="training")

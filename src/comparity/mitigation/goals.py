@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counting.marginals import ANY
-from comparity.counting.ordered_pairs import LARGER, SMALLER
+from comparity.counting.ordered_pairs import EQUAL, LARGER, SMALLER
 from comparity.counts import Cell
 from comparity.errors import OptionError
 from comparity.errors.mitigation import EmptyCellError
@@ -88,7 +88,9 @@ def terms_of(
         named = {f"{cell} ({PARITY})": [[cell]] for cell in parity.cells}
         family, start = parity, len(pairs.cells)
     else:
-        chosen = _across_values if LARGER in pairs.cells else GOALS[goal]
+        # All three: groups may be called "larger" and "smaller", too.
+        by_values = pairs.cells == (LARGER, SMALLER, EQUAL)
+        chosen = _across_values if by_values else GOALS[goal]
         named, family, start = chosen(pairs.cells, groups), pairs, 0
     n_cells = len(pairs.cells) + (0 if parity is None else len(parity.cells))
     coefficients = np.zeros((len(named), n_cells))
