@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas
+import polars
+import pyarrow
 import pytest
 
+from comparity import FairRanker
 from comparity.errors import LengthMismatchError, NonFiniteFeatureError
 from comparity.mitigation.linear import LinearModel
 from comparity.mitigation.stochastic import StochasticScorer
@@ -42,3 +46,18 @@ def test_bad_rows_are_named() -> None:
         MIXTURE.predict([[1.0, 2.0], [np.nan, 1.0]], 0)
     with pytest.raises(LengthMismatchError, match="queries: 1"):
         MIXTURE.predict([[1.0, 2.0], [2.0, 1.0]], queries=["a"])
+
+
+@pytest.mark.parametrize("engine", [pandas.DataFrame, polars.DataFrame, pyarrow.table])
+def test_a_mixture_takes_columns_in_the_order_of_training_alone(engine) -> None:
+    rng = np.random.default_rng(3)
+    group, y = rng.integers(0, 2, 400), rng.integers(0, 2, 400)
+    columns = {"test": y + group + rng.normal(size=400), "age": rng.normal(size=400)}
+    frame, turned = engine(columns), engine(dict(reversed(columns.items())))
+    ranker = FairRanker(slack=0.02, steps=20, random_state=0)
+    mixture = ranker.fit(frame, y, sensitive_features=group).stochastic_
+    expected = np.column_stack(list(columns.values())) @ mixture.coefficients[0]
+    assert mixture.predict(frame, 0) == pytest.approx(expected)
+    for scorer in (mixture, ranker):
+        with pytest.raises(ValueError, match="must be in the same order"):
+            scorer.predict(turned)

@@ -29,6 +29,7 @@ from comparity.mitigation.fitting import fitted, laid_out, prepared
 from comparity.mitigation.kinds import kind_of
 from comparity.mitigation.linear import LinearModel
 from comparity.mitigation.rows import Rows, Scale
+from comparity.mitigation.stochastic import StochasticScorer
 from comparity.mitigation.training import Candidates, Chosen
 from comparity.tables import text_of
 from comparity.trainings import Training
@@ -138,7 +139,9 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
             layout=self._rows,
         )
         fit = fitted(kind, ready, choices, progress=self.progress, accounted=self._account)
-        self.model_, self.stochastic_, self.training_, missed = fit
+        self.model_, mixture, self.training_, missed = fit
+        names = getattr(self, "feature_names_in_", None)
+        self.stochastic_ = StochasticScorer(mixture.members, mixture.probabilities, names)
         if isinstance(self.model_, LinearModel):
             self.coef_, self.intercept_ = self.model_.coefficients, self.model_.intercept
         self.n_iter_ = choices.steps * len(choices.step_sizes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,20 +31,31 @@ class StochasticScorer:
     members : sequence of Model
     probabilities : ndarray, (M,)
         How often each member is drawn.
+    feature_names : ndarray of str, (p,), optional
+        Names of the features in the order members take them, where they had names.
 
     Attributes
     ----------
     members, probabilities
         As given.
+    feature_names_in_ : ndarray of str, (p,)
+        Names of the features; only where they had names.
     coefficients : ndarray, (M, p)
         Of linear members; others have none.
     intercepts : ndarray, (M,)
         The same.
     """
 
-    def __init__(self, members: Sequence[Model], probabilities: Floats) -> None:
+    def __init__(
+        self,
+        members: Sequence[Model],
+        probabilities: Floats,
+        feature_names: NDArray[Any] | None = None,
+    ) -> None:
         self.members = tuple(members)
         self.probabilities = probabilities
+        if feature_names is not None:
+            self.feature_names_in_ = feature_names
 
     def __len__(self) -> int:
         return len(self.probabilities)
@@ -84,7 +95,7 @@ class StochasticScorer:
         Parameters
         ----------
         X : array-like, (n, p)
-            Features, finite.
+            Features, finite. Columns of a frame are those trained on, in their order.
         member : int, optional
             Which member; drawn by default.
         queries : array-like, (n,), optional
@@ -100,8 +111,9 @@ class StochasticScorer:
         >>> mixture.predict([[1.0], [2.0]], 1).tolist()
         [-1.0, -2.0]
         """
+        self._check_names(X)
         features = np.asarray(X, dtype=np.float64)
-        check_features(features)
+        check_features(features, getattr(self, "feature_names_in_", None))
         if member is not None or queries is None:
             return self.members[self.draw(rng) if member is None else member].scores(features)
         column = as_array(queries, "queries")
@@ -113,3 +125,11 @@ class StochasticScorer:
         for place in np.unique(drawn):
             scores[drawn == place] = self.members[place].scores(features[drawn == place])
         return scores
+
+    def _check_names(self, X: ArrayLike) -> None:
+        """Refuse a frame whose columns are others, or in another order, as ``fit`` would."""
+        if hasattr(self, "feature_names_in_"):
+            # Imported here: models that are read from a file score without scikit-learn.
+            from sklearn.utils.validation import _check_feature_names
+
+            _check_feature_names(self, X, reset=False)
