@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+import duckdb
+import narwhals as nw
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comparity.errors import MissingValueError, NotNumericError
-from comparity.tables import Table, check_columns, collected, is_missing, open_table, text_of
+from comparity.errors import MissingValueError, NotNumericError, UnsteadyQueryError
+from comparity.tables import (
+    Table,
+    check_columns,
+    collected,
+    is_missing,
+    open_table,
+    placed_columns,
+    text_of,
+)
 from tests.conftest import ENGINES, Build
 
 
@@ -110,3 +120,17 @@ def test_opening_a_table_twice_gives_the_same_rows() -> None:
     native = ENGINES["duckdb"]({"v": ["a", "b"]})
     first, second = (values(t, t.text("value")) for t in (opened(native), opened(native)))
     assert first == second == ["a", "b"]
+
+
+def test_frames_give_their_columns_row_by_row(frame: Build) -> None:
+    rows = {"v": ["b", None, "a"], "x": [0.5, float("nan"), -1.0]}
+    found = placed_columns(nw.from_native(frame(rows)))
+    assert found["v"].tolist() == rows["v"]
+    assert [None if is_missing(x) else x for x in found["x"].tolist()] == [0.5, None, -1.0]
+
+
+@pytest.mark.parametrize("column", ["i", "i / 2", "case when i = 3 then null else i::text end"])
+def test_a_query_in_another_order_each_time_is_not_matched_by_place(column: str) -> None:
+    query = f"select {column} as v from range(50) as t(i) order by random()"
+    with pytest.raises(UnsteadyQueryError, match="'v'"):
+        placed_columns(nw.from_native(duckdb.sql(query)))

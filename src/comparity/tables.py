@@ -28,6 +28,7 @@ from comparity.errors import (
     Offenders,
     OptionError,
     UnreadableFileError,
+    UnsteadyQueryError,
     UnsupportedColumnError,
     UnsupportedTableError,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "offenders",
     "open_table",
     "opened",
+    "placed_columns",
     "text_of",
 ]
 
@@ -232,6 +234,25 @@ def collected(frame: nw.LazyFrame[Any]) -> Columns:
     eager = frame.collect()
     # pandas columns may be named by numbers, which brackets would take for positions.
     return {name: _as_numpy(eager.get_column(name)) for name in eager.columns}
+
+
+def placed_columns(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> Columns:
+    """Bring a frame to numpy whose rows are matched by place with those of another.
+
+    A query is asked twice: one that answers in another order would be matched at random.
+    """
+    found = collected(frame.lazy())
+    if isinstance(frame, nw.LazyFrame):
+        again = collected(frame)
+        if not all(_alike(found[name], again[name]) for name in found):
+            raise UnsteadyQueryError([str(name) for name in found])
+    return found
+
+
+def _alike(one: NDArray[Any], two: NDArray[Any]) -> bool:
+    if one.dtype.kind == "f" == two.dtype.kind:
+        return np.array_equal(one, two, equal_nan=True)
+    return bool(one.tolist() == two.tolist())
 
 
 def _from_duckdb(relation: Any) -> Columns:

@@ -6,7 +6,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import duckdb
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
@@ -16,6 +18,7 @@ from comparity.auditing.metrics import metrics_frame
 from comparity.catalogue.resampling import cross_validated_values
 from comparity.errors import (
     ComparityError,
+    FeatureError,
     LengthMismatchError,
     MissingValueError,
     NonBinaryError,
@@ -25,6 +28,7 @@ from comparity.errors import (
     OneGroupError,
     OptionError,
     UnknownPrivilegedError,
+    UnsteadyQueryError,
 )
 from comparity.scorecards import Scorecard
 
@@ -114,6 +118,21 @@ def test_all_engines_give_the_same(frame: Build) -> None:
     assert [one.value for one in found] == pytest.approx([one.value for one in expected])
     assert found.comparison is not None
     assert found.comparison.counts == expected.comparison.counts  # type: ignore[union-attr]
+
+
+def test_features_of_a_query_that_shuffles_are_refused() -> None:
+    skill = pd.DataFrame({"skill": people()["skill"]})
+    with pytest.raises(UnsteadyQueryError):
+        card(X=duckdb.from_df(skill).order("random()"))
+    steady = card(X=duckdb.from_df(skill))
+    assert steady["D0"].value == card(X=skill.to_numpy())["D0"].value
+
+
+def test_a_masked_feature_is_missing() -> None:
+    skill = np.ma.array(people()["skill"][:, None], mask=False)
+    skill[3] = np.ma.masked
+    with pytest.raises(FeatureError, match=r"rows \[4\]"):
+        card(X=skill)
 
 
 def test_several_attributes_are_combined() -> None:

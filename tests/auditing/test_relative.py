@@ -6,6 +6,7 @@ import json
 import math
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,6 +28,7 @@ from comparity.errors import (
     SeveralContrastsError,
     TooManyGroupsError,
     TooNarrowError,
+    UnsteadyQueryError,
 )
 from tests.conftest import Build
 from tests.plain import relative as plain
@@ -123,6 +125,18 @@ def test_frames_of_every_engine_give_the_numbers_of_arrays(frame: Build) -> None
     assert [one.p_value for one in result.distribution] == [
         one.p_value for one in expected.distribution
     ]
+
+
+def test_columns_of_a_query_that_shuffles_are_one_table_or_refused() -> None:
+    first, second, sex = world(lean=0.5)
+    frame = pd.DataFrame({"x": first, "y": second, "sex": sex})
+    rows = duckdb.from_df(frame).order("random()")
+    whole = audit_frame(rows, first="x", second="y", sensitive=["sex"], permutations=0)
+    theirs = ttest_ind(*((first - second)[sex == one] for one in "mf"), equal_var=False)
+    assert whole.dpt == pytest.approx(theirs.statistic)
+    parts = [rows.select(name) for name in frame]
+    with pytest.raises(UnsteadyQueryError):
+        differential_parity(parts[0], parts[1], sensitive_features=parts[2])
 
 
 def test_identical_decisions_divide_by_nothing() -> None:

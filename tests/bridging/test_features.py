@@ -74,6 +74,25 @@ def test_features_that_do_not_match_are_named(
         matched_features(np.array(first, object), np.array(second, object), sizes=(3, 3))
 
 
+@pytest.mark.parametrize(
+    "gaps",
+    [
+        np.ma.array([[1.0, 2.0], [9.0, 2.0], [1.0, 3.0]], mask=[[0, 0], [1, 0], [0, 0]]),
+        ["good", float("nan"), "bad"],
+        [[1.0, "good"], [2.0, float("nan")], [3.0, "bad"]],
+    ],
+)
+def test_a_gap_among_words_and_a_masked_number_are_missing(gaps: Any) -> None:
+    with pytest.raises(MissingValueError, match="row 2"):
+        matched_features(gaps, gaps, sizes=(3, 3))
+
+
+def test_rows_of_different_lengths_are_no_words() -> None:
+    rows = [[1.0], [1.0, 2.0], [3.0]]
+    with pytest.raises(UnsupportedColumnError, match="different lengths"):
+        matched_features(rows, rows, sizes=(3, 3))
+
+
 def test_missing_columns_are_named() -> None:
     import polars
 

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
 from comparity.counting._values import check_groups, values_of
 from comparity.errors import DuplicateColumnError, OptionError
-from comparity.tables import collected
+from comparity.tables import placed_columns
 
 __all__ = [
     "as_array",
@@ -19,6 +20,7 @@ __all__ = [
     "check_two_names",
     "named_attributes",
     "one_attribute",
+    "placed_features",
     "qualified",
 ]
 
@@ -90,7 +92,7 @@ def _of_engine(values: Any) -> Any:
 
 def _columns_of(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> dict[str, NDArray[Any]]:
     """Return the columns of a frame, which may be named by numbers."""
-    return {str(name): values for name, values in collected(frame.lazy()).items()}
+    return {str(name): values for name, values in placed_columns(frame).items()}
 
 
 def _rows_alike(values: Any) -> bool:
@@ -98,6 +100,16 @@ def _rows_alike(values: Any) -> bool:
     if not isinstance(values, list | tuple) or not values:
         return False
     return all(isinstance(row, list | tuple) and len(row) == len(values[0]) for row in values)
+
+
+def placed_features(X: Any) -> Any:
+    """Return features for rows known by their place: what is masked is missing, a query steady."""
+    if isinstance(X, np.ma.MaskedArray):
+        return values_of(X, "X")
+    native = _of_engine(X)
+    if not isinstance(native, nw.LazyFrame):
+        return X
+    return np.column_stack(list(placed_columns(native).values()))
 
 
 def qualified(attribute: str, text: str, *, several: bool) -> str:

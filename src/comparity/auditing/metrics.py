@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.auditing.attributes import as_array, check_groups, named_attributes
+from comparity.auditing.attributes import (
+    as_array,
+    check_groups,
+    named_attributes,
+    placed_features,
+)
 from comparity.auditing.cards import MetricsOptions, scored
 from comparity.auditing.decision_columns import check_apart
 from comparity.catalogue.selection import KINDS, check_kinds
@@ -123,7 +128,7 @@ def fairness_metrics(
     neighbours = None
     if X is not None:
         truth, _ = truths(labels, labels, ("y_true", "y_true"), positive)
-        matrix = feature_matrix(X, len(labels))
+        matrix = feature_matrix(placed_features(X), len(labels))
         neighbours = count_neighbours(matrix, truth, n_neighbors=options.n_neighbors, rng=rng)
     paired = None
     if compare is not None:

@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counting._values import as_array, bounded_numbers, rows_of
+from comparity.counting._values import as_array, bounded_numbers, rows_of, values_of
 from comparity.errors import (
     FeatureMismatchError,
     LengthMismatchError,
@@ -17,7 +17,7 @@ from comparity.errors import (
     NotNumericError,
     UnsupportedColumnError,
 )
-from comparity.tables import collected, is_missing, text_of
+from comparity.tables import is_missing, placed_columns, text_of
 
 __all__ = ["matched_columns", "matched_features"]
 
@@ -78,7 +78,7 @@ def matched_columns(first: Columns, second: Columns) -> tuple[Floats, Floats]:
 def _named(features: Any) -> Columns | None:
     native = nw.from_native(features, pass_through=True)
     if isinstance(native, nw.DataFrame | nw.LazyFrame):
-        return collected(native.lazy())
+        return placed_columns(native)
     return None
 
 
@@ -88,7 +88,7 @@ def _matched_arrays(first: Any, second: Any) -> tuple[Any, Any]:
         for matrix in (one, two):
             bounded_numbers(matrix.data, "features", "features")
     else:
-        one, two = (np.asarray(side) for side in (first, second))
+        one, two = (_as_given(side) for side in (first, second))
         if {one.ndim, two.ndim} - {1, 2}:
             found = f"{one.ndim} and {two.ndim} dimensions"
             raise UnsupportedColumnError("features", "features", found)
@@ -101,6 +101,17 @@ def _matched_arrays(first: Any, second: Any) -> tuple[Any, Any]:
         return one, two
     columns = ({str(k): side[:, k] for k in range(widths[0])} for side in (one, two))
     return matched_columns(*columns)
+
+
+def _as_given(features: Any) -> NDArray[Any]:
+    """Return features as an array in which what is masked, or missing among words, stays so."""
+    if hasattr(features, "__array__"):
+        return values_of(features, "features", "features")
+    # numpy would write numbers and gaps among words as words.
+    rows = np.array(features, dtype=object)
+    if rows.ndim == 1 and any(isinstance(row, list | tuple | np.ndarray) for row in rows):
+        raise UnsupportedColumnError("features", "features", "rows of different lengths")
+    return rows
 
 
 def _single(first: NDArray[Any], second: NDArray[Any]) -> tuple[Any, Any]:

@@ -24,6 +24,7 @@ __all__ = [
     "SelfComparisonError",
     "UnknownItemError",
     "UnknownPositiveError",
+    "UnsteadyQueryError",
     "UnsupportedColumnError",
     "UnsupportedTableError",
     "WeightError",
@@ -43,6 +44,21 @@ class UnsupportedTableError(ComparityError, TypeError):
                 f"the {table} table is not a table of rows and columns.",
                 found,
                 "give a pandas, Polars, PyArrow, DuckDB or Spark frame, or read a file first.",
+            )
+        )
+
+
+class UnsteadyQueryError(ComparityError, ValueError):
+    """A query whose rows are matched by their place gives them in another order each time."""
+
+    def __init__(self, columns: Collection[str]) -> None:
+        super().__init__(
+            message(
+                "rows of a query are matched with other columns by their place.",
+                f"the query for {listed(columns)} gave other rows, or another order of them, when "
+                "it was asked again",
+                "run the query once and pass columns of its result, or pass one table that has all "
+                "columns (audit_frame and the like).",
             )
         )
 
