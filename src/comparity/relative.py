@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -329,7 +329,10 @@ class RaterParity(_Judged):
         return next(iter(self.matrices.values()))
 
     def leaning(self, contrast: str | None = None) -> dict[str, float]:
-        """Return each rater's mean DPD over all others, the largest first.
+        """Return each rater's mean DPD over the others it can be compared with, the largest first.
+
+        Infinite where it always decides by so much more (or less) for one group than another rater
+        does; ``nan`` where there is no such mean.
 
         Parameters
         ----------
@@ -339,14 +342,11 @@ class RaterParity(_Judged):
         name = contrast or next(iter(self.matrices))
         if name not in self.matrices:
             raise NoSuchEntryError("contrast", name, list(self.matrices))
-        matrix = self.matrices[name]
-        others = max(len(self.raters) - 1, 1)
-        sums = np.nansum(np.where(np.isfinite(matrix), matrix, np.nan), axis=1) / others
-        order = np.argsort(-sums, kind="stable")
-        return {self.raters[place]: float(sums[place]) for place in order.tolist()}
+        return dict(_means_of(self.raters, self.matrices[name]))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data; the audit's fields come first."""
+        means = {name: self.leaning(name).items() for name in self.matrices}
         return {
             **self.audit.to_dict(),
             "raters": list(self.raters),
@@ -354,7 +354,7 @@ class RaterParity(_Judged):
                 name: [[plain(value) for value in row] for row in matrix.tolist()]
                 for name, matrix in self.matrices.items()
             },
-            "leaning": {name: self.leaning(name) for name in self.matrices},
+            "leaning": {name: {one: plain(mean) for one, mean in m} for name, m in means.items()},
             "contrasts": [one.to_dict() for one in self.contrasts],
         }
 
@@ -371,6 +371,20 @@ class RaterParity(_Judged):
         from comparity.reporting.relative import plot_raters
 
         return plot_raters(self, ax, contrast=contrast)
+
+
+def _means_of(raters: Sequence[str], matrix: Matrix) -> list[tuple[str, float]]:
+    """Return the mean of every row off the diagonal, the largest first."""
+    others = np.where(np.eye(len(matrix), dtype=bool), np.nan, matrix)
+    # Of rows without bounds those lead that are above more often than below.
+    ahead = np.sum(others == np.inf, axis=1) - np.sum(others == -np.inf, axis=1)
+    finite = np.isfinite(others)
+    sums, counts = np.sum(others, axis=1, where=finite), finite.sum(axis=1)
+    inside = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
+    beyond = np.select([ahead > 0, ahead < 0], [np.inf, -np.inf], np.nan)
+    means = np.where(np.isinf(others).any(axis=1), beyond, inside)
+    order = np.lexsort([-inside, -ahead])
+    return [(raters[place], float(means[place])) for place in order.tolist()]
 
 
 def _flat(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -117,3 +118,28 @@ def test_one_pair_that_cannot_be_tested_leaves_the_others() -> None:
     assert result.dpd[3, 4] == 0
     assert result.finding == VIOLATED
     assert result.to_frame("polars").height == 10
+
+
+def test_a_gap_without_variation_leads_and_is_not_taken_for_none() -> None:
+    ratings, sex = world()
+    up, down = ratings["Q"] + 2.0 * (sex == "m"), ratings["Q"] - 2.0 * (sex == "m")
+    result = compare_raters({**ratings, "up": up, "down": down}, sensitive_features=sex)
+    assert result.dpd[3, 4] == -np.inf
+    leaning = result.leaning()
+    assert (next(iter(leaning)), list(leaning)[-1]) == ("up", "down")
+    assert (leaning["up"], leaning["down"]) == (np.inf, -np.inf)
+    # Between the two, so that it has no mean.
+    assert np.isnan(leaning["Q"])
+    assert leaning[result.raters[0]] == pytest.approx(np.delete(result.dpd[0], 0).mean())
+    assert result.to_dict()["leaning"]["group: m over f"]["up"] is None
+    assert "up" in str(result)
+    result.plot()
+
+
+def test_a_rater_is_not_compared_with_one_it_cannot_be_compared_with() -> None:
+    ratings, sex = world()
+    result = compare_raters(ratings, sensitive_features=sex)
+    matrix = result.dpd.copy()
+    matrix[0, 1] = matrix[1, 0] = np.nan
+    untold = replace(result, matrices={"group: m over f": matrix})
+    assert untold.leaning()[result.raters[0]] == pytest.approx(result.dpd[0, 2:].mean())
