@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -127,6 +128,39 @@ def test_neighbour_weights_equal_the_matrix_of_distances() -> None:
     expected = (far_a < 0.5).sum(axis=1) * (far_y < 0.5).sum(axis=1) / joint
     found = fair_reweighing(y, sensitive_features=age)
     assert found == pytest.approx(expected * len(y) / expected.sum())
+
+
+def kept_otherwise(age: np.ndarray) -> list[Any]:
+    decimals = [Decimal(repr(number)) for number in age.tolist()]
+    return [list(age), age.astype(object), np.ma.array(age), pd.Series(decimals)]
+
+
+@pytest.mark.parametrize("way", range(4))
+def test_numbers_are_numbers_however_they_are_kept(way: int) -> None:
+    y, _, age = continuous()
+    a, b = scaled(age), scaled(y)
+    far_a, far_y = np.abs(a[:, None] - a), np.abs(b[:, None] - b)
+    joint = (np.hypot(far_a, far_y) < 0.5).sum(axis=1)
+    expected = (far_a < 0.5).sum(axis=1) * (far_y < 0.5).sum(axis=1) / joint
+    found = fair_reweighing(y, sensitive_features=kept_otherwise(age)[way])
+    assert found == pytest.approx(expected * len(y) / expected.sum())
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        pd.Categorical,
+        lambda codes: pd.Series(codes, dtype="category"),
+        lambda codes: pd.DataFrame({"race": pd.Categorical(codes)}),
+        lambda codes: {"race": pd.Series(codes, dtype="category", name="code")},
+    ],
+)
+def test_categories_are_groups_though_their_names_are_numbers(declared: Any) -> None:
+    y, group, _ = continuous()
+    codes = group + 2 * (np.arange(len(y)) % 3)
+    words = np.array(["zero", "one", "two", "three", "four", "five"])[codes]
+    found = fair_reweighing(y, sensitive_features=declared(codes))
+    assert found == pytest.approx(fair_reweighing(y, sensitive_features=words))
 
 
 @pytest.mark.parametrize("density", ["neighbours", "kernel"])

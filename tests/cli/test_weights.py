@@ -81,6 +81,7 @@ def test_numbers_are_weighed_by_density(run: Run, tmp_path: Path) -> None:
         ((*OPTIONS, "--output", "w.xls"), ".xls"),
         ((*OPTIONS, "--output", "d.csv"), "another file"),
         ((*OPTIONS, "--output", "w.csv", "--name", "age"), "the column exists"),
+        ((*OPTIONS, "--output", "w.csv", "--name", "Age"), "the column exists"),
         ((*OPTIONS, "--output", "none/w.csv"), "none"),
         ((*OPTIONS, "--output", "w.csv", "--radius", "2"), "method 'fair-reweighing'"),
         ((*OPTIONS, "--output", "w.csv", "--numeric", "sex"), "method 'fair-reweighing'"),

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Number
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.auditing.attributes import as_array, named_attributes
+from comparity.auditing.attributes import UNNAMED, as_array, named_attributes
 from comparity.counting._values import as_array as checked_array
 from comparity.counting._values import (
     bounded_numbers,
@@ -32,7 +34,7 @@ from comparity.mitigation.weights import (
     independence_weights,
     table_of,
 )
-from comparity.tables import check_option, text_of
+from comparity.tables import check_option, is_missing, text_of
 from comparity.trainings import Weighing
 
 __all__ = ["METHODS", "fair_balance", "fair_reweighing", "reweighing", "weigh_file"]
@@ -138,9 +140,9 @@ def fair_reweighing(
     y : array-like
         Labels as numbers.
     sensitive_features : array-like, mapping or frame
-        One or several attributes. Text and true/false are groups, which match or do not; numbers
-        are near or far. Groups coded 0 and 1 come to the same: they lie at least two standard
-        deviations apart.
+        One or several attributes. Text, true/false and categories of a frame are groups, which
+        match or do not; numbers are near or far. Groups coded 0 and 1 come to the same: they lie
+        at least two standard deviations apart.
     density : {"neighbours", "kernel"}
     radius, bandwidth : float
         Only one of them is used.
@@ -167,9 +169,11 @@ def fair_reweighing(
         if not isinstance(value, int | float | np.number) or not 0 < value < math.inf:
             raise OptionError(name, value, ["a positive number of standard deviations"])
     label, attributes = _columns(y, sensitive_features)
+    for name in _categories(sensitive_features):
+        attributes[name] = _words(attributes[name])
     values, groups = [], {}
     for name, column in attributes.items():
-        if column.dtype.kind in "iuf":
+        if _holds_numbers(column):
             values.append(bounded_numbers(column, name, "array"))
             if values[-1].min() == values[-1].max():
                 raise OneGroupError(name, [text_of(values[-1][0])])
@@ -197,6 +201,46 @@ def _columns(y: Any, sensitive_features: Any) -> tuple[NDArray[Any], dict[str, N
     if not len(label):
         raise EmptyTableError("array")
     return label, attributes
+
+
+def _holds_numbers(column: NDArray[Any]) -> bool:
+    """Say whether all there is in a column are numbers, however they are kept."""
+    if column.dtype.kind != "O":
+        return column.dtype.kind in "iuf"
+    known = [value for value in column.tolist() if not is_missing(value)]
+    return bool(known) and all(
+        isinstance(value, Number) and not isinstance(value, bool | np.bool_) for value in known
+    )
+
+
+def _categories(sensitive_features: Any) -> list[str]:
+    """Return the attributes that a frame or a series declares to be categories."""
+    given = sensitive_features
+    if not isinstance(given, Mapping):
+        given = {None: sensitive_features}
+    types: dict[str, Any] = {}
+    for name, one in given.items():
+        native = nw.from_native(one, allow_series=True, pass_through=True)
+        if isinstance(native, nw.DataFrame | nw.LazyFrame):
+            schema = native.collect_schema().items()
+            types |= {str(column if name is None else name): dtype for column, dtype in schema}
+        else:
+            own = name or getattr(native, "name", None) or UNNAMED
+            types[str(own)] = getattr(native, "dtype", None)
+    return [name for name, dtype in types.items() if _is_category(dtype)]
+
+
+def _is_category(dtype: Any) -> bool:
+    # Categories of pandas that are in no series have a type of their own.
+    return isinstance(dtype, nw.Categorical | nw.Enum) or str(dtype) == "category"
+
+
+def _words(column: NDArray[Any]) -> NDArray[Any]:
+    """Return numbers that name groups as words; gaps stay gaps."""
+    words = [None if is_missing(value) else text_of(value) for value in column.tolist()]
+    found = np.empty(len(words), dtype=object)
+    found[:] = words
+    return found
 
 
 def _codes(y: Any, sensitive_features: Any) -> tuple[Codes, Codes]:
@@ -266,7 +310,8 @@ def weigh_file(
     _check_choices(method, sensitive, {"numeric": numeric, **given} if numeric else given)
     table = read_table(path)
     columns = labelled_columns(table, [label, *sensitive])
-    if column in table.collect_schema().names():
+    # To DuckDB, which would call the new column another, capital letters make no difference.
+    if column.lower() in map(str.lower, table.collect_schema().names()):
         raise OptionError("name", column, ["a name no column has"], "the column exists")
     if Path(output).resolve() == Path(path).resolve():
         raise OptionError("output", str(output), ["another file than the one read"])
@@ -274,7 +319,7 @@ def weigh_file(
     y = bounded_numbers(columns[label], label, "items") if continuous else columns[label]
     # Errors name the columns of the file.
     group_codes(y, label, "items", several=False)
-    attributes = {name: columns[name].astype(object) for name in sensitive}
+    attributes = {name: _words(columns[name]) for name in sensitive}
     # Groups written as numbers are groups, unless they are said to be numbers.
     for name in numeric or ():
         attributes[name] = bounded_numbers(columns[name], name, "items")
