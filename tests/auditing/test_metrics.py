@@ -377,6 +377,18 @@ def test_distances_equal_those_of_aif360() -> None:
         assert one.ratio == pytest.approx(expected[:20].mean() / expected[20:].mean())
 
 
+def test_columns_of_two_frames_are_matched_by_name(frame: Build) -> None:
+    rng = np.random.default_rng(4)
+    before, after = ({name: rng.normal(size=30).tolist() for name in "ab"} for _ in range(2))
+    moved = np.abs(np.subtract([*after.values()], [*before.values()])).sum()
+    turned = frame({name: after[name] for name in "ba"})
+    camps = {"sensitive_features": ["f", "m"] * 15, "privileged": "m"}
+    found = distortion_metrics(frame(before), turned, **camps)
+    assert found["manhattan"].everybody.total == pytest.approx(moved)
+    with pytest.raises(FeatureError, match="the same columns"):
+        distortion_metrics(frame(before), frame({"a": after["a"], "c": after["b"]}), **camps)
+
+
 def test_distances_print_and_become_frames() -> None:
     before, after = np.zeros((4, 2)), np.array([[3.0, 4], [0, 0], [0, 1], [0, 0]])
     found = distortion_metrics(

@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.auditing.attributes import one_attribute
+from comparity.auditing.attributes import one_attribute, placed_features
 from comparity.auditing.metrics import privileged_groups
 from comparity.counting._values import group_codes
 from comparity.counting.distances import row_distances
@@ -36,7 +37,8 @@ def distortion_metrics(
     Parameters
     ----------
     before, after : array-like or frame, (n, d)
-        Features before and after a change, in the same order of rows and columns.
+        Features before and after a change, in the same order of rows; columns of frames are
+        matched by name, those of arrays by place.
     sensitive_features : array-like
         The group of each row.
     privileged : value or collection of values
@@ -61,7 +63,8 @@ def distortion_metrics(
     if not isinstance(level, int | float) or not 0 < level < 1:
         raise OptionError("level", level, ["a level between 0 and 1"])
     groups = one_attribute(sensitive_features)
-    matrices = [feature_matrix(one, len(groups)) for one in (before, after)]
+    sides = _of_one_order(before, after)
+    matrices = [feature_matrix(placed_features(one), len(groups)) for one in sides]
     if matrices[0].shape != matrices[1].shape:
         raise FeatureError(f"shape {matrices[0].shape} after as before", str(matrices[1].shape))
     codes, names = group_codes(groups, "sensitive_features", "array")
@@ -75,6 +78,17 @@ def distortion_metrics(
             for name, distances in row_distances(*matrices).items()
         )
     )
+
+
+def _of_one_order(before: Any, after: Any) -> tuple[Any, Any]:
+    """Return two frames with their columns in one order, anything else as it is."""
+    one, two = (nw.from_native(side, pass_through=True) for side in (before, after))
+    if not all(isinstance(side, nw.DataFrame | nw.LazyFrame) for side in (one, two)):
+        return before, after
+    first, second = (side.collect_schema().names() for side in (one, two))
+    if set(first) != set(second):
+        raise FeatureError("the same columns after as before", f"{first} and {second}")
+    return before, after if first == second else two.select(first).to_native()
 
 
 def _distortion(
