@@ -378,3 +378,26 @@ def test_a_wider_slack_costs_less(task) -> None:
     axes = curve.plot()
     assert axes.get_ylabel() == "pairwise accuracy"
     assert "What the goal costs" in str(curve)
+
+
+@pytest.mark.parametrize("goal", ["cross-group", "marginal"])
+def test_a_group_without_a_name_is_not_taken_for_items_in_no_group(goal: str) -> None:
+    rng = np.random.default_rng(4)
+    group, y = rng.integers(0, 3, 300), rng.integers(0, 2, 300)
+    X = np.column_stack([y + 1.5 * (group == 0), y]) + rng.normal(size=(300, 2))
+    ranker = FairRanker(goal=goal, slack=0.1, steps=100, no_group="none", **EVERYWHERE)
+    terms = []
+    for first in ("a", ""):
+        names = np.array([first, "b", "none"], dtype=object)[group]
+        terms.append(ranker.fit(X, y, sensitive_features=names).training_.best.terms)
+        audit = pairwise_accuracy(y, ranker.predict(X), sensitive_features=names, no_group="none")
+    assert list(terms[1].values()) == list(terms[0].values())
+    across = audit.matrix[[0, 1], [1, 0]] if goal == "cross-group" else audit.row_marginals
+    assert list(terms[1].values()) == pytest.approx(across)
+
+
+def test_groups_by_whose_names_two_kinds_of_pairs_would_be_one_are_refused(task) -> None:
+    X, y, group, query = task
+    names = np.array(["a", "a > a"])[np.unique(group, return_inverse=True)[1]]
+    with pytest.raises(OptionError, match="would both be called 'a > a > a'"):
+        FairRanker(steps=5).fit(X, y, sensitive_features=names, queries=query)

@@ -30,7 +30,7 @@ from comparity.inference.dyadic import rate_covariance
 from comparity.mitigation.choices import Choices
 from comparity.mitigation.goals import differences, overall
 from comparity.mitigation.holding_out import taken
-from comparity.mitigation.rows import Rows
+from comparity.mitigation.rows import Rows, group_names
 from comparity.mitigation.training import Candidates, Chosen, choice, minima
 
 __all__ = ["Part", "pooled", "training_share"]
@@ -154,8 +154,7 @@ def _covariance(items: LabelledItems, scores: Floats) -> Floats:
     if items.value is not None:
         sharing = ordered_pairs(y, scores, items.value, query=query, weights=weights).sharing
     else:
-        extra = ("",) if items.group.max(initial=0) >= len(items.groups) else ()
-        columns = (y, scores, items.group, (*items.groups, *extra))
+        columns = (y, scores, items.group, group_names(items.group, items.groups))
         if query is None:
             sharing = all_pairs(*columns, weights=weights).sharing
         else:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counting.labelled import LabelledItems
+from comparity.errors import OptionError
 from comparity.mitigation.choices import Choices
 from comparity.mitigation.game import CellWeights
 from comparity.mitigation.goals import PARITY, overall
@@ -19,7 +20,7 @@ from comparity.mitigation.losses import (
     labelled_pairs,
 )
 
-__all__ = ["Rows", "Scale", "rows_of"]
+__all__ = ["Rows", "Scale", "group_names", "rows_of"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -178,10 +179,9 @@ def rows_of(
     if items.value is not None:
         pairs = attribute_pairs(label, items.value[kept], query=query, weights=weights)
     else:
-        # Items in no group have a cell of their own without a name.
-        extra = ("",) if group.max(initial=0) >= len(items.groups) else ()
-        names = (*items.groups, *extra)
+        names = group_names(group, items.groups)
         pairs = labelled_pairs(label, group, names, query=query, weights=weights)
+        _check_apart(pairs, items.groups)
     parity = None
     if PARITY in goals:
         parity = group_pairs(group, items.groups, query=query, weights=weights)
@@ -193,3 +193,27 @@ def rows_of(
         target=(label - scale.label_centre) / scale.label_unit if scale.predicted else None,
         weight=np.ones(len(kept)) if weights is None else weights,
     )
+
+
+def group_names(group: Codes, groups: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of groups, and one that none of them has where items are in no group.
+
+    Examples
+    --------
+    >>> group_names(np.array([0, 1, 2]), ("a", "b")), group_names(np.array([0, 1]), ("a", "b"))
+    (('a', 'b', ''), ('a', 'b'))
+    """
+    if group.max(initial=0) < len(groups):
+        return groups
+    nobody = ""
+    while nobody in groups:
+        nobody += " "
+    return (*groups, nobody)
+
+
+def _check_apart(pairs: PairFamily, groups: tuple[str, ...]) -> None:
+    """Refuse groups by whose names two kinds of pairs would be one."""
+    named = [str(cell) for cell in pairs.cells]
+    if len(set(named)) < len(named):
+        why = f"two kinds of pairs would both be called {max(named, key=named.count)!r}"
+        raise OptionError("sensitive_features", list(groups), ["names without ' > '"], why)
