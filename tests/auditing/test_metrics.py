@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from comparity import fairness_metrics, select_metrics
 from comparity.auditing.distortion import distortion_metrics
@@ -356,6 +356,24 @@ def test_cross_validation_gives_every_metric_in_every_fold() -> None:
     assert {len(column) for column in values.values()} == {10}
     # Repeats are shuffled anew: no fold comes twice.
     assert len(set(values["D2"].tolist())) == 10
+
+
+@pytest.mark.parametrize(("coded", "scores"), [(1, False), (0, True)])
+def test_cross_validation_takes_no_scores_and_no_other_codes(coded: int, scores: bool) -> None:
+    rows = people()
+
+    def fit(X: Any, y: Any, *_: Any) -> Any:
+        return LinearRegression().fit(X, y) if scores else LogisticRegression().fit(X, y)
+
+    with pytest.raises(NonBinaryError, match="prediction" if scores else "label"):
+        cross_validated_values(
+            fit,
+            rows["skill"][:, None],
+            rows["hired"].astype(int) + coded,
+            rows["sex"] == "m",
+            rng=np.random.default_rng(1),
+            neighbours=False,
+        )
 
 
 def test_distances_equal_those_of_aif360() -> None:

@@ -83,3 +83,9 @@ def test_broken_decisions_are_refused(
     _, sex, merit = raters(n=50)
     with pytest.raises(error, match=f"(?s){words}"):
         rehearse_bridges(decisions, sensitive_features=sex, features=merit)
+
+
+def test_more_groups_than_subjects_are_refused() -> None:
+    decisions, sex, merit = raters()
+    with pytest.raises(LengthMismatchError, match="sensitive group"):
+        rehearse_bridges(decisions, sensitive_features=[*sex, "f"], features=merit, splits=1)

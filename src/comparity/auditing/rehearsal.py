@@ -93,7 +93,8 @@ def rehearse_bridges(
         name: numbers(values, name, "decisions")
         for name, values in named_attributes(decisions).items()
     }
-    check_lengths(columns)
+    attributes = named_attributes(sensitive_features)
+    check_lengths({**columns, **{f"sensitive {name}": one for name, one in attributes.items()}})
     if not columns:
         raise OptionError("decisions", decisions, ["decisions by one maker or more, by name"])
     n = len(next(iter(columns.values())))
@@ -101,7 +102,6 @@ def rehearse_bridges(
     choices = {"regressor": regressor, "alpha": alpha, "margin": margin, "seed": seed}
     rng = np.random.default_rng(seed)
     orders = [rng.permutation(n) for _ in range(splits)]
-    attributes = named_attributes(sensitive_features)
     cases = []
     for split, attribute, (first, second) in _shown(
         [*product(range(splits), attributes, product(columns, columns))]

@@ -12,8 +12,10 @@ from comparity.catalogue.entries import Entry
 from comparity.catalogue.listing import CATALOGUE
 from comparity.contrasts import Contrast
 from comparity.counting.neighbours import count_neighbours
+from comparity.errors import NonBinaryError
 from comparity.inference.bootstrap import resampled
 from comparity.metrics.labels import consistency
+from comparity.tables import text_of
 
 __all__ = ["Values", "contrast_of", "cross_validated_values", "metric_values", "resampled_values"]
 
@@ -56,9 +58,18 @@ def contrast_of(
     weights: Floats | None = None,
 ) -> Contrast:
     """Count 0/1 labels and predictions of privileged and unprivileged items, with weights."""
+    for name, values in (("label", labels), ("prediction", predictions)):
+        _check_zero_one(name, values)
     codes = 4 * privileged.astype(np.int64) + 2 * labels.astype(np.int64)
     cells = np.bincount(codes + predictions.astype(np.int64), weights, 8).reshape(2, 2, 2)
     return Contrast(cells.astype(np.float64), np.array([False, True]))
+
+
+def _check_zero_one(name: str, values: NDArray[Any]) -> None:
+    """Refuse other codes, and scores, which would be cut to whole numbers."""
+    found = np.unique(values)
+    if not np.isin(found, (0, 1)).all():
+        raise NonBinaryError(name, [text_of(value) for value in found], role=name)
 
 
 def cross_validated_values(
