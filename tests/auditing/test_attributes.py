@@ -44,6 +44,13 @@ def test_columns_named_by_numbers_are_attributes() -> None:
     assert {test.null.split(":")[0] for test in audit.tests} == {"0", "7"}
 
 
+@pytest.mark.parametrize("kind", [dict, pd.DataFrame])
+def test_two_columns_written_alike_are_not_one(kind: Any) -> None:
+    labels, groups = [1, 0, 1, 0], ["f", "m", "m", "f"]
+    with pytest.raises(DuplicateColumnError, match="'1'"):
+        separation(labels, labels, sensitive_features=kind({1: groups, "1": groups}))
+
+
 def test_lists_of_one_length_are_rows_of_attributes() -> None:
     rows = [[group, "x" if place < 15 else "y"] for place, group in enumerate(GROUPS)]
     named = {"0": GROUPS, "1": ["x"] * 15 + ["y"] * 25}

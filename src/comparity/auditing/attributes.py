@@ -67,7 +67,7 @@ def named_attributes(sensitive_features: Any) -> dict[str, NDArray[Any]]:
     ['sex', 'race']
     """
     if isinstance(sensitive_features, Mapping):
-        return {str(name): as_array(values) for name, values in sensitive_features.items()}
+        return _by_text({name: as_array(one) for name, one in sensitive_features.items()})
     native = _of_engine(sensitive_features)
     if isinstance(native, nw.DataFrame | nw.LazyFrame):
         return _columns_of(native)
@@ -92,7 +92,16 @@ def _of_engine(values: Any) -> Any:
 
 def _columns_of(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> dict[str, NDArray[Any]]:
     """Return the columns of a frame, which may be named by numbers."""
-    return {str(name): values for name, values in placed_columns(frame).items()}
+    return _by_text(placed_columns(frame))
+
+
+def _by_text(columns: Mapping[Any, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Name columns by text; 1 and "1" would be one."""
+    found = {str(name): values for name, values in columns.items()}
+    if len(found) < len(columns):
+        names = list(map(str, columns))
+        raise DuplicateColumnError("array", repr(max(names, key=names.count)))
+    return found
 
 
 def _rows_alike(values: Any) -> bool:
