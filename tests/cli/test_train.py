@@ -21,6 +21,7 @@ from tests.mitigation.simulated import ranking
 Run = Callable[..., Any]
 
 PARITY = ("--features", "a", "--goal", "statistical parity")
+NUMBER = ("--features", "a", "--sensitive", "age", "--continuous")
 OPTIONS = ("--features", "a,b", "--label", "rel", "--sensitive", "sex", "--steps", "60")
 
 
@@ -184,6 +185,7 @@ def test_other_scorers_are_written_and_read_back(
         ((*PARITY, "--weight", "worth", "--output", "m.json"), "statistical parity has none"),
         ((*PARITY, "--rule", "paper", "--output", "m.json"), "statistical parity has none"),
         ((*PARITY, "--sensitive", "age", "--continuous", "--output", "m.json"), "no groups"),
+        ((*NUMBER, "--no-group", "-1", "--output", "m.json"), "the attribute is a number"),
     ],
 )
 def test_bad_input_is_named_with_status_2(

@@ -401,3 +401,10 @@ def test_groups_by_whose_names_two_kinds_of_pairs_would_be_one_are_refused(task)
     names = np.array(["a", "a > a"])[np.unique(group, return_inverse=True)[1]]
     with pytest.raises(OptionError, match="would both be called 'a > a > a'"):
         FairRanker(steps=5).fit(X, y, sensitive_features=names, queries=query)
+
+
+def test_a_number_has_no_value_that_marks_items_in_no_group(task) -> None:
+    X, y, _, query = task
+    age = np.where(np.arange(len(y)) % 9, 20.0 + X[:, 0], -1.0)
+    with pytest.raises(OptionError, match="no_group cannot be -1; the attribute is a number"):
+        FairRanker(continuous=True, no_group=-1).fit(X, y, age, query)

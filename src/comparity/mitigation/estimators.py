@@ -24,7 +24,7 @@ from comparity.errors import ConstantLabelError, WeightError
 from comparity.errors.mitigation import MissingSensitiveError
 from comparity.mitigation.accounts import account
 from comparity.mitigation.choices import Choices, check_share, choices_of
-from comparity.mitigation.features import check_features, sensitive_column
+from comparity.mitigation.features import check_features, check_marker, sensitive_column
 from comparity.mitigation.fitting import fitted, laid_out, prepared
 from comparity.mitigation.kinds import kind_of
 from comparity.mitigation.linear import LinearModel
@@ -161,6 +161,7 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
 
     def _choices(self) -> Choices:
         check_share("validation_fraction", self.validation_fraction)
+        check_marker(self.no_group, continuous=self.continuous)
         given = {name: getattr(self, name) for name in CHOICES}
         return choices_of(**given, predicted=self._predicts_labels)
 
