@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -134,3 +135,38 @@ def test_a_query_in_another_order_each_time_is_not_matched_by_place(column: str)
     query = f"select {column} as v from range(50) as t(i) order by random()"
     with pytest.raises(UnsteadyQueryError, match="'v'"):
         placed_columns(nw.from_native(duckdb.sql(query)))
+
+
+WIDE = [10**17, 10**17 + 1, 10**17 + 1, -5]
+
+
+@pytest.mark.parametrize("kind", ["decimal(20, 0)", "decimal(22, 2)", "hugeint"])
+def test_wide_numbers_that_floats_would_take_for_one_stay_apart(kind: str) -> None:
+    given = duckdb.sql(f"select unnest({WIDE})::{kind} as name")
+    table = open_table(given, "items", {"name": "name"})
+    found = collected(table.frame.select(table.text("name"), number=table.number("name")))
+    assert found["name"].tolist() == [str(number) for number in WIDE]
+    assert found["number"].tolist() == [float(number) for number in WIDE]
+
+
+@pytest.mark.parametrize("engine", ["polars", "pyarrow", "pandas"])
+def test_wide_decimals_of_other_engines_stay_apart(engine: str) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    native = pyarrow.table(
+        {"name": pyarrow.array(list(map(Decimal, WIDE)), pyarrow.decimal128(20))}
+    )
+    if engine == "polars":
+        native = pytest.importorskip("polars").from_arrow(native)
+    elif engine == "pandas":
+        pandas = pytest.importorskip("pandas")
+        native = native.to_pandas(types_mapper=pandas.ArrowDtype)
+    table = open_table(native, "items", {"name": "name"})
+    found = collected(table.frame.select(table.text("name")))["name"]
+    assert found.tolist() == [str(number) for number in WIDE]
+
+
+def test_small_decimals_and_integers_of_128_bits_are_numbers() -> None:
+    given = duckdb.sql("select 0.50::decimal(9, 2) as one, 7::hugeint as two, null::hugeint as no")
+    table = open_table(given, "items", {"one": "one", "two": "two", "no": "no"})
+    found = collected(table.frame)
+    assert (found["one"].tolist(), found["two"].tolist()) == ([0.5], [7.0])

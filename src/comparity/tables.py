@@ -189,18 +189,28 @@ def _supported(dtype: Any, column: str, table: str, frame: Any) -> Any:
 
 
 def _plain(frame: Any, schema: Schema) -> nw.LazyFrame[Any]:
-    """Turn categories, Python objects and decimals into text and floats."""
+    """Turn categories, Python objects, decimals and the widest integers into text and floats."""
     changed: list[Any] = []
     for name, dtype in schema.items():
         if isinstance(dtype, nw.Categorical | nw.Enum | nw.Unknown):
             changed.append(nw.col(name).cast(nw.String))
-        elif isinstance(dtype, nw.Decimal):
-            changed.append(nw.col(name).cast(nw.Float64))
+        elif isinstance(dtype, nw.Decimal | nw.Int128 | nw.UInt128):
+            changed.append(_narrowed(frame, name))
         elif isinstance(dtype, nw.Object):
             texts = [None if is_missing(v) else text_of(v) for v in frame[name].to_list()]
             changed.append(nw.new_series(name, texts, nw.String, backend=frame.implementation))
     lazy: nw.LazyFrame[Any] = (frame.with_columns(*changed) if changed else frame).lazy()
     return lazy
+
+
+def _narrowed(frame: Any, name: str) -> nw.Expr:
+    """Return wide numbers as floats, as text where floats would take two ids for one."""
+    value = nw.col(name)
+    floats = value.cast(nw.Float64)
+    largest = collected(frame.lazy().select(floats.abs().max().alias("largest")))["largest"][0]
+    if is_missing(largest) or largest < WHOLE:
+        return floats
+    return value.cast(nw.String).str.replace_all(r"\.0+$", "")
 
 
 def is_missing(value: object) -> bool:
