@@ -10,11 +10,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import numpy as np
 import pytest
 
 from comparity.counting.comparisons import count_comparisons
 from comparity.counting.decisions import count_decisions
-from comparity.counting.files import connection, file_sha256, read_table
+from comparity.counting.files import connection, file_sha256, in_memory, read_table
 from comparity.counts import Cell, Confusion, Tally
 from comparity.errors import (
     DuplicateColumnError,
@@ -63,6 +65,20 @@ def test_json_lines_keep_text_that_looks_like_dates_and_numbers(
     content = "\n".join(map(json.dumps, records)).encode()
     path.write_bytes(gzip.compress(content) if ending.endswith("gz") else content)
     assert rows(path) == [("2024-01-01", "007"), ("2024-01-02", "8")]
+
+
+def test_a_number_in_json_is_called_alike_as_text(tmp_path: Path) -> None:
+    path = tmp_path / "judged.jsonl"
+    path.write_text('{"judge": 1, "sex": "f"}\n{"judge": "1", "sex": "f"}\n')
+    assert rows(path) == [("1", "f"), ("1", "f")]
+
+
+def test_a_table_of_the_connection_is_not_taken_for_arrays() -> None:
+    database = duckdb.connect()
+    home = database.sql("select 1 as item")
+    database.execute("create table columns (item varchar)")
+    moved = in_memory({"item": np.array(["a"], dtype=object)}, home)
+    assert moved.to_native().fetchall() == [("a",)]
 
 
 def test_parquet_keeps_its_types(tmp_path: Path) -> None:

@@ -30,8 +30,9 @@ from comparity.errors import (
 __all__ = ["ENDINGS", "connection", "file_sha256", "in_memory", "local_file", "read_table"]
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
-# Types that DuckDB guesses from text in JSON; here they stay the text that was written.
-GUESSED = {"DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "UUID"}
+# Types that DuckDB guesses from text in JSON; here they stay the text that was written. A column of
+# text and numbers is of type JSON, where "1" has its quotes, and is not 1.
+GUESSED = {"JSON", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "UUID"}
 
 
 def read_table(path: str | os.PathLike[str], *, allow_remote: bool = False) -> nw.LazyFrame[Any]:
@@ -174,12 +175,13 @@ def connection() -> Any:
     return duckdb.connect(":memory:", config=settings)
 
 
-def in_memory(columns: dict[str, Any], home: Any = None) -> nw.LazyFrame[Any]:
+def in_memory(arrays_for_comparity: dict[str, Any], home: Any = None) -> nw.LazyFrame[Any]:
     """Hand arrays to DuckDB, on the connection of a relation or that of files.
 
-    DuckDB finds the arrays by the name of the variable that holds them.
+    DuckDB finds the arrays by the name of the variable that holds them, unless a table of the
+    connection has that name, which is why it is a long one.
     """
-    query = "select * from columns"
+    query = "select * from arrays_for_comparity"
     relation = connection().sql(query) if home is None else home.query("home", query)
     frame: nw.LazyFrame[Any] = nw.from_native(relation)
     return frame
