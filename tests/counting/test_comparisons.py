@@ -261,3 +261,12 @@ def test_whole_numbers_beyond_two_to_the_53_are_scores_on_every_engine(
     items = frame({"item": list("abcd"), "s": scores, "g": ["x", "y", "x", "y"]})
     counts = count_comparisons(judged, items, score="s", sensitive=["g"])["g"]
     assert {str(cell): tally.hits for cell, tally in counts.items()} == {"x > y": 1, "y > x": 1}
+
+
+def test_both_kinds_of_text_that_pyarrow_has_are_joined() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    ids = pyarrow.array(["a", "b"])
+    judged = pyarrow.table({"better": ids.take([0]), "worse": ids.take([1])})
+    items = {"item": ids.cast(pyarrow.large_string()), "score": [2.0, 1.0], "sex": ["f", "m"]}
+    counts = count_comparisons(judged, pyarrow.table(items), score="score", sensitive=["sex"])
+    assert dict(counts["sex"]) == {Cell("f", "m"): Tally(1, 1)}

@@ -73,7 +73,9 @@ def _with_keys(comparisons: Table, items: Table) -> tuple[Table, Table]:
     tables = ((comparisons, "better"), (comparisons, "worse"), (items, "item"))
     kinds = [table.schema[column] for table, column in tables]
     small = all(isinstance(kind, SMALL_INTEGERS) for kind in kinds)
-    alike = all(isinstance(kind, nw.String) for kind in kinds)
+    # PyArrow has two types of text, which it does not join; as text they are of one.
+    arrow = items.frame.implementation.is_pyarrow()
+    alike = all(isinstance(kind, nw.String) for kind in kinds) and not arrow
 
     def key(table: Table, column: str) -> nw.Expr:
         if small:
