@@ -108,3 +108,13 @@ def test_a_pair_with_a_gap_names_its_row() -> None:
 def test_names_in_the_place_of_positions_are_shown() -> None:
     with pytest.raises(PositionError, match="such as 'ann'"):
         count_position_pairs([["ann", "bob"]], scores=[1, 2], sensitive={"g": ["a", "b"]})
+
+
+@pytest.mark.parametrize("name", ["pairs", "tied_pairs"])
+def test_a_masked_pair_is_missing_and_a_mask_of_nothing_masks_nothing(name: str) -> None:
+    given: dict[str, Any] = {"pairs": [[0, 1]], **ITEMS}
+    masked = np.ma.masked_array([[0, 1], [2, 1]], mask=[[False, False], [True, False]])
+    with pytest.raises(MissingValueError, match="data row 2"):
+        count_position_pairs(**given | {name: masked})
+    seen = count_position_pairs(**given | {name: np.ma.masked_array(masked.data)})
+    assert seen == count_position_pairs(**given | {name: masked.data})

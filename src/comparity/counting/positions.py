@@ -18,6 +18,7 @@ from comparity.counting._values import (
     numbers,
     positives,
     rows_of,
+    values_of,
 )
 from comparity.counts import Confusion, DecisionCounts, PairCounts, SharedPairCounts
 from comparity.errors import (
@@ -269,7 +270,8 @@ def _evaluators(evaluators: ArrayLike | None, n_pairs: int) -> tuple[Codes | Non
 
 def _positions(pairs: ArrayLike, name: str, n_items: int) -> NDArray[np.int64]:
     try:
-        array = np.asarray(pairs)
+        # np.asarray alone would forget a mask.
+        array = values_of(pairs, name) if np.ma.is_masked(pairs) else np.asarray(pairs)
     except ValueError as error:
         raise PositionError(name, "pairs of integers", "rows of different lengths") from error
     if array.size == 0:
