@@ -144,6 +144,29 @@ def test_tied_judgments_are_counted_and_left_out() -> None:
     assert audit.tests == world.audit().tests
 
 
+@pytest.mark.parametrize("engine", ["pandas", "polars"])
+def test_a_column_of_ties_in_a_frame_of_positions_is_read(engine: str) -> None:
+    library = pytest.importorskip(engine)
+    world = World(300, 600)
+    tied = np.arange(600) % 5 == 0
+    better, worse = world.pairs.T
+    frame = library.DataFrame({"better": better, "worse": worse, "tied": tied})
+    known = {"scores": world.score, "sensitive_features": world.group}
+    audit = comparative_separation(frame, evaluators=world.evaluator, **known)
+    split = {"evaluators": world.evaluator[~tied], "ties": world.pairs[tied], **known}
+    assert audit.to_dict() == comparative_separation(world.pairs[~tied], **split).to_dict()
+    more = comparative_separation(frame, ties=[[0, 1]], **known)
+    assert (more.n, more.ties.judgments) == (480, 121)
+
+
+def test_a_column_called_tied_is_read_where_no_other_is_named() -> None:
+    polars = pytest.importorskip("polars")
+    judged = polars.DataFrame({"better": [0, 2], "worse": [1, 3], "tied": [False, True]})
+    items = polars.DataFrame({"item": range(4), "score": [4, 3, 2, 1], "sex": ["f", "m"] * 2})
+    audit = audit_frames(judged, items, score="score", sensitive=["sex"])
+    assert (audit.n, audit.ties.judgments) == (1, 1)
+
+
 def test_continuous_attribute_compares_larger_with_smaller() -> None:
     world = World(400, 1600)
     age = np.random.default_rng(2).normal(size=400)

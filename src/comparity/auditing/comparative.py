@@ -13,13 +13,14 @@ import numpy as np
 from comparity.auditing.attributes import as_array, named_attributes
 from comparity.auditing.judged_pairs import audit_counts, design_to_count
 from comparity.auditing.options import ComparativeOptions
+from comparity.counting._values import check_lengths, truths
 from comparity.counting.comparisons import count_comparisons, count_wide_comparisons
 from comparity.counting.files import file_sha256, read_table
 from comparity.counting.formats import read_comparisons
 from comparity.counting.positions import count_position_pairs
 from comparity.errors import MissingColumnError
 from comparity.results import Audit
-from comparity.tables import collected
+from comparity.tables import collected, opened
 
 __all__ = ["audit_counts", "audit_files", "audit_frames", "comparative_separation"]
 
@@ -56,7 +57,8 @@ def comparative_separation(
     Parameters
     ----------
     comparisons : array-like (n, 2) or frame
-        Item positions, the better item first; or a frame with columns ``better`` and ``worse``.
+        Item positions, the better item first; or a frame with columns ``better`` and ``worse``,
+        and perhaps ``tied``, which is true where neither item was put first.
     scores : array-like
         The model's score of each item.
     sensitive_features : array-like, mapping or frame
@@ -132,7 +134,7 @@ def comparative_separation(
         continuous=continuous,
         reference=None if reference is None else "reference",
     )
-    pairs, judges = _positions(comparisons, evaluators)
+    pairs, judges, ties = _positions(comparisons, evaluators, ties)
     counts = count_position_pairs(
         pairs,
         scores=as_array(scores, "scores"),
@@ -147,18 +149,26 @@ def comparative_separation(
     return audit_counts(counts, options, evaluators_known=judges is not None)
 
 
-def _positions(comparisons: Any, evaluators: Any) -> tuple[Any, Any]:
-    """Return the pairs as an array and the evaluators as a column or None."""
+def _positions(comparisons: Any, evaluators: Any, ties: Any) -> tuple[Any, Any, Any]:
+    """Return the pairs as an array, the evaluators as a column or None, and the tied pairs."""
     frame = nw.from_native(comparisons, pass_through=True)
     if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
-        return comparisons, None if evaluators is None else as_array(evaluators, "evaluators")
+        judges = None if evaluators is None else as_array(evaluators, "evaluators")
+        return comparisons, judges, ties
     columns = collected(frame.lazy())
     for name in ("better", "worse", *([evaluators] if isinstance(evaluators, str) else [])):
         if name not in columns:
             raise MissingColumnError(name, "comparisons", list(columns))
     judges = columns[evaluators] if isinstance(evaluators, str) else evaluators
+    judges = None if judges is None else as_array(judges, "evaluators")
     pairs = np.column_stack([columns["better"], columns["worse"]])
-    return pairs, None if judges is None else as_array(judges, "evaluators")
+    if "tied" not in columns:
+        return pairs, judges, ties
+    if judges is not None:
+        check_lengths({"comparisons": pairs, "evaluators": judges})
+    tied = truths(columns["tied"], "tied", "comparisons")
+    either = pairs[tied] if ties is None else np.vstack([pairs[tied], ties])
+    return pairs[~tied], None if judges is None else judges[~tied], either
 
 
 def audit_frames(
@@ -186,7 +196,8 @@ def audit_frames(
     score, sensitive, item : str
         Columns of `items`.
     better, worse, evaluator, tied : str
-        Columns of `comparisons`.
+        Columns of `comparisons`. A column called ``tied`` says which judgments are ties unless
+        another is named.
     **choices
         As in :func:`comparative_separation`; `reference` is a column of `items`.
     """
@@ -195,7 +206,7 @@ def audit_frames(
         "better": better,
         "worse": worse,
         "evaluator": evaluator,
-        "tied": tied,
+        "tied": tied or _if_present(comparisons, "tied"),
         "score": score,
         "sensitive": list(sensitive),
         "reference": options.reference,
@@ -246,7 +257,7 @@ def audit_files(
         known: dict[str, Any] = {
             role: name or _if_present(table, role) for role, name in columns.items()
         }
-        audit = audit_frames(table, tied=_if_present(table, "tied"), **known, **choices)
+        audit = audit_frames(table, **known, **choices)
         data: dict[str, Any] = {}
         notes: tuple[str, ...] = ()
     else:
@@ -278,5 +289,5 @@ def audit_files(
     return traced(audit)
 
 
-def _if_present(table: nw.LazyFrame[Any], column: str) -> str | None:
-    return column if column in table.collect_schema().names() else None
+def _if_present(table: Any, column: str) -> str | None:
+    return column if column in opened(table, "comparisons")[1] else None

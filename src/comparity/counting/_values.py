@@ -211,6 +211,14 @@ def binary(values: list[str], name: str, *, role: str, positive: str | None) -> 
     raise NonBinaryError(name, values, role=role)
 
 
+def truths(values: NDArray[Any], name: str, table: str) -> NDArray[np.bool_]:
+    """Return which rows of a column say true; others must say false."""
+    codes, words = factorised(values)
+    if (codes < 0).any():
+        raise MissingValueError(name, table, rows_of(codes < 0))
+    return binary(words, name, role=name, positive=None)[codes]
+
+
 def positives(
     labels: list[str],
     predictions: list[str],
