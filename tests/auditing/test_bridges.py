@@ -123,6 +123,20 @@ def test_shared_subjects_make_the_estimate_more_precise() -> None:
     assert abs(joined.gap / joined.dpt) < 0.7 * abs(apart.gap / apart.dpt)
 
 
+@pytest.mark.parametrize(("written", "shared"), [("{}", True), ("{:04}", False)])
+def test_ids_that_never_meet_are_warned_of(written: str, shared: bool) -> None:
+    first, second, known = committees()
+    ids = [np.arange(len(side)) for side in (first, second)]
+    found = biased_bridge(
+        first,
+        second,
+        sensitive_features=[np.resize(["f", "m"], len(one)) for one in ids],
+        features=known["features"],
+        subjects=(ids[0] + 10, [written.format(one) for one in ids[1] + 10]),
+    )
+    assert any("no id occurs on both sides" in note for note in found.notes) is not shared
+
+
 def test_a_model_that_learns_by_heart_is_refused_in_sample_and_not_cross_fitted() -> None:
     first, second, known = committees(0.0)
     model = KNeighborsRegressor(1)

@@ -61,6 +61,10 @@ TAKEN = (
     "Predictions were taken as given; they must not have been fitted to the very decisions they "
     "are compared with, unless the model is stiff."
 )
+STRANGERS = (
+    "WARNING: no id occurs on both sides, so nobody counts as decided about by both. Ids are "
+    "compared as they are written: 007 is not 7."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,6 +266,8 @@ def _notes(sides: DecidedSubjects, question: Question, bridge: str, source: str)
         notes.append(TAKEN)
     if source == "training" and bridge == "biased":
         notes.append(IN_SAMPLE)
+    if sides.with_ids and not sides.n_shared:
+        notes.append(STRANGERS)
     if sides.n_shared:
         notes.append(
             f"{sides.n_shared:,} subjects were decided about by both; their two decisions are "

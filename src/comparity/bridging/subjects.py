@@ -56,12 +56,15 @@ class DecidedSubjects:
         The reference group, and the group whose gap over it is asked for.
     twin : ndarray of int
         For each subject of the second, its row among those of the first; -1 where it has none.
+    with_ids : bool
+        Whether ids say who that is.
     """
 
     decisions: tuple[Floats, Floats]
     group: tuple[Codes, Codes]
     groups: tuple[str, str]
     twin: Codes
+    with_ids: bool = False
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -137,7 +140,13 @@ def decided_subjects(
         if broken.any():
             ids = given[1]["subjects"]
             raise InconsistentSubjectError(attribute, rows_of(broken, ids))
-    return DecidedSubjects(decisions=(first, second), group=group, groups=groups, twin=twin)
+    return DecidedSubjects(
+        decisions=(first, second),
+        group=group,
+        groups=groups,
+        twin=twin,
+        with_ids=subjects is not None,
+    )
 
 
 def _decisions(column: NDArray[Any], name: str) -> Floats:
