@@ -126,3 +126,15 @@ def test_bad_input_is_named() -> None:
         CorrelationRanker().fit(X, y)
     with pytest.raises(OptionError, match="strength"):
         CorrelationRanker(strength=-1).fit(X, y, sensitive_features=group)
+
+
+@pytest.mark.parametrize("unit", [1e-13, 1e-200, 1e20, 1e307])
+def test_the_unit_of_a_number_changes_nothing(unit: float) -> None:
+    rng = np.random.default_rng(6)
+    z, y = rng.normal(size=300), rng.integers(0, 2, 300)
+    X = np.column_stack([y + z, y]) + rng.normal(size=(300, 2))
+    ranker = CorrelationRanker(continuous=True, steps=30, random_state=0)
+    free = CorrelationRanker(strength=0, steps=30, random_state=0).fit(X, y)
+    expected = ranker.fit(X, y, sensitive_features=z).coef_
+    assert abs(expected[0] - free.coef_[0]) > 0.1
+    assert ranker.fit(X, y, sensitive_features=unit * z).coef_ == pytest.approx(expected)

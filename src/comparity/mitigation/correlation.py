@@ -154,6 +154,13 @@ def _net(weight: Floats, segment: Codes, tied: Codes) -> Floats:
     return found
 
 
+def _in_own_unit(values: Floats) -> Floats:
+    """Return numbers from 0 to 1: a correlation has no unit, and small numbers are no constant."""
+    shares = values / np.abs(values).max()
+    found: Floats = (shares - shares.min()) / np.ptp(shares)
+    return found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _PenalisedRows(Rows):
     """Rows whose objective has the penalty added."""
@@ -243,8 +250,8 @@ class _Penalised(FairScorer):
     ) -> Rows:
         rows = super()._rows(X, items, kept, scale, choices)
         chosen = taken(items, kept)
-        if chosen.value is not None:
-            columns = chosen.value[:, None]
+        if items.value is not None:
+            columns = _in_own_unit(items.value)[kept, None]
         else:
             columns = (chosen.group[:, None] == np.arange(len(items.groups))).astype(np.float64)
         return _PenalisedRows(
