@@ -102,3 +102,11 @@ def test_one_hot_has_a_column_for_each_value() -> None:
         "x=": [0, 1, 0],
         "x=b": [1, 0, 1],
     }
+
+
+def test_a_column_with_a_gap_is_not_a_constant_one() -> None:
+    columns = {"gap": np.array([1.0, np.nan, 3.0]), "constant": np.full(3, 0.1)}
+    for change in (scaled, standardised):
+        found = change(columns)
+        assert np.isnan(found["gap"]).any()
+        assert found["constant"].tolist() == [0.0, 0.0, 0.0]

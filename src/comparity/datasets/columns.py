@@ -56,7 +56,8 @@ def scaled(features: Mapping[str, Floats]) -> dict[str, Floats]:
     found = {}
     for name, column in features.items():
         low, high = float(column.min()), float(column.max())
-        found[name] = (column - low) / (high - low) if high > low else np.zeros(len(column))
+        # A gap leaves gaps: with nan no comparison holds, and the column would count as constant.
+        found[name] = np.zeros(len(column)) if high == low else (column - low) / (high - low)
     return found
 
 
