@@ -65,6 +65,8 @@ def standardised(features: Mapping[str, Floats]) -> dict[str, Floats]:
     """Give every column mean 0 and standard deviation 1; a constant one becomes 0."""
     found = {}
     for name, column in features.items():
-        spread = float(column.std())
-        found[name] = (column - column.mean()) / spread if spread else np.zeros(len(column))
+        # The mean of equal numbers may be off by a rounding, and their deviation then not zero.
+        constant = bool((column == column[0]).all())
+        centred = column - column.mean()
+        found[name] = np.zeros(len(column)) if constant else centred / column.std()
     return found
