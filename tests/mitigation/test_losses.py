@@ -193,3 +193,35 @@ def test_the_reach_of_a_row_is_the_weight_of_its_pairs(table: Table, seed: int, 
         expected[[i, j]] += each[cell_of(i, j)] * weight[i] * weight[j]
     found = np.broadcast_to(family.reach(cells), len(table))
     assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("margin", [0.3, 0.7, 1.0])
+def test_a_pair_that_differs_by_the_margin_counts_for_both_of_its_items_or_for_none(margin) -> None:
+    rng = np.random.default_rng(8)
+    f, y = rng.integers(-12, 13, 150) / 10, rng.integers(0, 3, 150)
+    group, query, ones = rng.integers(0, 3, 150), np.zeros(150, dtype=int), np.ones(9)
+    family = labelled_pairs(y.astype(float), group, NAMES)
+    pairs = {
+        "weight": np.ones(150),
+        "right": ones / family.trials,
+        "wrong": 2 * ones / family.trials,
+    }
+    looped = plain.pair_sums(f, plain.by_groups(y, group, 3, query), 9, margin=margin, **pairs)
+    found = family.sums(f, wrong=2 * margin * ones, right=margin * ones, margin=margin).gradient
+    assert found == pytest.approx(looped["gradient"], abs=1e-12)
+    assert found.sum() == pytest.approx(0, abs=1e-12)
+
+
+@POWERS
+def test_how_far_queries_are_apart_does_not_count(squared: bool) -> None:
+    rng = np.random.default_rng(9)
+    y, group, query = (rng.integers(0, 3, 200) for _ in range(3))
+    # Exact however far they are moved, and so are all differences.
+    near = rng.integers(-2000, 2000, 200) / 1024
+    family = labelled_pairs(y.astype(float), group, NAMES, query=query)
+    one, other = (
+        family.sums(f, wrong=np.ones(9), right=np.ones(9), squared=squared)
+        for f in (near, near + 2.0**23 * query)
+    )
+    for first, second in zip(one, other, strict=True):
+        assert second == pytest.approx(first, rel=1e-9)

@@ -49,7 +49,7 @@ def sort_runs(score, starts, order):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def sum_pairs(  # type: ignore[no-untyped-def]
-    score, group, weight, order, starts, segments, centre, how, wrong, right, sums
+    score, group, weight, order, starts, segments, how, wrong, right, sums
 ):
     """Return the gradient by position; add losses and counts by groups to `sums`.
 
@@ -61,8 +61,6 @@ def sum_pairs(  # type: ignore[no-untyped-def]
         Positions of every run in the order of scores.
     starts, segments : ndarray of int
         First position of each run, first run of each segment; both with an end.
-    centre : float
-        Sums of scores are taken around it, so that they lose no digits.
     how : (float, bool, bool)
         The margin; whether losses are squared; whether to look at right orders too.
     wrong, right : ndarray, (K, K)
@@ -81,6 +79,7 @@ def sum_pairs(  # type: ignore[no-untyped-def]
         bounds[run] = starts[run]
     for segment in range(len(segments) - 1):
         first, n_runs = segments[segment], segments[segment + 1] - segments[segment]
+        centre = _mean(score, starts[first], starts[first + n_runs])
         n_runs = _join(one, bounds, first, n_runs, how, wrong, right, sums)
         here, there = one, two
         while n_runs > 1:
@@ -104,6 +103,15 @@ def sum_pairs(  # type: ignore[no-untyped-def]
             sums[RIGHT, a, b] += over[0, b, a]
             sums[ABOVE, a, b] += over[1, b, a]
     return gradient
+
+
+@njit(cache=True, nogil=True)
+def _mean(score, start, end):  # type: ignore[no-untyped-def]
+    """Return what sums of scores of a segment are taken around, so that they lose no digits."""
+    total = 0.0
+    for place in range(start, end):
+        total += score[place]
+    return total / (end - start)
 
 
 @njit(cache=True, nogil=True)
@@ -241,7 +249,8 @@ def _push(here, winners, losers, centre, how, each, held, losses, hits):  # type
     passed, under = losers[0], losers[0]
     for place in range(winners[0], winners[1]):
         f, a, w, slope = score[place], group[place], weight[place], 0.0
-        while passed < losers[1] and score[passed] <= f - margin:
+        # Differences are rounded alike wherever a pair is looked at, so that it counts for both.
+        while passed < losers[1] and f - score[passed] >= margin:
             _add(close, group[passed], -weight[passed], score[passed] - centre, squared)
             passed += 1
         while under < losers[1] and score[under] < f:
@@ -269,7 +278,7 @@ def _pull(here, winners, losers, centre, how, each, close):  # type: ignore[no-u
     reached = winners[0]
     for place in range(losers[0], losers[1]):
         f, b, slope = score[place], group[place], 0.0
-        while reached < winners[1] and score[reached] < f + margin:
+        while reached < winners[1] and score[reached] - f < margin:
             _add(close, group[reached], weight[reached], score[reached] - centre, squared)
             reached += 1
         for a in range(len(each)):

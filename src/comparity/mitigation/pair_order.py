@@ -114,7 +114,6 @@ class PairOrder:
                 self._by_score(score),
                 self.starts,
                 self.segments,
-                score.mean(),
                 (margin, squared, both),
                 wrong,
                 right,
