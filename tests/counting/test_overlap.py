@@ -130,6 +130,17 @@ def test_effective_sizes_are_squared_sums_over_sums_of_squares() -> None:
         assert found.effective_sizes[name] == pytest.approx(w.sum() ** 2 / (w**2).sum())
 
 
+@pytest.mark.parametrize("unit", [0.1, 0.3, 0.7])
+def test_weights_that_are_all_alike_change_no_knot(unit: float) -> None:
+    # A twentieth of sixty items is three: rounding decides whether the third is enough.
+    label, group = np.arange(60.0), np.random.default_rng(5).integers(0, 2, 60)
+    plain, other = (
+        overlap_weights(label, group, ["a", "b"], sample_weight=weight).weights
+        for weight in (None, np.full(60, unit))
+    )
+    assert other / unit == pytest.approx(plain, rel=1e-6)
+
+
 @pytest.mark.parametrize("unit", [1e-6, 7.0, 1e6])
 def test_the_unit_of_sample_weights_does_not_matter(unit: float) -> None:
     rng = np.random.default_rng(6)

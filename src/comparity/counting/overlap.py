@@ -49,6 +49,9 @@ FEWEST_EFFECTIVE_ITEMS = 30
 
 NEWTON_STEPS = 100
 
+ROUNDING = 1e-9
+"""Shares so close are equal: the unit of weights must not move a knot to the next label."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Overlap:
@@ -231,7 +234,7 @@ def _imbalance(weighted: Floats) -> float:
 
 
 def _default_knots(smallest: float) -> int:
-    return min(max(int(1 + smallest**0.25), FEWEST_KNOTS), MOST_KNOTS)
+    return min(max(int(1 + smallest**0.25 + ROUNDING), FEWEST_KNOTS), MOST_KNOTS)
 
 
 def _fitted(levels: Floats, counts: Floats, n_knots: int, ridge: float) -> Floats:
@@ -249,7 +252,7 @@ def _knots(levels: Floats, counts: Floats, n_knots: int) -> Floats:
     """Return quantiles of the labels; of the distinct labels where many coincide."""
     quantiles = np.linspace(0.05, 0.95, n_knots)
     cumulative = np.cumsum(counts) / counts.sum()
-    knots = np.unique(levels[np.searchsorted(cumulative, quantiles)])
+    knots = np.unique(levels[np.searchsorted(cumulative, quantiles - ROUNDING)])
     if len(knots) < n_knots:
         knots = np.unique(np.quantile(levels, quantiles))
     return knots
