@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from comparity import FairRanker, FairRegressor, pairwise_accuracy
+from comparity import FairRanker, FairRegressor, MetaFairClassifier, pairwise_accuracy
 from comparity.errors import (
     ConstantLabelError,
     EmptyCellError,
@@ -408,3 +408,29 @@ def test_a_number_has_no_value_that_marks_items_in_no_group(task) -> None:
     age = np.where(np.arange(len(y)) % 9, 20.0 + X[:, 0], -1.0)
     with pytest.raises(OptionError, match="no_group cannot be -1; the attribute is a number"):
         FairRanker(continuous=True, no_group=-1).fit(X, y, age, query)
+
+
+@pytest.mark.parametrize("estimator", [FairRanker(steps=5), MetaFairClassifier()])
+@pytest.mark.parametrize("masked", ["X", "y", "sensitive_features"])
+def test_what_is_masked_is_missing(estimator: Any, masked: str) -> None:
+    rng = np.random.default_rng(1)
+    group, y = rng.integers(0, 2, 200), rng.integers(0, 2, 200)
+    given = {"X": rng.normal(size=(200, 2)), "y": y, "sensitive_features": group[:, None]}
+    hidden = np.ma.masked_array(given[masked])
+    hidden[7] = np.ma.masked
+    with pytest.raises(ValueError, match=r"missing values|NaN"):
+        clone(estimator).fit(**{**given, masked: hidden})
+
+
+def test_nobody_is_scored_by_masked_features_nor_weighed_by_masked_weights(task) -> None:
+    X, y, group, query = task
+    ranker = FairRanker(goal=None, steps=5).fit(X, y, queries=query)
+    hidden = np.ma.masked_array(X)
+    assert np.array_equal(ranker.predict(hidden), ranker.predict(X))
+    hidden[3, 1] = np.ma.masked
+    for scorer in (ranker, ranker.stochastic_):
+        with pytest.raises(NonFiniteFeatureError, match="data row 4"):
+            scorer.predict(hidden)
+    weights = np.ma.masked_less(X[:, 0] ** 2, 0.1)
+    with pytest.raises(ValueError, match="sample_weight contains NaN"):
+        ranker.fit(X, y, group, query, weights)

@@ -24,7 +24,12 @@ from comparity.errors import ConstantLabelError, WeightError
 from comparity.errors.mitigation import MissingSensitiveError
 from comparity.mitigation.accounts import account
 from comparity.mitigation.choices import Choices, check_share, choices_of
-from comparity.mitigation.features import check_features, check_marker, sensitive_column
+from comparity.mitigation.features import (
+    check_features,
+    check_marker,
+    sensitive_column,
+    unmasked,
+)
 from comparity.mitigation.fitting import fitted, laid_out, prepared
 from comparity.mitigation.kinds import kind_of
 from comparity.mitigation.linear import LinearModel
@@ -155,7 +160,7 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
         Where ``training_.single_misses``, it is ``stochastic_`` alone that keeps the goal.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, ensure_all_finite=False, dtype=np.float64)
+        X = validate_data(self, unmasked(X), reset=False, ensure_all_finite=False, dtype=np.float64)
         check_features(X, getattr(self, "feature_names_in_", None))
         return self.model_.scores(X)
 
@@ -171,8 +176,8 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
         """Return features, and labels with groups, of the rows that weigh anything."""
         X, y = validate_data(
             self,
-            X,
-            y,
+            unmasked(X),
+            unmasked(y),
             ensure_all_finite=False,
             ensure_min_samples=2,
             y_numeric=True,
@@ -241,7 +246,7 @@ def _weighed(
     check_lengths(given)
     if weights is None:
         return X, given
-    given["sample_weight"] = _check_sample_weight(weights, X, ensure_non_negative=True)
+    given["sample_weight"] = _check_sample_weight(unmasked(weights), X, ensure_non_negative=True)
     kept = given["sample_weight"] > 0
     if not kept.any():
         raise WeightError("sample_weight", rows_of(~kept))

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counting._values import LARGEST, as_array, rows_of
+from comparity.counting._values import LARGEST, as_array, rows_of, values_of
 from comparity.errors import OptionError, OutOfRangeError
 from comparity.errors.mitigation import NonFiniteFeatureError
 from comparity.tables import text_of
 
-__all__ = ["check_features", "check_marker", "sensitive_column"]
+__all__ = ["check_features", "check_marker", "sensitive_column", "unmasked"]
 
 NAMED = 5
 """So many columns are named in an error."""
@@ -75,7 +75,7 @@ def sensitive_column(values: Any) -> NDArray[Any]:
     if shape[1] != 1:
         wanted = "one column: join several as text, such as 'f & old'"
         raise OptionError("sensitive_features", f"{shape[1]} columns", [wanted])
-    return np.asarray(values)[:, 0]
+    return values_of(values, "sensitive_features")[:, 0]
 
 
 def check_marker(no_group: Any, *, continuous: bool) -> None:
@@ -89,3 +89,20 @@ def check_marker(no_group: Any, *, continuous: bool) -> None:
     if continuous and no_group is not None:
         why = "the attribute is a number, which has no groups"
         raise OptionError("no_group", no_group, ["none, and rows that all have a number"], why)
+
+
+def unmasked(values: Any) -> Any:
+    """Return values as they are, but missing where numpy masks them: scikit-learn forgets masks.
+
+    Examples
+    --------
+    >>> unmasked(np.ma.masked_equal([1, 2, -999], -999)).tolist()
+    [1.0, 2.0, nan]
+    """
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    if not np.ma.getmaskarray(values).any():
+        return values.data
+    if values.dtype.kind in "biuf":
+        return np.ma.filled(values.astype(np.float64), np.nan)
+    return values_of(values, "array")

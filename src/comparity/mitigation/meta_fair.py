@@ -21,7 +21,7 @@ from comparity.errors import (
     TwoGroupsOnlyError,
     UnreachedRatioWarning,
 )
-from comparity.mitigation.features import check_features, sensitive_column
+from comparity.mitigation.features import check_features, sensitive_column, unmasked
 from comparity.mitigation.label_posterior import joint_normal
 from comparity.mitigation.rate_duals import DUALS, Dual, ratio
 from comparity.tables import check_option, text_of
@@ -145,7 +145,12 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         self._check_options()
         X, y = validate_data(
-            self, X, y, dtype=np.float64, ensure_min_samples=2, ensure_all_finite=False
+            self,
+            unmasked(X),
+            unmasked(y),
+            dtype=np.float64,
+            ensure_min_samples=2,
+            ensure_all_finite=False,
         )
         check_features(X, getattr(self, "feature_names_in_", None))
         positive = self._labels(y)
@@ -164,7 +169,7 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: Any) -> Floats:
         """Return t(x): positive where the second label is predicted."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+        X = validate_data(self, unmasked(X), reset=False, dtype=np.float64, ensure_all_finite=False)
         check_features(X, getattr(self, "feature_names_in_", None))
         shares = self._posterior.probabilities(X)
         if not self.groups_:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from comparity.counting._values import as_array, check_lengths, group_codes
-from comparity.mitigation.features import check_features
+from comparity.mitigation.features import check_features, unmasked
 
 __all__ = ["Model", "StochasticScorer"]
 
@@ -112,7 +112,7 @@ class StochasticScorer:
         [-1.0, -2.0]
         """
         self._check_names(X)
-        features = np.asarray(X, dtype=np.float64)
+        features = np.asarray(unmasked(X), dtype=np.float64)
         check_features(features, getattr(self, "feature_names_in_", None))
         if member is not None or queries is None:
             return self.members[self.draw(rng) if member is None else member].scores(features)
