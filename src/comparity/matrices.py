@@ -31,7 +31,7 @@ class PairwiseAccuracy(Shown):
     matrix : ndarray, (K, K)
         Row: group of the better item; column: group of the worse one. ``nan`` without pairs.
     n_pairs, score_ties : ndarray, (K, K)
-        Pairs (or their weight) behind each entry, and how many of them have equal scores.
+        Pairs behind each entry, whatever they weigh, and how many of them have equal scores.
     overall : float
         Accuracy over all pairs, those of items in no group included: the AUC for binary labels.
     overall_interval : Interval

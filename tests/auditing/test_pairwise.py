@@ -360,3 +360,20 @@ def test_too_many_groups_are_told_of_their_own_column() -> None:
     columns = {"y": np.arange(120.0), "f": np.arange(120.0), "age": np.arange(120)}
     with pytest.raises(TooManyGroupsError, match="'age' must have at most 50 groups"):
         audit_frame(pd.DataFrame(columns), label="y", score="f", sensitive="age")
+
+
+@pytest.mark.parametrize("kind", ["binary", "continuous"])
+@pytest.mark.parametrize("unit", [1e-3, 1e3])
+def test_numbers_of_pairs_are_numbers_whatever_items_weigh(kind: str, unit: float) -> None:
+    rng = np.random.default_rng(9)
+    group = rng.choice(["a", "b"], 300)
+    y = rng.integers(0, 2, 300) if kind == "binary" else rng.normal(size=300)
+    score, weight = np.round(y + rng.normal(size=300), 1), unit * rng.uniform(0.5, 2, 300)
+    result = pairwise_accuracy(y, score, sensitive_features=group, sample_weight=weight)
+    better = np.greater.outer(y, y)[np.ix_(group == "a", group == "b")]
+    tied = np.equal.outer(score, score)[np.ix_(group == "a", group == "b")] & better
+    assert (result.n_pairs[0, 1], result.score_ties[0, 1]) == (better.sum(), tied.sum())
+    for audit in (result.raw, result.standardised):
+        assert audit.n == np.greater.outer(y, y).sum()
+        assert audit.tests[0].n[0] == better.sum()
+        assert [rate.trials for rate in audit.rates] == result.n_pairs.ravel().tolist()

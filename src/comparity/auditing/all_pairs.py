@@ -63,7 +63,7 @@ def gaps_of_items(items: LabelledItems, options: PairwiseOptions) -> Matrix:
     if _kind(items) != "binary" and not options.continuous:
         columns = items.label, items.group, items.groups
         items = _weighted(items, overlap_weights(*columns, sample_weight=items.weight))
-    sharing = counted_pairs(items, options).sharing
+    sharing = counted_pairs(items, options, numbered=False).sharing
     rates = np.full(len(sharing.cells), np.nan)
     np.divide(sharing.hits, sharing.trials, out=rates, where=sharing.trials > 0)
     rate = dict(zip(sharing.cells, rates, strict=True))
@@ -81,7 +81,8 @@ def _standardised(
 ) -> Audit:
     """Audit the items weighted to one label law; without tests where the weights fail."""
     weighted = _weighted(items, overlap)
-    audit = _audit(counted_pairs(weighted, options), weighted, options, "standardised", **data)
+    counted = counted_pairs(weighted, options, numbered=False)
+    audit = _audit(counted, weighted, options, "standardised", **data)
     audit = _counted_like(audit, raw)
     return audit if overlap.trusted else _without_verdict(audit, overlap.reason)
 
@@ -243,7 +244,8 @@ def _ties(
     changes = False
     if total:
         other = "half" if options.score_ties == "disagree" else "disagree"
-        judged = _judged(counted_pairs(items, options, other), items, options)
+        scored = counted_pairs(items, options, other, numbered=False)
+        judged = _judged(scored, items, options)
         changes = overall_finding(judged) != finding
     return Ties(
         scores=round(total),
@@ -278,6 +280,10 @@ def _notes(
         notes.append(
             "Pairs count by the difference of their labels; the numbers of pairs are before "
             "weighting."
+        )
+    elif which == "raw" and items.weight is not None:
+        notes.append(
+            "A pair weighs the product of its items; the numbers of pairs are before that."
         )
     if counted.others:
         notes.append("Items in no group count overall and in marginals, in no entry of the matrix.")

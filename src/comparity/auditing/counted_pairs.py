@@ -35,8 +35,9 @@ NO_GROUP = "(no group)"
 class CountedPairs:
     """Pairs by cell, those of items in no group included, and how many have equal scores.
 
-    Where pairs weigh by their label difference, `unweighted` says how many there are. Where every
-    query counts alike, `recount` counts it once in rows, in columns or in the whole.
+    Where items have weights, or pairs weigh by their label difference, `unweighted` says how many
+    there are. Where every query counts alike, `recount` counts it once in rows, in columns or in
+    the whole.
     """
 
     sharing: Sharing
@@ -73,17 +74,23 @@ class CountedPairs:
 
 
 def counted_pairs(
-    items: LabelledItems, options: PairwiseOptions, score_ties: str = ""
+    items: LabelledItems, options: PairwiseOptions, score_ties: str = "", *, numbered: bool = True
 ) -> CountedPairs:
-    """Count the pairs of checked items as the options say, or with score ties another way."""
+    """Count the pairs of checked items as the options say, or with score ties another way.
+
+    Unless `numbered`, nobody asks how many pairs there are, only what they weigh.
+    """
     ties = score_ties or options.score_ties
     how: dict[str, Any] = {"weights": items.weight, "score_ties": ties, "query": items.query}
-    counted = _united(items, options, partial(_alike, items, options, how))
-    if options.pair_weight == "equal":
+    weigh = _alike
+    if options.pair_weight != "equal":
+        bounded_numbers(items.label, "y_true", "item")
+        weigh = _by_difference
+    counted = _united(items, options, partial(weigh, items, options, how))
+    if not numbered or (items.weight is None and weigh is _alike):
         return counted
-    bounded_numbers(items.label, "y_true", "item")
-    weighted = _united(items, options, partial(_by_difference, items, options, how))
-    return replace(weighted, unweighted=counted)
+    plain = partial(_alike, items, options, {**how, "weights": None})
+    return replace(counted, unweighted=_united(items, options, plain))
 
 
 def _united(
