@@ -17,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 
 from comparity import biased_bridge, differential_parity, unbiased_bridge
 from comparity.auditing.bridges import audit_files, audit_frames
+from comparity.auditing.verdicts import VIOLATED
 from comparity.errors import (
     ComparityError,
     LengthMismatchError,
@@ -165,6 +166,44 @@ def test_a_rule_that_is_predicted_exactly_has_no_gap_and_no_rounding_for_one() -
         result = biased_bridge(first, second, regressor=LinearRegression(), errors=errors, **known)
         assert (result.dpt, result.dpd, result.p_value) == (0.0, 0.0, 1.0)
         assert result.p_one_sided == 0.5
+
+
+def off_by_constants(first: float, second: float, lean: float, shared: int) -> Any:
+    """Predictions of 300 subjects on each side that miss every decision by so much."""
+    rng, sex = np.random.default_rng(0), np.resize(["f", "m"], 300)
+    one, two = rng.normal(size=(2, 300)).round(2)
+    return biased_bridge(
+        one,
+        two,
+        sensitive_features=(sex, sex),
+        predictions=(one + first, two + second + lean * (sex == "m")),
+        subjects=(np.arange(300), np.r_[:shared, 300 : 600 - shared]),
+    )
+
+
+@pytest.mark.parametrize("shared", [0, 5, 20, 300])
+@pytest.mark.parametrize("off", [(0.0, 0.0), (0.1, 0.1), (0.0, 0.1)])
+def test_predictions_off_by_a_constant_have_no_gap(off: tuple[float, float], shared: int) -> None:
+    found = off_by_constants(*off, lean=0.0, shared=shared)
+    assert (found.gap, found.dpt, found.dpd, found.p_value) == (0.0, 0.0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize("n", [60, 2000])
+def test_one_rule_and_the_same_with_more_for_everybody_do_not_lean_apart(n: int) -> None:
+    rng = np.random.default_rng(1)
+    grade = tuple(rng.normal(size=(n, 3)) for _ in range(2))
+    sex = tuple(rng.choice(["f", "m"], n) for _ in range(2))
+    first, second = (one @ [0.3, 0.7, -0.2] for one in grade)
+    known = {"sensitive_features": sex, "features": grade, "regressor": LinearRegression()}
+    found = biased_bridge(first, second + 3.3, **known)
+    assert (found.dpt, found.dpd, found.p_value) == (0.0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize("shared", [0, 5, 20, 300])
+def test_a_gap_without_variation_is_without_bound(shared: int) -> None:
+    found = off_by_constants(0.1, 0.1, lean=0.1, shared=shared)
+    assert found.gap == pytest.approx(0.1)
+    assert (found.dpt, found.dpd, found.finding) == (np.inf, np.inf, VIOLATED)
 
 
 def test_decisions_on_different_scales_are_warned_of() -> None:

@@ -34,7 +34,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.bridging.prediction_errors import BridgeErrors
+from comparity.bridging.prediction_errors import ROUNDING, BridgeErrors
 from comparity.differences import Moments
 from comparity.inference.means import (
     RatioPivot,
@@ -119,9 +119,10 @@ def biased_gap(errors: BridgeErrors, *, null: str) -> GapTest:
     (True, True)
     """
     if errors.n_shared and not any(map(len, (*errors.first, *errors.second))):
-        reference, group = (Moments.of(both.second - both.first) for both in errors.shared)
+        reference, group = (Moments.of(both.difference) for both in errors.shared)
         return compare_means(group, reference, null=null)
-    if errors.n_shared:
+    # Errors that do not vary do not go together, either.
+    if errors.n_shared and any(_pooled_variances(errors)):
         return _linear_gap(errors, null=null)
     terms = [
         Term(sign * weight, Moments.of(errors.all_of(side, place)), pool)
@@ -147,11 +148,15 @@ def biased_estimate(errors: BridgeErrors) -> Estimate:
     """Return the gap across a bridge, with the prediction's errors taken off, and its error."""
     correlation = _correlation(errors)
     blocks = [[*_blocks(errors, place, sign, correlation)] for place, sign in ((0, -1.0), (1, 1.0))]
-    sums = [float(sum(block.gap.mean() for block in of_group)) for of_group in blocks]
-    variances = [float(one.gap.var(ddof=1)) / one.n for of_group in blocks for one in of_group]
+    # Moments of equal numbers have no variance of rounding errors.
+    moments = [[Moments.of(block.gap) for block in of_group] for of_group in blocks]
+    sums = [sum(one.mean for one in of_group) for of_group in moments]
+    variances = [one.variance / one.n for of_group in moments for one in of_group]
     v, w = _pooled_variances(errors)
+    # Without variation, what is left of equal means is rounding.
+    equal = not any(variances) and math.isclose(sums[1], -sums[0], rel_tol=ROUNDING)
     return Estimate(
-        gap=sums[0] + sums[1],
+        gap=0.0 if equal else sums[0] + sums[1],
         means=(sums[1], -sums[0]),
         variance=sum(variances),
         dof=satterthwaite(variances, [one.n - 1 for of_group in blocks for one in of_group]),
@@ -196,8 +201,16 @@ def _pooled_variances(errors: BridgeErrors) -> tuple[float, float]:
 
 def _pooled(groups: Sequence[Floats]) -> float:
     """Return the variance within groups."""
-    squares = sum(float(((own - own.mean()) ** 2).sum()) for own in groups)
+    squares = sum(float((_centred(own) ** 2).sum()) for own in groups)
     return squares / sum(len(own) - 1 for own in groups)
+
+
+def _centred(values: Floats) -> Floats:
+    """Return distances from the mean, which are zero for equal numbers whatever it rounds to."""
+    if not len(values) or values.min() == values.max():
+        return np.zeros(len(values))
+    centred: Floats = values - values.mean()
+    return centred
 
 
 def _blocks(errors: BridgeErrors, place: int, sign: float, correlation: float) -> Iterator[_Block]:
@@ -212,7 +225,7 @@ def _blocks(errors: BridgeErrors, place: int, sign: float, correlation: float) -
         slope = 1.0
         if correlation:
             slope -= correlation * math.sqrt(variances[1 - side] / variances[side])
-        square = slope * (every - every.mean()) ** 2 / rows
+        square = slope * _centred(every) ** 2 / rows
         alone = len(every) - len(both)
         together = together + square[alone:]
         if alone:
@@ -229,9 +242,12 @@ def _of_correlation(errors: BridgeErrors, place: int) -> Floats:
     both = errors.shared[place]
     if errors.n_shared < ENOUGH_SHARED:
         return np.zeros(len(both))
+    variances = _shared_variances(errors)
+    if not all(variances):
+        return np.zeros(len(both))
     first, second = (
-        (own - own.mean()) / math.sqrt(variance)
-        for own, variance in zip((both.first, both.second), _shared_variances(errors), strict=True)
+        _centred(own) / math.sqrt(variance)
+        for own, variance in zip((both.first, both.second), variances, strict=True)
     )
     moved = first * second - _correlation(errors) * (first**2 + second**2) / 2
     return np.asarray(moved / errors.n_shared)
@@ -245,8 +261,8 @@ def _shared_variances(errors: BridgeErrors) -> tuple[float, float]:
 def _sums_of_products(errors: BridgeErrors) -> Floats:
     sums = np.zeros((2, 2))
     for both in errors.shared:
-        if len(both):
-            sums += np.cov(both.first, both.second) * (len(both) - 1)
+        centred = np.array([_centred(both.first), _centred(both.second)])
+        sums += centred @ centred.T
     return sums
 
 
@@ -277,7 +293,7 @@ def _weights(errors: BridgeErrors, place: int, correlation: float) -> tuple[floa
     alone = [len(errors.first[place]), len(errors.second[place])]
     if not both:
         return 0.0, 0.0
-    v = [float(errors.all_of(side, place).var(ddof=1)) for side in (0, 1)]
+    v = [Moments.of(errors.all_of(side, place)).variance for side in (0, 1)]
     c = correlation * math.sqrt(v[0] * v[1])
     matrix = np.array([[v[0] / both, -c / both], [-c / both, v[1] / both]])
     target = np.zeros(2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,8 @@ Floats = NDArray[np.float64]
 
 # In standard deviations of the decisions.
 ROUNDING = 1e-9
+# Of the largest number there is; a regressor's predictions are off by more than one rounding.
+LAST_DIGITS = 1e-13
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -34,6 +37,15 @@ class Shared:
 
     def __len__(self) -> int:
         return len(self.first)
+
+    @property
+    def difference(self) -> Floats:
+        """The second minus the first, which is constant where decisions differ by a constant."""
+        found: Floats = self.second - self.first
+        largest = np.abs([self.first, self.second]).max(initial=0.0)
+        if not largest:
+            return found
+        return np.round(found, _decimals(float(largest)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -73,8 +85,8 @@ class BridgeErrors:
 
 def bridge_errors(subjects: DecidedSubjects, predictions: Predictions) -> BridgeErrors:
     """Take the errors of predictions apart by side and group."""
-    first = _without_rounding(predictions.first - subjects.decisions[0], subjects.decisions[0])
-    second = _without_rounding(predictions.second - subjects.decisions[1], subjects.decisions[1])
+    first = _without_rounding(predictions.first, subjects.decisions[0])
+    second = _without_rounding(predictions.second, subjects.decisions[1])
     twin = subjects.twin
     alone_first = predictions.judged & ~subjects.shared
 
@@ -93,9 +105,19 @@ def bridge_errors(subjects: DecidedSubjects, predictions: Predictions) -> Bridge
     )
 
 
-def _without_rounding(errors: Floats, decisions: Floats) -> Floats:
-    """Return zero for what is rounding: a rule that is predicted exactly has no errors."""
+def _without_rounding(predicted: Floats, decisions: Floats) -> Floats:
+    """Return errors without what is rounding: a rule that is predicted up to a constant has none.
+
+    Left in, rounding errors would be the variation that a gap is measured by.
+    """
+    largest = max(np.abs(predicted).max(), np.abs(decisions).max())
+    errors = np.round(predicted - decisions, _decimals(float(largest)))
     return np.where(np.abs(errors) <= ROUNDING * decisions.std(), 0.0, errors)
+
+
+def _decimals(largest: float) -> int:
+    """Return how many decimals of a difference of two numbers up to this large mean anything."""
+    return -math.ceil(math.log10(LAST_DIGITS * largest))
 
 
 def _with_variance(first: Floats, second: Floats, both: Shared) -> tuple[Floats, Floats, Shared]:
