@@ -56,7 +56,8 @@ class FairRanker(FairScorer):
         The sensitive attribute is a number: compare pairs whose better item has the larger value
         with pairs whose better item has the smaller one.
     no_group : optional
-        The value that marks items in no group: they count in marginals and overall.
+        The value that marks items in no group: they count in marginals and overall. A number has
+        no groups, and so no such value.
     margin : float
         Difference of scores from which on an order is safe for the hinge.
     loss : {"hinge", "squared hinge"}
