@@ -234,3 +234,10 @@ def test_the_workers_of_imdb_wiki_are_counted() -> None:
     counts = count_comparisons(table.frame, items, **options)["gender"]
     lines = (path / "comparisons_subset.csv").read_text().splitlines()
     assert counts.n == len(lines) - 1
+
+
+def test_ties_are_not_read_from_two_columns() -> None:
+    polars = pytest.importorskip("polars")
+    columns = {"left": ["a"], "right": ["b"], "winner": ["left"], "draw": [True]}
+    with pytest.raises(OptionError, match="'winner', which says who won"):
+        to_comparisons(polars.DataFrame(columns), tied="draw")

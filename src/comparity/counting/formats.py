@@ -155,6 +155,9 @@ def to_comparisons(
     """
     given, known = opened(frame, "comparisons")
     named = _named(known, layout, better=better, worse=worse, left=left, right=right, winner=winner)
+    if tied and named.winner:
+        why = f"ties are read from column {named.winner!r}, which says who won"
+        raise OptionError("tied", tied, ["None", "the columns of the better and worse item"], why)
     columns = {"first": named.first, "second": named.second}
     extra = {
         "winner": named.winner,
