@@ -125,6 +125,20 @@ def test_rounding_errors_are_no_differences() -> None:
     assert found.differences(0, 1, "sex").values.tolist() == [0.1]
 
 
+@pytest.mark.parametrize("kinds", [("f4", "f4"), ("f4", "f8"), ("f8", "f4")])
+def test_rounding_to_single_precision_makes_no_differences(kinds: tuple[str, str]) -> None:
+    sex = np.array(["f", "m"] * 3)
+    one, two = np.array([0.3, 0.2] * 3, kinds[0]), np.array([0.2, 0.1] * 3, kinds[1])
+    found = decision_arrays({"a": one, "b": two}, sensitive={"sex": sex})
+    assert found.differences(0, 1, "sex").values == pytest.approx([0.1])
+
+
+def test_fractions_of_two_are_differences_to_the_last_bit() -> None:
+    one, two = np.array([1000.0, 1000.0 + 2.0**-10]), np.array([1000.0, 1000.0])
+    found = decision_arrays({"a": one, "b": two}, sensitive={"sex": ["f", "m"]})
+    assert found.differences(0, 1, "sex").values.tolist() == [0.0, 2.0**-10]
+
+
 @pytest.mark.parametrize("size", [1e-8, 1.0, 1e8])
 def test_small_differences_survive_at_every_size(size: float) -> None:
     first = size * np.array([1.5, 1.5, 1.5, 1.5 + 1e-9])

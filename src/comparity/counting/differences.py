@@ -49,8 +49,11 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 TABLE = "decisions"
-# A double has between 15 and 16 significant decimals; a difference of two may lose one.
-SIGNIFICANT = 14
+# A double has between 15 and 16 significant decimals; a difference of two may lose one. In single
+# precision there are between 7 and 8.
+SIGNIFICANT, SINGLE = 14, 6
+EXACT = 2.0**10
+"""Numbers with so many parts of one are exact in any precision."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -356,9 +359,18 @@ def _checked(
 
 def _digits(values: Floats) -> int | None:
     """Return how many decimals of a difference of floats are not rounding errors."""
-    if np.array_equal(values, np.rint(values)):
+    rounded = [column for column in values.T if not _is_exact(column)]
+    if not rounded:
         return None
-    return SIGNIFICANT - math.ceil(math.log10(float(np.abs(values).max())))
+    # What single precision keeps was kept in it: hardly a decimal is one of its numbers.
+    single = any(np.array_equal(column, column.astype(np.float32)) for column in rounded)
+    significant = SINGLE if single else SIGNIFICANT
+    return significant - math.ceil(math.log10(float(np.abs(values).max())))
+
+
+def _is_exact(column: Floats) -> bool:
+    """Say whether these are whole numbers, halves, quarters and the like, as differences are."""
+    return np.array_equal(column * EXACT, np.rint(column * EXACT))
 
 
 def _as_numbers(column: NDArray[Any], name: str, table: str) -> Floats:
