@@ -377,3 +377,10 @@ def test_numbers_of_pairs_are_numbers_whatever_items_weigh(kind: str, unit: floa
         assert audit.n == np.greater.outer(y, y).sum()
         assert audit.tests[0].n[0] == better.sum()
         assert [rate.trials for rate in audit.rates] == result.n_pairs.ravel().tolist()
+
+
+def test_a_marker_of_items_in_no_group_is_no_number_to_compare() -> None:
+    y = np.arange(20.0)
+    age = np.where(y < 5, -1.0, y)
+    with pytest.raises(OptionError, match="no_group"):
+        pairwise_accuracy(y, -y, sensitive_features=age, continuous=True, no_group=-1)

@@ -22,6 +22,7 @@ from comparity.errors import (
     UnknownItemError,
 )
 from comparity.ranking.judgments import judgments_from_frames, judgments_of
+from tests.conftest import Build
 
 PAIRS = [[0, 1], [2, 1], [0, 2]]
 
@@ -141,3 +142,17 @@ def test_items_that_do_not_fit_are_named(
     table = polars.DataFrame({"better": ["a", "b"], "worse": ["b", "c"]})
     with pytest.raises(error, match=words):
         judgments_from_frames(table, polars.DataFrame({"item": items}))
+
+
+def test_masked_comparisons_are_missing() -> None:
+    pairs = np.ma.array([[0, 1], [1, 2], [2, 0]], mask=[[0, 0], [0, 1], [0, 0]])
+    with pytest.raises(MissingValueError, match="row 2"):
+        judgments_of(pairs)
+    assert len(judgments_of(np.ma.array([[0, 1], [1, 2]]))) == 2
+
+
+def test_the_column_of_ties_of_a_frame_is_read(frame: Build) -> None:
+    columns = {"better": [0, 1, 2], "worse": [1, 2, 0], "tied": [False, True, False]}
+    found = judgments_of(frame(columns))
+    assert found.tied is not None
+    assert found.tied.tolist() == [False, True, False]

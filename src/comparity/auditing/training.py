@@ -16,9 +16,9 @@ from comparity.auditing.parity import pairwise_parity
 from comparity.auditing.training_rows import Columns, FileRows, row_sets
 from comparity.auditing.verdicts import EXIT_STATUS, overall_finding
 from comparity.counting.files import file_sha256
+from comparity.counting.labelled import check_marker
 from comparity.errors import FileAccessError, OptionError
 from comparity.mitigation.choices import Choices, choices_of
-from comparity.mitigation.features import check_marker
 from comparity.mitigation.fitting import Fit, Prepared, fitted, prepared
 from comparity.mitigation.goals import GOALS, PARITY
 from comparity.mitigation.kinds import KINDS, kind_of

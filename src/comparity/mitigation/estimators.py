@@ -19,14 +19,13 @@ from comparity.counting._values import (
     numbers,
     rows_of,
 )
-from comparity.counting.labelled import LabelledItems, labelled_items
+from comparity.counting.labelled import LabelledItems, check_marker, labelled_items
 from comparity.errors import ConstantLabelError, WeightError
 from comparity.errors.mitigation import MissingSensitiveError
 from comparity.mitigation.accounts import account
 from comparity.mitigation.choices import Choices, check_share, choices_of
 from comparity.mitigation.features import (
     check_features,
-    check_marker,
     sensitive_column,
     unmasked,
 )

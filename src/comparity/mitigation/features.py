@@ -12,7 +12,7 @@ from comparity.errors import OptionError, OutOfRangeError
 from comparity.errors.mitigation import NonFiniteFeatureError
 from comparity.tables import text_of
 
-__all__ = ["check_features", "check_marker", "sensitive_column", "unmasked"]
+__all__ = ["check_features", "sensitive_column", "unmasked"]
 
 NAMED = 5
 """So many columns are named in an error."""
@@ -76,19 +76,6 @@ def sensitive_column(values: Any) -> NDArray[Any]:
         wanted = "one column: join several as text, such as 'f & old'"
         raise OptionError("sensitive_features", f"{shape[1]} columns", [wanted])
     return values_of(values, "sensitive_features")[:, 0]
-
-
-def check_marker(no_group: Any, *, continuous: bool) -> None:
-    """Refuse a value that marks items in no group where there are numbers in place of groups.
-
-    Raises
-    ------
-    OptionError
-        It would be compared like any other number.
-    """
-    if continuous and no_group is not None:
-        why = "the attribute is a number, which has no groups"
-        raise OptionError("no_group", no_group, ["none, and rows that all have a number"], why)
 
 
 def unmasked(values: Any) -> Any:

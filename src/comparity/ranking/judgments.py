@@ -33,6 +33,8 @@ SECOND_WORDS = ("false", "-1", "second", "worse", "b")
 UNKNOWN_WORDS = ("0", "unknown", "")
 TRUE_WORDS = ("true", "1", "tie", "tied")
 FALSE_WORDS = ("false", "0", "")
+TIED = "tied"
+"""The column of ties in tables of comparisons."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -101,7 +103,7 @@ def judgments_of(
     evaluators : array_like or str, optional
         Who judged, for each comparison; or the name of a column of the frame.
     ties : array_like of bool or str, optional
-        Which comparisons are ties.
+        Which comparisons are ties; the column ``tied`` of the frame, if it has one, by default.
     seats : array_like or str, optional
         Whether the first item named was shown first: true or false, 1, -1 and 0 (unknown),
         ``"first"`` or ``"second"``.
@@ -121,6 +123,7 @@ def judgments_of(
     >>> found.n_items, found.evaluators.tolist()
     (3, ['ann', 'bob'])
     """
+    ties = TIED if ties is None and _has_ties(comparisons) else ties
     pairs, columns = _pairs(comparisons, evaluators, ties, seats)
     better, worse, n = _checked(pairs, n_items)
     return _assembled(better, worse, np.arange(n), *columns)
@@ -217,6 +220,13 @@ def columns_of(frame: Any, table: str, names: Sequence[str | None]) -> dict[str,
     return collected(opened_frame.lazy().select(*wanted))
 
 
+def _has_ties(comparisons: Any) -> bool:
+    """Say whether a frame has a column of ties, which are then not for the caller to name."""
+    native = nw.from_native(comparisons, pass_through=True)
+    framed = isinstance(native, nw.DataFrame | nw.LazyFrame)
+    return framed and TIED in native.collect_schema().names()
+
+
 def _pairs(comparisons: Any, *extra: Any) -> tuple[Any, list[Any]]:
     """Return positions and the columns that go with them, looked up in a frame where named."""
     native = nw.from_native(comparisons, pass_through=True)
@@ -240,6 +250,10 @@ def _checked(pairs: Any, n_items: int | None) -> tuple[Ints, Ints, int]:
         raise PositionError("comparisons", "an array of shape (n, 2)", f"shape {array.shape}")
     if array.dtype.kind not in "iu":
         raise PositionError("comparisons", "integers", f"values of type {array.dtype}")
+    # An array forgets what was masked.
+    if np.ma.is_masked(pairs):
+        masked = np.asarray(np.ma.getmaskarray(pairs).any(axis=1))
+        raise MissingValueError("comparisons", "comparisons", rows_of(masked))
     low, high = int(array.min()), int(array.max())
     if n_items is not None and not (isinstance(n_items, int | np.integer) and n_items > 0):
         raise OptionError("n_items", n_items, ["a whole number from 1 on", "None"])
