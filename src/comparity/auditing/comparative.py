@@ -13,7 +13,7 @@ import numpy as np
 from comparity.auditing.attributes import as_array, named_attributes
 from comparity.auditing.judged_pairs import audit_counts, design_to_count
 from comparity.auditing.options import ComparativeOptions
-from comparity.counting._values import check_lengths, truths
+from comparity.counting._values import check_lengths, said_true
 from comparity.counting.comparisons import count_comparisons, count_wide_comparisons
 from comparity.counting.files import file_sha256, read_table
 from comparity.counting.formats import read_comparisons
@@ -166,7 +166,7 @@ def _positions(comparisons: Any, evaluators: Any, ties: Any) -> tuple[Any, Any, 
         return pairs, judges, ties
     if judges is not None:
         check_lengths({"comparisons": pairs, "evaluators": judges})
-    tied = truths(columns["tied"], "tied", "comparisons")
+    tied = said_true(columns["tied"], "tied", "comparisons")
     either = pairs[tied] if ties is None else np.vstack([pairs[tied], ties])
     return pairs[~tied], None if judges is None else judges[~tied], either
 

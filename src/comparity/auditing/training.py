@@ -16,7 +16,6 @@ from comparity.auditing.parity import pairwise_parity
 from comparity.auditing.training_rows import Columns, FileRows, row_sets
 from comparity.auditing.verdicts import EXIT_STATUS, overall_finding
 from comparity.counting.files import file_sha256
-from comparity.counting.labelled import check_marker
 from comparity.errors import FileAccessError, OptionError
 from comparity.mitigation.choices import Choices, choices_of
 from comparity.mitigation.fitting import Fit, Prepared, fitted, prepared
@@ -112,7 +111,6 @@ def train_file(
     """
     check_option("task", task, list(TASKS))
     own = _own_choices(scorer, hidden=hidden, leaves=leaves)
-    check_marker(no_group, continuous=continuous)
     _check_files(path, output, audit_on)
     seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
     columns = Columns(features, label, sensitive, query, weight, continuous, no_group)

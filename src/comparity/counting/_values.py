@@ -211,7 +211,7 @@ def binary(values: list[str], name: str, *, role: str, positive: str | None) -> 
     raise NonBinaryError(name, values, role=role)
 
 
-def truths(values: NDArray[Any], name: str, table: str) -> NDArray[np.bool_]:
+def said_true(values: NDArray[Any], name: str, table: str) -> NDArray[np.bool_]:
     """Return which rows of a column say true; others must say false."""
     codes, words = factorised(values)
     if (codes < 0).any():

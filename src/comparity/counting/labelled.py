@@ -26,7 +26,7 @@ from comparity.errors import (
 )
 from comparity.tables import collected, open_table, text_of
 
-__all__ = ["LabelledItems", "check_marker", "labelled_columns", "labelled_items"]
+__all__ = ["LabelledItems", "labelled_columns", "labelled_items"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -151,25 +151,15 @@ def _labels(column: NDArray[Any], name: str) -> Floats:
     return labels
 
 
-def check_marker(no_group: Any, *, continuous: bool) -> None:
-    """Refuse a value that marks items in no group where there are numbers in place of groups.
-
-    Raises
-    ------
-    OptionError
-        It would be compared like any other number.
-    """
-    if continuous and no_group is not None:
-        why = "the attribute is a number, which has no groups"
-        raise OptionError("no_group", no_group, ["none, and rows that all have a number"], why)
-
-
 def _attribute(
     column: NDArray[Any], name: str, *, continuous: bool, no_group: object
 ) -> tuple[Codes, tuple[str, ...], Floats | None]:
-    check_marker(no_group, continuous=continuous)
     if not continuous:
         return *_grouped(column, name, no_group), None
+    if no_group is not None:
+        # It would be compared like any other number.
+        why = "the attribute is a number, which has no groups"
+        raise OptionError("no_group", no_group, ["none, and rows that all have a number"], why)
     value = numbers(column, name, "item")
     if value.min() == value.max():
         raise OneGroupError(name, [text_of(value[0])])

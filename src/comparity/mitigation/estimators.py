@@ -19,16 +19,12 @@ from comparity.counting._values import (
     numbers,
     rows_of,
 )
-from comparity.counting.labelled import LabelledItems, check_marker, labelled_items
+from comparity.counting.labelled import LabelledItems, labelled_items
 from comparity.errors import ConstantLabelError, WeightError
 from comparity.errors.mitigation import MissingSensitiveError
 from comparity.mitigation.accounts import account
 from comparity.mitigation.choices import Choices, check_share, choices_of
-from comparity.mitigation.features import (
-    check_features,
-    sensitive_column,
-    unmasked,
-)
+from comparity.mitigation.features import check_features, sensitive_column, unmasked
 from comparity.mitigation.fitting import fitted, laid_out, prepared
 from comparity.mitigation.kinds import kind_of
 from comparity.mitigation.linear import LinearModel
@@ -165,7 +161,6 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
 
     def _choices(self) -> Choices:
         check_share("validation_fraction", self.validation_fraction)
-        check_marker(self.no_group, continuous=self.continuous)
         given = {name: getattr(self, name) for name in CHOICES}
         return choices_of(**given, predicted=self._predicts_labels)
 

@@ -221,7 +221,7 @@ def columns_of(frame: Any, table: str, names: Sequence[str | None]) -> dict[str,
 
 
 def _has_ties(comparisons: Any) -> bool:
-    """Say whether a frame has a column of ties, which are then not for the caller to name."""
+    """Say whether these are a frame that has the usual column of ties."""
     native = nw.from_native(comparisons, pass_through=True)
     framed = isinstance(native, nw.DataFrame | nw.LazyFrame)
     return framed and TIED in native.collect_schema().names()
