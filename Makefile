@@ -26,7 +26,7 @@ test: .venv/test.stamp
 	@$(BIN)/python -m pytest -q -n 2 -m "not slow"
 
 test-all: .venv/test.stamp
-	@$(BIN)/python -m pytest -q -n 2
+	@$(BIN)/python -m pytest -q -n 2 --hypothesis-profile=explore
 
 check: .venv/test.stamp
 	@$(BIN)/ruff check .

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
-# The first call of a compiled kernel takes a second, so examples have no deadline. Continuous
-# integration tries the same examples every time; everybody else looks for new ones.
-settings.register_profile("comparity", deadline=None, derandomize="CI" in os.environ)
+# The first call of a compiled kernel takes a second, so examples have no deadline. Who changed
+# nothing sees no test change: `make test` tries the same examples every time, `make test-all` looks
+# for new ones (--hypothesis-profile=explore).
+settings.register_profile("comparity", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None)
 settings.load_profile("comparity")
 
 Build = Callable[[Mapping[str, Sequence[Any]]], Any]

@@ -48,8 +48,10 @@ LARGEST_FACTOR = 2.0**40
 NEVER, TINY = 1e-300, 1e-24
 MANY = 100.0
 """Degrees of freedom from which on t is taken for normal."""
-NODES = 64
-"""Sizes of an estimated error that a probability is the mean over."""
+RUNGS, ZOOMS = 10, 2
+"""Powers of two that are tried at once, and how often the way between two factors is divided."""
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
+"""Sizes of an estimated error that a probability is the mean over: off by less than 0.002."""
 
 Vector = NDArray[np.float64]
 
@@ -171,47 +173,58 @@ def _factors_by_t(
         def undecided(factors: Vector) -> Vector:
             error = np.sqrt(scale * (fixed + (variance - fixed) / factors))
             grown = (dof + in_clusters) * factors - in_clusters
-            own = np.full_like(factors, dof) if same_clusters and in_clusters else grown
+            # One number for all factors, whose quantiles are worked out once.
+            own = np.array([dof]) if same_clusters and in_clusters else grown
             levels = {"margin": margin, "alpha": alpha, "away_alpha": away_alpha}
             return _undecided_by_t(gap, error, np.minimum(own, 1e6), **levels)
 
         return _smallest_factor(undecided, power)
 
     truths = [(test.gap, local_alpha if test.gap else NEVER), (0.0, NEVER)]
-    everything, more = (
-        [factor(gap, level, same_clusters=same) for gap, level in truths] for same in (False, True)
-    )
-    return everything, more
+    everything = [factor(gap, level, same_clusters=False) for gap, level in truths]
+    if not in_clusters and not shared:
+        return everything, everything
+    return everything, [factor(gap, level, same_clusters=True) for gap, level in truths]
 
 
 def _undecided_by_t(
     gap: float, error: Vector, dof: Vector, *, margin: float, alpha: float, away_alpha: float
 ) -> Vector:
     """Return the probability of no decision, with the error estimated on so many degrees."""
-    middles = (np.arange(NODES) + 0.5) / NODES
     sigma = error[:, None]
-    estimated = sigma * np.sqrt(chdtri(dof[:, None], middles) / dof[:, None])
+    estimated = sigma * np.sqrt(chdtri(dof[:, None], (NODES + 1) / 2) / dof[:, None])
     within = np.maximum(margin + stdtrit(dof, alpha)[:, None] * estimated, 0.0)
     away = np.full_like(within, np.inf)
     if away_alpha > NEVER:
         away = np.maximum(within, -stdtrit(dof, away_alpha / 2)[:, None] * estimated)
     above = ndtr((away - gap) / sigma) - ndtr((within - gap) / sigma)
     below = ndtr((-within - gap) / sigma) - ndtr((-away - gap) / sigma)
-    missed: Vector = (above + below).mean(axis=1)
+    missed: Vector = (above + below) @ (WEIGHTS / 2)
     return missed
 
 
 def _smallest_factor(undecided: Callable[[Vector], Vector], power: float) -> float:
-    """Return the first factor, from one on, at which few enough studies stay open, or infinity."""
-    factors, found = np.geomspace(1.0, LARGEST_FACTOR, 256), math.inf
-    for _ in range(2):
-        enough = undecided(factors) <= 1 - power
-        if not enough.any():
-            return math.inf
+    """Return the first factor, from one on, at which few enough studies stay open, or infinity.
+
+    Up a ladder of powers of two, a few at a time since most answers are near, and then between the
+    last factor that is too small and the first that is not.
+    """
+    rungs = np.arange(0.0, math.log2(LARGEST_FACTOR) + 1, RUNGS)
+    ladders = [2.0 ** np.arange(low, low + RUNGS + 1) for low in rungs]
+    for ladder in ladders:
+        enough = undecided(ladder) <= 1 - power
+        if enough.any():
+            break
+    else:
+        return math.inf
+    factors = ladder
+    for _ in range(ZOOMS):
         first = int(np.argmax(enough))
-        found = float(factors[first])
-        factors = np.geomspace(factors[max(first - 1, 0)], found, 128)
-    return found
+        if first == 0:
+            break
+        factors = np.geomspace(factors[first - 1], factors[first], 2 * RUNGS)
+        enough = undecided(factors) <= 1 - power
+    return float(factors[int(np.argmax(enough))])
 
 
 def _widest_error(
