@@ -23,16 +23,16 @@ demo: .venv/runtime.stamp
 	@$(BIN)/comparity demo --directory demo
 
 test: .venv/test.stamp
-	@$(BIN)/python -m pytest -q -n 2 -m "not slow"
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
 
 test-all: .venv/test.stamp
-	@$(BIN)/python -m pytest -q -n 2 --hypothesis-profile=explore
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal --hypothesis-profile=explore
 
 check: .venv/test.stamp
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@$(BIN)/python -m pytest -q -n 2 -m "not slow"
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
 
 bench: .venv/bench.stamp
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done

@@ -10,8 +10,8 @@ from hypothesis import settings
 
 # The first call of a compiled kernel takes a second, so examples have no deadline. Who changed
 # nothing sees no test change: `make test` tries the same examples every time, `make test-all` looks
-# for new ones (--hypothesis-profile=explore).
-settings.register_profile("comparity", deadline=None, derandomize=True)
+# for new ones and more of them (--hypothesis-profile=explore).
+settings.register_profile("comparity", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("explore", deadline=None)
 settings.load_profile("comparity")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
@@ -75,6 +75,7 @@ def test_an_audit_follows_from_its_tests(
     assert EXIT_STATUS[finding] == status
 
 
+@settings(max_examples=10)  # multipletests collects garbage every time
 @given(families)
 def test_adjusted_p_values_are_those_of_statsmodels(pairs: list[tuple[Tally, Tally]]) -> None:
     tests = judged(pairs)
