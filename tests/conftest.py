@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,13 @@ from hypothesis import settings
 settings.register_profile("comparity", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("explore", deadline=None)
 settings.load_profile("comparity")
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is imported and collected out of every later search for garbage."""
+    gc.collect()
+    gc.freeze()
+
 
 Build = Callable[[Mapping[str, Sequence[Any]]], Any]
 
