@@ -70,6 +70,15 @@ def test_a_size_there_is_already_is_not_told_as_if_more_were_needed(audit: Audit
     assert "4,868" not in line
 
 
+def test_all_pairs_need_items_however_many_pairs_these_make(audit: Audit) -> None:
+    needed = Needed(judgments=(None, None), items=(946, 250), judgments_with_items=(946, 250))
+    tests = (replace(audit.tests[1], needed=needed),)
+    pairs = replace(audit, unit="pairs", design="all pairs", tests=tests, n=22_754, n_items=250)
+    (line,) = audit_lists(pairs)["What would change the verdict"]
+    assert "if the gap is as observed, by 946 items in all" in line
+    assert "if there is none, by a study as large as this one" in line
+
+
 @pytest.mark.parametrize(("evaluators", "told"), [(3, True), (9, True), (10, False)])
 def test_few_evaluators_are_asked_for_before_more_judgments(
     audit: Audit, evaluators: int, told: bool
@@ -90,7 +99,7 @@ def test_ties_that_would_change_the_finding_are_announced(audit: Audit) -> None:
 def test_a_margin_as_wide_as_the_interval_would_change_what_was_found(audit: Audit) -> None:
     line, _ = audit_lists(audit)["What would change the verdict"]
     # The far end of the interval of conftest: -0.11 - 2.2414 * 0.02.
-    assert "harmless at a margin of 0.155 or more" in line
+    assert "every margin below the gap; harmless at a margin of 0.155 or more" in line
 
 
 def test_a_harmless_gap_stays_so_down_to_the_end_of_its_interval(harmless_audit: Audit) -> None:

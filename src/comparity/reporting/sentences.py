@@ -134,7 +134,7 @@ def _what_would_change(audit: Audit, test: JudgedGap) -> str:
     # are never stricter than an interval at 1 - alpha.
     enough = f"{math.ceil(1000 * end) / 1000:g}"
     if test.finding == VIOLATED:
-        return f"the same for every margin below its size; harmless at a margin of {enough} or more"
+        return f"the same for every margin below the gap; harmless at a margin of {enough} or more"
     if test.finding == WITHIN and end < audit.margin:
         return f"the same for every margin down to {enough}"
     return ""
@@ -152,7 +152,9 @@ def what_would_decide(audit: Audit, test: JudgedGap) -> str:
 
 def _enough(audit: Audit, needed: Needed, place: int) -> str:
     """Say how much data would do for one of the two truths."""
-    if needed.judgments_with_items[place] <= audit.n:
+    # All pairs of items follow from the items, and what would do is told in these.
+    now = audit.n if audit.unit in ("judgments", "decisions") else audit.n_items
+    if needed.judgments_with_items[place] <= now:
         return "by a study as large as this one"
     items = count(needed.items[place])
     if audit.unit != "judgments":
