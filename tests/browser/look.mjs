@@ -1,12 +1,12 @@
 // Opens pages in a real browser and prints, as JSON, what a reader could stumble over.
-// Usage: node look.mjs NODE_MODULES CHROMIUM FOLDER [PICTURES] < list of pages, one on each line
+// Usage: node look.mjs NODE_MODULES CHROMIUM SECONDS [PICTURES] < list of pages, one on each line
+// Each page has SECONDS for all of its screens; standard error tells how far it came.
 import { createRequire } from "node:module";
-import { mkdtempSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const [modules, executablePath, folder, pictures] = process.argv.slice(2);
+const [modules, executablePath, seconds, pictures] = process.argv.slice(2);
 const require = createRequire(join(modules, "look.cjs"));
 const { chromium } = require("playwright-core");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
@@ -15,36 +15,52 @@ const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-prac
 const PAPER = { width: 718, height: 1047 };
 const SCREENS = { wide: { width: 1200, height: 900 }, phone: { width: 390, height: 844 } };
 const ARGUMENTS =
-  "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
+  "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
 
-async function look(context, path, name) {
+async function check(page, screen) {
+  // Colours are the same on every width, and comparing them takes most of the time.
+  const rules = { "color-contrast": { enabled: screen === "wide" } };
+  return page.evaluate(
+    async ([tags, rules]) => {
+      const runOnly = { type: "tag", values: tags };
+      const result = await globalThis.axe.run(document, { runOnly, rules });
+      return {
+        violations: result.violations.map((one) => ({
+          id: one.id,
+          help: one.help,
+          nodes: one.nodes.slice(0, 3).map((node) => `${node.html.slice(0, 200)} ${node.failureSummary}`),
+        })),
+        passes: result.passes.map((one) => one.id),
+        overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+        scripts: document.scripts.length,
+      };
+    },
+    [TAGS, rules],
+  );
+}
+
+async function look(context, path, colours) {
   const page = await context.newPage();
-  const asked = [];
-  const said = [];
+  const own = pathToFileURL(path).href;
+  const seen = {};
+  let asked, said;
   page.on("request", (request) => asked.push(request.url()));
   page.on("console", (message) => said.push(`${message.type()}: ${message.text()}`));
   page.on("pageerror", (error) => said.push(String(error)));
-  const own = pathToFileURL(path).href;
-  await page.goto(own);
-  await page.evaluate(axe);
-  const found = await page.evaluate(async (tags) => {
-    const result = await globalThis.axe.run(document, { runOnly: { type: "tag", values: tags } });
-    return {
-      violations: result.violations.map((one) => ({
-        id: one.id,
-        help: one.help,
-        nodes: one.nodes.slice(0, 3).map((node) => `${node.html.slice(0, 200)} ${node.failureSummary}`),
-      })),
-      passes: result.passes.length,
-      overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
-      scripts: document.scripts.length,
-    };
-  }, TAGS);
-  if (pictures) {
-    await page.screenshot({ path: join(pictures, `${basename(path, ".html")}-${name}.png`), fullPage: true });
+  for (const [screen, viewport] of Object.entries(SCREENS)) {
+    const name = `${colours}-${screen}`;
+    [asked, said] = [[], []];
+    await page.setViewportSize(viewport);
+    await page.goto(own);
+    await page.evaluate(axe);
+    const found = await check(page, screen);
+    if (pictures) {
+      await page.screenshot({ path: join(pictures, `${basename(path, ".html")}-${name}.png`), fullPage: true });
+    }
+    seen[name] = { ...found, foreign: asked.filter((url) => url !== own), said };
   }
   await page.close();
-  return { ...found, foreign: asked.filter((url) => url !== own), said };
+  return seen;
 }
 
 async function print(context, path) {
@@ -75,25 +91,32 @@ async function print(context, path) {
   return { cut, wide, head: file.subarray(0, 5).toString("latin1"), bytes: file.length };
 }
 
+async function within(limit, path, work) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${path} was not looked at within ${limit} s`)), 1000 * limit);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
+
 const pages = readFileSync(0, "utf8").split("\n").filter(Boolean);
-const userData = mkdtempSync(join(folder ?? tmpdir(), "browser-"));
+const browser = await chromium.launch({ executablePath, args: ARGUMENTS.split(" ") });
+const light = await browser.newContext({ colorScheme: "light" });
+const dark = await browser.newContext({ colorScheme: "dark" });
+
+async function everything(path) {
+  const seen = { ...(await look(light, path, "light")), ...(await look(dark, path, "dark")) };
+  return { ...seen, print: await print(light, path) };
+}
+
 const results = {};
-for (const colorScheme of ["light", "dark"]) {
-  for (const [screen, viewport] of Object.entries(SCREENS)) {
-    const context = await chromium.launchPersistentContext(join(userData, `${colorScheme}-${screen}`), {
-      executablePath,
-      args: ARGUMENTS.split(" "),
-      colorScheme,
-      viewport,
-    });
-    for (const path of pages) {
-      const seen = (results[path] ??= {});
-      seen[`${colorScheme}-${screen}`] = await look(context, path, `${colorScheme}-${screen}`);
-      if (colorScheme === "light" && screen === "wide") {
-        seen.print = await print(context, path);
-      }
-    }
-    await context.close();
+try {
+  for (const path of pages) {
+    const started = Date.now();
+    results[path] = await within(Number(seconds), path, everything(path));
+    console.error(`${((Date.now() - started) / 1000).toFixed(1)} s for ${path}`);
   }
+} finally {
+  await browser.close();
 }
 console.log(JSON.stringify(results));

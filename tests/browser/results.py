@@ -19,7 +19,7 @@ SCORE = LABEL + RNG.normal(size=N)
 
 def extremes() -> dict[str, Any]:
     """Return results with many groups, long names, many evaluators, or only one."""
-    many = np.array([f"group number {k} of the census" for k in range(20)])[np.arange(N) % 20]
+    many = np.array([f"group number {k} of the census" for k in range(12)])[np.arange(N) % 12]
     two = np.where(np.arange(N) % 2, "people who moved here " * 4, "<b>others\x1b")
     decided = (SCORE > 0.5).astype(int)
     judged = JUDGES[RNG.integers(0, len(JUDGES), len(PAIRS))]

@@ -172,7 +172,7 @@ def test_the_fixture_of_pytest_gives_the_same_verdict(
     words = [sys.executable, "-m", "pytest", "-q", "-p", "comparity.plugin", "test_it.py"]
     # Whether or not the plugin is installed here, it is loaded once.
     surroundings = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    choices: dict[str, Any] = {"cwd": tmp_path, "env": surroundings, "text": True}
+    choices: dict[str, Any] = {"cwd": tmp_path, "env": surroundings, "text": True, "timeout": 300}
     failed = subprocess.run(words, capture_output=True, check=False, **choices)
     assert failed.returncode == 1
     assert "Gate policy: failed" in failed.stdout

@@ -20,7 +20,7 @@ Run = Callable[..., Any]
 
 def test_the_module_runs_and_knows_its_version() -> None:
     words = [sys.executable, "-m", "comparity", "--version"]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout == f"comparity, version {comparity.__version__}\n"
 
 

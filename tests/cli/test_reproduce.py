@@ -178,7 +178,7 @@ def test_neighbours_of_one_paper_are_not_those_of_another(run: Run, folder: Path
 
 def test_the_script_runs_alone(folder: Path) -> None:
     words = [sys.executable, str(folder / "900" / "reproduce.py"), "--table", "1"]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=300)
     assert "2 of 3 published numbers come out" in done.stdout
 
 

@@ -242,7 +242,7 @@ except SystemExit as left:
     assert left.code in (0, 1, 3)
 assert not {{"sklearn", "pandas", "torch", "lightgbm", "matplotlib"}} & set(sys.modules)
 """
-    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, timeout=300)
 
 
 FEATURES = ('<b>f\x1b[2J\u202e\U0001f600, "x"', "long" * 800)

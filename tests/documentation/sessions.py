@@ -24,6 +24,7 @@ FRACTION = re.compile(r"\d+\.\d+")
 # 0, 1 and 3 are findings. Anything else is bad input or a defect, and a page that means it says so
 # with `echo $?`.
 FINDINGS = {0, 1, 3}
+SECONDS = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +81,7 @@ class Session:
             check=False,
             env={**os.environ, "PATH": path},
             cwd=self.folder,
+            timeout=SECONDS,
         )
         self.status = done.returncode
         return done.stdout + done.stderr

@@ -13,6 +13,7 @@ import pytest
 
 from tests.documentation.blocks import ROOT
 
+SECONDS = 300
 LOADING = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src"}
 
 
@@ -47,7 +48,9 @@ def built_site(folder: Path) -> Path:
     shutil.copy(ROOT / "zensical.toml", folder)
     words = [sys.executable, "-m", "zensical", "build", "--strict"]
     words += ["--config-file", str(folder / "zensical.toml")]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=folder)
+    done = subprocess.run(
+        words, capture_output=True, text=True, check=False, cwd=folder, timeout=SECONDS
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return folder / "site"
 
