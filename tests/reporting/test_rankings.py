@@ -179,7 +179,7 @@ def test_means_that_the_anchor_makes_zero_have_no_sign_of_rounding(fit: BiasedRa
     (grid,) = (
         grid
         for grid in section_of(RankedPanel(ranking=tiny, groups={"sex": WORLD.group})).grids
-        if grid.title == "Mean score by group"
+        if grid.title == "Mean score by group (logits)"
     )
     assert [row[-1] for row in grid.rows] == ["+0.000", "+0.000"]
 

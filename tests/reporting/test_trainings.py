@@ -38,7 +38,7 @@ def test_the_headline_says_before_and_after(training: Training) -> None:
     text = str(training)
     assert text.startswith("Trained for cross-group: largest difference 0.250 before, 0.060 after")
     assert "Accuracy over all pairs 0.860 (-0.060)" in text
-    assert "3,000 rows trained on, 1,000 chosen by" in text
+    assert "3,000 rows to train on, 1,000 others to choose the model by" in text
     assert "mixture of 2" in text
     assert "No mixture found keeps every difference within 0.05" in text
     assert "[b] > a" in text

@@ -36,8 +36,9 @@ ORDER = (
 
 NOTES = (
     "True gaps are exact: integrals over the normal laws that the simulation draws from.",
-    "An interval at 95% misses the truth in one panel of twenty, and so may one of these; --seed "
-    "draws another year. The default seed, 1, is the first that was tried.",
+    "An interval at 95% misses the truth in one panel of twenty, one at 97.5% in one of forty, and "
+    "so may one of these; --seed draws another year. The default seed, 1, is the first that was "
+    "tried.",
     "Audits against a panel compare with its estimate of quality, whose error is part of the "
     "interval; true gaps are against quality itself. Biases of judges are corrected for the "
     "errors of applicants' scores, which would draw them toward zero.",

@@ -92,11 +92,12 @@ class Demo:
         return Step(
             title="1. Plan",
             sentences=(
-                f"To show that a model agrees with {world.n_judges} judges equally often, were "
-                f"quality only good or bad: {plan_headline(plan)}.".replace("..", "."),
+                f"How many judgments would show that a model agrees with {world.n_judges} judges "
+                "equally often, if applicants were only good or bad? "
+                f"{plan_headline(plan)}.".replace("..", "."),
                 f"Each applicant is compared {COMPARED} times here, which is "
-                f"{count(self.sizes['n_judgments'])} judgments: an order of the applicants takes "
-                "more than an audit does.",
+                f"{count(self.sizes['n_judgments'])} judgments: to rank applicants takes more than "
+                "to audit a model.",
             ),
         )
 

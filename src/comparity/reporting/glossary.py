@@ -32,7 +32,12 @@ TERMS = {
         r"(?m)^p( \(adj\.\))?$",
         "How often chance alone would show a gap at least as large; adjusted: corrected for "
         "several tests, so that it can be compared with the overall false-alarm rate. Behind ≥ "
-        "stands the same for a gap as large as the margin.",
+        "and the margin: how often a gap as large as the margin would look as small as this one.",
+    ),
+    "chi-square": (
+        r"(?m)^chi-square$",
+        "A test that all of these rates are alike, also those that no gap above compares. It says "
+        "nothing about size: a small p beside gaps within the margin tells of small differences.",
     ),
     "q": (
         r"(?m)^q$",

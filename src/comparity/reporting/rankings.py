@@ -294,7 +294,7 @@ def _places(rows: Rows) -> Grid:
     more = f", the first {ITEMS} of {count(len(rows))}" if len(rows) > ITEMS else ""
     return Grid(
         title=f"Ranking{more}",
-        header=("item", "rank", "95% of ranks", "score", "std. error"),
+        header=("item", "rank", "95% of ranks", "score (logits)", "std. error"),
         rows=tuple(
             (
                 visible(str(row["item"])),
@@ -325,7 +325,7 @@ def _means(panel: RankedPanel) -> Grid:
     several, compared = len(panel.groups) > 1, panel.before is not None
     before = ("evaluators taken at their word",) if compared else ()
     return Grid(
-        title="Mean score by group",
+        title="Mean score by group (logits)",
         header=("group", "items", *before, visible(panel.ranking.model)),
         rows=tuple(
             (

@@ -28,13 +28,21 @@ from comparity.trainings import Training
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_training", "rank_chart", "training_chart"]
+__all__ = ["plot_training", "rank_chart", "rows_behind", "training_chart"]
 
 LEFT, RIGHT = LABELS + 10.0, WIDTH - 20.0
 # So many items and rates are drawn; all of them are in to_dict() and --json.
 DRAWN = 15
 # From the palette of Okabe and Ito.
 BEFORE, AFTER = "#E69F00", "#0072B2"
+
+
+def rows_behind(training: Training) -> str:
+    """Say on which rows the rates were found that the model was chosen by."""
+    rows = several(training.judged_rows, "row")
+    if not training.training_share:
+        return f"on the {rows} to choose by"
+    return f"on all {rows} (those trained on weigh {rate(training.training_share)})"
 
 
 def training_chart(training: Training) -> Chart:
@@ -60,7 +68,7 @@ def training_chart(training: Training) -> Chart:
             Mark(label="", note="", finding="inside", y=y, x=end, low=end, high=end),
         ]
     return Chart(
-        title="Rates on the rows chosen by: without a goal (diamond) and after training (circle)",
+        title=f"Rates {rows_behind(training)}: without a goal (diamond), after training (circle)",
         about="; ".join(f"{mark.label}: {mark.note}" for mark in marks[::2]),
         height=ROW * len(terms) + 48.0,
         left=LEFT,
@@ -93,7 +101,7 @@ def plot_training(training: Training, ax: Axes | None = None) -> Axes:
         ax.plot(after, row, "o", color=AFTER, ls="", label="after training")
     label_rows(ax, labels)
     goals = " and ".join(training.goals) or "no goal"
-    across = f"rate on {several(training.judged_rows, 'row')} chosen by"
+    across = f"rate {rows_behind(training)}"
     return finished(
         ax, title=f"Trained for {goals}, slack {training.slack:g}", across=across, own=own
     )

@@ -14,7 +14,16 @@ from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
 from comparity.relative import Contrast, DifferentialParity, RaterParity
 from comparity.reporting.canvas import fitted, lettered, own_axes
 from comparity.reporting.charts import Chart, gap_chart
-from comparity.reporting.formats import count, p_value, rate, several, signed, visible
+from comparity.reporting.formats import (
+    count,
+    interval,
+    p_value,
+    percent,
+    rate,
+    several,
+    signed,
+    visible,
+)
 from comparity.reporting.grids import Grid, audit_grids
 from comparity.reporting.heat import BLUE, ORANGE
 from comparity.reporting.sections import KINDS, Section
@@ -206,13 +215,19 @@ def _rater_grids(result: RaterParity) -> Iterator[Grid]:
     largest = sorted(result.contrasts, key=lambda one: -abs(one.dpd))[:LISTED]
     yield Grid(
         title="Largest gaps",
-        header=("direction", "DPD", "p (adj.)", "finding"),
+        header=("direction", "DPD", "interval judged", "p (adj.)", "finding"),
         rows=tuple(
-            (visible(one.direction), signed(one.dpd), p_value(one.test.p_adjusted), one.finding)
-            for one in largest
+            (visible(one.direction), signed(one.dpd), *_judged(one), one.finding) for one in largest
         ),
         findings=tuple(one.finding for one in largest),
     )
+
+
+def _judged(one: Contrast) -> tuple[str, str]:
+    """Return the interval and the p value that a contrast was judged by."""
+    low, high, level = one.test.interval(one.test.level)
+    at = "" if one.test.pivot is None else f"\nat {percent(level)}"
+    return f"{interval(low, high)}{at}", p_value(one.test.p_adjusted)
 
 
 def _numbered(result: RaterParity, name: str, order: Sequence[str]) -> Grid:
@@ -266,7 +281,7 @@ def _leaning(result: RaterParity, name: str, leaning: dict[str, float]) -> Grid:
     left_out = len(leaning) - len(listed)
     more = f" ({count(left_out)} in the middle left out)" if left_out else ""
     return Grid(
-        title=visible(f"Who leans, {name}: mean DPD over all others{more}"),
+        title=visible(f"Who leans: mean DPD over all others, {name}{more}"),
         header=("rater", "mean DPD", "pairs found to differ"),
         rows=tuple(
             (visible(rater), signed(leaning[rater]), count(found[rater].count(VIOLATED)))

@@ -254,7 +254,8 @@ def _error_rate(audit: Audit) -> str:
 
 
 def _data(audit: Audit) -> str:
-    data = f"{count(audit.n)} {audit.unit}"
+    compared = audit.unit == "decisions" and audit.n_evaluators
+    data = f"{count(audit.n)} subjects decided on" if compared else f"{count(audit.n)} {audit.unit}"
     if audit.unit != "decisions" and audit.n_items:
         data += f" of {several(audit.n_items, 'item')}"
     if audit.n_evaluators:

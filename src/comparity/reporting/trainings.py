@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from comparity.reporting.canvas import PALETTE, finished, own_axes
 from comparity.reporting.formats import count, rate, several, signed, visible
 from comparity.reporting.grids import Grid
-from comparity.reporting.rate_charts import training_chart
+from comparity.reporting.rate_charts import rows_behind, training_chart
 from comparity.reporting.sections import Section
 from comparity.trainings import Outcome, TradeOff, Training, Weighing
 
@@ -30,11 +30,7 @@ def section(result: Training | TradeOff | Weighing) -> Section:
 @section.register
 def _(result: Training) -> Section:
     trained, by = result.rows["trained on"], result.rows["chosen by"]
-    basis = f"{count(trained)} rows trained on, {count(by)} chosen by"
-    if result.training_share:
-        basis += (
-            f" (rates weigh {rate(result.training_share)} to {rate(1 - result.training_share)})"
-        )
+    basis = f"{count(trained)} rows to train on, {count(by)} others to choose the model by"
     notes = _notes(result)
     return Section(
         headline=visible(_headline(result)),
@@ -93,7 +89,7 @@ def _(result: TradeOff) -> Section:
         headline=f"What the goal costs at {count(len(rows))} slacks",
         grids=(
             Grid(
-                title="On the rows chosen by",
+                title="On the rows that models were chosen by",
                 header=(*header, "mixture's difference", "within the slack"),
                 rows=rows,
             ),
@@ -158,7 +154,7 @@ def plot_trade_off(result: TradeOff, ax: Axes | None = None) -> Axes:
     return finished(
         ax,
         title=f"What {' and '.join(first.goals) or 'no goal'} costs, by slack",
-        across=f"largest difference on {judged} chosen by (numbers: slack)",
+        across=f"largest difference on the {judged} that models are chosen by (numbers: slack)",
         own=own,
     )
 
@@ -197,7 +193,9 @@ def _cost(result: Training) -> str:
 
 def _outcomes(result: Training) -> Grid:
     shown = (result.start, result.best, result.mixture)
-    rows = [("all pairs", *(rate(one.accuracy) for one in shown))]
+    # Rates that goals compare may be of all rows, accuracy is always of the rows to choose by.
+    kept = ", rows to choose by only" if result.training_share else ""
+    rows = [(f"all pairs{kept}", *(rate(one.accuracy) for one in shown))]
     rows += [
         (visible(name), *(rate(one.terms[name]) for one in shown)) for name in result.best.terms
     ]
@@ -206,7 +204,7 @@ def _outcomes(result: Training) -> Grid:
     many = len(result.probabilities)
     mixture = f"mixture of {count(many)}"
     return Grid(
-        title="Rates on the rows chosen by",
+        title=f"Rates {rows_behind(result)}",
         header=("", _free(result), "best single model", mixture),
         rows=tuple(rows),
     )
