@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from comparity.auditing.pairwise import pairwise_accuracy
     from comparity.auditing.parity import pairwise_parity
     from comparity.auditing.planning import plan_comparative, plan_separation
+    from comparity.auditing.planning_ranking import plan_ranking
     from comparity.auditing.policies import check
     from comparity.auditing.raters import compare_raters
     from comparity.auditing.relative import differential_parity
@@ -58,6 +59,7 @@ __all__ = [
     "pairwise_accuracy",
     "pairwise_parity",
     "plan_comparative",
+    "plan_ranking",
     "plan_separation",
     "rank_centrality",
     "reweighing",
@@ -91,6 +93,7 @@ _HOMES = {
     "pairwise_accuracy": "comparity.auditing.pairwise",
     "pairwise_parity": "comparity.auditing.parity",
     "plan_comparative": "comparity.auditing.planning",
+    "plan_ranking": "comparity.auditing.planning_ranking",
     "plan_separation": "comparity.auditing.planning",
     "rank_centrality": "comparity.ranking.rank_centrality",
     "reweighing": "comparity.auditing.weighing",

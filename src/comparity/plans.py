@@ -169,6 +169,11 @@ class Plan(Shown):
     def size(self) -> int | None:
         """Number of decisions or judged pairs; ``None`` where no number would do."""
 
+    @property
+    @abstractmethod
+    def unit(self) -> str:
+        """What the size is a number of."""
+
     def curve(self, sizes: Iterable[int] | None = None) -> tuple[tuple[int, float], ...]:
         """Return the power at several sizes.
 
@@ -258,6 +263,11 @@ class SeparationPlan(Plan):
         """Number of decisions."""
         return self.n
 
+    @property
+    def unit(self) -> str:
+        """What the size is a number of."""
+        return "decisions"
+
     def _sizes(self) -> dict[str, Any]:
         return {"n": self.n}
 
@@ -293,6 +303,11 @@ class ComparativePlan(Plan):
     def size(self) -> int | None:
         """Number of judged pairs."""
         return self.n_pairs
+
+    @property
+    def unit(self) -> str:
+        """What the size is a number of."""
+        return "judged pairs"
 
     @property
     def reuse(self) -> float:

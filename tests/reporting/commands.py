@@ -78,6 +78,9 @@ COMMANDS = {
     "plan of pairs": f"plan comparative --tpr 0.8,0.7 --tnr 0.6,0.7 --n-pairs 900 {RATES}",
     "plan of shared items": "plan comparative --tpr 0.8,0.7 --tnr 0.6,0.7 --n-pairs 400 "
     f"--n-items 60 {RATES}",
+    "plan of a panel": "plan rank --lean 0.8 --n-items 60 --n-evaluators 8 --share 0.3 --power 0.8",
+    "plan of a panel out of reach": "plan rank --lean -0.4 --n-items 20 --n-evaluators 8 "
+    "--power 0.8 --cautious",
     "plan out of reach": "plan comparative --tpr 0.8,0.5 --tnr 0.6,0.6 --power 0.9 "
     f"--n-items 4 {RATES}",
     "training": f"train {TRAINED} --held-out 0.4 --seed 1",

@@ -9,7 +9,15 @@ from typing import Any
 from comparity.errors import PlanError
 from comparity.inference.scenarios import ComparativeScenario
 
-__all__ = ["RULES", "check_choices", "check_design", "checked_groups", "checked_rates"]
+__all__ = [
+    "RULES",
+    "check_choices",
+    "check_design",
+    "check_proportion",
+    "check_whole",
+    "checked_groups",
+    "checked_rates",
+]
 
 RULES = ("holm", "paper")
 
@@ -67,7 +75,7 @@ def _floats(name: str, values: Any) -> tuple[float, ...]:
         raise PlanError(f"{name} needs one number per group", repr(values), hint) from error
 
 
-def check_choices(options: Mapping[str, Any], size_name: str) -> None:
+def check_choices(options: Mapping[str, Any], size_name: str, rules: Sequence[str] = RULES) -> None:
     """Refuse a question that asks for nothing, for both, or for the impossible."""
     size, power, alpha, margin = (options[k] for k in (size_name, "power", "alpha", "margin"))
     if (size is None) == (power is None):
@@ -76,7 +84,7 @@ def check_choices(options: Mapping[str, Any], size_name: str) -> None:
             "neither" if size is None else f"{size_name}={size} and power={power}",
             f"give {size_name} to learn the power, or power to learn {size_name}",
         )
-    _check_whole(size_name, size, least=1, hint="give a number of rows")
+    check_whole(size_name, size, least=1, hint="give a number of rows")
     for name, value in (("power", power), ("alpha", alpha)):
         if value is not None and not _is_between(value):
             hint = "give a probability, such as 0.8 for power or 0.05 for alpha"
@@ -84,8 +92,8 @@ def check_choices(options: Mapping[str, Any], size_name: str) -> None:
     if margin is not None and not _is_between(margin):
         hint = "give the largest harmless gap, such as 0.05, or leave it out"
         raise PlanError("margin must lie strictly between 0 and 1", f"{margin!r}", hint)
-    if options["rule"] not in RULES:
-        known = " or ".join(map(repr, RULES))
+    if options["rule"] not in rules:
+        known = " or ".join(map(repr, rules))
         raise PlanError("the rule is not known", repr(options["rule"]), f"use {known}")
 
 
@@ -93,18 +101,23 @@ def check_design(scenario: ComparativeScenario) -> None:
     """Refuse impossible numbers of items or evaluators, leans and shares of ties."""
     evaluator_lean, tie_share = scenario.evaluator_lean, scenario.tie_share
     hint = "a pair takes two items; leave n_items out for fresh ones"
-    _check_whole("n_items", scenario.n_items, least=2, hint=hint)
+    check_whole("n_items", scenario.n_items, least=2, hint=hint)
     hint = "leave n_evaluators out if none judges twice"
-    _check_whole("n_evaluators", scenario.n_evaluators, least=1, hint=hint)
+    check_whole("n_evaluators", scenario.n_evaluators, least=1, hint=hint)
     if not 0 <= evaluator_lean <= 1:
         hint = "give a standard deviation of gaps, such as 0.1"
         raise PlanError("evaluator_lean must lie in [0, 1]", f"{evaluator_lean}", hint)
-    if not 0 <= tie_share < 1:
-        hint = "give the share of judgments that will be ties, such as 0.1"
-        raise PlanError("tie_share must be at least 0 and below 1", f"{tie_share}", hint)
+    check_proportion("tie_share", tie_share, hint="give the share of judgments that will be ties")
 
 
-def _check_whole(name: str, found: Any, *, least: int, hint: str) -> None:
+def check_proportion(name: str, found: Any, *, hint: str) -> None:
+    """Refuse what is no share of something of which some is left."""
+    if not isinstance(found, Real) or not 0 <= float(found) < 1:
+        asked = f"{name} must be at least 0 and below 1"
+        raise PlanError(asked, f"{found!r}", f"{hint}, such as 0.1")
+
+
+def check_whole(name: str, found: Any, *, least: int, hint: str) -> None:
     """Refuse anything but nothing and whole numbers that are large enough."""
     if found is None:
         return

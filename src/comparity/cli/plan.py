@@ -33,10 +33,14 @@ Example:
   comparity plan comparative --tpr 0.8,0.84 --tnr 0.6,0.56 --shares 0.5,0.5 \\
       --base-rates 0.5,0.5 --power 0.8 --n-items 2000
 """
+RANK_EXAMPLE = """\b
+Example:
+  comparity plan rank --lean 0.8 --n-items 100 --n-evaluators 20 --share 0.3 --power 0.8
+"""
 
 
 def plan_options(command: Command) -> Command:
-    """Add what both plans ask: the groups, the power, and where the plan goes."""
+    """Add what plans of tests between groups ask: the groups, the power, and a margin."""
     return combine(
         command,
         click.option(
@@ -46,11 +50,19 @@ def plan_options(command: Command) -> Command:
             "--base-rates", type=numbers, required=True, help="Share of good items in each group."
         ),
         click.option("--groups", type=names, help="Names of the groups, as the rates are ordered."),
-        click.option("--power", type=PROPORTION, help="Power wanted: find the size."),
         click.option(
             "--margin", type=PROPORTION, help="Plan to show that every gap is smaller than this."
         ),
         error_options,
+        asked_options,
+    )
+
+
+def asked_options(command: Command) -> Command:
+    """Add what every plan asks: the power, and where the plan goes."""
+    return combine(
+        command,
+        click.option("--power", type=PROPORTION, help="Power wanted: find the size."),
         output_options,
         click.option("--plot", type=OUTPUT_FILE, help="Draw power against size (PNG, SVG or PDF)."),
         click.option(
@@ -109,6 +121,66 @@ def comparative(**options: Any) -> None:
     from comparity.auditing.planning import plan_comparative
 
     _finish(plan_comparative, options)
+
+
+@plan.command(epilog=RANK_EXAMPLE)
+@click.option(
+    "--lean",
+    type=float,
+    required=True,
+    help="Lean to be found, in log odds; 0.4 is 60% to 40%.",
+)
+@click.option("--n-items", type=click.IntRange(min=2), required=True, help="Items to compare.")
+@click.option("--n-evaluators", type=click.IntRange(min=1), required=True, help="Who compare them.")
+@click.option(
+    "--n-per-evaluator", type=click.IntRange(min=1), help="Comparisons by each: find the power."
+)
+@click.option(
+    "--share", type=PROPORTION, default=0.5, show_default=True, help="Share of the group."
+)
+@click.option(
+    "--score-spread",
+    type=click.FloatRange(min=0),
+    default=1.0,
+    show_default=True,
+    help="Standard deviation of the items' scores, in log odds.",
+)
+@click.option(
+    "--others-leaning",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="Share of the other evaluators who lean as much.",
+)
+@click.option(
+    "--tie-share",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.0,
+    show_default=True,
+    help="Share of judgments that put neither item first.",
+)
+@click.option(
+    "--alpha",
+    type=PROPORTION,
+    default=0.05,
+    show_default=True,
+    help="False discovery rate; the level of the test for --rule single.",
+)
+@click.option(
+    "--rule",
+    type=click.Choice(["fdr", "single"]),
+    default="fdr",
+    show_default=True,
+    help="Whether all evaluators are looked at, or one named in advance.",
+)
+@click.option("--cautious", is_flag=True, help="Allow for groups that differ by chance.")
+@asked_options
+def rank(**options: Any) -> None:
+    """Plan to find which evaluators lean, from their comparisons."""
+    # Imported here so that --help loads no numpy.
+    from comparity.auditing.planning_ranking import plan_ranking
+
+    _finish(plan_ranking, options)
 
 
 def _finish(planner: Any, options: dict[str, Any]) -> None:

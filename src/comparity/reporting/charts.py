@@ -267,7 +267,7 @@ def bias_chart(biases: Sequence[Mapping[str, Any]], *, level: float) -> Chart:
     )
 
 
-def power_chart(plan: Plan, unit: str) -> Chart:
+def power_chart(plan: Plan) -> Chart:
     """Place the power against the size, on a logarithmic axis."""
     points = plan.curve()
     smallest, largest = math.log(points[0][0]), math.log(points[-1][0])
@@ -290,7 +290,7 @@ def power_chart(plan: Plan, unit: str) -> Chart:
         right=right,
         ticks=tuple(Tick(across(at), count(at)) for at in _decades(points[0][0], points[-1][0])),
         levels=tuple(Tick(up(level), f"{level:g}") for level in levels),
-        axis=unit,
+        axis=plan.unit,
         curve=tuple((across(n), up(power)) for n, power in points),
         target=None if plan.target is None else up(plan.target),
         point=None if size is None else (across(size), up(plan.power)),

@@ -152,9 +152,8 @@ def plot_power(plan: Plan, ax: Axes | None = None) -> Axes:
     ax.xaxis.set_major_formatter(lambda value, _: count(round(value)))
     ax.set_ylim(0, 1.02)
     ax.set_ylabel("power")
-    across = "judged pairs" if isinstance(plan, ComparativePlan) else "decisions"
     ax.grid(visible=True, alpha=0.3)
-    return finished(ax, title=plan_headline(plan), across=across, own=own)
+    return finished(ax, title=plan_headline(plan), across=plan.unit, own=own)
 
 
 def save(ax: Axes, path: Path) -> None:

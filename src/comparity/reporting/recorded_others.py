@@ -9,6 +9,7 @@ from typing import Any
 
 from comparity.auditing.verdicts import EXIT_STATUS
 from comparity.plans import ComparativePlan, Plan, PlannedTest, SeparationPlan
+from comparity.ranking_plans import PlannedLean, RankingPlan
 from comparity.reporting.recorded import (
     array,
     audit_of,
@@ -80,6 +81,17 @@ def plan_of(content: Content) -> Plan:
         "assumptions": mapping(content["assumptions"]),
         "provenance": mapping(content["provenance"]),
     }
+    if "n_per_evaluator" in content:
+        return RankingPlan(
+            n_per_evaluator=_whole_or_none(content["n_per_evaluator"]),
+            n_items=whole(content["n_items"]),
+            n_evaluators=whole(content["n_evaluators"]),
+            leans=tuple(_lean(mapping(one)) for one in sequence(content["leans"])),
+            lean=number(content["lean"]),
+            ceiling=number(content["ceiling"]),
+            question=RecordedPower(curve),
+            **facts,
+        )
     if "n_pairs" not in content:
         return SeparationPlan(
             n=_whole_or_none(content["n"]), question=RecordedPower(curve), **facts
@@ -100,6 +112,16 @@ def _planned(content: Content) -> PlannedTest:
     first, second = map(number, sequence(content["n"]))
     facts = {name: number(content[name]) for name in names}
     return PlannedTest(null=text(content["null"]), n=(first, second), **facts)
+
+
+def _lean(content: Content) -> PlannedLean:
+    error = _number_or_none(content["standard_error"])
+    return PlannedLean(
+        lean=number(content["lean"]),
+        n_per_evaluator=_whole_or_none(content["n_per_evaluator"]),
+        standard_error=math.inf if error is None else error,
+        power=number(content["power"]),
+    )
 
 
 def card_of(content: Content) -> Scorecard:

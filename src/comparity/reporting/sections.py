@@ -15,24 +15,19 @@ from typing import Any, Protocol
 
 from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
 from comparity.matrices import PairwiseAccuracy, PanelAudit
-from comparity.plans import ComparativePlan, Plan
-from comparity.reporting.charts import Chart, gap_chart, power_chart
+from comparity.reporting.charts import Chart, gap_chart
 from comparity.reporting.grids import (
     Grid,
     audit_grids,
     matrix_grids,
     pairwise_grids,
     panel_grids,
-    plan_grids,
 )
 from comparity.reporting.sentences import (
     audit_lists,
     basis,
     explanation,
     headline,
-    plan_basis,
-    plan_headline,
-    plan_lists,
 )
 from comparity.reporting.tiles import tiles_of
 from comparity.results import Audit
@@ -48,11 +43,13 @@ HOMES: dict[str, str] = {
     "Installation": "comparity.reporting.installations",
     "InformationSeparation": "comparity.reporting.information",
     "MetricClusters": "comparity.reporting.metrics",
+    "Plan": "comparity.reporting.plans",
     "FairTopK": "comparity.reporting.orderings",
     "GateResult": "comparity.reporting.gates",
     "GroupExposure": "comparity.reporting.orderings",
     "RankedPanel": "comparity.reporting.rankings",
     "Ranking": "comparity.reporting.rankings",
+    "RankingPlan": "comparity.reporting.ranking_plans",
     "RankingPolicy": "comparity.reporting.policies",
     "RaterParity": "comparity.reporting.relative",
     "RecordedResult": "comparity.reporting.combined",
@@ -156,15 +153,3 @@ def _(result: PairwiseAccuracy) -> Section:
 def _(result: PanelAudit) -> Section:
     shown = section_of(result.audit)
     return replace(shown, grids=(*shown.grids, *panel_grids(result)))
-
-
-@section_of.register
-def _(plan: Plan) -> Section:
-    unit = "judged pairs" if isinstance(plan, ComparativePlan) else "decisions"
-    return Section(
-        headline=plan_headline(plan),
-        sentences=(plan_basis(plan),),
-        charts=(power_chart(plan, unit),),
-        grids=tuple(plan_grids(plan)),
-        lists=plan_lists(plan),
-    )

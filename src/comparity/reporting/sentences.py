@@ -193,8 +193,7 @@ def tie_lines(audit: Audit) -> list[str]:
 
 def plan_headline(plan: Plan) -> str:
     """Say what size gives what power."""
-    what = "judged pairs" if isinstance(plan, ComparativePlan) else "decisions"
-    notion = plan.notion.capitalize()
+    what, notion = plan.unit, plan.notion.capitalize()
     if plan.size is None:
         return (
             f"{notion}: no number of {what} gives a power of {plan.target:g}; "
