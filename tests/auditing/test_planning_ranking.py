@@ -10,6 +10,7 @@ from scipy.special import expit
 
 from comparity import plan_ranking
 from comparity.errors import PlanError
+from comparity.reporting.sources import sources_of
 
 PANEL: dict[str, Any] = {"lean": 0.8, "n_items": 100, "n_evaluators": 20, "share": 0.3}
 
@@ -47,6 +48,14 @@ def test_a_plan_is_written_as_json_and_as_rows() -> None:
     content = json.loads(json.dumps(plan.to_dict(), allow_nan=False))
     assert content["n_comparisons"] == 4000
     assert [row["lean"] for row in content["leans"]] == list(plan.to_frame("pandas")["lean"])
+
+
+def test_the_page_of_a_plan_cites_the_model_and_not_the_tests_of_audits() -> None:
+    sources = sources_of(plan_ranking(**PANEL, power=0.8).to_dict())
+    assert [source.split(":")[1].split(",")[0].strip() for source in sources] == [
+        "Ferrara",
+        "Benjamini",
+    ]
 
 
 @pytest.mark.parametrize(

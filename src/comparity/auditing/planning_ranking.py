@@ -141,7 +141,7 @@ def plan_ranking(
         alpha=alpha,
         margin=None,
         rule=rule,
-        design="shared items and evaluators",
+        design="a panel of evaluators",
         n_items=n_items,
         n_evaluators=n_evaluators,
         leans=leans,

@@ -35,6 +35,10 @@ HOLM = (
     "Several tests at one error rate: Holm: A simple sequentially rejective multiple test "
     "procedure, 1979. Gaps smaller than a margin: two one-sided tests, Schuirmann, 1987."
 )
+FALSE_DISCOVERIES = (
+    "Few false alarms among those found: Benjamini, Hochberg: Controlling the false discovery "
+    "rate, 1995."
+)
 DYADIC = (
     "Judgments that share items: variances robust to shared members of pairs, Aronow, Samii, "
     "Assenova: Cluster-robust variance estimation for dyadic data, 2015."
@@ -75,6 +79,7 @@ def _cited(content: Mapping[str, Any]) -> Iterator[str]:
         ("differential", RELATIVE),
         ("metrics", METRICS),
         ("panel", RANKING),
+        ("leaning", RANKING),
     ):
         if word in notion:
             yield source
@@ -89,6 +94,8 @@ def _cited(content: Mapping[str, Any]) -> Iterator[str]:
         yield DYADIC
     if content.get("rule") == "holm":
         yield HOLM
+    if content.get("rule") == "fdr":
+        yield FALSE_DISCOVERIES
     if methods:
         yield f"Tests: {'; '.join(methods)}."
 
