@@ -11,6 +11,7 @@ from scipy.stats import norm
 
 from comparity import barp
 from comparity.errors import AnchorError, OptionError
+from comparity.ranking.anchors import anchor_of
 from comparity.ranking.simulators import simulate_comparisons
 
 WORLD = simulate_comparisons(
@@ -58,6 +59,20 @@ def test_trusted_evaluators_have_no_bias_and_fix_the_others() -> None:
     off = found.bias[others, 0] - (WORLD.bias[others, 0] - gap)
     assert np.abs(off / found.bias_standard_errors[others, 0]).max() < 4
     assert "2, 5 have no bias" in found.anchor
+
+
+def test_a_star_stands_for_any_letters_of_names_but_of_a_name_that_has_one() -> None:
+    names = np.array(["human-1", "human-22", "llm", "human*", "h?"])
+
+    def trusted(*given: str) -> list[str]:
+        return names[anchor_of(list(given), names).trusted].tolist()
+
+    assert trusted("human-*") == ["human-1", "human-22"]
+    assert trusted("human*") == ["human*"]
+    assert trusted("*2", "llm") == ["human-22", "llm"]
+    assert trusted("h?*") == ["h?"]
+    with pytest.raises(AnchorError, match=r"people\* judged nothing"):
+        trusted("people*")
 
 
 def test_one_trusted_evaluator_is_the_reference_of_the_others() -> None:

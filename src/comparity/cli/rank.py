@@ -67,7 +67,9 @@ def prior(value: str) -> float | str:
     help="Group that biases are measured against, one for each --sensitive column.  "
     "[default: the first in sorted order]",
 )
-@click.option("--trusted", type=names, help="Evaluators who are taken not to lean, as the anchor.")
+@click.option(
+    "--trusted", type=names, help="Who are taken not to lean, as the anchor: names, or human-*."
+)
 @click.option(
     "--score-prior",
     type=prior,

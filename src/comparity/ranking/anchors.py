@@ -14,6 +14,7 @@ linear in the parameters, so the same few vectors give estimates and their error
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -59,7 +60,8 @@ def anchor_of(anchor: Any, evaluators: NDArray[Any]) -> Anchor:
     Parameters
     ----------
     anchor : str or sequence
-        One of :data:`ANCHORS`, or the trusted evaluators' names.
+        One of :data:`ANCHORS`, or the trusted evaluators' names. A name that nobody has is a
+        pattern where it has a star: ``"human-*"`` are all whose names begin so.
     evaluators : ndarray
         Names of all evaluators.
 
@@ -79,8 +81,8 @@ def anchor_of(anchor: Any, evaluators: NDArray[Any]) -> Anchor:
             ZERO_MEAN: "zero mean bias: the evaluators' biases sum to zero",
         }
         return Anchor(kind=anchor, trusted=none, words=words[anchor])
-    names = [text_of(name) for name in anchor]
     place = {text_of(name): k for k, name in enumerate(evaluators.tolist())}
+    names = [one for name in anchor for one in _meant(text_of(name), place)]
     unknown = [name for name in names if name not in place]
     if not names or unknown:
         reason = f"{', '.join(unknown)} judged nothing" if unknown else "nobody is named"
@@ -91,6 +93,14 @@ def anchor_of(anchor: Any, evaluators: NDArray[Any]) -> Anchor:
     shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
     said = f"trusted evaluators: {shown} ha{'s' if len(names) == 1 else 've'} no bias"
     return Anchor(kind="trusted evaluators", trusted=trusted, words=said)
+
+
+def _meant(name: str, known: Iterable[str]) -> list[str]:
+    """Return who is meant by a name or a pattern; the pattern itself where it fits nobody."""
+    if "*" not in name or name in known:
+        return [name]
+    pattern = re.compile(".*".join(map(re.escape, name.split("*"))), re.DOTALL)
+    return [one for one in known if pattern.fullmatch(one)] or [name]
 
 
 def words_on_one(anchor: Anchor) -> str:

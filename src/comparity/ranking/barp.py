@@ -88,7 +88,8 @@ def barp(
         The group a bias is measured against, for each attribute; the first in sorted order by
         default. A positive bias favours the other group.
     anchor : "equal group means", "zero mean bias" or a list of evaluators
-        What fixes the level of the biases.
+        What fixes the level of the biases. Of evaluators a star stands for any letters:
+        ``["human-*"]``.
     ties, seats : array_like, or a column's name, optional
         As in :func:`comparity.bradley_terry`.
     seat_by_evaluator : bool
