@@ -262,9 +262,9 @@ def _covariance(sharing: Sharing, rates: NDArray[np.float64]) -> NDArray[np.floa
 def _covariance_of(
     moments: NDArray[np.float64], trials: NDArray[np.float64], rates: NDArray[np.float64] | float
 ) -> NDArray[np.float64]:
-    size = len(trials)
-    weights = np.zeros((2 * size, size))
-    weights[np.arange(size), np.arange(size)] = -rates / trials
-    weights[size + np.arange(size), np.arange(size)] = 1 / trials
-    covariance: NDArray[np.float64] = weights.T @ moments @ weights
+    # A rate depends on trials and hits of its own cell; of a matrix of weights most would be zeros.
+    of_trial, of_hit, size = (-rates / trials)[:, None], (1 / trials)[:, None], len(trials)
+    weighed = of_trial * moments[:size] + of_hit * moments[size:]
+    covariance: NDArray[np.float64]
+    covariance = of_trial.T * weighed[:, :size] + of_hit.T * weighed[:, size:]
     return covariance
