@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +51,12 @@ MANY = 100.0
 """Degrees of freedom from which on t is taken for normal."""
 RUNGS, ZOOMS = 10, 2
 """Powers of two that are tried at once, and how often the way between two factors is divided."""
+LADDERS = [
+    2.0 ** np.arange(low, low + RUNGS + 1)
+    for low in np.arange(0.0, math.log2(LARGEST_FACTOR) + 1, RUNGS)
+]
+STEPS = np.arange(2 * RUNGS) / (2 * RUNGS)
+"""Parts of that way."""
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
 """Sizes of an estimated error that a probability is the mean over: off by less than 0.002."""
 
@@ -192,7 +199,7 @@ def _undecided_by_t(
 ) -> Vector:
     """Return the probability of no decision, with the error estimated on so many degrees."""
     sigma = error[:, None]
-    estimated = sigma * np.sqrt(chdtri(dof[:, None], (NODES + 1) / 2) / dof[:, None])
+    estimated = sigma * _error_ratios(tuple(dof.tolist()))
     within = np.maximum(margin + stdtrit(dof, alpha)[:, None] * estimated, 0.0)
     away = np.full_like(within, np.inf)
     if away_alpha > NEVER:
@@ -203,15 +210,25 @@ def _undecided_by_t(
     return missed
 
 
+@lru_cache(maxsize=1024)
+def _error_ratios(dof: tuple[float, ...]) -> Vector:
+    """Return quantiles of an estimated over the true error, a row for each number of degrees.
+
+    Tests of one audit have as many evaluators and try the same factors: kept, since inverting the
+    law of chi-square is nearly all the work.
+    """
+    degrees = np.array(dof)[:, None]
+    ratios: Vector = np.sqrt(chdtri(degrees, (NODES + 1) / 2) / degrees)
+    return ratios
+
+
 def _smallest_factor(undecided: Callable[[Vector], Vector], power: float) -> float:
     """Return the first factor, from one on, at which few enough studies stay open, or infinity.
 
     Up a ladder of powers of two, a few at a time since most answers are near, and then between the
     last factor that is too small and the first that is not.
     """
-    rungs = np.arange(0.0, math.log2(LARGEST_FACTOR) + 1, RUNGS)
-    ladders = [2.0 ** np.arange(low, low + RUNGS + 1) for low in rungs]
-    for ladder in ladders:
+    for ladder in LADDERS:
         enough = undecided(ladder) <= 1 - power
         if enough.any():
             break
@@ -222,7 +239,8 @@ def _smallest_factor(undecided: Callable[[Vector], Vector], power: float) -> flo
         first = int(np.argmax(enough))
         if first == 0:
             break
-        factors = np.geomspace(factors[first - 1], factors[first], 2 * RUNGS)
+        low, high = factors[first - 1], factors[first]
+        factors = np.append(low * (high / low) ** STEPS, high)
         enough = undecided(factors) <= 1 - power
     return float(factors[int(np.argmax(enough))])
 
