@@ -39,6 +39,18 @@ def test_it_says_how_many_lean_whatever_groups_differ_by_chance(fit: BiasedRanki
     assert "by chance" not in str(replace(fit, cautious_q=fit.q))
 
 
+def test_evaluators_who_lean_only_together_are_not_said_not_to_lean(fit: BiasedRanking) -> None:
+    error = np.full_like(fit.mean_bias, 0.1)
+    nobody = replace(fit, q=np.ones_like(fit.q), mean_bias_standard_errors=error)
+    # 0.4 is four of its errors from zero, 0.1 is one of them.
+    together = replace(nobody, mean_bias=np.full_like(error, 0.4))
+    shown = " ".join(str(together).split())
+    assert "None of 25 evaluators is found to lean" in shown
+    assert "mean bias +0.400 logits, 95% interval [+0.204, +0.596], if the next" in shown
+    assert "Together" not in str(replace(nobody, mean_bias=error))
+    assert "Together" not in str(replace(together, q=fit.q))
+
+
 def test_evaluators_who_lean_most_surely_come_first(fit: BiasedRanking) -> None:
     (grid,) = (grid for grid in section_of(fit).grids if grid.title.startswith("Evaluators by"))
     surest = [str(k) for k in np.argsort(-np.abs(fit.z[:, 0]))[:15]]

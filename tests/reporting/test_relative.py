@@ -43,6 +43,16 @@ def test_the_text_leads_with_the_finding_and_the_largest_gap() -> None:
     assert f"{largest.dpd:+.3f}" in " ".join(lines[1:3])
 
 
+def test_the_largest_gaps_of_raters_stand_with_the_intervals_they_were_judged_by() -> None:
+    result = raters(4)
+    (grid,) = (grid for grid in section_of(result).grids if grid.title == "Largest gaps")
+    largest = max(result.contrasts, key=lambda one: abs(one.dpd))
+    low, high, level = largest.test.interval(largest.test.level)
+    assert grid.rows[0][2].startswith(f"[{low:+.3f}, {high:+.3f}]\nat ")
+    # Six tests, of which the first is judged at 0.05 / 6.
+    assert level == pytest.approx(1 - 0.05 / 6)
+
+
 def test_tables_hold_every_contrast_and_every_test() -> None:
     result = parity()
     text = str(result)

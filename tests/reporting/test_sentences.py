@@ -108,6 +108,15 @@ def test_a_harmless_gap_stays_so_down_to_the_end_of_its_interval(harmless_audit:
         assert line.endswith("every margin down to 0.046")
 
 
+def test_an_interval_wider_than_the_margin_that_was_kept_is_explained(
+    harmless_audit: Audit,
+) -> None:
+    # 0.001 + 2.2414 * 0.02 is 0.0458.
+    assert audit_lists(harmless_audit)["Notes"] == []
+    (line,) = audit_lists(replace(harmless_audit, margin=0.045))["Notes"]
+    assert "smaller than 0.045 is shown by two one-sided tests" in line
+
+
 def test_a_plan_says_its_size_and_its_power() -> None:
     plan = plan_separation(tpr=[0.8, 0.8], fpr=[0.4, 0.32], n=1000, **ASSUMED)
     assert plan_headline(plan).startswith("Separation: 1,000 decisions give a power of 0.")

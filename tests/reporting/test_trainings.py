@@ -44,6 +44,13 @@ def test_the_headline_says_before_and_after(training: Training) -> None:
     assert "[b] > a" in text
 
 
+def test_rates_say_which_rows_they_are_of(training: Training) -> None:
+    assert "Rates on the 1,000 rows to choose by" in str(training)
+    pooled = str(replace(training, training_share=0.7))
+    assert "Rates on all 4,000 rows (those trained on weigh 0.700)" in pooled
+    assert "all pairs, rows to choose by only" in pooled
+
+
 def test_a_robust_headline_names_the_least_rate(training: Training) -> None:
     text = str(replace(training, form="robust", feasible=True))
     assert "least rate 0.550 before, 0.740 after" in text

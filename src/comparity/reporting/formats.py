@@ -124,14 +124,15 @@ def p_value(value: float | None) -> str:
 
 
 def percent(value: float) -> str:
-    """Return a share as a percentage, without needless digits.
+    """Return a share as a percentage without needless digits; 100% is nothing less.
 
     Examples
     --------
-    >>> percent(0.95), percent(0.975), percent(1 - 0.05 / 3)
-    ('95%', '97.5%', '98.33%')
+    >>> percent(0.95), percent(0.975), percent(1 - 0.05 / 3), percent(1 - 0.05 / 1770)
+    ('95%', '97.5%', '98.33%', '99.997%')
     """
-    return f"{100 * value:.2f}".rstrip("0").rstrip(".") + "%"
+    digits = max(2, math.ceil(-math.log10(1 - value)) - 2) if 0 < value < 1 else 2
+    return f"{100 * value:.{digits}f}".rstrip("0").rstrip(".") + "%"
 
 
 def count(value: int) -> str:

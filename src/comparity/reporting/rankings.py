@@ -89,6 +89,7 @@ def _have_errors(places: Rows) -> bool:
 def _sentences(ranking: Ranking) -> Iterator[str]:
     if isinstance(ranking, BiasedRanking):
         yield _found(ranking)
+        yield from _found_together(ranking)
         yield _level(ranking.anchor)
         yield from _found_with_caution(ranking)
     ties = f", {count(ranking.n_ties)} of them ties" if ranking.n_ties else ""
@@ -111,6 +112,19 @@ def _found(ranking: BiasedRanking) -> str:
         f"{count(lean)} of {several(n, 'evaluator')} {verb}{where}; about {percent(LEVEL)} of such "
         "findings are false alarms if the next sentence holds."
     )
+
+
+def _found_together(ranking: BiasedRanking) -> Iterator[str]:
+    """Say where evaluators lean on average though none of them is found to."""
+    if not np.isfinite(ranking.q).any() or (ranking.q <= LEVEL).any():
+        return
+    means = zip(ranking.contrasts, ranking.mean_bias, ranking.mean_bias_intervals(), strict=True)
+    for contrast, mean, (low, high) in means:
+        if low > 0 or high < 0:
+            yield visible(
+                f"Together they do ({contrast}): mean bias {signed(float(mean))} logits, 95% "
+                f"interval {interval(float(low), float(high))}, if the next sentence holds."
+            )
 
 
 def _found_with_caution(ranking: BiasedRanking) -> Iterator[str]:

@@ -92,14 +92,25 @@ def audit_lists(audit: Audit) -> dict[str, list[str]]:
         for test in audit.tests
         if (line := _what_would_change(audit, test))
     )
-    reasons = (
+    reasons = [
         f"{visible(test.null)}: {visible(test.reason)}" for test in audit.tests if test.reason
-    )
+    ]
     return {
         "What was assumed": [*map(visible, audit.notes), *tie_lines(audit)],
         "What would change the verdict": [*_first(changes), *_few_evaluators(audit)],
-        "Notes": _first(reasons),
+        "Notes": _first([*_wider_than_the_margin(audit), *reasons]),
     }
+
+
+def _wider_than_the_margin(audit: Audit) -> Iterator[str]:
+    """Say why an interval may end outside the margin that the gap was shown to be inside of."""
+    ends = [test.interval(test.level)[:2] for test in audit.tests if test.finding == WITHIN]
+    if any(abs(end) >= audit.margin for both in ends for end in both):
+        yield (
+            "Intervals judged tell which gaps differ from zero. That a gap is smaller than "
+            f"{audit.margin:g} is shown by two one-sided tests (the larger of their p values "
+            "stands behind ≥); an interval that ends beyond the margin does not contradict them."
+        )
 
 
 def _few_evaluators(audit: Audit) -> Iterator[str]:

@@ -66,7 +66,8 @@ MODELS = {
 
 def sources_of(content: Mapping[str, Any]) -> tuple[str, ...]:
     """Return citations for a result, from what ``to_dict()`` returns."""
-    return tuple(dict.fromkeys(_cited(content)))
+    # A trained score rests on what its audit rests on.
+    return tuple(dict.fromkeys([*_cited(content), *_cited(content.get("after") or {})]))
 
 
 def _cited(content: Mapping[str, Any]) -> Iterator[str]:
@@ -87,6 +88,7 @@ def _cited(content: Mapping[str, Any]) -> Iterator[str]:
         yield PAIRWISE
     if "biases" in content:
         yield RANKING
+        yield FALSE_DISCOVERIES
     if "ranking" in content:
         yield from (source for name, source in MODELS.items() if name == content.get("model"))
         yield BRADLEY_TERRY
