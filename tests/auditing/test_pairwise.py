@@ -377,6 +377,7 @@ def test_numbers_of_pairs_are_numbers_whatever_items_weigh(kind: str, unit: floa
         assert audit.n == np.greater.outer(y, y).sum()
         assert audit.tests[0].n[0] == better.sum()
         assert [rate.trials for rate in audit.rates] == result.n_pairs.ravel().tolist()
+        assert [rate.score_ties for rate in audit.rates] == result.score_ties.ravel().tolist()
 
 
 def test_a_marker_of_items_in_no_group_is_no_number_to_compare() -> None:

@@ -102,7 +102,7 @@ def _weighted(items: LabelledItems, overlap: Overlap) -> LabelledItems:
 
 def _counted_like(audit: Audit, raw: Audit) -> Audit:
     """Report how many pairs there are, not what they weigh."""
-    trials = {rate.of: rate.trials for rate in raw.rates}
+    numbers = {rate.of: rate for rate in raw.rates}
     tests = zip(audit.tests, raw.tests, strict=True)
     return replace(
         audit,
@@ -110,7 +110,10 @@ def _counted_like(audit: Audit, raw: Audit) -> Audit:
         n_items=raw.n_items,
         ties=replace(raw.ties, change_finding=audit.ties.change_finding),
         tests=tuple(replace(test, n=same.n) for test, same in tests),
-        rates=tuple(replace(rate, trials=trials[rate.of]) for rate in audit.rates),
+        rates=tuple(
+            replace(rate, trials=numbers[rate.of].trials, score_ties=numbers[rate.of].score_ties)
+            for rate in audit.rates
+        ),
     )
 
 
