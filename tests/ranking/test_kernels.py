@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
+from numba import njit
 from scipy.optimize import approx_fprime
 
 from comparity.ranking import _margins
@@ -17,6 +18,8 @@ from comparity.ranking.anchors import EQUAL_MEANS, Anchor, move_of
 from tests.plain import ranking as plain
 
 N_ITEMS, N_EVALUATORS = 6, 3
+# What Taylor's polynomial of degree ten leaves: sqrt(2) * (log(2) / 2)**11 / 11!, and rounding.
+OF_EXPONENTIAL = 3.1e-13
 GROUPS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 0, 1], [1, 1, 0], [0, 0, 1]], dtype=np.int8)
 
 
@@ -108,6 +111,20 @@ def test_the_covariance_inverts_the_hessian(case: dict[str, int]) -> None:
     assert given @ hessian[scores, scores] == pytest.approx(np.eye(model.n_items), abs=1e-5)
 
 
+@njit(error_model="numpy")
+def _exponential(margin):
+    out, bits = np.empty(len(margin)), np.empty(len(margin), np.int64)
+    _margins._exponential(margin, out, bits, len(margin))
+    return out
+
+
+@given(st.lists(st.floats(-700, 700), min_size=1, max_size=30))
+@example(np.linspace(-3, 700, 10_001).tolist())
+def test_the_quick_exponential_is_as_near_as_its_polynomial(margins: list[float]) -> None:
+    expected = np.exp(-np.abs(margins))
+    assert _exponential(np.array(margins)) == pytest.approx(expected, rel=OF_EXPONENTIAL, abs=0)
+
+
 @given(st.integers(0, 10**6), st.integers(0, 1))
 def test_the_fused_pass_equals_the_general_one(seed: int, contrasts: int) -> None:
     data = rows(seed, contrasts=contrasts)
@@ -118,7 +135,8 @@ def test_the_fused_pass_equals_the_general_one(seed: int, contrasts: int) -> Non
     for one, two in zip(
         fused.evaluate(scores, bias, extra), general.evaluate(scores, bias, extra), strict=True
     ):
-        assert one == pytest.approx(two, rel=1e-12, abs=1e-12)
+        # Every comparison adds the error of its exponential at most.
+        assert one == pytest.approx(two, rel=1e-12, abs=len(data.better) * OF_EXPONENTIAL)
     for one, two in zip(
         fused.product(scores, bias, extra), general.product(scores, bias, extra), strict=True
     ):
