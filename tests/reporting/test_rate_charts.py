@@ -79,7 +79,7 @@ def test_biases_are_in_order_and_where_the_axis_says() -> None:
 def test_of_many_evaluators_the_surest_are_drawn_and_the_title_says_so() -> None:
     chart = bias_chart([bias(str(k), 0.1 * k, 0.5) for k in range(90)], level=0.05)
     assert len(chart.marks) == 40
-    assert "the 40 who lean most surely of 90" in chart.title
+    assert "the 40 of 90 evaluators who stand out most" in chart.title
 
 
 def test_an_evaluator_without_a_bias_has_a_row_without_a_mark() -> None:

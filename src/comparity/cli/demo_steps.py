@@ -201,7 +201,7 @@ class Demo:
             ),
             facts=(
                 Fact(
-                    about="revised: gap in mixed pairs, either sign, on rows held out",
+                    about="revised: gap in mixed pairs, either sign, as training saw it",
                     true=rate(abs(next(iter(self._truth("revised").values())))),
                     found=rate(self.training.best.largest_difference),
                 ),

@@ -237,10 +237,13 @@ def bias_chart(biases: Sequence[Mapping[str, Any]], *, level: float) -> Chart:
         return round(left + share * (right - left), 1) if math.isfinite(share) else None
 
     zero = place(0.0) or 0.0
-    some = f" of the {count(len(shown))} who lean most surely of {count(len(biases))}"
+    some, chosen = "each evaluator", ""
+    if len(biases) > DRAWN:
+        some = f"the {count(len(shown))} of {count(len(biases))} evaluators who stand out most"
+        chosen = "; of so many some leave zero out by chance: only squares are findings"
     return Chart(
-        title=f"Bias{some if len(biases) > DRAWN else ' of each evaluator'} with its 95% interval "
-        f"({clipped(str(biases[0]['contrast']))})",
+        title=f"Bias of {some} with its 95% interval ({clipped(str(biases[0]['contrast']))})"
+        f"{chosen}",
         about="; ".join(
             f"{shortened(visible(str(row['evaluator'])))}: {signed(row['bias'])}" for row in shown
         ),
@@ -250,7 +253,7 @@ def bias_chart(biases: Sequence[Mapping[str, Any]], *, level: float) -> Chart:
         ticks=tuple(
             Tick(place(at) or 0.0, f"{at:+g}" if at else "0") for at in round_numbers(reach)
         ),
-        axis="bias in logits; squares lean, diamonds may not",
+        axis="bias in logits; squares are found to lean, diamonds are not",
         marks=tuple(
             Mark(
                 label=shortened(visible(str(row["evaluator"]))),

@@ -303,7 +303,10 @@ def _heat_map(result: RaterParity, name: str) -> Chart:
         [visible(rater) for rater in order],
         [[signed(value) for value in row] for row in matrix],
         _shades(matrix),
-        title=visible(f"DPD of the row over the column, {name}; orange is positive, blue negative"),
+        title=visible(
+            f"DPD of the row over the column, {name}; orange is positive, blue negative, "
+            f"{DEEPEST:g} and more in full colour"
+        ),
         about="; ".join(f"{visible(rater)}: {signed(mean)}" for rater, mean in _ends(result, name)),
         axis="columns in the order of the rows, by mean DPD over all others",
         both_ways=True,
