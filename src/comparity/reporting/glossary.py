@@ -37,7 +37,7 @@ TERMS = {
     "chi-square": (
         r"(?m)^chi-square$",
         "A test that all of these rates are alike, also those that no gap above compares. It says "
-        "nothing about size: a small p beside gaps shown to be harmless tells of small differences.",
+        "nothing about size: a small p beside harmless gaps tells of small differences.",
     ),
     "q": (
         r"(?m)^q$",
