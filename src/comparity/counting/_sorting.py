@@ -192,11 +192,12 @@ def _repair(
 ) -> None:
     """Sort each run of values with the same leading bits, and see which are the same."""
     sign = -1.0 if descending else 1.0
-    long_runs = _sort_short_runs(values, records, bits, same, sign)
-    for start, end in long_runs.tolist():
+    for start, end in _sort_short_runs(values, records, bits, same, sign).tolist():
         run = records[start:end]
-        run[:] = run[np.argsort(sign * values[run >> bits], kind="stable")]
-    _compare(values, records, bits, same)
+        own = sign * values[run >> bits]
+        order = np.argsort(own, kind="stable")
+        run[:], own = run[order], own[order]
+        same[start + 1 : end] = own[1:] == own[:-1]
 
 
 @njit(cache=True, nogil=True)
@@ -209,7 +210,7 @@ def _sort_short_runs(values, records, bits, same, sign):  # type: ignore[no-unty
             continue
         if end - start <= SHORT_RUN:
             _insert(values, records, start, end, bits, sign)
-        elif not _are_in_order(values, records, start, end, bits, sign):
+        if end - start > 1 and not _ascend(values, records, start, end, bits, sign, same):
             long_runs[n_long, 0], long_runs[n_long, 1] = start, end
             n_long += 1
         start = np.int64(end)
@@ -228,17 +229,13 @@ def _insert(values, records, start, end, bits, sign):  # type: ignore[no-untyped
 
 
 @njit(cache=True, nogil=True)
-def _are_in_order(values, records, start, end, bits, sign):  # type: ignore[no-untyped-def]
+def _ascend(values, records, start, end, bits, sign, same):  # type: ignore[no-untyped-def]
+    """See which values equal the one before, and say whether none is smaller."""
+    before = sign * values[records[start] >> bits]
     for place in range(start + 1, end):
-        before, here = records[place - 1] >> bits, records[place] >> bits
-        if sign * values[here] < sign * values[before]:
+        here = sign * values[records[place] >> bits]
+        if here < before:
             return False
+        same[place] = here == before
+        before = here
     return True
-
-
-@njit(cache=True, nogil=True)
-def _compare(values, records, bits, same):  # type: ignore[no-untyped-def]
-    """See which values with the same leading bits as the one before equal it."""
-    for place in range(1, len(records)):
-        if same[place]:
-            same[place] = values[records[place] >> bits] == values[records[place - 1] >> bits]
