@@ -1,13 +1,15 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from comparity.auditing.planning import plan_comparative
 from comparity.reporting.html import page
 from comparity.reporting.terminal import as_text, show, view
-from comparity.results import Audit
+from comparity.results import Audit, Interval
+from tests.reporting.conftest import NormalPivot
 
 HOSTILE = ("[bold red]f[/]\x1b[2J", "m\r\n\x07")
 
@@ -97,3 +99,22 @@ def test_of_many_tests_those_that_found_most_are_shown(audit: Audit) -> None:
     assert len(many.to_dict()["tests"]) == 95
     assert page(many).count("yes 4") > 0
     assert page(many).count("no 89") > 0
+
+
+def test_of_very_many_tests_only_the_intervals_that_are_shown_are_worked_out(audit: Audit) -> None:
+    asked: list[str] = []
+
+    class Costly(NormalPivot):
+        def interval(self, level: float) -> Interval:
+            asked.append(f"{self.gap:+.4f}")
+            return NormalPivot.interval(self, level)
+
+    tests = tuple(
+        replace(audit.tests[1], gap=gap, pivot=Costly(gap, 0.02))
+        for gap in np.linspace(-0.01, 0.01, 100).tolist()
+    )
+    many = replace(audit, tests=tests)
+    assert "and 60 more rows" in as_text(many)
+    assert len(set(asked)) == 40
+    page(many)
+    assert len(set(asked)) == 100

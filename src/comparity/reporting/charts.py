@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from comparity.plans import Plan
+from comparity.reporting.deferred import Deferred
 from comparity.reporting.formats import clipped, count, several, signed, sizes, visible
 from comparity.reporting.sentences import gap_axis
 from comparity.resamples import MetricClusters
@@ -23,6 +24,7 @@ __all__ = [
     "bias_chart",
     "drawn_tests",
     "gap_chart",
+    "gap_charts",
     "most_drawn",
     "numbers_between",
     "power_chart",
@@ -174,6 +176,11 @@ def most_drawn(audit: Audit) -> str:
     """Say which tests are drawn where not all are."""
     n = len(audit.tests)
     return f"; the {DRAWN} of {count(n)} tests with the smallest p values" if n > DRAWN else ""
+
+
+def gap_charts(audit: Audit) -> Sequence[Chart]:
+    """Return the picture of an audit, which is drawn where it is shown; none without a test."""
+    return Deferred(1, lambda _: gap_chart(audit)) if audit.tests else ()
 
 
 def gap_chart(audit: Audit) -> Chart:

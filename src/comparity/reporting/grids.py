@@ -15,6 +15,7 @@ from comparity.auditing.verdicts import WITHIN
 from comparity.counts import Cell
 from comparity.matrices import PairwiseAccuracy, PanelAudit
 from comparity.plans import ComparativePlan, Plan
+from comparity.reporting.deferred import Deferred
 from comparity.reporting.formats import (
     MISSING,
     count,
@@ -53,7 +54,7 @@ class Grid:
         What it shows.
     header : tuple of str
         Names of the columns; the first column names the rows.
-    rows : tuple of tuple of str
+    rows : sequence of tuple of str
         The cells.
     findings : tuple of str
         The finding of each row, where the last column shows it; otherwise empty.
@@ -70,7 +71,7 @@ class Grid:
 
     title: str
     header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    rows: Sequence[tuple[str, ...]]
     findings: tuple[str, ...] = ()
     shades: tuple[tuple[float, ...], ...] = ()
     scale: tuple[str, ...] = ()
@@ -233,7 +234,7 @@ def _tests(audit: Audit) -> Grid:
     return Grid(
         title="Tests",
         header=("hypothesis", "gap", "interval judged", "p (adj.)", audit.unit, "finding"),
-        rows=tuple(_test_row(test, audit) for test in audit.tests),
+        rows=Deferred(len(audit.tests), lambda place: _test_row(audit.tests[place], audit)),
         findings=tuple(test.finding for test in audit.tests),
         most=ROWS,
     )

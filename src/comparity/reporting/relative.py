@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
 from comparity.relative import Contrast, DifferentialParity, RaterParity
 from comparity.reporting.canvas import fitted, lettered, own_axes
-from comparity.reporting.charts import Chart, gap_chart
+from comparity.reporting.charts import Chart, gap_charts
 from comparity.reporting.formats import (
     count,
     interval,
@@ -62,7 +62,7 @@ def _(result: DifferentialParity) -> Section:
         headline=headline(audit),
         sentences=(_foremost(result.contrasts), explanation(audit), basis(audit)),
         kind=KINDS[audit.finding],
-        charts=(gap_chart(audit),) if audit.tests else (),
+        charts=gap_charts(audit),
         grids=(*audit_grids(audit), *_parity_grids(result)),
         lists=audit_lists(audit),
     )

@@ -7,7 +7,7 @@ needs one line in :data:`HOMES` and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import singledispatch
 from importlib import import_module
@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
 from comparity.matrices import PairwiseAccuracy, PanelAudit
-from comparity.reporting.charts import Chart, gap_chart
+from comparity.reporting.charts import Chart, gap_charts
 from comparity.reporting.grids import (
     Grid,
     audit_grids,
@@ -105,7 +105,7 @@ class Section:
     headline: str
     sentences: tuple[str, ...] = ()
     kind: str = "plain"
-    charts: tuple[Chart, ...] = ()
+    charts: Sequence[Chart] = ()
     signs: tuple[Grid, ...] = ()
     grids: tuple[Grid, ...] = ()
     lists: Mapping[str, list[str]] = field(default_factory=dict)
@@ -127,7 +127,7 @@ def _(audit: Audit) -> Section:
         headline=headline(audit),
         sentences=(explanation(audit), basis(audit)),
         kind=KINDS[audit.finding],
-        charts=(gap_chart(audit),) if audit.tests else (),
+        charts=gap_charts(audit),
         grids=tuple(audit_grids(audit)),
         lists=audit_lists(audit),
     )
@@ -136,7 +136,7 @@ def _(audit: Audit) -> Section:
 @section_of.register
 def _(result: PairwiseAccuracy) -> Section:
     audit, matrices = result.audit, tuple(matrix_grids(result))
-    charts = (gap_chart(audit),) if audit.tests else ()
+    charts = gap_charts(audit)
     if len(result.groups) > AS_TABLE:
         charts, matrices = (*charts, *map(tiles_of, matrices)), ()
     return Section(
