@@ -1,4 +1,5 @@
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,8 @@ def read(folder: Path, name: str) -> Any:
 
 @pytest.fixture
 def small(run: Run, tmp_path: Path) -> tuple[Any, Path]:
-    outcome = run("demo", "--directory", tmp_path / "demo", "--applicants", 600)
-    return outcome, tmp_path / "demo"
+    outcome = run("demo", "--directory", tmp_path / "a demo", "--applicants", 600)
+    return outcome, tmp_path / "a demo"
 
 
 def test_a_small_demo_tells_every_step_and_shows_the_same_numbers_everywhere(
@@ -44,7 +45,7 @@ def test_a_small_demo_tells_every_step_and_shows_the_same_numbers_everywhere(
 def test_the_commands_a_demo_prints_run_on_its_files(small: tuple[Any, Path], run: Run) -> None:
     outcome, folder = small
     printed = outcome.out.partition("commands of your own:")[2].replace("\\\n", " ")
-    commands = [line.split()[1:] for line in printed.splitlines() if line.strip()]
+    commands = [shlex.split(line)[1:] for line in printed.splitlines() if line.strip()]
     assert [command[0] for command in commands] == ["comparative", "rank", "rank"]
     found = json.loads(run(*commands[0], "--json").out)
     assert found["tests"] == read(folder, "model-judges")["tests"]

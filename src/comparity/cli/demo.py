@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -148,11 +149,13 @@ def _end(directory: Path, report: Path) -> None:
     show(
         f"\n{NOTES[1]}",
         f"Wrote {report}, the tables (items.csv, judgments.csv and, of the last step, "
-        f"fresh_items.csv, fresh_judgments.csv) and every result as JSON, all under {at}. "
+        f"fresh_items.csv, fresh_judgments.csv) and every result as JSON, all under {at}.",
         "The same with commands of your own:",
     )
-    files = f"{at}/judgments.csv --items {at}/items.csv"
-    fresh = f"{at}/fresh_judgments.csv --items {at}/fresh_items.csv"
+    files, fresh = (
+        f"{quote(f'{at}/{kind}judgments.csv')} --items {quote(f'{at}/{kind}items.csv')}"
+        for kind in ("", "fresh_")
+    )
     # Not wrapped: they are there to be copied.
     click.echo(f"\n  comparity comparative {files} --score model \\")
     click.echo("      --sensitive sex --evaluator judge")
