@@ -96,6 +96,20 @@ def test_ties_that_would_change_the_finding_are_announced(audit: Audit) -> None:
     assert len(told) == len(before) + 1
 
 
+def test_of_ties_in_many_kinds_of_pairs_the_most_frequent_are_told(audit: Audit) -> None:
+    by_cell = {f"a > {k}": 10 + k for k in range(9)} | {"b > a": 0}
+    ties = replace(audit.ties, scores=126, scores_by_cell=by_cell)
+    line = audit_lists(replace(audit, ties=ties))["What was assumed"][-1]
+    told = "a > 8: 18, a > 7: 17, a > 6: 16, a > 5: 15, and 5 more kinds"
+    assert line == f"The model ties in 126 judged pairs ({told}); these count as disagreement."
+
+
+def test_ties_in_few_kinds_of_pairs_are_told_in_the_order_of_the_kinds(audit: Audit) -> None:
+    ties = replace(audit.ties, scores=6, scores_by_cell={"a > a": 1, "a > b": 2, "b > b": 3})
+    line = audit_lists(replace(audit, ties=ties))["What was assumed"][-1]
+    assert "6 judged pairs (a > a: 1, a > b: 2, b > b: 3);" in line
+
+
 def test_a_margin_as_wide_as_the_interval_would_change_what_was_found(audit: Audit) -> None:
     line, _ = audit_lists(audit)["What would change the verdict"]
     # The far end of the interval of conftest: -0.11 - 2.2414 * 0.02.

@@ -26,6 +26,8 @@ __all__ = [
 
 # So many lines of one kind are told; all are in to_dict() and --json.
 LISTED = 40
+# So many kinds of pairs are named in one sentence.
+KINDS = 4
 # From about so many evaluators on, Student's law of the errors is near the normal one.
 FEW_EVALUATORS = 10
 ASSUMED = {
@@ -253,7 +255,14 @@ def _planned_error_rate(plan: Plan) -> str:
 
 
 def _by(counts: Mapping[str, int]) -> str:
-    listed = [f"{visible(name)}: {count(number)}" for name, number in counts.items() if number]
+    """Say how many there are of each kind; of many kinds only the most frequent."""
+    kinds = {name: number for name, number in counts.items() if number}
+    more = []
+    # Two groups make four kinds of pairs, twelve make 144.
+    if len(kinds) > KINDS + 1:
+        more = [f"and {count(len(kinds) - KINDS)} more kinds"]
+        kinds = dict(sorted(kinds.items(), key=lambda kind: -kind[1])[:KINDS])
+    listed = [f"{visible(name)}: {count(number)}" for name, number in kinds.items()] + more
     return f" ({', '.join(listed)})" if listed else ""
 
 
