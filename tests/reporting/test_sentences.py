@@ -79,6 +79,19 @@ def test_all_pairs_need_items_however_many_pairs_these_make(audit: Audit) -> Non
     assert "if there is none, by a study as large as this one" in line
 
 
+def test_sizes_that_would_decide_are_told_in_three_digits_and_never_too_small(
+    audit: Audit,
+) -> None:
+    needed = Needed(
+        judgments=(273_224, None), items=(179_797, 7), judgments_with_items=(540_110, 5001)
+    )
+    open_one = replace(audit, tests=(replace(audit.tests[1], needed=needed),))
+    (line,) = audit_lists(open_one)["What would change the verdict"]
+    assert "by 274,000 judgments of these items and evaluators" in line
+    assert "by 541,000 judgments of 180,000 items in all" in line
+    assert "by 5,010 judgments of 7 items in all" in line
+
+
 @pytest.mark.parametrize(("evaluators", "told"), [(3, True), (9, True), (10, False)])
 def test_few_evaluators_are_asked_for_before_more_judgments(
     audit: Audit, evaluators: int, told: bool

@@ -15,6 +15,7 @@ __all__ = [
     "p_value",
     "percent",
     "rate",
+    "rounded_up",
     "several",
     "short",
     "shortened",
@@ -144,6 +145,20 @@ def count(value: int) -> str:
     '12,345'
     """
     return f"{value:,}"
+
+
+def rounded_up(value: int) -> str:
+    """Return a size that would do in three digits, the last rounded up so that it still does.
+
+    Sizes rest on a gap that is itself uncertain; more digits would promise what nobody knows.
+
+    Examples
+    --------
+    >>> rounded_up(946), rounded_up(5001), rounded_up(893_485)
+    ('946', '5,010', '894,000')
+    """
+    unit = 10 ** max(0, len(str(value)) - 3)
+    return count(-(-value // unit) * unit)
 
 
 def several(number: int, noun: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
 from comparity.plans import ComparativePlan, Plan
-from comparity.reporting.formats import count, percent, several, visible
+from comparity.reporting.formats import count, percent, rounded_up, several, visible
 from comparity.results import Audit, JudgedGap, Needed
 
 __all__ = [
@@ -169,17 +169,17 @@ def _enough(audit: Audit, needed: Needed, place: int) -> str:
     now = audit.n if audit.unit in ("judgments", "decisions") else audit.n_items
     if needed.judgments_with_items[place] <= now:
         return "by a study as large as this one"
-    items = count(needed.items[place])
+    items = rounded_up(needed.items[place])
     if audit.unit != "judgments":
         return f"by {items} {'decisions' if audit.unit == 'decisions' else 'items'} in all"
-    with_items = f"by {count(needed.judgments_with_items[place])} judgments of {items} items"
+    with_items = f"by {rounded_up(needed.judgments_with_items[place])} judgments of {items} items"
     if audit.design in ("fresh", "disjoint"):
         return f"{with_items} in all, each used once"
     these = "these items and evaluators" if audit.n_evaluators else "these items"
     same = needed.judgments[place]
     if same is None:
         return f"by no number of judgments of {these}, but {with_items} in all"
-    return f"by {count(same)} judgments of {these}, or {with_items} in all"
+    return f"by {rounded_up(same)} judgments of {these}, or {with_items} in all"
 
 
 def tie_lines(audit: Audit) -> list[str]:
