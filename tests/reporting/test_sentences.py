@@ -31,6 +31,13 @@ def test_the_basis_names_margin_error_rate_design_and_size(audit: Audit) -> None
     assert "look 2 of 4" in said
 
 
+@pytest.mark.parametrize("unit", ["judgments", "decisions", "pairs", "queries"])
+def test_one_is_told_in_the_singular(audit: Audit, unit: str) -> None:
+    said = basis(replace(audit, unit=unit, n=1, n_evaluators=0, n_items=0))
+    one = {"judgments": "judgment", "decisions": "decision", "pairs": "pair", "queries": "query"}
+    assert said.endswith(f"; 1 {one[unit]}.")
+
+
 def test_the_rule_of_the_paper_is_said_to_correct_nothing(audit: Audit) -> None:
     assert "uncorrected" in basis(replace(audit, rule="paper"))
 

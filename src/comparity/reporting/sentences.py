@@ -26,6 +26,8 @@ __all__ = [
 
 # So many lines of one kind are told; all are in to_dict() and --json.
 LISTED = 40
+SINGULAR = {"judgments": "judgment", "decisions": "decision", "pairs": "pair", "queries": "query"}
+"""What an audit counts, where there is one of it."""
 # So many kinds of pairs are named in one sentence.
 KINDS = 4
 # From about so many evaluators on, Student's law of the errors is near the normal one.
@@ -274,9 +276,13 @@ def _error_rate(audit: Audit) -> str:
 
 def _data(audit: Audit) -> str:
     compared = audit.unit == "decisions" and audit.n_evaluators
-    data = f"{count(audit.n)} subjects decided on" if compared else f"{count(audit.n)} {audit.unit}"
+    data = several(audit.n, "subject") + " decided on" if compared else _units(audit.n, audit.unit)
     if audit.unit != "decisions" and audit.n_items:
         data += f" of {several(audit.n_items, 'item')}"
     if audit.n_evaluators:
         data += f" by {several(audit.n_evaluators, 'evaluator')}"
     return data
+
+
+def _units(number: int, unit: str) -> str:
+    return f"1 {SINGULAR.get(unit, unit)}" if number == 1 else f"{count(number)} {unit}"
