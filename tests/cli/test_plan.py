@@ -34,6 +34,24 @@ def test_a_plan_is_shown_drawn_and_written(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        ((*JUDGED, "--power", 0.8), "--n-evaluators"),
+        ((*POINTWISE, "--fpr", "0.4,0.38", "--power", 0.8), "--margin"),
+        (
+            ("plan", "rank", "--lean", 1, "--n-items", 90, "--n-evaluators", 6, "--power", 0.8),
+            "--cautious",
+        ),
+    ],
+)
+def test_what_a_note_advises_can_be_asked_for_on_the_command_line(
+    run: Run, words: tuple[str | float, ...], option: str
+) -> None:
+    assert option in run(*words).out.partition("Notes")[2]
+    assert option in run(*words[:2], "--help").out
+
+
+@pytest.mark.parametrize(
     ("change", "said"),
     [
         ((), "power"),

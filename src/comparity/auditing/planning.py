@@ -336,14 +336,16 @@ def _small_gaps(question: PowerQuestion, tests: Sequence[PlannedTest]) -> Iterat
         yield (
             f"every assumed gap is smaller than {usual:g}, the margin of an audit by default: a "
             "large study would find such gaps to be within that margin, even where they differ "
-            "from zero; plan with margin= to show that, or audit with a margin smaller than "
-            f"{largest:.3g}"
+            "from zero; plan with margin= (--margin) to show that, or audit with a margin smaller "
+            f"than {largest:.3g}"
         )
 
 
 def _about_evaluators(n_evaluators: int | None) -> Iterator[str]:
     if n_evaluators is None:
-        yield "no evaluator is taken to judge twice; give n_evaluators if some will"
+        yield (
+            "no evaluator is taken to judge twice; give n_evaluators (--n-evaluators) if some will"
+        )
     elif n_evaluators < FEWEST_EVALUATORS:
         yield (
             f"with fewer than {FEWEST_EVALUATORS} evaluators the audit, and so this plan, is about "

@@ -201,7 +201,7 @@ def _notes(question: LeanQuestion, own: PlannedLean, target: float | None) -> It
             f"a power of {target:g} is not reachable with these items: however many comparisons "
             f"are made, the power stays below {own.power:.4g}, since groups of so few items differ "
             f"by {chance:.2g} by chance; plan for more items, or judge with evaluators known not "
-            "to lean (trusted)"
+            "to lean (--trusted of comparity rank)"
         )
     elif question.across(own.n_per_evaluator) < FEW_ACROSS:
         yield (
@@ -219,5 +219,5 @@ def _notes(question: LeanQuestion, own: PlannedLean, target: float | None) -> It
         yield (
             "groups are taken to have equal true means; if they are samples, their means differ by "
             f"{chance:.2g} by chance (standard deviation), which a ranking takes for a lean that "
-            "all evaluators share; plan with cautious=True to allow for it"
+            "all evaluators share; plan with cautious=True (--cautious) to allow for it"
         )
