@@ -205,7 +205,7 @@ def equal_cells(sharing: Sharing) -> tuple[JointTest, ...]:
         null, contrasts = "agreement depends on neither item's group", _added_by_group(kept.cells)
     if len(used) < len(held):
         few = len(held) - len(used)
-        null = f"{null} ({len(used)} cells, {few} rest on too few items)"
+        null = f"{null} (cells compared: {len(used)}; left out, with too few items: {few})"
     eager = ", too eager if clusters are uneven" if 0 < sharing.n_clusters < MANY_CLUSTERS else ""
     variances = {f"Wald chi-square{eager}": rate_covariance, "score chi-square": null_covariance}
     # Fewer than two cells have no covariance to speak of, and joint_equality says so.
