@@ -48,6 +48,17 @@ def test_the_page_is_well_formed_and_says_the_finding_in_its_first_heading(audit
     assert [tag for tag, _ in reader.tags].count("h1") == 1
 
 
+def test_names_written_from_right_to_left_turn_nothing_but_themselves(audit: Audit) -> None:
+    first, second = "\u05de\u05d7\u05dc\u05e7\u05ea \u05d0", "\u0642\u0633\u0645"
+    named = replace(audit.tests[0], null=f"agree({first} > {second}) = agree({second} > {first})")
+    source = page(replace(audit, tests=(named, *audit.tests[1:])))
+    first, second = (f"<bdi>{name}</bdi>" for name in (first, second))
+    # In the picture, in the table, and in the line on what would change the verdict.
+    shown = f"agree({first} &gt; {second}) = agree({second} &gt; {first})"
+    assert source.count(shown) == 3
+    assert Reader(source).open == []
+
+
 def test_the_page_loads_nothing_and_runs_nothing(audit: Audit) -> None:
     source = page(audit)
     assert not re.search(r"https?:|//[a-z]|url\(|@import|<script|<link|<img", source)

@@ -7,6 +7,7 @@ terminal and page share.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
@@ -20,8 +21,14 @@ from comparity.reporting.sources import sources_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 __all__ = ["fragment", "page"]
+
+# Letters of Hebrew, Arabic and the other scripts that run from right to left.
+LEFTWARD = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
+# Words of one name have blanks, dots or hyphens between them, two names have commas or signs.
+LEFTWARD_WORDS = re.compile(f"[{LEFTWARD}]+(?:[ .'-]+[{LEFTWARD}]+)*")
 
 
 def page(result: Reportable | Mapping[str, Reportable], *, title: str = "") -> str:
@@ -70,9 +77,21 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["isolated"] = _isolated
     environment.globals |= {"kinds": KINDS, "colours": colours, "leaning": leaning}
     environment.globals |= {"spectrum": CIVIDIS, "ends": (BLUE, "#ffffff", ORANGE)}
     return environment
+
+
+def _isolated(text: object) -> Markup:
+    """Return a text in which names that run from right to left do not turn what surrounds them.
+
+    Without that, ``agree(A > B) = agree(B > A)`` of two such names shows its brackets and signs in
+    an order that nobody wrote.
+    """
+    from markupsafe import Markup, escape
+
+    return Markup(LEFTWARD_WORDS.sub(lambda name: f"<bdi>{name[0]}</bdi>", str(escape(text))))
 
 
 def _section(result: Reportable, shown: Section, name: str) -> dict[str, Any]:
