@@ -1,6 +1,7 @@
 """The code base keeps its own map: imports point one way."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -120,3 +121,14 @@ def test_the_map_would_notice_a_wrong_turn() -> None:
 def test_the_package_has_no_room_without_a_name() -> None:
     banned = {"utils", "helpers", "common", "core", "misc"}
     assert not banned & {part for path in MODULES for part in path.with_suffix("").parts}
+
+
+def test_the_map_for_contributors_has_every_place_once() -> None:
+    text = (ROOT.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    drawn = text.partition("## Where things go\n\n```\n")[2].partition("```")[0]
+    # What stands apart by three blanks or more says what the places on its left are.
+    named = [word for line in drawn.splitlines() for word in re.split(r" {3,}", line)[0].split()]
+    folders = {f"{path.parent.name}/" for path in ROOT.glob("*/__init__.py")}
+    modules = {path.stem for path in ROOT.glob("*.py") if not path.stem.startswith("__")}
+    assert sorted(word for word in named if word != "->") == sorted(folders | modules)
+    assert [word.strip("/") for word in named if word.strip("/") in NOUNS] == NOUNS
