@@ -59,6 +59,17 @@ def test_names_written_from_right_to_left_turn_nothing_but_themselves(audit: Aud
     assert Reader(source).open == []
 
 
+def test_the_caption_says_which_finding_each_shape_of_the_picture_is(
+    audit: Audit, harmless_audit: Audit
+) -> None:
+    # Two tests of conftest, the first found and the second open; then two that are harmless.
+    caption = page(audit).partition("<figcaption>")[2].partition("</figcaption>")[0]
+    assert "squares are violated, diamonds undecided" in caption
+    assert page(audit).count("<rect x=") == 1
+    caption = page(harmless_audit).partition("<figcaption>")[2].partition("</figcaption>")[0]
+    assert "circles are within the margin" in caption
+
+
 def test_the_page_loads_nothing_and_runs_nothing(audit: Audit) -> None:
     source = page(audit)
     assert not re.search(r"https?:|//[a-z]|url\(|@import|<script|<link|<img", source)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
 from comparity.plans import Plan
 from comparity.reporting.deferred import Deferred
 from comparity.reporting.formats import clipped, count, several, signed, sizes, visible
@@ -46,6 +47,8 @@ AXIS = 44.0
 # So many tests or evaluators are drawn; all of them are in to_dict() and --json.
 DRAWN = 40
 LEAF = 24.0
+# As the template draws them.
+SHAPES = {VIOLATED: "squares", WITHIN: "circles", UNDECIDED: "diamonds"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +181,13 @@ def most_drawn(audit: Audit) -> str:
     return f"; the {DRAWN} of {count(n)} tests with the smallest p values" if n > DRAWN else ""
 
 
+def _shapes(tests: Sequence[JudgedGap]) -> str:
+    """Say which finding each shape of a picture stands for, of those that occur in it."""
+    found = {test.finding for test in tests if test.pivot is not None}
+    named = [f"{shape} {finding}" for finding, shape in SHAPES.items() if finding in found]
+    return "; " + ", ".join(named).replace(" ", " are ", 1) if named else ""
+
+
 def gap_charts(audit: Audit) -> Sequence[Chart]:
     """Return the picture of an audit, which is drawn where it is shown; none without a test."""
     return Deferred(1, lambda _: gap_chart(audit)) if audit.tests else ()
@@ -208,7 +218,7 @@ def gap_chart(audit: Audit) -> Chart:
         for row, (test, (low, high, _)) in enumerate(zip(tests, intervals, strict=True))
     ]
     return Chart(
-        title=f"Gaps with the intervals they were judged by{most_drawn(audit)}",
+        title=f"Gaps with the intervals they were judged by{most_drawn(audit)}{_shapes(tests)}",
         about="; ".join(f"{clipped(test.null)}: {signed(test.gap)}" for test in tests),
         height=ROW * len(marks) + 48.0,
         left=left,
