@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -56,3 +57,11 @@ def test_a_prepared_table_feeds_the_metrics(run: Run, tmp_path: Path) -> None:
     options = ("--label", "label", "--prediction", "age", "--sensitive", "sensitive sex")
     outcome = run("metrics", path, *options, "--privileged", "male", "--json")
     assert json.loads(outcome.out)["n"] == 1000
+
+
+def test_what_is_said_of_one_data_set_fits_a_terminal_and_its_hashes_stay_whole(run: Run) -> None:
+    lines = run("data", "compas").out.splitlines()
+    hashes = [line for line in lines if "sha256" in line]
+    assert all(re.search(r"[0-9a-f]{64}$", line) for line in hashes)
+    assert max(len(line) for line in lines if line not in hashes) <= 100
+    assert "names; they are never read." in " ".join(lines)

@@ -72,9 +72,11 @@ def _list(entries: list[Dataset], folder: Path | None, *, as_json: bool) -> None
         return
     from comparity.reporting.terminal import show
 
-    show(_grid(entries, folder))
-    if len(entries) == 1:
-        click.echo(f"\n{entries[0].about}")
+    if len(entries) > 1:
+        show(_grid(entries, folder))
+    else:
+        show(_grid(entries, folder), entries[0].about)
+        # Hashes are not broken into lines, so that they can be copied.
         click.echo("\n".join(f"{one.path}  sha256 {one.sha256}" for one in entries[0].files))
 
 
