@@ -83,3 +83,13 @@ def test_the_shell_can_ask_for_completion(monkeypatch: pytest.MonkeyPatch, run: 
         monkeypatch.setenv(f"COMP_{name}", value)
     monkeypatch.setenv("_COMPARITY_COMPLETE", "bash_complete")
     assert run().out.split() == ["plain,doctor"]
+
+
+def test_an_extra_that_is_missing_is_not_said_to_be_there_nor_required(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(installation, "_requirements", lambda: ["numpy", 'nix; extra == "spark"'])
+    outcome = run("doctor")
+    assert outcome.status == 0
+    assert ": nothing required is missing\n" in outcome.out
+    assert "nix is not installed" in outcome.out.partition("What is missing")[2]

@@ -13,7 +13,7 @@ __all__ = ["section"]
 def section(result: Installation) -> Section:
     """Return what is shown of an installation."""
     here = [name for name, found in result.datasets if found]
-    state = "complete" if result.complete else "something required is missing"
+    state = f"{'nothing' if result.complete else 'something'} required is missing"
     return Section(
         headline=f"comparity {result.comparity}: {state}",
         sentences=(
