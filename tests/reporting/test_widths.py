@@ -41,6 +41,12 @@ def test_no_interval_is_broken(found: list[str], width: int) -> None:
     assert all(line.count("[") == line.count("]") for line in wrapped(" ".join(found), width))
 
 
+@pytest.mark.parametrize("width", range(16, 52))
+def test_no_sign_stands_alone_on_its_line(width: int) -> None:
+    line = "agree(Asian > Caucasian) = agree(Caucasian > Asian)"
+    assert not {"=", ">"} & {*wrapped(line, width), *wrapped(line.replace("n)", "n (US))"), width)}
+
+
 @given(grids, st.integers(20, 120))
 def test_columns_share_the_room_there_is(grid: Grid, room: int) -> None:
     widths = shared(grid, room)

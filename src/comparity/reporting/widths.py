@@ -22,6 +22,7 @@ GAP = 2
 """Blank columns between two columns of a table."""
 
 LONGEST = 24
+SIGNS = {"=", ">"}
 PHRASE = re.compile(
     r"""
     \[[-+\d.,\ e]+\]               # an interval
@@ -42,12 +43,21 @@ def phrases(line: str) -> Iterator[str]:
     ['[-0.010, +0.200]', 'n 1,234']
     >>> list(phrases("agree(f > m) = agree(m > f)"))
     ['agree(f > m) =', 'agree(m > f)']
+    >>> list(phrases("agree(African-American > Asian) = agree(Asian > African-American)"))
+    ['agree(African-American >', 'Asian) =', 'agree(Asian >', 'African-American)']
     """
+    held = ""
     for found in PHRASE.findall(line):
-        if cell_len(found) <= LONGEST:
-            yield found
-        else:
-            yield from found.split()
+        for part in [found] if cell_len(found) <= LONGEST else found.split():
+            # A sign alone on its line looks like an answer.
+            if held and part in SIGNS and cell_len(held) + 2 <= LONGEST:
+                held += f" {part}"
+                continue
+            if held:
+                yield held
+            held = part
+    if held:
+        yield held
 
 
 def wrapped(line: str, width: int) -> list[str]:
