@@ -51,6 +51,20 @@ def test_consistency_equals_aif360_where_no_distances_tie() -> None:
     assert consistency(counts) == pytest.approx(float(theirs[0]), abs=1e-12)
 
 
+@pytest.mark.parametrize("many", [neighbours.MANY, 0])
+def test_neighbours_are_found_beside_a_feature_in_the_billions(
+    monkeypatch: pytest.MonkeyPatch, many: int
+) -> None:
+    monkeypatch.setattr(neighbours, "MANY", many)
+    features, labels = simulated(900, 3)
+    features[::2, 2] = 0.0
+    features[1::2, 2] = 1e9 * 1.01 ** np.arange(450)
+    _, nearest = cKDTree(features).query(features, k=5)
+    counts = count_neighbours(features, labels, rng=np.random.default_rng(1))
+    expected = 1 - np.abs(labels - labels[nearest].mean(axis=1)).mean()
+    assert consistency(counts) == pytest.approx(expected, abs=1e-12)
+
+
 def test_ties_are_counted() -> None:
     features = np.repeat([[0.0], [1.0]], 10, axis=0)
     labels = np.array([True, False] * 10)

@@ -193,6 +193,10 @@ def _exact(features: Floats, rows: Codes, k: int) -> tuple[Codes, NDArray[np.boo
             block = _rows(features[rows[doubtful]]) @ double
             places[doubtful], _ = _smallest(block, k, compiled=compiled)
             squares[doubtful] = _squares(features, rows[doubtful], places[doubtful])
+            furthest = squares[doubtful].max(axis=1)
+            near = doubtful[_is_blurred(features[rows[doubtful]], furthest)]
+            places[near] = _by_differences(features, rows[near], k)
+            squares[near] = _squares(features, rows[near], places[near])
     return places[:, :k], squares[:, k] - squares[:, k - 1] <= TIED * squares[:, k]
 
 
@@ -215,6 +219,27 @@ def _refined(
     rounding = np.finfo(np.float32).eps * (features.shape[1] + 4)
     beyond = values[:, -1] + size - rounding * (5 * size + 4 * squares[:, k])
     return np.take_along_axis(chosen, order, axis=1), squares, beyond <= squares[:, k]
+
+
+def _is_blurred(own: Floats, squares: Floats) -> NDArray[np.bool_]:
+    """Say of items whether products in double precision are too coarse for distances this small."""
+    size = (own**2).sum(axis=1)
+    rounding = np.finfo(np.float64).eps * (own.shape[1] + 4)
+    blurred: NDArray[np.bool_] = rounding * (5 * size + 4 * squares) > TIED * squares
+    # Nothing is nearer than an equal row.
+    return blurred & (squares > 0)
+
+
+def _by_differences(features: Floats, rows: Codes, k: int) -> Codes:
+    """Return the k + 1 nearest items by sums of squared differences, from which nothing cancels.
+
+    Items that one feature puts far from the middle of all may be near each other: amounts in the
+    millions, most of them 0, beside features around 1.
+    """
+    block = np.zeros((len(rows), len(features)))
+    for column in features.T:
+        block += (column[rows, None] - column) ** 2
+    return _smallest(block, k, compiled=False)[0]
 
 
 def _squares(features: Floats, rows: Codes, places: Codes) -> Floats:
