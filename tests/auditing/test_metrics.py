@@ -27,6 +27,7 @@ from comparity.errors import (
     NoUnprivilegedError,
     OneGroupError,
     OptionError,
+    TooManyGroupsError,
     UnknownPrivilegedError,
     UnsteadyQueryError,
 )
@@ -91,6 +92,13 @@ def test_many_rows_of_codes_are_counted_as_few_are() -> None:
         replicates=100,
     )
     assert [one.value for one in fast] == [one.value for one in slow]
+
+
+@pytest.mark.parametrize("n", [2_000, 200_000])
+def test_sixty_groups_are_too_many_for_few_rows_and_for_many(n: int) -> None:
+    label, group = np.arange(n) % 2, np.arange(n) // 2 % 60
+    with pytest.raises(TooManyGroupsError, match="60 groups"):
+        fairness_metrics(label, label, sensitive_features=group, privileged=1)
 
 
 def test_all_engines_give_the_same(frame: Build) -> None:

@@ -319,13 +319,13 @@ def _counted(
     positive: Any,
     threshold: float | None,
 ) -> DecisionCounts:
+    counts = None
     if positive is None and threshold is None:
-        fast = count_small_codes(labels, predictions, groups)
-        if fast is not None:
-            return fast
-    counts = count_decision_arrays(
-        labels, predictions, sensitive={attribute: groups}, positive=positive, threshold=threshold
-    )[attribute]
+        counts = count_small_codes(labels, predictions, groups)
+    if counts is None:
+        said = {"positive": positive, "threshold": threshold}
+        sensitive = {attribute: groups}
+        counts = count_decision_arrays(labels, predictions, sensitive=sensitive, **said)[attribute]
     check_groups({attribute: counts.groups})
     return counts
 
