@@ -338,6 +338,16 @@ def test_what_would_serve_as_well_says_the_same() -> None:
     assert "disagrees" in reasons["C15"]
 
 
+def test_every_metric_chosen_has_its_reason() -> None:
+    """With six people in one of three groups the interval of C25, which looks at all, is unsure."""
+    label = np.tile([1, 1, 0, 0], 151)[:602]
+    said = np.where(np.arange(602) % 5, label, 1 - label)
+    data = {"sensitive_features": np.repeat(["a", "b", "c"], [298, 298, 6]), "privileged": "a"}
+    reasons = {one.id: one.reason for one in select_metrics(label, said, **data).chosen}
+    assert all(reasons.values())
+    assert "has counts large enough for its interval, unlike C25" in reasons["C10"]
+
+
 def test_a_seed_makes_intervals_reproducible() -> None:
     assert card(seed=5).to_dict() == card(seed=5).to_dict()
     assert card(seed=5)["C10"].interval != card(seed=6)["C10"].interval

@@ -23,6 +23,16 @@ __all__ = ["KINDS", "check_kinds", "choose_metrics"]
 KINDS = ("group", "individual", "false negatives", "false positives")
 """Parity between groups, among individuals, and which error is the graver harm."""
 
+Merit = tuple[bool, ...]
+
+SURER = {
+    1: "is finite",
+    2: "has counts large enough for its interval",
+    3: "has an interval with two ends",
+    6: "responds to resampling",
+}
+"""What data say for a metric, by its place in :func:`_merit`."""
+
 
 def check_kinds(kinds: Sequence[str]) -> tuple[str, ...]:
     """Return the kinds without repetition; anything else than :data:`KINDS` is an error."""
@@ -84,7 +94,8 @@ def _of_cluster(
     here = metrics[best.id].place
     against = [one for one in others if metrics[one.id].place != here]
     alike = [one.id for one in others if merits[one.id] == merits[best.id] and one not in against]
-    reasons = [*_virtues(best, others, errors), *_doubts(metrics[best.id], known, deaf)]
+    reasons = [*_virtues(best, others, errors), *_surer(best, others, merits)]
+    reasons += _doubts(metrics[best.id], known, deaf)
     if alike:
         reasons.append(f"{', '.join(alike)} would serve as well")
     if not others:
@@ -103,9 +114,7 @@ def _of_cluster(
     ]
 
 
-def _merit(
-    one: Entry, metric: MetricValue, errors: Sequence[str], deaf: Collection[str]
-) -> tuple[bool, ...]:
+def _merit(one: Entry, metric: MetricValue, errors: Sequence[str], deaf: Collection[str]) -> Merit:
     """Order metrics: what speaks of the graver error, is finite, has a sure interval."""
     low, high, _ = metric.interval
     return (
@@ -132,6 +141,21 @@ def _virtues(one: Entry, others: Sequence[Entry], errors: Sequence[str]) -> list
     if not errors and not one.about and any(other.about for other in others):
         reasons.append("speaks of both errors")
     return reasons
+
+
+def _surer(one: Entry, others: Sequence[Entry], merits: Mapping[str, Merit]) -> list[str]:
+    """Say what decided where `_merit` came down to what this data can tell."""
+    worse: dict[int, list[str]] = {}
+    for other in others:
+        both = zip(merits[one.id], merits[other.id], strict=True)
+        decided = next((place for place, (mine, its) in enumerate(both) if mine != its), None)
+        if decided is not None:
+            worse.setdefault(decided, []).append(other.id)
+    return [
+        f"{virtue}, unlike {', '.join(worse[place])}"
+        for place, virtue in SURER.items()
+        if place in worse
+    ]
 
 
 def _doubts(metric: MetricValue, known: Sequence[Entry], deaf: Collection[str]) -> list[str]:
