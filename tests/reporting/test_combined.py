@@ -9,7 +9,7 @@ import numpy as np
 import polars
 import pytest
 
-from comparity import __version__, barp
+from comparity import FairRanker, __version__, barp, fairness_metrics, pairwise_accuracy
 from comparity.auditing.comparative import comparative_separation
 from comparity.auditing.planning import plan_separation
 from comparity.auditing.policies import check, outcome
@@ -176,6 +176,49 @@ def broken(content: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
 def test_a_result_that_was_tampered_with_is_refused(audit: Audit, path: str, value: Any) -> None:
     with pytest.raises(ForeignResultError, match="does not hold a result of comparity"):
         rebuilt(broken(through_json(audit), path, value))
+
+
+def others() -> dict[str, Any]:
+    """Return results without a finding, and a matrix."""
+    data = {"sensitive_features": GROUP}
+    rates = {"shares": [0.5, 0.5], "base_rates": [0.5, 0.5]}
+    X = np.column_stack([SCORE, GRADE])
+    ranker = FairRanker(slack=0.9, steps=2, random_state=0, progress=False).fit(X, LABEL, **data)
+    kinds = {"privileged": "f", "kinds": ["group"], "compare": LABEL}
+    return {
+        "plan": plan_separation(tpr=[0.8, 0.7], fpr=[0.4, 0.3], power=0.8, **rates),
+        "card": fairness_metrics(LABEL, SCORE > 0.5, **data, **kinds),
+        "matrix": pairwise_accuracy(LABEL, SCORE, **data),
+        "training": ranker.training_,
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "value"),
+    [
+        ("plan", "assumptions.tpr", ["high", "low"]),
+        ("plan", "assumptions.shares", 1),
+        ("card", "metrics.3.id", "C99"),
+        ("card", "comparison.changes.3.id", "C99"),
+        ("card", "selection.clusters.merges", [[0, 1, 0.5, 2]]),
+        ("matrix", "n_pairs", [[1, None], [1, 1]]),
+        ("training", "rows", {"trained on": 10}),
+    ],
+)
+def test_other_results_that_were_tampered_with_are_refused(
+    kind: str, path: str, value: Any
+) -> None:
+    content = through_json(others()[kind])
+    rebuilt(content)
+    with pytest.raises(ForeignResultError, match="does not hold a result of comparity"):
+        as_text(rebuilt(broken(content, path, value)))
+
+
+def test_clusters_that_merge_what_is_not_there_are_refused() -> None:
+    content = through_json(others()["card"])
+    content["selection"]["clusters"]["merges"][-1][0] = 2.5
+    with pytest.raises(ForeignResultError):
+        rebuilt(content)
 
 
 @pytest.mark.parametrize("missing", ["notion", "tests", "provenance", "looks", "joint_tests"])

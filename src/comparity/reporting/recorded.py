@@ -109,10 +109,14 @@ def pairwise_of(content: Content) -> PairwiseAccuracy:
     groups = texts(content["groups"])
     low, high = map(number, sequence(content["overall_interval"]))
     k = len(groups)
-    shapes: dict[str, tuple[int, ...]] = {"matrix": (k, k), "n_pairs": (k, k), "score_ties": (k, k)}
+    shapes: dict[str, tuple[int, ...]] = {"matrix": (k, k), "score_ties": (k, k)}
     shapes |= {"row_marginals": (k,), "column_marginals": (k,), "covariance": (k * k, k * k)}
+    n_pairs = array(content["n_pairs"], (k, k))
+    if not np.isfinite(n_pairs).all():
+        raise ValueError("pairs that were not counted")
     return PairwiseAccuracy(
         groups=groups,
+        n_pairs=n_pairs,
         overall=number(content["overall"]),
         overall_interval=Interval(low, high, 0.95),
         notions=numbers(content["notions"]),

@@ -7,9 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from comparity.auditing.verdicts import EXIT_STATUS
+from comparity.catalogue.listing import CATALOGUE
 from comparity.plans import ComparativePlan, Plan, PlannedTest, SeparationPlan
 from comparity.ranking_plans import PlannedLean, RankingPlan
+from comparity.reporting.ranking_plans import ASSUMED as RANKING_ASSUMPTIONS
 from comparity.reporting.recorded import (
     array,
     audit_of,
@@ -22,6 +27,7 @@ from comparity.reporting.recorded import (
     texts,
     whole,
 )
+from comparity.reporting.sentences import ASSUMED as GROUP_ASSUMPTIONS
 from comparity.reporting.story import Fact, FoundGap, Step, Story
 from comparity.resamples import Change, ChosenMetric, Comparison, MetricClusters, Selection
 from comparity.results import Interval
@@ -78,7 +84,7 @@ def plan_of(content: Content) -> Plan:
         "rule": text(content["rule"]),
         "design": text(content["design"]),
         "notes": texts(content["notes"]),
-        "assumptions": mapping(content["assumptions"]),
+        "assumptions": _assumed(mapping(content["assumptions"])),
         "provenance": mapping(content["provenance"]),
     }
     if "n_per_evaluator" in content:
@@ -105,6 +111,15 @@ def plan_of(content: Content) -> Plan:
         question=RecordedPower(curve, by_items=by_items),
         **facts,
     )
+
+
+def _assumed(content: Content) -> Content:
+    """Return assumptions; those of each group and those of a ranking are shown as numbers."""
+    for name in GROUP_ASSUMPTIONS.keys() & content.keys():
+        list(map(number, sequence(content[name])))
+    for name in RANKING_ASSUMPTIONS.keys() & content.keys():
+        number(content[name])
+    return content
 
 
 def _planned(content: Content) -> PlannedTest:
@@ -148,9 +163,10 @@ def card_of(content: Content) -> Scorecard:
 
 
 def _metric(content: Content) -> MetricValue:
-    words = ("id", "name", "formula", "method", "direction", "cluster")
+    words = ("name", "formula", "method", "direction", "cluster")
     low, high = map(number, sequence(content["fair_range"]))
     return MetricValue(
+        id=_catalogued(content["id"]),
         **{word: text(content[word]) for word in words},
         value=_unbounded(content["value"], known=content["place"] != "none"),
         interval=_ratio_interval(content, "interval"),
@@ -158,6 +174,14 @@ def _metric(content: Content) -> MetricValue:
         ideal=number(content["ideal"]),
         fair_range=(low, high),
     )
+
+
+def _catalogued(value: Any) -> str:
+    """Return the identifier of a metric that there is."""
+    found = text(value)
+    if found not in CATALOGUE:
+        raise ValueError(f"metric {found!r}")
+    return found
 
 
 def _spread(content: Content) -> RateSpread:
@@ -200,13 +224,25 @@ def _clusters(content: Content) -> MetricClusters:
         heights=tuple(map(number, sequence(content["heights"]))),
         ids=ids,
         dissimilarity=array([[math.nan] * k] * k, (k, k)),
-        merges=array(content["merges"], (k - 1, 4)),
+        merges=_merges(content["merges"], k),
         correlation=text(content["correlation"]),
         linkage=text(content["linkage"]),
         n_resamples=whole(content["n_resamples"]),
         n_dropped=whole(content["n_dropped"]),
         constant=texts(content["constant"]),
     )
+
+
+def _merges(value: Any, n: int) -> NDArray[np.float64]:
+    """Return the merges of n leaves: each of two clusters that there are by then."""
+    found = array(value, (n - 1, 4))
+    left = set(range(n))
+    for made, (first, second) in enumerate(found[:, :2].tolist(), start=n):
+        left -= {first, second}
+        left.add(made)
+        if len(left) != 2 * n - made - 1:
+            raise ValueError(f"a merge of {first:g} and {second:g}")
+    return found
 
 
 def _comparison(content: Content) -> Comparison:
@@ -220,7 +256,7 @@ def _change(content: Content) -> Change:
     if moved not in ("towards", "away", "unchanged", "unknown"):
         raise ValueError(f"moved {moved!r}")
     return Change(
-        id=text(content["id"]),
+        id=_catalogued(content["id"]),
         name=text(content["name"]),
         before=_unbounded(content["before"], known=moved != "unknown"),
         after=_unbounded(content["after"], known=moved != "unknown"),
@@ -238,7 +274,7 @@ def trained_of(content: Content) -> TrainedScorer:
         training=training_of(mapping(content["training"])),
         before=_scorer_audit(mapping(content["before"])),
         after=_scorer_audit(mapping(content["after"])),
-        rows=_rows(content),
+        rows=_rows(content, "trained", "audited"),
         seed=whole(content["seed"]),
     )
 
@@ -270,7 +306,7 @@ def training_of(content: Content) -> Training:
         probabilities=tuple(map(number, sequence(content["probabilities"]))),
         cell_weights=numbers(content["cell_weights"]),
         multipliers=numbers(content["multipliers"]),
-        rows=_rows(content),
+        rows=_rows(content, "trained on", "chosen by"),
         best=best,
         mixture=mixture,
         start=start,
@@ -288,8 +324,9 @@ def _outcome(content: Content) -> Outcome:
     )
 
 
-def _rows(content: Content) -> dict[str, int]:
-    return {name: whole(rows) for name, rows in mapping(content["rows"]).items()}
+def _rows(content: Content, *needed: str) -> dict[str, int]:
+    rows = mapping(content["rows"])
+    return {name: whole(rows[name]) for name in [*needed, *rows]}
 
 
 def weighing_of(content: Content) -> Weighing:
