@@ -45,6 +45,14 @@ def test_with_known_scores_a_comparison_across_groups_tells_its_mean_variance(
     assert panel.standard_error(500) == pytest.approx((across * mean) ** -0.5, rel=1e-5)
 
 
+@pytest.mark.parametrize("lean", [-3.0, 0.5, 6.0])
+def test_comparisons_against_a_lean_are_those_of_quadrature(lean: float) -> None:
+    spread = np.sqrt(2)
+    rare = quad(lambda d: expit(-abs(lean) - d) * norm.pdf(d, 0, spread), -15, 15, limit=500)[0]
+    across = 200 * 2 * 0.3 * 0.7 * 60 / 59
+    assert replace(PANEL, lean=lean).against(200) == pytest.approx(across * rare, rel=1e-5)
+
+
 def errors_by_inversion(panel: LeanQuestion, size: int, rng: np.random.Generator) -> float:
     """Draw pairs, and invert the information on all scores and leans, group means being equal."""
     n, evaluators = panel.n_items, panel.n_evaluators

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from numbers import Real
 from typing import Any
@@ -20,6 +20,8 @@ __all__ = ["RULES", "plan_ranking"]
 RULES = ("fdr", "single")
 OTHER_LEANS = (0.5, 0.75, 1.0, 1.5, 2.0)
 """Leans that a plan tells about, as multiples of the planned one."""
+LARGEST_LEAN = 20.0
+"""Log odds beyond which an evaluator never decides for the other group, however often asked."""
 # The estimated lean is about normal from here on.
 FEW_ACROSS = 30
 # Below this many comparisons of an item, its score costs much of what evaluators tell.
@@ -147,7 +149,7 @@ def plan_ranking(
         leans=leans,
         lean=lean,
         ceiling=question.limit(),
-        notes=tuple(_notes(question, own, power)),
+        notes=(*_notes(question, own, power), *_foregone(question, leans)),
         assumptions=assumptions,
         provenance={"version": __version__, "options": assumptions},
         question=question,
@@ -163,6 +165,10 @@ def _check(question: LeanQuestion) -> None:
     if not _is_number(question.lean) or question.lean == 0:
         hint = "give log odds other than zero: 0.4 where 60 % of equals are decided for the group"
         raise PlanError("lean must be a number that there is to find", f"{question.lean!r}", hint)
+    if abs(question.lean) > LARGEST_LEAN:
+        hint = "give log odds, not a percentage: 0.4 where 60 % of equals are decided for the group"
+        asked = f"lean must lie between {-LARGEST_LEAN:g} and {LARGEST_LEAN:g}"
+        raise PlanError(asked, f"{question.lean!r}", hint)
     if not _is_number(question.score_spread) or question.score_spread < 0:
         hint = "give a standard deviation of scores in log odds, such as 1"
         raise PlanError("score_spread must not be negative", f"{question.score_spread!r}", hint)
@@ -196,7 +202,11 @@ def _planned(question: LeanQuestion, size: int | None, target: float | None) -> 
 def _notes(question: LeanQuestion, own: PlannedLean, target: float | None) -> Iterator[str]:
     """Say what the reader of a plan must know."""
     chance = question.chance_between_groups
-    if own.n_per_evaluator is None:
+    if own.n_per_evaluator is None and not question.cautious:
+        yield (
+            f"a power of {target:g} takes more than {LARGEST_SIZE:,} comparisons by each evaluator"
+        )
+    elif own.n_per_evaluator is None:
         yield (
             f"a power of {target:g} is not reachable with these items: however many comparisons "
             f"are made, the power stays below {own.power:.4g}, since groups of so few items differ "
@@ -220,4 +230,20 @@ def _notes(question: LeanQuestion, own: PlannedLean, target: float | None) -> It
             "groups are taken to have equal true means; if they are samples, their means differ by "
             f"{chance:.2g} by chance (standard deviation), which a ranking takes for a lean that "
             "all evaluators share; plan with cautious=True (--cautious) to allow for it"
+        )
+
+
+def _foregone(question: LeanQuestion, leans: Sequence[PlannedLean]) -> Iterator[str]:
+    """Say which leans are so large that the normal approximation asks for too much."""
+    foregone = [
+        one.lean
+        for one in leans
+        if one.n_per_evaluator is not None
+        and replace(question, lean=one.lean).against(one.n_per_evaluator) < 1
+    ]
+    if foregone:
+        yield (
+            f"hardly a comparison is expected to go against a lean of {foregone[0]:+.3g} or "
+            "further from zero: such a lean is found more often, and with fewer comparisons, than "
+            "the normal approximation says"
         )

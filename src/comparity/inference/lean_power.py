@@ -95,9 +95,13 @@ class LeanQuestion:
         mixed = 2 * self.share * (1 - self.share) * n / (n - 1)
         return size * mixed * (1 - self.tie_share)
 
+    def against(self, size: float) -> float:
+        """Return how many of so many comparisons are expected to go against the lean."""
+        return self.across(size) * _information(self.lean, self.score_spread)[2]
+
     def standard_error(self, size: float) -> float:
         """Return the error of a lean when each judges so many pairs; infinite for too few."""
-        information, worth = _information(self.lean, self.score_spread)
+        information, worth, _ = _information(self.lean, self.score_spread)
         comparisons = size * self.n_evaluators * (1 - self.tie_share)
         kept = 1 - self.n_items / (worth * comparisons)
         if kept <= 0:
@@ -152,8 +156,11 @@ def _found(distance: float, level: float) -> float:
 
 
 @lru_cache(maxsize=256)
-def _information(lean: float, spread: float) -> tuple[float, float]:
-    """Return what a comparison across groups tells of a lean, and what one is worth to scores."""
+def _information(lean: float, spread: float) -> tuple[float, float, float]:
+    """Return what a comparison across groups tells of a lean, and what one is worth to scores.
+
+    The third number is how often one across groups goes against the lean.
+    """
     # A fine grid: where scores are far apart, few of a quadrature's points have a say.
     points = np.linspace(-8, 8, _NODES)
     weights = np.exp(-(points**2) / 2)
@@ -161,4 +168,5 @@ def _information(lean: float, spread: float) -> tuple[float, float]:
     difference = math.sqrt(2) * spread * points
     across, among = (expit(x) * expit(-x) for x in (lean + difference, difference))
     mean = float(weights @ among)
-    return float(weights @ across), mean**2 / float(weights @ among**2)
+    against = float(weights @ expit(difference - abs(lean)))
+    return float(weights @ across), mean**2 / float(weights @ among**2), against
