@@ -300,3 +300,9 @@ def test_a_flawless_model_is_shown_to_be_within_the_margin_by_as_many_decisions_
         label, group = [0, 0, 1, 1] * quarter, ["a", "b"] * (2 * quarter)
         findings.append(separation_audit(label, label, sensitive_features=group).finding)
     assert findings == [WITHIN, UNDECIDED]
+
+
+def test_sizes_of_numpy_are_written_as_json() -> None:
+    plan = plan_comparative(**comparative("f1"), n_pairs=np.int64(4000), n_items=np.int64(500))
+    content = json.loads(json.dumps(plan.to_dict()))
+    assert (content["n_pairs"], content["n_items"]) == (4000, 500)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 from scipy.special import expit
 
@@ -69,6 +70,13 @@ def test_a_plan_is_written_as_json_and_as_rows() -> None:
     content = json.loads(json.dumps(plan.to_dict(), allow_nan=False))
     assert content["n_comparisons"] == 4000
     assert [row["lean"] for row in content["leans"]] == list(plan.to_frame("pandas")["lean"])
+
+
+def test_numbers_of_numpy_neither_overflow_nor_stay_out_of_json() -> None:
+    sizes = {"n_items": 3000, "n_evaluators": 3000, "n_per_evaluator": 2_000_000}
+    plan = plan_ranking(lean=np.float32(0.5), **{k: np.int32(v) for k, v in sizes.items()})
+    assert plan.n_comparisons == 3000 * 2_000_000
+    assert json.loads(json.dumps(plan.to_dict()))["n_items"] == 3000
 
 
 def test_the_page_of_a_plan_cites_the_model_and_not_the_tests_of_audits() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
+from functools import wraps
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar, cast
+
+import numpy as np
 
 from comparity.errors import PlanError
 from comparity.inference.scenarios import ComparativeScenario
@@ -17,9 +20,23 @@ __all__ = [
     "check_whole",
     "checked_groups",
     "checked_rates",
+    "with_plain_numbers",
 ]
 
 RULES = ("holm", "paper")
+
+Planner = TypeVar("Planner", bound=Callable[..., Any])
+
+
+def with_plain_numbers(planner: Planner) -> Planner:
+    """Hand a plan Python's numbers for those of numpy, which overflow and are strange to JSON."""
+
+    @wraps(planner)
+    def plan(**given: Any) -> Any:
+        plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in given.items()}
+        return planner(**plain)
+
+    return cast("Planner", plan)
 
 
 def checked_groups(groups: Sequence[str] | None, rates: Sequence[float]) -> tuple[str, ...]:

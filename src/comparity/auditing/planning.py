@@ -14,6 +14,7 @@ from comparity.auditing.assumptions import (
     check_design,
     checked_groups,
     checked_rates,
+    with_plain_numbers,
 )
 from comparity.auditing.options import SeparationOptions
 from comparity.counts import Cell
@@ -33,6 +34,7 @@ __all__ = ["plan_comparative", "plan_separation"]
 FEW_TRIALS = 30
 
 
+@with_plain_numbers
 def plan_separation(
     *,
     tpr: Sequence[float],
@@ -121,6 +123,7 @@ def plan_separation(
     )
 
 
+@with_plain_numbers
 def plan_comparative(
     *,
     tpr: Sequence[float],

@@ -9,7 +9,12 @@ from numbers import Real
 from typing import Any
 
 from comparity import __version__
-from comparity.auditing.assumptions import check_choices, check_proportion, check_whole
+from comparity.auditing.assumptions import (
+    check_choices,
+    check_proportion,
+    check_whole,
+    with_plain_numbers,
+)
 from comparity.errors import PlanError
 from comparity.inference.lean_power import LeanQuestion
 from comparity.inference.power import LARGEST_SIZE
@@ -28,6 +33,7 @@ FEW_ACROSS = 30
 FEW_EACH = 10
 
 
+@with_plain_numbers
 def plan_ranking(
     *,
     lean: float,
