@@ -380,6 +380,21 @@ def test_numbers_of_pairs_are_numbers_whatever_items_weigh(kind: str, unit: floa
         assert [rate.score_ties for rate in audit.rates] == result.score_ties.ravel().tolist()
 
 
+@pytest.mark.parametrize("levels", [2, 5])
+def test_pairs_and_ties_are_counted_as_pairs_where_queries_count_alike(levels: int) -> None:
+    world = Scored(300, levels=levels)
+    score = np.round(world.score)
+    chosen = {"sensitive_features": world.group, "queries": world.query, "average": "queries"}
+    result = pairwise_accuracy(world.label, score, **chosen)
+    better = np.greater.outer(world.label, world.label) & np.equal.outer(world.query, world.query)
+    tied = better & np.equal.outer(score, score)
+    cells = [np.ix_(world.group == i, world.group == j) for i in "ab" for j in "ab"]
+    assert result.n_pairs.ravel().tolist() == [better[cell].sum() for cell in cells]
+    assert result.score_ties.ravel().tolist() == [tied[cell].sum() for cell in cells]
+    assert result.audit.ties.scores == tied.sum()
+    assert [rate.score_ties for rate in result.audit.rates] == [tied[cell].sum() for cell in cells]
+
+
 def test_a_marker_of_items_in_no_group_is_no_number_to_compare() -> None:
     y = np.arange(20.0)
     age = np.where(y < 5, -1.0, y)

@@ -147,7 +147,7 @@ def _audit(
         tests=judged,
         rates=tuple(
             replace(
-                rate_of(counted.sharing, cell, counted.numbers.ties),
+                rate_of(counted.sharing, cell, counted.n_ties),
                 trials=round(float(numbers.trials[numbers.cells.index(cell)])),
             )
             for cell in cells
@@ -242,7 +242,7 @@ def _ties(
     counted: CountedPairs, items: LabelledItems, options: PairwiseOptions, finding: str
 ) -> Ties:
     """Count score ties, and see whether scoring them the other way would change the finding."""
-    tied = counted.numbers.ties
+    tied = counted.n_ties
     total = float(tied.sum())
     changes = False
     if total:
@@ -296,7 +296,7 @@ def _notes(
 def _result(
     counted: CountedPairs, labels: str, raw: Audit, standardised: Audit, overlap: Overlap | None
 ) -> PairwiseAccuracy:
-    groups, others, numbers = counted.groups, counted.others, counted.numbers
+    groups, others = counted.groups, counted.others
     rows = counted.together("rows", row_marginals(groups, others))
     columns = counted.together("columns", column_marginals(groups, others))
     trials, hits = counted.sharing.trials, counted.sharing.hits
@@ -308,8 +308,8 @@ def _result(
     return PairwiseAccuracy(
         groups=groups,
         matrix=matrix,
-        n_pairs=numbers.of(numbers.sharing.trials, entries).reshape(k, k),
-        score_ties=numbers.of(numbers.ties, entries).reshape(k, k),
+        n_pairs=counted.of(counted.n_pairs, entries).reshape(k, k),
+        score_ties=counted.of(counted.n_ties, entries).reshape(k, k),
         overall=float(_share(whole.hits, whole.trials)[0]),
         overall_interval=rate_interval(whole, Cell("", "")),
         row_marginals=by_row,

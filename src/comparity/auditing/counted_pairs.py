@@ -16,7 +16,7 @@ from comparity.counting.all_pairs import AllPairs, all_pairs
 from comparity.counting.labelled import LabelledItems
 from comparity.counting.marginals import merged
 from comparity.counting.ordered_pairs import OrderedPairs, ordered_pairs
-from comparity.counting.query_pairs import QueryPairs, query_pairs
+from comparity.counting.query_pairs import QueryPairs, query_counts, query_pairs
 from comparity.counting.sharing import Sharing
 from comparity.counting.weighted_order import weighted_order
 from comparity.counting.weighted_pairs import weighted_pairs
@@ -37,7 +37,7 @@ class CountedPairs:
 
     Where items have weights, or pairs weigh by their label difference, `unweighted` says how many
     there are. Where every query counts alike, `recount` counts it once in rows, in columns or in
-    the whole.
+    the whole, and `singles` says how many pairs there are by cell, and how many of them tie.
     """
 
     sharing: Sharing
@@ -46,6 +46,17 @@ class CountedPairs:
     others: tuple[str, ...]
     unweighted: CountedPairs | None = None
     recount: Callable[[str], Pairs] | None = None
+    singles: tuple[Matrix, Matrix] | None = None
+
+    @property
+    def n_pairs(self) -> Matrix:
+        """Pairs by cell, each counted once."""
+        return self.numbers.sharing.trials if self.singles is None else self.singles[0]
+
+    @property
+    def n_ties(self) -> Matrix:
+        """Pairs with equal scores by cell, each counted once."""
+        return self.numbers.ties if self.singles is None else self.singles[1]
 
     @property
     def numbers(self) -> CountedPairs:
@@ -87,7 +98,11 @@ def counted_pairs(
         bounded_numbers(items.label, "y_true", "item")
         weigh = _by_difference
     counted = _united(items, options, partial(weigh, items, options, how))
-    if not numbered or (items.weight is None and weigh is _alike):
+    if not numbered:
+        return counted
+    if counted.recount is not None:
+        counted = replace(counted, singles=_singles(items))
+    if items.weight is None and weigh is _alike:
         return counted
     plain = partial(_alike, items, options, {**how, "weights": None})
     return replace(counted, unweighted=_united(items, options, plain))
@@ -102,6 +117,14 @@ def _united(
     return CountedPairs(
         pairs.sharing, pairs.score_ties, *names, recount=count if by_query else None
     )
+
+
+def _singles(items: LabelledItems) -> tuple[Matrix, Matrix]:
+    """Count pairs within queries and those with equal scores, by cell."""
+    assert items.query is not None
+    label, score, group, groups = _columns(items)
+    trials, _, tied = query_counts(label, score, group, len(groups), items.query)
+    return trials.ravel().astype(np.float64), tied.ravel().astype(np.float64)
 
 
 def _others(items: LabelledItems) -> tuple[str, ...]:

@@ -292,8 +292,10 @@ def _matrix(audit: Audit, by_cell: dict[str, RateEstimate]) -> Grid:
     source = "judges" if audit.unit == "judgments" else "labels"
     source = "panel" if "panel" in audit.notion else source
     what = "Standardised agreement" if "(standardised)" in audit.notion else "Agreement"
+    # The matrix beside it counts pairs.
+    unit = " (n queries)" if audit.unit == "queries" else ""
     return Grid(
-        title=f"{what} with the {source}, by the groups of the better and the worse item",
+        title=f"{what} with the {source}, by the groups of the better and the worse item{unit}",
         header=("better item", *(f"over {visible(worse)}" for worse in groups)),
         rows=tuple(
             (
