@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from comparity.auditing.parity import pairwise_parity
 from comparity.auditing.planning import plan_comparative
 from comparity.reporting.html import page
 from comparity.reporting.terminal import as_text, show, view
@@ -32,6 +33,17 @@ def test_rates_of_two_groups_are_a_matrix(audit: Audit) -> None:
     assert "over f" in head
     assert "over m" in head
     assert next(line for line in lines if line.startswith("f ")).split() == ["f", "0.800", "0.690"]
+
+
+def test_shares_of_wins_without_labels_are_not_called_agreement_with_labels() -> None:
+    rng = np.random.default_rng(4)
+    score, group = rng.normal(size=80), np.array(["f", "m"] * 40)
+    shown = as_text(pairwise_parity(score, sensitive_features=group))
+    assert "Agreement with the labels" not in shown
+    assert "better item" not in shown
+    wins = np.greater.outer(score[group == "f"], score[group == "m"]).mean()
+    _, _, table = shown.partition("Share of pairs in which the first has the higher score")
+    assert table.splitlines()[3].split() == ["f", ">", "m", f"{wins:.3f}"]
 
 
 def test_markup_and_control_characters_in_data_do_nothing(

@@ -263,14 +263,21 @@ def _rates(audit: Audit) -> Grid:
     names = list(dict.fromkeys(estimate.name for estimate in audit.rates))
     if len(names) > 1:
         return _by_group(audit.rates, names)
+    if names == ["win share"]:
+        # Without labels no item is the better one, and a share says what its mirror is.
+        return _listed("Share of pairs in which the first has the higher score", audit.rates)
     by_cell = {estimate.of: estimate for estimate in audit.rates}
     cells = {str(Cell(better, worse)) for better in audit.groups for worse in audit.groups}
     if by_cell.keys() <= cells and len(audit.groups) <= MATRIX_GROUPS:
         return _matrix(audit, by_cell)
+    return _listed(f"{names[0].capitalize()} by kind of pair (better > worse)", audit.rates)
+
+
+def _listed(title: str, rates: Sequence[RateEstimate]) -> Grid:
     return Grid(
-        title=visible(f"{names[0].capitalize()} by kind of pair (better > worse)"),
+        title=visible(title),
         header=("pairs", "rate"),
-        rows=tuple((visible(one.of), _estimate(one)) for one in audit.rates),
+        rows=tuple((visible(one.of), _estimate(one)) for one in rates),
         most=ROWS,
     )
 
