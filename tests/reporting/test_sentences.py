@@ -182,3 +182,14 @@ def test_a_plan_says_what_it_assumes_of_every_group() -> None:
         "Share of the items: 0.2 (0), 0.8 (1).",
         "Share of good items in the group: 0.5 (0), 0.6 (1).",
     ]
+
+
+def test_a_plan_says_how_much_evaluators_are_taken_to_lean_and_how_many_judgments_tie() -> None:
+    rates = {"tpr": [0.8, 0.84], "tnr": [0.6, 0.56], **ASSUMED}
+    panel = plan_comparative(**rates, n_pairs=4000, n_evaluators=10, tie_share=0.2)
+    assert plan_lists(panel)["What was assumed"][4:] == [
+        "What an evaluator adds to a gap across groups: standard deviation 0.1 over evaluators.",
+        "Share of ties among judgments that should have an order: 0.2.",
+    ]
+    two = plan_comparative(**rates, n_pairs=4000, n_evaluators=2)
+    assert len(plan_lists(two)["What was assumed"]) == 4

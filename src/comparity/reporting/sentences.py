@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 
 from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
+from comparity.inference.agreement import FEWEST_EVALUATORS
 from comparity.plans import ComparativePlan, Plan
 from comparity.reporting.formats import count, percent, rounded_up, several, visible
 from comparity.results import Audit, JudgedGap, Needed
@@ -237,7 +238,19 @@ def plan_lists(plan: Plan) -> dict[str, list[str]]:
         if name in plan.assumptions
         and (values := list(zip(plan.groups, plan.assumptions[name], strict=False)))
     ]
+    if isinstance(plan, ComparativePlan):
+        assumed += _assumed_of_judgments(plan)
     return {"What was assumed": assumed, "Notes": [visible(note) for note in plan.notes]}
+
+
+def _assumed_of_judgments(plan: ComparativePlan) -> Iterator[str]:
+    """Say what moves the power besides rates and shares."""
+    lean, ties = (plan.assumptions.get(name) for name in ("evaluator_lean", "tie_share"))
+    if (plan.n_evaluators or 0) >= FEWEST_EVALUATORS and lean is not None:
+        spread = f"standard deviation {lean:g} over evaluators"
+        yield f"What an evaluator adds to a gap across groups: {spread}."
+    if ties:
+        yield f"Share of ties among judgments that should have an order: {ties:g}."
 
 
 def _reused(plan: ComparativePlan) -> Iterator[str]:
