@@ -395,6 +395,23 @@ def test_pairs_and_ties_are_counted_as_pairs_where_queries_count_alike(levels: i
     assert [rate.score_ties for rate in result.audit.rates] == [tied[cell].sum() for cell in cells]
 
 
+def test_items_in_no_group_are_said_to_have_no_part_in_standardised_marginals() -> None:
+    """With three labels, weights by hand: the share of the other group at the label."""
+    rng = np.random.default_rng(8)
+    label, group = rng.integers(0, 3, 400), rng.choice(["a", "b", "none"], 400)
+    score = label + rng.normal(size=400) - 2.0 * (group == "none")
+    chosen = {"sensitive_features": group, "no_group": "none", "notions": "marginal"}
+    audit = pairwise_accuracy(label, score, **chosen).standardised
+    n = {g: np.bincount(label[group == g], minlength=3) for g in "ab"}
+    weight = np.where(group == "a", (n["b"] / (n["a"] + n["b"]))[label], 0.0)
+    weight += np.where(group == "b", (n["a"] / (n["a"] + n["b"]))[label], 0.0)
+    pairs = np.outer(weight, weight) * np.greater.outer(label, label)
+    right = pairs * np.greater.outer(score, score)
+    rows = [right[group == g].sum() / pairs[group == g].sum() for g in "ab"]
+    assert audit.tests[0].gap == pytest.approx(rows[0] - rows[1])
+    assert any(note.startswith("Items in no group") for note in audit.notes)
+
+
 def test_a_marker_of_items_in_no_group_is_no_number_to_compare() -> None:
     y = np.arange(20.0)
     age = np.where(y < 5, -1.0, y)

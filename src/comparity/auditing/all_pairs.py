@@ -84,6 +84,9 @@ def _standardised(
     counted = counted_pairs(weighted, options, numbered=False)
     audit = _audit(counted, weighted, options, "standardised", **data)
     audit = _counted_like(audit, raw)
+    if (items.group == len(items.groups)).any():
+        note = "Items in no group have no law of labels to share, and weigh nothing here."
+        audit = replace(audit, notes=(*audit.notes, note))
     return audit if overlap.trusted else _without_verdict(audit, overlap.reason)
 
 
