@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from comparity import pairwise_accuracy
+from comparity import comparative_separation, pairwise_accuracy
 from comparity.counting.sharing import distinct_items
 from comparity.inference.agreement import compare_shared, contrasts_of_groups
 from tests.calibration import worlds
@@ -46,3 +46,19 @@ def test_the_joint_test_of_all_pairs_is_that_of_the_two_gaps_of_two_groups() -> 
     wald = result.raw.joint_tests[0]
     assert (wald.dof, wald.null) == (2, "agreement depends on neither item's group")
     assert wald.statistic == pytest.approx(expected)
+
+
+def test_the_wald_chi_square_of_few_even_evaluators_says_that_it_is_too_eager() -> None:
+    """No group is treated differently, so that 0.05 of the panels should be rejected."""
+    rng = np.random.default_rng(0)
+    group, judge = np.repeat(["a", "b"], 100), np.arange(400) % 5
+    found = []
+    for _ in range(80):
+        quality, first = rng.normal(size=200), rng.integers(0, 200, 400)
+        pairs = np.column_stack([first, (first + rng.integers(1, 200, 400)) % 200])
+        swap = quality[pairs[:, 0]] < quality[pairs[:, 1]]
+        pairs[swap] = pairs[swap, ::-1]
+        columns = {"scores": quality + rng.normal(size=200), "sensitive_features": group}
+        found.append(comparative_separation(pairs, **columns, evaluators=judge).joint_tests[0])
+    assert np.mean([wald.p_value < 0.05 for wald in found]) > 0.15
+    assert all("too eager if clusters are few or uneven" in wald.method for wald in found)
