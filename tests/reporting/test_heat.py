@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from matplotlib import colormaps
 from matplotlib.colors import to_rgb
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import TextPath
 
 from comparity import pairwise_accuracy
 from comparity.matrices import PairwiseAccuracy
@@ -15,6 +17,7 @@ from comparity.reporting.grids import matrix_grids
 from comparity.reporting.heat import colours
 from comparity.reporting.html import page
 from comparity.reporting.terminal import as_text
+from comparity.reporting.tiles import tile_chart
 
 
 @pytest.fixture(scope="module")
@@ -109,3 +112,15 @@ def test_a_matrix_of_many_groups_is_a_picture_of_tiles_and_its_numbers_a_table()
     assert colour == colours(2 * result.matrix[2, 5] - 1)[0]
     assert 'class="heat"' not in source
     assert f"<td>{result.matrix[2, 5]:.3f}<small>" in source
+
+
+@pytest.mark.parametrize(
+    "name", ["Straße & Söhne <b>GmbH</b>", "WWWWWWWWWW", "Mammoth mummies", "a", "iiii", "GDR ÖÄÜ?"]
+)
+def test_names_beside_tiles_have_the_room_they_take_in_a_wide_font(name: str) -> None:
+    cells, shades = [["0.5"] * 7] * 7, [[0.5] * 7] * 7
+    words = {"title": "", "about": "", "axis": "", "both_ways": False}
+    chart = tile_chart([name, *"abcdef"], cells, shades, **words)
+    # Twelve pixels, as the style sheet has it; the name ends eight pixels before its row.
+    drawn = TextPath((0, 0), chart.levels[0].label, size=12, prop=FontProperties("DejaVu Sans"))
+    assert drawn.get_extents().width <= chart.left - 8

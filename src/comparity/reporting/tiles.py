@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Sequence
 
 from comparity.reporting.charts import WIDTH, Chart, Tick, Tile
@@ -15,8 +16,11 @@ UNKNOWN = "#888888"
 """Colour of an entry without a number."""
 
 LARGEST = 60.0
-# Most letters to the left of a row, the width of one, and how far apart rows with names are.
-LETTERS, WIDE, APART = 24, 7.0, 14.0
+# Most letters to the left of a row, and how far apart rows with names are.
+LETTERS, APART = 24, 14.0
+# Widths at 12 pixels in a wide font (DejaVu Sans), rounded up: what is too narrow cuts a name.
+NARROW, CAPITAL, WIDEST = 7.7, 9.8, 12.6
+WIDE_LETTERS = frozenset("MWmw@%…—")
 
 
 def tiles_of(grid: Grid) -> Chart:
@@ -61,7 +65,7 @@ def tile_chart(
     """
     k, colour = len(names), leaning if both_ways else colours
     beside = [_short(name) for name in names]
-    left = 20.0 + WIDE * max(map(len, beside))
+    left = 20.0 + max(map(_width, beside))
     size = min((WIDTH - left - 10) / k, LARGEST)
     tiles = tuple(
         Tile(
@@ -90,3 +94,15 @@ def tile_chart(
 
 def _short(name: str) -> str:
     return name if len(name) <= LETTERS else f"{name[: LETTERS - 1]}…"
+
+
+def _width(name: str) -> float:
+    """Return how wide a name is at most, in pixels."""
+    return sum(map(_letter_width, name))
+
+
+def _letter_width(letter: str) -> float:
+    if letter in WIDE_LETTERS or unicodedata.east_asian_width(letter) in "WF":
+        return WIDEST
+    # Signs such as < and & are as wide as capitals.
+    return CAPITAL if unicodedata.category(letter) in ("Lu", "Sm", "Po", "So") else NARROW
