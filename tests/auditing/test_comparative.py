@@ -167,6 +167,21 @@ def test_a_column_called_tied_is_read_where_no_other_is_named() -> None:
     assert (audit.n, audit.ties.judgments) == (1, 1)
 
 
+def test_an_evaluator_who_only_ties_changes_no_test(frame: Callable[..., Any]) -> None:
+    """Two evaluators are taken as given, also where a third judged nothing but ties."""
+    world = World(200, 600)
+    judge, tied = np.arange(600) % 2, np.zeros(600, dtype=bool)
+    judge[:30], tied[:30] = 2, True
+    better, worse = world.pairs.T
+    items = frame({"item": np.arange(200), "sex": world.group, "model": world.score})
+    rows = frame({"better": better, "worse": worse, "judge": judge, "tied": tied})
+    audit = audit_frames(rows, items, score="model", sensitive=["sex"], evaluator="judge")
+    world.pairs = world.pairs[30:]
+    alone = world.audit(evaluators=judge[30:])
+    assert [test.p_value for test in audit.tests] == pytest.approx([t.p_value for t in alone.tests])
+    assert audit.design == alone.design == "shared items"
+
+
 def test_continuous_attribute_compares_larger_with_smaller() -> None:
     world = World(400, 1600)
     age = np.random.default_rng(2).normal(size=400)

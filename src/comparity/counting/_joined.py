@@ -177,7 +177,11 @@ def _split(found: Columns, position: Codes, evaluators: tuple[str, ...]) -> Ledg
     """Separate tied judgments from ordered ones, with items at their final positions."""
     better, worse = position[found["better_place"]], position[found["worse_place"]]
     tied = found["tied"] == 1 if "tied" in found else np.zeros(len(better), dtype=bool)
-    evaluator = found["evaluator_place"][~tied] if "evaluator_place" in found else None
+    evaluator = None
+    if "evaluator_place" in found:
+        # Who only ever tied has no part in any variance.
+        used, evaluator = np.unique(found["evaluator_place"][~tied], return_inverse=True)
+        evaluators = tuple(evaluators[place] for place in used)
     return Ledger(
         better=better[~tied],
         worse=worse[~tied],
