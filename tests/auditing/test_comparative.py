@@ -211,6 +211,13 @@ def test_a_continuous_attribute_may_be_as_large_as_numbers_get() -> None:
     ]
 
 
+def test_scores_may_be_as_large_as_numbers_get() -> None:
+    world = World(400, 1600)
+    small = world.audit()
+    world.score = world.score / np.abs(world.score).max() * 1.7e308
+    assert [(t.gap, t.n) for t in world.audit().tests] == [(t.gap, t.n) for t in small.tests]
+
+
 def test_three_groups_have_three_across_and_three_within_hypotheses() -> None:
     world = World(600, 3000)
     world.group = np.array(["a", "b", "c"])[np.arange(600) % 3]

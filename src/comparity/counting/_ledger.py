@@ -102,10 +102,7 @@ class Attribute:
     def cells(self, better: Codes, worse: Codes) -> tuple[Codes, tuple[Cell, ...]]:
         """Return the cell of each pair as a code into the cells that occur."""
         if self.values is not None:
-            first, second = self.values[better], self.values[worse]
-            # Not the sign of a difference, which overflows where values are huge.
-            sign = (first > second).astype(np.int64) - (first < second)
-            return sign + 1, LARGER_SMALLER_EQUAL
+            return compared(self.values, better, worse) + 1, LARGER_SMALLER_EQUAL
         assert self.codes is not None
         return compact_cells(self.codes[better], self.codes[worse], self.names)
 
@@ -116,6 +113,14 @@ class Attribute:
         assert self.codes is not None
         names = "\0".join(self.names).encode("utf-8", "surrogatepass")
         return names + b"\0\0" + self.codes.tobytes()
+
+
+def compared(values: NDArray[np.float64], better: Codes, worse: Codes) -> Codes:
+    """Return 1, 0 or -1 as the better item's value is larger, equal or smaller."""
+    first, second = values[better], values[worse]
+    # Not the sign of a difference, which overflows where values are huge.
+    signs: Codes = (first > second).astype(np.int64) - (first < second)
+    return signs
 
 
 def compact_cells(
@@ -204,8 +209,7 @@ def count_ledger(
         digest.update((scores + 0.0).tobytes())
         if reference is not None:
             digest.update((reference + 0.0).tobytes())
-    difference = scores[ledger.better] - scores[ledger.worse]
-    order = np.sign(difference).astype(np.int8)
+    order = compared(scores, ledger.better, ledger.worse).astype(np.int8)
     counts: dict[str, PairCounts | SharedPairCounts] = {}
     for name, attribute in attributes.items():
         cell, cells = attribute.cells(ledger.better, ledger.worse)
