@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, Literal
 
 import narwhals as nw
@@ -217,17 +218,21 @@ def is_missing(value: object) -> bool:
     """Say whether a Python value stands for nothing: None, NaN, pandas' NA and NaT."""
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:
         return True
-    return isinstance(value, float | np.floating) and bool(value != value)
+    return isinstance(value, float | np.floating | Decimal) and bool(value != value)
 
 
 def text_of(value: object) -> str:
-    """Return the name of a group or an item as text; a whole float loses its ``.0``.
+    """Return the name of a group or an item as text; a whole float or decimal loses its ``.0``.
 
     Examples
     --------
-    >>> text_of(1.0), text_of("007"), text_of(True), text_of(2.5)
-    ('1', '007', 'True', '2.5')
+    >>> text_of(1.0), text_of("007"), text_of(True), text_of(2.5), text_of(Decimal("1.00"))
+    ('1', '007', 'True', '2.5', '1')
     """
+    if isinstance(value, Decimal):
+        # As columns of decimals are read; text where floats would take two ids for one.
+        small = abs(value) < WHOLE
+        return text_of(float(value)) if small else re.sub(r"\.0+$", "", format(value, "f"))
     if isinstance(value, float | np.floating):
         number = float(value)
         return str(int(number)) if number.is_integer() and abs(number) < WHOLE else repr(number)
@@ -288,7 +293,9 @@ def _unmasked(column: Any) -> NDArray[Any]:
 
 
 def _as_numpy(series: nw.Series[Any]) -> NDArray[Any]:
-    if series.dtype.is_numeric() and not series.is_null().any():
+    # numpy has no integers of 128 bits.
+    wide = isinstance(series.dtype, nw.Int128 | nw.UInt128)
+    if series.dtype.is_numeric() and not wide and not series.is_null().any():
         return series.to_numpy()
     values = np.empty(len(series), dtype=object)
     values[:] = [None if is_missing(value) else value for value in series.to_list()]

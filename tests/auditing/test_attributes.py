@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -86,3 +87,23 @@ def test_numbers_of_numpy_are_choices_that_json_can_hold() -> None:
     )
     kept = json.loads(json.dumps(audit.to_dict()))["provenance"]["options"]
     assert (kept["alpha"], kept["margin"], kept["looks"]) == (0.25, 0.125, [1, 2])
+
+
+@pytest.mark.parametrize("kind", ["Decimal", "Int128"])
+def test_columns_of_decimals_and_of_wide_integers_are_read_like_plain_numbers(kind: str) -> None:
+    polars = pytest.importorskip("polars")
+    wide = polars.Decimal(10, 2) if kind == "Decimal" else polars.Int128
+    label, group = polars.Series("y", [1, 0] * 60), polars.Series("sex", [1, 2, 2] * 40)
+    plain = separation(label, label, sensitive_features=group)
+    for sex in (group.cast(wide), group.cast(wide).to_frame()):
+        audit = separation(label.cast(wide), label.cast(wide), sensitive_features=sex)
+        assert (audit.groups, audit.n) == (plain.groups, plain.n) == (("1", "2"), 120)
+    scored = {"sensitive_features": group.cast(wide)}
+    result = pairwise_accuracy(label.cast(wide), np.arange(120) % 7, **scored)
+    assert result.groups == ("1", "2")
+
+
+def test_a_decimal_that_is_no_number_is_missing() -> None:
+    group = [Decimal("1"), Decimal("2"), Decimal("NaN")]
+    with pytest.raises(MissingValueError, match="row 3"):
+        separation([0, 1, 1], [0, 1, 1], sensitive_features=group)

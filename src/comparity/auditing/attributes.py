@@ -38,7 +38,7 @@ def as_array(values: Any, name: str = "a column") -> NDArray[Any]:
         if len(columns) != 1:
             raise OptionError("a column", list(columns), ["a frame with one column, or a series"])
         return next(iter(columns.values()))
-    return native.to_numpy() if isinstance(native, nw.Series) else values_of(values, name)
+    return _of_series(native) if isinstance(native, nw.Series) else values_of(values, name)
 
 
 def check_two_names(names: Any) -> None:
@@ -72,7 +72,7 @@ def named_attributes(sensitive_features: Any) -> dict[str, NDArray[Any]]:
     if isinstance(native, nw.DataFrame | nw.LazyFrame):
         return _columns_of(native)
     if isinstance(native, nw.Series):
-        return {UNNAMED if native.name in (None, "") else str(native.name): native.to_numpy()}
+        return {UNNAMED if native.name in (None, "") else str(native.name): _of_series(native)}
     if _rows_alike(sensitive_features):
         columns = map(list, zip(*sensitive_features, strict=True))
         return {str(k): values_of(column, str(k)) for k, column in enumerate(columns)}
@@ -88,6 +88,12 @@ def _of_engine(values: Any) -> Any:
         return nw.from_native(values, allow_series=True, pass_through=True)
     except DuplicateError as error:
         raise DuplicateColumnError("array", " ".join(str(error).split())) from error
+
+
+def _of_series(series: nw.Series[Any]) -> NDArray[Any]:
+    """Return the values of a column; numpy has no integers of 128 bits."""
+    wide = isinstance(series.dtype, nw.Int128 | nw.UInt128)
+    return values_of(series.to_list(), "a column") if wide else series.to_numpy()
 
 
 def _columns_of(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> dict[str, NDArray[Any]]:
