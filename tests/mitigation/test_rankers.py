@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import sklearn
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -324,6 +325,32 @@ def test_pipelines_pass_groups_on(task) -> None:
     alone = clone(ranker).fit(X, y, sensitive_features=group, queries=query)
     # Features are standardised inside, too.
     assert np.corrcoef(chain.predict(X), alone.predict(X))[0, 1] == pytest.approx(1)
+
+
+def test_a_search_scores_pipelines(task) -> None:
+    """With routing on, a pipeline of scikit-learn 1.9 hands weights to ``score``, given or not."""
+    X, y, group, query = (column[:1100] for column in task)
+    ranker = FairRanker(steps=5, slack=0.5, **EVERYWHERE)
+    with sklearn.config_context(enable_metadata_routing=True):
+        ranker.set_fit_request(sensitive_features=True, queries=True)
+        ranker.set_score_request(queries=True)
+        chain = make_pipeline(StandardScaler(), ranker)
+        search = GridSearchCV(chain, {"fairranker__slack": [0.5]}, cv=2, error_score="raise")
+        search.fit(X, y, sensitive_features=group, queries=query)
+        found = search.best_estimator_.score(X, y, queries=query)
+    scores = search.predict(X)
+    pairs = (query[:, None] == query) & (y[:, None] > y)
+    assert found == pytest.approx((scores[:, None] > scores)[pairs].mean())
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_a_weighted_score_counts_repeated_rows(task, within: bool) -> None:
+    X, y, _, query = (column[:330] for column in task)
+    model, queries = fitted(task, goal=None, steps=5), query if within else None
+    weights = np.random.default_rng(0).integers(0, 3, len(y))
+    rows = np.repeat(np.arange(len(y)), weights)
+    expected = model.score(X[rows], y[rows], queries=None if queries is None else query[rows])
+    assert model.score(X, y, queries, weights) == pytest.approx(expected)
 
 
 def test_whole_queries_are_held_out(task) -> None:

@@ -34,7 +34,7 @@ from comparity.mitigation.training import Candidates, Chosen
 from comparity.tables import text_of
 from comparity.trainings import Training
 
-__all__ = ["FairScorer"]
+__all__ = ["FairScorer", "weighed"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -181,7 +181,7 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
         columns = {"queries": queries}
         if sensitive is not None:
             columns["sensitive_features"] = sensitive_column(sensitive)
-        X, given = _weighed(X, y, columns, weights)
+        X, given = weighed(X, y, columns, weights)
         return X, self._items(given, choices)
 
     def _items(self, given: dict[str, NDArray[Any]], choices: Choices) -> LabelledItems:
@@ -231,7 +231,7 @@ def _of_one_group(
     )
 
 
-def _weighed(
+def weighed(
     X: Floats, y: NDArray[Any], columns: dict[str, Any], weights: Any
 ) -> tuple[Floats, dict[str, NDArray[Any]]]:
     """Return features and columns of the rows that weigh anything."""

@@ -6,13 +6,17 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from comparity.counting._values import as_array, check_lengths, group_codes, numbers
 from comparity.counting.all_pairs import cell_counts
 from comparity.counting.query_pairs import query_pairs
-from comparity.mitigation.estimators import FairScorer
+from comparity.mitigation.estimators import FairScorer, weighed
+from comparity.mitigation.losses import labelled_pairs
 
 __all__ = ["FairRanker"]
+
+Floats = NDArray[np.float64]
 
 
 class FairRanker(FairScorer):
@@ -113,12 +117,12 @@ class FairRanker(FairScorer):
     (True, True)
     """
 
-    def score(self, X: Any, y: Any, queries: Any = None) -> float:
+    def score(self, X: Any, y: Any, queries: Any = None, sample_weight: Any = None) -> float:
         """Return the share of pairs ordered as labels say; equal scores are not.
 
         Parameters
         ----------
-        X, y, queries
+        X, y, queries, sample_weight
             As for ``fit``.
 
         Returns
@@ -132,6 +136,8 @@ class FairRanker(FairScorer):
         if queries is not None:
             given["queries"] = as_array(queries, "queries")
         check_lengths(given)
+        if sample_weight is not None:
+            return _weighted_share(scores, given["y"], queries, sample_weight)
         nobody = np.zeros(len(scores), dtype=np.int64)
         if queries is None:
             trials, hits, _ = cell_counts(given["y"], scores, nobody, 1)
@@ -139,6 +145,18 @@ class FairRanker(FairScorer):
         query = group_codes(given["queries"], "queries", "item", several=False)[0]
         counted = query_pairs(given["y"], scores, nobody, ("all",), query).sharing
         return _share(counted.hits[0], counted.trials[0])
+
+
+def _weighted_share(scores: Floats, y: Floats, queries: Any, weights: Any) -> float:
+    """Return the share of the weight of all pairs; a pair weighs the product of its two rows."""
+    column, given = weighed(scores[:, None], y, {"queries": queries}, weights)
+    nobody, query = np.zeros(len(column), dtype=np.int64), None
+    if queries is not None:
+        query = group_codes(given["queries"], "queries", "item", several=False)[0]
+    pairs = labelled_pairs(
+        given["y"], nobody, ("all",), query=query, weights=given["sample_weight"]
+    )
+    return float(pairs.sums(column[:, 0]).accuracy[0])
 
 
 def _share(hits: float, trials: float) -> float:
