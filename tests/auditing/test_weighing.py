@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scipy.stats import gaussian_kde
 
 from comparity import fair_balance, fair_reweighing, reweighing
+from comparity.counting.densities import kernel_densities
 from comparity.errors import (
     ComparityError,
     MissingCombinationWarning,
@@ -183,6 +184,21 @@ def test_kernel_weights_equal_those_of_scipy() -> None:
     expected = density(z) / within
     found = fair_reweighing(y, sensitive_features=group.astype(str), density="kernel")
     assert found == pytest.approx(expected * len(y) / expected.sum(), rel=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["normal", "heavy tails", "far apart", "all but one alike"])
+def test_kernels_on_a_line_equal_the_matrix_of_distances(kind: str) -> None:
+    rng = np.random.default_rng(5)
+    points = {
+        "normal": rng.normal(size=800),
+        "heavy tails": rng.standard_cauchy(800),
+        "far apart": np.append(rng.normal(size=798), [1e6, -1e6]),
+        "all but one alike": np.append(np.zeros(799), 1.2),
+    }[kind]
+    distances = points[:, None] - points
+    expected = np.exp(-(distances**2) / (2 * 0.2**2)).sum(axis=1) / (0.2 * np.sqrt(2 * np.pi))
+    found = kernel_densities(points[:, None], np.zeros(800, dtype=np.int64), 0.2)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 def test_fair_reweighing_takes_away_the_correlation_of_label_and_number() -> None:

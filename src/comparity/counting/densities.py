@@ -12,6 +12,10 @@ __all__ = ["kernel_densities", "neighbour_counts", "standardised"]
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
+HERMITE_TERMS, FURTHEST_CELL = 16, 9
+MOST_CELLS = 1e9
+"""On a longer line, in bandwidths, places would lose the digits that place them in a cell."""
+
 
 def standardised(values: Floats) -> Floats:
     """Return columns with mean 0 and standard deviation 1; a constant column becomes 0."""
@@ -69,19 +73,57 @@ def kernel_densities(points: Floats, group: Codes, bandwidth: float) -> Floats:
     ndarray, (n,)
         Densities times the number of rows of the group, up to a relative error of 1e-6.
 
+    Notes
+    -----
+    O(n) for one column, beside a sort; a search in a tree for more, slow beyond some thousand rows.
+
     Examples
     --------
     >>> kernel_densities(np.zeros((2, 1)), np.array([0, 0]), 1.0).round(4).tolist()
     [0.7979, 0.7979]
     """
-    from sklearn.neighbors import KernelDensity
-
     sums = np.zeros(len(points))
+    on_a_line = points.shape[1] == 1 and np.ptp(points) < MOST_CELLS * bandwidth
     for rows in _by_group(group):
-        sums[rows] = len(rows)
-        if points.shape[1]:
+        if not points.shape[1]:
+            sums[rows] = len(rows)
+        elif on_a_line:
+            sums[rows] = _kernels_on_a_line(points[rows, 0] / bandwidth)
+            sums[rows] /= bandwidth * math.sqrt(2 * math.pi)
+        else:
+            from sklearn.neighbors import KernelDensity
+
             fitted = KernelDensity(bandwidth=bandwidth, rtol=1e-6).fit(points[rows])
-            sums[rows] *= np.exp(fitted.score_samples(points[rows]))
+            sums[rows] = len(rows) * np.exp(fitted.score_samples(points[rows]))
+    return sums
+
+
+def _kernels_on_a_line(places: Floats) -> Floats:
+    r"""Sum :math:`e^{-(x - y)^2 / 2}` over all places y, at each place x.
+
+    Places are gathered in cells of length 1. Around the middle m of a cell, with t = x - m and
+    v = y - m, a kernel is :math:`e^{-t^2 / 2} \sum_k He_k(t) v^k / k!` with Hermite polynomials
+    (the fast Gauss transform of Greengard and Strain, 1991), so that of a cell only sums of powers
+    count. The terms left out are below 1e-9 of a kernel each, and so are cells further than 9 away.
+    """
+    cell = np.floor(places)
+    used, own = np.unique(cell, return_inverse=True)
+    away = places - cell - 0.5
+    moments = np.array(
+        [np.bincount(own, away**k) / math.factorial(k) for k in range(HERMITE_TERMS)]
+    )
+    sums = np.zeros(len(places))
+    for offset in range(-FURTHEST_CELL, FURTHEST_CELL + 1):
+        other = np.searchsorted(used, used + offset)
+        there = (other < len(used)) & (used[np.minimum(other, len(used) - 1)] == used + offset)
+        rows = np.flatnonzero(there[own])
+        t, source = away[rows] - offset, other[own[rows]]
+        before, hermite = np.zeros(len(rows)), np.ones(len(rows))
+        found = moments[0, source]
+        for k in range(1, HERMITE_TERMS):
+            before, hermite = hermite, t * hermite - (k - 1) * before
+            found += moments[k, source] * hermite
+        sums[rows] += found * np.exp(-(t**2) / 2)
     return sums
 
 
