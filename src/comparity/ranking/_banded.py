@@ -33,6 +33,7 @@ from comparity.ranking._bands import Band
 from comparity.ranking._margins import add_product, margins
 from comparity.ranking._objective import Penalised
 from comparity.ranking._passes import GeneralPass
+from comparity.ranking._solving import Solving
 
 __all__ = ["Banded", "banded", "variances_given_biases"]
 
@@ -74,7 +75,7 @@ def variances_given_biases(objective: Penalised, most_work: float = math.inf) ->
     return found
 
 
-class Banded:
+class Banded(Solving):
     """Exact errors where an objective was evaluated last.
 
     Parameters
@@ -87,9 +88,9 @@ class Banded:
     """
 
     def __init__(self, objective: Penalised, band: Band, factor: Floats) -> None:
-        self._objective, self._band, self._factor = objective, band, factor
+        super().__init__(objective)
+        self._band, self._factor = band, factor
         n, c = objective.n_items, objective.n_contrasts
-        self._biases = slice(n, n + objective.n_evaluators * c)
         inside = np.flatnonzero(band.place[n:] >= 0)
         # Of each place in the band, the parameter that stands there.
         self._within = np.empty(band.length, np.int64)
@@ -105,37 +106,20 @@ class Banded:
         return self._nearby[:, 0]
 
     @property
-    def scores(self) -> Floats:
-        """Variances of scores."""
-        return self.variances[: self._objective.n_items]
-
-    @cached_property
-    def evaluators(self) -> Floats:
-        """Covariance of each evaluator's biases less the mean of all evaluators."""
+    def _of_biases(self) -> Floats:
+        """Covariance of each evaluator's biases, (evaluators, contrasts, contrasts)."""
         m, c = self._objective.n_evaluators, self._objective.n_contrasts
         bias, found = self._nearby[self._biases].reshape(m, c, -1), np.empty((m, c, c))
         for one in range(c):
             for two in range(one, c):
                 found[:, one, two] = found[:, two, one] = bias[:, one, two - one]
-        means = np.zeros((self._objective.size, c))
-        means[self._biases] = np.tile(np.eye(c), (m, 1)) / m
-        drawn = self.solve(means)
-        with_mean = drawn[self._biases].reshape(m, c, c)
-        about: Floats = found - with_mean - with_mean.transpose(0, 2, 1) + means.T @ drawn
-        return about
+        return found
 
     def solve(self, right: Floats) -> Floats:
         """Multiply columns with the inverse of the Hessian."""
         drawn = self._drawn(right)
         solved: Floats = drawn - self._pulled @ (self._taken @ (self._columns.T @ drawn))
         return solved
-
-    def trace_along(self, basis: Floats) -> float:
-        """Return the trace of the scores' covariance within the span of a basis."""
-        padded = np.zeros((self._objective.size, basis.shape[1]))
-        padded[: len(basis)] = basis
-        drawn = self.solve(padded)[: len(basis)]
-        return float((basis @ np.linalg.pinv(basis.T @ basis) * drawn).sum())
 
     @cached_property
     def _nearby(self) -> Floats:

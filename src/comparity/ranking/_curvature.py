@@ -3,10 +3,11 @@ r"""Standard errors from the curvature of the penalised likelihood.
 With :math:`\Sigma` the inverse Hessian and :math:`V K^T` the move to the anchor
 (:class:`comparity.ranking.anchors.Move`), the covariance of the anchored parameters is
 :math:`(I + V K^T) \Sigma (I + K V^T)`. Small fits invert the Hessian. Large ones factor it where
-comparisons run in a band (:mod:`comparity.ranking._banded`). Where they do not, because items are
-a few comparisons apart, errors of scores, and of biases about their mean, are taken as nearly as
-passes over the comparisons tell them (:mod:`comparity.ranking._one_pass`), and the mean is solved
-for.
+comparisons run in a band (:mod:`comparity.ranking._banded`), or invert what is left of it without
+the evaluators where items are few (:mod:`comparity.ranking._few_items`). Elsewhere, because items
+are a few comparisons apart, errors of scores, and of biases about their mean, are taken as nearly
+as passes over the comparisons tell them (:mod:`comparity.ranking._one_pass`), and the mean is
+solved for.
 """
 
 from __future__ import annotations
@@ -17,15 +18,16 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
-from comparity.ranking._banded import Banded, banded
+from comparity.ranking._banded import banded
+from comparity.ranking._few_items import few_items
 from comparity.ranking._margins import add_hessian, add_product
 from comparity.ranking._newton import conjugate_gradients
 from comparity.ranking._objective import EFFECT_SD, Penalised
 from comparity.ranking._one_pass import OnePass
 from comparity.ranking._passes import GeneralPass
-from comparity.ranking._vectors import inner, one_thread
+from comparity.ranking._solving import Solving
+from comparity.ranking._vectors import inner, inverse, one_thread
 from comparity.ranking.anchors import Move
 
 __all__ = [
@@ -35,7 +37,6 @@ __all__ = [
     "covariances_of",
     "dense_hessian",
     "errors_of",
-    "inverse",
 ]
 
 Floats = NDArray[np.float64]
@@ -85,9 +86,9 @@ def errors_of(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Err
     if objective.size <= DENSE:
         return _exact(objective, move, known)
     with one_thread():
-        band = banded(objective)
-        if band is not None:
-            return _in_band(objective, band, move, known)
+        solved = banded(objective) or few_items(objective, DENSE)
+        if solved is not None:
+            return _solved(objective, solved, move, known)
     return _local(objective, move, known)
 
 
@@ -175,18 +176,6 @@ def _flat(objective: Penalised) -> Floats:
     return filled
 
 
-def inverse(hessian: Floats) -> Floats:
-    """Invert a symmetric matrix that is positive definite, or nearly."""
-    # A symmetric matrix is its own transpose, which LAPACK reads without a copy in its order.
-    factor, failed = lapack.dpotrf(hessian.T, lower=1, clean=1)
-    if failed:
-        return np.asarray(np.linalg.pinv(hessian, hermitian=True), dtype=np.float64)
-    lower = lapack.dpotri(factor, lower=1, overwrite_c=1)[0]
-    full: Floats = np.add(lower, lower.T, order="C")
-    full[np.diag_indices_from(full)] /= 2
-    return full
-
-
 def _exact(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Errors:
     n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
     end = n + m * c
@@ -243,19 +232,21 @@ def _gap_targets(objective: Penalised, move: Move) -> Floats:
     return targets[:, 1:]
 
 
-def _in_band(objective: Penalised, band: Banded, move: Move, known: NDArray[np.bool_]) -> Errors:
+def _solved(objective: Penalised, solved: Solving, move: Move, known: NDArray[np.bool_]) -> Errors:
     n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
     end, targets = n + m * c, _gap_targets(objective, move)
     flat, weights = _move_matrices(objective, move)
-    right = band.solve(weights)
+    right = solved.solve(weights)
     right += flat @ (weights.T @ right) / 2
-    variances = band.variances + 2 * (flat * right).sum(axis=1)
+    variances = solved.variances + 2 * (flat * right).sum(axis=1)
     own = np.where(known, 0.0, variances[n:end].reshape(m, c))
     with_mean, level, share = np.zeros((m, c)), np.zeros(c), (~known).mean(axis=0)
     for contrast in range(c):
         free = ~known[:, contrast]
         target = _mean_target(objective, move, contrast, free)
-        drawn = _about_anchor(objective, target, band.solve(target[:, None])[:, 0], contrast, free)
+        drawn = _about_anchor(
+            objective, target, solved.solve(target[:, None])[:, 0], contrast, free
+        )
         with_mean[free, contrast], level[contrast] = drawn[free], drawn[free].mean()
     return Errors(
         scores=_root(variances[:n]),
@@ -263,7 +254,7 @@ def _in_band(objective: Penalised, band: Banded, move: Move, known: NDArray[np.b
         # The mean of all is that of the free ones times their share.
         centred=_root(own - 2 * share * with_mean + share**2 * level),
         level=_root(share**2 * level),
-        gap=_root((targets * band.solve(targets)).sum(axis=0)),
+        gap=_root((targets * solved.solve(targets)).sum(axis=0)),
         extra=_root(variances[end:]),
     )
 

@@ -18,10 +18,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.ranking._banded import Banded
 from comparity.ranking._curvature import Covariances
 from comparity.ranking._objective import Penalised
 from comparity.ranking._one_pass import OnePass
+from comparity.ranking._solving import Solving
 from comparity.ranking.priors import LARGEST_SD, SMALLEST_SD, bounded
 
 __all__ = ["LEAST_SCORE_SD", "Ascent", "fixed_point"]
@@ -92,7 +92,7 @@ def fixed_point(
     objective: Penalised,
     point: Floats,
     sds: Floats,
-    covariances: Covariances | Banded | OnePass,
+    covariances: Covariances | Solving | OnePass,
     *,
     chosen: tuple[bool, bool],
 ) -> Floats:
@@ -106,7 +106,7 @@ def fixed_point(
         Scores, biases and extra parameters.
     sds : ndarray, (2,)
         Standard deviations now.
-    covariances : Covariances, Banded or OnePass
+    covariances : Covariances, Solving or OnePass
         Of the errors at that point.
     chosen : tuple of bool
         Whether that of scores, and that of biases, is to be chosen.
@@ -125,7 +125,7 @@ def fixed_point(
     return found
 
 
-def _scores_left(objective: Penalised, covariances: Covariances | Banded | OnePass) -> float:
+def _scores_left(objective: Penalised, covariances: Covariances | Solving | OnePass) -> float:
     """Return the degrees of freedom of the scores that data determine.
 
     Their number less the trace of prior precision times covariance: near their number where data
@@ -138,7 +138,7 @@ def _scores_left(objective: Penalised, covariances: Covariances | Banded | OnePa
         # Along the flat directions the prior says it all.
         flat = objective.flat_basis.shape[1] if prior.basis is None else 0
         trace = prior.scores * float(covariances.scores.sum()) + flat
-    elif isinstance(covariances, Banded):
+    elif isinstance(covariances, Solving):
         trace = prior.scores * float(covariances.scores.sum())
         if prior.basis is not None:
             trace -= prior.scores * covariances.trace_along(prior.basis)
@@ -149,14 +149,14 @@ def _scores_left(objective: Penalised, covariances: Covariances | Banded | OnePa
     return max(penalised - trace, 1.0)
 
 
-def _biases_left(objective: Penalised, covariances: Covariances | Banded | OnePass) -> float:
+def _biases_left(objective: Penalised, covariances: Covariances | Solving | OnePass) -> float:
     """Return the degrees of freedom of the biases about their mean that data determine."""
     n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
     precision = objective.penalty.bias
     if isinstance(covariances, OnePass):
         # About their mean, biases have so much less variance than with their level known.
         trace = (1 - 1 / m) * float(np.einsum("kij,ji->", covariances.evaluators, precision))
-    elif isinstance(covariances, Banded):
+    elif isinstance(covariances, Solving):
         trace = float(np.einsum("kij,ji->", covariances.evaluators, precision))
     else:
         end = n + m * c

@@ -11,15 +11,17 @@ from numpy.typing import NDArray
 from comparity.errors import NoPriorError, OptionError
 from comparity.ranking import _curvature
 from comparity.ranking._attenuation import tilt_of
-from comparity.ranking._banded import Banded, banded
+from comparity.ranking._banded import banded
 from comparity.ranking._curvature import Covariances, Errors, covariances_of, errors_of
 from comparity.ranking._evidence import LEAST_SCORE_SD, Ascent, fixed_point
+from comparity.ranking._few_items import few_items
 from comparity.ranking._margins import outcomes
 from comparity.ranking._newton import Solution, minimise
 from comparity.ranking._objective import EFFECT_SD, Penalised, Penalty, pass_over, rows_of
 from comparity.ranking._one_pass import OnePass
 from comparity.ranking._passes import Pass, Rows
 from comparity.ranking._progress import Watch, watching
+from comparity.ranking._solving import Solving
 from comparity.ranking._vectors import norm, one_thread
 from comparity.ranking.anchors import ZERO_MEAN, Anchor, Move, move_of
 from comparity.ranking.judgments import Judgments
@@ -247,7 +249,7 @@ class _Search:
         moved = 0.0
         if any(self.chosen):
             with one_thread():
-                best = _in_band_or(covariances, objective)
+                best = _exact_or(covariances, objective)
                 fixed = fixed_point(objective, self.point, self.sds, best, chosen=self.chosen)
             before, self.sds = self.sds, self.ascent.step(self.sds, fixed)
             own = np.array(self.chosen)
@@ -279,14 +281,15 @@ class _Search:
         return _objective(self.task, self.data, self.move, self.sds, self.tilt)
 
 
-def _in_band_or(
+def _exact_or(
     covariances: Covariances | OnePass, objective: Penalised
-) -> Covariances | Banded | OnePass:
-    """Return errors by the factor of a band where that is soon done, instead of by one pass."""
-    band = objective.data.rows.band if isinstance(covariances, OnePass) else None
-    if band is None or band.work > SOON:
+) -> Covariances | Solving | OnePass:
+    """Return exact errors where they are soon worked out, instead of those by one pass."""
+    if not isinstance(covariances, OnePass):
         return covariances
-    return banded(objective) or covariances
+    band = objective.data.rows.band
+    in_band = banded(objective) if band is not None and band.work <= SOON else None
+    return in_band or few_items(objective, _curvature.DENSE, SOON) or covariances
 
 
 def _objective(task: Task, data: Pass, move: Move, sds: Floats, tilt: Floats | None) -> Penalised:

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
-__all__ = ["add_combination", "inner", "inner_with_columns", "norm", "one_thread"]
+__all__ = ["add_combination", "inner", "inner_with_columns", "inverse", "norm", "one_thread"]
 
 Floats = NDArray[np.float64]
 AnyOrder = {"reassoc", "contract"}
@@ -55,6 +56,18 @@ def add_combination(columns: Floats, steps: Floats, out: Floats) -> None:
     for c in range(columns.shape[1]):
         for i in range(len(out)):
             out[i] += columns[i, c] * steps[c]
+
+
+def inverse(hessian: Floats) -> Floats:
+    """Invert a symmetric matrix that is positive definite, or nearly."""
+    # A symmetric matrix is its own transpose, which LAPACK reads without a copy in its order.
+    factor, failed = lapack.dpotrf(hessian.T, lower=1, clean=1)
+    if failed:
+        return np.asarray(np.linalg.pinv(hessian, hermitian=True), dtype=np.float64)
+    lower = lapack.dpotri(factor, lower=1, overwrite_c=1)[0]
+    full: Floats = np.add(lower, lower.T, order="C")
+    full[np.diag_indices_from(full)] /= 2
+    return full
 
 
 def one_thread() -> AbstractContextManager[Any]:
