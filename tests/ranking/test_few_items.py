@@ -85,3 +85,16 @@ def test_the_spread_of_scores_is_that_of_the_inverse(monkeypatch: pytest.MonkeyP
     exact = barp(**known)
     assert quick.priors[0].sd == pytest.approx(exact.priors[0].sd, rel=0.02)
     alike(quick, exact, rel=0.03)
+
+
+def test_errors_that_approximations_do_not_tell_are_unknown_not_zero(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("comparity.ranking._few_items.MOST_NUMBERS", 0)
+    found = barp(**panel(1, n_groups=20) | {"score_prior": 1.0})
+    unknown = np.isnan(found.bias_standard_errors)
+    assert found.bias_standard_errors[~unknown].min() > 0
+    assert unknown.any()
+    assert any(
+        f"{unknown.sum()} of {unknown.size:,} biases have no error" in note for note in found.notes
+    )

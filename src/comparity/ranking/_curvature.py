@@ -301,9 +301,14 @@ def _about_mean(
     # The mean of all is that of the free ones times their share.
     share = free.mean()
     rest = 1 - share
-    bias = np.where(free, about + 2 * both + level, 0.0)
-    centred = np.where(free, about + 2 * rest * both + rest**2 * level, share**2 * level)
-    return bias, centred, float(share**2 * level)
+    bias = np.where(free, _known(about + 2 * both + level), 0.0)
+    own = _known(about + 2 * rest * both + rest**2 * level)
+    return bias, np.where(free, own, share**2 * level), float(share**2 * level)
+
+
+def _known(variances: Floats) -> Floats:
+    """Return variances; what approximations leave below zero is not known."""
+    return np.where(variances >= 0, variances, np.nan)
 
 
 def _with_mean(objective: Penalised, move: Move, contrast: int, free: NDArray[np.bool_]) -> Floats:

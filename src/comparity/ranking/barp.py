@@ -319,7 +319,8 @@ def _result(
     own_seat = (SEAT,) if bias.shape[1] > len(contrasts.names) else ()
     rows = fitted.objective.data.rows
     facts = facts_of(judgments, fitted, errors, diagnosis)
-    facts["notes"] += (*_alone(task, contrasts), *((CORRECTED,) if task.corrected else ()))
+    facts["notes"] += (*_alone(task, contrasts), *_untested(own, diagnosis))
+    facts["notes"] += (CORRECTED,) if task.corrected else ()
     return BiasedRanking(
         model="BARP",
         **facts,
@@ -359,6 +360,16 @@ def _alone(task: Task, contrasts: Contrasts) -> Iterator[str]:
                 f"Groups of {one.name} with one item: {', '.join(lone[:5])}{more}; equal group "
                 "means put it at the common mean, whatever it is worth."
             )
+
+
+def _untested(errors: Floats, diagnosis: Diagnosis) -> Iterator[str]:
+    """Warn of biases whose error is not known, other than those of groups never met."""
+    if lost := int(np.isnan(np.delete(errors, diagnosis.unmet, axis=1)).sum()):
+        yield (
+            f"{lost:,} of {errors.size:,} biases have no error and are not tested: there are too "
+            "many to find errors exactly, and too few items in a group to approximate them; "
+            "join small groups, or rank fewer evaluators at a time."
+        )
 
 
 def _known(fitted: Fit, contrasts: Contrasts, diagnosis: Diagnosis) -> Errors:
