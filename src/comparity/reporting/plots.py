@@ -27,9 +27,9 @@ __all__ = ["COLOURS", "FORMATS", "plot_gaps", "plot_matrix", "plot_power", "save
 FORMATS = (".png", ".svg", ".pdf")
 
 # From the palette of Okabe and Ito, which readers of every kind of colour vision can tell apart;
-# the marker says the same a second time.
+# the marker, as on a page, says the same a second time.
 COLOURS = {VIOLATED: "#D55E00", WITHIN: "#009E73", UNDECIDED: "#56B4E9"}
-MARKERS = {VIOLATED: "X", WITHIN: "o", UNDECIDED: "D"}
+MARKERS = {VIOLATED: "s", WITHIN: "o", UNDECIDED: "D"}
 CURVES = ("#0072B2", "#E69F00", "#CC79A7", "#009E73")
 LINES = ("-", "--", "-.", ":")
 # A matrix of more groups than the first says no number of pairs, than the second no number at all.
