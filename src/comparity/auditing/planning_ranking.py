@@ -113,14 +113,9 @@ def plan_ranking(
     >>> plan_ranking(lean=1.0, n_items=100, n_evaluators=20, power=0.8, cautious=True).power >= 0.8
     True
     """
-    options: dict[str, Any] = {
-        "n_per_evaluator": n_per_evaluator,
-        "power": power,
-        "alpha": alpha,
-        "margin": None,
-        "rule": rule,
-    }
-    check_choices(options, "n_per_evaluator", RULES)
+    asked = {"n_per_evaluator": n_per_evaluator, "power": power}
+    choices = {"alpha": alpha, "margin": None, "rule": rule}
+    check_choices(asked | choices, "n_per_evaluator", RULES)
     question = LeanQuestion(
         lean=lean,
         share=share,
@@ -139,7 +134,7 @@ def plan_ranking(
         for times in OTHER_LEANS
     )
     own = leans[OTHER_LEANS.index(1.0)]
-    assumptions = asdict(question) | {"n_per_evaluator": n_per_evaluator, "power": power}
+    assumptions = asdict(question) | asked
     return RankingPlan(
         n_per_evaluator=own.n_per_evaluator,
         power=own.power,
