@@ -50,7 +50,9 @@ def test_awkward_panels_have_finite_numbers_or_named_errors(
         assert np.isfinite(found.bias).all(), seed
         assert np.isfinite(found.gradient_norm), seed
         known = np.setdiff1d(np.arange(len(found.contrasts)), found.diagnosis.unmet)
-        assert np.isfinite(found.bias_standard_errors[:, known]).all(), seed
+        # Passes may not tell an error; then they say so.
+        said = way == "in passes" and any("have no error" in note for note in found.notes)
+        assert said or np.isfinite(found.bias_standard_errors[:, known]).all(), seed
         # Where it ended is the optimum, or the result says that it is not.
         assert found.gradient_norm < 1e-6 or not found.converged, seed
     assert fitted > 20
