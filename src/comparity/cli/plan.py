@@ -38,6 +38,14 @@ Example:
   comparity plan rank --lean 0.8 --n-items 100 --n-evaluators 20 --share 0.3 --power 0.8
 """
 
+TIE_SHARE = click.option(
+    "--tie-share",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.0,
+    show_default=True,
+    help="Share of judgments that put neither item first.",
+)
+
 
 def plan_options(command: Command) -> Command:
     """Add what plans of tests between groups ask: the groups, the power, and a margin."""
@@ -107,13 +115,7 @@ def separation(**options: Any) -> None:
     show_default=True,
     help="How strongly evaluators differ.",
 )
-@click.option(
-    "--tie-share",
-    type=click.FloatRange(0, 1, max_open=True),
-    default=0.0,
-    show_default=True,
-    help="Share of judgments that put neither item first.",
-)
+@TIE_SHARE
 @plan_options
 def comparative(**options: Any) -> None:
     """Plan a test of comparative separation on judged pairs."""
@@ -152,13 +154,7 @@ def comparative(**options: Any) -> None:
     show_default=True,
     help="Share of the other evaluators who lean as much.",
 )
-@click.option(
-    "--tie-share",
-    type=click.FloatRange(0, 1, max_open=True),
-    default=0.0,
-    show_default=True,
-    help="Share of judgments that put neither item first.",
-)
+@TIE_SHARE
 @click.option(
     "--alpha",
     type=PROPORTION,
