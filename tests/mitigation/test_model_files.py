@@ -20,13 +20,22 @@ from comparity.errors import (
     FileAccessError,
     LengthMismatchError,
     MissingColumnError,
-    MissingExtraError,
     ModelFileError,
+    ModelScoreError,
+    ModelVersionError,
     NotNumericError,
 )
 from comparity.mitigation.model_files import LinearScorer, SavedScorer, read_model, write_model
 from tests.mitigation.interaction import interaction
 
+STUMP = {
+    "feature": [0],
+    "threshold": [0.5],
+    "missing": ["none"],
+    "left": [-1],
+    "right": [-2],
+    "leaves": [1.0, 2.0],
+}
 TWO_OUTPUTS = {"weights": [[1, 2, 3], [4, 5, 6]], "biases": [0, 0]}
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 MODEL = LinearScorer(
@@ -78,7 +87,6 @@ def test_scores_go_by_name_and_take_frames() -> None:
     ("change", "said"),
     [
         ({"format": "pickle"}, "format"),
-        ({"format_version": 2}, "version 2"),
         ({"features": ["a", "a"]}, "features"),
         ({"features": []}, "features"),
         ({"coefficients": [1.0]}, "coefficients"),
@@ -167,8 +175,18 @@ def test_a_constant_feature_has_no_unit_and_still_counts_for_nothing(tmp_path: P
         ("neural", {"model": {"layers": [TWO_OUTPUTS]}}, "2 scores"),
         ("neural", {"mixture": {}}, "mixture"),
         ("neural", {"mixture": [{"probability": 0.5}]}, "sum to 0.5"),
-        ("boosted", {"model": {"lightgbm": 3}}, "lightgbm"),
-        ("boosted", {"model": {"lightgbm": "tree\nnonsense"}}, "does not read"),
+        ("boosted", {"model": {"trees": 3}}, "trees"),
+        ("boosted", {"model": {"trees": []}}, "trees"),
+        ("boosted", {"model": {"trees": [STUMP | {"leaves": [1.0]}]}}, "'right' .* from -1 to -1"),
+        ("boosted", {"model": {"trees": [STUMP | {"leaves": []}]}}, "whole numbers"),
+        ("boosted", {"model": {"trees": [STUMP | {"feature": [3]}]}}, "'feature' .* from 0 to 2"),
+        ("boosted", {"model": {"trees": [STUMP | {"feature": [True]}]}}, "'feature'"),
+        ("boosted", {"model": {"trees": [STUMP | {"feature": [0, 1]}]}}, "one split fewer"),
+        ("boosted", {"model": {"trees": [STUMP | {"threshold": [10**400]}]}}, "'threshold'"),
+        ("boosted", {"model": {"trees": [STUMP | {"missing": ["up"]}]}}, "'missing'"),
+        ("boosted", {"model": {"trees": [STUMP | {"left": [-3]}]}}, "'left'"),
+        ("boosted", {"model": {"trees": [STUMP | {"left": [0]}]}}, "leads back"),
+        ("boosted", {"model": {"trees": [STUMP | {"left": [-2]}]}}, "just once"),
         ("boosted", {"features": ["a", "b"]}, "scale"),
         ("boosted", {"format": ["x"]}, "format"),
     ],
@@ -183,15 +201,49 @@ def test_a_broken_file_of_another_score_is_named(
         read_model(tmp_path / "m.json")
 
 
-def test_trees_are_not_read_without_lightgbm_and_networks_without_torch(
+def test_models_score_without_the_libraries_that_trained_them(
     tmp_path: Path, trained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for kind in ("neural", "boosted"):
         write_model(tmp_path / f"{kind}.json", trained[kind][0])
     monkeypatch.setitem(sys.modules, "lightgbm", None)
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MissingExtraError, match=r"comparity\[boosting\]"):
-        read_model(tmp_path / "boosted.json")
-    columns = dict(zip("abc", trained["neural"][1].T, strict=True))
-    found = read_model(tmp_path / "neural.json").scores(columns)
-    assert found == pytest.approx(trained["neural"][2])
+    for kind in ("neural", "boosted"):
+        columns = dict(zip("abc", trained[kind][1].T, strict=True))
+        found = read_model(tmp_path / f"{kind}.json").scores(columns)
+        assert found == pytest.approx(trained[kind][2], rel=1e-12)
+
+
+@pytest.mark.parametrize("version", [0, 2, True, 1.0, "1", None, [1]])
+def test_another_version_of_the_format_is_refused_by_name(tmp_path: Path, version: Any) -> None:
+    write_model(tmp_path / "m.json", MODEL)
+    content = json.loads((tmp_path / "m.json").read_text("utf-8")) | {"format_version": version}
+    (tmp_path / "m.json").write_text(json.dumps(content), "utf-8")
+    with pytest.raises(ModelVersionError, match=r"in version 1 .*\n.* (no|format_version)"):
+        read_model(tmp_path / "m.json")
+
+
+def test_scores_that_are_no_numbers_are_refused_with_their_rows() -> None:
+    huge = LinearScorer(features=("a", "b"), coefficients=(1e300, -1e300))
+    assert huge.scores({"a": [1.0, 2.0], "b": [0.0, 1.0]}).tolist() == [1e300, 1e300]
+    with pytest.raises(ModelScoreError, match=r"1 row \(data row 2\)"):
+        huge.scores({"a": [1.0, 1e20], "b": [0.0, 1e20]})
+
+
+def test_a_tree_of_a_hundred_thousand_levels_is_read_and_scored(tmp_path: Path, trained) -> None:
+    splits = 100_000
+    chain = {
+        "feature": [0] * splits,
+        "threshold": list(range(splits)),
+        "missing": ["none"] * splits,
+        "left": list(range(-1, -splits - 1, -1)),
+        "right": [*range(1, splits), -splits - 1],
+        "leaves": list(range(splits + 1)),
+    }
+    write_model(tmp_path / "m.json", trained["boosted"][0])
+    content = json.loads((tmp_path / "m.json").read_text("utf-8"))
+    content |= {"model": {"trees": [chain]}, "mixture": []}
+    content["scale"]["predicted"] = False
+    (tmp_path / "m.json").write_text(json.dumps(content), "utf-8")
+    columns = {"a": [-1.0, 0.5, 99_999.5], "b": [0.0] * 3, "c": [0.0] * 3}
+    assert read_model(tmp_path / "m.json").scores(columns).tolist() == [0.0, 1.0, 100_000.0]

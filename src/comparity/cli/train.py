@@ -110,7 +110,7 @@ def train(file: Path, output: Path, as_json: bool, html: Path | None, **options:
     """Train a score under a pairwise goal, and audit it on rows it did not see.
 
     FILE (CSV, TSV, Parquet or JSON lines) has one row for each item. The model file is JSON: names
-    of features, coefficients (or layers, or the text of LightGBM), and the mixture of models that
+    of features, coefficients (or layers, or trees), and the mixture of models that
     training found. The audit is shown beside that of a model trained without a goal.
 
     Exit status, of the audit after: 0 within the margin, 1 violated, 2 bad input, 3 undecided.

@@ -11,6 +11,8 @@ __all__ = [
     "ExposureInfeasibleError",
     "LabelAbsentError",
     "ModelFileError",
+    "ModelScoreError",
+    "ModelVersionError",
     "NoUtilityError",
     "TwoGroupsOnlyError",
     "UnreachedRatioWarning",
@@ -101,6 +103,35 @@ class ModelFileError(ComparityError, ValueError):
                 f"{path} is no model file of comparity.",
                 found,
                 "give a file that `comparity train` wrote.",
+            )
+        )
+
+
+class ModelVersionError(ComparityError, ValueError):
+    """A model file is in a version of the format that is not read here."""
+
+    def __init__(self, path: object, found: object, known: int) -> None:
+        named = repr(found) if isinstance(found, str | int) else f"a {type(found).__name__}"
+        super().__init__(
+            message(
+                f"{path} must be a model file in version {known} of the format.",
+                "no format_version" if found is None else f"format_version {named}",
+                "train the model again with this version of comparity, or read the file with the "
+                "one that wrote it.",
+            )
+        )
+
+
+class ModelScoreError(ComparityError, ValueError):
+    """A model gives scores that are not finite numbers."""
+
+    def __init__(self, offenders: Offenders) -> None:
+        super().__init__(
+            message(
+                "the model gives scores that are too large to be numbers.",
+                str(offenders),
+                "check that features are in the units of training, and that the model file is as "
+                "`comparity train` wrote it.",
             )
         )
 

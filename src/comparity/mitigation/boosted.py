@@ -11,7 +11,6 @@ margins: at most one margin, times the step size. A squared error has its own cu
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +22,12 @@ from comparity.errors import MissingExtraError, NoTreeError, OptionError
 from comparity.mitigation.choices import Choices
 from comparity.mitigation.game import CellWeights, Mean, Pace, Play, Referee, snapshot_steps
 from comparity.mitigation.rows import Rows, Scale
+from comparity.mitigation.trees import TreesModel, trees_of
 
 if TYPE_CHECKING:
     from lightgbm import Booster, Dataset
 
-__all__ = ["BoostedTrees", "TreesModel", "curvature"]
+__all__ = ["BoostedTrees", "curvature"]
 
 Floats = NDArray[np.float64]
 Grown = tuple["Booster", int]
@@ -47,31 +47,12 @@ TAKEN = {
     "step_sizes=": "learning_rate shrinkage_rate eta",
     "l2=": "lambda_l2 reg_lambda lambda",
     "gbdt, for candidates are its first trees": "boosting boosting_type boost",
+    "not taken: give every category a column of 0 and 1": (
+        "categorical_feature cat_feature categorical_column cat_column categorical_features"
+    ),
+    "not taken: leaves are numbers": "linear_tree linear_trees",
 }
 """Parameters of LightGBM that are said otherwise."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TreesModel:
-    """A trained sum of trees.
-
-    Attributes
-    ----------
-    booster : lightgbm.Booster
-        All trees of a game.
-    n_trees : int
-        How many of them are used, from the first on.
-    scale : Scale
-        Trees take features as they were given, and give standardised labels.
-    """
-
-    booster: Booster
-    n_trees: int
-    scale: Scale
-
-    def scores(self, X: Floats) -> Floats:
-        """Return one score for each row."""
-        return self.scale.labels(_summed(self.booster, X, 0, self.n_trees))
 
 
 class BoostedTrees(BaseEstimator):  # type: ignore[misc]
@@ -185,7 +166,7 @@ class BoostedTrees(BaseEstimator):  # type: ignore[misc]
 
     def kept(self, model: Grown, scale: Scale) -> TreesModel:
         """Return a model that takes features as they were given."""
-        return TreesModel(*model, scale)
+        return TreesModel(trees_of(*model), scale)
 
 
 def curvature(rows: Rows, weights: CellWeights, choices: Choices) -> Floats:

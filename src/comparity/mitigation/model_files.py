@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.errors import FileAccessError, ModelFileError
+from comparity.errors import FileAccessError, ModelFileError, ModelVersionError
 from comparity.mitigation.saved_models import (
     FORMATS,
     SavedScorer,
     content_of,
     feature_table,
+    finite_scores,
     mixture_of,
     numbers_of,
     scorer_of,
@@ -67,8 +68,9 @@ class LinearScorer:
         >>> model.scores({"b": [1.0, 0.0], "a": [3.0, 4.0]}).tolist()
         [1.5, 4.5]
         """
-        scores: Floats = feature_table(self.features, columns) @ np.array(self.coefficients)
-        return scores + self.intercept
+        slopes, base = np.array(self.coefficients), self.intercept
+        table = feature_table(self.features, columns)
+        return finite_scores(lambda rows: rows @ slopes + base, table)
 
 
 def write_model(path: str | Path, model: LinearScorer | SavedScorer) -> None:
@@ -106,14 +108,16 @@ def _linear_content(model: LinearScorer) -> dict[str, Any]:
 def read_model(path: str | Path) -> LinearScorer | SavedScorer:
     """Read a model file and check all of it. Nothing in a file is ever run.
 
+    What is read scores without torch and without LightGBM.
+
     Raises
     ------
     FileAccessError
         There is no such file.
     ModelFileError
         It is no model file, or a part of it is missing or of another kind.
-    MissingExtraError
-        It holds boosted trees, and LightGBM is not installed. A network needs no torch to score.
+    ModelVersionError
+        It is in another version of the format.
     """
     try:
         content = json.loads(Path(path).read_text("utf-8"))
@@ -124,9 +128,10 @@ def read_model(path: str | Path) -> LinearScorer | SavedScorer:
     kinds = {FORMAT: "linear", **{name: kind for kind, name in FORMATS.items()}}
     if not isinstance(content, dict) or content.get("format") not in list(kinds):
         raise ModelFileError(path, f"no field 'format' that says {' or '.join(map(repr, kinds))}")
-    if content.get("format_version") != VERSION:
-        found = content.get("format_version")
-        raise ModelFileError(path, f"version {found!r} of the format, and not {VERSION}")
+    version = content.get("format_version")
+    # True equals 1, and is no version.
+    if type(version) is not int or version != VERSION:
+        raise ModelVersionError(path, version, VERSION)
     features: Any = content.get("features")
     about = content.get("about", {})
     if not _are_names(features) or not isinstance(about, dict):

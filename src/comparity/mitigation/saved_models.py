@@ -1,10 +1,10 @@
-"""Networks and boosted trees as plain data: numbers by layer, and LightGBM's own text."""
+"""Networks and boosted trees as plain data: numbers by layer, splits and leaves by tree."""
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,21 +12,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counting._values import as_array, check_lengths, numbers
+from comparity.counting._values import as_array, check_lengths, numbers, rows_of
 from comparity.counting.labelled import labelled_columns
-from comparity.errors import MissingColumnError, MissingExtraError, ModelFileError
+from comparity.errors import MissingColumnError, ModelFileError, ModelScoreError
 from comparity.mitigation.rows import Scale
 from comparity.mitigation.stochastic import Model
 
 if TYPE_CHECKING:
-    from comparity.mitigation.boosted import TreesModel
     from comparity.mitigation.networks import Layer, LayeredModel
+    from comparity.mitigation.trees import Tree, TreesModel
 
 __all__ = [
     "FORMATS",
     "SavedScorer",
     "content_of",
     "feature_table",
+    "finite_scores",
     "mixture_of",
     "numbers_of",
     "scorer_of",
@@ -62,7 +63,24 @@ class SavedScorer:
 
     def scores(self, columns: Any) -> Floats:
         """Return the scores of the best single model, of named columns or a frame."""
-        return self.model.scores(feature_table(self.features, columns))
+        return finite_scores(self.model.scores, feature_table(self.features, columns))
+
+
+def finite_scores(score: Callable[[Floats], Floats], table: Floats) -> Floats:
+    """Return the scores of rows, all of them finite.
+
+    Raises
+    ------
+    ModelScoreError
+        Features or numbers of the model are so large that a score is no number.
+    """
+    # What overflows is refused below, with its rows.
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = score(table)
+    lost = ~np.isfinite(scores)
+    if lost.any():
+        raise ModelScoreError(rows_of(lost))
+    return scores
 
 
 def feature_table(features: Sequence[str], columns: Any) -> Floats:
@@ -100,9 +118,23 @@ def content_of(saved: SavedScorer) -> dict[str, Any]:
 
 def _plain(kind: str, model: Any) -> dict[str, Any]:
     if kind == "boosted":
-        return {"lightgbm": model.booster.model_to_string(num_iteration=model.n_trees)}
+        return {"trees": [_plain_tree(tree) for tree in model.trees]}
     layers = [{"weights": w.tolist(), "biases": b.tolist()} for w, b in model.layers]
     return {"layers": layers}
+
+
+def _plain_tree(tree: Tree) -> dict[str, Any]:
+    from comparity.mitigation.trees import MISSING
+
+    return {
+        "feature": tree.feature.tolist(),
+        # JSON has no infinity: where all numbers go left, there is no threshold.
+        "threshold": [one if math.isfinite(one) else None for one in tree.threshold.tolist()],
+        "missing": [MISSING[one] for one in tree.missing.tolist()],
+        "left": tree.left.tolist(),
+        "right": tree.right.tolist(),
+        "leaves": tree.leaves.tolist(),
+    }
 
 
 def scorer_of(
@@ -184,22 +216,60 @@ def _network(path: str | Path, found: Any, scale: Scale) -> LayeredModel:
 
 
 def _trees(path: str | Path, found: Any, scale: Scale) -> TreesModel:
-    text = found.get("lightgbm") if isinstance(found, dict) else None
-    if not isinstance(text, str) or not text.startswith("tree\n"):
-        raise ModelFileError(path, "'lightgbm' is no text of LightGBM's")
-    try:
-        import lightgbm
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("a boosted score", "lightgbm", "boosting") from error
-    from comparity.mitigation.boosted import TreesModel
+    # Imported here: numba takes a while.
+    from comparity.mitigation.trees import TreesModel
 
-    try:
-        booster = lightgbm.Booster(model_str=text)
-    except lightgbm.basic.LightGBMError as error:
-        raise ModelFileError(path, f"a text that LightGBM does not read: {error}") from error
-    if booster.num_feature() != len(scale.unit):
-        raise ModelFileError(path, f"trees of {booster.num_feature()} features")
-    return TreesModel(booster, booster.num_trees(), scale)
+    parts = found.get("trees") if isinstance(found, dict) else None
+    if not isinstance(parts, list) or not parts or not all(isinstance(x, dict) for x in parts):
+        raise ModelFileError(path, "'trees' is no list of objects")
+    return TreesModel(tuple(_tree(path, one, len(scale.unit)) for one in parts), scale)
+
+
+def _tree(path: str | Path, found: Mapping[str, Any], features: int) -> Tree:
+    from comparity.mitigation.trees import MISSING, Tree
+
+    leaves = numbers_of(path, found.get("leaves"), "'leaves'", 1)
+    splits = len(leaves) - 1
+    thresholds, missing = found.get("threshold"), found.get("missing")
+    if not isinstance(thresholds, list) or not isinstance(missing, list):
+        raise ModelFileError(path, "'threshold' or 'missing' of a tree is no list")
+    if not all(isinstance(one, str) and one in MISSING for one in missing):
+        raise ModelFileError(path, f"'missing' of a tree of other words than {', '.join(MISSING)}")
+    known = numbers_of(path, [0 if x is None else x for x in thresholds], "'threshold'", 1)
+    tree = Tree(
+        feature=_integers(path, found.get("feature"), "'feature'", range(features)),
+        threshold=np.where([one is None for one in thresholds], np.inf, known),
+        missing=np.array([MISSING.index(one) for one in missing], dtype=np.int64),
+        left=_integers(path, found.get("left"), "'left'", range(-splits - 1, splits)),
+        right=_integers(path, found.get("right"), "'right'", range(-splits - 1, splits)),
+        leaves=leaves,
+    )
+    columns = (tree.feature, tree.threshold, tree.missing, tree.left, tree.right)
+    if any(len(column) != splits for column in columns):
+        raise ModelFileError(path, f"a tree of {len(leaves)} leaves, and not one split fewer")
+    _check_branches(path, tree)
+    return tree
+
+
+def _check_branches(path: str | Path, tree: Tree) -> None:
+    """Refuse splits that lead back, and splits and leaves that are not reached exactly once."""
+    splits = len(tree.feature)
+    reached = np.sort(np.concatenate([tree.left, tree.right]))
+    once = np.r_[-splits - 1 : 0, 1:splits] if splits else reached
+    for branch in (tree.left, tree.right):
+        if ((branch >= 0) & (branch <= np.arange(splits))).any():
+            raise ModelFileError(path, "a tree with a split that leads back to itself")
+    if not np.array_equal(reached, once):
+        raise ModelFileError(path, "a tree with a split or a leaf that is not reached just once")
+
+
+def _integers(path: str | Path, found: Any, what: str, allowed: range) -> NDArray[np.int64]:
+    """Return a list of whole numbers within limits as an array."""
+    right = isinstance(found, list) and all(type(one) is int and one in allowed for one in found)
+    if not right:
+        within = f"from {allowed.start} to {allowed.stop - 1}"
+        raise ModelFileError(path, f"{what} of other things than whole numbers {within}")
+    return np.array(found, dtype=np.int64)
 
 
 def numbers_of(path: str | Path, found: Any, what: str, depth: int) -> Floats:
