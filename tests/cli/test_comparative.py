@@ -126,6 +126,6 @@ def test_a_hint_on_an_unknown_layout_names_only_options_there_are(
     outcome = run("comparative", odd, *others)
     known = run("comparative", "--help").out
     named = re.findall(r"(?:--)?\b[a-z]+\b=|--[a-z]+", outcome.err.rpartition("hint:")[2])
-    assert named == ["--better", "--worse"]
+    assert named == ["--left", "--right", "--winner", "--better", "--worse"]
     assert all(one in known for one in named)
     assert "rename them" in outcome.err

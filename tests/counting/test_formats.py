@@ -88,7 +88,27 @@ def test_columns_may_have_other_names(frame: Build) -> None:
     odd = frame({"x": ["b"], "y": ["a"], "who": ["right"], "by": ["j"]})
     table = to_comparisons(odd, left="x", right="y", winner="who", evaluator="by")
     assert listed(table.frame) == [("a", "b", False, "j")]
-    assert listed(to_comparisons(odd, better="x", worse="y").frame) == [("b", "a", False)]
+    found = to_comparisons(odd, better="x", worse="y", evaluator="who").frame
+    assert listed(found) == [("b", "a", False, "right")]
+
+
+def test_the_winner_may_be_named_by_the_column_of_the_item(frame: Build) -> None:
+    odd = frame({"Essay 1": ["b"], "Essay 2": ["a"], "pick": ["essay 2"]})
+    table = to_comparisons(odd, left="Essay 1", right="Essay 2", winner="pick")
+    assert listed(table.frame) == [("a", "b", False)]
+
+
+def test_a_column_called_as_the_other_side_is_no_word_for_its_own(frame: Build) -> None:
+    crossed = frame({"right": ["b"], "left": ["a"], "winner": ["right"]})
+    table = to_comparisons(crossed, left="right", right="left", winner="winner")
+    assert listed(table.frame) == [("a", "b", False)]
+
+
+@pytest.mark.parametrize("given", [{"left": "x"}, {"winner": "who"}, {"layout": "arena"}])
+def test_better_and_worse_beside_a_winner_are_refused(given: dict[str, str]) -> None:
+    table = ENGINES["polars"]({"x": ["b"], "y": ["a"], "who": ["right"]})
+    with pytest.raises(OptionError, match="better= and worse="):
+        to_comparisons(table, better="x", worse="y", **given)
 
 
 @pytest.mark.parametrize(

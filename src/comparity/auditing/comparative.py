@@ -17,8 +17,9 @@ from comparity.counting._values import check_lengths, said_true
 from comparity.counting.comparisons import count_comparisons, count_wide_comparisons
 from comparity.counting.files import file_sha256, read_table
 from comparity.counting.formats import read_comparisons
+from comparity.counting.outcomes import check_outcome_read
 from comparity.counting.positions import count_position_pairs
-from comparity.errors import MissingColumnError
+from comparity.errors import MissingColumnError, OptionError
 from comparity.results import Audit
 from comparity.tables import collected, opened
 
@@ -159,6 +160,8 @@ def _positions(comparisons: Any, evaluators: Any, ties: Any) -> tuple[Any, Any, 
     for name in ("better", "worse", *([evaluators] if isinstance(evaluators, str) else [])):
         if name not in columns:
             raise MissingColumnError(name, "comparisons", list(columns))
+    named = evaluators if isinstance(evaluators, str) else None
+    check_outcome_read(comparisons, first="better", second="worse", read=(named, "tied"))
     judges = columns[evaluators] if isinstance(evaluators, str) else evaluators
     judges = None if judges is None else as_array(judges, "evaluators")
     pairs = np.column_stack([columns["better"], columns["worse"]])
@@ -235,6 +238,9 @@ def audit_files(
     layout: str = "auto",
     better: str | None = None,
     worse: str | None = None,
+    left: str | None = None,
+    right: str | None = None,
+    winner: str | None = None,
     evaluator: str | None = None,
     **choices: Any,
 ) -> Audit:
@@ -246,13 +252,15 @@ def audit_files(
         One row for each judgment, in any layout of :mod:`comparity.counting.formats`.
     items : path, optional
         One row for each item; without it the comparisons carry scores and groups themselves.
-    layout, better, worse, evaluator : str, optional
+    layout, better, worse, left, right, winner, evaluator : str, optional
         How a comparison is written, where it cannot be recognised by its column names.
     **choices
         As in :func:`audit_frames`.
     """
     columns: dict[str, Any] = {"better": better, "worse": worse, "evaluator": evaluator}
+    sides: dict[str, Any] = {"left": left, "right": right, "winner": winner}
     if items is None:
+        _check_no_sides(sides)
         table = read_table(comparisons)
         known: dict[str, Any] = {
             role: name or _if_present(table, role) for role, name in columns.items()
@@ -261,7 +269,7 @@ def audit_files(
         data: dict[str, Any] = {}
         notes: tuple[str, ...] = ()
     else:
-        read = read_comparisons(comparisons, layout=layout, **columns)
+        read = read_comparisons(comparisons, layout=layout, **columns, **sides)
         judge = "evaluator" if read.has_evaluators else None
         audit = audit_frames(read.frame, read_table(items), evaluator=judge, tied="tied", **choices)
         data = {"layout": read.layout, "columns": dict(read.columns)}
@@ -287,6 +295,14 @@ def audit_files(
         )
 
     return traced(audit)
+
+
+def _check_no_sides(sides: dict[str, Any]) -> None:
+    """Refuse a column that says who won where rows carry scores and groups themselves."""
+    for option, column in sides.items():
+        if column is not None:
+            why = "rows that carry scores and groups have those of the better item and the worse"
+            raise OptionError(option, column, ["None", "a table of items"], why)
 
 
 def _if_present(table: Any, column: str) -> str | None:

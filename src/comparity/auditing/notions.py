@@ -26,6 +26,8 @@ VALUE, LOOKS = "text or a number", "two whole numbers"
 
 COMMON = {"alpha": NUMBER, "margin": NUMBER, "rule": TEXT, "looks": LOOKS, "seed": WHOLE}
 """Keys of every audit, with what they hold."""
+LAYOUT_KEYS = ("layout", "left", "right", "winner")
+"""Keys that say how comparisons are written in a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,9 +95,9 @@ class Notion:
         if not any(name in data for name in files.values()):
             make: Callable[..., Auditable] = getattr(home, self.from_files)
             return make(*(folder / name for name in files.values()), **choices)
-        if "layout" in choices:
+        for key in [key for key in LAYOUT_KEYS if key in choices]:
             why = "frames have columns that are named by better and worse"
-            raise OptionError("layout", choices["layout"], ["no layout", "files"], why)
+            raise OptionError(key, choices[key], [f"no {key}", "files"], why)
         frames = [data[n] if n in data else read_table(folder / n) for n in files.values()]
         make = getattr(home, self.from_frames)
         return make(*frames, **choices)
@@ -132,6 +134,9 @@ NOTIONS = {
                 "item": TEXT,
                 "better": TEXT,
                 "worse": TEXT,
+                "left": TEXT,
+                "right": TEXT,
+                "winner": TEXT,
                 "evaluator": TEXT,
                 "layout": TEXT,
                 "reference": TEXT,

@@ -183,6 +183,9 @@ def rank_files(
     layout: str = "auto",
     better: str | None = None,
     worse: str | None = None,
+    left: str | None = None,
+    right: str | None = None,
+    winner: str | None = None,
     evaluator: str | None = None,
     seats: bool = False,
     **choices: Any,
@@ -195,15 +198,16 @@ def rank_files(
         One row for each comparison, in any layout of :mod:`comparity.counting.formats`.
     items : path, optional
         One row for each item.
-    layout, better, worse, evaluator : str, optional
+    layout, better, worse, left, right, winner, evaluator : str, optional
         How a comparison is written, where it cannot be recognised by its column names.
     seats : bool
         Whether to estimate what the left seat is worth, where the layout has sides.
     **choices
         As in :func:`rank_frames`.
     """
+    sides: dict[str, Any] = {"left": left, "right": right, "winner": winner}
     read = read_comparisons(
-        comparisons, layout=layout, better=better, worse=worse, evaluator=evaluator
+        comparisons, layout=layout, better=better, worse=worse, evaluator=evaluator, **sides
     )
     if seats and not read.has_seats:
         raise OptionError("seats", read.layout, ["a layout with a left and a right item"])

@@ -9,7 +9,13 @@ import click
 
 from comparity.cli.columns import Column
 from comparity.cli.lazy import BadInput
-from comparity.cli.options import INPUT_FILE, audit_options, output_options, sensitive_options
+from comparity.cli.options import (
+    INPUT_FILE,
+    audit_options,
+    comparison_options,
+    output_options,
+    sensitive_options,
+)
 from comparity.cli.output import deliver, working
 from comparity.errors import MissingColumnError
 
@@ -33,17 +39,7 @@ Example:
     show_default=True,
     help="Column of the items with their id.",
 )
-@click.option("--evaluator", cls=Column, help="Column of the comparisons with who judged.")
-@click.option(
-    "--layout",
-    default="auto",
-    show_default=True,
-    help="How a comparison is written, such as 'left, right, winner'; 'auto' looks.",
-)
-@click.option(
-    "--better", cls=Column, help="Column with the better item, where it has another name."
-)
-@click.option("--worse", cls=Column, help="Column with the worse item, where it has another name.")
+@comparison_options
 @sensitive_options
 @click.option(
     "--reference",

@@ -19,6 +19,7 @@ __all__ = ["CUT_OFF", "BadInput", "LazyGroup", "SuggestingGroup", "as_options"]
 
 OPTIONS = (
     *("positive", "threshold", "continuous", "design", "better", "worse", "evaluator", "tied"),
+    *("left", "right", "winner"),
     *("margin", "alpha", "n_evaluators", "n_items", "n_pairs", "power", "tpr", "fpr", "tnr"),
     *("score_ties", "intersection", "notions", "looks", "layout"),
     *("first", "second", "raters", "order", "labels", "reference", "anchor"),

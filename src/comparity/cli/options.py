@@ -19,6 +19,7 @@ __all__ = [
     "Command",
     "audit_options",
     "combine",
+    "comparison_options",
     "error_options",
     "looks",
     "names",
@@ -95,6 +96,33 @@ def sensitive_options(command: Command) -> Command:
             "--intersection",
             is_flag=True,
             help="Judge the combinations of several sensitive columns, too.",
+        ),
+    )
+
+
+def comparison_options(command: Command) -> Command:
+    """Add the options that say how comparisons are written."""
+    return combine(
+        command,
+        click.option("--evaluator", cls=Column, help="Column of the comparisons with who judged."),
+        click.option(
+            "--layout",
+            default="auto",
+            show_default=True,
+            help="How a comparison is written, such as 'left, right, winner'; 'auto' looks.",
+        ),
+        click.option(
+            "--better", cls=Column, help="Column with the better item, where it has another name."
+        ),
+        click.option(
+            "--worse", cls=Column, help="Column with the worse item, where it has another name."
+        ),
+        click.option("--left", cls=Column, help="Column with one item, beside --winner."),
+        click.option("--right", cls=Column, help="Column with the other item, beside --winner."),
+        click.option(
+            "--winner",
+            cls=Column,
+            help="Column that says which of --left and --right won: left, right, tie or an id.",
         ),
     )
 

@@ -8,7 +8,15 @@ from typing import Any
 import click
 
 from comparity.cli.columns import Column
-from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, PROPORTION, SEED, names, output_options
+from comparity.cli.options import (
+    INPUT_FILE,
+    OUTPUT_FILE,
+    PROPORTION,
+    SEED,
+    comparison_options,
+    names,
+    output_options,
+)
 from comparity.cli.output import deliver, working, write_plot
 
 EXAMPLE = """\b
@@ -48,7 +56,7 @@ def prior(value: str) -> float | str:
 @click.option(
     "--sensitive", cls=Column, type=names, help="Column with the group; several by commas."
 )
-@click.option("--evaluator", cls=Column, help="Column of the comparisons with who judged.")
+@comparison_options
 @click.option(
     "--model",
     type=click.Choice(MODELS),
@@ -98,11 +106,6 @@ def prior(value: str) -> float | str:
 @click.option(
     "--item", cls=Column, default="item", show_default=True, help="Column of the items with the id."
 )
-@click.option("--layout", default="auto", show_default=True, help="How a comparison is written.")
-@click.option(
-    "--better", cls=Column, help="Column with the better item, where it has another name."
-)
-@click.option("--worse", cls=Column, help="Column with the worse item, where it has another name.")
 @click.option("--plot", type=OUTPUT_FILE, help="Draw the evaluators' biases (.png, .svg, .pdf).")
 @click.option("--plot-scores", type=OUTPUT_FILE, help="Draw scores by group, before and after.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of what is random.")

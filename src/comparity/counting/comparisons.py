@@ -8,12 +8,16 @@ from typing import Any
 from comparity.counting._joined import Asked, count_joined
 from comparity.counting._wide import count_rows, items_of_rows
 from comparity.counting.engines import moved
+from comparity.counting.outcomes import check_outcome_read
 from comparity.counting.positions import DESIGNS, check_not_crossed, check_sensitive
 from comparity.counts import PairCounts, SharedPairCounts
 from comparity.errors import DesignUnknownError, OptionError
-from comparity.tables import check_option, open_table
+from comparity.tables import check_option, open_table, opened
 
 __all__ = ["count_comparisons", "count_wide_comparisons"]
+
+SIDES = ("better_", "worse_")
+"""How the columns of a wide table begin that hold scores and groups."""
 
 
 def count_comparisons(
@@ -97,6 +101,7 @@ def count_comparisons(
     columns = {"better": better, "worse": worse}
     columns |= {ours: name for ours, name in optional.items() if name is not None}
     judged = open_table(comparisons, "comparisons", columns)
+    check_outcome_read(comparisons, first=better, second=worse, read=(evaluator, tied))
     measured = {"score": score} | ({"reference": reference} if reference else {})
     known = open_table(items, "items", {"item": item, **measured, **asked.groups})
     return count_joined(judged, moved(known, judged), asked)
@@ -177,6 +182,10 @@ def count_wide_comparisons(
         columns |= {f"{side}_reference": f"{side}_{reference}"} if reference else {}
         columns |= {f"{side}_{ours}": f"{side}_{name}" for ours, name in asked.groups.items()}
     table = open_table(frame, "comparisons", columns)
+    if better is not None:
+        # Each of these speaks of one of the two items.
+        own = [c for c in opened(frame, "comparisons")[1] if str(c).startswith(SIDES)]
+        check_outcome_read(frame, first=better, second=worse, read=(*columns.values(), *own))
     if design == "fresh":
         return dict(count_rows(table, asked))
     return count_joined(table, items_of_rows(table, asked), asked)

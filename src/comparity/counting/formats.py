@@ -27,6 +27,7 @@ import narwhals as nw
 
 from comparity.counting.files import read_table
 from comparity.counting.label_studio import is_label_studio, read_label_studio
+from comparity.counting.outcomes import LEFT, RIGHT, TIE, check_outcome_read
 from comparity.errors import (
     AmbiguousWinnerError,
     NonBinaryError,
@@ -73,9 +74,6 @@ EVALUATORS = (
     "completed_by",
     "user",
 )
-LEFT = ("left", "model_a")
-RIGHT = ("right", "model_b")
-TIE = ("tie", "tie (bothbad)", "tie (both bad)", "bothbad", "both", "draw", "equal", "neither")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +136,9 @@ def to_comparisons(
     ------
     UnknownLayoutError
         No layout fits the columns.
+    UnreadOutcomeError
+        `better` and `worse` are given, and a column that is not read seems to say who won
+        (:mod:`comparity.counting.outcomes`).
     UnknownWinnerError
         The winner is neither of the two items nor a word for a side or a tie.
     ComparityError
@@ -165,6 +166,9 @@ def to_comparisons(
         "tied": tied or ("tied" if named.winner is None and "tied" in known else None),
     }
     columns |= {ours: name for ours, name in extra.items() if name is not None}
+    if named.winner is None:
+        read = (columns.get("evaluator"), columns.get("tied"))
+        check_outcome_read(frame, first=named.first, second=named.second, read=read)
     table = open_table(frame, "comparisons", columns)
     check_columns(table, complete=columns)
     turned = _oriented(table)
@@ -193,6 +197,7 @@ def _named(
     if layout not in names:
         raise OptionError("layout", layout, [repr(name) for name in names])
     if better or worse:
+        _check_one_way(layout, left=left, right=right, winner=winner)
         return Layout("better, worse", better or "better", worse or "worse")
     if left or right or winner:
         name = "left, right, winner" if layout == "auto" else layout
@@ -202,6 +207,17 @@ def _named(
         if set(option.columns()) <= set(known):
             return option
     raise UnknownLayoutError(known, [", ".join(option.columns()) for option in fitting])
+
+
+def _check_one_way(layout: str, **sides: str | None) -> None:
+    """Refuse columns of the better and worse item beside a column that says who won."""
+    for option, column in sides.items():
+        if column:
+            why = "better= and worse= say already who won in every row"
+            raise OptionError(option, column, ["None", "neither better= nor worse="], why)
+    if any(option.winner for option in LAYOUTS if option.name == layout):
+        why = "in that layout a column says who won, and better= and worse= say so in every row"
+        raise OptionError("layout", layout, ["'auto'", "neither better= nor worse="], why)
 
 
 def _oriented(table: Table) -> nw.LazyFrame[Any]:
@@ -231,7 +247,8 @@ def _explain_winners(table: Table, side: nw.Expr) -> None:
     column = table.columns["winner"]
     unknown = offenders(table, side == "unknown", "winner")
     if unknown.count:
-        raise UnknownWinnerError(column, unknown, [*LEFT, *RIGHT, *TIE])
+        left, right = _side_words(table)
+        raise UnknownWinnerError(column, unknown, [*left, *right, *TIE])
     raise AmbiguousWinnerError(column, offenders(table, side == "two ways", "winner"))
 
 
@@ -239,8 +256,9 @@ def winning_side(table: Table) -> nw.Expr:
     """Say which side won: an id of one of the two items, or a word, unless these contradict."""
     text = table.text("winner")
     word = text.str.strip_chars(BLANKS).str.to_lowercase()
-    first_or_not = (text == table.text("first")) & word.is_in([*RIGHT, *TIE])
-    second_or_not = (text == table.text("second")) & word.is_in([*LEFT, *TIE])
+    left, right = _side_words(table)
+    first_or_not = (text == table.text("first")) & word.is_in([*right, *TIE])
+    second_or_not = (text == table.text("second")) & word.is_in([*left, *TIE])
     return (
         nw.when(first_or_not | second_or_not)
         .then(nw.lit("two ways"))
@@ -248,14 +266,23 @@ def winning_side(table: Table) -> nw.Expr:
         .then(nw.lit("left"))
         .when(text == table.text("second"))
         .then(nw.lit("right"))
-        .when(word.is_in(LEFT))
+        .when(word.is_in(left))
         .then(nw.lit("left"))
-        .when(word.is_in(RIGHT))
+        .when(word.is_in(right))
         .then(nw.lit("right"))
         .when(word.is_in(TIE))
         .then(nw.lit("tie"))
         .otherwise(nw.lit("unknown"))
     )
+
+
+def _side_words(table: Table) -> tuple[list[str], list[str]]:
+    """Return the words for each side: the usual ones, and what its column is called."""
+    first, second = (str(table.columns[side]).strip().lower() for side in ("first", "second"))
+    # A column may be called anything, such as the word for the other side.
+    left = [*LEFT, *({first} - {*LEFT, *RIGHT, *TIE, second})]
+    right = [*RIGHT, *({second} - {*LEFT, *RIGHT, *TIE, first})]
+    return left, right
 
 
 def _tied(table: Table) -> nw.Expr:

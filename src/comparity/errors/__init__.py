@@ -54,6 +54,7 @@ from comparity.errors.files import (
     UnknownLayoutError,
     UnknownWinnerError,
     UnreadableFileError,
+    UnreadOutcomeError,
     UnsupportedFileError,
 )
 from comparity.errors.mitigation import (
@@ -214,6 +215,7 @@ __all__ = [
     "UnknownWinnerError",
     "UnorderedDecisionError",
     "UnreachedRatioWarning",
+    "UnreadOutcomeError",
     "UnreadableFileError",
     "UnsteadyQueryError",
     "UnsupportedColumnError",

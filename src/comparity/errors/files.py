@@ -12,6 +12,7 @@ __all__ = [
     "RemotePathError",
     "UnknownLayoutError",
     "UnknownWinnerError",
+    "UnreadOutcomeError",
     "UnreadableFileError",
     "UnsupportedFileError",
 ]
@@ -85,10 +86,28 @@ class UnknownLayoutError(ComparityError, ValueError):
             message(
                 "cannot tell which columns hold the better and the worse item.",
                 f"columns {listed(columns)}",
-                f"rename them to one of: {'; '.join(known)}; or say with "
-                "better= and worse= which columns hold the two.",
+                f"rename them to one of: {'; '.join(known)}. Or name them: if a column says who "
+                "won, by left=, right= and winner=; if one column has the better item in every "
+                "row, by better= and worse=.",
             )
         )
+
+
+class UnreadOutcomeError(ComparityError, ValueError):
+    """A column that seems to say who won is not among those that are read."""
+
+    def __init__(self, column: str, better: str, worse: str, values: Sequence[str]) -> None:
+        super().__init__(
+            message(
+                f"column {column!r} seems to say who won, and would not be read.",
+                f"{better!r} read as the better item in every row, {worse!r} as the worse; "
+                f"{column!r} holds {listed(values)}",
+                f"name the columns by left={better!r}, right={worse!r} and winner={column!r}, "
+                f"without better= and worse=. If {column!r} does not say who won, drop it from "
+                "the table, or call the items' columns 'better' and 'worse'.",
+            )
+        )
+        self.column = column
 
 
 class UnknownWinnerError(ComparityError, ValueError):
@@ -99,7 +118,8 @@ class UnknownWinnerError(ComparityError, ValueError):
             message(
                 f"column {column!r} must name the winner.",
                 str(offenders),
-                f"known are the ids of the two items and the words {', '.join(words)}.",
+                f"known are the ids of the two items and the words {', '.join(words)}; write one "
+                "of them in place of a code.",
             )
         )
         self.offenders = offenders

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counting._values import as_array, check_lengths, factorised, group_codes, rows_of
+from comparity.counting.outcomes import check_outcome_read
 from comparity.errors import (
     EmptyTableError,
     MissingColumnError,
@@ -155,6 +156,7 @@ def judgments_from_frames(
         Column of `items` with the id.
     """
     columns = columns_of(comparisons, "comparisons", [better, worse, evaluator, tied, seat])
+    check_outcome_read(comparisons, first=better, second=worse, read=(evaluator, tied, seat))
     both = _joined(columns[better], columns[worse])
     codes, names = factorised(both)
     n = len(codes) // 2
@@ -234,6 +236,7 @@ def _pairs(comparisons: Any, *extra: Any) -> tuple[Any, list[Any]]:
         return comparisons, list(extra)
     names = [name for name in extra if isinstance(name, str)]
     columns = columns_of(comparisons, "comparisons", ["better", "worse", *names])
+    check_outcome_read(comparisons, first="better", second="worse", read=names)
     pairs = np.column_stack([columns["better"], columns["worse"]])
     return pairs, [columns[one] if isinstance(one, str) else one for one in extra]
 
