@@ -1,10 +1,14 @@
 """Importing is cheap: what costs is imported where it is used."""
 
+import ast
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+import comparity
 
 ENGINES = {"pandas", "polars", "pyarrow", "duckdb", "pyspark"}
 HEAVY = ENGINES | {"matplotlib", "sklearn", "numba", "scipy", "torch", "lightgbm"}
@@ -32,3 +36,24 @@ except SystemExit as left:
     assert not left.code
 """
     assert not loaded(program) & (HEAVY | {"numpy", "narwhals", "rich", "jinja2"})
+
+
+def takes_njit_from_numba(source: str) -> bool:
+    """Say whether a module compiles without the cache that may be missing or damaged."""
+    names = [
+        f"{getattr(node, 'module', '')}.{alias.name}"
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    ]
+    return bool({"numba.njit", "numba.jit", ".numba"} & set(names))
+
+
+def test_kernels_are_compiled_in_one_place() -> None:
+    package = Path(comparity.__file__).parent
+    own = [
+        str(path.relative_to(package))
+        for path in package.rglob("*.py")
+        if takes_njit_from_numba(path.read_text(encoding="utf-8"))
+    ]
+    assert own == ["counting/compilation.py"]

@@ -277,3 +277,15 @@ def test_every_entry_has_home_licence_hash_and_only_https_addresses(entry: Datas
 def test_an_unknown_data_set_is_named() -> None:
     with pytest.raises(UnknownDatasetError, match="adlut"):
         dataset("adlut")
+
+
+def test_the_folder_of_a_user_without_a_home_is_that_of_the_root(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("COMPARITY_DATA", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "/home/someone")
+    assert data_folder() == Path("/home/someone/.cache/comparity")
+    # What Python returns where neither HOME nor the list of users has one.
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)
+    assert data_folder() == Path("/.cache/comparity")

@@ -10,8 +10,9 @@ of any contrast of cell rates follows at any hypothesised rates. Defined by the 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from comparity.counting.compilation import njit
 
 __all__ = ["hits_of", "moments_by_key", "moments_by_number", "pair_keys"]
 

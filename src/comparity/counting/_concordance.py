@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from comparity.counting._sorting import order_of
+from comparity.counting.compilation import njit
 
 __all__ = ["Classes", "classes", "grouped", "joint_classes", "one_class", "signed_agreement"]
 

@@ -9,9 +9,9 @@ counting bits (:mod:`comparity.counting._lanes`).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from comparity.counting._lanes import NO_GROUP, RECORDS, equal_to, larger_than, tell
+from comparity.counting.compilation import njit
 
 __all__ = ["deal"]
 

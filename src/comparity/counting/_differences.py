@@ -17,8 +17,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from comparity.counting.compilation import njit
 
 __all__ = ["ItemPairs", "Sums", "item_pairs", "scaled"]
 

@@ -13,13 +13,13 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from comparity.counting._dealing import deal
 from comparity.counting._lanes import NO_GROUP, RECORDS, equal_to, lanes_for, tell
 from comparity.counting._placements import HELD, Placements, add_held, add_rest
 from comparity.counting._sorting import records_of
+from comparity.counting.compilation import njit
 
 __all__ = ["line_counts", "line_placements", "lined_up"]
 

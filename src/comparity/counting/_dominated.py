@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from comparity.counting._differences import scaled
+from comparity.counting.compilation import njit
 
 __all__ = ["dominated"]
 

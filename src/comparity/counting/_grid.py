@@ -16,11 +16,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from comparity.counting._dominance import Line
 from comparity.counting._placements import HELD, Placements, add_held, add_rest
+from comparity.counting.compilation import njit
 
 __all__ = ["TOLERANCE", "Grid", "binned", "binned_placements"]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from comparity.counting._lanes import NO_GROUP, RECORDS, equal_to, lanes_for, larger_than, tell
@@ -18,6 +17,7 @@ from comparity.counting._placements import HELD, Placements, add_held, add_rest
 from comparity.counting._pools import add_pools
 from comparity.counting._sorting import sorted_with_codes
 from comparity.counting._tied import add_ties, block_end, count_levels
+from comparity.counting.compilation import njit
 
 __all__ = ["Levels", "level_counts", "level_placements", "levels_of"]
 

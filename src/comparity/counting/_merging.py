@@ -6,9 +6,9 @@ Defined by the loops in ``tests/plain/query_pairs.py``.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from comparity.counting._queries import SQUARES, USES, add_products, add_sums
+from comparity.counting.compilation import njit
 
 __all__ = ["count_merged"]
 

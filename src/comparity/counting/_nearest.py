@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.counting.compilation import njit
 
-@numba.njit(cache=True, nogil=True)
+
+@njit(cache=True, nogil=True)
 def smallest(
     block: NDArray[np.float32], k: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:  # pragma: no cover
@@ -36,7 +37,7 @@ def smallest(
     return places, values
 
 
-@numba.njit(cache=True, nogil=True, fastmath=True)
+@njit(cache=True, nogil=True, fastmath=True)
 def probed(
     data: NDArray[np.float32],
     starts: NDArray[np.int64],

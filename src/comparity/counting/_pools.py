@@ -8,11 +8,11 @@ the mean hits of each code (level and group) in some hundred pools of neighbours
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from comparity.counting._lanes import NO_GROUP, RECORDS, equal_to, larger_than, tell
 from comparity.counting._placements import HELD, add_held, add_rest
 from comparity.counting._tied import count_levels
+from comparity.counting.compilation import njit
 
 __all__ = ["add_pools"]
 

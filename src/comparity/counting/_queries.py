@@ -16,9 +16,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from comparity.counting.compilation import njit
 
 __all__ = [
     "WORD",

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from comparity.counting.compilation import njit
 
 MOST = 256
 """Groups have codes from 0 to one less than this."""
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def tabulate(
     label: NDArray[Any], prediction: NDArray[Any], group: NDArray[Any]
 ) -> NDArray[np.int64]:  # pragma: no cover
@@ -33,7 +34,7 @@ def tabulate(
 BLOCK = 16384
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def tabulate_bytes(
     label: NDArray[np.uint8], prediction: NDArray[np.uint8], group: NDArray[np.uint8]
 ) -> NDArray[np.int64]:  # pragma: no cover

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from comparity.counting.compilation import njit
 
 __all__ = ["add_ties", "block_end", "count_levels"]
 

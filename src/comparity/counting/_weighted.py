@@ -7,11 +7,11 @@ to a node, holds the weight of the items seen. Defined by the loops in ``tests/p
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from comparity.counting._placements import HELD, Placements, add_held, add_rest
 from comparity.counting._sorting import order_of
+from comparity.counting.compilation import njit
 
 __all__ = ["weighted_placements"]
 

@@ -31,7 +31,9 @@ def data_folder(folder: str | Path | None = None) -> Path:
         return Path(folder)
     if os.environ.get("COMPARITY_DATA"):
         return Path(os.environ["COMPARITY_DATA"])
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    # "/" stands for the home of a user whom nobody knows, as it does in containers.
+    home = os.path.expanduser("~").removeprefix("~")
+    cache = os.environ.get("XDG_CACHE_HOME") or Path("/", home, ".cache")
     return Path(cache) / "comparity"
 
 

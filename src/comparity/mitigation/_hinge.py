@@ -14,7 +14,8 @@ Each pair of items meets in exactly one merge. Defined by the double loop in
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from comparity.counting.compilation import njit
 
 __all__ = ["sort_runs", "sum_pairs"]
 

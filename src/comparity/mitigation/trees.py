@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from comparity.counting.compilation import njit
 from comparity.mitigation.rows import Scale
 
 if TYPE_CHECKING:

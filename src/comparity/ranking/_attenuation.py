@@ -19,9 +19,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from comparity.counting.compilation import njit
 from comparity.ranking._curvature import Covariances
 from comparity.ranking._margins import add_product
 from comparity.ranking._objective import Penalised

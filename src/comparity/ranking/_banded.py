@@ -25,10 +25,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.linalg import lapack, qr
 
+from comparity.counting.compilation import njit
 from comparity.ranking._bands import Band
 from comparity.ranking._margins import add_product, margins
 from comparity.ranking._objective import Penalised

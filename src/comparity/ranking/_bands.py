@@ -13,10 +13,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+from comparity.counting.compilation import njit
 
 if TYPE_CHECKING:
     from comparity.ranking._passes import Rows

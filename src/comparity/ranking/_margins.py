@@ -10,8 +10,9 @@ what makes millions of comparisons quick (``benchmarks/bench_ranking.py``).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from comparity.counting.compilation import njit
 
 __all__ = [
     "NODES",

@@ -29,9 +29,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from comparity.counting.compilation import njit
 from comparity.ranking._banded import variances_given_biases
 from comparity.ranking._objective import Penalised
 from comparity.ranking._passes import SINGLE

@@ -14,9 +14,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.linalg import lapack
+
+from comparity.counting.compilation import njit
 
 __all__ = ["add_combination", "inner", "inner_with_columns", "inverse", "norm", "one_thread"]
 
