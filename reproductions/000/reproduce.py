@@ -19,6 +19,7 @@ from comparity.counts import Cell, PairCounts, Tally
 from comparity.inference.scenarios import ComparativeScenario, SeparationScenario
 from comparity.inference.simulation import simulate_comparative, simulate_separation
 from comparity.metrics.agreement import agreement_gap
+from comparity.outputs import replace_file
 from comparity.reproductions import Conclusion, Reproduction, Request
 
 PUBLISHED = read_published(Path(__file__).parent)
@@ -53,7 +54,8 @@ def figure_1(request: Request) -> Reproduction:
         axes.set_xticks([-1.96, 0, 1, 1.96], [r"$-1.96\sigma$", "0", r"$\mu$", r"$1.96\sigma$"])
         axes.set_xlabel("estimated gap; the null hypothesis is accepted in the shaded part")
         axes.set_yticks([])
-        figure.savefig(path, dpi=150)
+        with replace_file(path) as part:
+            figure.savefig(part, dpi=150)
     return PUBLISHED.reproduction(
         "figure 1",
         PUBLISHED.beside("figure 1", rows, tolerance=5e-5),

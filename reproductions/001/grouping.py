@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 
 from comparity.auditing.reproductions import tracked
 from comparity.catalogue.clusters import cluster_agreement, cluster_metrics, published_partition
+from comparity.outputs import replace_file
 from comparity.reproductions import Conclusion, Reproduction, Request
 from comparity.resamples import MetricClusters
 
@@ -159,5 +160,6 @@ def _dendrogram(request: Request, found: MetricClusters, name: str) -> tuple[str
         return ()
     figure = Figure(figsize=(9, 4.5), layout="constrained")
     found.plot(figure.subplots())
-    figure.savefig(path, dpi=120)
+    with replace_file(path) as part:
+        figure.savefig(part, dpi=120)
     return (str(path),)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from comparity import barp, bradley_terry, crowd_bt, factor_bt, fair_topk, rank_centrality
 from comparity.auditing.reproductions import read_published
 from comparity.metrics.exposure import kendall_tau
+from comparity.outputs import replace_file
 from comparity.ranking.simulators import SimulatedPanel
 from comparity.reproductions import Reproduced, Request, one_run_away
 
@@ -100,7 +101,8 @@ def saved(request: Request, figure: Figure, name: str) -> tuple[str, ...]:
     path = request.picture(name)
     if path is None:
         return ()
-    figure.savefig(path, dpi=120)
+    with replace_file(path) as part:
+        figure.savefig(part, dpi=120)
     return (str(path),)
 
 

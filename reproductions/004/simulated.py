@@ -26,6 +26,7 @@ from comparity.datasets.simulated_ranking import (
     ranking,
 )
 from comparity.mitigation.debiasing import debiasing_weights
+from comparity.outputs import replace_file
 from comparity.reproductions import Conclusion, Reproduction, Request, one_run_away
 
 __all__ = [
@@ -290,7 +291,8 @@ def _draw_matrices(ours: dict[str, dict[str, float]], path: Path) -> None:
         axes.set_yticks(range(2) if matrix else [])
         axes.set_xlabel("group of the worse item" if matrix else "group of the better item")
     figure.axes[0].set_ylabel("group of the better item")
-    figure.savefig(path, dpi=150)
+    with replace_file(path) as part:
+        figure.savefig(part, dpi=150)
 
 
 def figure_2(request: Request) -> Reproduction:
@@ -329,4 +331,5 @@ def _draw_hyperplanes(lines: dict[str, Floats], test: Task, path: Path) -> None:
         where = np.array([-4.0, 4.0])
         axes.plot(where, -normal[0] / normal[1] * where, "k--")
         axes.set(title=name, xlabel="feature 1", ylabel="feature 2", ylim=(-5, 4))
-    figure.savefig(path, dpi=150)
+    with replace_file(path) as part:
+        figure.savefig(part, dpi=150)

@@ -276,10 +276,14 @@ def _from_duckdb(relation: Any) -> Columns:
     try:
         columns = relation.fetchnumpy()
     except duckdb.Error as error:
-        file = NAMED_FILE.search(str(error))
-        name = repr(file[1]) if file else "the table"
-        raise UnreadableFileError(name, str(error)) from error
+        raise unreadable_file(error) from error
     return {name: _unmasked(column) for name, column in columns.items()}
+
+
+def unreadable_file(error: Exception) -> UnreadableFileError:
+    """Return an error of DuckDB as one of ours, with the file it names."""
+    file = NAMED_FILE.search(str(error))
+    return UnreadableFileError(repr(file[1]) if file else "the table", str(error))
 
 
 def _unmasked(column: Any) -> NDArray[Any]:

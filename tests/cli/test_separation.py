@@ -86,7 +86,7 @@ def test_a_missing_file_and_an_unwritable_page_are_bad_input(run: Run, tmp_path:
     file = decisions(tmp_path / "d.csv", {"f": 0.6, "m": 0.8}, 40)
     outcome = run("separation", file, *OPTIONS, "--html", tmp_path / "no" / "page.html")
     assert outcome.status == 2
-    assert "cannot be written" in outcome.err
+    assert "cannot write" in outcome.err
 
 
 def test_hostile_names_neither_steer_the_terminal_nor_break_the_page(

@@ -76,6 +76,12 @@ class Policy:
     folder: Path
     source: Mapping[str, str]
 
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Every file with data that the audits read, once."""
+        named = (file for one in self.audits for file in one.files.values())
+        return tuple(dict.fromkeys(self.folder / file for file in named))
+
 
 def check(
     policy: str | Path | Mapping[str, Any] | Policy, *, data: Mapping[str, Any] | None = None

@@ -23,6 +23,7 @@ from comparity.mitigation.goals import GOALS, PARITY
 from comparity.mitigation.kinds import KINDS, kind_of
 from comparity.mitigation.linear import LinearModel
 from comparity.mitigation.model_files import LinearScorer, SavedScorer, write_model
+from comparity.outputs import check_apart
 from comparity.results import Audit
 from comparity.tables import check_option
 from comparity.trained import ScorerAudit, TrainedScorer
@@ -197,8 +198,7 @@ def _own_choices(
 
 def _check_files(path: str | Path, output: str | Path, audit_on: str | Path | None) -> None:
     """Say before anything long is done that a file cannot be written, or holds no other rows."""
-    if Path(output).resolve() == Path(path).resolve():
-        raise OptionError("output", str(output), ["another file than the one read"])
+    check_apart(output, [path] if audit_on is None else [path, audit_on])
     if not Path(output).resolve().parent.is_dir():
         raise FileAccessError(str(output), "there is no such folder", doing="write")
     if audit_on is not None and file_sha256(audit_on) == file_sha256(path):

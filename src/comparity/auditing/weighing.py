@@ -34,6 +34,7 @@ from comparity.mitigation.weights import (
     independence_weights,
     table_of,
 )
+from comparity.outputs import check_apart
 from comparity.tables import check_option, is_missing, text_of
 from comparity.trainings import Weighing
 
@@ -291,7 +292,8 @@ def weigh_file(
     Parameters
     ----------
     path, output : path
-        Files; the format of either follows from its name. Nothing is overwritten in place.
+        Files; the format of either follows from its name. They must be two. `output` is written
+        whole or not at all.
     label : str
         Column with the label.
     sensitive : sequence of str
@@ -305,6 +307,7 @@ def weigh_file(
     choices
         `density`, `radius` and `bandwidth` of :func:`fair_reweighing`; None for its own.
     """
+    check_apart(output, [path])
     check_option("method", method, list(METHODS))
     given = {name: value for name, value in choices.items() if value is not None}
     _check_choices(method, sensitive, {"numeric": numeric, **given} if numeric else given)
@@ -313,8 +316,6 @@ def weigh_file(
     # To DuckDB, which would call the new column another, capital letters make no difference.
     if column.lower() in map(str.lower, table.collect_schema().names()):
         raise OptionError("name", column, ["a name no column has"], "the column exists")
-    if Path(output).resolve() == Path(path).resolve():
-        raise OptionError("output", str(output), ["another file than the one read"])
     continuous = method == "fair-reweighing"
     y = bounded_numbers(columns[label], label, "items") if continuous else columns[label]
     # Errors name the columns of the file.

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from comparity.cli.lazy import BadInput
 from comparity.cli.options import OUTPUT_FILE
 from comparity.cli.output import working
+from comparity.outputs import check_apart, write_csv
 
 if TYPE_CHECKING:
     from comparity.datasets.preparations import PreparedData
@@ -52,6 +51,10 @@ def data(
         _list(list(DATASETS.values()), data, as_json=as_json)
         return
     entry = dataset(name)
+    if output is not None:
+        from comparity.datasets.folders import data_folder
+
+        check_apart(output, [data_folder(data) / one.path for one in entry.files])
     if fetch or output is not None or preparation is not None:
         from comparity.datasets.preparations import load_dataset
 
@@ -102,10 +105,4 @@ def _write(path: Path, prepared: PreparedData) -> None:
     groups = {f"sensitive {name}": column for name, column in prepared.sensitive.items()}
     names = [*prepared.feature_names, "label", *groups]
     columns = [*prepared.features.T, prepared.labels, *groups.values()]
-    try:
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(names)
-            writer.writerows(zip(*(column.tolist() for column in columns), strict=True))
-    except OSError as error:
-        raise BadInput(f"{path} cannot be written: {error.strerror}") from error
+    write_csv(path, names, [column.tolist() for column in columns])

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from comparity.cli.options import PROPORTION, SEED, output_options
-from comparity.cli.output import as_json_text, working, write
+from comparity.cli.output import as_json_text, working
+from comparity.outputs import check_apart, write_text
 
 if TYPE_CHECKING:
     from comparity.cli.demo_steps import Demo
@@ -34,6 +35,9 @@ ORDER = (
     "plan",
 )
 """What the report shows, in its order; the ranking of fresh applicants is written as JSON only."""
+TABLES = ("items", "judgments", "fresh_items", "fresh_judgments")
+FILES = (*(f"{name}.csv" for name in TABLES), *(f"{name}.json" for name in (*ORDER, "fresh-panel")))
+"""What is written beside the report."""
 
 NOTES = (
     "True gaps are exact: integrals over the normal laws that the simulation draws from.",
@@ -87,15 +91,17 @@ def demo(directory: Path, as_json: bool, html: Path | None, **choices: Any) -> N
     against the judges, the leaning ones are found, it is audited against the panel freed of their
     bias, trained anew under a constraint, and audited again on fresh applicants.
     """
+    if html is not None:
+        check_apart(html, [directory / name for name in FILES])
     run, story = _told(directory, quiet=as_json, **choices)
     results = {"story": story, **run.results}
     for name, result in results.items():
-        write(directory / f"{name}.json", as_json_text(result))
+        write_text(directory / f"{name}.json", as_json_text(result))
     from comparity.reporting.html import page
 
     report = html or directory / "report.html"
     named = {"" if name == "story" else name.replace("-", ", "): results[name] for name in ORDER}
-    write(report, page(named, title="A year of hiring, audited"))
+    write_text(report, page(named, title="A year of hiring, audited"))
     if as_json:
         everything = {name: result.to_dict() for name, result in results.items()}
         click.echo(json.dumps(everything, indent=2, allow_nan=False))

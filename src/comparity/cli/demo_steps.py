@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from comparity.counts import Cell
 from comparity.datasets.hiring import GROUPS, Hiring, Round
 from comparity.matrices import PanelAudit
 from comparity.mitigation.rankers import FairRanker
+from comparity.outputs import write_csv
 from comparity.panels import RankedPanel
 from comparity.rankings import BiasedRanking
 from comparity.reporting.formats import count, interval, rate, signed
@@ -296,12 +296,9 @@ def trained_on_judgments(past: Round) -> Floats:
 
 
 def write_table(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
-    """Write columns as CSV; a path that cannot be written is bad input."""
+    """Write columns as CSV into a folder, which is made; one that cannot be is bad input."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(columns)
-            writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
     except OSError as error:
-        raise BadInput(f"{path} cannot be written: {error.strerror}") from error
+        raise BadInput(f"{path.parent} cannot be made: {error.strerror}") from error
+    write_csv(path, columns, [column.tolist() for column in columns.values()])

@@ -10,8 +10,9 @@ import click
 
 from comparity.cli.lazy import BadInput
 from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, output_options
-from comparity.cli.output import deliver, working, write
+from comparity.cli.output import deliver, working
 from comparity.errors import ComparityError
+from comparity.outputs import check_apart, write_text
 
 if TYPE_CHECKING:
     from comparity.gates import GateResult
@@ -45,11 +46,15 @@ def gate(
     an audit that cannot be made), 3 an audit that must decide is undecided.
     """
     # Imported here so that --help loads neither numpy nor an engine.
-    from comparity.auditing.policies import check
+    from comparity.auditing.policies import check, read_policy
 
     try:
+        plan = read_policy(policy)
+        for output in (junit, sarif, markdown, html):
+            if output is not None:
+                check_apart(output, plan.paths)
         with working("auditing"):
-            result = check(policy)
+            result = check(plan)
     except ComparityError as error:
         # Keys of a policy are written as in Python, not as options of the command line.
         raise BadInput(str(error)) from error
@@ -87,7 +92,7 @@ def _write_reports(
 
         texts.append((html, gate_page(result)))
     for path, text in texts:
-        write(path, text)
+        write_text(path, text)
         click.echo(f"wrote {path}", err=True)
 
 

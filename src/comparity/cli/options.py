@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from comparity.cli.columns import Column
+from comparity.outputs import is_same_file, is_stream
 
 __all__ = [
     "INPUT_FILE",
@@ -17,6 +19,7 @@ __all__ = [
     "PROPORTION",
     "SEED",
     "Command",
+    "NamedFile",
     "audit_options",
     "combine",
     "comparison_options",
@@ -30,8 +33,50 @@ __all__ = [
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-INPUT_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-OUTPUT_FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
+
+class NamedFile(click.Path):
+    """A file that a command reads or writes, and that it does not name twice if it writes it.
+
+    Names are compared by what they lead to: a symbolic or hard link is the same file.
+
+    Parameters
+    ----------
+    written : bool
+        Whether the command writes it.
+    choices
+        Those of :class:`click.Path`.
+    """
+
+    def __init__(self, *, written: bool, **choices: Any) -> None:
+        super().__init__(dir_okay=False, path_type=Path, **choices)
+        self.written = written
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        """Return the path, unless what is written here has been named before."""
+        path = super().convert(value, param, ctx)
+        assert isinstance(path, Path), path
+        if ctx is None or param is None:
+            return path
+        earlier: list[tuple[NamedFile, Path, str]] = ctx.meta.setdefault(__name__, [])
+        hint = param.get_error_hint(ctx)
+        for other, named, said in earlier:
+            if (self.written or other.written) and is_same_file(path, named):
+                # Several reports may go to one terminal.
+                if self.written and other.written and is_stream(path):
+                    continue
+                what = f"{said} and {hint} name the same file; write another file."
+                raise click.BadParameter(what, ctx, param)
+        earlier.append((self, path, hint))
+        return path
+
+
+INPUT_FILE = NamedFile(exists=True, written=False)
+OUTPUT_FILE = NamedFile(writable=True, written=True)
 SEED = click.IntRange(min=0)
 PROPORTION = click.FloatRange(0, 1, min_open=True, max_open=True)
 

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Protocol
 import click
 
 from comparity.cli.lazy import BadInput
+from comparity.outputs import write_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from comparity.reporting.sections import Reportable
 
-__all__ = ["Drawable", "as_json_text", "deliver", "working", "write", "write_plot"]
+__all__ = ["Drawable", "as_json_text", "deliver", "working", "write_plot"]
 
 
 class Drawable(Protocol):
@@ -45,7 +46,7 @@ def deliver(
         if html is not None:
             from comparity.reporting.html import page
 
-            write(html, page({"": result, **more} if more else result))
+            write_text(html, page({"": result, **more} if more else result))
     if html is not None:
         click.echo(f"wrote {html}", err=True)
     sys.stdout.write(text)
@@ -76,43 +77,11 @@ def as_json_text(result: Reportable) -> str:
     return json.dumps(result.to_dict(), indent=2, allow_nan=False)
 
 
-def write(path: Path, text: str) -> None:
-    """Write a file; a path that cannot be written is bad input."""
-    _check_own(path)
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"{path} cannot be written: {error.strerror}") from error
-
-
 def write_plot(path: Path, result: Drawable, draw: Callable[[], Axes] | None = None) -> None:
     """Draw a result, or another picture of it, in the format the name of the file asks for."""
     from comparity.reporting.plots import FORMATS, save
 
     if path.suffix.lower() not in FORMATS:
         raise BadInput(f"{path} cannot be drawn: its name ends in none of {', '.join(FORMATS)}")
-    _check_own(path)
-    try:
-        save((draw or result.plot)(), path)
-    except OSError as error:
-        raise BadInput(f"{path} cannot be written: {error.strerror}") from error
+    save((draw or result.plot)(), path)
     click.echo(f"wrote {path}", err=True)
-
-
-def _check_own(path: Path) -> None:
-    """Refuse to write over what was read, or over what another option writes."""
-    context = click.get_current_context(silent=True)
-    if context is None or (path.exists() and not path.is_file()):
-        return
-    naming = [
-        parameter.get_error_hint(context)
-        for parameter in context.command.params
-        if path.resolve() in _paths(context.params.get(parameter.name or ""))
-    ]
-    if len(naming) > 1:
-        raise BadInput(f"{path} is not written: {' and '.join(naming)} name the same file")
-
-
-def _paths(value: object) -> set[Path]:
-    several = value if isinstance(value, tuple) else (value,)
-    return {one.resolve() for one in several if isinstance(one, Path)}

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from comparity.cli.options import INPUT_FILE, OUTPUT_FILE
-from comparity.cli.output import write
+from comparity.outputs import write_text
 
 EXAMPLE = """\b
 Example:
@@ -42,5 +42,5 @@ def report(results: tuple[Path, ...], html: Path | None, title: str) -> None:
         return
     from comparity.reporting.html import page
 
-    write(html, page(found, title=title))
+    write_text(html, page(found, title=title))
     click.echo(f"wrote {html}", err=True)

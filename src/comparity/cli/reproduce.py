@@ -12,7 +12,8 @@ import click
 
 from comparity.cli.lazy import BadInput
 from comparity.cli.options import SEED, names, output_options
-from comparity.cli.output import deliver, write
+from comparity.cli.output import deliver
+from comparity.outputs import check_apart, write_text
 
 if TYPE_CHECKING:
     from comparity.reproductions import Published, Reproduction, Request
@@ -79,7 +80,17 @@ def reproduce(
     request = Request(
         data=data or (Path(home) if home else None), output=output, runs=runs, seed=seed
     )
-    _run(_wanted(folders, parts), request, as_json=as_json, html=html)
+    wanted = _wanted(folders, parts)
+    _check_page(html, [*folders, *([request.data] if request.data else [])])
+    _run(wanted, request, as_json=as_json, html=html)
+
+
+def _check_page(html: Path | None, folders: list[Path]) -> None:
+    """Refuse a page over a file of the data, or of the scripts."""
+    # What does not exist is no file that can be read.
+    if html is not None and html.is_file():
+        for folder in folders:
+            check_apart(html, (path for path in folder.rglob("*") if path.is_file()))
 
 
 def as_script(file: str) -> None:
@@ -127,7 +138,7 @@ def _run(wanted: list[Wanted], request: Request, *, as_json: bool, html: Path | 
     if html is not None:
         from comparity.reporting.html import page
 
-        write(html, page(done, title="Reproductions"))
+        write_text(html, page(done, title="Reproductions"))
         click.echo(f"wrote {html}", err=True)
     if as_json:
         click.echo(json.dumps({name: one.to_dict() for name, one in done.items()}, indent=2))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,8 @@ from numpy.typing import NDArray
 
 from comparity.counting.files import connection
 from comparity.errors import FileAccessError, UnsupportedFileError
+from comparity.outputs import replace_file
+from comparity.tables import unreadable_file
 
 __all__ = ["ENDINGS", "write_table"]
 
@@ -24,6 +28,8 @@ FORMATS = {
     ".jsonl": "format json",
     ".ndjson": "format json",
 }
+# Where DuckDB says why the system refused to write.
+ERRNO = re.compile(r'"errno":"(\d+)"')
 
 
 def write_table(
@@ -44,19 +50,39 @@ def write_table(
 
     Raises
     ------
-    UnsupportedFileError, FileAccessError
+    UnsupportedFileError
+        The ending names no format.
+    FileAccessError
+        The file cannot be written; one that was there is as it was.
+    UnreadableFileError
+        The table breaks off, such as at bytes that are no UTF-8. Nothing is written.
     """
-    import duckdb
-
     name = os.fspath(path)
     ending = Path(name).suffix.lower()
     if ending not in FORMATS:
         raise UnsupportedFileError(name, ending, ENDINGS)
-    # DuckDB finds both by the names of these variables.
-    rows, columns = table.to_native(), dict(added)  # noqa: F841
+    with replace_file(name) as part:
+        _copy_table(table.to_native(), added, part, FORMATS[ending], name)
+
+
+def _copy_table(rows: Any, added: Mapping[str, Any], part: Path, form: str, name: str) -> None:
+    """Let DuckDB write rows and what is added to them."""
+    import duckdb
+
+    home, numbers = connection(), f"added_{secrets.token_hex(8)}"
+    # DuckDB finds `rows` and `columns` by the names of these variables.
+    columns = dict(added)  # noqa: F841
     try:
-        both = "select * from rows positional join (select * from columns)"
-        query = f"copy ({both}) to ? ({FORMATS[ending]})"
-        connection().execute(query, [os.path.abspath(name)])
-    except (duckdb.IOException, OSError) as error:
-        raise FileAccessError(name, str(error), doing="write") from error
+        # Kept in DuckDB first: a query that reads arrays of Python and fails in another of its
+        # threads may wait for ever.
+        home.execute(f"create temp table {numbers} as select * from columns")
+        both = f"select * from rows positional join (select * from {numbers})"
+        home.execute(f"copy ({both}) to ? ({form}, use_tmp_file false)", [str(part)])
+    except duckdb.Error as error:
+        if part.name in str(error):
+            code = ERRNO.search(str(error))
+            reason = os.strerror(int(code[1])) if code else str(error)
+            raise FileAccessError(name, reason, doing="write") from error
+        raise unreadable_file(error) from error
+    finally:
+        home.execute(f"drop table if exists {numbers}")

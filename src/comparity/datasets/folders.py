@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from http.client import HTTPException
 from pathlib import Path
 from typing import IO, Any
@@ -18,6 +17,7 @@ from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_o
 
 from comparity.datasets.registry import DataFile, Dataset
 from comparity.errors import DataHashError, DatasetMissingError, DownloadError
+from comparity.outputs import replace_file
 
 __all__ = ["data_folder", "download", "fetch", "is_here", "local_files"]
 
@@ -99,18 +99,13 @@ def download(file: DataFile, target: Path, opener: OpenerDirector | None = None)
     opened = opener or build_opener(_HttpsOnly())
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=".fetching-")
     except OSError as error:
         raise DownloadError(file.url, f"{target.parent} cannot be written: {error}") from error
-    part = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as out:
+    with replace_file(target) as part:
+        with part.open("wb") as out:
             found = _copied(file.url, out, int(file.megabytes * 2**20), opened)
         if found != file.sha256:
             raise DataHashError(file.url, file.sha256, found)
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 class _HttpsOnly(HTTPRedirectHandler):

@@ -10,6 +10,7 @@ __all__ = [
     "AmbiguousWinnerError",
     "FileAccessError",
     "RemotePathError",
+    "SameFileError",
     "UnknownLayoutError",
     "UnknownWinnerError",
     "UnreadOutcomeError",
@@ -22,8 +23,25 @@ class FileAccessError(ComparityError, OSError):
     """A path does not name a file that can be read, or written."""
 
     def __init__(self, path: str, found: str, *, doing: str = "read") -> None:
-        hint = "check the path; relative paths start here."
-        super().__init__(message(f"cannot {doing} {path!r}.", found, hint))
+        hints = {
+            "read": "check the path; relative paths start here.",
+            "write": "check the path, the permissions of its folder and the space on the disk; "
+            "a file that was there before is as it was.",
+        }
+        super().__init__(message(f"cannot {doing} {path!r}.", found, hints[doing]))
+
+
+class SameFileError(ComparityError, ValueError):
+    """A file to write was named that is read, or written for another purpose."""
+
+    def __init__(self, output: str, other: str) -> None:
+        super().__init__(
+            message(
+                f"refused to write {output!r}.",
+                f"it is the same file as {other!r}, which is read, or written for another purpose",
+                "write another file.",
+            )
+        )
 
 
 class RemotePathError(ComparityError, ValueError):

@@ -22,6 +22,7 @@ from comparity.mitigation.saved_models import (
     numbers_of,
     scorer_of,
 )
+from comparity.outputs import write_text
 
 __all__ = ["FORMAT", "LinearScorer", "SavedScorer", "read_model", "write_model"]
 
@@ -79,7 +80,7 @@ def write_model(path: str | Path, model: LinearScorer | SavedScorer) -> None:
     Raises
     ------
     FileAccessError
-        The file cannot be written.
+        The file cannot be written; one that was there is as it was.
     """
     content = {
         "format": FORMATS[model.kind] if isinstance(model, SavedScorer) else FORMAT,
@@ -88,10 +89,7 @@ def write_model(path: str | Path, model: LinearScorer | SavedScorer) -> None:
         **(content_of(model) if isinstance(model, SavedScorer) else _linear_content(model)),
         "about": dict(model.about),
     }
-    try:
-        Path(path).write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", "utf-8")
-    except OSError as error:
-        raise FileAccessError(str(path), str(error.strerror), doing="write") from error
+    write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
 
 
 def _linear_content(model: LinearScorer) -> dict[str, Any]:

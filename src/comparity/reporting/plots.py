@@ -11,6 +11,7 @@ import numpy as np
 
 from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
 from comparity.matrices import PairwiseAccuracy
+from comparity.outputs import replace_file
 from comparity.plans import ComparativePlan, Plan
 from comparity.reporting.canvas import finished, fitted, label_rows, lettered, own_axes, row_height
 from comparity.reporting.charts import drawn_tests, most_drawn
@@ -157,12 +158,18 @@ def plot_power(plan: Plan, ax: Axes | None = None) -> Axes:
 
 
 def save(ax: Axes, path: Path) -> None:
-    """Write the figure of `ax`; names whose characters the font lacks are no reason to warn."""
-    with warnings.catch_warnings():
+    """Write the figure of `ax`; names whose characters the font lacks are no reason to warn.
+
+    Raises
+    ------
+    FileAccessError
+        The file cannot be written, or the disk is full.
+    """
+    figure = ax.get_figure(root=True)
+    assert figure is not None, path
+    with warnings.catch_warnings(), replace_file(path) as part:
         warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
-        figure = ax.get_figure(root=True)
-        assert figure is not None, path
-        figure.savefig(path, dpi=150)
+        figure.savefig(part, dpi=150)
 
 
 def _curves(plan: Plan) -> dict[str, tuple[tuple[int, float], ...]]:
