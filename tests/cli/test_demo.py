@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from comparity.auditing.verdicts import VIOLATED, WITHIN
+from comparity.cli.demo import FILES
 from comparity.datasets.hiring import Hiring
 
 Run = Callable[..., Any]
@@ -40,6 +41,7 @@ def test_a_small_demo_tells_every_step_and_shows_the_same_numbers_everywhere(
     assert report.count("<figure>") == 9
     assert "<script" not in report
     assert "src=" not in report
+    assert sorted(path.name for path in folder.iterdir()) == sorted([*FILES, "report.html"])
 
 
 def test_the_commands_a_demo_prints_run_on_its_files(small: tuple[Any, Path], run: Run) -> None:

@@ -162,13 +162,6 @@ def test_one_file_is_not_written_for_two_purposes(run: Run, words: str) -> None:
     assert sorted(os.listdir()) == before
 
 
-def test_the_files_of_the_demo_are_those_it_is_known_to_write(run: Run) -> None:
-    from comparity.cli.demo import FILES
-
-    assert run("demo", "--directory", "d", "--applicants", "300").status == 0
-    assert sorted(os.listdir("d")) == sorted([*FILES, "report.html"])
-
-
 @pytest.mark.parametrize("words", ["data german --output", "reproduce 000 --table 3 --html"])
 def test_data_of_the_papers_are_not_written_over(
     run: Run, words: str, monkeypatch: pytest.MonkeyPatch
