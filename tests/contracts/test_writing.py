@@ -8,7 +8,9 @@ import comparity
 
 ROOT = Path(comparity.__file__).parent
 SCRIPTS = ROOT.parents[1] / "reproductions"
-ONE_WAY = ROOT / "outputs.py"
+# Compiled code is a cache: it is renamed into its place too, but never waits for the disk, and a
+# failure to write it is no error.
+APART = {ROOT / "outputs.py", ROOT / "counting" / "compilation.py"}
 
 
 def writes(tree: ast.Module) -> Iterator[str]:
@@ -34,7 +36,7 @@ def test_every_file_is_written_through_one_function() -> None:
     found = {
         str(path): list(writes(ast.parse(path.read_text(encoding="utf-8"))))
         for path in modules
-        if path != ONE_WAY
+        if path not in APART
     }
     assert len(found) > 100
     assert {path: lines for path, lines in found.items() if lines} == {}

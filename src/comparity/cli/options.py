@@ -70,7 +70,7 @@ class NamedFile(click.Path):
                 if self.written and other.written and is_stream(path):
                     continue
                 what = f"{said} and {hint} name the same file; write another file."
-                raise click.BadParameter(what, ctx, param)
+                raise click.UsageError(what, ctx)
         earlier.append((self, path, hint))
         return path
 
