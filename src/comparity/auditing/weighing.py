@@ -327,7 +327,7 @@ def weigh_file(
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", MissingCombinationWarning)
         weights = METHODS[method](y, sensitive_features=attributes, **given)
-    write_table(table, output, {column: weights})
+    write_table(read_table(path, typed=True), output, {column: weights})
     return Weighing(
         method=method,
         column=column,

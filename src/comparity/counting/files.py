@@ -12,15 +12,16 @@ import hashlib
 import os
 import re
 import zlib
-from collections.abc import Sequence
 from functools import cache
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
 import narwhals as nw
 
+from comparity.counting.headers import check_names, parquet_names
+from comparity.counting.json_records import relate_records
 from comparity.errors import (
-    DuplicateColumnError,
     FileAccessError,
     RemotePathError,
     UnreadableFileError,
@@ -30,12 +31,16 @@ from comparity.errors import (
 __all__ = ["ENDINGS", "connection", "file_sha256", "in_memory", "local_file", "read_table"]
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
-# Types that DuckDB guesses from text in JSON; here they stay the text that was written. A column of
-# text and numbers is of type JSON, where "1" has its quotes, and is not 1.
-GUESSED = {"JSON", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "UUID"}
+# A folder called pred=1 would become a column.
+PLACELESS = {"hive_partitioning": False}
+# What no cell says. To DuckDB an empty cell too many at the end of a row is nothing, unless
+# nothing is written otherwise.
+NO_CELL = "\x01no cell\x01"
 
 
-def read_table(path: str | os.PathLike[str], *, allow_remote: bool = False) -> nw.LazyFrame[Any]:
+def read_table(
+    path: str | os.PathLike[str], *, allow_remote: bool = False, typed: bool = False
+) -> nw.LazyFrame[Any]:
     """Read a file lazily; all tables read in one process can be joined.
 
     Parameters
@@ -44,22 +49,28 @@ def read_table(path: str | os.PathLike[str], *, allow_remote: bool = False) -> n
         A CSV, TSV, Parquet or JSON lines file; text files may be compressed (``.gz``).
     allow_remote : bool
         Whether addresses (``https://``, ``s3://``) and patterns (``*``) are allowed.
+    typed : bool
+        Whether numbers and nested values of JSON keep their type, so that
+        :func:`comparity.counting.writing.write_table` writes them as they were.
 
     Returns
     -------
     narwhals.LazyFrame
-        Over a DuckDB relation. Columns of CSV and TSV files are text.
+        Over a DuckDB relation. Columns of text files, and numbers in JSON, are text.
 
     Raises
     ------
     FileAccessError, RemotePathError, UnsupportedFileError, UnreadableFileError
+        The file cannot be opened or read.
+    DuplicateColumnError, UnnamedColumnError
+        A column has no name of its own.
     """
     import duckdb
 
     name = os.fspath(path)
     remote = allow_remote and _is_remote(name)
     try:
-        relation = _relation(name if remote else local_file(name), name, remote=remote)
+        relation = _relation(name if remote else local_file(name), name, remote=remote, typed=typed)
     except duckdb.Error as error:
         raise UnreadableFileError(repr(name), str(error)) from error
     frame: nw.LazyFrame[Any] = nw.from_native(relation)
@@ -95,7 +106,7 @@ def local_file(name: str) -> str:
     return re.sub(r"([*?\[])", r"[\1]", os.path.abspath(name))
 
 
-def _relation(source: str, name: str, *, remote: bool) -> Any:
+def _relation(source: str, name: str, *, remote: bool, typed: bool) -> Any:
     suffixes = [suffix.lower() for suffix in Path(name).suffixes]
     zipped = suffixes[-1:] == [".gz"]
     ending = ("", *suffixes)[-2 if zipped and len(suffixes) > 1 else -1]
@@ -104,9 +115,10 @@ def _relation(source: str, name: str, *, remote: bool) -> Any:
         choices = {"sep": "," if ending == ".csv" else "\t", **compression}
         return _text_relation(source, name, choices, remote=remote)
     if ending == ".parquet" and not zipped:
-        return connection().read_parquet(source)
+        return _parquet_relation(source, name)
     if ending in {".jsonl", ".ndjson", ".json"}:
-        return _json_relation(source, compression)
+        choices = {"zipped": zipped, "remote": remote, "typed": typed}
+        return relate_records(connection(), source, name, **choices)
     raise UnsupportedFileError(name, "".join(suffixes[-2:]), ENDINGS)
 
 
@@ -116,18 +128,72 @@ def _text_relation(source: str, name: str, choices: dict[str, Any], *, remote: b
     Nothing is left for DuckDB to guess: it would skip rows at the top that have another number of
     cells, and rows that begin with ``#``.
     """
-    choices = {"quotechar": '"', "escapechar": '"', "comment": "", **choices}
+    choices = {"quotechar": '"', "escapechar": '"', "comment": "", **PLACELESS, **choices}
     reader = connection()
     if remote:
-        # Only DuckDB can open what is elsewhere.
-        rows = reader.read_csv(source, header=False, all_varchar=True, skiprows=0, **choices)
-        header = next(iter(rows.limit(1).fetchall()), ())
+        header = _remote_header(reader, source, choices)
     else:
         header = _first_row(name, choices["sep"], zipped="compression" in choices)
-    _check_header(header, name)
-    # What has no name is called as DuckDB would.
-    columns = {cell or f"column{place}": "VARCHAR" for place, cell in enumerate(header)}
-    return reader.read_csv(source, header=True, auto_detect=False, columns=columns, **choices)
+    check_names(header, name)
+    columns = dict.fromkeys(header, "VARCHAR")
+    # Of several threads one may begin between two quotes, and take what is there for rows.
+    threads = not remote and "compression" not in choices and not _has_quotes(name)
+    rows = reader.read_csv(
+        source,
+        header=True,
+        auto_detect=False,
+        columns=columns,
+        na_values=[NO_CELL],
+        parallel=threads,
+        **choices,
+    )
+    return rows.project(
+        ", ".join(f"nullif({column}, '') as {column}" for column in map(_identifier, header))
+    )
+
+
+def _identifier(name: str) -> str:
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'
+
+
+def _has_quotes(name: str) -> bool:
+    with open(name, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+        return content.find(b'"') >= 0
+
+
+def _remote_header(reader: Any, source: str, choices: dict[str, Any]) -> list[str]:
+    """Return the first row of what only DuckDB can open, which all files of a pattern share."""
+    found = reader.execute("select file from glob(?)", [source]).fetchall() or [(source,)]
+    headers = {
+        file: reader.read_csv(
+            re.sub(r"([*?\[])", r"[\1]", file),
+            header=False,
+            all_varchar=True,
+            skiprows=0,
+            **choices,
+        )
+        .limit(1)
+        .fetchall()
+        for (file,) in found
+    }
+    first, *others = headers
+    for file in others:
+        if headers[file] != headers[first]:
+            raise UnreadableFileError(repr(file), f"its columns are not those of {first!r}")
+    return [(cell or "").strip() for row in headers[first] for cell in row]
+
+
+def _parquet_relation(source: str, name: str) -> Any:
+    reader = connection()
+    rows = reader.read_parquet(source, **PLACELESS)
+    check_names(parquet_names(reader, source), name)
+    # Text of type JSON cannot be compared with other text.
+    plain = [
+        f"{column}::varchar as {column}" if str(kind) == "JSON" else column
+        for column, kind in zip(map(_identifier, rows.columns), rows.types, strict=True)
+    ]
+    return rows.project(", ".join(plain))
 
 
 def _first_row(name: str, separator: str, *, zipped: bool) -> list[str]:
@@ -141,26 +207,6 @@ def _first_row(name: str, separator: str, *, zipped: bool) -> list[str]:
     if not row:
         raise UnreadableFileError(repr(name), "the first line is empty")
     return [cell.strip() for cell in row]
-
-
-def _check_header(row: Sequence[str | None], name: str) -> None:
-    """Refuse columns of one name, of which DuckDB would silently call the second another."""
-    header = [cell for cell in row if cell]
-    # To DuckDB capital letters make no difference.
-    lower = [cell.lower() for cell in header]
-    twice = [cell for cell in header if lower.count(cell.lower()) > 1]
-    if twice:
-        raise DuplicateColumnError(repr(Path(name).name), ", ".join(map(repr, twice)))
-
-
-def _json_relation(source: str, compression: dict[str, str]) -> Any:
-    reader = connection()
-    guess = reader.read_json(source, sample_size=-1, **compression)
-    kinds = dict(zip(guess.columns, map(str, guess.types), strict=True))
-    if GUESSED.isdisjoint(kinds.values()):
-        return guess
-    written = {name: "VARCHAR" if kind in GUESSED else kind for name, kind in kinds.items()}
-    return reader.read_json(source, columns=written, **compression)
 
 
 @cache

@@ -7,10 +7,8 @@ exports (CSV, JSON-MIN) are ordinary tables and read by :mod:`comparity.counting
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ import narwhals as nw
 import numpy as np
 
 from comparity.counting.files import in_memory, local_file
+from comparity.counting.json_records import first_record, parse_records
 from comparity.errors import EmptyTableError, MissingColumnError, UnreadableFileError
 from comparity.tables import text_of
 
@@ -32,8 +31,9 @@ def is_label_studio(path: str | os.PathLike[str]) -> bool:
     endings = (".json", ".jsonl", ".ndjson")
     if not name.lower().removesuffix(".gz").endswith(endings) or not Path(name).is_file():
         return False
-    tasks = _tasks(name)
-    return bool(tasks) and isinstance(tasks[0], dict) and "annotations" in tasks[0]
+    local_file(name)
+    task = first_record(name)
+    return isinstance(task, dict) and "annotations" in task
 
 
 def read_label_studio(
@@ -56,9 +56,11 @@ def read_label_studio(
     notes : tuple of str
         How many annotations were skipped by their annotators or hold no choice.
     """
+    name = os.fspath(path)
+    local_file(name)
     rows: list[Row] = []
     silent = 0
-    for task, annotation in _annotations(_tasks(os.fspath(path)), os.fspath(path)):
+    for task, annotation in _annotations(parse_records(name), name):
         found = [r for r in annotation.get("result") or [] if _selected(r) is not None]
         if annotation.get("was_cancelled") or not found:
             silent += 1
@@ -76,31 +78,9 @@ def _as_frame(rows: list[Row]) -> nw.LazyFrame[Any]:
     return in_memory({name: cells[:, place] for place, name in enumerate(names)})
 
 
-def _tasks(name: str) -> list[Any]:
-    """Parse a JSON list, or one JSON value a line."""
-    local_file(name)
-    opener = gzip.open if name.lower().endswith(".gz") else open
-    try:
-        with opener(name, "rt", encoding="utf-8") as file:
-            text = file.read()
-        if text.lstrip().startswith("["):
-            tasks: list[Any] = json.loads(text)
-            return tasks
-    except (ValueError, OSError, RecursionError) as error:
-        raise UnreadableFileError(repr(name), str(error)) from error
-    return [_parsed(line, n, name) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
-
-
-def _parsed(line: str, number: int, name: str) -> Any:
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError) as error:
-        # A parser that sees one line at a time takes every one for the first.
-        said = str(error).replace("line 1 column", f"line {number:,} column")
-        raise UnreadableFileError(repr(name), said) from error
-
-
-def _annotations(tasks: list[Any], name: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+def _annotations(
+    tasks: Iterable[Any], name: str
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     for number, task in enumerate(tasks, start=1):
         parts = task.get("annotations") if isinstance(task, dict) else None
         if not isinstance(parts, list) or not isinstance(task.get("data"), dict):

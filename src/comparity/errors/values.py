@@ -74,6 +74,26 @@ class DuplicateColumnError(ComparityError, ValueError):
         )
 
 
+class UnnamedColumnError(ComparityError, ValueError):
+    """A table has a column without a name."""
+
+    def __init__(self, table: str, places: Sequence[int], n_columns: int) -> None:
+        plural = "" if len(places) == 1 else "s"
+        hint = "give every column a name"
+        if list(places) == [1]:
+            hint += "; if it is the index of a pandas frame, write it with to_csv(..., index=False)"
+        elif n_columns in places:
+            hint += "; if the header ends with a separator, remove it there and in every row"
+        super().__init__(
+            message(
+                f"every column of the {table} table needs a name.",
+                f"no name above column{plural} {listed(places)} of {n_columns}",
+                f"{hint}.",
+            )
+        )
+        self.places = tuple(places)
+
+
 class MissingColumnError(ComparityError, LookupError):
     """A column was asked for that the table does not have."""
 
