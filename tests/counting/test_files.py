@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import hashlib
 import json
@@ -11,8 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import narwhals as nw
 import numpy as np
+import pyarrow
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyarrow import parquet
 
 from comparity.counting.comparisons import count_comparisons
 from comparity.counting.decisions import count_decisions
@@ -25,7 +31,9 @@ from comparity.errors import (
     MissingValueError,
     NotNumericError,
     RemotePathError,
+    UnnamedColumnError,
     UnreadableFileError,
+    UnsupportedColumnError,
     UnsupportedFileError,
 )
 from comparity.tables import collected
@@ -71,6 +79,123 @@ def test_a_number_in_json_is_called_alike_as_text(tmp_path: Path) -> None:
     path = tmp_path / "judged.jsonl"
     path.write_text('{"judge": 1, "sex": "f"}\n{"judge": "1", "sex": "f"}\n')
     assert rows(path) == [("1", "f"), ("1", "f")]
+
+
+WRITTEN = ["1", "1.0", "1.10", "1e2", "-0", "5e-05", "1e400", "0.1000000000000000055", str(10**30)]
+VALUES = [
+    *WRITTEN,
+    str(2**64 - 1),
+    '"x"',
+    '"1.10"',
+    r'"\"a\": 1.1,"',
+    r'"\u00e9"',
+    "true",
+    "null",
+    "NaN",
+]
+# Keys as they are spelled, blanks around signs, and whether the file is one list.
+styles = st.tuples(
+    st.booleans(), st.sampled_from(["", " "]), st.sampled_from(["", " "]), st.booleans()
+)
+
+
+def as_python_reads(line: str) -> dict[str, str | None]:
+    """Parse one object; numbers stay text, NaN is missing."""
+    options: dict[str, Any] = {"parse_int": str, "parse_float": str}
+    cells = json.loads(line, parse_constant=lambda _: None, **options)
+    return {key: "true" if value is True else value for key, value in cells.items()}
+
+
+@given(
+    st.lists(st.dictionaries(st.sampled_from(["a", "é", 'k"', "o'k"]), st.sampled_from(VALUES))),
+    styles,
+    st.sampled_from(["", '"n": {"a": 1.1}', '"n": []']),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_values_in_json_are_text_as_it_was_written(
+    tmp_path: Path, objects: list[dict[str, str]], style: tuple[bool, str, str, bool], nested: str
+) -> None:
+    ascii_only, before, after, is_list = style
+    colon, comma = f"{before}:{after}", f"{before},{after}"
+    lines = ['{"a": "first", "b": 1}']
+    for cells in objects:
+        named = [(json.dumps(key, ensure_ascii=ascii_only), cells[key]) for key in cells]
+        rest = [key + colon + value for key, value in named]
+        lines.append("{" + comma.join([nested, *rest] if nested else rest) + "}")
+    path = tmp_path / "a.json"
+    path.write_text(f"[{','.join(lines)}]" if is_list else "\n".join(lines), encoding="utf-8")
+    frame = read_table(path)
+    names = [name for name in frame.columns if name != "n"]
+    found = frame.select(names).to_native().fetchall()
+    for row, line in zip(found, lines, strict=True):
+        told = {
+            name: "true" if cell is True else cell for name, cell in zip(names, row, strict=True)
+        }
+        assert told == dict.fromkeys(names) | {
+            key: value for key, value in as_python_reads(line).items() if key != "n"
+        }
+
+
+def test_nested_values_are_no_ids(tmp_path: Path) -> None:
+    path = tmp_path / "d.jsonl"
+    path.write_text('{"y": 1, "p": 1, "sex": "f"}\n{"y": 0, "p": 0, "sex": ["m"]}\n')
+    with pytest.raises(UnsupportedColumnError, match="'sex'"):
+        count_decisions(read_table(path), label="y", prediction="p", sensitive=["sex"])
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{"a": 1}\n\n[1, 2]\n', "data row 2"),
+        ('{"a": 1}\n3\n', "data row 2"),
+        ('{"a": 1}\n{"a": 2}\nnull\n', "data row 3"),
+        ('[{"a": 1}, {"a": 2}, "x"]', "data row 3"),
+        ("[1, 2]\n", "data row 1"),
+        ('{"a": 1}\n\n{"a": 2\n{"a": 3}\n', "line 3"),
+        ('{"a": 1}\n{"a": 2}\n{"a"', "line 3"),
+        ('[{"a": 1},\n{"a": ]', "line 2"),
+        ("[]", "no JSON object"),
+        (" \n", "no JSON object"),
+        ("{}\n", "no keys"),
+    ],
+)
+def test_what_is_no_json_object_is_an_error_that_says_where(
+    tmp_path: Path, text: str, found: str
+) -> None:
+    path = tmp_path / "a.jsonl"
+    for mark in ("", "\ufeff"):
+        path.write_text(mark + text, encoding="utf-8")
+        with pytest.raises(UnreadableFileError, match=found):
+            read_table(path)
+
+
+def test_rows_between_quotes_are_no_rows_in_large_files(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    trap = "\n".join(f"{i},f,1,0" for i in range(400))
+    cells = [[str(i), "m", str(i % 2), trap if i % 3 else "x"] for i in range(16_000)]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerows([["id", "sex", "y", "note"], *cells])
+    assert path.stat().st_size > 36 * 2**20
+    found = collected(read_table(path))
+    assert [found["id"].tolist(), found["note"].tolist()] == [
+        [row[0] for row in cells],
+        [row[3] for row in cells],
+    ]
+
+
+def test_text_of_type_json_in_parquet_is_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    connection().sql("select '1.10'::json as item").write_parquet(str(path))
+    assert collected(read_table(path).filter(nw.col("item") == "x"))["item"].tolist() == []
+    assert rows(path) == [("1.10",)]
+
+
+def test_files_of_a_pattern_have_the_same_columns(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("item,sex\n1,f\n")
+    (tmp_path / "b.csv").write_text("sex,item\nf,1\n")
+    with pytest.raises(UnreadableFileError, match=r"b\.csv.*\n.*its columns are not those of"):
+        read_table(tmp_path / "*.csv", allow_remote=True)
 
 
 def test_a_table_of_the_connection_is_not_taken_for_arrays() -> None:
@@ -242,10 +367,9 @@ def test_two_columns_of_one_name_are_an_error(
         ("item,sex\n#1,f\n2,m\n", [("#1", "f"), ("2", "m")]),
         ("item,sex\r\n\r\n1,f\r\n\r\n", [("1", "f")]),
         ("\ufeffitem,sex\n1,f\n", [("1", "f")]),
-        (",sex\n0,f\n1,m\n", [("0", "f"), ("1", "m")]),
         ('item, "sex"\n1,"a ""b"""\n', [("1", 'a "b"')]),
     ],
-    ids=["a sign of comments", "empty lines", "a mark of bytes", "a row index", "quotes"],
+    ids=["a sign of comments", "empty lines", "a mark of bytes", "quotes"],
 )
 def test_no_row_is_taken_for_something_else(
     tmp_path: Path, text: str, found: list[tuple[str, ...]]
@@ -255,15 +379,63 @@ def test_no_row_is_taken_for_something_else(
     assert rows(path) == found
 
 
-@pytest.mark.parametrize("text", ["a,b\n1,2\n3\n", "a,b\n1,2\n3,4,5\n", "title\na,b\n1,2\n"])
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        (",sex\n0,f\n", "column 1 of 2"),
+        (",column0,sex,note\n0,1,f,\n", "column 1 of 4"),
+        ("a,b,\n1,2,\n", "column 3 of 3"),
+        ('a,""," "\n1,2,3\n', "columns 2, 3 of 3"),
+    ],
+)
+def test_a_column_without_a_name_is_an_error(tmp_path: Path, text: str, places: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UnnamedColumnError, match=places):
+        read_table(path)
+
+
+def test_names_in_parquet_and_json_are_held_to_the_same_rule(tmp_path: Path) -> None:
+    values = pyarrow.array(["x"])
+    for names, error in ((["sex", "sex"], DuplicateColumnError), (["sex", ""], UnnamedColumnError)):
+        parquet.write_table(pyarrow.table([values, values], names=names), tmp_path / "a.parquet")
+        (tmp_path / "a.jsonl").write_text(f'{{"{names[0]}": "x", "{names[1]}": "x"}}\n')
+        for name in ("a.parquet", "a.jsonl"):
+            with pytest.raises(error):
+                read_table(tmp_path / name)
+
+
+def test_keys_that_differ_in_capitals_alone_are_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"sex": "f"}\n{"Sex": "m"}\n')
+    with pytest.raises(DuplicateColumnError, match="'sex', 'Sex'"):
+        read_table(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,b\n1,2\n3\n",
+        "a,b\n1,2\n3,4,5\n",
+        "a,b\n1,2\n3,4,\n",
+        'a,b\n1,2\n3,4,""\n',
+        "a,b\n1,2\n3,4,,,\n",
+        "a,b\n1,2\n3,4,",
+        "title\na,b\n1,2\n",
+    ],
+)
 def test_a_row_with_another_number_of_cells_is_an_error_that_names_file_and_line(
     tmp_path: Path, text: str
 ) -> None:
-    path = tmp_path / "ragged.csv"
-    path.write_text(text, encoding="utf-8")
     line = 2 if text.startswith("title") else 3
-    with pytest.raises(UnreadableFileError, match=rf"ragged\.csv'.*\n.*Line: {line}"):
-        collected(read_table(path))
+    for ending, sep in (("csv", ","), ("tsv", "\t")):
+        path = tmp_path / f"ragged.{ending}"
+        path.write_text(text.replace(",", sep), encoding="utf-8")
+        frame = read_table(path)
+        # Rows are counted even where no cell is looked at.
+        for asked in (frame, frame.select(frame.columns[0]), frame.select(nw.len())):
+            with pytest.raises(UnreadableFileError, match=rf"ragged\.{ending}'.*\n.*Line: {line}"):
+                collected(asked)
 
 
 @pytest.mark.parametrize(

@@ -211,11 +211,18 @@ def test_the_broken_line_of_an_export_is_named(tmp_path: Path) -> None:
         read_comparisons(path)
 
 
+def test_an_export_with_a_byte_order_mark_keeps_its_ids(tmp_path: Path) -> None:
+    path = tmp_path / "export.jsonl"
+    text = json.dumps(task("a", "b", (1, "left"))).replace('"a"', "1.10").replace('"b"', "1e400")
+    path.write_text(f"\ufeff{text}\n", encoding="utf-8")
+    assert listed(read_comparisons(path).frame) == [("1.10", "1e400", False, "1")]
+
+
 def test_flat_exports_of_label_studio_are_read(tmp_path: Path) -> None:
     path = tmp_path / "export.json"
     path.write_text(json.dumps([{"text1": "b", "text2": "a", "pw": "right", "annotator": 3}]))
     table = read_comparisons(path)
-    assert (table.layout, listed(table.frame)) == ("label studio", [("a", "b", False, 3)])
+    assert (table.layout, listed(table.frame)) == ("label studio", [("a", "b", False, "3")])
 
 
 def test_fields_of_label_studio_may_have_other_names(tmp_path: Path) -> None:

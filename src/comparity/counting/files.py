@@ -32,7 +32,7 @@ __all__ = ["ENDINGS", "connection", "file_sha256", "in_memory", "local_file", "r
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
 # A folder called pred=1 would become a column.
-PLACELESS = {"hive_partitioning": False}
+IGNORE_FOLDERS = {"hive_partitioning": False}
 # What no cell says. To DuckDB an empty cell too many at the end of a row is nothing, unless
 # nothing is written otherwise.
 NO_CELL = "\x01no cell\x01"
@@ -128,7 +128,7 @@ def _text_relation(source: str, name: str, choices: dict[str, Any], *, remote: b
     Nothing is left for DuckDB to guess: it would skip rows at the top that have another number of
     cells, and rows that begin with ``#``.
     """
-    choices = {"quotechar": '"', "escapechar": '"', "comment": "", **PLACELESS, **choices}
+    choices = {"quotechar": '"', "escapechar": '"', "comment": "", **IGNORE_FOLDERS, **choices}
     reader = connection()
     if remote:
         header = _remote_header(reader, source, choices)
@@ -137,14 +137,14 @@ def _text_relation(source: str, name: str, choices: dict[str, Any], *, remote: b
     check_names(header, name)
     columns = dict.fromkeys(header, "VARCHAR")
     # Of several threads one may begin between two quotes, and take what is there for rows.
-    threads = not remote and "compression" not in choices and not _has_quotes(name)
+    in_parallel = not remote and "compression" not in choices and not _has_quotes(name)
     rows = reader.read_csv(
         source,
         header=True,
         auto_detect=False,
         columns=columns,
         na_values=[NO_CELL],
-        parallel=threads,
+        parallel=in_parallel,
         **choices,
     )
     return rows.project(
@@ -186,7 +186,7 @@ def _remote_header(reader: Any, source: str, choices: dict[str, Any]) -> list[st
 
 def _parquet_relation(source: str, name: str) -> Any:
     reader = connection()
-    rows = reader.read_parquet(source, **PLACELESS)
+    rows = reader.read_parquet(source, **IGNORE_FOLDERS)
     check_names(parquet_names(reader, source), name)
     # Text of type JSON cannot be compared with other text.
     plain = [

@@ -35,11 +35,11 @@ def parquet_names(reader: Any, source: str) -> list[str]:
     names, place = [], 1
     while place < len(schema):
         names.append(schema[place][0])
-        place = _after(schema, place)
+        place = _next_column(schema, place)
     return names
 
 
-def _after(schema: Sequence[tuple[str, int]], place: int) -> int:
+def _next_column(schema: Sequence[tuple[str, int]], place: int) -> int:
     """Return where the next column begins: what a nested one holds is listed behind it."""
     left = 1
     while left:

@@ -97,12 +97,12 @@ def _column(key: Key, *, quick: bool, typed: bool) -> str:
     cell = f"struct_extract(cell, {_literal(key.name)})"
     if "NESTED" in key.kinds:
         return cell if typed else f"[{cell}]"
-    text = _written(key, cell, quick=quick) if _type(key) == "JSON" else cell
+    text = _written_text(key, cell, quick=quick) if _type(key) == "JSON" else cell
     is_number = bool(NUMBERS & key.kinds) and key.kinds <= NUMBERS | {"NULL"}
     return f"({text})::json" if typed and is_number else text
 
 
-def _written(key: Key, cell: str, *, quick: bool) -> str:
+def _written_text(key: Key, cell: str, *, quick: bool) -> str:
     """Return the SQL of values as they were written; NaN is no value.
 
     To look for the printed number behind its key is faster than to look at all numbers of a row,
@@ -127,7 +127,7 @@ def _find_keys(reader: Any, records: str, name: str, *, readable: bool) -> list[
     try:
         found = reader.sql(shapes).fetchall()
         first = reader.sql(f"select json_keys(json), json::varchar from {records} limit 1")
-        order, text = first.fetchall()[0]
+        rows = first.fetchall()
     except duckdb.Error as error:
         if readable:
             # DuckDB counts lines wrongly; Python stops at the one that is broken.
@@ -138,9 +138,12 @@ def _find_keys(reader: Any, records: str, name: str, *, readable: bool) -> list[
         query = f"select row, line from ({odd}) where not {is_object.replace('json', 'line')}"
         row, line = reader.sql(f"{query} order by row limit 1").fetchall()[0]
         raise UnreadableFileError(repr(name), f"data row {row:,} is no JSON object: {line[:40]}")
+    if not rows:
+        raise UnreadableFileError(repr(name), "it holds no JSON object")
     for _, keys, _ in found:
         check_names(keys, name)
     kinds = _merge_kinds((json.loads(shape), keys) for shape, keys, _ in found)
+    ((order, text),) = rows
     names = list(dict.fromkeys([*order, *sorted(kinds)]))
     check_names(names, name)
     if not names:
@@ -227,7 +230,7 @@ def parse_records(name: str) -> Iterator[Any]:
         with _open(name) as file:
             for number, line in enumerate(file, start=1):
                 if line.strip():
-                    yield _parse(line, name, number)
+                    yield _parse(line.strip(), name, number)
     except (UnicodeDecodeError, OSError, EOFError, zlib.error) as error:
         raise UnreadableFileError(repr(name), str(error)) from error
 
