@@ -117,8 +117,8 @@ def _relation(source: str, name: str, *, remote: bool, typed: bool) -> Any:
     if ending == ".parquet" and not zipped:
         return _parquet_relation(source, name)
     if ending in {".jsonl", ".ndjson", ".json"}:
-        choices = {"zipped": zipped, "remote": remote, "typed": typed}
-        return relate_records(connection(), source, name, **choices)
+        reader = connection()
+        return relate_records(reader, source, name, zipped=zipped, remote=remote, typed=typed)
     raise UnsupportedFileError(name, "".join(suffixes[-2:]), ENDINGS)
 
 
