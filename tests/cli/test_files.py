@@ -106,7 +106,7 @@ def test_neither_format_nor_folder_changes_an_answer(
 @pytest.mark.parametrize("ending", FORMATS)
 def test_no_folder_lets_a_model_pass_the_gate(run: Run, tmp_path: Path, ending: str) -> None:
     outcomes = []
-    for folder, kind in (("plain", "csv"), ("pred=1", ending)):
+    for folder, kind in (("plain", "csv"), ("pred=1/json=1", ending)):
         file = write(tmp_path / folder, kind)["items"]
         policy = tmp_path / "policy.toml"
         policy.write_text(POLICY.format(file=json.dumps(str(file))), encoding="utf-8")
