@@ -7,12 +7,14 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 REQUIREMENTS := pyproject.toml constraints.txt
 
-.PHONY: help demo test test-all check bench docs constraints clean
+.PHONY: help demo test test-all test-oldest test-python check bench docs constraints clean
 
 help:
 	@echo "make demo         simulate a hiring panel, plan, audit, retrain, write demo/report.html"
 	@echo "make test         fast tests and doctests"
 	@echo "make test-all     all tests, the slow ones too"
+	@echo "make test-oldest  fast tests and a small demo with the oldest versions pyproject.toml allows"
+	@echo "make test-python VERSION=3.12    fast tests with another Python, where it is found"
 	@echo "make check        ruff, mypy, fast tests"
 	@echo "make bench        benchmarks"
 	@echo "make docs         the documentation as a site, site/index.html"
@@ -27,6 +29,22 @@ test: .venv/test.stamp
 
 test-all: .venv/test.stamp
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal --hypothesis-profile=explore
+
+# Old packages warn of what their younger neighbours will remove, which is no concern of ours.
+test-oldest: .venv-oldest/test.stamp
+	@.venv-oldest/bin/python -m pytest -q -n 2 --dist worksteal -m "not slow" -o filterwarnings=default
+	@.venv-oldest/bin/comparity demo --quick --directory .venv-oldest/demo
+
+# The interpreter is the system's, or one that uv knows; without either there is nothing to test.
+test-python:
+	@test -n "$(VERSION)" || { echo "name a version: make test-python VERSION=3.12" >&2; exit 2; }
+	@found=""; for python in "$$(command -v python$(VERSION))" "$$(uv python find --no-project $(VERSION) 2>/dev/null)"; do \
+		"$$python" -c 'import sys; sys.exit("%d.%d" % sys.version_info[:2] != "$(VERSION)")' 2>/dev/null \
+		&& found="$$python" && break; done; \
+	if [ -z "$$found" ]; then \
+		echo "skipped: no Python $(VERSION) is found, neither as python$(VERSION) nor by uv"; \
+	else $(MAKE) --no-print-directory FOUND="$$found" .venv-$(VERSION)/test.stamp \
+		&& .venv-$(VERSION)/bin/python -m pytest -q -n 2 --dist worksteal -m "not slow"; fi
 
 check: .venv/test.stamp
 	@$(BIN)/ruff check .
@@ -47,7 +65,7 @@ constraints: .venv/test.stamp .venv/bench.stamp
 	@mv .venv/frozen constraints.txt
 
 clean:
-	rm -rf .venv demo build dist site .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf .venv .venv-* demo build dist site .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:
@@ -77,3 +95,18 @@ clean:
 	@echo "installing comparity and what its documentation needs"
 	@$(PIP) -e ".[docs]"
 	@touch .venv/runtime.stamp $@
+
+.venv-oldest/test.stamp: pyproject.toml tests/oldest.py | .venv/bin/python
+	@echo "installing the oldest versions that pyproject.toml allows"
+	@$(BIN)/python -m venv --clear .venv-oldest
+	@$(BIN)/python -m tests.oldest > .venv-oldest/constraints.txt
+	@.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check \
+		-c .venv-oldest/constraints.txt -e ".[test]"
+	@touch $@
+
+.venv-$(VERSION)/test.stamp: $(REQUIREMENTS)
+	@echo "installing comparity and what its tests need for Python $(VERSION)"
+	@$(FOUND) -m venv --clear .venv-$(VERSION)
+	@.venv-$(VERSION)/bin/python -m pip install --quiet --disable-pip-version-check \
+		-c constraints.txt -e ".[test]"
+	@touch $@

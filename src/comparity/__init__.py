@@ -106,6 +106,9 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'comparity' has no attribute {name!r}")
+    # Old packages break imports with errors of their own. Ours must be there to be caught.
+    if name != "ComparityError":
+        import_module("comparity.requirements").check_requirements()
     value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value

@@ -19,7 +19,7 @@ def read(folder: Path, name: str) -> Any:
 
 @pytest.fixture
 def small(run: Run, tmp_path: Path) -> tuple[Any, Path]:
-    outcome = run("demo", "--directory", tmp_path / "a demo", "--applicants", 600)
+    outcome = run("demo", "--directory", tmp_path / "a demo", "--quick")
     return outcome, tmp_path / "a demo"
 
 
@@ -42,6 +42,15 @@ def test_a_small_demo_tells_every_step_and_shows_the_same_numbers_everywhere(
     assert "<script" not in report
     assert "src=" not in report
     assert sorted(path.name for path in folder.iterdir()) == sorted([*FILES, "report.html"])
+
+
+def test_a_quick_demo_has_few_applicants_and_never_more_than_asked_for(
+    small: tuple[Any, Path], run: Run, tmp_path: Path
+) -> None:
+    assert read(small[1], "story")["provenance"]["options"]["n_items"] == 600
+    folder = tmp_path / "smaller"
+    run("demo", "--directory", folder, "--quick", "--applicants", 200)
+    assert read(folder, "story")["provenance"]["options"]["n_items"] == 200
 
 
 def test_the_commands_a_demo_prints_run_on_its_files(small: tuple[Any, Path], run: Run) -> None:

@@ -1,13 +1,13 @@
 import json
 import platform
 from collections.abc import Callable
+from importlib import metadata
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from comparity.auditing import installation
 from comparity.auditing.installation import inspect_installation
 from comparity.datasets.registry import DATASETS
 
@@ -62,13 +62,26 @@ def test_a_package_that_is_missing_or_too_old_is_named_with_what_needs_it(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = ["numpy>=99", "no-such-package", 'pyspark>=99; extra == "spark"']
-    monkeypatch.setattr(installation, "_requirements", lambda: wanted)
+    monkeypatch.setattr(metadata, "requires", lambda name: wanted)
     outcome = run("doctor", "--json")
     content = json.loads(outcome.out)
     assert (outcome.status, content["complete"]) == (2, False)
     lacks = {one["what"].split()[0]: one for one in content["lacks"]}
     assert lacks["numpy"]["needed_by"] == lacks["no-such-package"]["needed_by"] == "every command"
-    assert lacks["pyspark"]["hint"] == "pip install 'comparity[spark]'"
+    assert lacks["pyspark"]["hint"] == "pip install 'pyspark>=99'"
+    assert lacks["no-such-package"]["hint"] == "pip install 'no-such-package'"
+
+
+def test_an_engine_that_is_too_old_is_named_and_one_that_is_absent_is_not(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metadata, "version", {"polars": "0.9", "numpy": "2.0"}.__getitem__)
+    monkeypatch.setattr(metadata, "PackageNotFoundError", KeyError)
+    wanted = ["numpy>=1", *(f'{name}>=1; extra == "{name}"' for name in ("polars", "pandas"))]
+    monkeypatch.setattr(metadata, "requires", lambda name: wanted)
+    lacks = {one["what"]: one["hint"] for one in json.loads(run("doctor", "--json").out)["lacks"]}
+    assert lacks["polars 0.9, at least 1 is needed"] == "pip install 'polars>=1'"
+    assert not any(what.startswith("pandas") for what in lacks)
 
 
 def test_the_terminal_shows_the_same(run: Run, tmp_path: Path) -> None:
@@ -88,7 +101,7 @@ def test_the_shell_can_ask_for_completion(monkeypatch: pytest.MonkeyPatch, run: 
 def test_an_extra_that_is_missing_is_not_said_to_be_there_nor_required(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(installation, "_requirements", lambda: ["numpy", 'nix; extra == "spark"'])
+    monkeypatch.setattr(metadata, "requires", lambda name: ["numpy", 'nix; extra == "spark"'])
     outcome = run("doctor")
     assert outcome.status == 0
     assert ": nothing required is missing\n" in outcome.out

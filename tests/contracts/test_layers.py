@@ -13,6 +13,7 @@ MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__
 
 NOUNS = [
     "errors",
+    "requirements",
     "outputs",
     "showing",
     "tables",

@@ -8,13 +8,13 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from importlib import metadata
 from pathlib import Path
 
 from comparity import __version__
 from comparity.datasets.folders import data_folder, is_here
 from comparity.datasets.registry import DATASETS
 from comparity.installations import Installation, Lack, Package
+from comparity.requirements import read_requirements
 
 __all__ = ["inspect_installation"]
 
@@ -29,6 +29,7 @@ EXTRAS = {
     "postgres": "collecting judgments in PostgreSQL",
 }
 ENGINES = ("pandas", "polars", "pyarrow")
+USES = {"": "every command", "engine": "frames that you pass, and to_frame() of results"}
 LEAST_JAVA = 17
 SECONDS = 20
 
@@ -69,38 +70,16 @@ def inspect_installation(data: str | Path | None = None) -> Installation:
 
 
 def _packages() -> Iterator[Package]:
-    """Yield what the package's own metadata ask for, and the engines results can become."""
-    for requirement in _requirements():
-        extra = re.search(r"extra\s*==\s*['\"]([\w-]+)['\"]", requirement)
-        name = re.match(r"[\w.-]+", requirement)
-        if name and (extra is None or extra[1] in EXTRAS):
-            least = re.search(r">=\s*([\d.]+)", requirement)
-            yield _package(name[0], least[1] if least else "", extra[1] if extra else "")
-    for engine in ENGINES:
-        yield _package(engine, "", "engine")
-
-
-def _requirements() -> list[str]:
-    """Return the requirements of the installed package; none where it runs uninstalled."""
-    try:
-        return metadata.requires("comparity") or []
-    except metadata.PackageNotFoundError:
-        return []
-
-
-def _package(name: str, least: str, extra: str) -> Package:
-    try:
-        version = metadata.version(name)
-    except metadata.PackageNotFoundError:
-        version = ""
-    good = bool(version) and _numbers(version) >= _numbers(least)
-    return Package(name=name, version=version, least=least, extra=extra, good=good)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    """Return the leading numbers of a version, which is all that minimal ones are made of."""
-    found = re.match(r"\d+(\.\d+)*", version)
-    return tuple(map(int, found[0].split("."))) if found else ()
+    """Yield what the package's own metadata ask for, the engines of results among it."""
+    for one in read_requirements():
+        if not one.extra or one.extra in EXTRAS or one.extra in ENGINES:
+            yield Package(
+                name=one.name,
+                version=one.installed,
+                least=one.least,
+                extra="engine" if one.extra in ENGINES else one.extra,
+                good=one.is_met,
+            )
 
 
 def _java() -> str:
@@ -120,13 +99,14 @@ def _java() -> str:
 
 def _lacking_packages(packages: tuple[Package, ...]) -> Iterator[Lack]:
     for one in packages:
-        if one.good or one.extra == "engine":
+        # One engine is enough, and those that are not there do no harm.
+        if one.good or (one.extra == "engine" and not one.version):
             continue
         found = f"{one.name} {one.version or 'is not installed'}"
         wanted = f"{found}, at least {one.least} is needed" if one.version else found
-        target = f"comparity[{one.extra}]" if one.extra else "comparity"
-        needed_by = EXTRAS[one.extra] if one.extra else "every command"
-        yield Lack(what=wanted, needed_by=needed_by, hint=f"pip install '{target}'")
+        needed_by = USES.get(one.extra) or EXTRAS[one.extra]
+        bound = f">={one.least}" if one.least else ""
+        yield Lack(what=wanted, needed_by=needed_by, hint=f"pip install '{one.name}{bound}'")
 
 
 def _lacking_engine(packages: tuple[Package, ...]) -> Iterator[Lack]:

@@ -39,6 +39,8 @@ TABLES = ("items", "judgments", "fresh_items", "fresh_judgments")
 FILES = (*(f"{name}.csv" for name in TABLES), *(f"{name}.json" for name in (*ORDER, "fresh-panel")))
 """What is written beside the report."""
 
+QUICK = 600
+
 NOTES = (
     "True gaps are exact: integrals over the normal laws that the simulation draws from.",
     "An interval at 95% misses the truth in one panel of twenty, one at 97.5% in one of forty, and "
@@ -70,6 +72,9 @@ NOTES = (
     help="Applicants of each round; each is compared 30 times.",
 )
 @click.option(
+    "--quick", is_flag=True, help=f"At most {QUICK} applicants: too few to find much, in seconds."
+)
+@click.option(
     "--alpha",
     type=PROPORTION,
     default=0.05,
@@ -84,7 +89,9 @@ NOTES = (
     help="Largest gap that is harmless.",
 )
 @output_options
-def demo(directory: Path, as_json: bool, html: Path | None, **choices: Any) -> None:
+def demo(
+    directory: Path, as_json: bool, html: Path | None, quick: bool, n_items: int, **choices: Any
+) -> None:
     """Tell the whole story on simulated data, with what is true beside what is found.
 
     Judges who lean toward men compare applicants, and a model learns from them. It is audited
@@ -93,6 +100,7 @@ def demo(directory: Path, as_json: bool, html: Path | None, **choices: Any) -> N
     """
     if html is not None:
         check_apart(html, [directory / name for name in FILES])
+    choices["n_items"] = min(n_items, QUICK) if quick else n_items
     run, story = _told(directory, quiet=as_json, **choices)
     results = {"story": story, **run.results}
     for name, result in results.items():

@@ -33,6 +33,9 @@ VALUE = re.compile(rf"(--(?:{'|'.join(OPTIONS).replace('_', '-')}))(?=['\[(0-9])
 LISTED = re.compile(r"(--[a-z-]+) \[([^\]]*)\]")
 
 
+UNCHECKED = ("doctor",)
+"""Commands that run with packages of any version."""
+
 CUT_OFF = 141
 """Status where the reader of a pipe went away before all was printed, as shells have it."""
 
@@ -80,6 +83,18 @@ class LazyGroup(SuggestingGroup):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of a piece of work."""
         return list(self.names)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; it runs only with packages that are recent enough."""
+        found = super().resolve_command(ctx, args)
+        if not ctx.resilient_parsing and args[0] not in UNCHECKED and "--help" not in args:
+            # Imported here so that --help reads no metadata.
+            from comparity.requirements import check_requirements
+
+            check_requirements()
+        return found
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command."""

@@ -46,7 +46,7 @@ from comparity.errors.choices import (
     PlanError,
     TooManyGroupsError,
 )
-from comparity.errors.extras import MissingExtraError
+from comparity.errors.extras import MissingExtraError, UnmetRequirementError
 from comparity.errors.files import (
     AmbiguousWinnerError,
     FileAccessError,
@@ -216,6 +216,7 @@ __all__ = [
     "UnknownPrivilegedError",
     "UnknownReferenceError",
     "UnknownWinnerError",
+    "UnmetRequirementError",
     "UnnamedColumnError",
     "UnorderedDecisionError",
     "UnreachedRatioWarning",

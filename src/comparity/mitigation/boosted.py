@@ -23,6 +23,7 @@ from comparity.mitigation.choices import Choices
 from comparity.mitigation.game import CellWeights, Mean, Pace, Play, Referee, snapshot_steps
 from comparity.mitigation.rows import Rows, Scale
 from comparity.mitigation.trees import TreesModel, trees_of
+from comparity.requirements import check_requirements
 
 if TYPE_CHECKING:
     from lightgbm import Booster, Dataset
@@ -93,6 +94,7 @@ class BoostedTrees(BaseEstimator):  # type: ignore[misc]
             import_module("lightgbm")
         except ModuleNotFoundError as error:
             raise MissingExtraError("scorer='boosted'", "lightgbm", "boosting") from error
+        check_requirements("boosting")
         for name, least in (("leaves", 2), ("min_rows", 1)):
             found = getattr(self, name)
             if not isinstance(found, int | np.integer) or found < least:

@@ -16,6 +16,7 @@ from comparity.errors import MissingExtraError, OptionError
 from comparity.mitigation.choices import Choices
 from comparity.mitigation.game import Pace, Play, Referee
 from comparity.mitigation.rows import Rows, Scale
+from comparity.requirements import check_requirements
 
 if TYPE_CHECKING:
     import torch
@@ -118,6 +119,7 @@ class NeuralNetwork(BaseEstimator):  # type: ignore[misc]
                 import_module(name)
             except ModuleNotFoundError as error:
                 raise MissingExtraError("scorer='neural'", package, "torch") from error
+        check_requirements("torch")
         units = np.atleast_1d(np.asarray(self.hidden, dtype=object))
         if not all(isinstance(one, int | np.integer) and one > 0 for one in units):
             raise OptionError("hidden", self.hidden, ["whole numbers from 1 on, such as (32, 32)"])
