@@ -15,6 +15,10 @@ AWKWARD = (
     *(None, True, False, "", "x", "nan", "1e999", "\x00", "\ud800", "é" * 50, [], {}, [[]]),
     *([None], ["x"], {"": None}, [0] * 20, [[[[[[[[0]]]]]]]], {"gap": {"gap": []}}),
 )
+AWKWARD_TOML = (
+    *("0", "-1", "1", "0.5", "nan", "-inf", "1e300", "9" * 400, "9" * 5000, "true", '""', "'x'"),
+    *("[]", "['x']", "[[1]]", "{}", "{ x = 1 }", "1979-05-27", "07:32:00", "[" * 3000, "'é'"),
+)
 INSERTED = (
     b"",
     b"0",
@@ -39,6 +43,13 @@ def json_mutants(text: str, many: int, seed: int = 0) -> Iterator[bytes]:
         yield (change_values(text, rng) if place % 2 else change_bytes(text.encode(), rng))
 
 
+def toml_mutants(text: str, many: int, seed: int = 0) -> Iterator[bytes]:
+    """Yield broken copies of a TOML file, in turn by its values and by its bytes."""
+    rng = random.Random(seed)
+    for place in range(many):
+        yield (_change_lines(text, rng) if place % 2 else change_bytes(text.encode(), rng))
+
+
 def change_values(text: str, rng: random.Random) -> bytes:
     """Return a JSON file with values replaced, swapped, repeated, nested or left out."""
     content = json.loads(text)
@@ -58,6 +69,19 @@ def change_bytes(found: bytes, rng: random.Random) -> bytes:
         end = rng.choice((start, start + 1, start + 1, start + 9, len(changed)))
         changed[start:end] = rng.choice(INSERTED)
     return bytes(changed)
+
+
+def _change_lines(text: str, rng: random.Random) -> bytes:
+    """Return a TOML file with values replaced, and lines left out or repeated elsewhere."""
+    lines = text.splitlines()
+    for _ in range(rng.choice((1, 1, 2, 4))):
+        one, other = rng.randrange(len(lines)), rng.randrange(len(lines))
+        key, equals, _ = lines[one].partition(" = ")
+        if equals and rng.random() < 0.7:
+            lines[one] = key + equals + rng.choice(AWKWARD_TOML)
+        else:
+            lines[one] = rng.choice(("", lines[other], f"{lines[one]} {lines[other]}"))
+    return "\n".join(lines).encode()
 
 
 def _holders(content: Any) -> Iterator[Any]:

@@ -12,7 +12,9 @@ from xml.etree import ElementTree
 import pytest
 
 from comparity.auditing.policies import check
+from comparity.errors import ComparityError
 from comparity.testing import assert_parity
+from tests.mutants import toml_mutants
 
 Run = Callable[..., Any]
 
@@ -178,3 +180,24 @@ def test_the_fixture_of_pytest_gives_the_same_verdict(
     assert "Gate policy: failed" in failed.stdout
     policy("few", head="undecided = 'allow'\n")
     assert subprocess.run(words, capture_output=True, check=False, **choices).returncode == 0
+
+
+@pytest.mark.parametrize("value", ["9" * 5000, "[" * 5000])
+def test_numbers_and_brackets_without_end_are_no_toml(
+    run: Run, policy: Callable[..., Path], value: str
+) -> None:
+    outcome = run("gate", policy("good", head=f"alpha = {value}\n"))
+    assert outcome.status == 2
+    assert "this is not TOML" in outcome.err
+
+
+def test_broken_policies_are_read_or_refused(policy: Callable[..., Path]) -> None:
+    path, refused = policy("few", head="alpha = 0.05\nmargin = 0.1\n"), 0
+    text = path.read_text(encoding="utf-8")
+    for mutant in toml_mutants(text, 1_000):
+        path.write_bytes(mutant)
+        try:
+            check(path)
+        except ComparityError:
+            refused += 1
+    assert 100 < refused < 1_000

@@ -7,6 +7,10 @@ from typing import Any
 
 import pytest
 
+from comparity.auditing.reproductions import read_published
+from comparity.errors import PublishedFileError
+from tests.mutants import toml_mutants
+
 Run = Callable[..., Any]
 
 PUBLISHED = """
@@ -153,13 +157,65 @@ def test_an_installation_without_source_says_where_the_scripts_are(
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("paper = ", "Invalid value"), ("paper = '1'", "no key 'parts'")]
+    ("old", "new", "said"),
+    [
+        ('paper = "900"', "paper = ", "Invalid value (at line 2"),
+        ('paper = "900"', "paper = 900", "'paper' is no text"),
+        ('title = "Coins"', "", "no key 'title'"),
+        ('title = "Coins"', f"title = {'9' * 5000}", "integer string conversion"),
+        ('title = "Coins"', f"title = {'[' * 5000}", "recursion"),
+        ("[absent]", "[[absent]]", "'absent' is no table"),
+        ('"the coins were lost"', "9", "'absent'.'table 9' is no text"),
+        ('time = "1 s"', "", "no key 'parts'.'table 1'.'time'"),
+        ('time = "1 s"', 'time = " "', "'parts'.'table 1'.'time' is no text"),
+        ('[parts."figure 2"]', "[[parts.lots]]", "'parts'.'lots' is no table"),
+        ("{ share = 0.75 }", "0.75", "'parts'.'table 1'.'published'.'bent' is no table"),
+        ("share = 0.75", "share = true", "'bent'.'share' is neither number nor word"),
+        ("share = 0.75", "share = nan", "'bent'.'share' is neither number nor word"),
+        ("share = 0.75", f"share = {10**400}", "'bent'.'share' is neither number nor word"),
+        ("share = 0.75", "share = [0.75]", "'bent'.'share' is neither number nor word"),
+    ],
 )
-def test_a_broken_file_of_numbers_is_named(run: Run, folder: Path, text: str, said: str) -> None:
-    (folder / "900" / "published.toml").write_text(text, encoding="utf-8")
+def test_a_broken_file_of_numbers_is_named_with_the_place(
+    run: Run, folder: Path, old: str, new: str, said: str
+) -> None:
+    path = folder / "900" / "published.toml"
+    assert old in PUBLISHED
+    path.write_text(PUBLISHED.replace(old, new), encoding="utf-8")
     outcome = run("reproduce", "900", "--directory", folder)
     assert outcome.status == 2
+    assert outcome.err.startswith(f"Error: {path} does not hold the numbers of a paper.")
     assert said in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+def test_a_part_without_a_function_is_named(run: Run, folder: Path) -> None:
+    path = folder / "900" / "published.toml"
+    path.write_text(PUBLISHED.replace("figure 2", "figure 3"), encoding="utf-8")
+    outcome = run("reproduce", "900", "--figure", 3, "--directory", folder)
+    assert outcome.status == 2
+    assert f"{path} does not hold" in outcome.err
+    assert "a part 'figure 3' that reproduce.py lacks" in outcome.err
+
+
+def test_a_row_that_a_script_asks_for_and_the_file_lacks_is_named(folder: Path) -> None:
+    numbers = read_published(folder / "900").numbers["table 1"]
+    assert numbers["bent"] == {"share": 0.75}
+    with pytest.raises(PublishedFileError, match=r"no key 'parts'\.'table 1'\.'published'\.'odd'"):
+        numbers["odd"]
+    with pytest.raises(PublishedFileError, match=r"'bent'\.'word'"):
+        numbers["bent"]["word"]
+
+
+def test_broken_files_of_numbers_are_read_or_refused(folder: Path) -> None:
+    path, refused = folder / "900" / "published.toml", 0
+    for mutant in toml_mutants(PUBLISHED, 1_000):
+        path.write_bytes(mutant)
+        try:
+            read_published(path.parent)
+        except PublishedFileError:
+            refused += 1
+    assert 100 < refused < 1_000
 
 
 def test_neighbours_of_one_paper_are_not_those_of_another(run: Run, folder: Path) -> None:

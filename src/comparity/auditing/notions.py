@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -223,9 +223,10 @@ def matches(kind: str, value: Any) -> bool:
     if isinstance(value, bool):
         return kind == FLAG
     if kind == NUMBER:
-        return isinstance(value, int | float) and isfinite(value)
+        # TOML has whole numbers of any length; NaN is not at most anything.
+        return isinstance(value, int | float) and abs(value) <= sys.float_info.max
     if kind == WHOLE:
-        return isinstance(value, int)
+        return isinstance(value, int) and abs(value) < 2**63
     if kind == VALUE:
         return isinstance(value, str | int | float)
     if kind == LOOKS:

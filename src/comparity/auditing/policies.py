@@ -150,7 +150,8 @@ def read_policy(path: str | Path) -> Policy:
     try:
         # Some editors begin a file with a byte order mark.
         content = tomllib.loads(file.read_text(encoding="utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    # Besides what is no TOML: whole numbers that are too long, and too many brackets.
+    except (ValueError, RecursionError) as error:
         hint = "write it in TOML, see the documentation of the gate."
         raise PolicyError(where, "this is not TOML.", str(error), hint) from error
     source = {"name": file.name, "sha256": digest}

@@ -16,7 +16,7 @@ from comparity.errors import (
     UnknownPaperError,
     UnknownPartError,
 )
-from comparity.reproductions import Published, Reproduction, Request
+from comparity.reproductions import Numbers, Published, Reproduction, Request
 
 __all__ = [
     "Parts",
@@ -63,25 +63,72 @@ def read_published(folder: Path) -> Published:
     Raises
     ------
     PublishedFileError
-        The file is no TOML, or lacks something.
+        The file is no TOML, or lacks something; the message says where.
     """
     path = folder / NUMBERS
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-        parts: Mapping[str, Any] = content["parts"]
-        return Published(
-            paper=content["paper"],
-            title=content["title"],
-            authors=content["authors"],
-            questions={name: part["question"] for name, part in parts.items()},
-            times={name: part["time"] for name, part in parts.items()},
-            numbers={name: part.get("published", {}) for name, part in parts.items()},
-            absent=content.get("absent", {}),
-        )
-    except KeyError as error:
-        raise PublishedFileError(str(path), f"no key {error}") from error
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        # Besides what is no TOML: whole numbers that are too long, and too many brackets.
+        top = _Table(str(path), "", tomllib.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise PublishedFileError(str(path), str(error.strerror)) from error
+    except (ValueError, RecursionError) as error:
         raise PublishedFileError(str(path), str(error)) from error
+    parts = {name: top.table("parts").table(name) for name in top.table("parts")}
+    return Published(
+        paper=top.text("paper"),
+        title=top.text("title"),
+        authors=top.text("authors"),
+        questions={name: part.text("question") for name, part in parts.items()},
+        times={name: part.text("time") for name, part in parts.items()},
+        numbers={name: part.table("published", {}).numbers() for name, part in parts.items()},
+        absent={name: top.table("absent").text(name) for name in top.table("absent", {})},
+    )
+
+
+class _Table(dict[str, Any]):
+    """A table of a file of published numbers that can say where in the file it stands."""
+
+    def __init__(self, path: str, place: str, content: Mapping[str, Any]) -> None:
+        super().__init__(content)
+        self.path = path
+        self.place = place
+
+    def __missing__(self, name: str) -> Any:
+        raise PublishedFileError(self.path, f"no key {self.place_of(name)}")
+
+    def place_of(self, name: str) -> str:
+        """Return where a key stands, as TOML writes it."""
+        return f"{self.place}.{name!r}" if self.place else repr(name)
+
+    def text(self, name: str) -> str:
+        """Return a text that says something."""
+        found = self[name]
+        if not isinstance(found, str) or not found.strip():
+            raise PublishedFileError(self.path, f"{self.place_of(name)} is no text")
+        return found
+
+    def table(self, name: str, default: Mapping[str, Any] | None = None) -> _Table:
+        """Return a table within this one."""
+        found = self[name] if default is None else self.get(name, default)
+        if not isinstance(found, dict):
+            raise PublishedFileError(self.path, f"{self.place_of(name)} is no table")
+        return _Table(self.path, self.place_of(name), found)
+
+    def numbers(self) -> Numbers:
+        """Return rows of numbers and words."""
+        for row in self:
+            for column, found in self.table(row).items():
+                if not _is_number_or_word(found):
+                    where = self.table(row).place_of(column)
+                    raise PublishedFileError(self.path, f"{where} is neither number nor word")
+        return _Table(self.path, self.place, {row: self.table(row) for row in self})
+
+
+def _is_number_or_word(found: Any) -> bool:
+    if isinstance(found, int | float) and not isinstance(found, bool):
+        # Whole numbers of any length are numbers for TOML; NaN is not at most anything.
+        return abs(found) <= sys.float_info.max
+    return isinstance(found, str)
 
 
 def load_parts(folder: Path) -> Parts:
@@ -115,13 +162,18 @@ def run_part(folder: Path, part: str, request: Request) -> Reproduction:
     ------
     UnknownPartError
         The paper has no such part, or it cannot be run.
+    PublishedFileError
+        ``published.toml`` names a part that ``reproduce.py`` lacks.
     DataFileMissingError
         The data folder lacks a file.
     """
     published = read_published(folder)
     check_part(published, part)
     try:
-        return load_parts(folder)[part](request)
+        parts = load_parts(folder)
+        if part not in parts:
+            raise PublishedFileError(str(folder / NUMBERS), f"a part {part!r} that {SCRIPT} lacks")
+        return parts[part](request)
     except FileNotFoundError as error:
         # Errors of ours name no file here: they say all there is to say already.
         path, data = error.filename, request.data
