@@ -342,3 +342,15 @@ def test_a_goal_out_of_reach_is_told_with_the_least_difference(run: Run, tmp_pat
     assert least > 0.05
     told = " ".join(shown.out.split())
     assert f"keeps every difference within 0.01; the one with the least, {least:.3f}," in told
+
+
+def test_more_groups_than_an_audit_takes_are_refused_by_the_name_of_their_column(
+    run: Run, tmp_path: Path
+) -> None:
+    frame = items(tmp_path / "d.csv", 50)
+    frame["sex"] = [f"g{row % 240}" for row in range(len(frame))]
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    outcome = run("train", tmp_path / "d.csv", *OPTIONS, "--output", tmp_path / "m.json")
+    assert outcome.status == 2
+    assert "column 'sex' must have at most 50 groups" in outcome.err
+    assert "240 groups" in outcome.err

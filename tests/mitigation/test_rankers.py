@@ -27,8 +27,10 @@ from comparity.errors import (
     OneGroupError,
     OptionError,
     TooFewRowsError,
+    TooManyGroupsError,
 )
 from comparity.mitigation.trade_off import trade_off
+from tests.mitigation.interaction import interaction
 from tests.mitigation.simulated import directions, ranking
 
 EVERYWHERE = {"validation_fraction": 0, "l2": 0.0, "random_state": 0}
@@ -461,3 +463,12 @@ def test_nobody_is_scored_by_masked_features_nor_weighed_by_masked_weights(task)
     weights = np.ma.masked_less(X[:, 0] ** 2, 0.1)
     with pytest.raises(ValueError, match="sample_weight contains NaN"):
         ranker.fit(X, y, group, query, weights)
+
+
+@pytest.mark.parametrize("model", [FairRanker, FairRegressor])
+def test_more_groups_than_an_audit_takes_are_refused(model: type[FairRanker]) -> None:
+    X, y, _ = interaction(480, seed=0)
+    with pytest.raises(
+        TooManyGroupsError, match="'sensitive_features' must have at most 50 groups"
+    ):
+        model().fit(X, y, sensitive_features=[f"g{row % 240}" for row in range(480)])

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.auditing.attributes import check_groups
 from comparity.auditing.counted_pairs import CountedPairs, counted_pairs
 from comparity.auditing.options import PairwiseOptions, provenance
 from comparity.auditing.verdicts import EXIT_STATUS, judge, overall_finding
@@ -45,7 +44,6 @@ Matrix = NDArray[np.float64]
 
 def audit_items(items: LabelledItems, options: PairwiseOptions, **data: Any) -> PairwiseAccuracy:
     """Audit checked items; see :func:`pairwise_accuracy`."""
-    check_groups({str(data.get("sensitive", "sensitive_features")): items.groups})
     counted = counted_pairs(items, options)
     labels = _kind(items)
     raw = _audit(counted, items, options, "raw", **data)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from comparity.counting._values import (
     as_array,
     bounded_numbers,
+    check_groups,
     check_lengths,
     group_codes,
     numbers,
@@ -114,7 +115,7 @@ def labelled_items(
     ------
     ComparityError
         Different lengths, no rows, gaps, infinite numbers, text where numbers are needed, one group
-        only, labels that are all equal, weights that are not positive.
+        only or too many, labels that are all equal, weights that are not positive.
     """
     given = {"score": score, "sensitive": sensitive, "label": label}
     given |= {"queries": queries, "weights": weights}
@@ -169,6 +170,8 @@ def _attribute(
 def _grouped(column: NDArray[Any], name: str, no_group: object) -> tuple[Codes, tuple[str, ...]]:
     """Return codes into sorted names; the marked group comes last and has no name."""
     codes, names = group_codes(column, name, "item", several=no_group is None)
+    # Kinds of pairs are compared with each other: their numbers grow with the groups to the fourth.
+    check_groups({name: names})
     if no_group is None or text_of(no_group) not in names:
         return codes, tuple(names)
     marked = names.index(text_of(no_group))

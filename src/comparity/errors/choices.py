@@ -115,7 +115,7 @@ class TooManyGroupsError(ComparityError, ValueError):
                 f"column {column!r} must have at most {most} groups.",
                 f"{len(groups):,} groups: {listed(groups)}",
                 "check that this is no id column; join small groups; cut a number into classes, or "
-                "take it as it is (continuous=True of comparative, pairwise and relative).",
+                "take it as it is (continuous=True of comparative, pairwise, relative and train).",
             )
         )
         self.column = column
