@@ -207,3 +207,32 @@ def test_groups_are_given_equal_means_where_asked_and_nothing_else_is_drawn_anew
     both = (free.groups["sex"] == "b") & (free.groups["race"] == "b")
     # Within a kind of items all are shifted alike.
     assert np.diff(equal.scores[both]) == pytest.approx(np.diff(free.scores[both]))
+
+
+@pytest.mark.parametrize("wrong", [1e200, -1e200, 1001.0, float("nan"), float("inf")])
+@pytest.mark.parametrize(
+    "choice",
+    [
+        lambda wrong: {"seat": wrong},
+        lambda wrong: {"tie": abs(wrong)},
+        lambda wrong: {"slope": wrong},
+        lambda wrong: {"scores": [wrong, *range(9)]},
+        lambda wrong: {"scores": norm(wrong, 1e-6)},
+        lambda wrong: {"scores": norm(0, 1e6 * wrong)},
+        lambda wrong: {"bias": norm(wrong, 1e-6)},
+    ],
+    ids=["seat", "tie", "slope", "scores", "law of scores", "spread of scores", "bias"],
+)
+def test_log_odds_beyond_all_chance_are_refused_with_the_range(
+    choice: Callable[[float], dict[str, object]], wrong: float
+) -> None:
+    small = {"n_items": 10, "n_evaluators": 5, "pairs": 20, "groups": {"group": 4}}
+    with pytest.raises(OptionError, match=r"1000|proper parameters"):
+        simulate_comparisons(rng=np.random.default_rng(0), **small, **choice(wrong))
+
+
+def test_odds_of_a_pair_that_are_no_number_are_refused() -> None:
+    small = {"n_items": 10, "n_evaluators": 5, "pairs": 20, "groups": {"group": 4}}
+    facts = {"bias": norm(900, 1), "slope": 2.0}
+    with pytest.raises(OptionError, match="what they come to for a pair is larger"):
+        simulate_comparisons(rng=np.random.default_rng(0), **small, **facts)

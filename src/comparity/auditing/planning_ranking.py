@@ -27,6 +27,8 @@ OTHER_LEANS = (0.5, 0.75, 1.0, 1.5, 2.0)
 """Leans that a plan tells about, as multiples of the planned one."""
 LARGEST_LEAN = 20.0
 """Log odds beyond which an evaluator never decides for the other group, however often asked."""
+LARGEST_SPREAD = 100.0
+"""Spreads of scores beyond which the grid of the kernel is too coarse for the few close pairs."""
 # The estimated lean is about normal from here on.
 FEW_ACROSS = 30
 # Below this many comparisons of an item, its score costs much of what evaluators tell.
@@ -64,9 +66,9 @@ def plan_ranking(
     share : float, default 0.5
         Share of the group among the items.
     score_spread : float, default 1
-        Standard deviation of the items' scores in log odds; a pilot's ranking tells it (the prior
-        of its scores). With 1 the better of two random items wins 73 % of the time, with 2 it is
-        83 %, with 5 it is 92 %.
+        Standard deviation of the items' scores in log odds, at most 100; a pilot's ranking tells
+        it (the prior of its scores). With 1 the better of two random items wins 73 % of the time,
+        with 2 it is 83 %, with 5 it is 92 %.
     n_per_evaluator : int, optional
         Comparisons by each evaluator, ties included.
     power : float, optional
@@ -170,9 +172,10 @@ def _check(question: LeanQuestion) -> None:
         hint = "give log odds, not a percentage: 0.4 where 60 % of equals are decided for the group"
         asked = f"lean must lie between {-LARGEST_LEAN:g} and {LARGEST_LEAN:g}"
         raise PlanError(asked, f"{question.lean!r}", hint)
-    if not _is_number(question.score_spread) or question.score_spread < 0:
+    if not _is_number(question.score_spread) or not 0 <= question.score_spread <= LARGEST_SPREAD:
         hint = "give a standard deviation of scores in log odds, such as 1"
-        raise PlanError("score_spread must not be negative", f"{question.score_spread!r}", hint)
+        asked = f"score_spread must lie between 0 and {LARGEST_SPREAD:g}"
+        raise PlanError(asked, f"{question.score_spread!r}", hint)
     if not _is_number(question.share) or not 1 <= question.share * n_items <= n_items - 1:
         hint = f"give a share, such as 0.3, that has one of {n_items} items in the group and out"
         asked = "share must leave items in the group and out of it"

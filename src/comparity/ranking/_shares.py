@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from comparity.errors import NoPriorError, OptionError
 from comparity.ranking._mixtures import Mixture, Optimum
 from comparity.ranking.judgments import Judgments
-from comparity.ranking.priors import LEAST_SD
+from comparity.ranking.priors import LEAST_SD, MOST_SD
 from comparity.rankings import Diagnosis, Prior, Ranking
 
 __all__ = [
@@ -28,6 +28,8 @@ __all__ = [
 
 DEFAULT_SD = 5.0
 DEFAULT_BETA = (10.0, 1.0)
+MOST_JUDGMENTS = 1e6
+"""A prior worth more judgments than this leaves those made no say, and searches no digits."""
 
 # Searches that end closer than this found the same peak.
 SAME_PEAK = 1e-3
@@ -37,8 +39,8 @@ def gaussian(of: str, sd: Any) -> Prior:
     """Return the Gaussian prior with this standard deviation; ``None`` is no prior."""
     if sd is None:
         return Prior(of=of, sd=math.inf, chosen_by="the caller")
-    if not _number(sd) or not LEAST_SD <= sd < math.inf:
-        allowed = [f"a standard deviation in logits of at least {LEAST_SD:g}", "None"]
+    if not _number(sd) or not LEAST_SD <= sd <= MOST_SD:
+        allowed = [f"a standard deviation in logits from {LEAST_SD:g} to {MOST_SD:g}", "None"]
         raise OptionError(f"the prior of {of}", sd, allowed)
     return Prior(of=of, sd=float(sd), chosen_by="default" if sd == DEFAULT_SD else "the caller")
 
@@ -53,8 +55,9 @@ def check_joined(diagnosis: Diagnosis, *, regular: bool) -> None:
 def check_beta(option: str, value: Any) -> None:
     """Raise an error unless these are two parameters of a Beta prior without a pole."""
     pair = isinstance(value, tuple | list) and len(value) == 2 and all(map(_number, value))
-    if not pair or not all(1 <= one < math.inf for one in value):
-        raise OptionError(option, value, ["two numbers from 1, such as (10, 1); (1, 1) is flat"])
+    if not pair or not all(1 <= one <= MOST_JUDGMENTS for one in value):
+        allowed = f"two numbers from 1 to {MOST_JUDGMENTS:g}, such as (10, 1); (1, 1) is flat"
+        raise OptionError(option, value, [allowed])
 
 
 def check_search(max_iterations: Any, tolerance: Any) -> None:
@@ -66,9 +69,9 @@ def check_search(max_iterations: Any, tolerance: Any) -> None:
 
 
 def check_amount(option: str, value: Any) -> None:
-    """Raise an error unless this is a finite number that is not negative."""
-    if not _number(value) or not 0 <= value < math.inf:
-        raise OptionError(option, value, ["a finite number from 0"])
+    """Raise an error unless this is a number of judgments that leaves a say to those made."""
+    if not _number(value) or not 0 <= value <= MOST_JUDGMENTS:
+        raise OptionError(option, value, [f"a number from 0 to {MOST_JUDGMENTS:g}"])
 
 
 def words_on(

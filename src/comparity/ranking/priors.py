@@ -33,6 +33,8 @@ SMALLEST_SD, LARGEST_SD = 0.02, 50.0
 ROUNDED = 1 + 1e-9
 # Callers may ask for less, as long as its precision leaves digits for the data.
 LEAST_SD = 1e-6
+# And for more, as long as the search can see what little of a prior holds items that never lost.
+MOST_SD = 1e3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +100,7 @@ def wish_of(prior: Any, of: str, default: Any) -> Wish:
             raise OptionError(f"the prior of {of}", prior, _choices())
         return Wish(of=of, sd=START_SD, chosen_by=prior)
     number = isinstance(prior, int | float | np.number) and not isinstance(prior, bool)
-    if not number or not LEAST_SD <= prior < math.inf:
+    if not number or not LEAST_SD <= prior <= MOST_SD:
         raise OptionError(f"the prior of {of}", prior, _choices())
     same = not isinstance(default, str) and default is not None and float(prior) == default
     return Wish(of=of, sd=float(prior), chosen_by="default" if same else "the caller")
@@ -106,7 +108,7 @@ def wish_of(prior: Any, of: str, default: Any) -> Wish:
 
 def _choices() -> list[str]:
     return [
-        f"a standard deviation in logits of at least {LEAST_SD:g}",
+        f"a standard deviation in logits from {LEAST_SD:g} to {MOST_SD:g}",
         repr(MARGINAL_LIKELIHOOD),
         repr(CROSS_VALIDATION),
         "None for no prior",

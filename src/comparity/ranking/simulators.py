@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, Protocol
 
 import numpy as np
@@ -33,6 +34,9 @@ __all__ = ["AND", "Law", "SimulatedPanel", "pair_counts", "simulate_comparisons"
 
 AND = " & "
 """Joins the names of attributes whose intersection has a bias of its own."""
+
+LARGEST = 1000.0
+"""Log odds beyond which nothing is left to chance; the odds themselves are still numbers."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -129,7 +133,8 @@ def simulate_comparisons(
     Parameters
     ----------
     rng : numpy.random.Generator
-        Source of randomness.
+        Source of randomness. What is drawn or given in log odds (qualities, biases, the seat, and
+        what they come to for a pair) lies between -1000 and 1000.
     bias : distribution or mapping of str to distribution, optional
         Law of the evaluators' bias for group ``"b"``: of the first attribute, or by attribute; a
         name such as ``"sex & race"`` is for items in group ``"b"`` of both, on top of the others.
@@ -151,7 +156,7 @@ def simulate_comparisons(
     seat : float
         Log odds that being shown first adds.
     tie : float
-        Davidson's tie parameter, at least 0.
+        Davidson's tie parameter, from 0 to 1000.
     slope : float
         By which share the bias grows with each unit of quality.
 
@@ -170,7 +175,8 @@ def simulate_comparisons(
     from scipy.stats import norm
 
     wanted = {"group": 30} if groups is None else dict(groups)
-    _check(n_items, n_evaluators, wanted, tie)
+    _check(n_items, n_evaluators, wanted)
+    _check_effects(seat=seat, tie=tie, slope=slope)
     members = {name: _drawn_groups(name, n_items, want, rng) for name, want in wanted.items()}
     names, drawn = _drawn_bias(bias, members, n_evaluators, rng)
     quality = _drawn_scores(norm(0, 5) if scores is None else scores, n_items, rng)
@@ -227,6 +233,7 @@ def _judged(panel: SimulatedPanel, rng: np.random.Generator) -> SimulatedPanel:
     """Let every evaluator say which of the two items shown is better."""
     shown = panel.comparisons
     margin = panel.margins(shown[:, 0], shown[:, 1], panel.evaluators)
+    _check_range("scores, bias, seat and slope", margin, "what they come to for a pair is larger")
     weights = np.stack([np.exp(margin / 2), np.full(len(shown), panel.tie), np.exp(-margin / 2)])
     place = rng.random(len(shown)) * weights.sum(axis=0)
     outcome = (place >= np.cumsum(weights, axis=0)).sum(axis=0)
@@ -261,10 +268,14 @@ def _drawn_groups(
 
 def _drawn_scores(scores: Any, n: int, rng: np.random.Generator) -> Floats:
     if hasattr(scores, "rvs"):
-        return _draw(scores, n, rng)
-    given = np.array(scores, dtype=np.float64)
-    if given.shape != (n,) or not np.isfinite(given).all():
+        return _draw("scores", scores, n, rng)
+    try:
+        given = np.array(scores, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.zeros(0)
+    if given.shape != (n,):
         raise OptionError("scores", scores, [f"{n} finite numbers, one for each item, or a law"])
+    _check_range("scores", given)
     return given
 
 
@@ -281,7 +292,7 @@ def _drawn_bias(
     for name in laws:
         if not set(name.split(AND)) <= set(members):
             raise OptionError("bias", name, [repr(known) for known in members])
-    return tuple(laws), np.column_stack([_draw(law, n, rng) for law in laws.values()])
+    return tuple(laws), np.column_stack([_draw("bias", law, n, rng) for law in laws.values()])
 
 
 def _drawn_pairs(pairs: Any, n: int, rng: np.random.Generator) -> Ints:
@@ -292,8 +303,23 @@ def _drawn_pairs(pairs: Any, n: int, rng: np.random.Generator) -> Ints:
     return counts.astype(np.int64)
 
 
-def _draw(law: Law, n: int, rng: np.random.Generator) -> Floats:
-    return np.asarray(law.rvs(size=n, random_state=rng), dtype=np.float64)
+def _draw(option: str, law: Law, n: int, rng: np.random.Generator) -> Floats:
+    # What overflows is refused below.
+    with np.errstate(all="ignore"):
+        try:
+            drawn = np.asarray(law.rvs(size=n, random_state=rng), dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise OptionError(option, law, ["a distribution with proper parameters"]) from error
+    _check_range(option, drawn)
+    return drawn
+
+
+def _check_range(option: str, found: Floats, why: str = "") -> None:
+    """Refuse log odds that are no numbers, or beyond all chance."""
+    broken = ~(np.abs(found) <= LARGEST)
+    if broken.any():
+        allowed = [f"log odds between {-LARGEST:g} and {LARGEST:g}"]
+        raise OptionError(option, float(found[broken][0]), allowed, why)
 
 
 def _membership(groups: Mapping[str, NDArray[np.str_]], names: Sequence[str]) -> Floats:
@@ -301,11 +327,17 @@ def _membership(groups: Mapping[str, NDArray[np.str_]], names: Sequence[str]) ->
     return np.column_stack(columns).astype(np.float64)
 
 
-def _check(n_items: int, n_evaluators: int, groups: Mapping[str, Any], tie: float) -> None:
+def _check_effects(*, seat: Any, tie: Any, slope: Any) -> None:
+    for option, found in (("seat", seat), ("tie", tie), ("slope", slope)):
+        number = isinstance(found, Real) and not isinstance(found, bool)
+        least = 0.0 if option == "tie" else -LARGEST
+        if not number or not least <= found <= LARGEST:
+            raise OptionError(option, found, [f"a number from {least:g} to {LARGEST:g}"])
+
+
+def _check(n_items: int, n_evaluators: int, groups: Mapping[str, Any]) -> None:
     for option, found, least in (("n_items", n_items, 2), ("n_evaluators", n_evaluators, 1)):
         if not isinstance(found, int | np.integer) or found < least:
             raise OptionError(option, found, [f"a whole number from {least}"])
     if not groups:
         raise OptionError("groups", groups, ["at least one attribute"])
-    if not (np.isfinite(tie) and tie >= 0):
-        raise OptionError("tie", tie, ["a finite number from 0"])
