@@ -51,6 +51,38 @@ def test_messages_cannot_steer_the_terminal() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "steering", ["\n", "\r", "\x1b[31m", "\x07", "\x7f", "\x85", "\u2028", "\u202e"]
+)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["sep{}aration"],
+        ["--ver{}sion"],
+        ["separation", "--fo{}o"],
+        ["separation", "--fo{}o=1"],
+        ["separation", "x.csv", "--label", "a", "--margin", "0{}5"],
+        ["separation", "x.csv", "--label", "a", "--alpha=0{}5"],
+        ["rank", "x{}y.csv"],
+        ["plan", "ra{}nk"],
+        ["doctor", "a{}b"],
+        ["demo", "a{}b", "c"],
+        ["reproduce", "0{}0"],
+        ["report", "x{}y.json"],
+    ],
+)
+def test_control_characters_on_the_command_line_are_spelled_out(
+    run: Run, words: list[str], steering: str
+) -> None:
+    outcome = run(*(word.format(steering) for word in words))
+    assert outcome.status == 2
+    quoted = next(word for word in words if "{}" in word).partition("=")
+    part = quoted[2] if "{}" in quoted[2] else quoted[0]
+    assert part.format(ascii(steering)[1:-1]) in outcome.err
+    assert part.format(steering) not in outcome.err
+    assert "Traceback" not in outcome.err
+
+
 @pytest.mark.parametrize("command", ["rank", "relative", "comparative", "pairwise", "metrics"])
 def test_a_negative_seed_is_bad_input(run: Run, tmp_path: Path, command: str) -> None:
     table = tmp_path / "table.csv"

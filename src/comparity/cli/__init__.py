@@ -10,6 +10,7 @@ import click
 
 from comparity import __version__
 from comparity.cli.lazy import LazyGroup
+from comparity.reporting.formats import visible
 
 __all__ = ["commands", "main"]
 
@@ -58,6 +59,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         status = commands.main(arguments, prog_name="comparity", standalone_mode=False)
     except click.ClickException as error:
+        words = sys.argv[1:] if arguments is None else arguments
+        # click has no other way to say it; what it shows it takes from here.
+        error.message = _spell_out(error.message, words)  # type: ignore[misc]
         error.show()
         sys.exit(error.exit_code)
     except click.Abort:
@@ -67,6 +71,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
         traceback.print_exc()
         sys.exit(DEFECT)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _spell_out(message: str, words: Sequence[str]) -> str:
+    r"""Spell out control characters in what a message quotes of the command line.
+
+    The line breaks of the message itself are kept.
+
+    Examples
+    --------
+    >>> print(_spell_out("Choose:\n  extra argument (a\x1b\nb)", ["demo", "a\x1b\nb"]))
+    Choose:
+      extra argument (a\x1b\nb)
+    """
+    # Of an option that is written with its value, messages quote either.
+    for part in {part for word in words for part in (word, *word.partition("="))}:
+        if part.strip() and part != visible(part):
+            message = message.replace(part, visible(part))
+    return visible(message, keep="\n\t")
 
 
 def _print_anything() -> None:
