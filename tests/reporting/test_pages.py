@@ -2,19 +2,23 @@
 
 import html
 import json
+import random
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from comparity.cli.output import as_json_text
+from comparity.errors import ComparityError, ForeignResultError
 from comparity.gates import GateResult
 from comparity.panels import RankedPanel
 from comparity.reporting.combined import gate_page, read_results
 from comparity.reporting.glossary import TERMS
 from comparity.reporting.html import page
 from comparity.reporting.terminal import as_text
+from tests.mutants import change_values
 from tests.reporting.commands import COMMANDS, Printed, Printer, printer
 
 __all__ = ["printer"]
@@ -55,6 +59,62 @@ def page_again(printed: Printed) -> str:
 def test_a_page_from_json_is_the_page_of_the_command(printer: Printer, name: str) -> None:
     printed = printer(name)
     assert page_again(printed) == printed.page
+
+
+def show_mutants(printed: Printed, path: Path, many: int) -> int:
+    """Show broken copies of a result; return how many of them were refused."""
+    refused, rng = 0, random.Random(0)
+    for _ in range(many):
+        path.write_bytes(change_values(printed.path.read_text("utf-8"), rng))
+        try:
+            found = read_results([path])
+        except ComparityError:
+            refused += 1
+        else:
+            assert page(found)
+            assert all(as_text(result) for result in found.values())
+    return refused
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_broken_json_is_shown_or_refused(printer: Printer, tmp_path: Path, name: str) -> None:
+    assert show_mutants(printer(name), tmp_path / "m.json", 30) > 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMMANDS)
+def test_ten_thousand_times_broken_json_is_shown_or_refused(
+    printer: Printer, tmp_path: Path, name: str
+) -> None:
+    assert show_mutants(printer(name), tmp_path / "m.json", 10_000 // len(COMMANDS)) > 50
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "wrong"),
+    [
+        ("plan of pairs", ("reuse_curve", 0, "power"), []),
+        ("plan of pairs", ("reuse_curve", 1, "n_items"), 7),
+        ("plan of pairs", ("n_pairs",), 10**400),
+        ("plan of a panel", ("lean",), 0.9),
+        ("plan of a panel", ("leans", 0, "lean"), -1e300),
+        ("plan of a panel", ("n_items",), 0),
+        ("crowdbt", ("parameters", "reliability"), [0.5]),
+        ("crowdbt", ("parameters", "reliability", 0), "x"),
+        ("crowdbt", ("provenance", "notes"), True),
+        ("barp and model", ("audit", "allowances"), [0.1] * 9),
+    ],
+)
+def test_what_would_break_the_page_is_refused(
+    printer: Printer, tmp_path: Path, name: str, place: tuple[Any, ...], wrong: Any
+) -> None:
+    content = json.loads(printer(name).path.read_text("utf-8"))
+    holder = content
+    for key in place[:-1]:
+        holder = holder[key]
+    holder[place[-1]] = wrong
+    (tmp_path / "m.json").write_text(json.dumps(content), "utf-8")
+    with pytest.raises(ForeignResultError):
+        read_results([tmp_path / "m.json"])
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -28,12 +28,12 @@ from comparity.reporting.recorded import (
 )
 from comparity.reporting.recorded_others import (
     card_of,
-    plan_of,
     story_of,
     trained_of,
     training_of,
     weighing_of,
 )
+from comparity.reporting.recorded_plans import plan_of
 from comparity.reporting.recorded_rankings import ranking_of
 from comparity.reporting.recorded_relative import bridged_of, raters_of, relative_of
 from comparity.reporting.sections import Reportable, Section

@@ -132,10 +132,12 @@ def pairwise_of(content: Content) -> PairwiseAccuracy:
 
 def panel_of(content: Content) -> PanelAudit:
     """Return an audit against a panel from its JSON."""
-    inner = pairwise_of(mapping(content["at_face_value"]))
+    inner, audit = pairwise_of(mapping(content["at_face_value"])), audit_of(content)
     k = len(inner.groups)
+    if not len(inner.tests) == len(audit.tests) == len(sequence(content["allowances"])):
+        raise ValueError("tests with and without the panel's error that are not the same tests")
     return PanelAudit(
-        audit=audit_of(content),
+        audit=audit,
         at_face_value=inner,
         reversals=array(content["reversals"], (k, k)),
         shift_errors=numbers(content["shift_errors"]),

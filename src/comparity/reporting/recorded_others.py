@@ -1,10 +1,9 @@
-"""Plans, metrics, trainings and stories, read back from the JSON that ``--json`` printed."""
+"""Metrics, trainings and stories, read back from the JSON that ``--json`` printed."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,6 @@ from numpy.typing import NDArray
 
 from comparity.auditing.verdicts import EXIT_STATUS
 from comparity.catalogue.listing import CATALOGUE
-from comparity.plans import ComparativePlan, Plan, PlannedTest, SeparationPlan
-from comparity.ranking_plans import PlannedLean, RankingPlan
-from comparity.reporting.ranking_plans import ASSUMED as RANKING_ASSUMPTIONS
 from comparity.reporting.recorded import (
     array,
     audit_of,
@@ -27,7 +23,6 @@ from comparity.reporting.recorded import (
     texts,
     whole,
 )
-from comparity.reporting.sentences import ASSUMED as GROUP_ASSUMPTIONS
 from comparity.reporting.story import Fact, FoundGap, Step, Story
 from comparity.resamples import Change, ChosenMetric, Comparison, MetricClusters, Selection
 from comparity.results import Interval
@@ -35,108 +30,9 @@ from comparity.scorecards import MetricValue, RateSpread, Scorecard
 from comparity.trained import ScorerAudit, TrainedScorer
 from comparity.trainings import Outcome, Training, Weighing
 
-__all__ = ["card_of", "plan_of", "story_of", "trained_of", "training_of", "weighing_of"]
+__all__ = ["card_of", "story_of", "trained_of", "training_of", "weighing_of"]
 
 Content = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedPower:
-    """A power function of which only what was written down can be asked."""
-
-    known: Mapping[int, float]
-    pairs: int | None = None
-    ceiling: float = math.nan
-    by_items: Mapping[int | None, Content] = field(default_factory=dict)
-
-    def power(self, size: float) -> float:
-        """Return the power written down for this size."""
-        return self.known.get(int(size), math.nan)
-
-    def smallest_size(self, target: float) -> int | None:
-        """Return the size written down for the power the plan was made for."""
-        return self.pairs
-
-    def limit(self) -> float:
-        """Return the power as judgments of these items grow without end."""
-        return self.ceiling
-
-    def on_items(self, n_items: int | None) -> RecordedPower:
-        """Return what was written down for pairs drawn from so many items."""
-        row = self.by_items[n_items]
-        pairs = _whole_or_none(row["n_pairs"])
-        known = {} if pairs is None else {pairs: number(row["power"])}
-        return RecordedPower(known, pairs, number(row["ceiling"]))
-
-
-def plan_of(content: Content) -> Plan:
-    """Return a plan from its JSON."""
-    points = [sequence(point) for point in sequence(content["curve"])]
-    curve = {whole(size): number(power) for size, power in points}
-    target, margin = (_number_or_none(content[name]) for name in ("target", "margin"))
-    facts: dict[str, Any] = {
-        "power": number(content["power"]),
-        "target": target,
-        "tests": tuple(_planned(mapping(one)) for one in sequence(content["tests"])),
-        "groups": texts(content["groups"]),
-        "alpha": number(content["alpha"]),
-        "margin": margin,
-        "rule": text(content["rule"]),
-        "design": text(content["design"]),
-        "notes": texts(content["notes"]),
-        "assumptions": _assumed(mapping(content["assumptions"])),
-        "provenance": mapping(content["provenance"]),
-    }
-    if "n_per_evaluator" in content:
-        return RankingPlan(
-            n_per_evaluator=_whole_or_none(content["n_per_evaluator"]),
-            n_items=whole(content["n_items"]),
-            n_evaluators=whole(content["n_evaluators"]),
-            leans=tuple(_lean(mapping(one)) for one in sequence(content["leans"])),
-            lean=number(content["lean"]),
-            ceiling=number(content["ceiling"]),
-            question=RecordedPower(curve),
-            **facts,
-        )
-    if "n_pairs" not in content:
-        return SeparationPlan(
-            n=_whole_or_none(content["n"]), question=RecordedPower(curve), **facts
-        )
-    rows = map(mapping, sequence(content["reuse_curve"]))
-    by_items = {_whole_or_none(row["n_items"]): row for row in rows}
-    sizes = ("n_pairs", "n_items", "n_evaluators")
-    facts |= {name: _whole_or_none(content[name]) for name in sizes}
-    return ComparativePlan(
-        ceiling=_number_or_none(content["ceiling"]),
-        question=RecordedPower(curve, by_items=by_items),
-        **facts,
-    )
-
-
-def _assumed(content: Content) -> Content:
-    """Return assumptions; those of each group and those of a ranking are shown as numbers."""
-    for name in GROUP_ASSUMPTIONS.keys() & content.keys():
-        list(map(number, sequence(content[name])))
-    for name in RANKING_ASSUMPTIONS.keys() & content.keys():
-        number(content[name])
-    return content
-
-
-def _planned(content: Content) -> PlannedTest:
-    names = ("first_rate", "second_rate", "gap", "standard_error", "power")
-    first, second = map(number, sequence(content["n"]))
-    facts = {name: number(content[name]) for name in names}
-    return PlannedTest(null=text(content["null"]), n=(first, second), **facts)
-
-
-def _lean(content: Content) -> PlannedLean:
-    error = _number_or_none(content["standard_error"])
-    return PlannedLean(
-        lean=number(content["lean"]),
-        n_per_evaluator=_whole_or_none(content["n_per_evaluator"]),
-        standard_error=math.inf if error is None else error,
-        power=number(content["power"]),
-    )
 
 
 def card_of(content: Content) -> Scorecard:
@@ -394,7 +290,3 @@ def _unbounded(value: Any, *, known: bool) -> float:
 
 def _number_or_none(value: Any) -> float | None:
     return None if value is None else number(value)
-
-
-def _whole_or_none(value: Any) -> int | None:
-    return None if value is None else whole(value)

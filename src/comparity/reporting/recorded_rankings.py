@@ -145,11 +145,11 @@ def _facts(content: Content, rows: Sequence[Content]) -> dict[str, Any]:
         "seat": None if seat is None else _effect(mapping(seat)),
         "ties": None if ties is None else _effect(mapping(ties)),
         "evaluators": _names(sequence(content["evaluators"])),
-        "parameters": {k: _parameter(one) for k, one in mapping(content["parameters"]).items()},
+        "parameters": _parameters(content),
         "gradient_norm": number(content["gradient_norm"]),
         "iterations": whole(content["iterations"]),
         "notes": texts(content["notes"]),
-        "provenance": mapping(content["provenance"]),
+        "provenance": _provenance(mapping(content["provenance"])),
     }
 
 
@@ -221,12 +221,22 @@ def _column(rows: Sequence[Content], name: str) -> NDArray[np.float64]:
     return np.array([number(row[name]) for row in rows], dtype=np.float64)
 
 
-def _parameter(value: Any) -> Any:
-    """Return an array for a list, with ``nan`` where JSON has no number."""
-    if not isinstance(value, list):
-        return value
-    found = np.array(value)
-    return np.array(value, dtype=np.float64) if found.dtype == object else found
+def _parameters(content: Content) -> dict[str, NDArray[np.float64]]:
+    """Return what a model says of evaluators besides, or of items where it knows no evaluators."""
+    many = len(sequence(content["evaluators"]))
+    found = {}
+    for name, value in mapping(content["parameters"]).items():
+        rows = [list(map(number, one)) if isinstance(one, list) else number(one) for one in value]
+        found[name] = np.array(rows, dtype=np.float64)
+        if many and len(rows) != many:
+            raise ValueError(f"{len(rows)} {name} of {many} evaluators")
+    return found
+
+
+def _provenance(content: Content) -> Content:
+    """Return where a ranking comes from; its notes are shown."""
+    texts(content.get("notes", []))
+    return content
 
 
 def _diagnosis(content: Content) -> RecordedDiagnosis:
