@@ -15,6 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from comparity.counting.files import connection
+
 Run = Callable[..., Any]
 
 POLICY = """[[audit]]
@@ -241,3 +243,31 @@ def test_a_seed_that_was_drawn_is_told_and_gives_the_same_model_again(run: Run) 
     again = run(*TRAIN.split(), "--output", "b.json", "--seed", drawn)
     assert f"seed {drawn}" in " ".join(again.out.split())
     assert Path("a.json").read_bytes() == Path("b.json").read_bytes()
+
+
+def test_duckdb_writes_in_no_thread_of_its_own(run: Run) -> None:
+    assert run(*WEIGHTS.split(), "--output", "w.csv").status == 0
+    setting = "select value from duckdb_settings() where name = 'async_threads'"
+    assert connection().execute(setting).fetchall() in ([("0",)], [])
+
+
+@pytest.mark.slow
+def test_copies_that_fail_again_and_again_all_come_to_an_end() -> None:
+    """DuckDB 2.0 with its own threads for writing stops for ever within about a hundred."""
+    rows = ["i,text", *(f"{k},some text of row {k}" for k in range(200_000))]
+    Path("cut.csv").write_bytes("\n".join(rows).encode() + b"\n1,\xe9\n")
+    program = """
+import numpy as np
+from comparity.counting.files import read_table
+from comparity.counting.writing import write_table
+from comparity.errors import UnreadableFileError
+for _ in range(100):
+    try:
+        write_table(read_table("cut.csv"), "w.csv", {"w": np.ones(200_001)})
+    except UnreadableFileError:
+        print("refused")
+"""
+    words = [sys.executable, "-c", program]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=True)
+    assert done.stdout.split() == ["refused"] * 100
+    assert not Path("w.csv").exists()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -69,14 +68,12 @@ def _copy_table(rows: Any, added: Mapping[str, Any], part: Path, form: str, name
     """Let DuckDB write rows and what is added to them."""
     import duckdb
 
-    home, numbers = connection(), f"added_{secrets.token_hex(8)}"
+    home = connection()
+    _write_in_this_thread(home)
     # DuckDB finds `rows` and `columns` by the names of these variables.
     columns = dict(added)  # noqa: F841
+    both = "select * from rows positional join (select * from columns)"
     try:
-        # Kept in DuckDB first: a query that reads arrays of Python and fails in another of its
-        # threads may wait for ever.
-        home.execute(f"create temp table {numbers} as select * from columns")
-        both = f"select * from rows positional join (select * from {numbers})"
         home.execute(f"copy ({both}) to ? ({form}, use_tmp_file false)", [str(part)])
     except duckdb.Error as error:
         if part.name in str(error):
@@ -84,5 +81,14 @@ def _copy_table(rows: Any, added: Mapping[str, Any], part: Path, form: str, name
             reason = os.strerror(int(code[1])) if code else str(error)
             raise FileAccessError(name, reason, doing="write") from error
         raise unreadable_file(error) from error
-    finally:
-        home.execute(f"drop table if exists {numbers}")
+
+
+def _write_in_this_thread(home: Any) -> None:
+    """Let no thread of its own write files for DuckDB, where it has such threads.
+
+    In version 2.0 a copy that fails or is interrupted waits for them while it holds the lock that
+    they wait for, once in some twenty times, and then not even Ctrl-C ends it.
+    """
+    known = "select name from duckdb_settings() where name = 'async_threads'"
+    if home.execute(known).fetchall():
+        home.execute("set async_threads = 0")
