@@ -20,6 +20,7 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
 from comparity.errors import (
+    BlankNameError,
     DuplicateColumnError,
     EmptyTableError,
     MissingColumnError,
@@ -33,6 +34,7 @@ from comparity.errors import (
     UnsupportedColumnError,
     UnsupportedTableError,
 )
+from comparity.errors.spelling import BLANKS as NO_INK
 
 __all__ = [
     "Table",
@@ -126,6 +128,12 @@ class Table:
         if isinstance(self.schema[column], nw.String):
             matches = nw.col(column).str.strip_chars(BLANKS).str.contains(NUMBER)
             return ~nw.col(column).is_null() & ~matches
+        return nw.col(column).is_null() & ~nw.col(column).is_null()
+
+    def blank(self, column: str) -> nw.Expr:
+        """Say where nothing of a name can be seen."""
+        if isinstance(self.schema[column], nw.String):
+            return nw.col(column).str.strip_chars(NO_INK) == ""
         return nw.col(column).is_null() & ~nw.col(column).is_null()
 
     def truth(self, column: str) -> nw.Expr:
@@ -307,9 +315,13 @@ def _as_numpy(series: nw.Series[Any]) -> NDArray[Any]:
 
 
 def check_columns(
-    table: Table, *, complete: Iterable[str] = (), numeric: Iterable[str] = ()
+    table: Table,
+    *,
+    complete: Iterable[str] = (),
+    numeric: Iterable[str] = (),
+    names: Iterable[str] = (),
 ) -> None:
-    """Raise an error unless columns have no gaps and scores are finite numbers.
+    """Raise an error unless columns have no gaps, names are seen and scores are finite numbers.
 
     Parameters
     ----------
@@ -318,9 +330,12 @@ def check_columns(
         Columns (our names) that may not have missing values.
     numeric : iterable of str
         Columns that must in addition hold finite numbers.
+    names : iterable of str
+        Columns that must in addition hold names of which something can be seen.
     """
-    complete, numeric = list(complete), list(numeric)
-    bad = {("missing", name): table.missing(name) for name in [*complete, *numeric]}
+    complete, numeric, names = list(complete), list(numeric), list(names)
+    bad = {("missing", name): table.missing(name) for name in [*complete, *numeric, *names]}
+    bad |= {("blank", name): table.blank(name) for name in names}
     for name in numeric:
         bad["words", name] = table.not_numeric(name)
         bad["infinite", name] = ~table.number(name).is_finite() & ~table.missing(name)
@@ -335,8 +350,10 @@ def check_columns(
             raise _BROKEN[kind](table.columns[name], table.name, offenders(table, found, name))
 
 
-_BROKEN: dict[str, type[MissingValueError | NotNumericError | NonFiniteScoreError]] = {
+_Broken = MissingValueError | BlankNameError | NotNumericError | NonFiniteScoreError
+_BROKEN: dict[str, type[_Broken]] = {
     "missing": MissingValueError,
+    "blank": BlankNameError,
     "words": NotNumericError,
     "infinite": NonFiniteScoreError,
 }

@@ -20,7 +20,7 @@ HOSTILE = (
     "\"'><img src=x onerror=alert(2)>"
     "\x1b[2J\x1b]0;title\x07\r\n\t\x7f\x9b31m"
     "\u202e\u2066\u200f\u05e9\u05dc\u05d5\u05dd\u202c"
-    "\U0001f600\ufe0f @everyone [a](http://x.example) {0} `| $x^2$ %s"
+    "\u200b\xad\ufeff\U0001f600\ufe0f @everyone [a](http://x.example) {0} `| $x^2$ %s"
     "=cmd|'/c calc'!A1"
     "\u2028]]>--><!--"
 )
@@ -29,7 +29,7 @@ COLUMN = "<b>se\x1bx"
 # Names of columns as a shell takes them: no comma, no quote, no line break that CSV would turn.
 PLAIN = HOSTILE.replace('"', "").replace("\r\n", "")
 ONE, TWO = f"<i>1{PLAIN}", f"<i>2{PLAIN}"
-ALLOWED = {"\n", "\u200f"}
+ALLOWED = {"\n"}
 N = 240
 
 
@@ -96,10 +96,10 @@ COMMANDS: dict[str, list[str]] = {
 
 
 def harmless(text: str) -> bool:
-    """Say whether nothing in a text steers a terminal or reorders a line."""
+    """Say whether nothing in a text steers a terminal, reorders a line or is not seen."""
     control = {c for c in text if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp")}
-    reordering = set(text) & {*"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u061c"}
-    return not (control - ALLOWED) and not reordering
+    unseen = {c for c in text if unicodedata.category(c) == "Cf"}
+    return not (control - ALLOWED) and not unseen
 
 
 class Tags(HTMLParser):

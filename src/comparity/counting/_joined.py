@@ -57,9 +57,9 @@ def count_joined(
 def check_items(items: Table, asked: Asked) -> None:
     """Raise an error unless every item has one row, a finite score and its groups."""
     if asked.continuous:
-        check_columns(items, complete=["item"], numeric=[*asked.numbers, *asked.groups])
+        check_columns(items, numeric=[*asked.numbers, *asked.groups], names=["item"])
     else:
-        check_columns(items, complete=["item", *asked.groups], numeric=asked.numbers)
+        check_columns(items, complete=asked.groups, numeric=asked.numbers, names=["item"])
     keyed = items.with_frame(items.frame.with_columns(items.text("item").alias("key")))
     sizes = keyed.frame.group_by("key").agg(nw.len().alias("n"))
     repeated = sizes.filter(nw.col("n") > 1).select("key")
@@ -197,7 +197,7 @@ def _split(found: Columns, position: Codes, evaluators: tuple[str, ...]) -> Ledg
 
 def explain_joined(comparisons: Table, items: Table) -> None:
     """Raise the error that says what is wrong with comparisons of known items."""
-    check_columns(comparisons, complete=list(comparisons.columns))
+    check_columns(comparisons, complete=list(comparisons.columns), names=SIDES)
     explain_tied(comparisons)
     for side in SIDES:
         known = items.frame.select(nw.col("key").alias(f"{side}_key"))

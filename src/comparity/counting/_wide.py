@@ -100,6 +100,7 @@ def count_rows(
     }
     if "better" in table.columns:
         sums["same"] = table.text("better") == table.text("worse")
+        sums["blank"] = table.blank("better") | table.blank("worse")
     # Sums by group are faster than the order of the scores as one more key.
     numbers = {name: flag.cast(nw.Int32) for name, flag in sums.items()}
     grouped = table.frame.select(**keys, **numbers).group_by(*keys)
@@ -127,7 +128,7 @@ def _broken(keys: Mapping[str, NDArray[Any]], found: Mapping[str, NDArray[Any]])
     numeric = [name for name in keys if not name.startswith(SIDES)]
     return bool(
         (found["usable"] != found["n"]).any()
-        or ("same" in found and found["same"].any())
+        or any(name in found and found[name].any() for name in ("same", "blank"))
         or ("tied" in keys and (keys["tied"] == -1).any())
         or any((keys[name] == BROKEN).any() for name in numeric)
         or any((factorised(column)[0] < 0).any() for column in keys.values())
@@ -179,11 +180,12 @@ def explain_rows(table: Table, asked: Asked) -> None:
     """Raise the error that says what is wrong with the rows of a wide table."""
     scores = [f"{side}_score" for side in SIDES]
     groups = [f"{side}_{name}" for side in SIDES for name in asked.groups]
-    ids = [name for name in (*SIDES, "tied") if name in table.columns]
+    ids = [name for name in SIDES if name in table.columns]
+    tied = [name for name in ("tied",) if name in table.columns]
     if asked.continuous:
-        check_columns(table, complete=ids, numeric=[*scores, *groups])
+        check_columns(table, complete=tied, numeric=[*scores, *groups], names=ids)
     else:
-        check_columns(table, complete=[*ids, *groups], numeric=scores)
+        check_columns(table, complete=[*tied, *groups], numeric=scores, names=ids)
     explain_tied(table)
     if "better" in table.columns:
         same = table.text("better") == table.text("worse")
@@ -210,7 +212,7 @@ def items_of_rows(table: Table, asked: Asked) -> Table:
     groups = [f"{side}_{name}" for side in SIDES for name in asked.groups]
     measured = [f"{side}_{name}" for side in SIDES for name in asked.numbers]
     numeric = [*measured, *groups] if asked.continuous else measured
-    check_columns(table, complete=[*SIDES, *groups], numeric=numeric)
+    check_columns(table, complete=groups, numeric=numeric, names=SIDES)
     as_group = table.number if asked.continuous else table.text
     sides = [
         table.frame.select(

@@ -170,7 +170,7 @@ def to_comparisons(
         read = (columns.get("evaluator"), columns.get("tied"))
         check_outcome_read(frame, first=named.first, second=named.second, read=read)
     table = open_table(frame, "comparisons", columns)
-    check_columns(table, complete=columns)
+    check_columns(table, complete=columns, names=("first", "second"))
     turned = _oriented(table)
     result = turned.collect() if isinstance(given, nw.DataFrame) else turned
     return ComparisonTable(

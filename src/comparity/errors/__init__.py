@@ -101,6 +101,7 @@ from comparity.errors.reproductions import (
     UnknownPartError,
 )
 from comparity.errors.values import (
+    BlankNameError,
     ConstantLabelError,
     DuplicateColumnError,
     DuplicateItemError,
@@ -127,6 +128,7 @@ from comparity.errors.values import (
 __all__ = [
     "AmbiguousWinnerError",
     "AnchorError",
+    "BlankNameError",
     "ClassCountError",
     "ComparityError",
     "ConstantDecisionError",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from comparity.errors.spelling import visible
+
 __all__ = ["ComparityError", "Offenders", "listed", "message"]
 
 
@@ -43,7 +45,8 @@ class Offenders:
 
 def message(asked: str, found: str, hint: str) -> str:
     """Put the three parts of an error together."""
-    return f"{asked}\n  found: {found}\n  hint:  {hint}"
+    # Lists of names are written by repr, which leaves some characters that nobody sees.
+    return visible(f"{asked}\n  found: {found}\n  hint:  {hint}", keep="\n")
 
 
 def listed(names: Collection[object], limit: int = 12) -> str:

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from comparity.errors.base import ComparityError, Offenders, listed, message
 
 __all__ = [
+    "BlankNameError",
     "ConstantLabelError",
     "DuplicateColumnError",
     "DuplicateItemError",
@@ -148,6 +149,21 @@ class MissingValueError(ComparityError, ValueError):
                 f"column {column!r} of the {table} table has missing values.",
                 str(offenders),
                 "fill them in or drop these rows yourself; nothing is dropped silently.",
+            )
+        )
+        self.column = column
+        self.offenders = offenders
+
+
+class BlankNameError(ComparityError, ValueError):
+    """An item has a name of which nothing can be seen."""
+
+    def __init__(self, column: str, table: str, offenders: Offenders) -> None:
+        super().__init__(
+            message(
+                f"column {column!r} of the {table} table must name items by something visible.",
+                f"names of nothing, white space or characters without width in {offenders}",
+                "give these items names, or drop these rows yourself; nothing is dropped silently.",
             )
         )
         self.column = column

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from comparity.counting._values import as_array, check_lengths, factorised, group_codes, rows_of
 from comparity.counting.outcomes import check_outcome_read
 from comparity.errors import (
+    BlankNameError,
     EmptyTableError,
     MissingColumnError,
     MissingValueError,
@@ -23,6 +24,7 @@ from comparity.errors import (
     TiesOnlyError,
     UnknownItemError,
 )
+from comparity.errors.spelling import is_blank
 from comparity.tables import collected, opened
 
 __all__ = ["Judgments", "columns_of", "judgments_from_frames", "judgments_of"]
@@ -161,13 +163,13 @@ def judgments_from_frames(
     codes, names = factorised(both)
     n = len(codes) // 2
     for name, part in ((better, codes[:n]), (worse, codes[n:])):
-        if (part < 0).any():
-            raise MissingValueError(name, "comparisons", rows_of(part < 0))
+        _check_seen(part, names, name, "comparisons")
     if items is None:
         known = sorted(names)
     else:
         ids = columns_of(items, "items", [item])[item]
         row_codes, written = factorised(ids)
+        _check_seen(row_codes, written, item, "items")
         _check_ids(row_codes, len(written), ids, item)
         # Numbers are written in their order, and items stay in that of their rows.
         known = [written[code] for code in row_codes.tolist()]
@@ -192,11 +194,19 @@ def _joined(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
     return np.concatenate([first.astype(object), second.astype(object)])
 
 
+def _check_seen(codes: NDArray[np.int64], names: Sequence[str], column: str, table: str) -> None:
+    """Refuse items without a name, and names of which nothing can be seen."""
+    if (codes < 0).any():
+        raise MissingValueError(column, table, rows_of(codes < 0))
+    blank = np.array([is_blank(name) for name in names], dtype=bool)[codes]
+    if blank.any():
+        unseen = np.array(names, dtype=object)[codes]
+        raise BlankNameError(column, table, rows_of(blank, unseen))
+
+
 def _check_ids(codes: NDArray[np.int64], n: int, ids: NDArray[Any], item: str) -> None:
     from comparity.errors import DuplicateItemError
 
-    if (codes < 0).any():
-        raise MissingValueError(item, "items", rows_of(codes < 0))
     if n < len(codes):
         seen = np.zeros(n, dtype=bool)
         repeated = np.zeros(len(codes), dtype=bool)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
+
+from comparity.errors.spelling import visible
 
 __all__ = [
     "MISSING",
@@ -30,24 +31,6 @@ LONGEST = 200
 ENDLESS = re.compile(r"\S{121,}")
 # Neither is a character, and XML refuses both.
 NO_CHARACTERS = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
-UNSAFE_CATEGORIES = {"Cc", "Cs", "Zl", "Zp"}
-# Marks that reorder what follows them, so that a name could rewrite the line it stands in.
-REORDERING = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A)), "\u061c"}
-
-
-def visible(text: str, *, keep: str = "") -> str:
-    r"""Return `text` with control characters, lone surrogates and reordering marks spelled out.
-
-    Names of groups come from data; a name must neither move the cursor nor hide its neighbours.
-
-    Examples
-    --------
-    >>> visible("a\x1b[31mb\n")
-    'a\\x1b[31mb\\n'
-    """
-    return "".join(
-        ascii(char)[1:-1] if _unsafe(char) and char not in keep else char for char in text
-    )
 
 
 def clipped(text: str) -> str:
@@ -215,7 +198,3 @@ def expected(value: float) -> str:
 
 def _missing(value: float | None) -> bool:
     return value is None or not math.isfinite(value)
-
-
-def _unsafe(char: str) -> bool:
-    return unicodedata.category(char) in UNSAFE_CATEGORIES or char in REORDERING
