@@ -9,6 +9,7 @@ that name rows. Missing means null or NaN, on every engine alike (pandas cannot 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -34,6 +35,7 @@ from comparity.errors import (
     UnsupportedColumnError,
     UnsupportedTableError,
 )
+from comparity.errors.base import listed
 from comparity.errors.spelling import BLANKS as NO_INK
 
 __all__ = [
@@ -41,7 +43,9 @@ __all__ = [
     "check_columns",
     "check_option",
     "collected",
+    "is_frame",
     "is_missing",
+    "of_engine",
     "offenders",
     "open_table",
     "opened",
@@ -153,15 +157,53 @@ class Table:
         return replace(self, frame=frame)
 
 
+def of_engine(values: Any, name: str = "array") -> Any:
+    """Return a frame or column of any engine as narwhals has it, anything else as it is.
+
+    Parameters
+    ----------
+    values : object
+        What somebody passed.
+    name : str
+        What errors call the table.
+
+    Raises
+    ------
+    DuplicateColumnError
+        A frame has two columns of one name.
+    """
+    try:
+        found = nw.from_native(values, allow_series=True, pass_through=True)
+        if is_frame(found):
+            found.collect_schema()
+    except DuplicateError as error:
+        raise DuplicateColumnError(name, listed(_twice(values))) from error
+    # Of two columns of one name in a query, narwhals would see one.
+    if isinstance(found, nw.LazyFrame) and _twice(found.to_native()):
+        raise DuplicateColumnError(name, listed(_twice(found.to_native())))
+    return found
+
+
+def is_frame(values: Any) -> bool:
+    """Say whether this is a frame as narwhals has it."""
+    return isinstance(values, nw.DataFrame | nw.LazyFrame)
+
+
+def _twice(native: Any) -> list[object]:
+    """Return the names that several columns of a frame of DuckDB, Spark, pandas or PyArrow have."""
+    # A lazy frame of Polars has no such columns, and warns whoever asks for its names.
+    if nw.get_native_namespace(native).__name__ == "polars":
+        return []
+    names = getattr(native, "column_names", getattr(native, "columns", ()))
+    return [name for name, count in Counter(names).items() if count > 1]
+
+
 def opened(native: Any, name: str) -> tuple[Any, list[str]]:
     """Return a narwhals frame, eager or lazy as it was given, and the names of its columns."""
-    try:
-        frame = nw.from_native(native, pass_through=True)
-        if isinstance(frame, nw.DataFrame | nw.LazyFrame):
-            return frame, frame.collect_schema().names()
-    except DuplicateError as error:
-        raise DuplicateColumnError(name, " ".join(str(error).split())) from error
-    raise UnsupportedTableError(name, type(native).__name__)
+    frame = of_engine(native, name)
+    if not is_frame(frame):
+        raise UnsupportedTableError(name, type(native).__name__)
+    return frame, frame.collect_schema().names()
 
 
 def open_table(native: Any, name: str, columns: Mapping[str, str]) -> Table:

@@ -7,12 +7,11 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
 from comparity.counting._values import check_groups, values_of
 from comparity.errors import DuplicateColumnError, OptionError
-from comparity.tables import placed_columns
+from comparity.tables import of_engine, placed_columns
 
 __all__ = [
     "as_array",
@@ -32,7 +31,7 @@ def as_array(values: Any, name: str = "a column") -> NDArray[Any]:
 
     What is missing in a list of words, or masked, stays missing.
     """
-    native = _of_engine(values)
+    native = of_engine(values)
     if isinstance(native, nw.DataFrame | nw.LazyFrame):
         columns = _columns_of(native)
         if len(columns) != 1:
@@ -68,7 +67,7 @@ def named_attributes(sensitive_features: Any) -> dict[str, NDArray[Any]]:
     """
     if isinstance(sensitive_features, Mapping):
         return _by_text({name: as_array(one) for name, one in sensitive_features.items()})
-    native = _of_engine(sensitive_features)
+    native = of_engine(sensitive_features)
     if isinstance(native, nw.DataFrame | nw.LazyFrame):
         return _columns_of(native)
     if isinstance(native, nw.Series):
@@ -80,14 +79,6 @@ def named_attributes(sensitive_features: Any) -> dict[str, NDArray[Any]]:
     if values.ndim == 2:
         return {str(column): values[:, column] for column in range(values.shape[1])}
     return {UNNAMED: values}
-
-
-def _of_engine(values: Any) -> Any:
-    """Return a frame or column of any engine as narwhals has it, anything else as it is."""
-    try:
-        return nw.from_native(values, allow_series=True, pass_through=True)
-    except DuplicateError as error:
-        raise DuplicateColumnError("array", " ".join(str(error).split())) from error
 
 
 def _of_series(series: nw.Series[Any]) -> NDArray[Any]:
@@ -121,7 +112,7 @@ def placed_features(X: Any) -> Any:
     """Return features for rows known by their place: what is masked is missing, a query steady."""
     if isinstance(X, np.ma.MaskedArray):
         return values_of(X, "X")
-    native = _of_engine(X)
+    native = of_engine(X, "features")
     if not isinstance(native, nw.LazyFrame):
         return X
     return np.column_stack(list(placed_columns(native).values()))

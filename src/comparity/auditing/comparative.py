@@ -21,7 +21,7 @@ from comparity.counting.outcomes import check_outcome_read
 from comparity.counting.positions import count_position_pairs
 from comparity.errors import MissingColumnError, OptionError
 from comparity.results import Audit
-from comparity.tables import collected, opened
+from comparity.tables import collected, of_engine, opened
 
 __all__ = ["audit_counts", "audit_files", "audit_frames", "comparative_separation"]
 
@@ -152,7 +152,7 @@ def comparative_separation(
 
 def _positions(comparisons: Any, evaluators: Any, ties: Any) -> tuple[Any, Any, Any]:
     """Return the pairs as an array, the evaluators as a column or None, and the tied pairs."""
-    frame = nw.from_native(comparisons, pass_through=True)
+    frame = of_engine(comparisons, "comparisons")
     if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
         judges = None if evaluators is None else as_array(evaluators, "evaluators")
         return comparisons, judges, ties

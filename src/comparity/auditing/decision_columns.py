@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from comparity.auditing.attributes import named_attributes
 from comparity.counting._values import factorised
 from comparity.errors import IndicatorError, LabelSpaceError, OptionError
-from comparity.tables import FALSE_WORDS, TRUE_WORDS, text_of
+from comparity.tables import FALSE_WORDS, TRUE_WORDS, of_engine, text_of
 
 __all__ = ["check_apart", "check_reference", "check_words", "label_matrices", "names_of"]
 
@@ -20,7 +20,7 @@ def names_of(first: Any, second: Any) -> tuple[str, str]:
     """Return the names of two columns, where they have different ones."""
     names = []
     for column in (first, second):
-        native = nw.from_native(column, allow_series=True, pass_through=True)
+        native = of_engine(column)
         names.append(str(native.name or "") if isinstance(native, nw.Series) else "")
     return (names[0], names[1]) if all(names) and names[0] != names[1] else ("first", "second")
 
@@ -47,7 +47,7 @@ def _check_indicator(label: str, values: NDArray[Any]) -> None:
 
 
 def _columns_of(decisions: Any) -> dict[str, Any] | None:
-    native = nw.from_native(decisions, allow_series=True, pass_through=True)
+    native = of_engine(decisions, "decisions")
     frame = isinstance(native, nw.DataFrame | nw.LazyFrame)
     if frame and len(native.collect_schema().names()) > 1:
         return named_attributes(decisions)

@@ -23,6 +23,7 @@ from comparity.errors import FeatureError, LengthMismatchError, OptionError
 from comparity.inference.delta import quantile
 from comparity.results import Interval
 from comparity.scorecards import Distortion, Distortions, MovedRows
+from comparity.tables import of_engine
 
 __all__ = ["distortion_metrics"]
 
@@ -82,7 +83,7 @@ def distortion_metrics(
 
 def _of_one_order(before: Any, after: Any) -> tuple[Any, Any]:
     """Return two frames with their columns in one order, anything else as it is."""
-    one, two = (nw.from_native(side, pass_through=True) for side in (before, after))
+    one, two = (of_engine(side, "features") for side in (before, after))
     if not all(isinstance(side, nw.DataFrame | nw.LazyFrame) for side in (one, two)):
         return before, after
     first, second = (side.collect_schema().names() for side in (one, two))

@@ -35,7 +35,7 @@ from comparity.mitigation.weights import (
     table_of,
 )
 from comparity.outputs import check_apart
-from comparity.tables import check_option, is_missing, text_of
+from comparity.tables import check_option, is_missing, of_engine, text_of
 from comparity.trainings import Weighing
 
 __all__ = ["METHODS", "fair_balance", "fair_reweighing", "reweighing", "weigh_file"]
@@ -221,7 +221,7 @@ def _categories(sensitive_features: Any) -> list[str]:
         given = {None: sensitive_features}
     types: dict[str, Any] = {}
     for name, one in given.items():
-        native = nw.from_native(one, allow_series=True, pass_through=True)
+        native = of_engine(one)
         if isinstance(native, nw.DataFrame | nw.LazyFrame):
             schema = native.collect_schema().items()
             types |= {str(column if name is None else name): dtype for column, dtype in schema}

@@ -17,7 +17,7 @@ from comparity.errors import (
     NotNumericError,
     UnsupportedColumnError,
 )
-from comparity.tables import is_missing, placed_columns, text_of
+from comparity.tables import is_missing, of_engine, placed_columns, text_of
 
 __all__ = ["matched_columns", "matched_features"]
 
@@ -76,7 +76,7 @@ def matched_columns(first: Columns, second: Columns) -> tuple[Floats, Floats]:
 
 
 def _named(features: Any) -> Columns | None:
-    native = nw.from_native(features, pass_through=True)
+    native = of_engine(features, "features")
     if isinstance(native, nw.DataFrame | nw.LazyFrame):
         return placed_columns(native)
     return None

@@ -113,7 +113,9 @@ def feature_matrix(X: Any, n: int) -> Floats:
     """
     import narwhals as nw
 
-    native = nw.from_native(X, pass_through=True)
+    from comparity.tables import of_engine
+
+    native = of_engine(X, "features")
     if isinstance(native, nw.LazyFrame):
         native = native.collect()
     try:

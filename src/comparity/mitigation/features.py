@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from comparity.counting._values import LARGEST, as_array, rows_of, values_of
 from comparity.errors import OptionError, OutOfRangeError
 from comparity.errors.mitigation import NonFiniteFeatureError
-from comparity.tables import text_of
+from comparity.tables import of_engine, text_of
 
 __all__ = ["check_features", "sensitive_column", "unmasked"]
 
@@ -87,6 +87,8 @@ def unmasked(values: Any) -> Any:
     [1.0, 2.0, nan]
     """
     if not isinstance(values, np.ma.MaskedArray):
+        # Refuses two columns of one name; scikit-learn would show an error of another package.
+        of_engine(values)
         return values
     if not np.ma.getmaskarray(values).any():
         return values.data

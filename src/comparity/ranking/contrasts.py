@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from comparity.counting._values import as_array, check_groups, check_lengths, group_codes
 from comparity.errors import DependentGroupsError, OptionError, UnknownReferenceError
 from comparity.rankings import Contrast
-from comparity.tables import collected, text_of
+from comparity.tables import collected, of_engine, text_of
 
 __all__ = ["Attribute", "Contrasts", "attributes_of", "contrasts_of", "members_of"]
 
@@ -183,7 +183,7 @@ def _attribute(name: str, array: NDArray[Any], reference: object) -> Attribute:
 def _named(sensitive_features: Any) -> dict[str, NDArray[Any]]:
     if isinstance(sensitive_features, Mapping):
         return {str(name): _array(values, name) for name, values in sensitive_features.items()}
-    native = nw.from_native(sensitive_features, allow_series=True, pass_through=True)
+    native = of_engine(sensitive_features)
     if isinstance(native, nw.DataFrame | nw.LazyFrame):
         return collected(native.lazy())
     if isinstance(native, nw.Series):
@@ -195,6 +195,6 @@ def _named(sensitive_features: Any) -> dict[str, NDArray[Any]]:
 
 
 def _array(values: Any, name: object) -> NDArray[Any]:
-    native = nw.from_native(values, allow_series=True, pass_through=True)
+    native = of_engine(values)
     plain = native.to_numpy() if isinstance(native, nw.Series) else values
     return as_array(plain, str(name), "items")

@@ -25,7 +25,7 @@ from comparity.errors import (
     UnknownItemError,
 )
 from comparity.errors.spelling import is_blank
-from comparity.tables import collected, opened
+from comparity.tables import collected, is_frame, of_engine, opened
 
 __all__ = ["Judgments", "columns_of", "judgments_from_frames", "judgments_of"]
 
@@ -234,15 +234,13 @@ def columns_of(frame: Any, table: str, names: Sequence[str | None]) -> dict[str,
 
 def _has_ties(comparisons: Any) -> bool:
     """Say whether these are a frame that has the usual column of ties."""
-    native = nw.from_native(comparisons, pass_through=True)
-    framed = isinstance(native, nw.DataFrame | nw.LazyFrame)
-    return framed and TIED in native.collect_schema().names()
+    native = of_engine(comparisons, "comparisons")
+    return is_frame(native) and TIED in native.collect_schema().names()
 
 
 def _pairs(comparisons: Any, *extra: Any) -> tuple[Any, list[Any]]:
     """Return positions and the columns that go with them, looked up in a frame where named."""
-    native = nw.from_native(comparisons, pass_through=True)
-    if not isinstance(native, nw.DataFrame | nw.LazyFrame):
+    if not is_frame(of_engine(comparisons, "comparisons")):
         return comparisons, list(extra)
     names = [name for name in extra if isinstance(name, str)]
     columns = columns_of(comparisons, "comparisons", ["better", "worse", *names])
@@ -324,7 +322,7 @@ def _numbered(array: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
 
 
 def _column(values: Any, name: str, n: int) -> NDArray[Any]:
-    native = nw.from_native(values, allow_series=True, pass_through=True)
+    native = of_engine(values)
     array = as_array(native.to_numpy() if isinstance(native, nw.Series) else values, name)
     check_lengths({"comparisons": np.empty(n, np.int8), name: array})
     return array
