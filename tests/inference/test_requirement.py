@@ -13,7 +13,7 @@ import scipy.stats
 from comparity import comparative_separation
 from comparity.counts import Tally
 from comparity.inference.proportions import compare_rates
-from comparity.inference.requirement import _undecided_by_t, needed_data
+from comparity.inference.requirement import _undecided_by_t, needed_by_tests, needed_data
 from comparity.results import GapTest
 
 CHOICES = {"margin": 0.05, "alpha": 0.05, "local_alpha": 0.05}
@@ -151,3 +151,19 @@ def test_the_probability_of_a_decision_is_that_of_simulated_t_tests(gap: float, 
     levels = {"margin": margin, "alpha": 0.05, "away_alpha": 0.05}
     open_share = _undecided_by_t(gap, np.array([0.3]), np.array([dof]), **levels)
     assert open_share[0] == pytest.approx(np.mean(~(away | inside)), abs=0.012)
+
+
+def test_of_several_tests_each_needs_what_it_needs_alone() -> None:
+    tests = [
+        compare_rates(Tally(x, 12), Tally(y, m), null="")
+        for x, y, m in [(3, 9, 14), (0, 0, 5), (12, 40, 40), (6, 200, 400), (7, 7, 12)]
+    ]
+    tests.insert(2, open_test(0.5, 0.55, 100))
+    local_alphas = [0.05, 0.01, 0.025, 0.005, 0.05, 0.001]
+    choices = {"margin": 0.05, "alpha": 0.05, "n": 100, "n_items": 100}
+    alone = [
+        needed_data(test, local_alpha=level, **choices)
+        for test, level in zip(tests, local_alphas, strict=True)
+    ]
+    assert needed_by_tests(tests, local_alphas=local_alphas, **choices) == alone
+    assert len(set(alone)) == len(tests)

@@ -7,11 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comparity.inference._unconditional import (
-    largest_probability,
-    restricted_rate,
-    score_statistic,
-)
+from comparity.inference._unconditional import restricted_rate, score_statistic
 from tests.plain import two_proportions as plain
 
 tallies = st.integers(1, 10**6).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
@@ -55,27 +51,3 @@ def test_a_gap_of_one_leaves_one_outcome() -> None:
     assert score_statistic(1.0, 5, 0.0, 4, 1.0) == 0
     assert score_statistic(0.8, 5, 0.0, 4, 1.0) == -np.inf
     assert score_statistic(0.8, 5, 0.0, 4, -1.0) == np.inf
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.data(), st.integers(1, 29), st.integers(1, 29), st.floats(-1, 1))
-def test_no_rates_give_a_set_of_tables_a_larger_probability(
-    data: st.DataObject, n1: int, n2: int, gap: float
-) -> None:
-    rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
-    region = rng.random((1, n1 + 1, n2 + 1)) < 0.3
-    found = largest_probability(region, np.array([gap]))[0]
-    low, high = max(0, -gap), min(1, 1 - gap)
-    for p2 in low + (high - low) * rng.random(300):
-        first = np.array([plain.binomial(i, n1, p2 + gap) for i in range(n1 + 1)])
-        second = np.array([plain.binomial(j, n2, p2) for j in range(n2 + 1)])
-        assert first @ region[0] @ second <= found + 1e-9
-
-
-def test_the_largest_probability_of_one_table_is_where_its_rates_are() -> None:
-    """x hits of n have their largest probability at the rate x / n."""
-    region = np.zeros((1, 4, 6), dtype=bool)
-    region[0, 2, 3] = True
-    expected = plain.binomial(2, 3, 2 / 3) * plain.binomial(3, 5, 3 / 5)
-    found = largest_probability(region, np.array([2 / 3 - 3 / 5]))[0]
-    assert found == pytest.approx(expected, rel=1e-9)

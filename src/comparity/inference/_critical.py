@@ -99,7 +99,7 @@ def critical_distances(
     variances: Vector,
     *,
     hypothesised: float,
-    alpha: float,
+    alpha: float | Vector,
 ) -> Vector:
     r"""Return how far from a hypothesised gap estimates must be for one-sided tests to reject.
 
@@ -111,14 +111,14 @@ def critical_distances(
 
     Parameters
     ----------
-    rates, trials : tuple of ndarray of shape (m,)
+    rates, trials : tuple of ndarray
         True rates of the two groups of each test, and trials expected behind them.
-    variances : ndarray of shape (m,)
+    variances : ndarray
         Of the estimated gaps, at the true rates, with what shared items add.
     hypothesised : float
         The gap under the hypothesis.
-    alpha : float
-        Level of the one-sided test.
+    alpha : float or ndarray
+        Level of the one-sided test. All arrays are broadcast.
     """
     (p, q), (n, m) = rates, trials
     single = p * (1 - p) / n + q * (1 - q) / m

@@ -1,4 +1,4 @@
-"""Kernels of the score and the exact test of two independent proportions.
+"""The score statistic of two independent proportions.
 
 Everything is vectorised over hypothesised gaps and over tables. The definitions, written as plain
 loops, are in ``tests/plain/two_proportions.py``.
@@ -8,16 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln
 
-__all__ = ["largest_probability", "restricted_rate", "score_statistic"]
+__all__ = ["restricted_rate", "score_statistic"]
 
-# The probability of a set of tables is a polynomial in the nuisance rate. On the scale on which
-# binomial rates have constant spread, its peaks are many of these grid steps wide at 60 trials, so
-# that the largest value on the grid lacks less than a hundredth of the largest value of all.
-GRID = np.linspace(0, np.pi / 2, 129)
-GRID_ACCURACY = 0.98
-PEAKS, ZOOM, ROUNDS = 3, np.linspace(-1, 1, 11), 5
 # Newton's steps that bring the closed-form root to full precision where two roots nearly meet, as
 # they do for rare hits among very many trials.
 POLISH = 4
@@ -75,68 +68,3 @@ def score_statistic(
     error = np.sqrt(rate * (1 - rate) / n_first + other * (1 - other) / n_second)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(excess == 0, 0, excess / error)
-
-
-def largest_probability(
-    region: NDArray[np.bool_], gaps: NDArray[np.float64], *, decide_at: float | None = None
-) -> NDArray[np.float64]:
-    """Return the largest probability of sets of tables over all rates with the given gaps.
-
-    Parameters
-    ----------
-    region : ndarray of bool, shape (n_gaps, n_first + 1, n_second + 1)
-        Which numbers of hits belong to the set, for each gap.
-    gaps : ndarray, shape (n_gaps,)
-        First minus second rate, between -1 and 1.
-    decide_at : float, optional
-        Work out only on which side of this number each result lies.
-    """
-    weights = region.astype(np.float64)
-    values = _probability(weights, gaps, np.broadcast_to(GRID, (len(gaps), len(GRID))))
-    largest = np.asarray(values.max(axis=1))
-    unsure = np.ones(len(gaps), dtype=bool)
-    if decide_at is not None:
-        unsure = (largest <= decide_at) & (largest >= GRID_ACCURACY * decide_at)
-    if unsure.any():
-        refined = _refined(weights[unsure], gaps[unsure], values[unsure])
-        largest[unsure] = np.maximum(largest[unsure], refined)
-    return np.asarray(np.minimum(largest, 1))
-
-
-def _refined(
-    weights: NDArray[np.float64], gaps: NDArray[np.float64], values: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the largest probability near the highest peaks of the values on the grid."""
-    padded = np.pad(values, ((0, 0), (1, 1)), constant_values=-1)
-    is_peak = (values >= padded[:, :-2]) & (values >= padded[:, 2:])
-    highest = np.argpartition(np.where(is_peak, values, -1), -PEAKS, axis=1)[:, -PEAKS:]
-    centres, width = GRID[highest], GRID[1]
-    for _ in range(ROUNDS):
-        around = np.clip(centres[:, :, None] + width * ZOOM, 0, np.pi / 2)
-        nearby = _probability(weights, gaps, around.reshape(len(gaps), -1)).reshape(around.shape)
-        best = nearby.argmax(axis=2)[:, :, None]
-        centres = np.take_along_axis(around, best, axis=2)[:, :, 0]
-        width *= ZOOM[1] - ZOOM[0]
-    return np.asarray(nearby.max(axis=(1, 2)))
-
-
-def _probability(
-    weights: NDArray[np.float64], gaps: NDArray[np.float64], angles: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the probability of each set at nuisance rates given as angles of each gap."""
-    low, high = np.maximum(0, -gaps)[:, None], np.minimum(1, 1 - gaps)[:, None]
-    second = low + (high - low) * np.sin(angles) ** 2
-    first = np.clip(second + gaps[:, None], 0, 1)
-    n_first, n_second = weights.shape[1] - 1, weights.shape[2] - 1
-    joint = (_binomial(n_first, first) @ weights) * _binomial(n_second, second)
-    return np.asarray(joint.sum(axis=2))
-
-
-def _binomial(n: int, rate: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the probabilities of 0 to n hits, along a new last axis."""
-    hits = np.arange(n + 1)
-    choose = gammaln(n + 1) - gammaln(hits + 1) - gammaln(n - hits + 1)
-    # Rates of 0 and 1 are moved by less than one rounding error, so that 0 * log 0 is 0.
-    p = np.clip(rate, 1e-300, 1 - 2**-53)
-    log_hit, log_miss = np.log(p)[..., None], np.log1p(-p)[..., None]
-    return np.asarray(np.exp(choose + hits * log_hit + (n - hits) * log_miss))

@@ -4,23 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from comparity.counts import Tally
-from comparity.inference._unconditional import largest_probability, score_statistic
+from comparity.inference._extreme_tables import ABOVE, BELOW, EQUAL, exact_p_value, lowest_gap
 from comparity.results import Interval
 
 __all__ = ["ExactPivot"]
-
-Side = Literal["equal", "below", "above"]
-
-# Rounding noise of the score statistic: tables this close to the observed one count as ties.
-TIE = 1e-7
-# No step towards a limit of an interval is smaller; the last is of 1.25e-6.
-FINEST = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,71 +54,42 @@ class ExactPivot:
         """Return the two-sided p value of ``gap = hypothesised``."""
         if abs(hypothesised) > 1:  # no rates are that far apart
             return 0.0
-        return self._p_value(hypothesised, "equal")
+        return self._p_value(hypothesised, EQUAL)
 
     def p_below(self, hypothesised: float) -> float:
         """Return the p value of ``gap >= hypothesised`` against ``gap < hypothesised``."""
         if abs(hypothesised) > 1:
             return float(hypothesised < -1)
-        return self._p_value(hypothesised, "below")
+        return self._p_value(hypothesised, BELOW)
 
     def p_above(self, hypothesised: float) -> float:
         """Return the p value of ``gap <= hypothesised`` against ``gap > hypothesised``."""
         if abs(hypothesised) > 1:
             return float(hypothesised > 1)
-        return self._p_value(hypothesised, "above")
+        return self._p_value(hypothesised, ABOVE)
 
     def interval(self, level: float) -> Interval:
-        """Return the hull of the gaps, between -1 and 1, that are not rejected at ``1 - level``."""
+        """Return the hull of the gaps, between -1 and 1, that are not rejected at ``1 - level``.
+
+        Limits lie at most 1.25e-6 inside of those of the hull.
+        """
         return _interval(self, level)
 
-    def _search(self, level: float) -> Interval:
-        alpha = 1 - level
-        low = high = self.first.rate - self.second.rate
-        # Zero is one of the first points, so a gap of zero that is not rejected is never left out.
-        starts, step, parts = np.array([-1.0]), 0.01, 200
-        while step > FINEST and len(starts):
-            gaps = np.round(starts[:, None] + step * np.arange(parts + 1), 9)
-            region = self._as_extreme(gaps, "equal")
-            kept = np.append(gaps[self._exceed(region, gaps, alpha)], [low, high])
-            low, high = float(kept.min()), float(kept.max())
-            left, right = gaps[:, :-1].ravel(), gaps[:, 1:].ravel()
-            either = (region[:, :-1] | region[:, 1:]).reshape(len(left), *region.shape[2:])
-            # What is not rejected need not be one piece. But between two neighbouring gaps only
-            # tables that are extreme at one of them come in: where all of these together stay
-            # below alpha, every gap in between is rejected, and none is looked at.
-            outside = (left < low) | (right > high)
-            left, right, either = left[outside], right[outside], either[outside]
-            alive = self._exceed(either, left, alpha) | self._exceed(either, right, alpha)
-            starts, step, parts = left[alive], step / 20, 20
-        return Interval(low, high, level)
-
-    def _p_value(self, hypothesised: float, side: Side) -> float:
-        gaps = np.array([hypothesised])
-        return float(largest_probability(self._as_extreme(gaps, side), gaps)[0])
-
-    def _exceed(
-        self, region: NDArray[np.bool_], gaps: NDArray[np.float64], alpha: float
-    ) -> NDArray[np.bool_]:
-        """Say at which gaps the tables of the region may have a probability above alpha."""
-        flat = region.reshape(-1, *region.shape[-2:])
-        return (largest_probability(flat, gaps.ravel(), decide_at=alpha) > alpha).reshape(
-            gaps.shape
+    def _p_value(self, hypothesised: float, side: int) -> float:
+        first, second = self.first, self.second
+        return exact_p_value(
+            first.hits, first.trials, second.hits, second.trials, float(hypothesised), side
         )
 
-    def _as_extreme(self, gaps: NDArray[np.float64], side: Side) -> NDArray[np.bool_]:
-        """Say which tables are as extreme as the observed one, for each gap (last two axes)."""
-        n_first, n_second = self.first.trials, self.second.trials
-        first = np.arange(n_first + 1)[:, None] / n_first
-        second = np.arange(n_second + 1) / n_second
-        every = score_statistic(first, n_first, second, n_second, gaps[..., None, None])
-        observed = every[..., self.first.hits, self.second.hits][..., None, None]
-        if side == "equal":
-            return np.asarray(np.abs(every) >= np.abs(observed) - TIE)
-        return np.asarray(every <= observed + TIE if side == "below" else every >= observed - TIE)
 
-
-@lru_cache(maxsize=1024)
+# A table, a picture and JSON ask for the same intervals, and so do audits of the same groups.
+@lru_cache(maxsize=2**14)
 def _interval(pivot: ExactPivot, level: float) -> Interval:
-    # A table, a picture and JSON ask for the same interval, which takes 0.2 s to find.
-    return pivot._search(level)
+    first = pivot.first.hits, pivot.first.trials
+    second = pivot.second.hits, pivot.second.trials
+    # With the groups exchanged the highest gap is the lowest.
+    low, high = (
+        lowest_gap(*first, *second, 1 - level),
+        0.0 - lowest_gap(*second, *first, 1 - level),
+    )
+    return Interval(low, high, level)

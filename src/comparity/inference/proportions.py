@@ -34,7 +34,7 @@ LARGE = 30
 COMMON = 15
 # With fewer expected in the smaller group the score test does (the old rule for chi-square tests).
 EXPECTED = 5
-# Listing all tables takes about 0.2 s for an interval at this size.
+# An interval takes a few milliseconds at this size.
 MOST_TABLES = 1500
 MOST_EXACT_TRIALS = 200
 

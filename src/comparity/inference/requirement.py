@@ -41,7 +41,7 @@ from comparity.inference.pivots import Statistic
 from comparity.inference.proportions import ScorePivot
 from comparity.results import GapTest, Needed, Pivot
 
-__all__ = ["needed_data"]
+__all__ = ["needed_by_tests", "needed_data"]
 
 # More data than this many times what there is are no advice.
 LARGEST_FACTOR = 2.0**40
@@ -57,6 +57,8 @@ LADDERS = [
 ]
 STEPS = np.arange(2 * RUNGS) / (2 * RUNGS)
 """Parts of that way."""
+AT_ONCE = 1000
+"""Tests that are worked out together: room for a few hundred numbers each."""
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
 """Sizes of an estimated error that a probability is the mean over: off by less than 0.002."""
 
@@ -93,10 +95,64 @@ def needed_data(
     Needed or None
         ``None`` where the test has no variance to go by.
     """
+    found = needed_by_tests(
+        [test],
+        margin=margin,
+        alpha=alpha,
+        local_alphas=[local_alpha],
+        n=n,
+        n_items=n_items,
+        power=power,
+    )
+    return found[0]
+
+
+def needed_by_tests(
+    tests: Sequence[GapTest],
+    *,
+    margin: float,
+    alpha: float,
+    local_alphas: Sequence[float],
+    n: int,
+    n_items: int,
+    power: float = 0.8,
+) -> list[Needed | None]:
+    """Say of each of several tests what :func:`needed_data` says of one.
+
+    Many groups make hundreds of tests of few trials; all of these are worked out at once.
+    """
+    levels = {"margin": margin, "alpha": alpha, "power": power}
+    few = [
+        (place, test.pivot.first, test.pivot.second)
+        for place, test in enumerate(tests)
+        if isinstance(test.pivot, ScorePivot | ExactPivot)
+    ]
+    factors = {}
+    for start in range(0, len(few), AT_ONCE):
+        places, first, second = zip(*few[start : start + AT_ONCE], strict=True)
+        own = np.array([local_alphas[place] for place in places])
+        found = _factors_of_few(first, second, local_alphas=own, **levels)
+        factors |= dict(zip(places, found, strict=True))
+    return [
+        _as_many_times(factors[place], n, n_items)
+        if place in factors
+        else _needed_at_large(test, local_alpha=local_alpha, n=n, n_items=n_items, **levels)
+        for place, (test, local_alpha) in enumerate(zip(tests, local_alphas, strict=True))
+    ]
+
+
+def _needed_at_large(
+    test: GapTest,
+    *,
+    margin: float,
+    alpha: float,
+    local_alpha: float,
+    n: int,
+    n_items: int,
+    power: float,
+) -> Needed | None:
+    """Say what would decide a test that has a variance to go by."""
     levels = {"margin": margin, "alpha": alpha, "local_alpha": local_alpha, "power": power}
-    if isinstance(test.pivot, ScorePivot | ExactPivot):
-        factors = _factors_of_few(test.pivot.first, test.pivot.second, **levels)
-        return _as_many_times(factors, n, n_items)
     variance = test.standard_error**2
     if test.pivot is None or not variance > 0:
         return None
@@ -126,35 +182,60 @@ def _as_many_times(factors: Sequence[float], n: int, n_items: int) -> Needed | N
 
 
 def _factors_of_few(
-    first: Tally, second: Tally, *, margin: float, alpha: float, local_alpha: float, power: float
-) -> tuple[float, float]:
+    firsts: Sequence[Tally],
+    seconds: Sequence[Tally],
+    *,
+    margin: float,
+    alpha: float,
+    local_alphas: Vector,
+    power: float,
+) -> list[tuple[float, float]]:
     """Return how many times the trials would decide, for the rates as observed and for one rate."""
-    pooled, observed = (first + second).rate, (first.rate, second.rate)
-
-    def undecided(factors: Vector, rates: tuple[float, float], away_alpha: float) -> Vector:
-        """Return the probability of an estimate neither away from zero nor within the margin."""
-        p, q = (np.full_like(factors, rate) for rate in rates)
-        n, m = factors * first.trials, factors * second.trials
-        variance = p * (1 - p) / n + q * (1 - q) / m
-        above, away, below = (
-            critical_distances((p, q), (n, m), variance, hypothesised=gap, alpha=level)
-            for gap, level in ((-margin, alpha), (0.0, away_alpha), (margin, alpha))
-        )
-        error = np.sqrt(np.maximum(variance, TINY))
-        # What is not within the margin: all between -away and away where there is no room in it.
-        low = np.minimum(above - margin, away)
-        high = np.maximum(np.maximum(margin - below, low), -away)
-        ends = (ndtr((end - rates[0] + rates[1]) / error) for end in (-away, low, high, away))
-        lowest, low_end, high_end, highest = ends
-        inside: Vector = np.maximum(low_end - lowest, 0) + np.maximum(highest - high_end, 0)
-        return inside
-
+    both = list(zip(firsts, seconds, strict=True))
+    pooled = np.array([(first + second).rate for first, second in both])
+    observed = np.array([(first.rate, second.rate) for first, second in both]).T
+    trials = np.array([(first.trials, second.trials) for first, second in both]).T
     # Equal rates are found to differ by chance alone, which decides nothing.
-    away_alpha = local_alpha / 2 if first.rate != second.rate else NEVER
-    as_observed = _smallest_factor(lambda k: undecided(k, observed, away_alpha), power)
-    if first.rate == second.rate:
-        return as_observed, as_observed
-    return as_observed, _smallest_factor(lambda k: undecided(k, (pooled, pooled), NEVER), power)
+    away_alphas = np.where(observed[0] == observed[1], NEVER, local_alphas / 2)
+
+    def smallest(rates: Vector, away_alphas: Vector) -> Vector:
+        def undecided(factors: Vector, which: NDArray[np.int64]) -> Vector:
+            (p, q), (n, m) = rates[:, which, None], trials[:, which, None] * factors
+            levels = {"margin": margin, "alpha": alpha, "away_alpha": away_alphas[which, None]}
+            return _undecided_of_few((p, q), (n, m), **levels)
+
+        return _smallest_factors(undecided, len(both), power)
+
+    as_observed = smallest(observed, away_alphas)
+    as_one = smallest(np.array([pooled, pooled]), np.full(len(both), NEVER))
+    as_one = np.where(observed[0] == observed[1], as_observed, as_one)
+    return list(zip(as_observed.tolist(), as_one.tolist(), strict=True))
+
+
+def _undecided_of_few(
+    rates: tuple[Vector, Vector],
+    trials: tuple[Vector, Vector],
+    *,
+    margin: float,
+    alpha: float,
+    away_alpha: Vector,
+) -> Vector:
+    """Return the probability of an estimate neither away from zero nor within the margin."""
+    (p, q), (n, m) = rates, trials
+    variance = p * (1 - p) / n + q * (1 - q) / m
+    above, away, below = (
+        critical_distances(rates, trials, variance, hypothesised=gap, alpha=level)
+        for gap, level in ((-margin, alpha), (0.0, away_alpha), (margin, alpha))
+    )
+    error = np.sqrt(np.maximum(variance, TINY))
+    # What is not within the margin: all between -away and away where there is no room in it.
+    low = np.minimum(above - margin, away)
+    high = np.maximum(np.maximum(margin - below, low), -away)
+    lowest, low_end, high_end, highest = (
+        ndtr((end - p + q) / error) for end in (-away, low, high, away)
+    )
+    inside: Vector = np.maximum(low_end - lowest, 0) + np.maximum(highest - high_end, 0)
+    return inside
 
 
 def _degrees_of_freedom(pivot: Pivot) -> float:
@@ -185,7 +266,8 @@ def _factors_by_t(
             levels = {"margin": margin, "alpha": alpha, "away_alpha": away_alpha}
             return _undecided_by_t(gap, error, np.minimum(own, 1e6), **levels)
 
-        return _smallest_factor(undecided, power)
+        found = _smallest_factors(lambda factors, _: undecided(factors[0])[None], 1, power)
+        return float(found[0])
 
     truths = [(test.gap, local_alpha if test.gap else NEVER), (0.0, NEVER)]
     everything = [factor(gap, level, same_clusters=False) for gap, level in truths]
@@ -222,27 +304,46 @@ def _error_ratios(dof: tuple[float, ...]) -> Vector:
     return ratios
 
 
-def _smallest_factor(undecided: Callable[[Vector], Vector], power: float) -> float:
-    """Return the first factor, from one on, at which few enough studies stay open, or infinity.
+def _smallest_factors(
+    undecided: Callable[[Vector, NDArray[np.int64]], Vector], number: int, power: float
+) -> Vector:
+    """Return the first factors, from one on, at which few enough studies stay open, or infinity.
 
     Up a ladder of powers of two, a few at a time since most answers are near, and then between the
     last factor that is too small and the first that is not.
+
+    Parameters
+    ----------
+    undecided : callable
+        Returns probabilities of no decision, one for each factor, from a row of factors for each
+        of some tests and the positions of these tests.
+    number : int
+        How many tests there are.
+    power : float
+        Wanted probability of a decision.
     """
+    found, still_open = np.full(number, np.inf), np.arange(number)
     for ladder in LADDERS:
-        enough = undecided(ladder) <= 1 - power
-        if enough.any():
+        factors = np.tile(ladder, (len(still_open), 1))
+        enough = undecided(factors, still_open) <= 1 - power
+        reached = enough.any(axis=1)
+        which, factors, enough = still_open[reached], factors[reached], enough[reached]
+        for _ in range(ZOOMS):
+            low, high = _around_first(factors, enough)
+            factors = np.concatenate([low * (high / low) ** STEPS, high], axis=1)
+            enough = undecided(factors, which) <= 1 - power
+        found[which] = _around_first(factors, enough)[1][:, 0]
+        still_open = still_open[~reached]
+        if not len(still_open):
             break
-    else:
-        return math.inf
-    factors = ladder
-    for _ in range(ZOOMS):
-        first = int(np.argmax(enough))
-        if first == 0:
-            break
-        low, high = factors[first - 1], factors[first]
-        factors = np.append(low * (high / low) ** STEPS, high)
-        enough = undecided(factors) <= 1 - power
-    return float(factors[int(np.argmax(enough))])
+    return found
+
+
+def _around_first(factors: Vector, enough: NDArray[np.bool_]) -> tuple[Vector, Vector]:
+    """Return the factor before the first that is enough, and that one, in each row."""
+    first = np.argmax(enough, axis=1)[:, None]
+    before = np.take_along_axis(factors, np.maximum(first - 1, 0), axis=1)
+    return before, np.take_along_axis(factors, first, axis=1)
 
 
 def _widest_error(

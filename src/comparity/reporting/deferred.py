@@ -13,8 +13,8 @@ Part = TypeVar("Part")
 class Deferred(Sequence[Part]):
     """A sequence whose parts are made when they are asked for, each of them once.
 
-    An exact interval takes a quarter of a second. Of hundreds of tests a terminal shows a few, and
-    no picture.
+    An exact interval takes milliseconds. Of thousands of tests a terminal shows a few, and no
+    picture.
 
     Parameters
     ----------
