@@ -344,7 +344,8 @@ class Change:
     moved : str
         ``"towards"``, ``"away"`` or ``"unchanged"``; ``"unknown"`` where a value does not exist.
     interval : Interval or None
-        Of the change in the distance from the ideal, over paired resamples; negative is towards.
+        Of the change in the distance from the ideal, over paired resamples in which both values
+        are finite; negative is towards.
     """
 
     id: str

@@ -417,3 +417,20 @@ def test_a_marker_of_items_in_no_group_is_no_number_to_compare() -> None:
     age = np.where(y < 5, -1.0, y)
     with pytest.raises(OptionError, match="no_group"):
         pairwise_accuracy(y, -y, sensitive_features=age, continuous=True, no_group=-1)
+
+
+@pytest.mark.parametrize("average", ["pairs", "queries"])
+def test_tiny_groups_without_common_labels_have_no_standardised_rate(average: str) -> None:
+    """A spline tells twenty groups of one to three items apart: no label is common to all."""
+    rng = np.random.default_rng(4)
+    group = np.repeat(np.arange(20), rng.integers(1, 4, 20)).astype(str)
+    label, score = rng.normal(size=(2, len(group)))
+    query = rng.integers(0, 4, len(group))
+    result = pairwise_accuracy(
+        label, score, sensitive_features=group, queries=query, average=average
+    )
+    assert result.finding == UNDECIDED
+    assert all("effective items" in test.reason for test in result.standardised.tests)
+    assert result.standardised.rates == ()
+    assert set(result.effective_sizes.values()) == {0.0}
+    json.dumps(result.to_dict(), allow_nan=False)

@@ -17,7 +17,13 @@ from scipy.stats import norm
 from comparity import ComparityError, separation
 from comparity.auditing.separation import audit_file, audit_frame
 from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
-from comparity.errors import LookError, OneGroupError, OptionError, TooManyGroupsError
+from comparity.errors import (
+    LookError,
+    OneGroupError,
+    OptionError,
+    TooManyGroupsError,
+    TooManyLooksError,
+)
 from comparity.results import Audit
 from tests.calibration import worlds
 
@@ -126,6 +132,7 @@ def test_the_json_of_a_file_holds_what_an_auditor_needs(tmp_path: Path) -> None:
         ({"margin": "wide"}, OptionError),
         ({"rule": "bonferroni"}, OptionError),
         ({"looks": (5, 4)}, LookError),
+        ({"looks": (1, 10**6)}, TooManyLooksError),
     ],
 )
 def test_choices_outside_their_range_are_refused(

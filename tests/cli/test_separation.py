@@ -67,6 +67,7 @@ def test_alpha_margin_rule_and_looks_reach_the_audit(run: Run, tmp_path: Path) -
         (("--label", "hird", "--prediction", "model", "--sensitive", "sex"), "hird"),
         ((*OPTIONS, "--alpha", "2"), "--alpha"),
         ((*OPTIONS, "--looks", "5/4"), "5/4"),
+        ((*OPTIONS, "--looks", "1/1000000"), "at most 100 can be planned"),
         ((*OPTIONS[:4], "--sensitive", "sex,"), "empty name"),
         (OPTIONS[:4], "--sensitive"),
     ],

@@ -213,3 +213,13 @@ def test_bins_of_many_labels_change_little(monkeypatch: pytest.MonkeyPatch) -> N
     assert not np.array_equal(binned, whole)
     # Bins at the two ends are wide; their items weigh next to nothing.
     assert np.quantile(np.abs(binned - whole), 0.99) < 0.01
+
+
+def test_labels_that_a_fitted_group_all_but_lacks_weigh_nothing() -> None:
+    """A spline tells twenty groups of one to three items apart: no label is common to all."""
+    rng = np.random.default_rng(4)
+    group = np.repeat(np.arange(20), rng.integers(1, 4, 20))
+    found = overlap_weights(rng.normal(size=len(group)), group, "abcdefghijklmnopqrst")
+    assert not found.weights.any()
+    assert set(found.effective_sizes.values()) == {0.0}
+    assert "only 0.0 effective items" in found.reason

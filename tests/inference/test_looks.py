@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal, norm
 
-from comparity.errors import LookError
+from comparity.errors import LookError, TooManyLooksError
 from comparity.inference.looks import nominal_level, overall_p_value
 
 # O'Brien-Fleming type spending, two-sided 0.05, equally spaced looks: the boundaries the program of
@@ -104,6 +104,25 @@ def test_looks_that_were_not_planned_are_refused(look: int, planned: int) -> Non
         nominal_level(0.05, look, planned)
     with pytest.raises(LookError, match="hint"):
         overall_p_value(0.05, look, planned)
+
+
+@pytest.mark.parametrize("planned", [101, 10**6])
+def test_more_than_a_hundred_planned_looks_are_refused(planned: int) -> None:
+    with pytest.raises(
+        TooManyLooksError, match=f"{planned} planned looks are too many; at most 100"
+    ):
+        nominal_level(0.05, 1, planned)
+    with pytest.raises(TooManyLooksError, match="hint"):
+        overall_p_value(0.05, planned, planned)
+
+
+def test_a_hundred_planned_looks_hold_the_error_rate() -> None:
+    """Simulated random walks, of which alpha cross any boundary; within four standard errors."""
+    levels = [nominal_level(0.05, look, 100) for look in range(1, 101)]
+    edges = norm.isf(np.array(levels) / 2) * np.sqrt(np.arange(1, 101))
+    walks = np.cumsum(np.random.default_rng(3).normal(size=(20_000, 100)), axis=1)
+    crossed = (np.abs(walks) > edges).any(axis=1).mean()
+    assert crossed == pytest.approx(0.05, abs=4 * math.sqrt(0.05 * 0.95 / 20_000))
 
 
 def test_twenty_overall_p_values_take_less_than_half_a_second() -> None:

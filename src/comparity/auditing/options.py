@@ -10,7 +10,8 @@ from typing import Any
 
 from comparity import __version__
 from comparity.auditing.verdicts import RULES
-from comparity.errors import LookError, OptionError
+from comparity.errors import OptionError
+from comparity.inference.looks import check_looks
 
 __all__ = ["NOTIONS", "ComparativeOptions", "PairwiseOptions", "SeparationOptions", "provenance"]
 
@@ -182,9 +183,7 @@ def _check_looks(looks: Any) -> None:
     pair = isinstance(looks, tuple | list) and len(looks) == 2
     if not pair or not all(map(_is_whole, looks)):
         raise OptionError("looks", looks, ["two whole numbers, such as (2, 4)"])
-    look, planned = looks
-    if not 1 <= look <= planned:
-        raise LookError(look, planned)
+    check_looks(*looks)
 
 
 def _is_whole(found: object) -> bool:

@@ -58,9 +58,7 @@ def compare_values(
         first, second = (_rounded(values[number], decimals) for values in (before, after))
         interval = None
         if resampled is not None and number in resampled[0]:
-            shifts = np.abs(resampled[1][number] - one.ideal) - np.abs(
-                resampled[0][number] - one.ideal
-            )
+            shifts = _shifts(resampled[0][number], resampled[1][number], one.ideal)
             interval = _percentiles(shifts, level)
         changes.append(
             Change(
@@ -103,9 +101,16 @@ def _median(column: Floats) -> float:
     return float(np.median(known)) if len(known) else math.nan
 
 
+def _shifts(before: Floats, after: Floats, ideal: float) -> Floats:
+    """Return how much farther from the ideal, in resamples in which both values are finite."""
+    # The ratio of a rate to a rate of zero is infinite: no number says how far that moved.
+    finite = np.isfinite(before) & np.isfinite(after)
+    shifts: Floats = np.abs(after[finite] - ideal) - np.abs(before[finite] - ideal)
+    return shifts
+
+
 def _percentiles(shifts: Floats, level: float) -> Interval | None:
-    known = shifts[np.isfinite(shifts)]
-    if not len(known):
+    if not len(shifts):
         return None
-    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(shifts, [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(low), float(high), level)

@@ -47,6 +47,9 @@ LARGEST_IMBALANCE = 0.05
 FEWEST_EFFECTIVE_ITEMS = 30
 """Below this effective number of items in a group nothing is concluded."""
 
+LEAST_SHARE = 1e-12
+"""A group whose fitted share of the items with a label is below this does not have that label."""
+
 NEWTON_STEPS = 100
 
 ROUNDING = 1e-9
@@ -61,7 +64,7 @@ class Overlap:
     ----------
     weights : ndarray
         One for each item: between 0 and 1, times its sample weight. 0 for items in no group, and
-        for labels that some group does not have.
+        for labels that some group does not have, or of which its fitted share is below 1e-12.
     kind : str
         ``"table"`` where the shares of the groups were counted at each label, ``"spline"`` where
         they were fitted.
@@ -245,7 +248,8 @@ def _fitted(levels: Floats, counts: Floats, n_knots: int, ridge: float) -> Float
     present = counts.sum(axis=0) > 0
     shares = np.zeros_like(counts)
     shares[:, present] = _multinomial(design, counts[:, present], ridge)
-    return shares
+    # A fitted share is never 0, and products of vanishing ones are lost in rounding.
+    return np.where(shares < LEAST_SHARE, 0.0, shares)
 
 
 def _knots(levels: Floats, counts: Floats, n_knots: int) -> Floats:

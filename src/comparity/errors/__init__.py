@@ -45,6 +45,7 @@ from comparity.errors.choices import (
     OptionError,
     PlanError,
     TooManyGroupsError,
+    TooManyLooksError,
 )
 from comparity.errors.extras import MissingExtraError, UnmetRequirementError
 from comparity.errors.files import (
@@ -203,6 +204,7 @@ __all__ = [
     "TooFewRowsError",
     "TooFewSubjectsError",
     "TooManyGroupsError",
+    "TooManyLooksError",
     "TooNarrowError",
     "TwoGroupsError",
     "TwoGroupsOnlyError",

@@ -15,6 +15,7 @@ __all__ = [
     "OptionError",
     "PlanError",
     "TooManyGroupsError",
+    "TooManyLooksError",
 ]
 
 LONGEST = 80
@@ -92,6 +93,18 @@ class LookError(ComparityError, ValueError):
             f"  found: look {look}, planned {planned}\n"
             f"  hint:  count looks from 1 and name how many are planned, such as (2, 4)."
         )
+
+
+class TooManyLooksError(ComparityError, ValueError):
+    """More looks were planned than levels can be worked out for."""
+
+    def __init__(self, planned: int, most: int) -> None:
+        super().__init__(
+            f"{planned} planned looks are too many; at most {most} can be planned.\n"
+            f"  found: {planned} planned looks\n"
+            f"  hint:  collect more data between two looks, and name how many there will be."
+        )
+        self.planned = planned
 
 
 class IncompatibleCountsError(ComparityError, ValueError):

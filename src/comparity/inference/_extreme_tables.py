@@ -132,7 +132,7 @@ def _first_kept(trials: Trials, x: int, y: int, start: float, alpha: float) -> f
         alive, kept = _look_between(trials, before, left, after, right, alpha)
         if last - first == 1:
             if kept:
-                return right
+                return float(right)
         elif alive:
             middle = (first + last) // 2
             lefts[waiting], rights[waiting] = middle, last

@@ -127,7 +127,7 @@ def needed_by_tests(
         for place, test in enumerate(tests)
         if isinstance(test.pivot, ScorePivot | ExactPivot)
     ]
-    factors = {}
+    factors: dict[int, tuple[float, float]] = {}
     for start in range(0, len(few), AT_ONCE):
         places, first, second = zip(*few[start : start + AT_ONCE], strict=True)
         own = np.array([local_alphas[place] for place in places])
@@ -201,8 +201,8 @@ def _factors_of_few(
     def smallest(rates: Vector, away_alphas: Vector) -> Vector:
         def undecided(factors: Vector, which: NDArray[np.int64]) -> Vector:
             (p, q), (n, m) = rates[:, which, None], trials[:, which, None] * factors
-            levels = {"margin": margin, "alpha": alpha, "away_alpha": away_alphas[which, None]}
-            return _undecided_of_few((p, q), (n, m), **levels)
+            away = away_alphas[which, None]
+            return _undecided_of_few((p, q), (n, m), margin=margin, alpha=alpha, away_alpha=away)
 
         return _smallest_factors(undecided, len(both), power)
 
@@ -327,6 +327,8 @@ def _smallest_factors(
         factors = np.tile(ladder, (len(still_open), 1))
         enough = undecided(factors, still_open) <= 1 - power
         reached = enough.any(axis=1)
+        if not reached.any():
+            continue
         which, factors, enough = still_open[reached], factors[reached], enough[reached]
         for _ in range(ZOOMS):
             low, high = _around_first(factors, enough)
