@@ -13,8 +13,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from comparity.counting.compilation import njit
 
 __all__ = ["ABOVE", "BELOW", "EQUAL", "exact_p_value", "lowest_gap"]
 
