@@ -11,6 +11,7 @@ import gzip
 import hashlib
 import os
 import re
+import threading
 import zlib
 from functools import cache
 from mmap import ACCESS_READ, mmap
@@ -37,11 +38,13 @@ IGNORE_FOLDERS = {"hive_partitioning": False}
 # nothing is written otherwise.
 NO_CELL = "\x01no cell\x01"
 
+_thread, _opening = threading.local(), threading.Lock()
+
 
 def read_table(
     path: str | os.PathLike[str], *, allow_remote: bool = False, typed: bool = False
 ) -> nw.LazyFrame[Any]:
-    """Read a file lazily; all tables read in one process can be joined.
+    """Read a file lazily; all tables read in one thread can be joined.
 
     Parameters
     ----------
@@ -209,9 +212,20 @@ def _first_row(name: str, separator: str, *, zipped: bool) -> list[str]:
     return [cell.strip() for cell in row]
 
 
-@cache
 def connection() -> Any:
-    """Return the one connection of this process, which fetches no extensions."""
+    """Return the connection of this thread, which fetches no extensions.
+
+    DuckDB refuses a connection that is busy in another thread. Those of all threads belong to one
+    database, so that they share its memory and its workers.
+    """
+    if not hasattr(_thread, "connection"):
+        with _opening:
+            _thread.connection = _database().cursor()
+    return _thread.connection
+
+
+@cache
+def _database() -> Any:
     import duckdb
 
     settings: dict[str, Any] = {
@@ -222,7 +236,7 @@ def connection() -> Any:
 
 
 def in_memory(arrays_for_comparity: dict[str, Any], home: Any = None) -> nw.LazyFrame[Any]:
-    """Hand arrays to DuckDB, on the connection of a relation or that of files.
+    """Hand arrays to DuckDB, on the connection of a relation or that of this thread.
 
     DuckDB finds the arrays by the name of the variable that holds them, unless a table of the
     connection has that name, which is why it is a long one.

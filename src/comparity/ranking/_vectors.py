@@ -9,8 +9,10 @@ every block of a factor, which then takes a hundred times as long.
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,9 @@ __all__ = ["add_combination", "inner", "inner_with_columns", "inverse", "norm", 
 
 Floats = NDArray[np.float64]
 AnyOrder = {"reassoc", "contract"}
+
+# Whoever is in a context may enter another.
+_limiting = RLock()
 
 
 @njit(cache=True, nogil=True, fastmath=AnyOrder)
@@ -71,10 +76,15 @@ def inverse(hessian: Floats) -> Floats:
     return full
 
 
-def one_thread() -> AbstractContextManager[Any]:
-    """Return a context in which linear algebra libraries start no threads."""
-    limited: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
-    return limited
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Hold a context in which linear algebra libraries start no threads.
+
+    Their number of threads belongs to the process, so one thread at a time is in here: of two, the
+    first to leave would give threads back to the other, whose sums would round differently.
+    """
+    with _limiting, _libraries().limit(limits=1, user_api="blas"):
+        yield
 
 
 @cache
