@@ -30,10 +30,10 @@ from comparity.errors import (
     NotNumericError,
     Offenders,
     OptionError,
-    UnreadableFileError,
     UnsteadyQueryError,
     UnsupportedColumnError,
     UnsupportedTableError,
+    translate_duckdb,
 )
 from comparity.errors.base import listed
 from comparity.errors.spelling import BLANKS as NO_INK
@@ -63,8 +63,6 @@ DIGITS = r"(?:[0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})"
 NUMBER = rf"^[+-]?{DIGITS}(?:[eE](?:\+?0?[0-9]{{1,2}}|-[0-2]?[0-9]{{1,2}}))?$"
 TRUE_WORDS = ("1", "1.0", "true")
 FALSE_WORDS = ("0", "0.0", "false")
-# How DuckDB says which file broke while it was read.
-NAMED_FILE = re.compile(r"^\s*file ?= ?(.+)$", re.MULTILINE)
 WHOLE = 2.0**53
 WHOLE_PART = 2**20
 
@@ -321,19 +319,9 @@ def _alike(one: NDArray[Any], two: NDArray[Any]) -> bool:
 
 
 def _from_duckdb(relation: Any) -> Columns:
-    import duckdb
-
-    try:
+    with translate_duckdb():
         columns = relation.fetchnumpy()
-    except duckdb.Error as error:
-        raise unreadable_file(error) from error
     return {name: _unmasked(column) for name, column in columns.items()}
-
-
-def unreadable_file(error: Exception) -> UnreadableFileError:
-    """Return an error of DuckDB as one of ours, with the file it names."""
-    file = NAMED_FILE.search(str(error))
-    return UnreadableFileError(repr(file[1]) if file else "the table", str(error))
 
 
 def _unmasked(column: Any) -> NDArray[Any]:

@@ -11,8 +11,8 @@ import click
 import pytest
 
 import comparity
-from comparity.cli import DEFECT, INTERRUPTED, commands
-from comparity.cli.lazy import CUT_OFF, BadInput
+from comparity.cli import commands
+from comparity.cli.exits import CUT_OFF, DEFECT, INTERRUPTED, BadInput
 from comparity.cli.output import working
 
 Run = Callable[..., Any]

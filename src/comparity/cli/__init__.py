@@ -9,14 +9,18 @@ from collections.abc import Sequence
 import click
 
 from comparity import __version__
+from comparity.cli.exits import (
+    CUT_OFF,
+    DEFECT,
+    INTERRUPTED,
+    NOT_WRITTEN,
+    open_streams,
+    silence_streams,
+)
 from comparity.cli.lazy import LazyGroup
 from comparity.reporting.formats import visible
 
 __all__ = ["commands", "main"]
-
-# 0, 1 and 3 are findings and 2 is bad input, so neither a defect of ours nor Ctrl-C may use them.
-DEFECT = 70
-INTERRUPTED = 130
 
 NAMES = (
     "separation",
@@ -55,7 +59,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     arguments : sequence of str, optional
         The words after ``comparity``; those of the process by default.
     """
-    _print_anything()
+    open_streams()
+    try:
+        status = _run(arguments)
+    # Neither can be told where stderr fails, too.
+    except BrokenPipeError:
+        silence_streams()
+        status = CUT_OFF
+    except OSError:
+        silence_streams()
+        status = NOT_WRITTEN
+    except KeyboardInterrupt:
+        status = INTERRUPTED
+    sys.exit(status)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    """Return the exit status, having told what there is to tell of it."""
     try:
         status = commands.main(arguments, prog_name="comparity", standalone_mode=False)
     except click.ClickException as error:
@@ -63,14 +83,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # click has no other way to say it; what it shows it takes from here.
         error.message = _spell_out(error.message, words)  # type: ignore[misc]
         error.show()
-        sys.exit(error.exit_code)
+        return error.exit_code
     except click.Abort:
-        sys.exit(INTERRUPTED)
+        return INTERRUPTED
     # Python would leave with 1, which says that something was found.
     except Exception:
         traceback.print_exc()
-        sys.exit(DEFECT)
-    sys.exit(status if isinstance(status, int) else 0)
+        return DEFECT
+    return status if isinstance(status, int) else 0
 
 
 def _spell_out(message: str, words: Sequence[str]) -> str:
@@ -89,10 +109,3 @@ def _spell_out(message: str, words: Sequence[str]) -> str:
         if part.strip() and part != visible(part):
             message = message.replace(part, visible(part))
     return visible(message, keep="\n\t")
-
-
-def _print_anything() -> None:
-    """Let a terminal with few characters show the others as escapes instead of failing."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")

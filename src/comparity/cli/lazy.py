@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
@@ -12,10 +10,10 @@ from typing import Any
 
 import click
 
+from comparity.cli.exits import BadInput, check_memory, tell_faults
 from comparity.errors import ComparityError
-from comparity.reporting.formats import visible
 
-__all__ = ["CUT_OFF", "BadInput", "LazyGroup", "SuggestingGroup", "as_options"]
+__all__ = ["BadInput", "LazyGroup", "SuggestingGroup", "as_options"]
 
 OPTIONS = (
     *("positive", "threshold", "continuous", "design", "better", "worse", "evaluator", "tied"),
@@ -35,19 +33,6 @@ LISTED = re.compile(r"(--[a-z-]+) \[([^\]]*)\]")
 
 UNCHECKED = ("doctor",)
 """Commands that run with packages of any version."""
-
-CUT_OFF = 141
-"""Status where the reader of a pipe went away before all was printed, as shells have it."""
-
-
-class BadInput(click.ClickException):
-    """Input that cannot be judged: one of our errors, said without a traceback."""
-
-    exit_code = 2
-
-    def format_message(self) -> str:
-        """Return the message with everything that could steer a terminal spelled out."""
-        return visible(self.message, keep="\n")
 
 
 class SuggestingGroup(click.Group):
@@ -104,25 +89,19 @@ class LazyGroup(SuggestingGroup):
         assert isinstance(command, click.Command), cmd_name
         return command
 
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Read the words of the command line; ``--help`` prints here."""
+        with tell_faults():
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an error of ours becomes a message and status 2."""
-        try:
-            return super().invoke(ctx)
-        except ComparityError as error:
-            raise BadInput(as_options(str(error))) from error
-        except BrokenPipeError as error:
-            # click would leave with 1, which says that something was found.
-            raise SystemExit(CUT_OFF) from error
-        finally:
-            _flush()
-
-
-def _flush() -> None:
-    """Hand on what is printed; where nobody reads it any more, print no more."""
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        with tell_faults():
+            try:
+                check_memory()
+                return super().invoke(ctx)
+            except ComparityError as error:
+                raise BadInput(as_options(str(error))) from error
 
 
 def as_options(message: str) -> str:

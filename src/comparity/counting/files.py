@@ -13,10 +13,11 @@ import os
 import re
 import threading
 import zlib
+from collections.abc import Iterator
 from functools import cache
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import narwhals as nw
 
@@ -27,6 +28,7 @@ from comparity.errors import (
     RemotePathError,
     UnreadableFileError,
     UnsupportedFileError,
+    translate_duckdb,
 )
 
 __all__ = ["ENDINGS", "connection", "file_sha256", "in_memory", "local_file", "read_table"]
@@ -37,6 +39,8 @@ IGNORE_FOLDERS = {"hive_partitioning": False}
 # What no cell says. To DuckDB an empty cell too many at the end of a row is nothing, unless
 # nothing is written otherwise.
 NO_CELL = "\x01no cell\x01"
+# What DuckDB reads as one line, in characters.
+LONGEST = 2_000_000
 
 _thread, _opening = threading.local(), threading.Lock()
 
@@ -68,14 +72,10 @@ def read_table(
     DuplicateColumnError, UnnamedColumnError
         A column has no name of its own.
     """
-    import duckdb
-
     name = os.fspath(path)
     remote = allow_remote and _is_remote(name)
-    try:
+    with translate_duckdb(name):
         relation = _relation(name if remote else local_file(name), name, remote=remote, typed=typed)
-    except duckdb.Error as error:
-        raise UnreadableFileError(repr(name), str(error)) from error
     frame: nw.LazyFrame[Any] = nw.from_native(relation)
     return frame
 
@@ -203,13 +203,24 @@ def _first_row(name: str, separator: str, *, zipped: bool) -> list[str]:
     opened: Any = gzip.open if zipped else open
     try:
         with opened(name, "rt", encoding="utf-8-sig", newline="") as file:
-            row = next(csv.reader(file, delimiter=separator, strict=True), [])
+            lines = _short_lines(file, name)
+            row = next(csv.reader(lines, delimiter=separator, strict=True), [])
     # A compressed file that was cut off, or is damaged, is no OSError.
     except (UnicodeDecodeError, csv.Error, OSError, EOFError, zlib.error) as error:
         raise UnreadableFileError(repr(name), str(error)) from error
     if not row:
         raise UnreadableFileError(repr(name), "the first line is empty")
     return [cell.strip() for cell in row]
+
+
+def _short_lines(file: TextIO, name: str) -> Iterator[str]:
+    """Read lines as long as all of them are short: a line may be longer than all memory."""
+    left = LONGEST
+    while line := file.readline(left + 1):
+        left -= len(line)
+        if left < 0:
+            raise UnreadableFileError(repr(name), f"the first line has over {LONGEST:,} characters")
+        yield line
 
 
 def connection() -> Any:

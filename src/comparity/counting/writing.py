@@ -13,9 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counting.files import connection
-from comparity.errors import FileAccessError, UnsupportedFileError
+from comparity.errors import (
+    FileAccessError,
+    UnreadableFileError,
+    UnsupportedFileError,
+    translate_duckdb,
+)
 from comparity.outputs import replace_file
-from comparity.tables import unreadable_file
 
 __all__ = ["ENDINGS", "write_table"]
 
@@ -66,21 +70,21 @@ def write_table(
 
 def _copy_table(rows: Any, added: Mapping[str, Any], part: Path, form: str, name: str) -> None:
     """Let DuckDB write rows and what is added to them."""
-    import duckdb
-
     home = connection()
     _write_in_this_thread(home)
     # DuckDB finds `rows` and `columns` by the names of these variables.
     columns = dict(added)  # noqa: F841
     both = "select * from rows positional join (select * from columns)"
     try:
-        home.execute(f"copy ({both}) to ? ({form}, use_tmp_file false)", [str(part)])
-    except duckdb.Error as error:
-        if part.name in str(error):
-            code = ERRNO.search(str(error))
-            reason = os.strerror(int(code[1])) if code else str(error)
-            raise FileAccessError(name, reason, doing="write") from error
-        raise unreadable_file(error) from error
+        with translate_duckdb():
+            home.execute(f"copy ({both}) to ? ({form}, use_tmp_file false)", [str(part)])
+    except UnreadableFileError as error:
+        told = str(error.__cause__)
+        if part.name not in told:
+            raise
+        code = ERRNO.search(told)
+        reason = os.strerror(int(code[1])) if code else told
+        raise FileAccessError(name, reason, doing="write") from error
 
 
 def _write_in_this_thread(home: Any) -> None:

@@ -47,6 +47,7 @@ from comparity.errors.choices import (
     TooManyGroupsError,
     TooManyLooksError,
 )
+from comparity.errors.engines import BusyConnectionError, OutOfMemoryError, translate_duckdb
 from comparity.errors.extras import MissingExtraError, UnmetRequirementError
 from comparity.errors.files import (
     AmbiguousWinnerError,
@@ -129,7 +130,11 @@ from comparity.errors.values import (
 __all__ = [
     "AmbiguousWinnerError",
     "AnchorError",
+<<<<<<< HEAD
     "BlankNameError",
+=======
+    "BusyConnectionError",
+>>>>>>> 9ea7d45 (Tell faults from outside as such, and leave with no finding's status)
     "ClassCountError",
     "ComparityError",
     "ConstantDecisionError",
@@ -184,6 +189,7 @@ __all__ = [
     "Offenders",
     "OneGroupError",
     "OptionError",
+    "OutOfMemoryError",
     "OutOfRangeError",
     "PairOfSidesError",
     "PlanError",
@@ -232,4 +238,5 @@ __all__ = [
     "UnsupportedTableError",
     "WeightError",
     "WordDecisionError",
+    "translate_duckdb",
 ]
