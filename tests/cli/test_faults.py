@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import duckdb
 import pytest
 
 from comparity.cli import commands
@@ -79,14 +80,22 @@ def test_a_page_is_not_printed_into_where_output_is_closed(decisions: Path) -> N
     assert page.read_text(encoding="utf-8").rstrip().endswith("</html>")
 
 
-@pytest.mark.parametrize("limit", [100_000, 700_000], ids=["to begin", "to read"])
-def test_too_little_memory_is_told_with_what_to_do(decisions: Path, limit: int) -> None:
-    with decisions.open("a", encoding="utf-8") as file:
-        file.write("1,1,f\n" * 500_000)
-    done = shell(audit(decisions), "", before=f"ulimit -v {limit}; ")
+def test_too_little_memory_to_begin_is_told_with_what_to_do(decisions: Path) -> None:
+    done = shell(audit(decisions), "", before="ulimit -v 100000; ")
     assert (done.returncode, done.stdout) == (2, "")
     assert is_told(done, "not enough memory")
     assert "Parquet" in done.stderr
+
+
+def test_an_engine_out_of_memory_is_told_with_what_to_do(
+    run: Run, monkeypatch: pytest.MonkeyPatch, decisions: Path
+) -> None:
+    small = duckdb.connect(config={"memory_limit": "1MB", "temp_directory": ""})
+    monkeypatch.setattr("comparity.counting.files.connection", lambda: small)
+    outcome = run(*audit(decisions))
+    assert (outcome.status, outcome.out) == (2, "")
+    assert "not enough memory" in outcome.err
+    assert "Parquet" in outcome.err
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def tell_faults() -> Iterator[None]:
         raise SystemExit(CUT_OFF) from error
     except OSError as error:
         if error.errno == errno.ENOMEM:
-            raise BadInput(str(OutOfMemoryError(error.strerror))) from error
+            raise BadInput(str(OutOfMemoryError(str(error)))) from error
         if error.errno not in OUTSIDE:
             raise
         silence_streams(1)

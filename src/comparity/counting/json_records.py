@@ -128,6 +128,8 @@ def _find_keys(reader: Any, records: str, name: str, *, readable: bool) -> list[
         found = reader.sql(shapes).fetchall()
         first = reader.sql(f"select json_keys(json), json::varchar from {records} limit 1")
         rows = first.fetchall()
+    except duckdb.OutOfMemoryException:
+        raise
     except duckdb.Error as error:
         if readable:
             # DuckDB counts lines wrongly; Python stops at the one that is broken.
