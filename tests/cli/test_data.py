@@ -49,6 +49,15 @@ def test_what_cannot_be_had_is_bad_input(
     assert not list(tmp_path.rglob("*.csv"))
 
 
+@pytest.mark.parametrize("option", [("--output", "x.csv"), ("--preparation", "barp"), ("--fetch",)])
+def test_what_is_asked_of_no_data_set_in_particular_is_refused(
+    run: Run, tmp_path: Path, option: tuple[str, ...]
+) -> None:
+    outcome = run("data", *option, "--data", tmp_path)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert option[0] in outcome.err
+
+
 @pytest.mark.real
 @pytest.mark.skipif(not DATA, reason="COMPARITY_DATA names no folder of real data")
 def test_a_prepared_table_feeds_the_metrics(run: Run, tmp_path: Path) -> None:

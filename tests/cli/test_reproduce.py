@@ -91,6 +91,14 @@ def test_papers_and_parts_are_listed_with_times_and_what_cannot_be_run(
     assert only["parts"]["figure 2"] == {"question": "What does it look like?", "time": "2 s"}
 
 
+@pytest.mark.parametrize("option", ["--html", "--output"])
+def test_a_list_is_not_written_anywhere(run: Run, folder: Path, option: str) -> None:
+    outcome = run("reproduce", "--directory", folder, option, folder / "out")
+    assert (outcome.status, outcome.out) == (2, "")
+    assert option in outcome.err
+    assert not (folder / "out").exists()
+
+
 def test_published_ours_and_difference_stand_beside_each_other(run: Run, folder: Path) -> None:
     outcome = run("reproduce", "900", "--table", "1", "--directory", folder, "--json", "--runs", 7)
     content = json.loads(outcome.out)

@@ -216,3 +216,17 @@ def test_clusters_found_otherwise_are_drawn_by_how_far_they_agree() -> None:
     # On axes of somebody else the legend stays inside, and the figure is theirs.
     assert ax.get_legend() is not None
     assert not ax.get_figure(root=True).legends
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_a_picture_drawn_twice_is_the_same_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    files = [tmp_path / f"{when}.{ending}" for when in ("1000000000", "2000000000")]
+    for file in files:
+        # matplotlib takes the time from here, where it tells one.
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", file.stem)
+        ax = Figure().subplots()
+        ax.fill_between([0, 1], [0, 1], hatch="/", clip_path=None)
+        save(ax, file)
+    assert files[0].read_bytes() == files[1].read_bytes()

@@ -48,6 +48,8 @@ def data(
     from comparity.datasets.registry import DATASETS, dataset
 
     if name is None:
+        if fetch or preparation is not None or output is not None:
+            raise click.UsageError("--fetch, --preparation and --output need the name of a set.")
         _list(list(DATASETS.values()), data, as_json=as_json)
         return
     entry = dataset(name)

@@ -72,6 +72,8 @@ def reproduce(
     parts = [f"table {one}" for one in table or ()] + [f"figure {one}" for one in figure or ()]
     parts += part or ()
     if not parts and not everything:
+        if html is not None or output is not None:
+            raise click.UsageError("--html and --output need a --table, --figure, --part or --all.")
         _list([read_published(folder) for folder in folders], as_json=as_json)
         return
     if parts and paper is None:

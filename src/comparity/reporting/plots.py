@@ -160,16 +160,26 @@ def plot_power(plan: Plan, ax: Axes | None = None) -> Axes:
 def save(ax: Axes, path: Path) -> None:
     """Write the figure of `ax`; names whose characters the font lacks are no reason to warn.
 
+    The same result gives the same file: nothing in it is drawn at random or tells the time.
+
     Raises
     ------
     FileAccessError
         The file cannot be written, or the disk is full.
     """
+    from matplotlib import rc_context
+
     figure = ax.get_figure(root=True)
     assert figure is not None, path
-    with warnings.catch_warnings(), replace_file(path) as part:
+    # Each format has its own name for the time, and one without a time refuses the name.
+    dated = {".svg": "Date", ".pdf": "CreationDate"}.get(path.suffix.lower())
+    with (
+        warnings.catch_warnings(),
+        rc_context({"svg.hashsalt": "comparity"}),
+        replace_file(path) as part,
+    ):
         warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
-        figure.savefig(part, dpi=150)
+        figure.savefig(part, dpi=150, metadata={dated: None} if dated else None)
 
 
 def _curves(plan: Plan) -> dict[str, tuple[tuple[int, float], ...]]:
