@@ -7,7 +7,11 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 REQUIREMENTS := pyproject.toml constraints.txt
 
-.PHONY: help demo test test-all test-oldest test-python check bench docs constraints clean
+# How many cases `make fuzz` tries, and from which seed on: make fuzz FUZZ=2000 FUZZ_SEED=7
+FUZZ ?= 100000
+FUZZ_SEED ?= 0
+
+.PHONY: help demo test test-all test-oldest test-python check fuzz bench docs constraints clean
 
 help:
 	@echo "make demo         simulate a hiring panel, plan, audit, retrain, write demo/report.html"
@@ -16,6 +20,7 @@ help:
 	@echo "make test-oldest  fast tests and a small demo with the oldest versions pyproject.toml allows"
 	@echo "make test-python VERSION=3.12    fast tests with another Python, where it is found"
 	@echo "make check        ruff, mypy, fast tests"
+	@echo "make fuzz         $(FUZZ) odd files and options through every command; FUZZ=2000 for fewer"
 	@echo "make bench        benchmarks"
 	@echo "make docs         the documentation as a site, site/index.html"
 	@echo "make constraints  write constraints.txt anew from what .venv holds"
@@ -51,6 +56,9 @@ check: .venv/test.stamp
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
+
+fuzz: .venv/test.stamp
+	@$(BIN)/python -m tests.fuzz $(FUZZ) $(FUZZ_SEED)
 
 bench: .venv/bench.stamp
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done

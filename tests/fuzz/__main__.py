@@ -6,11 +6,12 @@ import os
 import sys
 from collections import Counter
 from multiprocessing import get_context
+from shutil import rmtree
 
 from tests.fuzz.batches import run_batch
 from tests.fuzz.test_fuzz import HOME, shares
 
-BATCH = 50
+BATCH = 20
 
 
 def main() -> int:
@@ -31,6 +32,8 @@ def main() -> int:
                 kinds[kind] += 1
                 if kept.setdefault(kind, folder) == folder:
                     print(f"{kind}\n    {folder}", flush=True)
+                else:
+                    rmtree(folder)
             if not done % 20:
                 print(f"{done} of {len(jobs)} batches, {len(kinds)} kinds of failure", flush=True)
     for kind, count in kinds.most_common():
