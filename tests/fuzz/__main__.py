@@ -32,7 +32,7 @@ def main() -> int:
                 kinds[kind] += 1
                 if kept.setdefault(kind, folder) == folder:
                     print(f"{kind}\n    {folder}", flush=True)
-                else:
+                elif folder not in kept.values():
                     rmtree(folder)
             if not done % 20:
                 print(f"{done} of {len(jobs)} batches, {len(kinds)} kinds of failure", flush=True)
