@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from dataclasses import dataclass, field
 from functools import cache
@@ -138,7 +139,7 @@ def _sheets(draw: st.DrawFn, command: click.Command, *, odd: bool) -> dict[str, 
     if "comparisons" not in names:
         more = [name for name in names[1:] if draw(st.integers(0, 3)) == 3]
         return {name: draw(item_sheets(odd=odd)) for name in (names[0], *more)}
-    if draw(st.integers(0, 5)) == 5:
+    if command.name == "comparative" and draw(st.integers(0, 5)) == 5:
         return {"comparisons": draw(wide_sheets(odd=odd))}
     items = draw(item_sheets(odd=odd, least=4))
     return {"comparisons": draw(judged_sheets(items, odd=odd)), "items": items}
@@ -169,7 +170,9 @@ def _outputs(draw: st.DrawFn, command: click.Command, *, odd: bool) -> dict[str,
     for parameter in filter(is_output, command.params):
         if parameter.required or draw(st.integers(0, 7)) == 7:
             name = str(parameter.name)
-            ending = draw(st.sampled_from(ENDINGS.get(name, ["csv", "json", "csv.gz", "parquet"])))
+            ending = draw(
+                st.sampled_from(ENDINGS.get(name, ["csv", "csv", "parquet", "tsv", "json"]))
+            )
             found[name] = f"{draw(st.sampled_from(names))}.{name}.{ending}"
     return found
 
@@ -236,7 +239,7 @@ STARTS = ("margin = 0.5", "alpha = nan", "name = 3", "x = 1", "undecided = 'allo
 def _audits(draw: st.DrawFn, tables: dict[str, Sheet], *, odd: bool) -> dict[str, Any]:
     """Draw one audit: the options of its command, as far as a policy has them."""
     notion = NOTIONS[draw(st.sampled_from(sorted(NOTIONS)))]
-    audit: dict[str, Any] = {"name": draw(st.sampled_from(["one", "two", "three", "\u202e<b>"]))}
+    audit: dict[str, Any] = {"name": f"{draw(st.integers(0, 10**6))} \u202e<b>"}
     audit["notion"] = draw(st.sampled_from(["no such", "", notion.name])) if odd else notion.name
     audit |= {"file": "items.csv"} if "file" in notion.files else {}
     if "comparisons" in notion.files:
@@ -247,10 +250,23 @@ def _audits(draw: st.DrawFn, tables: dict[str, Sheet], *, odd: bool) -> dict[str
     for option, value in pairwise(words):
         key = option.removeprefix("--").replace("-", "_")
         if key in notion.keys and not value.startswith("--"):
-            audit[key] = draw(st.sampled_from([[value], 1, 0.5, True, [], value])) if odd else value
+            wrong = odd and draw(st.booleans())
+            audit[key] = draw(st.sampled_from(WRONG)) if wrong else _typed(value, notion.keys[key])
     if notion.name == "raters":
         audit["raters"] = [*items.names("rating"), *items.names("other rating")]
     return audit
+
+
+WRONG: tuple[Any, ...] = (["sex"], [], [1], 1, 0.5, True, "", "no such", 10**40)
+
+
+def _typed(value: str, kind: str) -> Any:
+    """Return the value of an option as a policy writes it."""
+    if kind == "two whole numbers":
+        return [int(part) for part in re.findall("[0-9]+", value)]
+    if kind in ("a number", "a whole number") and re.fullmatch("[0-9]+|[0-9]*[.][0-9]+", value):
+        return json.loads(value)
+    return value
 
 
 def _toml(audit: dict[str, Any]) -> str:

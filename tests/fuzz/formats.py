@@ -19,7 +19,7 @@ ODD_FORMATS = ("ndjson", "tsv.gz", "json.gz", "CSV", "txt", "parquet.gz", "csv.c
 
 PLACES = (
     *("pred=1/", "sex=f/town=x/", "a b/", "\u00fc/", "*/", "[a]/", "link/", "a'b/", "{a,b}/"),
-    *("%41/", "~/", "?/", "x.csv/", "\U0001f600/", "#/", "$HOME/", "a=b=c/", "s3:/", "-/"),
+    *("%41/", "~/", "?/", "x.csv/", "\U0001f600/", "#/", "$HOME/", "a=b=c/", "s3:/"),
 )
 """Folders, with a slash at the end; ``link/`` is a symbolic link to another."""
 

@@ -177,6 +177,7 @@ def item_sheets(draw: st.DrawFn, *, odd: bool, least: int = 2) -> Sheet:
         "town": rng.choices(["x", "y", "z"], k=size),
         "hired": [classes[min(int(m > 0) + int(m > 1.5), len(classes) - 1)] for m in merit],
         "model": [classes[min(int(s > 0) + int(s > 1.5), len(classes) - 1)] for s in seen],
+        "rival": rng.choices(classes[:2], k=size),
         "merit": [round(m) for m in merit],
         "score": [s * spread for s in seen],
         "age": [rng.randint(20, 60) for _ in range(size)],
@@ -191,9 +192,10 @@ def item_sheets(draw: st.DrawFn, *, odd: bool, least: int = 2) -> Sheet:
 ITEM_ROLES = {
     "item": "item",
     "sex": "group",
-    "town": "group",
+    "town": "other group",
     "hired": "class",
     "model": "decision",
+    "rival": "rival",
     "merit": "quality",
     "score": "score",
     "age": "number",
@@ -231,10 +233,11 @@ def judged_sheets(draw: st.DrawFn, items: Sheet, *, odd: bool) -> Sheet:
     }
     roles = {first: "better", second: "worse"}
     if winner is not None:
+        roles = {first: "left", second: "right"}
         words = ("left", "right", "tie") if first != "model_a" else ("model_a", "model_b", "tie")
         columns[winner] = rng.choices(words, weights=(5, 4, 1), k=size)
         roles[winner] = "winner"
-    if draw(st.booleans()):
+    if draw(st.integers(0, 4)) < 4:
         judges = draw(st.sampled_from([2, 5, 30]))
         columns["judge"] = [f"j{rng.randrange(judges)}" for _ in range(size)]
         roles["judge"] = "evaluator"
@@ -264,7 +267,7 @@ def _spoilt_sheets(draw: st.DrawFn, sheet: Sheet, rng: random.Random) -> Sheet:
     """Spoil some cells and some names of a table."""
     columns, roles = dict(sheet.columns), dict(sheet.roles)
     names = list(columns)
-    for name in draw(st.lists(st.sampled_from(names), max_size=1)):
+    for name in draw(st.lists(st.sampled_from(names), max_size=3, unique=True)):
         share = draw(st.sampled_from([0.0, 0.0, 0.5, 1.0]))
         values = draw(st.lists(st.sampled_from(ODD_VALUES), min_size=1, max_size=3))
         cells = [rng.choice(values) if rng.random() < share else cell for cell in columns[name]]

@@ -8,6 +8,7 @@ import click
 from hypothesis import strategies as st
 
 from comparity.cli import commands
+from comparity.cli.bridging import EXCLUDED, OWN, SIZES
 from comparity.cli.columns import Column
 from tests.fuzz.sheets import ODD_NAMES, ODD_VALUES, Sheet
 
@@ -18,11 +19,11 @@ __all__ = ["find_command", "is_input", "is_output", "option_words", "paths_of_co
 ROLES = {
     "label": ("class",),
     "prediction": ("decision",),
-    "compare": ("class",),
+    "compare": ("rival",),
     "score": ("score",),
     "reference": ("group",),
-    "sensitive": ("group",),
-    "query": ("group",),
+    "sensitive": ("group", "other group"),
+    "query": ("other group",),
     "weight": ("mass",),
     "features": ("score", "number"),
     "numeric": ("number",),
@@ -44,6 +45,7 @@ OWN_ROLES = {
     ("pairwise", "label"): ("quality",),
     ("train", "label"): ("quality",),
     ("comparative", "reference"): ("quality",),
+    ("metrics", "sensitive"): ("group",),
 }
 # What a command cannot do without, though click does not know.
 USUAL = {
@@ -54,7 +56,7 @@ USUAL = {
     ("plan", "rank"): ("power",),
     ("train",): ("steps",),
 }
-BRIDGE = ("first", "second", "features", "subject")
+BRIDGE = ("first", "second", "features")
 WORDS = tuple(
     ["auto", "better, worse", "arena", "crowd", "cross-group", "within-group", "marginal", "group"]
     + ["individual", "all cells", "symmetric", "statistical parity", "table 1", "german", "000"]
@@ -81,9 +83,23 @@ RIGHT = {
     "preparation": ["default"],
     "separator": [";", "|"],
 }
-NUMBERS = ["0", "1", "-1", "1e-300", "1e308", "nan", "inf", "-inf", "", "x", "0,5", "1e5", "5e-324"]
-SIZES = ["0", "1", "-1", "1.5", "", "x", "9" * 30, "\u0663", "1e3", " 2", "2_0"]
-LISTS = [
+ODD_NUMBERS = [
+    "0",
+    "1",
+    "-1",
+    "1e-300",
+    "1e308",
+    "nan",
+    "inf",
+    "-inf",
+    "",
+    "x",
+    "0,5",
+    "1e5",
+    "5e-324",
+]
+ODD_SIZES = ["0", "1", "-1", "1.5", "", "x", "9" * 30, "\u0663", "1e3", " 2", "2_0"]
+ODD_LISTS = [
     "",
     ",",
     "1",
@@ -153,7 +169,10 @@ def option_words(
         for one in find_command(path).params
         if one.name not in LEFT_OUT and not is_input(one) and not is_output(one)
     ]
-    further = draw(st.lists(st.sampled_from([str(one.name) for one in known]), max_size=3))
+    # A bridge to another file has options of its own, and cannot have some of the others.
+    idle = {*EXCLUDED} if "on" in sheets else {*OWN, *SIZES} if path == ("relative",) else set()
+    useful = [str(one.name) for one in known if odd or one.name not in idle]
+    further = draw(st.lists(st.sampled_from(useful), max_size=3))
     for parameter in known:
         name = str(parameter.name)
         rarely = 2 if name == "as_json" else 40
@@ -193,10 +212,10 @@ def _wrong_values(parameter: click.Option) -> st.SearchStrategy[str]:
     if isinstance(kind, click.Choice):
         return st.sampled_from([str(kind.choices[0]).upper(), "x", "", " "])
     if kind.name in ("integer", "integer range"):
-        return st.sampled_from(SIZES)
+        return st.sampled_from(ODD_SIZES)
     if kind.name in ("float", "float range"):
-        return st.sampled_from(NUMBERS)
-    return st.sampled_from([*WORDS, *NUMBERS, *LISTS, "no such column"])
+        return st.sampled_from(ODD_NUMBERS)
+    return st.sampled_from([*WORDS, *ODD_NUMBERS, *ODD_LISTS, "no such column"])
 
 
 def _right_values(
@@ -217,7 +236,7 @@ def _right_values(
         least = int(getattr(kind, "min", None) or 0)
         return st.integers(least, least + 40).map(str)
     if kind.name in ("float", "float range"):
-        return st.sampled_from(["0.5", "0.05", "0.2", "0.9", "0.01", "0.999"])
+        return st.sampled_from(["0.5", "0.05", "0.2", "0.9", "0.01", "1e-12", "0.9999999999"])
     return _lists(_cells(roles, sheets), kind)
 
 
