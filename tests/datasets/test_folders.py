@@ -289,3 +289,10 @@ def test_the_folder_of_a_user_without_a_home_is_that_of_the_root(
     # What Python returns where neither HOME nor the list of users has one.
     monkeypatch.setattr("os.path.expanduser", lambda path: path)
     assert data_folder() == Path("/.cache/comparity")
+
+
+def test_a_folder_that_cannot_be_looked_into_has_no_data(tmp_path: Path) -> None:
+    folder = tmp_path / ("x" * 300)
+    assert not is_here(TOY, folder)
+    with pytest.raises(DatasetMissingError):
+        local_files(TOY, folder)

@@ -165,7 +165,9 @@ def _places(draw: st.DrawFn, role: str, sheet: Sheet, odd: list[str]) -> Placed:
 @st.composite
 def _outputs(draw: st.DrawFn, command: click.Command, *, odd: bool) -> dict[str, str]:
     """Draw where results go: beside the tables or, if `odd`, where nothing can be written."""
-    names = ["out", "out put", "\u00fc*", "no such folder/out", "x=1"] if odd else ["out"]
+    names = (
+        ["out", "out put", "\u00fc*", "no such folder/out", "x=1", "x" * 300] if odd else ["out"]
+    )
     found = {}
     for parameter in filter(is_output, command.params):
         if parameter.required or draw(st.integers(0, 7)) == 7:

@@ -39,7 +39,8 @@ def data_folder(folder: str | Path | None = None) -> Path:
 
 def is_here(entry: Dataset, folder: str | Path | None = None) -> bool:
     """Say whether the data folder has the files of a data set, whatever is in them."""
-    found = [(data_folder(folder) / one.path).is_file() for one in entry.files]
+    # A folder that cannot be looked into, or whose name is too long, has no files for us.
+    found = [os.path.isfile(data_folder(folder) / one.path) for one in entry.files]
     return any(found) if entry.any_file else all(found)
 
 
