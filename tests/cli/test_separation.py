@@ -112,3 +112,15 @@ def test_a_number_for_a_group_is_sent_to_commands_that_take_it(run: Run, tmp_pat
     # This command has no such option.
     assert "--continuous" not in run("separation", "--help").out
     assert all("--continuous" in run(command, "--help").out for command in named.groups())
+
+
+@pytest.mark.parametrize(("name", "status"), [("a\nb", 2), ('"a\nb"', 3)])
+def test_a_name_with_a_line_break_is_read_in_quotes_alone(
+    run: Run, tmp_path: Path, name: str, status: int
+) -> None:
+    file = tmp_path / "decisions.csv"
+    file.write_text('"a\nb",hired,model\nf,1,1\nm,0,1\nf,0,0\nm,1,0\n', encoding="utf-8")
+    columns = ("--label", "hired", "--prediction", "model", "--sensitive", name)
+    outcome = run("separation", file, *columns)
+    assert outcome.status == status
+    assert ("double quotes" in outcome.err) == (status == 2)

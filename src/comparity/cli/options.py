@@ -82,14 +82,18 @@ PROPORTION = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
 def names(value: str) -> tuple[str, ...]:
-    """Split names at commas; a name with a comma is put in double quotes.
+    """Split names at commas; a name with a comma or a line break is put in double quotes.
 
     Examples
     --------
     >>> names('sex,"age, in years"')
     ('sex', 'age, in years')
     """
-    found = tuple(next(csv.reader([value], skipinitialspace=True), []))
+    try:
+        found = tuple(next(csv.reader([value], skipinitialspace=True), []))
+    except csv.Error as error:
+        quoted = "put a name with a line break in double quotes."
+        raise click.BadParameter(f"{value!r} is not a list of names; {quoted}") from error
     if not found or not all(found):
         raise click.BadParameter(f"{value!r} holds an empty name.")
     for name in found:
