@@ -130,11 +130,8 @@ from comparity.errors.values import (
 __all__ = [
     "AmbiguousWinnerError",
     "AnchorError",
-<<<<<<< HEAD
     "BlankNameError",
-=======
     "BusyConnectionError",
->>>>>>> 9ea7d45 (Tell faults from outside as such, and leave with no finding's status)
     "ClassCountError",
     "ComparityError",
     "ConstantDecisionError",
