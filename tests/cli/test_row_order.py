@@ -11,8 +11,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from comparity.auditing import comparative, pairwise
-from comparity.auditing.ranking import rank_frames
+from comparity.comparative import audit as comparative
+from comparity.pairwise import audit as pairwise
+from comparity.ranking.rank import rank_frames
 
 Run = Callable[..., Any]
 Tables = dict[str, pl.DataFrame]

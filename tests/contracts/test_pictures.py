@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import comparity
-from comparity import reporting
-from comparity.showing import Shown
+from comparity import reports as reporting
+from comparity.results.result import Shown
 
 NO_PICTURE = {
     "GateResult": "a list of audits, each with a picture of its own",

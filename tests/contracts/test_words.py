@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import comparity
-from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
+from comparity.results.findings import UNDECIDED, VIOLATED, WITHIN
 
 ROOT = Path(comparity.__file__).parent
 WORDS = (VIOLATED, WITHIN, UNDECIDED)

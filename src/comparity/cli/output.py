@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import click
 
-from comparity.cli.lazy import BadInput
-from comparity.outputs import write_text
+from comparity.cli.exits import BadInput
+from comparity.tables.outputs import write_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from comparity.reporting.sections import Reportable
+    from comparity.reports.sections import Reportable
 
 __all__ = ["Drawable", "as_json_text", "deliver", "working", "write_plot"]
 
@@ -44,7 +44,7 @@ def deliver(
     with working("putting the result together"):
         text = as_json_text(result) + "\n" if as_json else _terminal_text(result, more)
         if html is not None:
-            from comparity.reporting.html import page
+            from comparity.reports.page import page
 
             write_text(html, page({"": result, **more} if more else result))
     if html is not None:
@@ -54,7 +54,7 @@ def deliver(
 
 
 def _terminal_text(result: Reportable, more: Mapping[str, Reportable] | None) -> str:
-    from comparity.reporting.terminal import rendered
+    from comparity.reports.terminal import rendered
 
     return rendered(result, *(more or {}).values())
 
@@ -79,7 +79,7 @@ def as_json_text(result: Reportable) -> str:
 
 def write_plot(path: Path, result: Drawable, draw: Callable[[], Axes] | None = None) -> None:
     """Draw a result, or another picture of it, in the format the name of the file asks for."""
-    from comparity.reporting.plots import FORMATS, save
+    from comparity.reports.plots import FORMATS, save
 
     if path.suffix.lower() not in FORMATS:
         raise BadInput(f"{path} cannot be drawn: its name ends in none of {', '.join(FORMATS)}")

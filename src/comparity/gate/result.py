@@ -1,0 +1,140 @@
+"""Frozen answers of a gate: which audits of a policy let a change pass, and why not the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from comparity.errors import NoSuchEntryError
+from comparity.results.audit import Audit, JudgedGap
+from comparity.results.result import Shown
+
+__all__ = ["Auditable", "CheckedAudit", "GateResult"]
+
+
+class Auditable(Protocol):
+    """A result that was judged."""
+
+    @property
+    def finding(self) -> str:
+        """The finding over all tests."""
+
+    @property
+    def exit_status(self) -> int:
+        """What a command that made this audit returns to the shell."""
+
+    @property
+    def tests(self) -> tuple[JudgedGap, ...]:
+        """The tests that were judged."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain data."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedAudit:
+    """One audit of a policy and whether it lets a change pass.
+
+    Attributes
+    ----------
+    name : str
+        What the policy calls it.
+    notion : str
+        Which audit: ``"separation"``, ``"comparative"``, ...
+    files : tuple of str
+        The data, as the policy names them.
+    result : Auditable
+        What the audit found.
+    open_means : str
+        ``"fail"`` or ``"allow"``: what the policy wants where the audit decides nothing.
+    passed : bool
+        Whether it lets a change pass.
+    reason : str
+        Why, or why not.
+    """
+
+    name: str
+    notion: str
+    files: tuple[str, ...]
+    result: Auditable
+    open_means: str
+    passed: bool
+    reason: str
+
+    @property
+    def finding(self) -> str:
+        """The finding of the audit."""
+        return self.result.finding
+
+    @property
+    def audit(self) -> Audit:
+        """The audit that decides, where the result holds more than one."""
+        inner: Any = self.result
+        found: Audit = getattr(inner, "audit", inner)
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the check as plain data; `result` is what the audit's own command prints."""
+        return {
+            "name": self.name,
+            "notion": self.notion,
+            "files": list(self.files),
+            "finding": self.finding,
+            "open_means": self.open_means,
+            "passed": self.passed,
+            "reason": self.reason,
+            "result": self.result.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateResult(Shown):
+    """Whether a policy lets a change pass.
+
+    Attributes
+    ----------
+    policy : str
+        Name of the policy.
+    checks : tuple of CheckedAudit
+        In the order of the policy.
+    exit_status : int
+        What the command returns to the shell.
+    provenance : mapping
+        Version, and the policy file with its hash.
+    """
+
+    policy: str
+    checks: tuple[CheckedAudit, ...]
+    exit_status: int
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def passed(self) -> bool:
+        """Whether every audit lets the change pass; without any, nothing does."""
+        return bool(self.checks) and all(check.passed for check in self.checks)
+
+    def __getitem__(self, name: str) -> CheckedAudit:
+        """Return the check with this name."""
+        for check in self.checks:
+            if check.name == name:
+                return check
+        raise NoSuchEntryError("audit", name, [check.name for check in self.checks])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data, ready for JSON."""
+        return {
+            "gate": self.policy,
+            "passed": self.passed,
+            "exit_status": self.exit_status,
+            "checks": [check.to_dict() for check in self.checks],
+            "provenance": dict(self.provenance),
+        }
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row for each audit, as a frame of the named engine."""
+        from comparity.reports.frames import frame_of_rows
+
+        wanted = ("name", "notion", "finding", "open_means", "passed", "reason")
+        rows = [{name: getattr(check, name) for name in wanted} for check in self.checks]
+        return frame_of_rows(rows, backend)
