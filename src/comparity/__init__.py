@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -99,6 +101,18 @@ _HOMES = {
     "separation": "comparity.separation.audit",
     "unbiased_bridge": "comparity.relative.bridges.audit",
 }
+
+
+class _Package(ModuleType):
+    """A package whose public names win over folders of the same name, such as ``separation``."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        # Importing a folder for the first time puts it here under its name.
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

@@ -24,7 +24,8 @@ from comparity.inference.agreement import (
 )
 from comparity.inference.dyadic import compare_cells, rate_interval
 from comparity.inference.gap_tests import GapTest
-from comparity.results.findings import VIOLATED, judge, overall_finding
+from comparity.results.findings import VIOLATED
+from comparity.results.judging import judge, overall_finding
 
 ALPHA = 0.05
 GROUPS = ("a", "b")

@@ -14,7 +14,8 @@ import pytest
 
 from comparity.inference.agreement import compare_shared, contrasts_of_groups
 from comparity.planning.plan import plan_comparative, plan_separation
-from comparity.results.findings import WITHIN, judge
+from comparity.results.findings import WITHIN
+from comparity.results.judging import judge
 from comparity.separation.audit import separation
 from tests.plain.power import study_with_evaluators
 

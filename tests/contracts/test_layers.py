@@ -114,7 +114,7 @@ def test_imports_point_one_way(module: Path) -> None:
 
 
 def test_the_map_would_notice_a_wrong_turn() -> None:
-    wrong = ast.parse("from comparity.results.findings import VIOLATED")
+    wrong = ast.parse("from comparity.results.findings import VIOLATED"
     assert not imported(wrong, at_the_top=True) <= allowed("metrics")
     lazily = ast.parse("def f():\n    import comparity.cli.demo\n")
     assert not imported(lazily, at_the_top=False) <= allowed("inference")

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from comparity.counts.disjoint import _greedy, _queues, disjoint_pairs
 from comparity.counts.pairs import JudgedPairs, SharedPairCounts
 from comparity.inference.agreement import compare_fresh, contrasts_of_groups
-from comparity.results.findings import VIOLATED, judge, overall_finding
+from comparity.results.findings import VIOLATED
+from comparity.results.judging import judge, overall_finding
 from tests.calibration import worlds
 
 

@@ -88,9 +88,10 @@ def _write_reports(
 
         texts.append((markdown, summary(result)))
     if html is not None:
-        from comparity.reports.combined import gate_page
+        from comparity.reports.page import page
 
-        texts.append((html, gate_page(result)))
+        shown = {"": result, **result.parts()}
+        texts.append((html, page(shown, title=f"Gate {result.policy}")))
     for path, text in texts:
         write_text(path, text)
         click.echo(f"wrote {path}", err=True)

@@ -7,10 +7,10 @@ import platform
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 from comparity import __version__
 from comparity.datasets.folders import data_folder, is_here
@@ -19,7 +19,7 @@ from comparity.errors.requirements import read_requirements
 from comparity.errors.spelling import visible
 from comparity.reports.grids import Grid
 from comparity.reports.sections import Section
-from comparity.results.result import Shown
+from comparity.results.result import Result
 
 __all__ = [
     "Installation",
@@ -54,11 +54,6 @@ class Package:
     extra: str
     good: bool
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the package as plain data."""
-        names = ("name", "version", "least", "extra", "good")
-        return {name: getattr(self, name) for name in names}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lack:
@@ -74,7 +69,7 @@ class Lack:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Installation(Shown):
+class Installation(Result):
     """A machine, as far as comparity cares.
 
     Attributes
@@ -87,7 +82,7 @@ class Installation(Shown):
         What ``java -version`` says first; empty where there is no Java.
     data_folder : str
         Where published data sets are looked for.
-    datasets : tuple of (str, bool)
+    datasets : mapping of str to bool
         Name of each, and whether its files are there.
     lacks : tuple of Lack
         What is missing, and for what.
@@ -99,29 +94,20 @@ class Installation(Shown):
     packages: tuple[Package, ...]
     java: str
     data_folder: str
-    datasets: tuple[tuple[str, bool], ...]
+    datasets: Mapping[str, bool]
     lacks: tuple[Lack, ...]
+
+    DERIVED: ClassVar[Mapping[str, str]] = {"complete": "complete"}
+
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        return section(self)
 
     @property
     def complete(self) -> bool:
         """Whether everything is there that is always needed."""
         required = [one.good for one in self.packages if not one.extra]
         return bool(required) and all(required)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data, ready for JSON."""
-        return {
-            "comparity": self.comparity,
-            "python": self.python,
-            "system": self.system,
-            "complete": self.complete,
-            "packages": [one.to_dict() for one in self.packages],
-            "java": self.java,
-            "data_folder": self.data_folder,
-            "datasets": dict(self.datasets),
-            "lacks": [one.to_dict() for one in self.lacks],
-            "provenance": {"comparity": self.comparity},
-        }
 
 
 # What the extras are for; those of the tests and benchmarks are for nobody else.
@@ -168,7 +154,7 @@ def inspect_installation(data: str | Path | None = None) -> Installation:
     """
     packages = tuple(_packages())
     java = _java()
-    datasets = tuple((name, is_here(one, data)) for name, one in DATASETS.items())
+    datasets = {name: is_here(one, data) for name, one in DATASETS.items()}
     folder = str(data_folder(data))
     lacks = [*_lacking_packages(packages), *_lacking_engine(packages), *_lacking_java(java)]
     return Installation(
@@ -236,8 +222,8 @@ def _lacking_java(java: str) -> Iterator[Lack]:
         yield Lack(what=what, needed_by=EXTRAS["spark"], hint="install a JDK, or set JAVA_HOME")
 
 
-def _lacking_data(datasets: tuple[tuple[str, bool], ...], folder: str) -> Iterator[Lack]:
-    missing = [name for name, here in datasets if not here]
+def _lacking_data(datasets: Mapping[str, bool], folder: str) -> Iterator[Lack]:
+    missing = [name for name, here in datasets.items() if not here]
     if missing:
         yield Lack(
             what=f"data sets {', '.join(missing)} in {folder}",
@@ -248,7 +234,7 @@ def _lacking_data(datasets: tuple[tuple[str, bool], ...], folder: str) -> Iterat
 
 def section(result: Installation) -> Section:
     """Return what is shown of an installation."""
-    here = [name for name, found in result.datasets if found]
+    here = [name for name, found in result.datasets.items() if found]
     state = f"{'nothing' if result.complete else 'something'} required is missing"
     return Section(
         headline=f"comparity {result.comparity}: {state}",

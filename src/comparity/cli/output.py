@@ -17,7 +17,7 @@ from comparity.tables.outputs import write_text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from comparity.reports.sections import Reportable
+    from comparity.results.result import Result
 
 __all__ = ["Drawable", "as_json_text", "deliver", "working", "write_plot"]
 
@@ -30,11 +30,11 @@ class Drawable(Protocol):
 
 
 def deliver(
-    result: Reportable,
+    result: Result,
     *,
     as_json: bool,
     html: Path | None,
-    more: Mapping[str, Reportable] | None = None,
+    more: Mapping[str, Result] | None = None,
 ) -> None:
     """Print a result, or its JSON and nothing else, and write its page where one is asked for.
 
@@ -53,7 +53,7 @@ def deliver(
     sys.stdout.flush()
 
 
-def _terminal_text(result: Reportable, more: Mapping[str, Reportable] | None) -> str:
+def _terminal_text(result: Result, more: Mapping[str, Result] | None) -> str:
     from comparity.reports.terminal import rendered
 
     return rendered(result, *(more or {}).values())
@@ -72,7 +72,7 @@ def working(doing: str) -> AbstractContextManager[object]:
     return shown
 
 
-def as_json_text(result: Reportable) -> str:
+def as_json_text(result: Result) -> str:
     """Return the content of a result as JSON."""
     return json.dumps(result.to_dict(), indent=2, allow_nan=False)
 

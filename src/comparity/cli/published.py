@@ -6,11 +6,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from comparity.errors import DataFolderMissingError
-from comparity.inference.gap_tests import plain
-from comparity.results.result import Shown
+from comparity.results.plain import as_plain
+from comparity.results.result import Result
+
+if TYPE_CHECKING:
+    from comparity.reports.sections import Section
 
 __all__ = [
     "Conclusion",
@@ -92,6 +95,8 @@ class Reproduced:
     tolerance: float = 0.0
     why: str = ""
 
+    DERIVED: ClassVar[Mapping[str, str]] = {"difference": "difference", "matches": "matches"}
+
     @property
     def difference(self) -> float | None:
         """Ours less published; nothing where one of them is not a number."""
@@ -109,20 +114,6 @@ class Reproduced:
         # A tolerance of half a unit in the last digit includes its own end.
         return bool(abs(self.difference) <= self.tolerance + 1e-9)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the entry as plain data."""
-        return {
-            "row": self.row,
-            "column": self.column,
-            "published": _plain(self.published),
-            "ours": _plain(self.ours),
-            "difference": plain(self.difference),
-            "spread": plain(self.spread),
-            "tolerance": self.tolerance,
-            "matches": self.matches,
-            "why": self.why,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
@@ -133,7 +124,7 @@ class Conclusion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reproduction(Shown):
+class Reproduction(Result):
     """A table or figure of a paper, computed again.
 
     Attributes
@@ -182,23 +173,11 @@ class Reproduction(Shown):
         numbers = [row for row in self.rows if row.difference is not None]
         return max(numbers, key=lambda row: abs(row.difference or 0.0), default=None)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data, ready for JSON."""
-        from comparity import __version__
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        from comparity.cli.reproductions import section
 
-        return {
-            "paper": self.paper,
-            "title": self.title,
-            "part": self.part,
-            "question": self.question,
-            "rows": [row.to_dict() for row in self.rows],
-            "conclusions": [
-                {"text": one.text, "holds": bool(one.holds)} for one in self.conclusions
-            ],
-            "figures": list(self.figures),
-            "notes": list(self.notes),
-            "provenance": {"version": __version__, "options": dict(self.options)},
-        }
+        return section(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each number; words are left to :meth:`to_dict`."""
@@ -206,7 +185,7 @@ class Reproduction(Shown):
 
         words = [isinstance(row.published, str) or isinstance(row.ours, str) for row in self.rows]
         numbers = [row for row, word in zip(self.rows, words, strict=True) if not word]
-        return frame_of_rows([row.to_dict() for row in numbers], backend)
+        return frame_of_rows(as_plain(numbers), backend)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,7 +284,3 @@ def one_run_away(runs: int) -> float:
     from scipy.stats import norm, t
 
     return float(t.isf(norm.sf(3), runs - 1) * math.sqrt(1 + 1 / runs)) if runs > 1 else math.nan
-
-
-def _plain(value: Number | None) -> Number | None:
-    return value if isinstance(value, str) else plain(value)

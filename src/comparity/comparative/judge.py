@@ -37,7 +37,8 @@ from comparity.inference.agreement import (
 )
 from comparity.inference.gap_tests import GapTest
 from comparity.results.audit import Audit, JudgedGap, Ties
-from comparity.results.findings import EXIT_STATUS, judge, overall_finding
+from comparity.results.findings import EXIT_STATUS
+from comparity.results.judging import judge, overall_finding
 from comparity.results.options import provenance
 from comparity.tables.features import qualified
 from comparity.tables.values import check_groups

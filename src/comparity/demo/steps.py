@@ -14,15 +14,14 @@ from comparity.comparative.audit import audit_files
 from comparity.counts.pairs import Cell
 from comparity.datasets.hiring import GROUPS, Hiring, Round
 from comparity.demo.story import Fact, FoundGap, Step, found_gaps
-from comparity.pairwise.result import PanelAudit
 from comparity.planning.plan import plan_comparative
 from comparity.planning.section import plan_headline
 from comparity.ranking.panel import audit_against_panel
-from comparity.ranking.panel_result import RankedPanel
+from comparity.ranking.panel_result import PanelAudit, RankedPanel
 from comparity.ranking.rank import rank_files
 from comparity.ranking.result import BiasedRanking
 from comparity.reports.formats import count, interval, rate, signed
-from comparity.reports.sections import Reportable
+from comparity.results.result import Result
 from comparity.tables.outputs import write_csv
 from comparity.training.rankers import FairRanker
 from comparity.training.result import Training
@@ -61,7 +60,7 @@ class Demo:
         self.choices: dict[str, Any] = {"alpha": alpha, "margin": margin}
         self.world = Hiring()
         self.sizes = {"n_items": n_items, "n_judgments": n_items * COMPARED // 2}
-        self.results: dict[str, Reportable] = {}
+        self.results: dict[str, Result] = {}
         self.weights: dict[str, Floats] = {}
         self._rng = np.random.default_rng(seed)
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from comparity.errors.spelling import visible
-from comparity.inference.gap_tests import plain
 from comparity.reports.charts import LABELS, ROW, WIDTH, Chart, Mark, Tick, round_numbers
 from comparity.reports.formats import interval, percent, signed
 from comparity.reports.grids import Grid
 from comparity.reports.sections import Section
 from comparity.results.audit import JudgedGap
-from comparity.results.result import Shown
+from comparity.results.result import Result
 
 __all__ = ["Fact", "FoundGap", "Step", "Story", "found_gaps", "section", "step_grids"]
 
@@ -83,7 +82,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Story(Shown):
+class Story(Result):
     """All steps, and what they rest on.
 
     Attributes
@@ -107,28 +106,9 @@ class Story(Shown):
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the story as plain data."""
-        return {
-            "headline": self.headline,
-            "margin": self.margin,
-            "alpha": self.alpha,
-            "steps": [_plain_step(step) for step in self.steps],
-            "notes": list(self.notes),
-            "provenance": dict(self.provenance),
-        }
-
-
-def _plain_step(step: Step) -> dict[str, Any]:
-    return {
-        "title": step.title,
-        "sentences": list(step.sentences),
-        "gaps": [
-            {name: plain(value) if isinstance(value, float) else value for name, value in gap}
-            for gap in (asdict(one).items() for one in step.gaps)
-        ],
-        "facts": [asdict(fact) for fact in step.facts],
-    }
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        return section(self)
 
 
 def found_gaps(

@@ -306,13 +306,13 @@ class PolicyAuditError(ComparityError, ValueError):
 class ForeignResultError(ComparityError, ValueError):
     """A file does not hold a result that ``--json`` printed."""
 
-    def __init__(self, source: str, found: str, kinds: Sequence[str]) -> None:
+    def __init__(self, source: str, found: str) -> None:
         super().__init__(
             message(
                 f"{source} does not hold a result of comparity.",
                 found,
                 "give files that --json printed, unchanged; where another version did, run its "
-                f"command again. Shown are {', '.join(kinds)}.",
+                "command again.",
             )
         )
 

@@ -4,32 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from comparity.errors import NoSuchEntryError
-from comparity.results.audit import Audit, JudgedGap
-from comparity.results.result import Shown
+from comparity.results.audit import Audit, JudgedResult
+from comparity.results.result import Result
+
+if TYPE_CHECKING:
+    from comparity.reports.sections import Section
 
 __all__ = ["Auditable", "CheckedAudit", "GateResult"]
 
 
-class Auditable(Protocol):
-    """A result that was judged."""
-
-    @property
-    def finding(self) -> str:
-        """The finding over all tests."""
-
-    @property
-    def exit_status(self) -> int:
-        """What a command that made this audit returns to the shell."""
-
-    @property
-    def tests(self) -> tuple[JudgedGap, ...]:
-        """The tests that were judged."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as plain data."""
+Auditable = Audit | JudgedResult
+"""A result that was judged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +50,8 @@ class CheckedAudit:
     passed: bool
     reason: str
 
+    DERIVED: ClassVar[Mapping[str, str]] = {"finding": "finding"}
+
     @property
     def finding(self) -> str:
         """The finding of the audit."""
@@ -74,22 +64,9 @@ class CheckedAudit:
         found: Audit = getattr(inner, "audit", inner)
         return found
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the check as plain data; `result` is what the audit's own command prints."""
-        return {
-            "name": self.name,
-            "notion": self.notion,
-            "files": list(self.files),
-            "finding": self.finding,
-            "open_means": self.open_means,
-            "passed": self.passed,
-            "reason": self.reason,
-            "result": self.result.to_dict(),
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GateResult(Shown):
+class GateResult(Result):
     """Whether a policy lets a change pass.
 
     Attributes
@@ -109,6 +86,8 @@ class GateResult(Shown):
     exit_status: int
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
+    DERIVED: ClassVar[Mapping[str, str]] = {"passed": "passed"}
+
     @property
     def passed(self) -> bool:
         """Whether every audit lets the change pass; without any, nothing does."""
@@ -121,15 +100,15 @@ class GateResult(Shown):
                 return check
         raise NoSuchEntryError("audit", name, [check.name for check in self.checks])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data, ready for JSON."""
-        return {
-            "gate": self.policy,
-            "passed": self.passed,
-            "exit_status": self.exit_status,
-            "checks": [check.to_dict() for check in self.checks],
-            "provenance": dict(self.provenance),
-        }
+    def parts(self) -> dict[str, Result]:
+        """Return every audit in full, by its name in the policy."""
+        return {check.name: check.result for check in self.checks}
+
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        from comparity.gate.section import section
+
+        return section(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each audit, as a frame of the named engine."""

@@ -15,6 +15,7 @@ __all__ = [
     "Needed",
     "Pivot",
     "RateEstimate",
+    "Recorded",
     "listed",
     "plain",
 ]
@@ -70,6 +71,31 @@ class Pivot(Protocol):
         """Return the gaps that the two-sided test at ``1 - level`` does not reject."""
 
 
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A test that was made elsewhere: only what was written down can be asked."""
+
+    known: tuple[Interval, ...]
+    p: float
+
+    def p_value(self, hypothesised: float) -> float:
+        """Return the p value of no gap; of another gap nothing is known."""
+        return self.p if hypothesised == 0 else math.nan
+
+    def p_below(self, hypothesised: float) -> float:
+        """Return nothing: one side was not written down."""
+        return math.nan
+
+    def p_above(self, hypothesised: float) -> float:
+        """Return nothing: one side was not written down."""
+        return math.nan
+
+    def interval(self, level: float) -> Interval:
+        """Return the interval that was written down; at another level nothing is known."""
+        unknown = Interval(math.nan, math.nan, level)
+        return next((one for one in self.known if one.level == level), unknown)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GapTest:
     """Two-sided test that two proportions are equal.
@@ -105,7 +131,8 @@ class GapTest:
     p_value: float
     n: tuple[int, int]
     method: str
-    pivot: Pivot | None = field(compare=False)
+    # A function cannot be written down; what is read back knows the intervals that were.
+    pivot: Pivot | None = field(compare=False, metadata={"written": False})
     shared_variance: float = 0.0
     reason: str = ""
 
@@ -144,14 +171,6 @@ class Needed:
     items: tuple[int, int]
     judgments_with_items: tuple[int, int]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the pairs of numbers as lists: for the gap as observed, and for no gap."""
-        return {
-            "judgments_on_same_items": list(self.judgments),
-            "items": list(self.items),
-            "judgments_with_items": list(self.judgments_with_items),
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointTest:
@@ -172,16 +191,6 @@ class JointTest:
     dof: int
     p_value: float
     method: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the test as plain data."""
-        return {
-            "null": self.null,
-            "statistic": plain(self.statistic),
-            "dof": self.dof,
-            "p_value": plain(self.p_value),
-            "method": self.method,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,15 +219,3 @@ class RateEstimate:
     trials: int
     score_ties: int
     interval: Interval
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the rate as plain data."""
-        return {
-            "name": self.name,
-            "of": self.of,
-            "rate": plain(self.rate),
-            "interval": [plain(self.interval.low), plain(self.interval.high)],
-            "level": self.interval.level,
-            "n": self.trials,
-            "score_ties": self.score_ties,
-        }

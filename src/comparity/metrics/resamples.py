@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors import NoSuchEntryError
 from comparity.inference.gap_tests import Interval, plain
-from comparity.results.result import Shown
+from comparity.results.plain import as_plain
+from comparity.results.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from comparity.reports.sections import Section
 
 __all__ = [
     "Change",
@@ -35,7 +37,7 @@ Partition = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MetricClusters(Shown):
+class MetricClusters(Result):
     """Metrics that move together over resamples.
 
     Attributes
@@ -75,21 +77,11 @@ class MetricClusters(Shown):
     n_dropped: int
     constant: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the clusters as plain data."""
-        return {
-            "clusters": [list(cluster) for cluster in self.clusters],
-            "threshold": self.threshold,
-            "stretch": list(self.stretch),
-            "heights": list(self.heights),
-            "ids": list(self.ids),
-            "merges": self.merges.tolist(),
-            "correlation": self.correlation,
-            "linkage": self.linkage,
-            "n_resamples": self.n_resamples,
-            "n_dropped": self.n_dropped,
-            "constant": list(self.constant),
-        }
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        from comparity.metrics.section import section
+
+        return section(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each metric: its identifier and the number of its cluster."""
@@ -127,7 +119,7 @@ class ClusterTrial:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterStability(Shown):
+class ClusterStability(Result):
     """Whether clusters of metrics depend on how they were found.
 
     Attributes
@@ -149,12 +141,11 @@ class ClusterStability(Shown):
         known = [f"{one.choice}, {one.value}" for one in self.trials]
         raise NoSuchEntryError("trial", key, known)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return reference and trials as plain data."""
-        return {
-            "reference": self.reference.to_dict(),
-            "trials": [asdict(one) for one in self.trials],
-        }
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        from comparity.metrics.section import section
+
+        return section(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each trial."""
@@ -190,7 +181,7 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sensitivity(Shown):
+class Sensitivity(Result):
     """Which metrics respond to data.
 
     Attributes
@@ -211,20 +202,18 @@ class Sensitivity(Shown):
     factor: float
     n_resamples: int
 
+    DERIVED: ClassVar[Mapping[str, str]] = {"deaf": "deaf"}
+
     @property
     def deaf(self) -> tuple[str, ...]:
         """Metrics that hardly respond."""
         return tuple(spread.id for spread in self.spreads if spread.deaf)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the table as plain data."""
-        return {
-            "threshold": plain(self.threshold),
-            "factor": self.factor,
-            "n_resamples": self.n_resamples,
-            "deaf": list(self.deaf),
-            "spreads": self._rows(),
-        }
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        from comparity.metrics.section import section
+
+        return section(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each metric."""
@@ -272,19 +261,9 @@ class ChosenMetric:
     cluster: str
     reason: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the choice as plain data."""
-        return {
-            "id": self.id,
-            "name": self.name,
-            "kinds": list(self.kinds),
-            "cluster": self.cluster,
-            "reason": self.reason,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selection(Shown):
+class Selection(Result):
     """The few metrics to report for this data and model.
 
     Attributes
@@ -307,21 +286,17 @@ class Selection(Shown):
     differences: tuple[str, ...] = ()
     deaf: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the choices as plain data."""
-        return {
-            "kinds": list(self.kinds),
-            "chosen": [one.to_dict() for one in self.chosen],
-            "differences": list(self.differences),
-            "deaf": list(self.deaf),
-            "clusters": None if self.clusters is None else self.clusters.to_dict(),
-        }
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        from comparity.metrics.section import section
+
+        return section(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each chosen metric."""
         from comparity.reports.frames import frame_of_rows
 
-        rows = [one.to_dict() for one in self.chosen]
+        rows = as_plain(self.chosen)
         return frame_of_rows([{**row, "kinds": ", ".join(row["kinds"])} for row in rows], backend)
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -356,29 +331,16 @@ class Change:
     moved: str
     interval: Interval | None = None
 
+    DERIVED: ClassVar[Mapping[str, str]] = {"clear": "is_clear"}
+
     @property
     def is_clear(self) -> bool:
         """Whether the interval leaves no doubt about the direction."""
         return self.interval is not None and (self.interval.low > 0 or self.interval.high < 0)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the change as plain data."""
-        low, high, level = self.interval or (math.nan, math.nan, math.nan)
-        return {
-            "id": self.id,
-            "name": self.name,
-            "before": plain(self.before),
-            "after": plain(self.after),
-            "ideal": self.ideal,
-            "moved": self.moved,
-            "interval": [plain(low), plain(high)],
-            "level": plain(level),
-            "clear": self.is_clear,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison(Shown):
+class Comparison(Result):
     """All metrics before and after, such as without and with a mitigation.
 
     Attributes
@@ -391,28 +353,29 @@ class Comparison(Shown):
 
     changes: tuple[Change, ...]
     names: tuple[str, str] = ("before", "after")
-    counts: Mapping[str, int] = field(init=False)
 
-    def __post_init__(self) -> None:
+    DERIVED: ClassVar[Mapping[str, str]] = {"counts": "counts"}
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many metrics moved which way."""
         moves = [change.moved for change in self.changes]
         words = ("towards", "away", "unchanged", "unknown")
-        object.__setattr__(self, "counts", {word: moves.count(word) for word in words})
+        return {word: moves.count(word) for word in words}
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the changes as plain data."""
-        return {
-            "names": list(self.names),
-            "counts": dict(self.counts),
-            "changes": [change.to_dict() for change in self.changes],
-        }
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        from comparity.metrics.section import section
+
+        return section(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each metric."""
         from comparity.reports.frames import frame_of_rows
 
-        rows = [change.to_dict() for change in self.changes]
+        rows = as_plain(self.changes)
         for row in rows:
-            row["low"], row["high"] = row.pop("interval")
+            row |= row.pop("interval") or {"low": None, "high": None, "level": None}
         return frame_of_rows(rows, backend)
 
     def plot(self, ax: Axes | None = None) -> Axes:

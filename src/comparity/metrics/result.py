@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from comparity.errors import NoSuchEntryError
 from comparity.inference.gap_tests import Interval, plain
 from comparity.metrics.resamples import Comparison, Selection
-from comparity.results.result import Shown
+from comparity.results.plain import as_plain
+from comparity.results.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from comparity.reports.sections import Section
 
 __all__ = ["Distortion", "Distortions", "MetricValue", "MovedRows", "RateSpread", "Scorecard"]
 
@@ -55,6 +58,8 @@ class MetricValue:
     direction: str
     cluster: str
 
+    DERIVED: ClassVar[Mapping[str, str]] = {"place": "place", "interval_place": "interval_place"}
+
     @property
     def place(self) -> str:
         """Where the value lies: ``"inside"`` the published range, ``"outside"``, or ``"none"``."""
@@ -73,25 +78,6 @@ class MetricValue:
         if least <= low and high <= most:
             return "inside"
         return "outside" if high < least or low > most else "across"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the metric as plain data; numbers that do not exist are ``None``."""
-        return {
-            "id": self.id,
-            "name": self.name,
-            "value": plain(self.value),
-            "interval": [plain(self.interval.low), plain(self.interval.high)],
-            "level": self.interval.level,
-            "method": self.method,
-            "promised": self.promised,
-            "ideal": self.ideal,
-            "fair_range": list(self.fair_range),
-            "place": self.place,
-            "interval_place": self.interval_place,
-            "cluster": self.cluster,
-            "formula": self.formula,
-            "direction": self.direction,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,19 +105,6 @@ class RateSpread:
     ratio: float
     ratio_interval: Interval
     promised: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the rates as plain data."""
-        return {
-            "name": self.name,
-            "rates": {group: plain(rate) for group, rate in self.rates.items()},
-            "gap": plain(self.gap),
-            "gap_interval": [plain(end) for end in self.gap_interval[:2]],
-            "ratio": plain(self.ratio),
-            "ratio_interval": [plain(end) for end in self.ratio_interval[:2]],
-            "level": self.gap_interval.level,
-            "promised": self.promised,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +154,7 @@ class Distortion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Distortions(Shown):
+class Distortions(Result):
     """How far a change of the data moved rows, by several kinds of distance.
 
     Attributes
@@ -201,9 +174,11 @@ class Distortions(Shown):
     def __iter__(self) -> Iterator[Distortion]:
         return iter(self.distances)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data, ready for JSON."""
-        return {"distances": self._rows()}
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        from comparity.metrics.section import section
+
+        return section(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each kind of distance."""
@@ -237,7 +212,7 @@ class Distortions(Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scorecard(Shown):
+class Scorecard(Result):
     """Every metric of the catalogue for one set of predictions.
 
     Attributes
@@ -281,20 +256,11 @@ class Scorecard(Shown):
     def __iter__(self) -> Iterator[MetricValue]:
         return iter(self.metrics)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data, ready for JSON."""
-        return {
-            "notion": "metrics",
-            "groups": list(self.groups),
-            "privileged": list(self.privileged),
-            "n": self.n,
-            "metrics": [one.to_dict() for one in self.metrics],
-            "spreads": [one.to_dict() for one in self.spreads],
-            "selection": None if self.selection is None else self.selection.to_dict(),
-            "comparison": None if self.comparison is None else self.comparison.to_dict(),
-            "notes": list(self.notes),
-            "provenance": dict(self.provenance),
-        }
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        from comparity.metrics.section import section
+
+        return section(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each metric, as a frame of the named engine.
@@ -306,9 +272,9 @@ class Scorecard(Shown):
         """
         from comparity.reports.frames import frame_of_rows
 
-        rows = [one.to_dict() for one in self.metrics]
+        rows = as_plain(self.metrics)
         for row in rows:
-            row["low"], row["high"] = row.pop("interval")
+            row |= row.pop("interval")
             row["range_low"], row["range_high"] = row.pop("fair_range")
         return frame_of_rows(rows, backend)
 

@@ -29,7 +29,8 @@ from comparity.pairwise.judge import audit_items, design_of, rate_of
 from comparity.pairwise.options import PairwiseOptions
 from comparity.pairwise.result import PairwiseAccuracy
 from comparity.results.audit import Audit
-from comparity.results.findings import EXIT_STATUS, judge, overall_finding
+from comparity.results.findings import EXIT_STATUS
+from comparity.results.judging import judge, overall_finding
 from comparity.results.options import provenance
 from comparity.tables.features import as_array, one_attribute
 from comparity.tables.files import file_sha256, read_table

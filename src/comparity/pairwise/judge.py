@@ -35,7 +35,8 @@ from comparity.pairwise.notions import (
 from comparity.pairwise.options import PairwiseOptions
 from comparity.pairwise.result import PairwiseAccuracy
 from comparity.results.audit import Audit, Ties
-from comparity.results.findings import EXIT_STATUS, judge, overall_finding
+from comparity.results.findings import EXIT_STATUS
+from comparity.results.judging import judge, overall_finding
 from comparity.results.options import provenance
 from comparity.tables.items import LabelledItems
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,10 +13,13 @@ from comparity.counts.pairs import Cell
 from comparity.errors.spelling import visible
 from comparity.pairwise.result import PairwiseAccuracy
 from comparity.reports.audits import _raw_and_standardised, audit_grids
+from comparity.reports.formats import count, rate, short, visible
+from comparity.reports.gap_charts import gap_charts
 from comparity.reports.formats import count, rate, short
 from comparity.reports.grids import Grid
-from comparity.reports.heat import colours
+from comparity.reports.heat import colours, tiles_of
 from comparity.reports.plots import fitted, lettered, own_axes
+from comparity.reports.sections import Section
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +28,20 @@ __all__ = [
     "matrix_grids",
     "pairwise_grids",
     "plot_matrix",
+    "section",
 ]
+
+# A heat map of more groups than this is wider than paper as a table.
+AS_TABLE = 6
+
+
+def section(result: PairwiseAccuracy) -> Section:
+    """Return what is told of a matrix of accuracies: the audit that decides, and the matrix."""
+    audit, matrices = result.audit, tuple(matrix_grids(result))
+    shown, charts = audit.section(), tuple(gap_charts(audit))
+    if len(result.groups) > AS_TABLE:
+        charts, matrices = (*charts, *map(tiles_of, matrices)), ()
+    return replace(shown, charts=charts, grids=(*matrices, *pairwise_grids(result)))
 
 
 def matrix_grids(result: PairwiseAccuracy) -> Iterator[Grid]:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from comparity.planning.result import Plan
+from comparity.results.plain import as_plain
+
+if TYPE_CHECKING:
+    from comparity.reports.sections import Section
 
 __all__ = ["PlannedLean", "RankingPlan"]
 
@@ -33,21 +38,12 @@ class PlannedLean:
     standard_error: float
     power: float
 
+    DERIVED: ClassVar[Mapping[str, str]] = {"preferred": "preferred"}
+
     @property
     def preferred(self) -> float:
         """How often the evaluator prefers an item of the group to an equal one of another."""
         return 1 / (1 + math.exp(-self.lean))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the lean as plain data; an error without bound is ``None``."""
-        error = self.standard_error if math.isfinite(self.standard_error) else None
-        return {
-            "lean": self.lean,
-            "preferred": self.preferred,
-            "n_per_evaluator": self.n_per_evaluator,
-            "standard_error": error,
-            "power": self.power,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +76,8 @@ class RankingPlan(Plan):
     lean: float
     ceiling: float
 
+    DERIVED: ClassVar[Mapping[str, str]] = {**Plan.DERIVED, "n_comparisons": "n_comparisons"}
+
     @property
     def notion(self) -> str:
         """What is to be found."""
@@ -100,18 +98,11 @@ class RankingPlan(Plan):
         """Comparisons by all evaluators together."""
         return None if self.n_per_evaluator is None else self.n_per_evaluator * self.n_evaluators
 
-    def _sizes(self) -> dict[str, Any]:
-        return {
-            "n_per_evaluator": self.n_per_evaluator,
-            "n_comparisons": self.n_comparisons,
-            "n_items": self.n_items,
-            "n_evaluators": self.n_evaluators,
-            "lean": self.lean,
-            "ceiling": self.ceiling,
-        }
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        from comparity.planning.section import ranking_plan_section
 
-    def _more(self) -> dict[str, Any]:
-        return {"leans": [lean.to_dict() for lean in self.leans]}
+        return ranking_plan_section(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each lean, as a frame of the named engine.
@@ -123,4 +114,4 @@ class RankingPlan(Plan):
         """
         from comparity.reports.frames import frame_of_rows
 
-        return frame_of_rows([lean.to_dict() for lean in self.leans], backend)
+        return frame_of_rows(as_plain(self.leans), backend)

@@ -10,12 +10,15 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from comparity.results.result import Shown
+from comparity.results.plain import UNWRITTEN, as_plain, from_plain
+from comparity.results.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from comparity.reports.sections import Section
 
 __all__ = ["ComparativePlan", "Plan", "PlannedTest", "PowerFunction", "Reuse", "SeparationPlan"]
 
@@ -34,6 +37,41 @@ class PowerFunction(Protocol):
 
     def on_items(self, n_items: int | None) -> PowerFunction:
         """Return the same with pairs drawn from another number of items."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedPower:
+    """A power function of which only what was written down can be asked."""
+
+    known: Mapping[int, float]
+    pairs: int | None = None
+    ceiling: float = math.nan
+    by_items: Mapping[int | None, Reuse] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, content: Mapping[str, Any]) -> RecordedPower:
+        """Return what the plain data of a plan say of its power."""
+        curve = from_plain(tuple[tuple[int, float], ...], content["curve"])
+        rows = from_plain(tuple[Reuse, ...], content.get("reuse_curve", []))
+        return cls(dict(curve), by_items={row.n_items: row for row in rows})
+
+    def power(self, size: float) -> float:
+        """Return the power written down for this size."""
+        return self.known.get(int(size), math.nan)
+
+    def smallest_size(self, target: float) -> int | None:
+        """Return the size written down for the power the plan was made for."""
+        return self.pairs
+
+    def limit(self) -> float:
+        """Return the power as judgments of these items grow without end."""
+        return self.ceiling
+
+    def on_items(self, n_items: int | None) -> RecordedPower:
+        """Return what was written down for pairs drawn from so many items."""
+        row = self.by_items[n_items]
+        known = {} if row.n_pairs is None else {row.n_pairs: row.power}
+        return RecordedPower(known, row.n_pairs, row.ceiling)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,18 +101,6 @@ class PlannedTest:
     power: float
     n: tuple[float, float]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the test as plain data; trials without end are ``None``."""
-        return {
-            "null": self.null,
-            "first_rate": self.first_rate,
-            "second_rate": self.second_rate,
-            "gap": self.gap,
-            "standard_error": self.standard_error,
-            "power": self.power,
-            "n": [trials if math.isfinite(trials) else None for trials in self.n],
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reuse:
@@ -100,20 +126,9 @@ class Reuse:
     power: float
     ceiling: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the row as plain data."""
-        reuse = self.reuse if math.isfinite(self.reuse) else None
-        return {
-            "n_items": self.n_items,
-            "n_pairs": self.n_pairs,
-            "reuse": reuse,
-            "power": self.power,
-            "ceiling": self.ceiling,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan(Shown):
+class Plan(Result):
     """What every plan has.
 
     Attributes
@@ -157,7 +172,14 @@ class Plan(Shown):
     notes: tuple[str, ...]
     assumptions: Mapping[str, Any]
     provenance: Mapping[str, Any]
-    question: PowerFunction = field(repr=False, compare=False)
+    question: PowerFunction = field(repr=False, compare=False, metadata=UNWRITTEN)
+
+    DERIVED: ClassVar[Mapping[str, str]] = {"notion": "notion", "curve": "curve"}
+
+    @staticmethod
+    def completed_from(content: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a power function that knows what was written down."""
+        return {"question": RecordedPower.of(content)}
 
     @property
     @abstractmethod
@@ -191,33 +213,11 @@ class Plan(Shown):
         chosen = _sizes_around(self.size) if sizes is None else sizes
         return tuple((size, self.question.power(size)) for size in chosen)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the plan as plain data, ready for JSON."""
-        return {
-            "notion": self.notion,
-            **self._sizes(),
-            "power": self.power,
-            "target": self.target,
-            "alpha": self.alpha,
-            "margin": self.margin,
-            "rule": self.rule,
-            "design": self.design,
-            "groups": list(self.groups),
-            "tests": [test.to_dict() for test in self.tests],
-            "curve": [list(point) for point in self.curve()],
-            **self._more(),
-            "notes": list(self.notes),
-            "assumptions": dict(self.assumptions),
-            "provenance": dict(self.provenance),
-        }
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        from comparity.planning.section import section
 
-    @abstractmethod
-    def _sizes(self) -> dict[str, Any]:
-        """Return the sizes by the names they have in JSON."""
-
-    def _more(self) -> dict[str, Any]:
-        """Return what else a plan of this kind puts into JSON."""
-        return {}
+        return section(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each test, as a frame of the named engine.
@@ -229,7 +229,7 @@ class Plan(Shown):
         """
         from comparity.reports.frames import frame_of_rows
 
-        rows = [test.to_dict() for test in self.tests]
+        rows = as_plain(self.tests)
         for row in rows:
             row["n_first"], row["n_second"] = row.pop("n")
         return frame_of_rows(rows, backend)
@@ -268,9 +268,6 @@ class SeparationPlan(Plan):
         """What the size is a number of."""
         return "decisions"
 
-    def _sizes(self) -> dict[str, Any]:
-        return {"n": self.n}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparativePlan(Plan):
@@ -293,6 +290,12 @@ class ComparativePlan(Plan):
     n_items: int | None
     n_evaluators: int | None
     ceiling: float | None
+
+    DERIVED: ClassVar[Mapping[str, str]] = {
+        **Plan.DERIVED,
+        "reuse": "reuse",
+        "reuse_curve": "reuse_curve",
+    }
 
     @property
     def notion(self) -> str:
@@ -347,18 +350,6 @@ class ComparativePlan(Plan):
             power=ceiling if n_pairs is None else question.power(n_pairs),
             ceiling=ceiling,
         )
-
-    def _sizes(self) -> dict[str, Any]:
-        return {
-            "n_pairs": self.n_pairs,
-            "n_items": self.n_items,
-            "n_evaluators": self.n_evaluators,
-            "reuse": self.reuse if math.isfinite(self.reuse) else None,
-            "ceiling": self.ceiling,
-        }
-
-    def _more(self) -> dict[str, Any]:
-        return {"reuse_curve": [row.to_dict() for row in self.reuse_curve()]}
 
 
 def _reuse(n_items: int | None, n_pairs: int | None) -> float:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import NormalDist
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors import OptionError
-from comparity.inference.gap_tests import plain
+from comparity.inference.gap_tests import Interval
 
 __all__ = [
     "Diagnosis",
@@ -60,10 +61,6 @@ class Prior:
         law = "no prior" if math.isinf(self.sd) else f"Normal with SD {self.sd:.4g}"
         return f"{self.of}: {law} ({self.chosen_by})"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the prior as plain data."""
-        return {"of": self.of, "sd": plain(self.sd), "chosen_by": self.chosen_by}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
@@ -81,6 +78,8 @@ class Effect:
     value: float
     standard_error: float
 
+    DERIVED: ClassVar[Mapping[str, str]] = {"interval": "interval", "p_value": "p_value"}
+
     @property
     def z(self) -> float:
         """Value over standard error."""
@@ -91,21 +90,10 @@ class Effect:
         """Two-sided p value of no effect."""
         return math.erfc(abs(self.z) / math.sqrt(2)) if math.isfinite(self.z) else math.nan
 
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
+    def interval(self, level: float = 0.95) -> Interval:
         """Return the normal interval."""
         half = normal_quantile(level) * self.standard_error
-        return self.value - half, self.value + half
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the effect as plain data."""
-        return {
-            "name": self.name,
-            "value": plain(self.value),
-            "standard_error": plain(self.standard_error),
-            "interval": [plain(end) for end in self.interval()],
-            "level": 0.95,
-            "p_value": plain(self.p_value),
-        }
+        return Interval(self.value - half, self.value + half, level)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -150,6 +138,11 @@ class Diagnosis:
     needed: int = 0
     notes: tuple[str, ...] = ()
 
+    DERIVED: ClassVar[Mapping[str, str]] = {
+        "n_components": "n_components",
+        "n_strong_components": "n_strong_components",
+    }
+
     @property
     def n_components(self) -> int:
         """How many parts of the items are never compared with each other."""
@@ -175,18 +168,6 @@ class Diagnosis:
         """Whether there are about n log n comparisons."""
         return self.n_comparisons >= self.needed
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the diagnosis as plain data; long lists are cut, counts are not."""
-        lists = ("uncompared", "undefeated", "winless", "silent", "one_sided", "unmet")
-        return {
-            "n_components": self.n_components,
-            "n_strong_components": self.n_strong_components,
-            "needed_comparisons": self.needed,
-            **{f"n_{name}": len(getattr(self, name)) for name in lists},
-            **{name: getattr(self, name)[:SHOWN].tolist() for name in lists},
-            "notes": list(self.notes),
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupContrast:
@@ -205,13 +186,10 @@ class GroupContrast:
     group: str
     reference: str
 
+    DERIVED: ClassVar[Mapping[str, str]] = {"name": "__str__"}
+
     def __str__(self) -> str:
         return f"{self.attribute}: {self.group} over {self.reference}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the contrast as plain data, with the name it goes by elsewhere."""
-        parts = {"attribute": self.attribute, "group": self.group, "reference": self.reference}
-        return {"name": str(self), **parts}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,15 +208,6 @@ class ScoreDependence:
     statistic: float
     dof: int
     p_value: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the test as plain data."""
-        return {
-            "slopes": [plain(slope) for slope in self.slopes],
-            "statistic": plain(self.statistic),
-            "dof": self.dof,
-            "p_value": plain(self.p_value),
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,23 +243,6 @@ class Suggestion:
     p_value: float
     q_value: float
     deserves: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the suggestion as plain data."""
-        return {
-            "attributes": list(self.attributes),
-            "groups": list(self.groups),
-            "n_items": self.n_items,
-            "n_comparisons": self.n_comparisons,
-            "score_gap": plain(self.score_gap),
-            "gap_p": plain(self.gap_p),
-            "spread": plain(self.spread),
-            "spread_dof": self.spread_dof,
-            "spread_p": plain(self.spread_p),
-            "p_value": plain(self.p_value),
-            "q_value": plain(self.q_value),
-            "deserves": self.deserves,
-        }
 
 
 def normal_quantile(level: float) -> float:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from comparity.reports.formats import count, rate, several, signed
 from comparity.reports.grids import Grid
 from comparity.reports.plots import PALETTE, finished, fitted, label_rows, own_axes, row_height
 from comparity.reports.sections import Section
-from comparity.results.result import Shown
+from comparity.results.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +32,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupExposure(Shown):
+class GroupExposure(Result):
     """Mean exposure of the items of each group in one ranking.
 
     Attributes
@@ -54,6 +54,11 @@ class GroupExposure(Shown):
     discount: str
     tied: int = 0
     unranked: int = 0
+
+    DERIVED: ClassVar[Mapping[str, str]] = {
+        "largest_gap": "largest_gap",
+        "smallest_ratio": "smallest_ratio",
+    }
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -89,17 +94,9 @@ class GroupExposure(Shown):
         """Smallest mean exposure of a group over the largest: 1 at parity, never above 1."""
         return min(self.means.values()) / max(self.means.values())
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the exposures as plain data."""
-        return {
-            "means": dict(self.means),
-            "n_items": dict(self.n_items),
-            "discount": self.discount,
-            "largest_gap": self.largest_gap,
-            "smallest_ratio": self.smallest_ratio,
-            "tied": self.tied,
-            "unranked": self.unranked,
-        }
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        return section(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each group, as a frame of the named engine."""
@@ -130,7 +127,7 @@ class GroupExposure(Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FairTopK(Shown):
+class FairTopK(Result):
     """The best k items, with enough of a protected group in every prefix.
 
     Attributes
@@ -178,6 +175,8 @@ class FairTopK(Shown):
     satisfied: bool
     n_items: int
 
+    DERIVED: ClassVar[Mapping[str, str]] = {"k": "k"}
+
     @property
     def k(self) -> int:
         """Number of places."""
@@ -190,24 +189,9 @@ class FairTopK(Shown):
         ranks[self.ranking] = np.arange(1, self.k + 1)
         return ranks
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data."""
-        return {
-            "ranking": self.ranking.tolist(),
-            "protected": self.protected.tolist(),
-            "group": self.group,
-            "table": self.table.tolist(),
-            "k": self.k,
-            "p": self.p,
-            "alpha": self.alpha,
-            "adjusted_alpha": self.adjusted_alpha,
-            "failure_probability": self.failure_probability,
-            "correction": self.correction,
-            "passed": self.passed,
-            "failed_at": self.failed_at,
-            "satisfied": self.satisfied,
-            "n_items": self.n_items,
-        }
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        return section(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each place, as a frame of the named engine."""

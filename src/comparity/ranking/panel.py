@@ -23,9 +23,13 @@ from comparity.inference.gap_tests import GapTest
 from comparity.inference.pivots import DyadicGap, SharedGap
 from comparity.pairwise.judge import audit_items, gaps_of_items
 from comparity.pairwise.options import PairwiseOptions
-from comparity.pairwise.result import PairwiseAccuracy, PanelAudit
+from comparity.pairwise.result import PairwiseAccuracy
+from comparity.ranking.panel_result import PanelAudit
 from comparity.ranking.result import BiasedRanking, Ranking
 from comparity.results.audit import Audit, JudgedGap
+from comparity.results.findings import EXIT_STATUS
+from comparity.results.judging import judge, overall_finding
+from comparity.tables.columns import text_of
 from comparity.results.findings import EXIT_STATUS, judge, overall_finding
 from comparity.tables.features import as_array, one_attribute
 from comparity.tables.frames import text_of

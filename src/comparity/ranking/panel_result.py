@@ -2,32 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.errors.spelling import visible
-from comparity.inference.gap_tests import plain
-from comparity.pairwise.result import PanelAudit
+from comparity.pairwise.result import PairwiseAccuracy
 from comparity.ranking.result import Ranking
+from comparity.results.audit import Audit, JudgedResult
+from comparity.results.plain import INLINE
+from comparity.results.result import Result
+from comparity.errors.spelling import visible
 from comparity.reports.formats import rate, signed
 from comparity.reports.grids import Grid
-from comparity.results.result import Shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "RankedPanel",
-    "panel_grids",
-]
+    from comparity.reports.sections import Section
+
+__all__ = ["PanelAudit", "RankedPanel"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RankedPanel(Shown):
+class PanelAudit(JudgedResult):
+    """An audit of all pairs against a panel's scores, whose error is carried into every test.
+
+    Attributes
+    ----------
+    audit : Audit
+        The audit that decides.
+    at_face_value : PairwiseAccuracy
+        The same if the panel's scores were the truth: the matrix, and audits without their error.
+    reversals : ndarray, (K, K)
+        Share of pairs expected to be the other way round in truth, by the groups of the item the
+        panel puts higher and of the other one.
+    shift_errors : mapping of str to float
+        Standard error of the level of each group in the panel's scores.
+    allowances : tuple of float
+        How far the errors of single items may have moved each gap.
+    draws, seed : int
+        How often errors were drawn to see that, and from which seed.
+    """
+
+    audit: Audit = field(metadata=INLINE)
+    at_face_value: PairwiseAccuracy
+    reversals: NDArray[np.float64]
+    shift_errors: Mapping[str, float]
+    allowances: tuple[float, ...]
+    draws: int
+    seed: int
+
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        from comparity.ranking.panel_section import panel_audit_section
+
+        return panel_audit_section(self)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row for each test, as a frame of the named engine."""
+        return self.audit.to_frame(backend)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw every gap with the interval it was judged by and the margin."""
+        return self.audit.plot(ax)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RankedPanel(Result):
     """Items ranked from a panel's comparisons.
 
     Attributes
@@ -43,10 +87,34 @@ class RankedPanel(Shown):
         Of a model's scores against the ranking, where one was asked for.
     """
 
-    ranking: Ranking
+    ranking: Ranking = field(metadata={"name": "fit"})
     before: Ranking | None = None
     groups: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     audit: PanelAudit | None = None
+
+    DERIVED: ClassVar[Mapping[str, str]] = {
+        "model": "model",
+        "ranking": "rows",
+        "biases": "bias_rows",
+        "mean_scores": "mean_scores",
+        "notes": "notes",
+        "provenance": "provenance",
+    }
+
+    @property
+    def model(self) -> str:
+        """Name of the model of the ranking."""
+        return self.ranking.model
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader must know."""
+        return self.ranking.notes
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """Options and facts about the data."""
+        return self.ranking.provenance
 
     @property
     def exit_status(self) -> int:
@@ -71,21 +139,29 @@ class RankedPanel(Shown):
                 )
         return rows
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the ranking as plain data, with groups and their mean scores."""
-        content = self.ranking.to_dict()
-        return {
-            **content,
-            "ranking": [{**row, **self._about(row["position"])} for row in content["ranking"]],
-            "mean_scores": self.mean_scores(),
-            "audit": None if self.audit is None else self.audit.to_dict(),
-        }
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row for each item, best first, with its groups."""
+        return [{**row, **self._about(row["position"])} for row in self.ranking.rows()]
+
+    def bias_rows(self) -> list[dict[str, Any]]:
+        """Return one row for each evaluator and contrast; none where the model has no biases."""
+        return self.ranking.bias_rows()
 
     def _about(self, item: int) -> dict[str, Any]:
         """Return the groups of an item, and its score with every evaluator at their word."""
         groups = {name: str(column[item]) for name, column in self.groups.items()}
-        before = None if self.before is None else plain(self.before.scores[item])
+        before = None if self.before is None else float(self.before.scores[item])
         return {"groups": groups, "score_before": before}
+
+    def parts(self) -> dict[str, Result]:
+        """Return the audit of a model against this panel, where one was asked for."""
+        return {} if self.audit is None else {"a model against this panel": self.audit}
+
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        from comparity.ranking.section import section
+
+        return section(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each item, best first."""
@@ -105,32 +181,3 @@ class RankedPanel(Shown):
         from comparity.ranking.plots import plot_scores
 
         return plot_scores(self, attribute, ax=ax)
-
-
-def panel_grids(result: PanelAudit) -> Iterator[Grid]:
-    """Yield what the error of a panel does: pairs in the wrong order, and gaps without it."""
-    groups = result.at_face_value.groups
-    yield Grid(
-        title="Expected share of pairs the panel has in the wrong order",
-        header=("put higher", *(f"over {visible(worse)}" for worse in groups)),
-        rows=tuple(
-            (visible(better), *map(rate, row))
-            for better, row in zip(groups, result.reversals.tolist(), strict=True)
-        ),
-    )
-    yield Grid(
-        title="The same tests if the panel's scores were the truth",
-        header=("hypothesis", "gap", "std. error", "with the panel's error", "bias allowed for"),
-        rows=tuple(
-            (
-                visible(given.null),
-                signed(given.gap),
-                rate(given.standard_error),
-                rate(carried.standard_error),
-                rate(allowance),
-            )
-            for given, carried, allowance in zip(
-                result.at_face_value.tests, result.tests, result.allowances, strict=True
-            )
-        ),
-    )

@@ -25,10 +25,9 @@ from numpy.typing import NDArray
 from comparity import __version__
 from comparity.counts.decision_rows import check_sensitive
 from comparity.errors import OptionError
-from comparity.pairwise.result import PanelAudit
 from comparity.ranking.bradley_terry import bradley_terry_from_frames
 from comparity.ranking.judgments import columns_of
-from comparity.ranking.panel_result import RankedPanel
+from comparity.ranking.panel_result import PanelAudit, RankedPanel
 from comparity.ranking.result import BiasedRanking, Ranking
 from comparity.tables.columns import check_option
 from comparity.tables.files import file_sha256, read_table

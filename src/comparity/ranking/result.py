@@ -10,12 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.inference.gap_tests import listed, plain
 from comparity.ranking.fits import (
     Diagnosis,
     Effect,
@@ -25,10 +24,13 @@ from comparity.ranking.fits import (
     Suggestion,
     normal_quantile,
 )
-from comparity.results.result import Shown
+from comparity.results.plain import as_plain
+from comparity.results.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from comparity.reports.sections import Section
 
 __all__ = [
     "BiasedRanking",
@@ -53,7 +55,7 @@ def _no_names() -> NDArray[Any]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Ranking(Shown):
+class Ranking(Result):
     """Scores of items from comparisons, better items higher.
 
     Attributes
@@ -111,6 +113,23 @@ class Ranking(Shown):
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
+    DERIVED: ClassVar[Mapping[str, str]] = {
+        "n_items": "n_items",
+        "ranking": "rows",
+        "biases": "bias_rows",
+    }
+
+    @staticmethod
+    def completed_from(content: Mapping[str, Any]) -> dict[str, Any]:
+        """Return lists of numbers among the parameters as arrays again."""
+        known = content.get("parameters", {}).items()
+        return {"parameters": {name: _as_array(value) for name, value in known}}
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return len(self.items)
+
     @property
     def ranking(self) -> Ints:
         """Positions of the items, best first; equal scores keep the order of the items."""
@@ -151,37 +170,17 @@ class Ranking(Shown):
             above, below = _certain(self.scores, errors, cut)
         return np.column_stack([above + 1, n - below]).astype(np.int64)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the whole ranking as plain data, best item first.
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        from comparity.ranking.section import section
 
-        ``position`` is an item's place in the input; numbers by item or evaluator among the
-        parameters are in the order of positions.
-        """
-        return {
-            "model": self.model,
-            "n_items": len(self.items),
-            "n_comparisons": self.n_comparisons,
-            "n_ties": self.n_ties,
-            "log_likelihood": plain(self.log_likelihood),
-            "converged": self.converged,
-            "gradient_norm": plain(self.gradient_norm),
-            "iterations": self.iterations,
-            "priors": [prior.to_dict() for prior in self.priors],
-            "seat": None if self.seat is None else self.seat.to_dict(),
-            "ties": None if self.ties is None else self.ties.to_dict(),
-            "parameters": {name: listed(value) for name, value in self.parameters.items()},
-            "evaluators": [_name(evaluator) for evaluator in self.evaluators],
-            "ranking": self._rows(),
-            "diagnosis": self.diagnosis.to_dict(),
-            "notes": list(self.notes),
-            "provenance": dict(self.provenance),
-        }
+        return section(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each item, best first, as a frame of the named engine."""
         from comparity.reports.frames import frame_of_rows
 
-        return frame_of_rows(self._rows(), backend)
+        return frame_of_rows(as_plain(self.rows()), backend)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the scores; a ranking with biases draws these."""
@@ -189,15 +188,20 @@ class Ranking(Shown):
 
         return plot_ranking(self, ax)
 
-    def _rows(self) -> list[dict[str, Any]]:
+    def bias_rows(self) -> list[dict[str, Any]]:
+        """Return one row for each evaluator and contrast; this model has no biases."""
+        return []
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row for each item, best first; ``position`` is its place in the input."""
         intervals = self.rank_intervals()
         return [
             {
                 "rank": rank,
                 "item": _name(self.items[place]),
                 "position": place,
-                "score": plain(self.scores[place]),
-                "standard_error": plain(self.standard_errors[place]),
+                "score": float(self.scores[place]),
+                "standard_error": float(self.standard_errors[place]),
                 "rank_low": int(intervals[place, 0]),
                 "rank_high": int(intervals[place, 1]),
             }
@@ -264,6 +268,11 @@ class BiasedRanking(Ranking):
     score_dependence: ScoreDependence | None = None
     suggestions: tuple[Suggestion, ...] = ()
 
+    DERIVED: ClassVar[Mapping[str, str]] = {
+        **Ranking.DERIVED,
+        "mean_bias_intervals": "mean_bias_intervals",
+    }
+
     def bias_intervals(self, level: float = 0.95) -> Floats:
         """Return the normal interval of every bias, as (evaluators, contrasts, 2)."""
         half = normal_quantile(level) * self.bias_standard_errors
@@ -284,30 +293,14 @@ class BiasedRanking(Ranking):
         half = normal_quantile(level) * self.centred_standard_errors
         return np.stack([self.centred_bias - half, self.centred_bias + half], axis=-1)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return ranking and biases as plain data; evaluators who lean most come first."""
-        dependence = self.score_dependence
-        return {
-            # Zero-argument super() does not work in a dataclass with slots.
-            **Ranking.to_dict(self),
-            "anchor": self.anchor,
-            "contrasts": [contrast.to_dict() for contrast in self.contrasts],
-            "mean_bias": listed(self.mean_bias),
-            "mean_bias_standard_errors": listed(self.mean_bias_standard_errors),
-            "mean_bias_intervals": listed(self.mean_bias_intervals()),
-            "level_standard_errors": listed(self.level_standard_errors),
-            "biases": self._bias_rows(),
-            "score_dependence": None if dependence is None else dependence.to_dict(),
-            "suggestions": [suggestion.to_dict() for suggestion in self.suggestions],
-        }
-
     def bias_frame(self, backend: str | None = None) -> Any:
         """Return one row for each evaluator and contrast, those who lean most first."""
         from comparity.reports.frames import frame_of_rows
 
-        return frame_of_rows(self._bias_rows(), backend)
+        return frame_of_rows(as_plain(self.bias_rows()), backend)
 
-    def _bias_rows(self) -> list[dict[str, Any]]:
+    def bias_rows(self) -> list[dict[str, Any]]:
+        """Return one row for each evaluator and contrast, those who lean most first."""
         intervals = self.bias_intervals()
         strength = np.nan_to_num(np.abs(self.z), nan=-1.0).ravel()
         rows = []
@@ -317,17 +310,17 @@ class BiasedRanking(Ranking):
                 {
                     "evaluator": _name(self.evaluators[k]),
                     "contrast": str(self.contrasts[c]),
-                    "bias": plain(self.bias[k, c]),
-                    "standard_error": plain(self.bias_standard_errors[k, c]),
-                    "low": plain(intervals[k, c, 0]),
-                    "high": plain(intervals[k, c, 1]),
-                    "z": plain(self.z[k, c]),
-                    "p_value": plain(self.p[k, c]),
-                    "q_value": plain(self.q[k, c]),
-                    "cautious_standard_error": plain(self.cautious_standard_errors[k, c]),
-                    "cautious_q_value": plain(self.cautious_q[k, c]),
-                    "centred_bias": plain(self.centred_bias[k, c]),
-                    "centred_standard_error": plain(self.centred_standard_errors[k, c]),
+                    "bias": float(self.bias[k, c]),
+                    "standard_error": float(self.bias_standard_errors[k, c]),
+                    "low": float(intervals[k, c, 0]),
+                    "high": float(intervals[k, c, 1]),
+                    "z": float(self.z[k, c]),
+                    "p_value": float(self.p[k, c]),
+                    "q_value": float(self.q[k, c]),
+                    "cautious_standard_error": float(self.cautious_standard_errors[k, c]),
+                    "cautious_q_value": float(self.cautious_q[k, c]),
+                    "centred_bias": float(self.centred_bias[k, c]),
+                    "centred_standard_error": float(self.centred_standard_errors[k, c]),
                     "comparisons": int(self.n_judged[k]),
                     "informative": int(self.n_informative[k, c]),
                 }
@@ -350,3 +343,11 @@ def _certain(scores: Floats, errors: Floats, cut: float) -> tuple[Ints, Ints]:
 
 def _name(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _as_array(value: Any) -> Any:
+    """Return an array for a list, with ``nan`` where JSON has no number."""
+    if not isinstance(value, list):
+        return value
+    found = np.array(value)
+    return np.array(value, dtype=np.float64) if found.dtype == object else found

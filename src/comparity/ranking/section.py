@@ -267,7 +267,7 @@ def _effects(seat: Effect | None, ties: Effect | None) -> Grid:
             (
                 visible(effect.name),
                 signed(effect.value),
-                interval(*effect.interval()),
+                interval(*effect.interval()[:2]),
                 # That ties are as likely as wins between equals is a question nobody asks.
                 p_value(effect.p_value) if effect is seat else "",
             )

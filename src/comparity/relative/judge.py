@@ -23,7 +23,8 @@ from comparity.inference.means import RatioPivot, compare_means, one_sided_p_val
 from comparity.relative.result import RaterContrast
 from comparity.relative.slopes import compare_slope
 from comparity.results.audit import Audit, JudgedGap
-from comparity.results.findings import EXIT_STATUS, judge, overall_finding
+from comparity.results.findings import EXIT_STATUS
+from comparity.results.judging import judge, overall_finding
 from comparity.results.options import SeparationOptions, provenance
 from comparity.tables.features import qualified
 

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors import NoSuchEntryError, SeveralContrastsError
-from comparity.inference.gap_tests import Interval, plain
+from comparity.inference.gap_tests import Interval, Recorded
 from comparity.inference.permutation import PermutationTest
-from comparity.results.audit import Audit, JudgedGap
-from comparity.results.result import Shown
+from comparity.results.audit import Audit, JudgedGap, JudgedResult
+from comparity.results.plain import INLINE, as_plain, from_plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from comparity.reports.sections import Section
 
 __all__ = [
     "DifferentialParity",
     "MeansTest",
     "RaterContrast",
     "RaterParity",
+    "RatersResult",
 ]
 
 
@@ -50,16 +52,6 @@ class MeansTest:
     dof: tuple[float, float]
     p_value: float
     method: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the test as plain data."""
-        return {
-            "null": self.null,
-            "statistic": plain(self.statistic),
-            "dof": [plain(one) for one in self.dof],
-            "p_value": plain(self.p_value),
-            "method": self.method,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +111,17 @@ class RaterContrast:
     label: str = ""
     games_howell_p: float = math.nan
 
+    DERIVED: ClassVar[Mapping[str, str]] = {"dpd_interval": "interval", "finding": "finding"}
+
+    @staticmethod
+    def completed_from(content: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the test with both intervals that were written down."""
+        test: JudgedGap = from_plain(JudgedGap, content["test"])
+        if test.pivot is None:
+            return {}
+        known = (test.judged_interval, from_plain(Interval, content["dpd_interval"]))
+        return {"test": replace(test, pivot=Recorded(known, test.p_value))}
+
     @property
     def finding(self) -> str:
         """The finding of the test that was judged."""
@@ -128,64 +131,29 @@ class RaterContrast:
         """Return the values of DPD that the test does not reject at ``1 - level``."""
         return self.test.interval(level)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the contrast as plain data."""
-        names = ("first", "second", "attribute", "group", "reference", "label")
-        numbers = ("gap", "dpt", "dof", "p_value", "p_one_sided", "dpd", "dpd_total")
-        return {
-            **{name: getattr(self, name) for name in names},
-            "n": list(self.n),
-            "means": [plain(mean) for mean in self.means],
-            **{name: plain(getattr(self, name)) for name in numbers},
-            "dpd_interval": [plain(end) for end in self.interval()[:2]],
-            "games_howell_p": plain(self.games_howell_p),
-            "magnitude": self.magnitude,
-            "direction": self.direction,
-            "finding": self.finding,
-        }
 
-
-class _Judged(Shown, ABC):
-    """What an audit with contrasts tells of itself."""
+class RatersResult(JudgedResult):
+    """An answer about decision makers: an audit, and what is known of every contrast."""
 
     __slots__ = ()
 
-    audit: Audit
     contrasts: tuple[RaterContrast, ...]
 
-    @property
-    def finding(self) -> str:
-        """The finding over all tests."""
-        return self.audit.finding
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        from comparity.relative.section import section
 
-    @property
-    def tests(self) -> tuple[JudgedGap, ...]:
-        """The tests that were judged, on the scale of DPD."""
-        return self.audit.tests
-
-    @property
-    def exit_status(self) -> int:
-        """What a command that made this audit returns to the shell."""
-        return self.audit.exit_status
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the reader must know."""
-        return self.audit.notes
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data."""
+        return section(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each contrast, as a frame of the named engine."""
         from comparity.reports.frames import frame_of_rows
 
-        return frame_of_rows([_flat(one.to_dict()) for one in self.contrasts], backend)
+        return frame_of_rows([_flat(row) for row in as_plain(self.contrasts)], backend)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DifferentialParity(_Judged):
+class DifferentialParity(RatersResult):
     """Whether the difference of two sets of decisions depends on the group.
 
     ``dpt``, ``dof``, ``p_value``, ``p_one_sided``, ``dpd``, ``dpd_total``, ``magnitude`` and
@@ -204,7 +172,7 @@ class DifferentialParity(_Judged):
         Welch's analysis of variance, where an attribute has more than two groups.
     """
 
-    audit: Audit
+    audit: Audit = field(metadata=INLINE)
     contrasts: tuple[RaterContrast, ...]
     distribution: tuple[PermutationTest, ...] = ()
     anova: tuple[MeansTest, ...] = ()
@@ -260,22 +228,13 @@ class DifferentialParity(_Judged):
         """Return the values of DPD that the test does not reject at ``1 - level``."""
         return self.only.interval(level)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data; the audit's fields come first."""
-        return {
-            **self.audit.to_dict(),
-            "contrasts": [one.to_dict() for one in self.contrasts],
-            "distribution": [one.to_dict() for one in self.distribution],
-            "anova": [one.to_dict() for one in self.anova],
-        }
-
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw every DPD with the interval it was judged by and the margin."""
         return self.audit.plot(ax)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RaterParity(_Judged):
+class RaterParity(RatersResult):
     """Every two of many decision makers compared: who leans which way, relative to whom.
 
     Attributes
@@ -293,9 +252,16 @@ class RaterParity(_Judged):
 
     raters: tuple[str, ...]
     matrices: Mapping[str, Matrix]
-    audit: Audit
+    audit: Audit = field(metadata=INLINE)
     contrasts: tuple[RaterContrast, ...]
     findings: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+
+    DERIVED: ClassVar[Mapping[str, str]] = {"leaning": "leanings"}
+
+    @property
+    def leanings(self) -> dict[str, dict[str, float]]:
+        """Each rater's mean DPD over the others, by contrast of groups."""
+        return {name: self.leaning(name) for name in self.matrices}
 
     @property
     def dpd(self) -> Matrix:
@@ -319,20 +285,6 @@ class RaterParity(_Judged):
         if name not in self.matrices:
             raise NoSuchEntryError("contrast", name, list(self.matrices))
         return dict(_means_of(self.raters, self.matrices[name]))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data; the audit's fields come first."""
-        means = {name: self.leaning(name).items() for name in self.matrices}
-        return {
-            **self.audit.to_dict(),
-            "raters": list(self.raters),
-            "matrices": {
-                name: [[plain(value) for value in row] for row in matrix.tolist()]
-                for name, matrix in self.matrices.items()
-            },
-            "leaning": {name: {one: plain(mean) for one, mean in m} for name, m in means.items()},
-            "contrasts": [one.to_dict() for one in self.contrasts],
-        }
 
     def plot(self, ax: Axes | None = None, *, contrast: str | None = None) -> Axes:
         """Draw the matrix of DPD as a heat map, raters in the order of their leaning.
@@ -366,11 +318,12 @@ def _means_of(raters: Sequence[str], matrix: Matrix) -> list[tuple[str, float]]:
 def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
     """Spread pairs over two columns."""
     pairs = {"n": ("n_group", "n_reference"), "means": ("mean_group", "mean_reference")}
-    pairs |= {"dpd_interval": ("dpd_low", "dpd_high")}
     flat: dict[str, Any] = {}
     for name, value in row.items():
         if name in pairs:
             flat |= dict(zip(pairs[name], value, strict=True))
-        else:
+        elif name == "dpd_interval":
+            flat |= {"dpd_low": value["low"], "dpd_high": value["high"]}
+        elif name != "test":
             flat[name] = value
     return flat

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
 from comparity.errors import MissingEngineError
+from comparity.results.plain import as_plain
 
 if TYPE_CHECKING:
     from comparity.results.audit import Audit
@@ -38,7 +39,7 @@ def frame_of_tests(audit: Audit, backend: str | None = None) -> Any:
     MissingEngineError
         If the engine is unknown or not installed.
     """
-    return frame_of_rows([_flat(test.to_dict()) for test in audit.tests], backend)
+    return frame_of_rows([_flat(row) for row in as_plain(audit.tests)], backend)
 
 
 def frame_of_rows(rows: Sequence[Mapping[str, Any]], backend: str | None = None) -> Any:
@@ -73,7 +74,7 @@ def frame_of_rows(rows: Sequence[Mapping[str, Any]], backend: str | None = None)
 
 def _flat(test: Mapping[str, Any]) -> dict[str, Any]:
     row = {name: value for name, value in test.items() if name not in ("interval", "n", "needed")}
-    row["low"], row["high"] = test["interval"]
+    row["low"], row["high"] = test["interval"]["low"], test["interval"]["high"]
     row["n_first"], row["n_second"] = test["n"]
     return row
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from comparity.errors.spelling import visible
 from comparity.reports.glossary import sources_of, terms_in
 from comparity.reports.heat import BLUE, CIVIDIS, ORANGE, colours, leaning
-from comparity.reports.sections import KINDS, Reportable, Section, section_of
+from comparity.reports.sections import KINDS, Section
+from comparity.results.result import Result
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -30,7 +31,7 @@ LEFTWARD = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e8
 LEFTWARD_WORDS = re.compile(f"[{LEFTWARD}]+(?:[ .'-]+[{LEFTWARD}]+)*")
 
 
-def page(result: Reportable | Mapping[str, Reportable], *, title: str = "") -> str:
+def page(result: Result | Mapping[str, Result], *, title: str = "") -> str:
     """Return a whole HTML page for one result, or for several by name.
 
     Parameters
@@ -41,7 +42,7 @@ def page(result: Reportable | Mapping[str, Reportable], *, title: str = "") -> s
         Title of the page, where it shows more than one result.
     """
     named = result if isinstance(result, Mapping) else {"": result}
-    shown = {name: section_of(one) for name, one in named.items()}
+    shown = {name: one.section() for name, one in named.items()}
     sections = [_section(named[name], one, visible(name)) for name, one in shown.items()]
     first = sections[0]["headline"] if sections else "Nothing to show"
     return (
@@ -56,12 +57,12 @@ def page(result: Reportable | Mapping[str, Reportable], *, title: str = "") -> s
     )
 
 
-def fragment(result: Reportable) -> str:
+def fragment(result: Result) -> str:
     """Return a result as HTML to be put into another page, such as a notebook."""
     return (
         _environment()
         .get_template("fragment.html.jinja")
-        .render(section=_section(result, section_of(result), ""))
+        .render(section=_section(result, result.section(), ""))
     )
 
 
@@ -93,7 +94,7 @@ def _isolated(text: object) -> Markup:
     return Markup(LEFTWARD_WORDS.sub(lambda name: f"<bdi>{name[0]}</bdi>", str(escape(text))))
 
 
-def _section(result: Reportable, shown: Section, name: str) -> dict[str, Any]:
+def _section(result: Result, shown: Section, name: str) -> dict[str, Any]:
     content = result.to_dict()
     # A trained score rests on what its audit rests on.
     inner = content.get("after") or {}

@@ -14,8 +14,9 @@ from rich.text import Text
 
 from comparity.reports.formats import count, shortened
 from comparity.reports.grids import Grid
-from comparity.reports.sections import KINDS, Reportable, section_of
+from comparity.reports.sections import KINDS
 from comparity.reports.widths import GAP, shared, splits, wrapped
+from comparity.results.result import Result
 
 __all__ = ["as_text", "rendered", "show", "view"]
 
@@ -28,9 +29,9 @@ LISTED = 12
 LABEL = 22
 
 
-def view(result: Reportable) -> RenderableType:
+def view(result: Result) -> RenderableType:
     """Lay out a result: the answer, what it means, tables, and what the reader must know."""
-    section = section_of(result)
+    section = result.section()
     meaning, *basis = map(shortened, section.sentences or ("",))
     return Group(
         Text(shortened(section.headline), style=COLOUR[section.kind]),
@@ -41,26 +42,26 @@ def view(result: Reportable) -> RenderableType:
     )
 
 
-def as_text(result: Reportable) -> str:
+def as_text(result: Result) -> str:
     """Return a result as plain text, 100 columns wide, without colour."""
     return _printed(Console(width=TEXT_WIDTH, color_system=None, force_terminal=False), result)
 
 
-def show(*results: Reportable | Grid | str) -> None:
+def show(*results: Result | Grid | str) -> None:
     """Print results, tables with their titles, or sentences, in colour where there is any."""
     sys.stdout.write(rendered(*results))
     # At the end of the process it would be too late to say that nobody reads.
     sys.stdout.flush()
 
 
-def rendered(*results: Reportable | Grid | str) -> str:
+def rendered(*results: Result | Grid | str) -> str:
     """Return what :func:`show` prints."""
     # What is piped has no width of its own; rich would take 80.
     console = Console(width=None if sys.stdout.isatty() else TEXT_WIDTH)
     return _printed(console, *results) + "\n"
 
 
-def _printed(console: Console, *results: Reportable | Grid | str) -> str:
+def _printed(console: Console, *results: Result | Grid | str) -> str:
     with console.capture() as captured:
         for place, result in enumerate(results):
             if place:
@@ -69,7 +70,7 @@ def _printed(console: Console, *results: Reportable | Grid | str) -> str:
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
-def _shown(result: Reportable | Grid | str) -> RenderableType:
+def _shown(result: Result | Grid | str) -> RenderableType:
     if isinstance(result, str):
         return Text(result)
     if isinstance(result, Grid):

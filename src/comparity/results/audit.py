@@ -7,19 +7,32 @@ level, a margin) is a method. Findings and exit statuses are put in by the desk
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from comparity.inference.gap_tests import GapTest, JointTest, Needed, RateEstimate, plain
-from comparity.results.result import Shown
+from comparity.inference.gap_tests import (
+    GapTest,
+    Interval,
+    JointTest,
+    Needed,
+    RateEstimate,
+    Recorded,
+)
+from comparity.results.findings import check_finding
+from comparity.results.plain import from_plain
+from comparity.results.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from comparity.reports.sections import Section
+
 __all__ = [
     "Audit",
     "JudgedGap",
+    "JudgedResult",
     "Ties",
 ]
 
@@ -51,25 +64,20 @@ class JudgedGap(GapTest):
     equivalence_p: float
     needed: Needed | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the test as plain data; numbers that do not exist are ``None``."""
-        low, high, level = self.interval(self.level)
-        return {
-            "null": self.null,
-            "gap": plain(self.gap),
-            "standard_error": plain(self.standard_error),
-            "interval": [plain(low), plain(high)],
-            "level": level,
-            "p_value": plain(self.p_value),
-            "p_adjusted": plain(self.p_adjusted),
-            "equivalence_p": plain(self.equivalence_p),
-            "n": list(self.n),
-            "finding": self.finding,
-            "differs_from_zero": self.differs_from_zero,
-            "method": self.method,
-            "reason": self.reason,
-            "needed": None if self.needed is None else self.needed.to_dict(),
-        }
+    DERIVED: ClassVar[Mapping[str, str]] = {"interval": "judged_interval"}
+
+    @property
+    def judged_interval(self) -> Interval:
+        """The interval that inverts the test as it was judged."""
+        return self.interval(self.level)
+
+    @staticmethod
+    def completed_from(content: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a pivot that knows the interval that was written down."""
+        check_finding(content["finding"])
+        p = from_plain(float, content["p_value"])
+        known = from_plain(Interval, content["interval"])
+        return {"pivot": None if math.isnan(p) else Recorded((known,), p)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,20 +107,9 @@ class Ties:
     scored_as: str = "disagree"
     change_finding: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the ties as plain data."""
-        return {
-            "judgments": self.judgments,
-            "judgments_by_groups": dict(self.judgments_by_groups),
-            "scores": self.scores,
-            "scores_by_cell": dict(self.scores_by_cell),
-            "scored_as": self.scored_as,
-            "change_finding": self.change_finding,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Audit(Shown):
+class Audit(Result):
     """What an audit found, and everything one needs to stand behind it.
 
     Attributes
@@ -183,32 +180,17 @@ class Audit(Shown):
     imbalance: float = 0.0
     effective_sizes: Mapping[str, float] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the audit as plain data, ready for JSON."""
-        return {
-            "notion": self.notion,
-            "finding": self.finding,
-            "design": self.design,
-            "alpha": self.alpha,
-            "margin": self.margin,
-            "rule": self.rule,
-            "looks": None if self.looks is None else list(self.looks),
-            "groups": list(self.groups),
-            "unit": self.unit,
-            "n": self.n,
-            "n_items": self.n_items,
-            "n_evaluators": self.n_evaluators,
-            "tests": [test.to_dict() for test in self.tests],
-            "joint_tests": [test.to_dict() for test in self.joint_tests],
-            "rates": [rate.to_dict() for rate in self.rates],
-            "summary": {name: plain(value) for name, value in self.summary.items()},
-            "ties": self.ties.to_dict(),
-            "notes": list(self.notes),
-            "provenance": dict(self.provenance),
-            "raw": None if self.raw is None else self.raw.to_dict(),
-            "imbalance": plain(self.imbalance),
-            "effective_sizes": {name: plain(n) for name, n in self.effective_sizes.items()},
-        }
+    @staticmethod
+    def completed_from(content: Mapping[str, Any]) -> dict[str, Any]:
+        """Refuse a finding that is none."""
+        check_finding(content["finding"])
+        return {}
+
+    def section(self) -> Section:
+        """Return what is told of an audit."""
+        from comparity.reports.sections import audit_section
+
+        return audit_section(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each test, as a frame of the named engine.
@@ -227,3 +209,36 @@ class Audit(Shown):
         from comparity.reports.gap_charts import plot_gaps
 
         return plot_gaps(self, ax)
+
+
+class JudgedResult(Result):
+    """An answer that rests on an audit: the audit's finding is its own."""
+
+    __slots__ = ()
+
+    audit: Audit
+
+    @property
+    def finding(self) -> str:
+        """The finding over all tests."""
+        return self.audit.finding
+
+    @property
+    def tests(self) -> tuple[JudgedGap, ...]:
+        """The tests that were judged."""
+        return self.audit.tests
+
+    @property
+    def exit_status(self) -> int:
+        """What a command that made this audit returns to the shell."""
+        return self.audit.exit_status
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader must know."""
+        return self.audit.notes
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """Version, options and, for files, their hashes."""
+        return self.audit.provenance

@@ -19,7 +19,8 @@ from comparity.inference.gap_tests import GapTest, JointTest, RateEstimate
 from comparity.inference.multiplicity import homogeneous_rates
 from comparity.inference.proportions import compare_rates, compare_rates_wald, wilson_interval
 from comparity.results.audit import Audit
-from comparity.results.findings import EXIT_STATUS, judge, overall_finding
+from comparity.results.findings import EXIT_STATUS
+from comparity.results.judging import judge, overall_finding
 from comparity.results.options import SeparationOptions, provenance
 from comparity.separation.measures import (
     average_odds_gap,

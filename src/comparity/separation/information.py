@@ -17,7 +17,7 @@ from comparity.reports.formats import count, p_value, several
 from comparity.reports.grids import Grid
 from comparity.reports.plots import PALETTE, finished, label_rows, own_axes
 from comparity.reports.sections import Section
-from comparity.results.result import Shown
+from comparity.results.result import Result
 from comparity.separation.attribute_information import (
     LEVELS,
     relative_separation_information,
@@ -42,7 +42,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InformationSeparation(Shown):
+class InformationSeparation(Result):
     """What scores tell about a sensitive attribute that labels do not.
 
     Attributes
@@ -78,24 +78,14 @@ class InformationSeparation(Shown):
     n: int
     notes: tuple[str, ...] = ()
 
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        return section(self)
+
     @property
     def p_value(self) -> float:
         """The p value of the test by permutation."""
         return self.test.p_value
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data; numbers that do not exist are None."""
-        return {
-            "information": self.information,
-            "relative_information": plain(self.relative_information),
-            "odds_ratio": plain(self.odds_ratio),
-            "by_chance": self.by_chance,
-            "test": self.test.to_dict(),
-            "groups": list(self.groups),
-            "curves": self.curves,
-            "n": self.n,
-            "notes": list(self.notes),
-        }
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each measure, as a frame of the named engine."""

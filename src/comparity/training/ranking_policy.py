@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,10 @@ from comparity.errors.spelling import visible
 from comparity.reports.formats import count
 from comparity.reports.grids import Grid
 from comparity.reports.sections import Section
+from comparity.results.result import Result
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    pass
 
 __all__ = [
     "RankingPolicy",
@@ -35,7 +36,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RankingPolicy:
+class RankingPolicy(Result):
     """Rankings of the same items, each shown with a probability.
 
     Attributes
@@ -68,6 +69,8 @@ class RankingPolicy:
     probabilities: NDArray[np.float64]
     matrix: NDArray[np.float64]
 
+    DERIVED: ClassVar[Mapping[str, str]] = {"difference": "difference"}
+
     @property
     def difference(self) -> float:
         """Largest difference of two groups' terms."""
@@ -79,34 +82,9 @@ class RankingPolicy:
         ranking: NDArray[np.int64] = self.rankings[member]
         return ranking
 
-    def __rich__(self) -> RenderableType:
-        from comparity.reports.terminal import view
-
-        return view(self)
-
-    def __str__(self) -> str:
-        from comparity.reports.terminal import as_text
-
-        return as_text(self)
-
-    def _repr_html_(self) -> str:
-        from comparity.reports.page import fragment
-
-        return fragment(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything but the matrix, which follows, as plain data."""
-        return {
-            "criterion": self.criterion,
-            "slack": self.slack,
-            "terms": dict(self.terms),
-            "difference": self.difference,
-            "exposure": dict(self.exposure),
-            "utility": self.utility,
-            "best_utility": self.best_utility,
-            "rankings": self.rankings.tolist(),
-            "probabilities": self.probabilities.tolist(),
-        }
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        return section(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each group, as a frame of the named engine."""

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.inference.gap_tests import listed, plain
 from comparity.pairwise.result import PairwiseAccuracy
 from comparity.results.audit import Audit
-from comparity.results.result import Shown
+from comparity.results.plain import INLINE, as_plain
+from comparity.results.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from comparity.reports.sections import Section
 
 __all__ = [
     "Outcome",
@@ -54,7 +56,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Training(Shown):
+class Training(Result):
     """What training was asked, and what it came to.
 
     Attributes
@@ -105,6 +107,8 @@ class Training(Shown):
     scorer: str = "linear"
     training_share: float = 0.0
 
+    DERIVED: ClassVar[Mapping[str, str]] = {"single_misses": "single_misses"}
+
     @property
     def limited(self) -> bool:
         """Whether there was a goal that limits differences to the slack."""
@@ -121,9 +125,11 @@ class Training(Shown):
         """Number of rows behind the rates that goals compare."""
         return self.rows["chosen by"] + (self.rows["trained on"] if self.training_share else 0)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data."""
-        return {**asdict(self), "single_misses": self.single_misses}
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        from comparity.training.section import section
+
+        return section(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each term, with its rate before and after."""
@@ -148,7 +154,7 @@ class Training(Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TradeOff(Shown):
+class TradeOff(Result):
     """What a goal costs, by slack.
 
     Attributes
@@ -164,9 +170,11 @@ class TradeOff(Shown):
         """The slacks tried."""
         return tuple(one.slack for one in self.trainings)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data."""
-        return {"trainings": [one.to_dict() for one in self.trainings]}
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        from comparity.training.section import section
+
+        return section(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each slack and choice, as a frame of the named engine."""
@@ -193,8 +201,17 @@ class TradeOff(Shown):
         return plot_trade_off(self, ax)
 
 
+class WeighedCell(NamedTuple):
+    """How many rows have this group and label, and what each of them weighs."""
+
+    group: str
+    label: str
+    rows: int
+    weight: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weighing(Shown):
+class Weighing(Result):
     """Weights that were written to a file.
 
     Attributes
@@ -209,8 +226,8 @@ class Weighing(Shown):
         How many equally weighted rows they are worth.
     largest : float
         The largest weight.
-    cells : tuple of (str, str, int, float)
-        Group, label, rows and weight of a row, where labels are classes.
+    cells : tuple of WeighedCell
+        By group and label, where labels are classes.
     notes : tuple of str
         What the reader must know.
     """
@@ -221,22 +238,20 @@ class Weighing(Shown):
     n_rows: int
     effective_rows: float
     largest: float
-    cells: tuple[tuple[str, str, int, float], ...] = ()
+    cells: tuple[WeighedCell, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data."""
-        return {**asdict(self), "cells": self._rows()}
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        from comparity.training.section import section
+
+        return section(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each group and label, as a frame of the named engine."""
         from comparity.reports.frames import frame_of_rows
 
-        return frame_of_rows(self._rows(), backend)
-
-    def _rows(self) -> list[dict[str, Any]]:
-        names = ("group", "label", "rows", "weight")
-        return [dict(zip(names, cell, strict=True)) for cell in self.cells]
+        return frame_of_rows(as_plain(self.cells), backend)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,17 +272,12 @@ class ScorerAudit:
 
     finding: str
     exit_status: int
-    accuracy: PairwiseAccuracy
+    accuracy: PairwiseAccuracy = field(metadata=INLINE)
     parity: Audit | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data; the matrix and its tests come first."""
-        found = {**self.accuracy.to_dict(), "finding": self.finding}
-        return found | ({"parity": self.parity.to_dict()} if self.parity else {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrainedScorer(Shown):
+class TrainedScorer(Result):
     """What the command that trains did.
 
     Attributes
@@ -294,6 +304,8 @@ class TrainedScorer(Shown):
     rows: Mapping[str, int]
     seed: int
 
+    DERIVED: ClassVar[Mapping[str, str]] = {"finding": "finding", "change": "change"}
+
     @property
     def finding(self) -> str:
         """The finding of the audit after training."""
@@ -314,19 +326,16 @@ class TrainedScorer(Shown):
         """Accuracy of every kind of pair after training less that before."""
         return self.after.accuracy.matrix - self.before.accuracy.matrix
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data."""
-        return {
-            "finding": self.finding,
-            "output": self.output,
-            "seed": self.seed,
-            "rows": dict(self.rows),
-            "coefficients": {name: float(one) for name, one in self.coefficients.items()},
-            "training": self.training.to_dict(),
-            "before": self.before.to_dict(),
-            "after": self.after.to_dict(),
-            "change": {"overall": plain(self.overall_change), "matrix": listed(self.changes)},
-        }
+    @property
+    def change(self) -> dict[str, Any]:
+        """What training changed in accuracy, overall and for every kind of pair."""
+        return {"overall": self.overall_change, "matrix": self.changes}
+
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        from comparity.training.section import trained_section
+
+        return trained_section(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each kind of pair, with its accuracy before and after."""

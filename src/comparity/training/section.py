@@ -22,7 +22,7 @@ from comparity.reports.charts import (
 from comparity.reports.formats import count, rate, several, signed
 from comparity.reports.grids import Grid
 from comparity.reports.plots import PALETTE, finished, fitted, label_rows, own_axes, row_height
-from comparity.reports.sections import Section, section_of
+from comparity.reports.sections import Section
 from comparity.training.goals import PARITY
 from comparity.training.result import Outcome, TradeOff, TrainedScorer, Training, Weighing
 
@@ -327,7 +327,7 @@ LISTED_AUDITS = 20
 
 def trained_section(result: TrainedScorer) -> Section:
     """Return what is shown of a trained score."""
-    after, training = section_of(result.after.accuracy), section_of(result.training)
+    after, training = result.after.accuracy.section(), result.training.section()
     goals = " and ".join(result.training.goals)
     limit = f"with a slack of {result.training.slack:g}"
     told = (
@@ -342,7 +342,7 @@ def trained_section(result: TrainedScorer) -> Section:
     grids = (_both(result), *after.grids)
     lists = {**after.lists, **{f"{k} on training": v for k, v in training.lists.items()}}
     if result.after.parity is not None:
-        parity = section_of(result.after.parity)
+        parity = result.after.parity.section()
         after = _decided(result, after, parity)
         tests = replace(parity.grids[0], title=f"Tests of {PARITY}")
         grids, lists = (*grids, tests), {**parity.lists, **lists}

@@ -24,7 +24,7 @@ from comparity.tables.outputs import check_apart
 from comparity.tables.values import as_array as checked_array
 from comparity.tables.values import bounded_numbers, check_lengths, crossed, factorised, group_codes
 from comparity.tables.writing import write_table
-from comparity.training.result import Weighing
+from comparity.training.result import WeighedCell, Weighing
 from comparity.training.weights import (
     balancing_weights,
     density_weights,
@@ -356,7 +356,7 @@ def _nothing_to_balance(y: NDArray[Any], name: str) -> tuple[str, ...]:
 
 def _cells(
     attributes: Mapping[str, NDArray[Any]], y: NDArray[Any], weights: Floats
-) -> tuple[tuple[str, str, int, float], ...]:
+) -> tuple[WeighedCell, ...]:
     """Return rows and weight of a row by group and label."""
     groups = {name: group_codes(column, name, "array") for name, column in attributes.items()}
     code, names = list(crossed(groups, intersection=True).values())[-1]
@@ -365,7 +365,7 @@ def _cells(
         code * len(labels) + label, return_index=True, return_counts=True
     )
     return tuple(
-        (names[cell // len(labels)], labels[cell % len(labels)], many, weight)
+        WeighedCell(names[cell // len(labels)], labels[cell % len(labels)], many, weight)
         for cell, many, weight in zip(
             cells.tolist(), rows.tolist(), weights[first].tolist(), strict=True
         )

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from comparity.inference.gap_tests import plain
 from comparity.relative.result import DifferentialParity
-from comparity.results.result import Shown
+from comparity.results.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from comparity.reports.sections import Section
 
 __all__ = ["BridgeDiagnosis", "BridgedParity", "Rehearsal", "RehearsedCase"]
 
@@ -64,26 +66,12 @@ class BridgeDiagnosis:
     n_shared: int = 0
     refusals: tuple[str, ...] = ()
 
+    DERIVED: ClassVar[Mapping[str, str]] = {"carries": "carries"}
+
     @property
     def carries(self) -> bool:
         """Whether the bridge is good enough to find anything by."""
         return not self.refusals
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the diagnosis as plain data."""
-        numbers = ("explained", "calibration_p", "shift", "optimism", "ignored")
-        by_group = ("calibration", "separability", "effective_share")
-        return {
-            **{name: plain(getattr(self, name)) for name in numbers},
-            "errors": [plain(error) for error in self.errors],
-            **{
-                name: {group: plain(value) for group, value in getattr(self, name).items()}
-                for name in by_group
-            },
-            "n_shared": self.n_shared,
-            "carries": self.carries,
-            "refusals": list(self.refusals),
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,21 +99,16 @@ class BridgedParity(DifferentialParity):
     scale: float
     diagnosis: BridgeDiagnosis
 
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        from comparity.relative.bridges.section import section
+
+        return section(self)
+
     @property
     def gap(self) -> float:
         """The gap on the scale of the decisions."""
         return self.only.gap
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data; the audit's fields come first."""
-        return {
-            # Zero-argument super() does not work in a dataclass with slots.
-            **DifferentialParity.to_dict(self),
-            "bridge": self.bridge,
-            "errors_from": self.errors_from,
-            "scale": plain(self.scale),
-            "diagnosis": self.diagnosis.to_dict(),
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +130,7 @@ class RehearsedCase:
         What each bridge says, in the same signs.
     dpd : mapping of str to float
         DPD by bridge.
-    refused : frozenset of str
+    refused : tuple of str
         Bridges that were refused.
     """
 
@@ -159,7 +142,7 @@ class RehearsedCase:
     direct_dpd: tuple[float, float]
     said: Mapping[str, int]
     dpd: Mapping[str, float]
-    refused: frozenset[str] = frozenset()
+    refused: tuple[str, ...] = ()
 
     def is_right(self, bridge: str) -> bool:
         """Return whether a bridge says what at least one direct measurement says."""
@@ -171,7 +154,7 @@ class RehearsedCase:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rehearsal(Shown):
+class Rehearsal(Result):
     """Bridges against direct measurement, counted as RQ2 of the paper counts.
 
     Attributes
@@ -184,6 +167,13 @@ class Rehearsal(Shown):
 
     cases: tuple[RehearsedCase, ...]
     splits: int
+
+    DERIVED: ClassVar[Mapping[str, str]] = {
+        "cases_in_a_split": "n_cases",
+        "right": "rights",
+        "opposite": "opposites",
+        "refused": "refusals",
+    }
 
     @property
     def n_cases(self) -> int:
@@ -199,21 +189,29 @@ class Rehearsal(Shown):
         """Return how many cases of a split a bridge gets right, on average."""
         return sum(case.is_right(bridge) for case in self.cases) / self.splits
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the counts as plain data."""
+    def rights(self) -> dict[str, float]:
+        """Return how many cases of a split each bridge gets right, on average."""
+        return {name: self.right(name) for name in self.bridges}
+
+    def opposites(self) -> dict[str, float]:
+        """Return how often in a split each bridge leans the other way, on average."""
+        return self._per_split(lambda case, name: case.is_opposite(name))
+
+    def refusals(self) -> dict[str, float]:
+        """Return how often in a split each bridge was refused, on average."""
+        return self._per_split(lambda case, name: name in case.refused)
+
+    def _per_split(self, holds: Callable[[RehearsedCase, str], bool]) -> dict[str, float]:
         return {
-            "splits": self.splits,
-            "cases_in_a_split": self.n_cases,
-            "right": {name: self.right(name) for name in self.bridges},
-            "opposite": {
-                name: sum(case.is_opposite(name) for case in self.cases) / self.splits
-                for name in self.bridges
-            },
-            "refused": {
-                name: sum(name in case.refused for case in self.cases) / self.splits
-                for name in self.bridges
-            },
+            name: sum(holds(case, name) for case in self.cases) / self.splits
+            for name in self.bridges
         }
+
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        from comparity.relative.bridges.section import section
+
+        return section(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each case and bridge, as a frame of the named engine."""

@@ -21,6 +21,7 @@ from comparity.reports.formats import count, p_value, percent, rate, several, si
 from comparity.reports.grids import Grid
 from comparity.reports.plots import PALETTE, finished, own_axes
 from comparity.reports.sections import Section
+from comparity.results.plain import as_plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +51,7 @@ def _(result: BridgedParity) -> Section:
 
 @section.register
 def _(result: Rehearsal) -> Section:
-    counts = result.to_dict()
+    counts = as_plain(result)
     best = max(result.bridges, key=result.right)
     return Section(
         headline=(
