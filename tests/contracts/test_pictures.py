@@ -10,7 +10,7 @@ import pytest
 
 import comparity
 from comparity import reports as reporting
-from comparity.results.result import Shown
+from comparity.results.result import Result
 
 NO_PICTURE = {
     "GateResult": "a list of audits, each with a picture of its own",
@@ -29,7 +29,7 @@ def results() -> Iterator[type[Any]]:
         for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
             if not module.ispkg and not module.name.endswith("__main__"):
                 import_module(module.name)
-    waiting = [Shown]
+    waiting = [Result]
     while waiting:
         waiting += (found := waiting.pop()).__subclasses__()
         if not isabstract(found):

@@ -11,7 +11,6 @@ from comparity.ranking.plots import LEVEL, plot_biases, plot_scores
 from comparity.ranking.result import BiasedRanking
 from comparity.ranking.section import SEAT
 from comparity.reports.page import page
-from comparity.reports.sections import section_of
 from tests.calibration.panels import leaning_panel
 
 WORLD = leaning_panel(np.random.default_rng(6), n_items=40, n_evaluators=25, n_comparisons=3000)
@@ -52,14 +51,14 @@ def test_evaluators_who_lean_only_together_are_not_said_not_to_lean(fit: BiasedR
 
 
 def test_evaluators_who_lean_most_surely_come_first(fit: BiasedRanking) -> None:
-    (grid,) = (grid for grid in section_of(fit).grids if grid.title.startswith("Evaluators by"))
+    (grid,) = (grid for grid in fit.section().grids if grid.title.startswith("Evaluators by"))
     surest = [str(k) for k in np.argsort(-np.abs(fit.z[:, 0]))[:15]]
     assert [row[0] for row in grid.rows] == surest
 
 
 def test_the_page_and_the_terminal_show_the_same_numbers(fit: BiasedRanking) -> None:
     shown = page(fit)
-    for grid in section_of(fit).grids:
+    for grid in fit.section().grids:
         for row in grid.rows:
             assert all(cell.replace("<", "&lt;") in shown for cell in row)
 
@@ -69,14 +68,14 @@ def test_a_model_without_errors_shows_none() -> None:
     assert "std. error" not in str(ranked)
     assert "reliability" in str(ranked)
     # Any rank would be within a range that no error bounds.
-    assert not section_of(ranked).charts
+    assert not ranked.section().charts
     assert "Chen, Bennett" in page(ranked)
 
 
 def test_slopes_of_evaluators_stand_beside_their_attention() -> None:
     known = {"evaluators": WORLD.evaluators, "sensitive_features": WORLD.group}
     ranked = factor_bt(WORLD.comparisons, **known)
-    (grid,) = (grid for grid in section_of(ranked).grids if grid.title.startswith("Evaluators"))
+    (grid,) = (grid for grid in ranked.section().grids if grid.title.startswith("Evaluators"))
     lowest = int(np.argmin(ranked.parameters["attention"]))
     assert grid.header == ("evaluator", "attention", "slopes")
     assert grid.rows[0][0] == str(lowest)
@@ -84,7 +83,7 @@ def test_slopes_of_evaluators_stand_beside_their_attention() -> None:
 
 
 def test_a_bias_is_shown_with_the_comparisons_that_bear_on_it(fit: BiasedRanking) -> None:
-    (grid,) = (grid for grid in section_of(fit).grids if grid.title.startswith("Evaluators by"))
+    (grid,) = (grid for grid in fit.section().grids if grid.title.startswith("Evaluators by"))
     first = int(grid.rows[0][0])
     own = WORLD.comparisons[WORLD.evaluators == first]
     crossing = (WORLD.group[own[:, 0]] != WORLD.group[own[:, 1]]).sum()
@@ -157,7 +156,7 @@ def test_each_contrast_has_its_chart_and_its_rows_in_the_picture() -> None:
     kinds = {"group": WORLD.group, "town": np.array(["x", "y", "y"])[np.arange(40) % 3]}
     judge = WORLD.evaluators % 4
     fit = barp(WORLD.comparisons, evaluators=judge, sensitive_features=kinds)
-    titles = [chart.title for chart in section_of(fit).charts]
+    titles = [chart.title for chart in fit.section().charts]
     assert sorted(title[title.index("(") :] for title in titles) == [
         "(group: b over a)",
         "(town: y over x)",
@@ -190,7 +189,7 @@ def test_means_that_the_anchor_makes_zero_have_no_sign_of_rounding(fit: BiasedRa
     tiny = replace(fit, scores=np.where(WORLD.group == "a", -1e-16, 1e-16))
     (grid,) = (
         grid
-        for grid in section_of(RankedPanel(ranking=tiny, groups={"sex": WORLD.group})).grids
+        for grid in RankedPanel(ranking=tiny, groups={"sex": WORLD.group}).section().grids
         if grid.title == "Mean score by group (logits)"
     )
     assert [row[-1] for row in grid.rows] == ["+0.000", "+0.000"]
@@ -222,7 +221,7 @@ def test_a_seat_is_no_group_to_lean_toward(fit: BiasedRanking) -> None:
 
 
 def test_a_table_of_one_contrast_says_what_a_positive_bias_favours(fit: BiasedRanking) -> None:
-    (grid,) = (grid for grid in section_of(fit).grids if grid.title.startswith("Evaluators by"))
+    (grid,) = (grid for grid in fit.section().grids if grid.title.startswith("Evaluators by"))
     assert grid.title == (
         "Evaluators by how surely they lean (group: b over a), the first 15 of 25"
     )
@@ -231,7 +230,7 @@ def test_a_table_of_one_contrast_says_what_a_positive_bias_favours(fit: BiasedRa
 def test_of_those_who_are_trusted_only_that_is_shown() -> None:
     few = WORLD.evaluators < 6
     known = {"evaluators": WORLD.evaluators[few], "sensitive_features": WORLD.group}
-    (grid, *_) = section_of(barp(WORLD.comparisons[few], anchor=[3, 5], **known)).grids
+    (grid, *_) = barp(WORLD.comparisons[few], anchor=[3, 5], **known).section().grids
     shown = {row[0]: row[1:] for row in grid.rows}
     assert shown["3"] == shown["5"] == ("+0.000", "trusted", "", "", "")
     assert not any("" in row for name, row in shown.items() if name not in {"3", "5"})

@@ -10,7 +10,6 @@ import pytest
 from comparity import compare_raters, differential_parity
 from comparity.relative.result import DifferentialParity, RaterParity
 from comparity.reports.page import page
-from comparity.reports.sections import section_of
 from comparity.results.findings import UNDECIDED, VIOLATED, WITHIN
 
 
@@ -45,7 +44,7 @@ def test_the_text_leads_with_the_finding_and_the_largest_gap() -> None:
 
 def test_the_largest_gaps_of_raters_stand_with_the_intervals_they_were_judged_by() -> None:
     result = raters(4)
-    (grid,) = (grid for grid in section_of(result).grids if grid.title == "Largest gaps")
+    (grid,) = (grid for grid in result.section().grids if grid.title == "Largest gaps")
     largest = max(result.contrasts, key=lambda one: abs(one.dpd))
     low, high, level = largest.test.interval(largest.test.level)
     assert grid.rows[0][2].startswith(f"[{low:+.3f}, {high:+.3f}]\nat ")
@@ -113,7 +112,7 @@ def test_the_count_of_findings_adds_up() -> None:
 
 def test_tiles_of_the_heat_map_say_their_numbers_and_leave_no_gap() -> None:
     result = raters(12)
-    (chart,) = section_of(result).charts
+    (chart,) = result.section().charts
     assert len(chart.tiles) == 144
     order = list(result.leaning())
     for tile in chart.tiles:
@@ -155,9 +154,9 @@ def test_a_change_with_a_number_is_shown_on_the_scale_of_the_decisions() -> None
     result = differential_parity(first, second, names=("ann", "bob"), **known)
     assert "for a number that of the slope" in page(result)
     (grid,) = (
-        one for one in section_of(result).grids if one.title.startswith("Change of ann minus bob")
+        one for one in result.section().grids if one.title.startswith("Change of ann minus bob")
     )
     # The line by least squares, over two standard deviations of the number.
     slope = np.polyfit(age, first - second, 1)[0]
     assert grid.rows == (("age", "400", f"{2 * slope * age.std(ddof=1):+.3f}"),)
-    assert not any(one.title.startswith("Change of") for one in section_of(parity()).grids)
+    assert not any(one.title.startswith("Change of") for one in parity().section().grids)

@@ -16,13 +16,12 @@ from typing import Any
 from comparity import __version__
 from comparity.errors import ComparityError, PolicyAuditError, PolicyError, UnknownKeyError
 from comparity.gate.notions import COMMON, NOTIONS, Notion, matches
-from comparity.gate.result import Auditable, CheckedAudit, GateResult
+from comparity.gate.result import ALLOW, FAIL, CheckedAudit, GateResult
 from comparity.results.findings import EXIT_STATUS, UNDECIDED, VIOLATED, WITHIN
 from comparity.tables.files import file_sha256
 
-__all__ = ["AuditPolicy", "Policy", "check", "outcome", "policy_of", "read_policy"]
+__all__ = ["AuditPolicy", "Policy", "check", "policy_of", "read_policy"]
 
-FAIL, ALLOW = "fail", "allow"
 DEFAULTS: dict[str, Any] = {"alpha": 0.05, "margin": 0.05, UNDECIDED: FAIL}
 NO_AUDITS, ADD_AUDITS = "a policy needs audits.", "add a table [[audit]] for each."
 # Policies are written by people; a file larger than this is another file given by mistake.
@@ -260,32 +259,13 @@ def _checked(one: AuditPolicy, folder: Path, data: Mapping[str, Any]) -> Checked
         result = NOTIONS[one.notion].audit(one.files, one.choices, folder=folder, data=data)
     except ComparityError as error:
         raise PolicyAuditError(one.name, error) from error
-    passed, reason = outcome(result, one.open_means)
     return CheckedAudit(
         name=one.name,
         notion=one.notion,
         files=tuple(one.files.values()),
         result=result,
         open_means=one.open_means,
-        passed=passed,
-        reason=reason,
     )
-
-
-def outcome(result: Auditable, open_means: str) -> tuple[bool, str]:
-    """Say whether an audit lets a change pass, and why."""
-    tested = [test for test in result.tests if test.pivot is not None]
-    if not tested:
-        return False, "nothing could be tested, and that never passes"
-    if result.finding == WITHIN:
-        return True, "every gap is smaller than the margin"
-    if result.finding == VIOLATED:
-        found = sum(test.finding == VIOLATED for test in tested)
-        gaps = "1 gap is" if found == 1 else f"{found} gaps are"
-        return False, f"{gaps} larger than chance explains"
-    if open_means == ALLOW:
-        return True, "the data decide nothing, which the policy allows"
-    return False, "the data decide nothing, which the policy does not allow"
 
 
 def _exit_status(checks: tuple[CheckedAudit, ...]) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from comparity.errors import NoSuchEntryError
 from comparity.results.audit import Audit, JudgedResult
+from comparity.results.findings import VIOLATED, WITHIN
 from comparity.results.result import Result
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Auditable", "CheckedAudit", "GateResult"]
 
+
+FAIL, ALLOW = "fail", "allow"
 
 Auditable = Audit | JudgedResult
 """A result that was judged."""
@@ -36,10 +39,6 @@ class CheckedAudit:
         What the audit found.
     open_means : str
         ``"fail"`` or ``"allow"``: what the policy wants where the audit decides nothing.
-    passed : bool
-        Whether it lets a change pass.
-    reason : str
-        Why, or why not.
     """
 
     name: str
@@ -47,15 +46,45 @@ class CheckedAudit:
     files: tuple[str, ...]
     result: Auditable
     open_means: str
-    passed: bool
-    reason: str
 
-    DERIVED: ClassVar[Mapping[str, str]] = {"finding": "finding"}
+    DERIVED: ClassVar[Mapping[str, str]] = {
+        "finding": "finding",
+        "passed": "passed",
+        "reason": "reason",
+    }
+
+    def __post_init__(self) -> None:
+        if self.open_means not in (FAIL, ALLOW):
+            raise ValueError(f"open_means {self.open_means!r}")
 
     @property
     def finding(self) -> str:
         """The finding of the audit."""
         return self.result.finding
+
+    @property
+    def passed(self) -> bool:
+        """Whether it lets a change pass."""
+        return self._outcome()[0]
+
+    @property
+    def reason(self) -> str:
+        """Why, or why not."""
+        return self._outcome()[1]
+
+    def _outcome(self) -> tuple[bool, str]:
+        tested = [test for test in self.result.tests if test.pivot is not None]
+        if not tested:
+            return False, "nothing could be tested, and that never passes"
+        if self.finding == WITHIN:
+            return True, "every gap is smaller than the margin"
+        if self.finding == VIOLATED:
+            found = sum(test.finding == VIOLATED for test in tested)
+            gaps = "1 gap is" if found == 1 else f"{found} gaps are"
+            return False, f"{gaps} larger than chance explains"
+        if self.open_means == ALLOW:
+            return True, "the data decide nothing, which the policy allows"
+        return False, "the data decide nothing, which the policy does not allow"
 
     @property
     def audit(self) -> Audit:

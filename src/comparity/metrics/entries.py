@@ -14,7 +14,7 @@ from comparity.metrics.classification import RateGap
 from comparity.metrics.entropy import BiasAmplification
 from comparity.metrics.intervals import Measure
 
-__all__ = ["CLUSTERS", "Cluster", "Entry"]
+__all__ = ["CLUSTERS", "Cluster", "Entry", "check_metric"]
 
 RANGES = {0.0: (-0.1, 0.1), 1.0: (0.8, 1.2)}
 """Published range by ideal value, both ends included."""
@@ -60,6 +60,12 @@ CLUSTERS = (
     Cluster(name="group fairness of data", kind="group", members=("D2", "D3")),
 )
 """Seven clusters of metrics of predictions, then three of metrics of data."""
+
+
+def check_metric(identifier: object) -> None:
+    """Raise ``ValueError`` for an identifier that no metric has."""
+    if not any(identifier in cluster.members for cluster in CLUSTERS):
+        raise ValueError(f"metric {identifier!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

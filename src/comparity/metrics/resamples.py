@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from comparity.errors import NoSuchEntryError
 from comparity.inference.gap_tests import Interval, plain
+from comparity.metrics.entries import check_metric
 from comparity.results.plain import as_plain
 from comparity.results.result import Result
 
@@ -76,6 +77,18 @@ class MetricClusters(Result):
     n_resamples: int
     n_dropped: int
     constant: tuple[str, ...] = ()
+
+    @staticmethod
+    def completed_from(content: Mapping[str, Any]) -> dict[str, Any]:
+        """Refuse merges of clusters that are not there."""
+        left = set(range(len(content["ids"])))
+        for made, (first, second, *_) in enumerate(content["merges"], start=len(left)):
+            if not {first, second} <= left:
+                raise ValueError(f"a merge of {first} and {second}")
+            left = (left - {first, second}) | {made}
+        if len(left) != 1:
+            raise ValueError(f"{len(left)} clusters that were never merged")
+        return {}
 
     def section(self) -> Section:
         """Return what is told of this answer."""
@@ -332,6 +345,12 @@ class Change:
     interval: Interval | None = None
 
     DERIVED: ClassVar[Mapping[str, str]] = {"clear": "is_clear"}
+
+    @staticmethod
+    def completed_from(content: Mapping[str, Any]) -> dict[str, Any]:
+        """Refuse a metric that the catalogue does not have."""
+        check_metric(content["id"])
+        return {}
 
     @property
     def is_clear(self) -> bool:

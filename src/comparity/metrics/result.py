@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from comparity.errors import NoSuchEntryError
 from comparity.inference.gap_tests import Interval, plain
+from comparity.metrics.entries import check_metric
 from comparity.metrics.resamples import Comparison, Selection
 from comparity.results.plain import as_plain
 from comparity.results.result import Result
@@ -59,6 +60,12 @@ class MetricValue:
     cluster: str
 
     DERIVED: ClassVar[Mapping[str, str]] = {"place": "place", "interval_place": "interval_place"}
+
+    @staticmethod
+    def completed_from(content: Mapping[str, Any]) -> dict[str, Any]:
+        """Refuse a metric that the catalogue does not have."""
+        check_metric(content["id"])
+        return {}
 
     @property
     def place(self) -> str:

@@ -84,6 +84,11 @@ class PairwiseAccuracy(JudgedResult):
     }
 
     def __post_init__(self) -> None:
+        k = len(self.groups)
+        if self.matrix.shape != (k, k) or self.covariance.shape != (k * k, k * k):
+            raise ValueError(f"a matrix that is not of {k} groups")
+        if not np.isfinite(self.n_pairs).all():
+            raise ValueError("pairs that were not counted")
         # Two audits that say the same are one, and are shown once.
         if self.raw == self.standardised:
             object.__setattr__(self, "standardised", self.raw)

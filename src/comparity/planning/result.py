@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["ComparativePlan", "Plan", "PlannedTest", "PowerFunction", "Reuse", "SeparationPlan"]
 
 
+RATES = {"tpr", "fpr", "tnr", "shares", "base_rates"}
+"""Assumptions that are one number for each group."""
+
+
 class PowerFunction(Protocol):
     """What a plan can be asked again: the power at any size, the size for any power."""
 
@@ -179,6 +183,8 @@ class Plan(Result):
     @staticmethod
     def completed_from(content: Mapping[str, Any]) -> dict[str, Any]:
         """Return a power function that knows what was written down."""
+        for name in RATES & content["assumptions"].keys():
+            from_plain(tuple[float, ...], content["assumptions"][name])
         return {"question": RecordedPower.of(content)}
 
     @property

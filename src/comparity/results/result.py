@@ -148,11 +148,15 @@ def read_result(content: Any, *, expected: type[Result] | None = None, source: s
         found = f"version {version!r} of {kind!r}; this comparity reads {known[kind].VERSION}"
         raise ForeignResultError(source, found)
     try:
-        return fields_from_plain(known[kind], content)
+        answer = fields_from_plain(known[kind], content)
+        # What is derived is written too: a number changed by hand contradicts it, or is missing.
+        if as_plain(answer) != content:
+            raise ValueError("numbers that do not follow from each other")
     except KeyError as error:
         raise ForeignResultError(source, f"{kind!r} without {error}") from error
     except (TypeError, ValueError, OverflowError) as error:
         raise ForeignResultError(source, f"{kind!r} with {error}") from error
+    return answer
 
 
 def _classes() -> Iterator[type[Result]]:

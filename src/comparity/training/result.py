@@ -107,7 +107,10 @@ class Training(Result):
     scorer: str = "linear"
     training_share: float = 0.0
 
-    DERIVED: ClassVar[Mapping[str, str]] = {"single_misses": "single_misses"}
+    DERIVED: ClassVar[Mapping[str, str]] = {
+        "single_misses": "single_misses",
+        "judged_rows": "judged_rows",
+    }
 
     @property
     def limited(self) -> bool:
