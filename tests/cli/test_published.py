@@ -10,6 +10,7 @@ import pytest
 
 from comparity.cli.published import Conclusion, Reproduced, Reproduction, Request, one_run_away
 from comparity.errors import DataFolderMissingError
+from comparity.results.plain import as_plain
 
 
 def entry(published: float | str | None, ours: float | str | None, **known: float) -> Reproduced:
@@ -43,7 +44,7 @@ def test_a_number_matches_up_to_its_tolerance_and_a_word_only_itself(
     one: Reproduced, expected: bool | None
 ) -> None:
     assert one.matches is expected
-    assert one.to_dict()["matches"] is expected
+    assert as_plain(one)["matches"] is expected
 
 
 def test_numbers_of_numpy_become_plain() -> None:

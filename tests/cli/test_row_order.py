@@ -41,7 +41,8 @@ COMMANDS = [
     "rank {judged} --items {items} --model bt",
 ]
 # Where an item stands in the file, and whose file it is.
-OF_ORDER = {"provenance", "position", "undefeated", "winless"}
+OF_ORDER = {"provenance", "position", "undefeated", "winless", "items", "scores", "groups"}
+OF_ORDER |= {"standard_errors", "component", "strong_component", "before"}
 
 
 @pytest.fixture(scope="module")

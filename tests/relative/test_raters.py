@@ -131,7 +131,7 @@ def test_a_gap_without_variation_leads_and_is_not_taken_for_none() -> None:
     # Between the two, so that it has no mean.
     assert np.isnan(leaning["Q"])
     assert leaning[result.raters[0]] == pytest.approx(np.delete(result.dpd[0], 0).mean())
-    assert result.to_dict()["leaning"]["group: m over f"]["up"] is None
+    assert result.to_dict()["leaning"]["group: m over f"]["up"] == "inf"
     assert "up" in str(result)
     result.plot()
 

@@ -15,8 +15,8 @@ from comparity.gate.markdown import code, markdown
 from comparity.gate.notions import NOTIONS
 from comparity.gate.result import CheckedAudit, GateResult
 from comparity.gate.sarif import RULES, audit_lines, sarif_json
-from comparity.reports.combined import gate_page
 from comparity.reports.formats import LONGEST, clipped
+from comparity.reports.page import page
 from comparity.reports.terminal import as_text
 from comparity.results.audit import Audit
 
@@ -43,9 +43,7 @@ def gate_of(*audits: Audit, names: tuple[str, ...] = (), passed: bool = False) -
             notion="comparative",
             files=(f"{name}.csv",),
             result=audit,
-            open_means="fail",
-            passed=passed,
-            reason="for a reason",
+            open_means="allow" if passed else "fail",
         )
         for name, audit in zip(names or map(str, range(len(audits))), audits, strict=True)
     )
@@ -205,7 +203,7 @@ def test_a_code_span_holds_any_text_whole(text: str) -> None:
 def test_hostile_names_neither_steer_a_terminal_nor_a_page(hostile: GateResult) -> None:
     shown = as_text(hostile)
     assert not {"\x1b", "\x00", "\x07", "\r", "\u202e", "\ud800"} & set(shown)
-    source = gate_page(hostile)
+    source = page({"": hostile, **hostile.parts()})
     source.encode("utf-8")
     assert "<script" not in source
     assert not {"\x1b", "\x00", "\u202e"} & set(source)

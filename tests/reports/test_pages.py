@@ -14,7 +14,7 @@ from comparity.cli.output import as_json_text
 from comparity.errors import ComparityError, ForeignResultError
 from comparity.gate.result import GateResult
 from comparity.ranking.panel_result import RankedPanel
-from comparity.reports.combined import gate_page, read_results
+from comparity.reports.combined import read_results
 from comparity.reports.glossary import TERMS
 from comparity.reports.page import page
 from comparity.reports.terminal import as_text
@@ -49,7 +49,7 @@ def page_again(printed: Printed) -> str:
     """Return the page from the JSON alone, without the names that a report gives."""
     first, *others = read_results([printed.path]).values()
     if isinstance(first, GateResult):
-        return gate_page(first)
+        return page({"": first, **first.parts()}, title=f"Gate {first.policy}")
     if isinstance(first, RankedPanel) and others:
         return page({"": first, "A model against this panel": others[0]})
     return page(first)

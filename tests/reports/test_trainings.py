@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from comparity.training.result import Outcome, TradeOff, Training, Weighing
+from comparity.training.result import Outcome, TradeOff, Training, WeighedCell, Weighing
 
 
 def outcome(accuracy: float, difference: float, error: float | None = None) -> Outcome:
@@ -96,7 +96,7 @@ def test_a_trade_off_of_predictions_shows_squared_errors(training: Training) -> 
 
 
 def test_weights_are_listed_by_group_and_label() -> None:
-    cells = tuple(("g\x1b", str(label), 3, 1.5) for label in range(20))
+    cells = tuple(WeighedCell("g\x1b", str(label), 3, 1.5) for label in range(20))
     shown = Weighing(
         method="reweighing",
         column="weight",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from comparity import __version__
 from comparity.errors import DataFolderMissingError
 from comparity.results.plain import as_plain
 from comparity.results.result import Result
@@ -172,6 +173,13 @@ class Reproduction(Result):
         """The number that differs most, beyond its tolerance or not."""
         numbers = [row for row in self.rows if row.difference is not None]
         return max(numbers, key=lambda row: abs(row.difference or 0.0), default=None)
+
+    DERIVED: ClassVar[Mapping[str, str]] = {"provenance": "provenance"}
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Version and options."""
+        return {"version": __version__, "options": self.options}
 
     def section(self) -> Section:
         """Return what is told of this answer."""

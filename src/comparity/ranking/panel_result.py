@@ -87,34 +87,12 @@ class RankedPanel(Result):
         Of a model's scores against the ranking, where one was asked for.
     """
 
-    ranking: Ranking = field(metadata={"name": "fit"})
+    ranking: Ranking = field(metadata={**INLINE, "kind": "fit"})
     before: Ranking | None = None
     groups: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     audit: PanelAudit | None = None
 
-    DERIVED: ClassVar[Mapping[str, str]] = {
-        "model": "model",
-        "ranking": "rows",
-        "biases": "bias_rows",
-        "mean_scores": "mean_scores",
-        "notes": "notes",
-        "provenance": "provenance",
-    }
-
-    @property
-    def model(self) -> str:
-        """Name of the model of the ranking."""
-        return self.ranking.model
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the reader must know."""
-        return self.ranking.notes
-
-    @property
-    def provenance(self) -> Mapping[str, Any]:
-        """Options and facts about the data."""
-        return self.ranking.provenance
+    DERIVED: ClassVar[Mapping[str, str]] = {"ranking": "rows", "mean_scores": "mean_scores"}
 
     @property
     def exit_status(self) -> int:
@@ -142,10 +120,6 @@ class RankedPanel(Result):
     def rows(self) -> list[dict[str, Any]]:
         """Return one row for each item, best first, with its groups."""
         return [{**row, **self._about(row["position"])} for row in self.ranking.rows()]
-
-    def bias_rows(self) -> list[dict[str, Any]]:
-        """Return one row for each evaluator and contrast; none where the model has no biases."""
-        return self.ranking.bias_rows()
 
     def _about(self, item: int) -> dict[str, Any]:
         """Return the groups of an item, and its score with every evaluator at their word."""

@@ -8,7 +8,8 @@ Marks in the metadata of a field say more:
 
 ==================  ==========================================================================
 ``UNWRITTEN``       the field is not written, and has its default when read back
-``INLINE``          the fields of this part are written among those of the whole
+``INLINE``          the fields of this part are written among those of the whole; with
+                    ``"kind"``, the kind of the part is written by that name
 ``{"name": ...}``   what the field is called there, if not by its own name
 ==================  ==========================================================================
 
@@ -79,7 +80,10 @@ def _plain_fields(whole: Any) -> dict[str, Any]:
     for one in fields(whole):
         if one.metadata.get("inline"):
             # What the whole says by the same name comes after it, and stands.
-            found = _plain_fields(getattr(whole, one.name)) | found
+            part = getattr(whole, one.name)
+            found = _plain_fields(part) | found
+            if "kind" in one.metadata:
+                found[one.metadata["kind"]] = part.KIND
         elif one.metadata.get("written", True):
             found[one.metadata.get("name", one.name)] = as_plain(getattr(whole, one.name))
     for name, source in getattr(whole, "DERIVED", {}).items():
@@ -131,7 +135,10 @@ def fields_from_plain(kind: Any, content: Mapping[str, Any]) -> Any:
     hints, values = _hints(kind), {}
     for one in fields(kind):
         if one.metadata.get("inline"):
-            values[one.name] = fields_from_plain(hints[one.name], content)
+            part = hints[one.name]
+            if "kind" in one.metadata:
+                part = part.kind_named(content[one.metadata["kind"]])
+            values[one.name] = fields_from_plain(part, content)
         elif one.metadata.get("written", True):
             name = one.metadata.get("name", one.name)
             optional = one.default is not MISSING or one.default_factory is not MISSING

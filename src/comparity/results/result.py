@@ -85,6 +85,14 @@ class Result(ABC):
         return plain
 
     @classmethod
+    def kind_named(cls, kind: object) -> type[Self]:
+        """Return the class of answers of this kind, this one or one that is derived from it."""
+        for known in _classes():
+            if kind == known.KIND and issubclass(known, cls):
+                return known
+        raise ValueError(f"kind {kind!r}")
+
+    @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """Return an answer from its plain data, every number as it stands there.
 

@@ -11,6 +11,7 @@ from comparity.relative.bridges.diagnosis import diagnose, false_alarms_of_ignor
 from comparity.relative.bridges.prediction import BridgeErrors, Predictions, Shared
 from comparity.relative.bridges.result import BridgeDiagnosis
 from comparity.relative.bridges.subjects import DecidedSubjects, decided_subjects
+from comparity.results.plain import as_plain
 
 Side = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -121,4 +122,4 @@ def test_false_alarms_of_the_ignored_fit_are_those_of_1500_simulations(
 def test_small_groups_are_not_looked_at_for_overlap() -> None:
     found, _, _ = diagnosed(n=16)
     assert np.isnan([*found.separability.values()]).all()
-    assert found.to_dict()["separability"] == {"0": None, "1": None}
+    assert as_plain(found)["separability"] == {"0": None, "1": None}
