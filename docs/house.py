@@ -121,21 +121,25 @@ def folder_of(name: str) -> str:
     return parts[1] if len(parts) > 1 and (PACKAGE / parts[1]).is_dir() else ""
 
 
-def drawing() -> str:
-    """Return one line for each folder: modules, lines, what it is, and what it imports."""
+def drawing(*, sizes: bool = False) -> str:
+    """Return two lines for each folder: what it is (and its size), and what it imports.
+
+    Sizes change with every commit, so the drawing for contributors has none.
+    """
     found = modules()
     uses = Counter((folder_of(one.source), folder_of(one.target)) for one in imports(found))
     lines = ["```text"]
     for folder in ORDER:
         inside = [one for one in found if one.folder == folder]
         about = ast.get_docstring(Module(PACKAGE / folder / "__init__.py").tree) or ""
-        size = sum(one.lines for one in inside)
-        lines.append(f"{folder + '/':<13}{len(inside):>3} modules {size:>6,} lines  {_first(about)}")
+        size = f"{len(inside):>3} modules {sum(one.lines for one in inside):>6,} lines  "
+        lines.append(f"{folder + '/':<13}{size if sizes else ''}{_first(about)}")
         known = [one for one in ORDER if uses[folder, one] and one != folder]
-        lines.append(f"{'':<15}imports {', '.join(known) or 'nothing'}")
+        lines.append(f"{'':<13}imports {', '.join(known) or 'nothing'}")
     root = [one for one in found if not one.folder]
     lines.append(f"the root: {', '.join(one.path.name for one in root)}")
-    lines.append(f"in all {len(found)} modules, {sum(one.lines for one in found):,} lines")
+    if sizes:
+        lines.append(f"in all {len(found)} modules, {sum(one.lines for one in found):,} lines")
     return "\n".join([*lines, "```", ""])
 
 
@@ -151,13 +155,15 @@ def page() -> str:
 
 def longest_functions(number: int = 10) -> list[tuple[int, str]]:
     """Return the longest functions, docstrings apart."""
-    return sorted((one for module in modules() for one in module.functions()), reverse=True)[:number]
+    return sorted((one for module in modules() for one in module.functions()), reverse=True)[
+        :number
+    ]
 
 
 if __name__ == "__main__":
     if "--write" in sys.argv:
         PAGE.write_text(page(), encoding="utf-8")
-    print(drawing())
+    print(drawing(sizes=True))
     print("longest functions")
     for length, name in longest_functions():
         print(f"{length:>5}  {name}")

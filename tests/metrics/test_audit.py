@@ -437,7 +437,7 @@ def test_distances_print_and_become_frames() -> None:
     assert (
         json.loads(json.dumps(found.to_dict(), allow_nan=False))["distances"][0]["ratio"] == "inf"
     )
-    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["distances"][0]["ratio"] is None
+
 
 def test_ratios_that_are_infinite_before_and_after_have_no_shift() -> None:
     """Nobody of b is chosen by either model: their ratios are infinite in every resample."""
@@ -445,6 +445,7 @@ def test_ratios_that_are_infinite_before_and_after_have_no_shift() -> None:
     before, after = [1, 0] * 5 + [0] * 10, [1, 1] * 5 + [0] * 10
     found = fairness_metrics(
         y_true, before, sensitive_features=group, privileged="b", compare=after
+    )
     assert found.comparison is not None
     changes = {one.id: one for one in found.comparison.changes}
     infinite = [one for one in changes.values() if np.isinf([one.before, one.after]).all()]

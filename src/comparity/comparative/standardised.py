@@ -33,8 +33,6 @@ from comparity.inference.gap_tests import GapTest, RateEstimate
 from comparity.results.audit import Audit, JudgedGap
 from comparity.results.findings import EXIT_STATUS
 from comparity.results.judging import judge, overall_finding
-from comparity.tables.columns import text_of
-from comparity.results.findings import EXIT_STATUS, judge, overall_finding
 from comparity.tables.features import qualified
 from comparity.tables.frames import text_of
 

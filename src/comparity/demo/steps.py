@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.cli.exits import BadInput
 from comparity.comparative.audit import audit_files
 from comparity.counts.pairs import Cell
 from comparity.datasets.hiring import GROUPS, Hiring, Round
 from comparity.demo.story import Fact, FoundGap, Step, found_gaps
+from comparity.errors import FileAccessError
 from comparity.planning.plan import plan_comparative
 from comparity.planning.section import plan_headline
 from comparity.ranking.panel import audit_against_panel
@@ -299,5 +299,5 @@ def write_table(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BadInput(f"{path.parent} cannot be made: {error.strerror}") from error
+        raise FileAccessError(str(path.parent), str(error.strerror), doing="make") from error
     write_csv(path, columns, [column.tolist() for column in columns.values()])

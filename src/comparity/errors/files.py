@@ -45,6 +45,7 @@ class FileAccessError(ComparityError, OSError):
             "read": "check the path; relative paths start here.",
             "write": "check the path, the permissions of its folder and the space on the disk; "
             "a file that was there before is as it was.",
+            "make": "check the path and the permissions of the folder above it.",
         }
         super().__init__(message(f"cannot {doing} {path!r}.", found, hints[doing]))
 

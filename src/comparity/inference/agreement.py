@@ -260,7 +260,7 @@ def _sharing(counts: PairCounts | SharedPairCounts, score_ties: str) -> Sharing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NullGap(Statistic):
-    """A gap with the standard error it has if there is none: a :class:`comparity.inference.gap_tests.Pivot`.
+    """A gap with the standard error it has if there is none: a pivot.
 
     Attributes
     ----------

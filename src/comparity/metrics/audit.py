@@ -90,8 +90,8 @@ def fairness_metrics(
     Returns
     -------
     Scorecard
-        With one :class:`~comparity.metrics.result.MetricValue` for each metric, and the rates of all
-        groups without a privileged one. A rate without trials gives ``nan``, a ratio to zero
+        With one :class:`~comparity.metrics.result.MetricValue` for each metric, and the rates of
+        all groups without a privileged one. A rate without trials gives ``nan``, a ratio to zero
         ``inf``.
 
     References

@@ -5,8 +5,8 @@ counts (1, 1) among (1, 0) and (1, 1). Gaps are unprivileged minus privileged, r
 over privileged. A rate without trials is ``nan``; a ratio to a rate of zero is ``inf``, and ``nan``
 if both rates are zero.
 
-Every measure is called with a :class:`~comparity.counts.decisions.GroupedDecisions` and gives one number for each
-of its tables.
+Every measure is called with a :class:`~comparity.counts.decisions.GroupedDecisions` and gives one
+number for each of its tables.
 
 References
 ----------

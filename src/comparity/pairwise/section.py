@@ -13,9 +13,8 @@ from comparity.counts.pairs import Cell
 from comparity.errors.spelling import visible
 from comparity.pairwise.result import PairwiseAccuracy
 from comparity.reports.audits import _raw_and_standardised, audit_grids
-from comparity.reports.formats import count, rate, short, visible
-from comparity.reports.gap_charts import gap_charts
 from comparity.reports.formats import count, rate, short
+from comparity.reports.gap_charts import gap_charts
 from comparity.reports.grids import Grid
 from comparity.reports.heat import colours, tiles_of
 from comparity.reports.plots import fitted, lettered, own_axes

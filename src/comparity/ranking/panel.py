@@ -29,8 +29,6 @@ from comparity.ranking.result import BiasedRanking, Ranking
 from comparity.results.audit import Audit, JudgedGap
 from comparity.results.findings import EXIT_STATUS
 from comparity.results.judging import judge, overall_finding
-from comparity.tables.columns import text_of
-from comparity.results.findings import EXIT_STATUS, judge, overall_finding
 from comparity.tables.features import as_array, one_attribute
 from comparity.tables.frames import text_of
 from comparity.tables.items import LabelledItems, labelled_items

@@ -14,9 +14,6 @@ from comparity.ranking.result import Ranking
 from comparity.results.audit import Audit, JudgedResult
 from comparity.results.plain import INLINE
 from comparity.results.result import Result
-from comparity.errors.spelling import visible
-from comparity.reports.formats import rate, signed
-from comparity.reports.grids import Grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

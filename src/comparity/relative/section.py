@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.relative.result import DifferentialParity, RaterContrast, RaterParity, RatersResult
 from comparity.errors.spelling import visible
+from comparity.relative.result import DifferentialParity, RaterContrast, RaterParity, RatersResult
 from comparity.reports.audits import audit_grids, audit_lists, basis, explanation, headline
 from comparity.reports.charts import Chart
 from comparity.reports.formats import count, interval, p_value, percent, rate, several, signed

@@ -8,7 +8,7 @@ from dataclasses import fields
 from comparity.inference.gap_tests import GapTest
 from comparity.inference.looks import nominal_level, overall_p_value
 from comparity.inference.multiplicity import holm, uncorrected
-from comparity.inference.requirement import needed_data
+from comparity.inference.requirement import needed_by_tests
 from comparity.results.audit import JudgedGap
 from comparity.results.findings import UNDECIDED, VIOLATED, WITHIN
 
@@ -48,36 +48,36 @@ def judge(
     inside_alpha = nominal_level(twice, look, planned) / 2
     # More data will be judged at the last look, not at the level of this one.
     final_inside_alpha = nominal_level(twice, planned, planned) / 2
-    judged = []
-    for test, p_adjusted, rejected, local in zip(
-        tests, family.adjusted, family.rejected, family.local_alpha, strict=True
-    ):
-        equivalence_p = test.equivalence_p_value(margin)
-        finding = _finding(
-            rejected=bool(rejected), inside=equivalence_p <= inside_alpha, paper=rule == "paper"
+    equivalence = [test.equivalence_p_value(margin) for test in tests]
+    findings = [
+        _finding(rejected=bool(rejected), inside=p <= inside_alpha, paper=rule == "paper")
+        for p, rejected in zip(equivalence, family.rejected, strict=True)
+    ]
+    still_open = [place for place, finding in enumerate(findings) if finding == UNDECIDED]
+    needed = needed_by_tests(
+        [tests[place] for place in still_open],
+        margin=margin,
+        alpha=final_inside_alpha,
+        local_alphas=[
+            nominal_level(float(family.local_alpha[place]), planned, planned)
+            for place in still_open
+        ],
+        n=n,
+        n_items=n_items,
+    )
+    deciding = dict(zip(still_open, needed, strict=True))
+    return tuple(
+        JudgedGap(
+            **{field.name: getattr(test, field.name) for field in fields(GapTest)},
+            p_adjusted=float(family.adjusted[place]),
+            level=1 - nominal_level(float(family.local_alpha[place]), look, planned),
+            finding=findings[place],
+            differs_from_zero=bool(family.rejected[place]),
+            equivalence_p=equivalence[place],
+            needed=deciding.get(place),
         )
-        local_alpha = nominal_level(float(local), look, planned)
-        judged.append(
-            JudgedGap(
-                **{field.name: getattr(test, field.name) for field in fields(GapTest)},
-                p_adjusted=float(p_adjusted),
-                level=1 - local_alpha,
-                finding=finding,
-                differs_from_zero=bool(rejected),
-                equivalence_p=equivalence_p,
-                needed=None
-                if finding != UNDECIDED
-                else needed_data(
-                    test,
-                    margin=margin,
-                    alpha=final_inside_alpha,
-                    local_alpha=nominal_level(float(local), planned, planned),
-                    n=n,
-                    n_items=n_items,
-                ),
-            )
-        )
-    return tuple(judged)
+        for place, test in enumerate(tests)
+    )
 
 
 def _finding(*, rejected: bool, inside: bool, paper: bool) -> str:

@@ -1,9 +1,9 @@
 """Answers as plain data and back, by one function over their fields.
 
 An answer is a dataclass. Its fields are written by name, in their order; what else a reader of the
-JSON wants to see (an interval, a table of rows) is in the class variable ``DERIVED``, by its name in
-the JSON the property or method that gives it; it is worked out again when the answer is read back.
-A class whose unwritten fields follow from what is written says how in ``completed_from``.
+JSON wants to see (an interval, a table of rows) is in the class variable ``DERIVED``, by its name
+in the JSON the property or method that gives it; it is worked out again when the answer is read
+back. A class whose unwritten fields follow from what is written says how in ``completed_from``.
 Marks in the metadata of a field say more:
 
 ==================  ==========================================================================

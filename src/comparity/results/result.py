@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from inspect import isabstract
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from comparity.errors import ForeignResultError
 from comparity.results.plain import as_plain, fields_from_plain
+from comparity.tables.outputs import write_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -110,7 +110,7 @@ class Result(ABC):
 
         text = page(self)
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            write_text(path, text)
         return text
 
     def __rich__(self) -> RenderableType:

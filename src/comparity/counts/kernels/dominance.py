@@ -2,9 +2,10 @@
 
 Items are numbered by label, from the highest, and lined up by score, from the lowest. The hits of
 an item as better item are the items before it in the line with larger numbers, which
-:mod:`comparity.counts.kernels.dealing` counts. Ties need no care: items with equal labels are numbered
-by score and items with equal scores are lined up by number, so that neither count as hits. As worse
-item the same holds in the reversed line. Defined by the loops in ``tests/plain/all_pairs.py``.
+:mod:`comparity.counts.kernels.dealing` counts. Ties need no care: items with equal labels are
+numbered by score and items with equal scores are lined up by number, so that neither count as hits.
+As worse item the same holds in the reversed line. Defined by the loops in
+``tests/plain/all_pairs.py``.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 Items arrive in the order of their scores; a Fenwick tree over label levels, one vector of groups
 to a node, holds the weight of the items seen. Defined by the loops in ``tests/plain/all_pairs.py``.
 
-As in :mod:`comparity.counts.kernels.differences` runs of labels are merged in the order of scores, but
-what an item of the lower run says is kept in a tree over the values of the attribute, and an item
-of the upper run hears of the smaller ones only. Defined by the loops in
+As in :mod:`comparity.counts.kernels.differences` runs of labels are merged in the order of scores,
+but what an item of the lower run says is kept in a tree over the values of the attribute, and an
+item of the upper run hears of the smaller ones only. Defined by the loops in
 ``tests/plain/weighted_pairs.py``.
 """
 

@@ -1,10 +1,10 @@
 """Whether comparisons run in a band: the order of parameters in which few are far apart.
 
-Where evaluators judge their own batch, or items are compared within their own task, a parameter
-has to do with few others, and these with each other. In a fitting order the Hessian is then a
-band, plus a border for evaluators who judged items everywhere, and can be factored exactly however
-many parameters it has (:mod:`comparity.ranking.likelihood.banded`). Where pairs were drawn from all items,
-no order makes a band: from any item everything is a few comparisons away. That shows after a
+Where evaluators judge their own batch, or items are compared within their own task, a parameter has
+to do with few others, and these with each other. In a fitting order the Hessian is then a band,
+plus a border for evaluators who judged items everywhere, and can be factored exactly however many
+parameters it has (:mod:`comparity.ranking.likelihood.banded`). Where pairs were drawn from all
+items, no order makes a band: from any item everything is a few comparisons away. That shows after a
 fraction of a pass, and nothing more is done.
 """
 

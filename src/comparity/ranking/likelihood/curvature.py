@@ -1,13 +1,13 @@
 r"""Standard errors from the curvature of the penalised likelihood.
 
 With :math:`\Sigma` the inverse Hessian and :math:`V K^T` the move to the anchor
-(:class:`comparity.ranking.anchors.Move`), the covariance of the anchored parameters is
-:math:`(I + V K^T) \Sigma (I + K V^T)`. Small fits invert the Hessian. Large ones factor it where
-comparisons run in a band (:mod:`comparity.ranking.likelihood.banded`), or invert what is left of it without
-the evaluators where items are few (:mod:`comparity.ranking.likelihood.few_items`). Elsewhere, because items
-are a few comparisons apart, errors of scores, and of biases about their mean, are taken as nearly
-as passes over the comparisons tell them (:mod:`comparity.ranking.likelihood.one_pass`), and the mean is
-solved for.
+(:class:`comparity.ranking.anchors.Move`), the covariance of the anchored parameters is :math:`(I +
+V K^T) \Sigma (I + K V^T)`. Small fits invert the Hessian. Large ones factor it where comparisons
+run in a band (:mod:`comparity.ranking.likelihood.banded`), or invert what is left of it without the
+evaluators where items are few (:mod:`comparity.ranking.likelihood.few_items`). Elsewhere, because
+items are a few comparisons apart, errors of scores, and of biases about their mean, are taken as
+nearly as passes over the comparisons tell them (:mod:`comparity.ranking.likelihood.one_pass`), and
+the mean is solved for.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 r"""Errors of scores and biases as nearly as a few passes over comparisons tell them.
 
 Fits of many parameters cannot invert their Hessian. Scores are taken to the second order in the
-share of their opponents, which is right where items are a few comparisons apart; where scores
-alone make a band (:mod:`comparity.ranking.likelihood.banded`), that order serves only for what biases add to
-the exact variances. An evaluator's biases have the covariance
+share of their opponents, which is right where items are a few comparisons apart; where scores alone
+make a band (:mod:`comparity.ranking.likelihood.banded`), that order serves only for what biases add
+to the exact variances. An evaluator's biases have the covariance
 
 .. math:: V_k = \Big(H_k - \frac{r_k^T A_k^{-1} r_k}{1 - \pi_k}\Big)^{-1}, \qquad
           r_k = b_k - \sum_l b_l \Big(\sum_l D_l\Big)^{-1} D_k
