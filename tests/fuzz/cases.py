@@ -206,12 +206,18 @@ def _twins(words: tuple[str, ...], placed: dict[str, Placed], seed: int) -> tupl
         return ()
     shuffled = {one.path: encoded(one.sheet.reordered(seed), one.ending) for one in tables}
     twins = [Twin("order of rows", shuffled, words)]
-    if all(one.sheet == one.sheet.as_text() and one.ending in FORMATS for one in tables):
+    if all(map(_is_alike_in_all_formats, tables)):
         other = ("jsonl", "parquet", "tsv", "json", "csv.gz")[seed % 5]
         moved = {one.path: f"{one.stem}.{other}" for one in tables}
         files = {moved[one.path]: encoded(one.sheet, other) for one in tables}
         twins.append(Twin("format", files, tuple(moved.get(word, word) for word in words)))
     return tuple(twins)
+
+
+def _is_alike_in_all_formats(table: Placed) -> bool:
+    """Say whether all cells are text, and no name has blanks around it: CSV is read without them."""
+    stripped = all(name == name.strip() for name in table.sheet.columns)
+    return stripped and table.sheet == table.sheet.as_text() and table.ending in FORMATS
 
 
 @st.composite
