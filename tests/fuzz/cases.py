@@ -215,7 +215,7 @@ def _twins(words: tuple[str, ...], placed: dict[str, Placed], seed: int) -> tupl
 
 
 def _is_alike_in_all_formats(table: Placed) -> bool:
-    """Say whether all cells are text, and no name has blanks around it: CSV is read without them."""
+    """Say whether all cells are text, and no name has blanks around it, which CSV loses."""
     stripped = all(name == name.strip() for name in table.sheet.columns)
     return stripped and table.sheet == table.sheet.as_text() and table.ending in FORMATS
 
