@@ -21,7 +21,7 @@ def write(folder: Path, n: int) -> None:
     """Simulate judged pairs in DuckDB, reproducibly."""
     import numpy as np
 
-    from comparity.counting.files import in_memory
+    from comparity.tables.files import in_memory
 
     rng = np.random.default_rng(SEED)
     names = np.array(["female", "male"], dtype=object)
@@ -48,8 +48,8 @@ def wide(folder: Path, n: int) -> None:
     """Compare ours with the bare group-by, in one run."""
     import duckdb
 
-    from comparity.counting.comparisons import count_wide_comparisons
-    from comparity.counting.files import read_table
+    from comparity.counts.judged_rows import count_wide_comparisons
+    from comparity.tables.files import read_table
 
     path = str(folder / "wide.parquet")
 
@@ -80,8 +80,8 @@ def wide(folder: Path, n: int) -> None:
 
 def joined(folder: Path, n: int) -> None:
     """Count comparisons joined to items, with the ledger."""
-    from comparity.counting.comparisons import count_comparisons
-    from comparity.counting.files import read_table
+    from comparity.counts.judged_rows import count_comparisons
+    from comparity.tables.files import read_table
 
     def ours() -> object:
         tables = (read_table(folder / f"{name}.parquet") for name in ("judged", "items"))

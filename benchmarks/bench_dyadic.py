@@ -15,8 +15,8 @@ import numpy as np
 from measure import SEED, best_seconds, growth, in_subprocess, largest_size, report, show, sizes
 from numba import njit
 
-from comparity.counting.sharing import shared_judgments
-from comparity.counts import Cell, JudgedPairs, SharedPairCounts
+from comparity.counts.pairs import Cell, JudgedPairs, SharedPairCounts
+from comparity.counts.sharing import shared_judgments
 from comparity.inference.dyadic import rate_covariance
 
 CELLS = tuple(Cell(better, worse) for better in "01" for worse in "01")

@@ -50,7 +50,7 @@ def aif360_metrics(label: Any, said: Any, group: Any) -> Callable[[], dict[str, 
     """Return a job: the 26 metrics of predictions by AIF360, its data sets built beforehand."""
     from aif360.metrics import ClassificationMetric
 
-    from comparity.catalogue.listing import CATALOGUE
+    from comparity.metrics.catalogue import CATALOGUE
 
     truth = aif360_data({"group": group.astype(float), "label": label.astype(float)})
     copy = truth.copy(deepcopy=True)
@@ -82,13 +82,13 @@ def fairlearn_metrics(label: Any, said: Any, group: Any) -> Callable[[], Any]:
 
 def our_values(label: Any, said: Any, group: Any) -> Any:
     """Count, and work out every metric that follows from counts."""
-    from comparity.catalogue.resampling import metric_values
-    from comparity.contrasts import Contrast
-    from comparity.counting.paired import count_small_codes
+    from comparity.counts.decision_rows import count_small_codes
+    from comparity.counts.decisions import GroupedDecisions
+    from comparity.metrics.resampling import metric_values
 
     counts = count_small_codes(label, said, group)
     assert counts is not None
-    return metric_values(Contrast.of(counts, {"1"}))
+    return metric_values(GroupedDecisions.of(counts, {"1"}))
 
 
 def values(n: int) -> None:
@@ -151,8 +151,8 @@ def neighbours(n: int, d: int, peer: str) -> None:
     """Time consistency, exact and approximate, against a peer."""
     import numpy as np
 
-    from comparity.counting.neighbours import count_neighbours
-    from comparity.metrics.labels import consistency
+    from comparity.counts.neighbours import count_neighbours
+    from comparity.metrics.entropy import consistency
 
     features, labels = neighbourhood(n, d)
     found: dict[str, float] = {}
@@ -180,11 +180,11 @@ def bootstrap(replicates: int) -> None:
     """Time resamples of all metrics that follow from counts; the number of rows does not matter."""
     import numpy as np
 
-    from comparity.catalogue.resampling import resampled_values
-    from comparity.contrasts import Contrast
+    from comparity.counts.decisions import GroupedDecisions
+    from comparity.metrics.resampling import resampled_values
 
     tables = np.array([[[48.0, 12.0], [20.0, 30.0]], [[55.0, 20.0], [15.0, 60.0]]]) * 1000
-    contrast = Contrast(tables, np.array([False, True]))
+    contrast = GroupedDecisions(tables, np.array([False, True]))
 
     def ours() -> Any:
         return resampled_values(contrast, replicates=replicates, rng=np.random.default_rng(SEED))

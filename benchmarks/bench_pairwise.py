@@ -21,7 +21,7 @@ from measure import SEED, growth, in_subprocess, largest_size, report, show, siz
 from scipy.stats import kendalltau
 from sklearn.metrics import roc_auc_score
 
-from comparity.counting.all_pairs import all_pairs, cell_counts
+from comparity.counts.all_pairs import all_pairs, cell_counts
 from comparity.inference.dyadic import rate_covariance
 
 LEVELS = {"binary": 2, "ordinal": 10, "continuous": 0}

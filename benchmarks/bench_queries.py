@@ -18,8 +18,8 @@ import numpy as np
 from cores import core_seconds
 from measure import SEED, growth, in_subprocess, largest_size, report, show, sizes
 
-from comparity.counting.ordered_pairs import ordered_pairs
-from comparity.counting.query_pairs import query_counts, query_pairs
+from comparity.counts.ordered_pairs import ordered_pairs
+from comparity.counts.query_pairs import query_counts, query_pairs
 
 TARGET = 8
 TARGET_GROWTH = 1.15

@@ -21,13 +21,12 @@ import numpy as np
 from measure import SEED, best_seconds, growth, in_subprocess, largest_size, report, show
 
 from comparity import barp, bradley_terry, crowd_bt, factor_bt
-from comparity.ranking import _curvature
-from comparity.ranking._bands import band_of
-from comparity.ranking._fitting import Fit, Task, fit, rows_for
-from comparity.ranking._one_pass import OnePass
-from comparity.ranking.anchors import EQUAL_MEANS, anchor_of
+from comparity.ranking.anchors import EQUAL_MEANS, Wish, anchor_of
 from comparity.ranking.judgments import judgments_of
-from comparity.ranking.priors import Wish
+from comparity.ranking.likelihood import curvature as _curvature
+from comparity.ranking.likelihood.bands import band_of
+from comparity.ranking.likelihood.fitting import Fit, Task, fit, rows_for
+from comparity.ranking.likelihood.one_pass import OnePass
 
 SIZES = {5_000: (100, 50), 250_000: (9_150, 4_091), 10**7: (10**5, 10**4), 10**8: (10**6, 10**5)}
 SD = 10.0

@@ -15,8 +15,8 @@ from measure import SEED
 from scipy.stats import barnard_exact
 
 from comparity import separation
-from comparity.reporting.html import page
-from comparity.results import Audit
+from comparity.reports.page import page
+from comparity.results.audit import Audit
 
 ROWS = 25
 GROUPS = (2, 5, 10, 20, 40)

@@ -25,7 +25,7 @@ import numpy as np
 from cores import core_seconds
 from measure import SEED, growth, in_subprocess, largest_size, report, show, sizes
 
-from comparity.mitigation.losses import PairFamily, labelled_pairs
+from comparity.training.losses import PairFamily, labelled_pairs
 
 FEW = 2000
 DRAWN = 10**6
@@ -132,7 +132,7 @@ def run_full(n: int) -> None:
     """Time full steps of a linear model of one size, and check the answers."""
     import torch
 
-    from comparity.mitigation.torch_pairs import pairwise_bounds
+    from comparity.training.torch_pairs import pairwise_bounds
 
     torch.set_num_threads(1)
     y, _, group = columns("binary", n, 2)

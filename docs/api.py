@@ -23,7 +23,7 @@ PAGES = {
     "audits": (
         "Audits, plans and gates",
         "Arrays, columns or frames in, a frozen result out.",
-        ("comparity.auditing",),
+        ("comparity.results",),
     ),
     "rankings": (
         "Rankings and exposure",
@@ -33,7 +33,7 @@ PAGES = {
     "training": (
         "Weights and training",
         "What to do about a violation.",
-        ("comparity.auditing.weighing", "comparity.mitigation"),
+        ("comparity.training.weigh", "comparity.training"),
     ),
 }
 """Pages of functions and estimators: title, what they have in common, where their modules are."""

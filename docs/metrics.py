@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from comparity.catalogue.entries import CLUSTERS, Entry
-from comparity.catalogue.listing import CATALOGUE
+from comparity.metrics.catalogue import CATALOGUE
+from comparity.metrics.entries import CLUSTERS, Entry
 
 PAGE = Path(__file__).with_suffix(".md")
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from comparity import barp
-from comparity.rankings import BiasedRanking
+from comparity.ranking.result import BiasedRanking
 
 JUDGES = {"people": "crowd", "GPT-3.5": "gpt3-crowd", "GPT-4": "gpt4-crowd"}
 FAMILIES = ("Anthropic", "Meta", "OpenAI")

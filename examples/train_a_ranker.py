@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity import FairRanker, pairwise_accuracy
-from comparity.mitigation.trade_off import trade_off
+from comparity.training.rankers import trade_off
 
 QUERIES = 1500
 CANDIDATES = 10

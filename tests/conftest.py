@@ -55,7 +55,7 @@ def _pyarrow(columns: Mapping[str, Sequence[Any]]) -> Any:
 
 
 def _duckdb(columns: Mapping[str, Sequence[Any]]) -> Any:
-    from comparity.counting.files import connection
+    from comparity.tables.files import connection
 
     return connection().from_arrow(_pyarrow(columns))
 

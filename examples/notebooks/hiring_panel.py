@@ -9,8 +9,8 @@
 import numpy as np
 
 from comparity import FairRanker, barp, comparative_separation
-from comparity.auditing.panels import audit_against_panel
 from comparity.datasets.hiring import Hiring
+from comparity.ranking.panel import audit_against_panel
 
 world = Hiring()
 rng = np.random.default_rng(5)

@@ -18,10 +18,10 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 
 from comparity import comparative_separation, fair_balance, reweighing, separation
-from comparity.auditing.reproductions import read_published, tracked
+from comparity.cli.published import Conclusion, Reproduction, Request
+from comparity.cli.reproductions import read_published, tracked
 from comparity.datasets.preparations import PreparedData, load_dataset
-from comparity.reproductions import Conclusion, Reproduction, Request
-from comparity.results import Audit
+from comparity.results.audit import Audit
 
 FOLDER = Path(__file__).parent
 PUBLISHED = read_published(FOLDER)

@@ -14,13 +14,14 @@ from scipy.stats import norm
 from story_points import table_6, table_7, table_8
 
 from comparity import plan_comparative, plan_separation
-from comparity.auditing.reproductions import Parts, read_published
-from comparity.counts import Cell, PairCounts, Tally
-from comparity.inference.scenarios import ComparativeScenario, SeparationScenario
-from comparity.inference.simulation import simulate_comparative, simulate_separation
-from comparity.metrics.agreement import agreement_gap
-from comparity.outputs import replace_file
-from comparity.reproductions import Conclusion, Reproduction, Request
+from comparity.cli.published import Conclusion, Reproduction, Request
+from comparity.cli.reproductions import Parts, read_published
+from comparity.counts.decisions import Tally
+from comparity.counts.pairs import Cell, PairCounts
+from comparity.inference.agreement_gaps import agreement_gap
+from comparity.planning.scenarios import ComparativeScenario, SeparationScenario
+from comparity.planning.simulation import simulate_comparative, simulate_separation
+from comparity.tables.outputs import replace_file
 
 PUBLISHED = read_published(Path(__file__).parent)
 

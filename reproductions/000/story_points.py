@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from scipy.stats import norm, pearsonr, spearmanr
 
 from comparity import comparative_separation, fair_reweighing
-from comparity.auditing.information import information_separation
-from comparity.auditing.reproductions import read_published, tracked
+from comparity.cli.published import Conclusion, Reproduction, Request
+from comparity.cli.reproductions import read_published, tracked
 from comparity.errors import MissingExtraError
-from comparity.reproductions import Conclusion, Reproduction, Request
+from comparity.separation.information import information_separation
 
 PUBLISHED = read_published(Path(__file__).parent)
 TRAININGS = 10

@@ -20,17 +20,17 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, train_test_split
 
-from comparity.auditing.reproductions import read_published
-from comparity.catalogue.listing import CATALOGUE
-from comparity.catalogue.resampling import contrast_of, metric_values
-from comparity.counting.neighbours import count_neighbours
+from comparity.cli.reproductions import read_published
+from comparity.counts.neighbours import count_neighbours
 from comparity.datasets.columns import scaled
 from comparity.datasets.preparations import ADULT, load_dataset
 from comparity.datasets.registry import dataset
 from comparity.errors import DatasetMissingError, UnreachedRatioWarning
-from comparity.metrics.labels import consistency
-from comparity.mitigation.meta_fair import MetaFairClassifier
-from comparity.mitigation.weights import independence_weights
+from comparity.metrics.catalogue import CATALOGUE
+from comparity.metrics.entropy import consistency
+from comparity.metrics.resampling import contrast_of, metric_values
+from comparity.training.meta_fair import MetaFairClassifier
+from comparity.training.weights import independence_weights
 
 PUBLISHED = read_published(Path(__file__).parent)
 

@@ -18,11 +18,11 @@ from folds import (
 )
 from matplotlib.figure import Figure
 
-from comparity.auditing.reproductions import tracked
-from comparity.catalogue.clusters import cluster_agreement, cluster_metrics, published_partition
-from comparity.outputs import replace_file
-from comparity.reproductions import Conclusion, Reproduction, Request
-from comparity.resamples import MetricClusters
+from comparity.cli.published import Conclusion, Reproduction, Request
+from comparity.cli.reproductions import tracked
+from comparity.metrics.clusters import cluster_agreement, cluster_metrics, published_partition
+from comparity.metrics.resamples import MetricClusters
+from comparity.tables.outputs import replace_file
 
 SEVEN_CLUSTERS = 7
 

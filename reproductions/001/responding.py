@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from folds import MODELS, OF_MODELS, PUBLISHED, SEVEN, Values, data_folds, model_folds
 
-from comparity.auditing.reproductions import tracked
-from comparity.catalogue.comparison import compare_medians
-from comparity.catalogue.sensitivity import metric_sensitivity
-from comparity.reproductions import Conclusion, Reproduction, Request, one_run_away
+from comparity.cli.published import Conclusion, Reproduction, Request, one_run_away
+from comparity.cli.reproductions import tracked
+from comparity.metrics.comparison import compare_medians, metric_sensitivity
 
 THREE = ("compas", "heart", "german")
 INDIVIDUAL = ("C16", "C19", "C20")

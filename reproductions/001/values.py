@@ -16,10 +16,10 @@ from folds import (
     outside_percent,
 )
 
-from comparity.auditing.reproductions import tracked
-from comparity.catalogue.resampling import metric_values
-from comparity.contrasts import Contrast
-from comparity.reproductions import Conclusion, Reproduction, Request
+from comparity.cli.published import Conclusion, Reproduction, Request
+from comparity.cli.reproductions import tracked
+from comparity.counts.decisions import GroupedDecisions
+from comparity.metrics.resampling import metric_values
 
 CELLS = [[[48, 12], [20, 30]], [[55, 20], [15, 60]]]
 """Group (unprivileged, privileged), label, prediction: the table that AIF360 was given."""
@@ -33,7 +33,7 @@ WHY = {
 
 def table_1(request: Request) -> Reproduction:
     """Compute every metric of a fixed table."""
-    contrast = Contrast(np.array(CELLS, dtype=np.float64), np.array([False, True]))
+    contrast = GroupedDecisions(np.array(CELLS, dtype=np.float64), np.array([False, True]))
     found = metric_values(contrast)
     ours = {number: {"value": float(value)} for number, value in found.items()}
     rows = PUBLISHED.beside("table 1", ours, tolerance=1e-9)

@@ -13,16 +13,21 @@ from faces import PUBLISHED, RATERS, ratings
 from numpy.typing import NDArray
 from sklearn.linear_model import Ridge
 
-from comparity.auditing.rehearsal import rehearse_bridges
-from comparity.auditing.reproductions import tracked
-from comparity.bridges import Rehearsal
-from comparity.bridging.gaps import biased_estimate
-from comparity.bridging.predicting import Predictions, predict_held_out, predict_in_sample
-from comparity.bridging.prediction_errors import bridge_errors, second_moments
-from comparity.bridging.subjects import DecidedSubjects, decided_subjects
+from comparity.cli.published import Conclusion, Reproduction, Request
+from comparity.cli.reproductions import tracked
+from comparity.inference.differences import mean_gap
 from comparity.inference.means import compare_means, one_sided_p_value
-from comparity.metrics.relative import mean_gap
-from comparity.reproductions import Conclusion, Reproduction, Request
+from comparity.relative.bridges.gaps import biased_estimate
+from comparity.relative.bridges.prediction import (
+    Predictions,
+    bridge_errors,
+    predict_held_out,
+    predict_in_sample,
+    second_moments,
+)
+from comparity.relative.bridges.rehearsal import rehearse_bridges
+from comparity.relative.bridges.result import Rehearsal
+from comparity.relative.bridges.subjects import DecidedSubjects, decided_subjects
 
 Floats = NDArray[np.float64]
 

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.auditing.reproductions import read_published, tracked
-from comparity.differences import Moments
+from comparity.cli.published import Conclusion, Reproduction, Request, one_run_away
+from comparity.cli.reproductions import read_published, tracked
+from comparity.counts.differences import Moments
+from comparity.inference.differences import standardised_gap_total, welch_statistic
 from comparity.inference.means import one_sided_p_value, satterthwaite
-from comparity.metrics.relative import standardised_gap_total, welch_statistic
-from comparity.reproductions import Conclusion, Reproduction, Request, one_run_away
 
 PUBLISHED = read_published(Path(__file__).parent)
 

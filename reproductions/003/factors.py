@@ -22,9 +22,9 @@ from panels import (
 from scipy.stats import expon, norm, spearmanr, uniform
 
 from comparity import bradley_terry
-from comparity.auditing.reproductions import tracked
+from comparity.cli.published import Conclusion, Reproduction, Request
+from comparity.cli.reproductions import tracked
 from comparity.ranking.simulators import pair_counts, simulate_comparisons
-from comparity.reproductions import Conclusion, Reproduction, Request
 
 EVALUATORS = (320, 160, 80, 40, 20, 10)
 PAIRS = (10, 20, 40, 80, 160, 320)

@@ -23,10 +23,10 @@ from scipy.stats import norm, uniform
 from stored import FAIR_TOP_K, GROUPS, SCORES, SCORES_OF_FIGURE_3, stored_panels
 
 from comparity import exposure
-from comparity.auditing.reproductions import tracked
-from comparity.metrics.exposure import kendall_tau
+from comparity.cli.published import Conclusion, Reproduced, Reproduction, Request
+from comparity.cli.reproductions import tracked
+from comparity.ranking.exposure import kendall_tau
 from comparity.ranking.simulators import Law, SimulatedPanel, simulate_comparisons
-from comparity.reproductions import Conclusion, Reproduced, Reproduction, Request
 
 Found = dict[float, dict[str, list[float]]]
 

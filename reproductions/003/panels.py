@@ -15,11 +15,11 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from comparity import barp, bradley_terry, crowd_bt, factor_bt, fair_topk, rank_centrality
-from comparity.auditing.reproductions import read_published
-from comparity.metrics.exposure import kendall_tau
-from comparity.outputs import replace_file
+from comparity.cli.published import Reproduced, Request, one_run_away
+from comparity.cli.reproductions import read_published
+from comparity.ranking.exposure import kendall_tau
 from comparity.ranking.simulators import SimulatedPanel
-from comparity.reproductions import Reproduced, Request, one_run_away
+from comparity.tables.outputs import replace_file
 
 PUBLISHED = read_published(Path(__file__).parent)
 

@@ -14,10 +14,10 @@ from panels import COLOURS, PUBLISHED, Floats, Table, saved
 from scipy.stats import spearmanr
 
 from comparity import barp, bradley_terry, rank_centrality
-from comparity.auditing.reproductions import tracked
-from comparity.metrics.exposure import kendall_tau
-from comparity.rankings import BiasedRanking
-from comparity.reproductions import Conclusion, Reproduction, Request, one_run_away
+from comparity.cli.published import Conclusion, Reproduction, Request, one_run_away
+from comparity.cli.reproductions import tracked
+from comparity.ranking.exposure import kendall_tau
+from comparity.ranking.result import BiasedRanking
 
 Columns = dict[str, NDArray[np.float64]]
 Judged = tuple[NDArray[np.int64], NDArray[np.str_]]

@@ -16,9 +16,9 @@ from real import regressions
 from tasks import Task
 
 from comparity import pairwise_accuracy
-from comparity.auditing.information import information_separation
-from comparity.auditing.reproductions import read_published, tracked
-from comparity.reproductions import Conclusion, Reproduction, Request
+from comparity.cli.published import Conclusion, Reproduction, Request
+from comparity.cli.reproductions import read_published, tracked
+from comparity.separation.information import information_separation
 
 __all__ = ["separation"]
 

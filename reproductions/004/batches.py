@@ -3,7 +3,7 @@
 The squared error plus the absolute correlation, both of 100 rows drawn anew in each of 2,500 steps
 of Adam; the step size is that of 0.001, 0.01, ..., 10 with the least penalised error on the rows
 held out. The correlation of 100 rows is never near 0, so that pulling at it is mostly noise:
-:class:`~comparity.mitigation.correlation.CorrelationRegressor` takes all pairs instead.
+:class:`~comparity.training.correlation.CorrelationRegressor` takes all pairs instead.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from methods import HELD_OUT
 from tasks import Floats, Mixture, Task
 
-from comparity.mitigation.correlation import PairMoments, pair_moments
+from comparity.training.correlation import PairMoments, pair_moments
 
 __all__ = ["penalised_by_batches"]
 

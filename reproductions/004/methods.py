@@ -9,10 +9,10 @@ import numpy as np
 from tasks import Mixture, Task
 
 from comparity import FairRanker
-from comparity.mitigation.correlation import CorrelationRanker
-from comparity.mitigation.debiasing import debiasing_weights
-from comparity.mitigation.exposure_program import rerank
-from comparity.mitigation.monotone import monotone_transform
+from comparity.training.correlation import CorrelationRanker
+from comparity.training.exposure_program import rerank
+from comparity.training.monotone import monotone_transform
+from comparity.training.weights import debiasing_weights
 
 __all__ = ["METHODS", "POSTPROCESSED", "free_ranker", "mixtures"]
 

@@ -16,9 +16,9 @@ from methods import HELD_OUT, free_ranker, mixtures
 from tasks import Task, Tested, across
 
 from comparity import FairRanker, FairRegressor
-from comparity.auditing.reproductions import tracked
+from comparity.cli.reproductions import tracked
 from comparity.datasets.preparations import load_dataset
-from comparity.mitigation.correlation import CorrelationRegressor
+from comparity.training.correlation import CorrelationRegressor
 
 __all__ = [
     "batched",

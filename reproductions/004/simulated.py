@@ -16,18 +16,11 @@ from methods import HELD_OUT, METHODS, POSTPROCESSED, free_ranker
 from tasks import Floats, Task, Tested, across, apart, averages, deviations, everywhere
 
 from comparity import FairRanker
-from comparity.auditing.reproductions import read_published, tracked
-from comparity.datasets.simulated_ranking import (
-    THREE,
-    TWO,
-    directions,
-    mixed,
-    population,
-    ranking,
-)
-from comparity.mitigation.debiasing import debiasing_weights
-from comparity.outputs import replace_file
-from comparity.reproductions import Conclusion, Reproduction, Request, one_run_away
+from comparity.cli.published import Conclusion, Reproduction, Request, one_run_away
+from comparity.cli.reproductions import read_published, tracked
+from comparity.datasets.simulated_ranking import THREE, TWO, directions, mixed, population, ranking
+from comparity.tables.outputs import replace_file
+from comparity.training.weights import debiasing_weights
 
 __all__ = [
     "RUNS",

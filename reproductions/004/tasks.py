@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity import pairwise_accuracy
-from comparity.counting.query_pairs import query_counts
+from comparity.counts.query_pairs import query_counts
 from comparity.errors import InfeasibleGoalWarning
-from comparity.matrices import PairwiseAccuracy
+from comparity.pairwise.result import PairwiseAccuracy
 
 __all__ = ["Mixture", "Task", "Tested", "across", "apart", "averages", "deviations", "everywhere"]
 

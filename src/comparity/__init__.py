@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from comparity.auditing.bridges import biased_bridge, unbiased_bridge
-    from comparity.auditing.comparative import comparative_separation
-    from comparity.auditing.metrics import fairness_metrics, select_metrics
-    from comparity.auditing.pairwise import pairwise_accuracy
-    from comparity.auditing.parity import pairwise_parity
-    from comparity.auditing.planning import plan_comparative, plan_separation
-    from comparity.auditing.planning_ranking import plan_ranking
-    from comparity.auditing.policies import check
-    from comparity.auditing.raters import compare_raters
-    from comparity.auditing.relative import differential_parity
-    from comparity.auditing.separation import separation
-    from comparity.auditing.weighing import fair_balance, fair_reweighing, reweighing
+    from comparity.comparative.audit import comparative_separation
     from comparity.errors import ComparityError
-    from comparity.metrics.exposure import exposure
-    from comparity.mitigation.boosted import BoostedTrees
-    from comparity.mitigation.meta_fair import MetaFairClassifier
-    from comparity.mitigation.networks import NeuralNetwork
-    from comparity.mitigation.rankers import FairRanker
-    from comparity.mitigation.regressors import FairRegressor
+    from comparity.gate.check import check
+    from comparity.metrics.audit import fairness_metrics, select_metrics
+    from comparity.pairwise.audit import pairwise_accuracy, pairwise_parity
+    from comparity.planning.plan import plan_comparative, plan_separation
+    from comparity.planning.plan_ranking import plan_ranking
     from comparity.ranking.barp import barp
     from comparity.ranking.bradley_terry import bradley_terry
     from comparity.ranking.crowd_bt import crowd_bt
+    from comparity.ranking.exposure import exposure
     from comparity.ranking.factor_bt import factor_bt
     from comparity.ranking.fair_topk import fair_topk
     from comparity.ranking.rank_centrality import rank_centrality
+    from comparity.relative.audit import differential_parity
+    from comparity.relative.bridges.audit import biased_bridge, unbiased_bridge
+    from comparity.relative.raters import compare_raters
+    from comparity.separation.audit import separation
+    from comparity.training.boosted import BoostedTrees
+    from comparity.training.meta_fair import MetaFairClassifier
+    from comparity.training.networks import NeuralNetwork
+    from comparity.training.rankers import FairRanker, FairRegressor
+    from comparity.training.weigh import fair_balance, fair_reweighing, reweighing
 
 __version__ = "0.1.0"
 
@@ -70,37 +70,49 @@ __all__ = [
 
 # Public names are imported when they are first used: `import comparity` loads no engine.
 _HOMES = {
-    "BoostedTrees": "comparity.mitigation.boosted",
+    "BoostedTrees": "comparity.training.boosted",
     "ComparityError": "comparity.errors",
-    "FairRanker": "comparity.mitigation.rankers",
-    "FairRegressor": "comparity.mitigation.regressors",
-    "MetaFairClassifier": "comparity.mitigation.meta_fair",
-    "NeuralNetwork": "comparity.mitigation.networks",
+    "FairRanker": "comparity.training.rankers",
+    "FairRegressor": "comparity.training.rankers",
+    "MetaFairClassifier": "comparity.training.meta_fair",
+    "NeuralNetwork": "comparity.training.networks",
     "barp": "comparity.ranking.barp",
-    "biased_bridge": "comparity.auditing.bridges",
+    "biased_bridge": "comparity.relative.bridges.audit",
     "bradley_terry": "comparity.ranking.bradley_terry",
-    "check": "comparity.auditing.policies",
-    "comparative_separation": "comparity.auditing.comparative",
-    "compare_raters": "comparity.auditing.raters",
+    "check": "comparity.gate.check",
+    "comparative_separation": "comparity.comparative.audit",
+    "compare_raters": "comparity.relative.raters",
     "crowd_bt": "comparity.ranking.crowd_bt",
-    "differential_parity": "comparity.auditing.relative",
-    "exposure": "comparity.metrics.exposure",
+    "differential_parity": "comparity.relative.audit",
+    "exposure": "comparity.ranking.exposure",
     "factor_bt": "comparity.ranking.factor_bt",
-    "fair_balance": "comparity.auditing.weighing",
-    "fair_reweighing": "comparity.auditing.weighing",
+    "fair_balance": "comparity.training.weigh",
+    "fair_reweighing": "comparity.training.weigh",
     "fair_topk": "comparity.ranking.fair_topk",
-    "fairness_metrics": "comparity.auditing.metrics",
-    "pairwise_accuracy": "comparity.auditing.pairwise",
-    "pairwise_parity": "comparity.auditing.parity",
-    "plan_comparative": "comparity.auditing.planning",
-    "plan_ranking": "comparity.auditing.planning_ranking",
-    "plan_separation": "comparity.auditing.planning",
+    "fairness_metrics": "comparity.metrics.audit",
+    "pairwise_accuracy": "comparity.pairwise.audit",
+    "pairwise_parity": "comparity.pairwise.audit",
+    "plan_comparative": "comparity.planning.plan",
+    "plan_ranking": "comparity.planning.plan_ranking",
+    "plan_separation": "comparity.planning.plan",
     "rank_centrality": "comparity.ranking.rank_centrality",
-    "reweighing": "comparity.auditing.weighing",
-    "select_metrics": "comparity.auditing.metrics",
-    "separation": "comparity.auditing.separation",
-    "unbiased_bridge": "comparity.auditing.bridges",
+    "reweighing": "comparity.training.weigh",
+    "select_metrics": "comparity.metrics.audit",
+    "separation": "comparity.separation.audit",
+    "unbiased_bridge": "comparity.relative.bridges.audit",
 }
+
+
+class _Package(ModuleType):
+    """A package whose public names win over folders of the same name, such as ``separation``."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        # Importing a folder for the first time puts it here under its name.
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:
@@ -108,7 +120,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'comparity' has no attribute {name!r}")
     # Old packages break imports with errors of their own. Ours must be there to be caught.
     if name != "ComparityError":
-        import_module("comparity.requirements").check_requirements()
+        import_module("comparity.errors.requirements").check_requirements()
     value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value

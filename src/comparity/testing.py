@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from comparity.gates import GateResult
+    from comparity.gate.result import GateResult
 
 __all__ = ["assert_parity"]
 
@@ -53,7 +53,7 @@ def assert_parity(
     """
     # pytest shows the frames of a failure; this one says nothing a reader needs.
     __tracebackhide__ = True
-    from comparity.auditing.policies import check
+    from comparity.gate.check import check
 
     result = check(policy, data=data)
     if not result.passed:

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from comparity.cli import main
-from comparity.reporting.combined import read_results
-from comparity.reporting.html import page
+from comparity.reports.combined import read_results
+from comparity.reports.page import page
 from tests.browser.conftest import CHECKING, SCREENS, Look, Once, failures, program, ran
 from tests.browser.results import extremes
-from tests.reporting.commands import COMMANDS, Printer, printer
+from tests.reports.commands import COMMANDS, Printer, printer
 
 __all__ = ["printer"]
 

@@ -20,11 +20,17 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 
-from comparity.bridging.gaps import biased_estimate, biased_gap
-from comparity.bridging.predicting import predict_by_parts, predict_held_out, predict_in_sample
-from comparity.bridging.prediction_errors import BridgeErrors, bridge_errors, second_moments
-from comparity.bridging.subjects import DecidedSubjects, decided_subjects
 from comparity.inference.means import compare_means, one_sided_p_value
+from comparity.relative.bridges.gaps import biased_estimate, biased_gap
+from comparity.relative.bridges.prediction import (
+    BridgeErrors,
+    bridge_errors,
+    predict_by_parts,
+    predict_held_out,
+    predict_in_sample,
+    second_moments,
+)
+from comparity.relative.bridges.subjects import DecidedSubjects, decided_subjects
 
 Floats = NDArray[np.float64]
 World = tuple[DecidedSubjects, tuple[Floats, Floats]]

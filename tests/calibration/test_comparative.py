@@ -11,15 +11,17 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN, judge, overall_finding
-from comparity.counts import Cell, PairCounts, SharedPairCounts, Tally
+from comparity.counts.decisions import Tally
+from comparity.counts.pairs import Cell, PairCounts, SharedPairCounts
 from comparity.inference.agreement import (
     compare_fresh,
     compare_fresh_wald,
     compare_shared,
     contrasts_of_groups,
 )
-from comparity.results import GapTest
+from comparity.inference.gap_tests import GapTest
+from comparity.results.findings import UNDECIDED, VIOLATED, WITHIN
+from comparity.results.judging import judge, overall_finding
 from tests.calibration import worlds
 
 ALPHA = 0.05

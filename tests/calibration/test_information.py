@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from comparity.auditing.information import information_separation
+from comparity.separation.information import information_separation
 
 LEVEL = 0.1
 PERMUTATIONS = 19

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from comparity.auditing.scoring import PROMISED, metric_rows, rate_rows
-from comparity.catalogue.listing import CATALOGUE
-from comparity.contrasts import Contrast
-from comparity.counting.neighbours import count_neighbours
+from comparity.counts.decisions import GroupedDecisions
+from comparity.counts.neighbours import count_neighbours
 from comparity.inference.bootstrap import SMOOTHING, resampled
+from comparity.metrics.cards import PROMISED, metric_rows, rate_rows
+from comparity.metrics.catalogue import CATALOGUE
 
 LEAST = 0.93
 REPLICATES = 300
@@ -23,13 +23,13 @@ REPLICATES = 300
 
 def world(
     shares: Sequence[float], base: Sequence[float], tpr: Sequence[float], fpr: Sequence[float]
-) -> Contrast:
+) -> GroupedDecisions:
     """Cell probabilities; the last group is privileged."""
     cells = [
         [[s * (1 - b) * (1 - f), s * (1 - b) * f], [s * b * (1 - t), s * b * t]]
         for s, b, t, f in zip(shares, base, tpr, fpr, strict=True)
     ]
-    return Contrast(np.array(cells), np.arange(len(shares)) == len(shares) - 1)
+    return GroupedDecisions(np.array(cells), np.arange(len(shares)) == len(shares) - 1)
 
 
 PARITY = world([0.5, 0.5], [0.4, 0.4], [0.7, 0.7], [0.2, 0.2])
@@ -60,7 +60,7 @@ WORLDS = [
 
 @pytest.mark.parametrize(("truth", "n"), WORLDS)
 def test_intervals_of_every_metric_cover(
-    truth: Contrast, n: int, repetitions: int, rng: np.random.Generator
+    truth: GroupedDecisions, n: int, repetitions: int, rng: np.random.Generator
 ) -> None:
     assert n * truth.cells.min() >= PROMISED
     # Half a decision more in each of a billion does not matter.
@@ -82,7 +82,7 @@ def test_intervals_of_every_metric_cover(
     ("truth", "n"), [(THREE, 500), pytest.param(APART, 5000, marks=pytest.mark.slow)]
 )
 def test_intervals_of_the_widest_gap_and_ratio_cover(
-    truth: Contrast, n: int, rng: np.random.Generator
+    truth: GroupedDecisions, n: int, rng: np.random.Generator
 ) -> None:
     repetitions = 200
     names = [str(place) for place in range(len(truth.cells))]

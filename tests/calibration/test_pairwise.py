@@ -12,17 +12,20 @@ from math import erf
 import numpy as np
 import pytest
 
-from comparity.auditing.verdicts import VIOLATED, judge, overall_finding
-from comparity.counting.all_pairs import all_pairs
-from comparity.counting.marginals import merged, row_marginals
-from comparity.counting.ordered_pairs import ordered_pairs
-from comparity.counting.query_pairs import query_pairs
-from comparity.counting.weighted_order import weighted_order
-from comparity.counting.weighted_pairs import weighted_pairs
-from comparity.inference.agreement import contrasts_of_groups, contrasts_of_order, equal_cells
+from comparity.counts.all_pairs import all_pairs, merged, row_marginals
+from comparity.counts.ordered_pairs import ordered_pairs
+from comparity.counts.query_pairs import query_pairs
+from comparity.counts.weighted_pairs import weighted_order, weighted_pairs
+from comparity.inference.agreement import (
+    compare_symmetric,
+    contrasts_of_groups,
+    contrasts_of_order,
+    equal_cells,
+)
 from comparity.inference.dyadic import compare_cells, rate_interval
-from comparity.inference.symmetric import compare_symmetric
-from comparity.results import GapTest
+from comparity.inference.gap_tests import GapTest
+from comparity.results.findings import VIOLATED
+from comparity.results.judging import judge, overall_finding
 
 ALPHA = 0.05
 GROUPS = ("a", "b")

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from comparity import barp
-from comparity.auditing.panels import audit_against_panel
-from comparity.auditing.verdicts import VIOLATED
-from comparity.matrices import PanelAudit
+from comparity.pairwise.result import PanelAudit
+from comparity.ranking.panel import audit_against_panel
+from comparity.results.findings import VIOLATED
 from tests.calibration.panels import leaning_panel
 
 ALPHA = 0.05

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from comparity.auditing.planning import plan_comparative, plan_separation
-from comparity.auditing.separation import separation
-from comparity.auditing.verdicts import WITHIN, judge
 from comparity.inference.agreement import compare_shared, contrasts_of_groups
+from comparity.planning.plan import plan_comparative, plan_separation
+from comparity.results.findings import WITHIN
+from comparity.results.judging import judge
+from comparity.separation.audit import separation
 from tests.plain.power import study_with_evaluators
 
 # The classifiers f1 and f0 of Xi et al., Table 1.

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from comparity.counts import Tally
+from comparity.counts.decisions import Tally
 from comparity.inference.exact import ExactPivot
 from comparity.inference.proportions import ScorePivot, compare_rates, compare_rates_wald
 

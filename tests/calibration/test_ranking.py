@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from comparity import barp, bradley_terry
-from comparity.rankings import BiasedRanking
+from comparity.ranking.result import BiasedRanking
 
 Rng = np.random.Generator
 N_ITEMS, N_EVALUATORS, PAIRS = 100, 50, 100

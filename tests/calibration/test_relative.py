@@ -15,14 +15,13 @@ import pytest
 from scipy.stats import ttest_ind
 
 from comparity import compare_raters, differential_parity
-from comparity.auditing.verdicts import VIOLATED
-from comparity.differences import DifferenceCounts, Moments
+from comparity.counts.differences import DifferenceCounts, Moments
+from comparity.inference.differences import welch_statistic
+from comparity.inference.gap_tests import GapTest
 from comparity.inference.means import compare_means, one_sided_p_value, satterthwaite
 from comparity.inference.permutation import independence_test, same_distribution
-from comparity.inference.robust_slope import compare_slope
-from comparity.inference.several_means import games_howell, welch_anova
-from comparity.metrics.relative import welch_statistic
-from comparity.results import GapTest
+from comparity.relative.slopes import compare_slope, games_howell, welch_anova
+from comparity.results.findings import VIOLATED
 
 Rng = np.random.Generator
 Draw = Callable[[int, Rng], np.ndarray]

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from comparity.counting.all_pairs import all_pairs
-from comparity.counting.judged_overlap import item_overlap, judgment_weights, reference_laws
-from comparity.counting.overlap import Overlap, overlap_weights
-from comparity.counting.positions import count_position_pairs
-from comparity.counting.sharing import Sharing, shared_judgments
-from comparity.counts import Cell, SharedPairCounts
+from comparity.counts.all_pairs import all_pairs
+from comparity.counts.judged_overlap import item_overlap, judgment_weights, reference_laws
+from comparity.counts.judged_rows import count_position_pairs
+from comparity.counts.overlap import Overlap, overlap_weights
+from comparity.counts.pairs import Cell, SharedPairCounts
+from comparity.counts.sharing import Sharing, shared_judgments
 from comparity.inference.agreement import contrasts_of_groups
 from comparity.inference.dyadic import compare_cells
 from tests.calibration import worlds

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts import Cell, JudgedPairs, PairCounts, SharedPairCounts, Tally
+from comparity.counts.decisions import Tally
+from comparity.counts.pairs import Cell, JudgedPairs, PairCounts, SharedPairCounts
 
 # P(C, Y, A) for (C, Y, A) = 111, 011, 101, 001, 110, 010, 100, 000.
 TABLE_1 = {

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from comparity.auditing.verdicts import VIOLATED
+from comparity.results.findings import VIOLATED
 
 Run = Callable[..., Any]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from comparity.auditing.verdicts import VIOLATED, WITHIN
 from comparity.cli.demo import FILES
 from comparity.datasets.hiring import Hiring
+from comparity.results.findings import VIOLATED, WITHIN
 
 Run = Callable[..., Any]
 

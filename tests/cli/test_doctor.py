@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from comparity.auditing.installation import inspect_installation
+from comparity.cli.installation import inspect_installation
 from comparity.datasets.registry import DATASETS
 
 Run = Callable[..., Any]

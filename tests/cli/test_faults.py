@@ -91,7 +91,7 @@ def test_an_engine_out_of_memory_is_told_with_what_to_do(
     run: Run, monkeypatch: pytest.MonkeyPatch, decisions: Path
 ) -> None:
     small = duckdb.connect(config={"memory_limit": "1MB", "temp_directory": ""})
-    monkeypatch.setattr("comparity.counting.files.connection", lambda: small)
+    monkeypatch.setattr("comparity.tables.files.connection", lambda: small)
     outcome = run(*audit(decisions))
     assert (outcome.status, outcome.out) == (2, "")
     assert "not enough memory" in outcome.err
@@ -148,16 +148,16 @@ place.{{name}} = interrupted
 # The engine itself counts, and is interrupted by another thread.
 IN_DUCKDB = f"""
 import threading
-from comparity.counting import decisions
-from comparity.counting.files import connection
+from comparity.counts import decision_rows as decisions
+from comparity.tables.files import connection
 def count(*_, **__):
     import narwhals
-    from comparity.tables import collected
+    from comparity.tables.frames import collected
     threading.Timer(1, lambda: {KILL}).start()
     slow = connection().sql("select count(*) as n from range(10000000) a, range(1000000) b")
     collected(narwhals.from_native(slow))
 decisions.count_decisions = count
-import comparity.auditing.separation as audits
+import comparity.separation.audit as audits
 audits.count_decisions = count
 """
 IN_NUMBA = f"""
@@ -171,17 +171,17 @@ spin(1)
 def count(*_, **__):
     threading.Timer(0.1, lambda: {KILL}).start()
     return spin(10**9)
-import comparity.auditing.separation as audits
+import comparity.separation.audit as audits
 audits.count_decisions = count
 """
 PLACES = {
     "import": AT_IMPORT.format(module="click"),
     "a late import": AT_IMPORT.format(module="numpy"),
-    "reading": IN.format(module="comparity.counting.files", name="_first_row"),
+    "reading": IN.format(module="comparity.tables.files", name="_first_row"),
     "DuckDB": IN_DUCKDB,
     "numba": IN_NUMBA,
     "putting together": IN.format(module="comparity.cli.output", name="_terminal_text"),
-    "writing": IN.format(module="comparity.reporting.html", name="page"),
+    "writing": IN.format(module="comparity.reports.page", name="page"),
 }
 
 

@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from comparity.auditing.policies import check
 from comparity.errors import ComparityError
+from comparity.gate.check import check
 from comparity.testing import assert_parity
 from tests.mutants import toml_mutants
 

@@ -79,7 +79,7 @@ def test_priors_are_chosen_as_asked(
 ) -> None:
     content = json.loads(run(*words(tables), *more, "--json").out)
     assert prior in [(one["of"], one["chosen_by"]) for one in content["priors"]]
-    assert ("none" in more) == any(one["sd"] is None for one in content["priors"])
+    assert ("none" in more) == any(one["sd"] == "inf" for one in content["priors"])
 
 
 def test_every_judge_may_have_a_seat_effect_of_its_own(run: Run, tables: dict[str, Path]) -> None:

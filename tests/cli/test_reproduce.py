@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from comparity.auditing.reproductions import read_published
+from comparity.cli.reproductions import read_published
 from comparity.errors import PublishedFileError
 from tests.mutants import toml_mutants
 
@@ -38,9 +38,9 @@ from pathlib import Path
 
 from coins import share
 
-from comparity.auditing.reproductions import read_published, tracked
+from comparity.cli.reproductions import read_published, tracked
 from comparity.cli.reproduce import as_script
-from comparity.reproductions import Conclusion
+from comparity.cli.published import Conclusion
 
 PUBLISHED = read_published(Path(__file__).parent)
 

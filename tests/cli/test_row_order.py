@@ -11,8 +11,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from comparity.auditing import comparative, pairwise
-from comparity.auditing.ranking import rank_frames
+from comparity.comparative import audit as comparative
+from comparity.pairwise import audit as pairwise
+from comparity.ranking.rank import rank_frames
 
 Run = Callable[..., Any]
 Tables = dict[str, pl.DataFrame]
@@ -40,7 +41,8 @@ COMMANDS = [
     "rank {judged} --items {items} --model bt",
 ]
 # Where an item stands in the file, and whose file it is.
-OF_ORDER = {"provenance", "position", "undefeated", "winless"}
+OF_ORDER = {"provenance", "position", "undefeated", "winless", "items", "scores", "groups"}
+OF_ORDER |= {"standard_errors", "component", "strong_component", "before"}
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 
 from comparity import FairRanker, pairwise_accuracy, pairwise_parity
-from comparity.mitigation.choices import choices_of
-from comparity.mitigation.model_files import read_model
+from comparity.training.goals import choices_of
+from comparity.training.model_files import read_model
 from tests.cli.test_hostile import HOSTILE, LONG, check_page, harmless
-from tests.mitigation.simulated import ranking
+from tests.training.simulated import ranking
 
 Run = Callable[..., Any]
 

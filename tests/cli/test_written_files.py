@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from comparity.counting.files import connection
+from comparity.tables.files import connection
 
 Run = Callable[..., Any]
 
@@ -258,8 +258,8 @@ def test_copies_that_fail_again_and_again_all_come_to_an_end() -> None:
     Path("cut.csv").write_bytes("\n".join(rows).encode() + b"\n1,\xe9\n")
     program = """
 import numpy as np
-from comparity.counting.files import read_table
-from comparity.counting.writing import write_table
+from comparity.tables.files import read_table
+from comparity.tables.writing import write_table
 from comparity.errors import UnreadableFileError
 for _ in range(100):
     try:

@@ -11,7 +11,7 @@ import click
 import pytest
 
 from comparity.cli import main
-from comparity.cli.columns import Column
+from comparity.cli.options import Column
 from tests.contracts.test_commands import COMMANDS
 
 ITEMS = """item,sex,post,test,grade,good,model,hired,hr_0,hr_1

@@ -6,8 +6,8 @@ import json
 import runpy
 from pathlib import Path
 
-from comparity.catalogue.entries import CLUSTERS
-from comparity.catalogue.listing import CATALOGUE
+from comparity.metrics.catalogue import CATALOGUE
+from comparity.metrics.entries import CLUSTERS
 
 ROOT = Path(__file__).parents[2]
 

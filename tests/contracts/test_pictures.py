@@ -2,20 +2,19 @@
 
 import pkgutil
 from collections.abc import Iterator
+from dataclasses import is_dataclass
 from importlib import import_module
-from inspect import isabstract, signature
+from inspect import signature
 from typing import Any
 
 import pytest
 
 import comparity
-from comparity import reporting
-from comparity.showing import Shown
+from comparity.results.result import HOMES, Result
 
 NO_PICTURE = {
     "GateResult": "a list of audits, each with a picture of its own",
     "Installation": "a list of versions",
-    "RecordedResult": "JSON of a kind that is not known",
     "Reproduction": "published numbers beside ours; figures are drawn from their own data",
     "Story": "the steps of the demo, whose page has their pictures",
     "Weighing": "an account of weights that are in a file",
@@ -24,20 +23,23 @@ NO_PICTURE = {
 
 
 def results() -> Iterator[type[Any]]:
-    """Yield every class of result there is: results are nouns, or kinds of report."""
-    for package in (comparity, reporting):
-        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-            if not module.ispkg and not module.name.endswith("__main__"):
-                import_module(module.name)
-    waiting = [Shown]
+    """Yield every class of result there is, wherever it is defined."""
+    for module in pkgutil.walk_packages(comparity.__path__, "comparity."):
+        if not module.ispkg and not module.name.endswith("__main__"):
+            import_module(module.name)
+    waiting = [Result]
     while waiting:
         waiting += (found := waiting.pop()).__subclasses__()
-        if not isabstract(found):
+        if is_dataclass(found):
             yield found
 
 
 # A dataclass with slots leaves the class it was made from behind, under the same name.
 RESULTS = {one.__name__: one for one in results()}
+
+
+def test_every_kind_of_result_can_be_read_back() -> None:
+    assert {one.__module__ for one in RESULTS.values()} == set(HOMES)
 
 
 @pytest.mark.parametrize("name", sorted(RESULTS.keys() - NO_PICTURE))

@@ -3,14 +3,12 @@
 import ast
 from pathlib import Path
 
-import pytest
-
 import comparity
-from comparity.auditing.verdicts import UNDECIDED, VIOLATED, WITHIN
+from comparity.results.findings import UNDECIDED, VIOLATED, WITHIN
 
 ROOT = Path(comparity.__file__).parent
 WORDS = (VIOLATED, WITHIN, UNDECIDED)
-HOME = ROOT / "auditing" / "verdicts.py"
+HOME = ROOT / "results" / "findings.py"
 TEXTS = sorted({*ROOT.rglob("*.py"), *ROOT.rglob("*.jinja")} - {HOME})
 DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -34,11 +32,14 @@ def strings(source: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_other_module_words_a_finding(path: Path) -> None:
-    source = path.read_text(encoding="utf-8")
-    texts = strings(source) if path.suffix == ".py" else [source]
-    assert not [text for text in texts if any(word in text for word in WORDS)]
+def test_no_other_module_words_a_finding() -> None:
+    found = []
+    for path in TEXTS:
+        source = path.read_text(encoding="utf-8")
+        texts = strings(source) if path.suffix == ".py" else [source]
+        found += [(path, text) for text in texts if any(word in text for word in WORDS)]
+    assert len(TEXTS) > 100
+    assert not found
 
 
 def test_a_second_wording_would_be_noticed() -> None:

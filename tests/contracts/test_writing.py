@@ -10,7 +10,9 @@ ROOT = Path(comparity.__file__).parent
 SCRIPTS = ROOT.parents[1] / "reproductions"
 # Compiled code is a cache: it is renamed into its place too, but never waits for the disk, and a
 # failure to write it is no error. The command line opens streams, which are no files.
-APART = {ROOT / "outputs.py", ROOT / "counting" / "compilation.py", ROOT / "cli" / "exits.py"}
+APART = {
+    ROOT / name for name in ("tables/outputs.py", "counts/kernels/compilation.py", "cli/exits.py")
+}
 
 
 def writes(tree: ast.Module) -> Iterator[str]:

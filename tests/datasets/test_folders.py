@@ -20,12 +20,7 @@ import pytest
 
 from comparity.datasets.folders import data_folder, download, fetch, is_here, local_files
 from comparity.datasets.registry import DATASETS, DataFile, Dataset, dataset
-from comparity.errors import (
-    DataHashError,
-    DatasetMissingError,
-    DownloadError,
-    UnknownDatasetError,
-)
+from comparity.errors import DataHashError, DatasetMissingError, DownloadError, UnknownDatasetError
 
 CONTENT = b"a,b\n1,2\n"
 FILE = DataFile(

@@ -4,7 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from comparity.counts import Cell
+from comparity.counts.pairs import Cell
 from comparity.datasets.hiring import Hiring, Round
 
 WORLD = Hiring(lean=1.5, n_judges=5, n_leaning=2)

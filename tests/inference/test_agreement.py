@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from comparity import comparative_separation, pairwise_accuracy
-from comparity.counting.sharing import distinct_items
+from comparity.counts.sharing import distinct_items
 from comparity.inference.agreement import compare_shared, contrasts_of_groups
 from tests.calibration import worlds
 

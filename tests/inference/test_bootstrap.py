@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.stats import norm
 
-from comparity.contrasts import Contrast
+from comparity.counts.decisions import GroupedDecisions
 from comparity.inference.bootstrap import (
     Slopes,
     absolute_slopes,
@@ -21,7 +21,7 @@ from comparity.inference.bootstrap import (
     resampled,
 )
 
-TABLE = Contrast(
+TABLE = GroupedDecisions(
     np.array([[[40.0, 10.0], [15.0, 35.0]], [[30.0, 20.0], [5.0, 45.0]]]), np.array([False, True])
 )
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.power import TTestPower
 
-from comparity.inference._critical import Clusters, critical_distances, half_width
 from comparity.inference.power import any_detection_power, detection_power, equivalence_power
+from comparity.inference.rejection import Clusters, critical_distances, half_width
 from tests.plain import two_proportions
 
 DRAWS = 100_000

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 from statsmodels.stats.proportion import confint_proportions_2indep
 
-from comparity.counts import Tally
+from comparity.counts.decisions import Tally
 from comparity.inference.delta import (
     _index,
     _influence,
@@ -20,7 +20,7 @@ from comparity.inference.delta import (
     rate_contrast_interval,
     transformed,
 )
-from comparity.results import Interval
+from comparity.inference.gap_tests import Interval
 
 COUNTS = [(30, 50, 60, 75), (3, 40, 11, 90), (1, 9, 5, 200)]
 

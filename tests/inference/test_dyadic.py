@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats import proportion
 
-from comparity.counting.sharing import independent_judgments, shared_judgments
-from comparity.counts import Cell, PairCounts, SharedPairCounts, Tally
-from comparity.inference._unconditional import restricted_rate
+from comparity.counts.decisions import Tally
+from comparity.counts.pairs import Cell, PairCounts, SharedPairCounts
+from comparity.counts.sharing import independent_judgments, shared_judgments
 from comparity.inference.dyadic import compare_cells, rate_covariance, rate_interval
+from comparity.inference.exact import restricted_rate
 from comparity.inference.pivots import DyadicGap, Reference, SharedGap
 from comparity.inference.proportions import ScorePivot
 from tests.calibration import worlds

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import barnard_exact, binom
 
-from comparity.counts import Tally
+from comparity.counts.decisions import Tally
 from comparity.inference.exact import ExactPivot
 from tests.plain import exact_intervals
 from tests.plain import two_proportions as plain

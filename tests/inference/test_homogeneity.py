@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, chi2_contingency
 
-from comparity.counts import Tally
-from comparity.inference.homogeneity import homogeneous_rates, joint_equality
+from comparity.counts.decisions import Tally
+from comparity.inference.multiplicity import homogeneous_rates, joint_equality
 
 
 @pytest.mark.parametrize(

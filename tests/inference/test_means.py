@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm, ttest_ind
 
-from comparity.differences import Moments
+from comparity.counts.differences import Moments
+from comparity.inference.gap_tests import GapTest
 from comparity.inference.means import (
     ConstantPivot,
     RatioPivot,
@@ -20,7 +21,6 @@ from comparity.inference.means import (
     one_sided_p_value,
     satterthwaite,
 )
-from comparity.results import GapTest
 from tests.plain import relative as plain
 
 group = st.lists(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import energy_distance, ks_2samp
 from statsmodels.stats.dist_dependence_measures import distance_statistics
 
-from comparity.differences import DifferenceCounts
+from comparity.counts.differences import DifferenceCounts
 from comparity.inference.permutation import (
     LEVELS,
     STEPS,

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.power import normal_power_het
 
-from comparity.inference._rectangle import rectangle_probability
 from comparity.inference.power import (
     all_within_power,
     any_detection_power,
@@ -21,6 +20,7 @@ from comparity.inference.power import (
     equivalence_power,
     smallest_size,
 )
+from comparity.inference.rejection import rectangle_probability
 from tests.plain.power import type_two_error
 
 rates = st.floats(0.01, 0.99)

@@ -17,7 +17,7 @@ from statsmodels.stats.proportion import (
     test_proportions_2indep as proportions_2indep,
 )
 
-from comparity.counts import Tally
+from comparity.counts.decisions import Tally
 from comparity.inference.proportions import (
     ScorePivot,
     WaldPivot,

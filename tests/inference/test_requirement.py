@@ -11,10 +11,10 @@ import pytest
 import scipy.stats
 
 from comparity import comparative_separation
-from comparity.counts import Tally
+from comparity.counts.decisions import Tally
+from comparity.inference.gap_tests import GapTest
 from comparity.inference.proportions import compare_rates
 from comparity.inference.requirement import _undecided_by_t, needed_by_tests, needed_data
-from comparity.results import GapTest
 
 CHOICES = {"margin": 0.05, "alpha": 0.05, "local_alpha": 0.05}
 REPETITIONS = 1500

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from comparity.counting.all_pairs import all_pairs
-from comparity.counting.query_pairs import query_pairs
-from comparity.inference.symmetric import compare_symmetric
+from comparity.counts.all_pairs import all_pairs
+from comparity.counts.query_pairs import query_pairs
+from comparity.inference.agreement import compare_symmetric
 
 
 def items(n: int, seed: int) -> tuple[np.ndarray, ...]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comparity.inference._unconditional import restricted_rate, score_statistic
+from comparity.inference.exact import restricted_rate, score_statistic
 from tests.plain import two_proportions as plain
 
 tallies = st.integers(1, 10**6).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))

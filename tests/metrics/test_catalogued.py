@@ -14,19 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from comparity.catalogue.listing import CATALOGUE
-from comparity.catalogue.lookup import catalogue_with, entry
-from comparity.contrasts import Contrast
-from comparity.counts import Confusion, DecisionCounts
+from comparity.counts.decisions import Confusion, DecisionCounts, GroupedDecisions
 from comparity.errors import UnknownMetricError
+from comparity.metrics.catalogue import CATALOGUE
 from comparity.metrics.classification import RATES, TRUE_POSITIVE, RateGap, RateRatio
 from comparity.metrics.entropy import DOUBLED_ROOT, GroupEntropy
-from comparity.metrics.separation import average_odds_gap, true_positive_rate_gap
+from comparity.metrics.selection import catalogue_with, entry
+from comparity.separation.measures import average_odds_gap, true_positive_rate_gap
 
 REFERENCE = json.loads(
     (Path(__file__).parents[1] / "reference" / "fair_enough.json").read_text(encoding="utf-8")
 )
-GOLDEN = Contrast(
+GOLDEN = GroupedDecisions(
     np.array(REFERENCE["cells_group_label_prediction"], dtype=float), np.array([False, True])
 )
 FROM_COUNTS = [number for number, one in CATALOGUE.items() if one.measure is not None]
@@ -60,7 +59,7 @@ def aif360_values(cells: np.ndarray) -> dict[str, float]:
         }
 
 
-def value(number: str, contrast: Contrast) -> float:
+def value(number: str, contrast: GroupedDecisions) -> float:
     measure = CATALOGUE[number].measure
     assert measure is not None
     return float(measure(contrast))
@@ -81,7 +80,7 @@ def test_the_catalogue_has_the_published_metrics_under_their_names() -> None:
 def test_every_metric_equals_aif360_on_random_tables(seed: int) -> None:
     cells = np.random.default_rng(seed).integers(1, 60, size=(2, 2, 2))
     expected = aif360_values(cells)
-    contrast = Contrast(cells.astype(float), np.array([False, True]))
+    contrast = GroupedDecisions(cells.astype(float), np.array([False, True]))
     found = {number: value(number, contrast) for number in expected}
     assert found == pytest.approx(expected, abs=1e-10)
 
@@ -89,7 +88,7 @@ def test_every_metric_equals_aif360_on_random_tables(seed: int) -> None:
 def test_empty_denominators_are_as_in_aif360() -> None:
     cells = np.array([[[9, 3], [0, 6]], [[8, 0], [0, 5]]])
     expected = aif360_values(cells)
-    contrast = Contrast(cells.astype(float), np.array([False, True]))
+    contrast = GroupedDecisions(cells.astype(float), np.array([False, True]))
     assert value("C5", contrast) == expected["C5"] == np.inf
     assert np.isnan(expected["C6"])
     assert np.isnan(value("C6", contrast))
@@ -135,18 +134,18 @@ def test_gaps_equal_those_of_separation(cells: np.ndarray) -> None:
             for name, t in zip("ab", cells, strict=False)
         }
     )
-    contrast = Contrast.of(counts, {"b"})
+    contrast = GroupedDecisions.of(counts, {"b"})
     assert value("C0", contrast) == pytest.approx(true_positive_rate_gap(counts, "a", "b"))
     assert value("C9", contrast) == pytest.approx(average_odds_gap(counts, "a", "b"))
 
 
 @given(tables)
 def test_inequality_splits_into_between_and_within_groups(cells: np.ndarray) -> None:
-    contrast = Contrast(cells, np.array([False, False, True]))
+    contrast = GroupedDecisions(cells, np.array([False, False, True]))
     sizes, means = cells.sum(axis=(1, 2)), 1 + (cells[:, 0, 1] - cells[:, 1, 0]) / cells.sum((1, 2))
     within = 0.0
     for table, size, mean in zip(cells, sizes, means, strict=True):
-        alone = Contrast(table[None], np.array([True]))
+        alone = GroupedDecisions(table[None], np.array([True]))
         overall = (sizes * means).sum() / sizes.sum()
         # An index of order 2 weighs groups by their share times their relative mean squared.
         within += size / sizes.sum() * (mean / overall) ** 2 * value("C16", alone)
@@ -158,7 +157,7 @@ def test_inequality_splits_into_between_and_within_groups(cells: np.ndarray) -> 
 def test_metrics_do_not_depend_on_the_size_of_the_data_except_for_smoothing(
     cells: np.ndarray,
 ) -> None:
-    contrast = Contrast(cells, np.array([False, False, True]))
+    contrast = GroupedDecisions(cells, np.array([False, False, True]))
     larger = contrast.with_cells(7 * cells)
     for number in FROM_COUNTS:
         if number not in ("C25", "D1"):
@@ -168,18 +167,20 @@ def test_metrics_do_not_depend_on_the_size_of_the_data_except_for_smoothing(
 @given(tables)
 def test_many_tables_at_once_give_what_each_gives_alone(cells: np.ndarray) -> None:
     privileged = np.array([False, True])
-    stacked = Contrast(np.stack([cells[:2], cells[1:]]), privileged)
+    stacked = GroupedDecisions(np.stack([cells[:2], cells[1:]]), privileged)
     for number in FROM_COUNTS:
         measure = CATALOGUE[number].measure
         assert measure is not None
-        alone = [value(number, Contrast(part, privileged)) for part in (cells[:2], cells[1:])]
+        alone = [
+            value(number, GroupedDecisions(part, privileged)) for part in (cells[:2], cells[1:])
+        ]
         assert measure(stacked) == pytest.approx(alone)
 
 
 @given(tables)
 def test_swapping_the_camps_turns_gaps_and_inverts_ratios(cells: np.ndarray) -> None:
-    contrast = Contrast(cells[:2], np.array([False, True]))
-    swapped = Contrast(cells[:2], np.array([True, False]))
+    contrast = GroupedDecisions(cells[:2], np.array([False, True]))
+    swapped = GroupedDecisions(cells[:2], np.array([True, False]))
     assert RateGap((TRUE_POSITIVE,))(swapped) == pytest.approx(-RateGap((TRUE_POSITIVE,))(contrast))
     for rate in RATES:
         assert RateRatio(rate)(swapped) == pytest.approx(1 / RateRatio(rate)(contrast))

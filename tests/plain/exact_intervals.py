@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from comparity.inference._unconditional import score_statistic
+from comparity.inference.exact import score_statistic
 
 TIE = 1e-7
 GRID = np.linspace(0, np.pi / 2, 129)

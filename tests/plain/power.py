@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from comparity.counts import Cell, JudgedPairs, SharedPairCounts
+from comparity.counts.pairs import Cell, JudgedPairs, SharedPairCounts
 
 Rates = NDArray[np.float64]
 CELLS = tuple(Cell(better, worse) for better in "01" for worse in "01")

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from comparity.ranking._mixtures import Mixture
+from comparity.ranking.mixtures import MixtureModel
 
 
-def alternating(model: Mixture, *, wrong_factor: bool, steps: int = 100) -> NDArray[np.float64]:
+def alternating(
+    model: MixtureModel, *, wrong_factor: bool, steps: int = 100
+) -> NDArray[np.float64]:
     n, k = model.n_items, model.n_evaluators
     point = np.concatenate([np.zeros(n), np.full(k, 0.7), np.zeros(k * model.n_slopes)])
     scores, shares, slopes = slice(0, n), slice(n, n + k), slice(n + k, None)

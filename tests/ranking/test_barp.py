@@ -247,8 +247,8 @@ def test_the_gradient_of_the_model_with_slopes_is_a_finite_difference() -> None:
     from scipy.optimize import approx_fprime
 
     from comparity.ranking import score_dependence
-    from comparity.ranking._objective import Penalised, Penalty, pass_over, rows_of
     from comparity.ranking.judgments import judgments_of
+    from comparity.ranking.likelihood.objective import Penalised, Penalty, pass_over, rows_of
 
     world = panel(13, n_items=6, groups={"sex": 2, "race": 3}, n_evaluators=3, pairs=10)
     judgments = judgments_of(world.comparisons, n_items=6, evaluators=world.evaluators)

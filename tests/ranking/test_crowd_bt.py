@@ -11,9 +11,9 @@ from scipy.special import expit
 
 from comparity import crowd_bt
 from comparity.errors import NoPriorError, OptionError
-from comparity.ranking._mixtures import Mixture, mixture_of
 from comparity.ranking.crowd_bt import crowd_bt_from_frames
 from comparity.ranking.judgments import judgments_of
+from comparity.ranking.mixtures import MixtureModel, mixture_of
 from tests.plain import mixtures
 
 ITEMS, JUDGES = 6, 4
@@ -24,7 +24,7 @@ TIES = RNG.random(60) < 0.2
 PRIORS = {"score_sd": 2.0, "virtual": 0.3, "beta": (3.0, 1.5)}
 
 
-def model(**options: object) -> Mixture:
+def model(**options: object) -> MixtureModel:
     return mixture_of(judgments_of(PAIRS, evaluators=WHO, ties=TIES), **(PRIORS | options))
 
 

@@ -17,9 +17,9 @@ from comparity.errors import (
     OptionError,
     PositionError,
 )
-from comparity.ranking._mixtures import Mixture, mixture_of
 from comparity.ranking.factor_bt import factor_bt_from_frames
 from comparity.ranking.judgments import judgments_of
+from comparity.ranking.mixtures import MixtureModel, mixture_of
 from comparity.ranking.simulators import simulate_comparisons
 from tests.plain import mixtures
 
@@ -32,7 +32,7 @@ GROUPS = np.array([[0, 0], [1, 0], [0, 1], [1, 1], [1, 0], [0, 0]], dtype=float)
 PRIORS = {"score_sd": 2.0, "slope_sd": 1.5, "beta": (3.0, 1.5)}
 
 
-def model(**options: object) -> Mixture:
+def model(**options: object) -> MixtureModel:
     contrast = GROUPS[PAIRS[:, 0]] - GROUPS[PAIRS[:, 1]]
     judgments = judgments_of(PAIRS, evaluators=WHO, ties=TIES)
     return mixture_of(judgments, contrast=contrast, **(PRIORS | options))

@@ -24,8 +24,8 @@ from comparity.errors import (
     OptionError,
     UnknownGroupError,
 )
-from comparity.orderings import FairTopK
 from comparity.ranking.fair_topk import failure_probability, required_protected
+from comparity.ranking.orderings import FairTopK
 
 LIBRARY = [
     # k, p, alpha, adjusted table, its failure probability

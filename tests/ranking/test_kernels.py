@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from numba import njit
 from scipy.optimize import approx_fprime
 
-from comparity.ranking import _margins
-from comparity.ranking._curvature import covariances_of
-from comparity.ranking._newton import minimise
-from comparity.ranking._objective import EFFECT_SD, Penalised, Penalty, pass_over
-from comparity.ranking._passes import FusedPass, GeneralPass, Rows
 from comparity.ranking.anchors import EQUAL_MEANS, Anchor, move_of
+from comparity.ranking.likelihood import margins as _margins
+from comparity.ranking.likelihood.curvature import covariances_of
+from comparity.ranking.likelihood.newton import minimise
+from comparity.ranking.likelihood.objective import EFFECT_SD, Penalised, Penalty, pass_over
+from comparity.ranking.likelihood.passes import ComparisonRows, FusedPass, GeneralPass
 from tests.plain import ranking as plain
 
 N_ITEMS, N_EVALUATORS = 6, 3
@@ -23,13 +23,15 @@ OF_EXPONENTIAL = 3.1e-13
 GROUPS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 0, 1], [1, 1, 0], [0, 0, 1]], dtype=np.int8)
 
 
-def rows(seed: int, *, contrasts: int = 1, seat: bool = False, ties: bool = False) -> Rows:
+def rows(
+    seed: int, *, contrasts: int = 1, seat: bool = False, ties: bool = False
+) -> ComparisonRows:
     rng = np.random.default_rng(seed)
     n = 40
     better = rng.integers(0, N_ITEMS, n).astype(np.int32)
     worse = ((better + rng.integers(1, N_ITEMS, n)) % N_ITEMS).astype(np.int32)
     groups = GROUPS[:, :contrasts]
-    return Rows(
+    return ComparisonRows(
         better=better,
         worse=worse,
         evaluator=np.sort(rng.integers(0, N_EVALUATORS, n)).astype(np.int32),
@@ -41,7 +43,7 @@ def rows(seed: int, *, contrasts: int = 1, seat: bool = False, ties: bool = Fals
     )
 
 
-def objective(data: Rows) -> Penalised:
+def objective(data: ComparisonRows) -> Penalised:
     c = data.contrast.shape[1]
     penalty = Penalty(scores=0.3, bias=np.eye(c) * 0.2 + 0.05, mean=0.1)
     basis = np.column_stack([np.ones(N_ITEMS), np.zeros((N_ITEMS, c))])
@@ -147,7 +149,7 @@ def test_blocks_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     rng = np.random.default_rng(1)
     n = 5_003
     better = rng.integers(0, 50, n).astype(np.int32)
-    data = Rows(
+    data = ComparisonRows(
         better=better,
         worse=((better + rng.integers(1, 50, n)) % 50).astype(np.int32),
         evaluator=np.sort(rng.integers(0, 7, n)).astype(np.int32),
@@ -157,7 +159,7 @@ def test_blocks_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     )
     scores, bias, extra = rng.normal(size=50), rng.normal(size=(7, 1)), np.empty(0)
     expected = GeneralPass(data).evaluate(scores, bias, extra)
-    monkeypatch.setattr("comparity.ranking._passes.THREADED", 1000)
+    monkeypatch.setattr("comparity.ranking.likelihood.passes.THREADED", 1000)
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     found = FusedPass(data)
     for one, two in zip(found.evaluate(scores, bias, extra), expected, strict=True):

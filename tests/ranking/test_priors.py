@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import norm
 
 from comparity import barp, bradley_terry
-from comparity.ranking.priors import GRID, by_cross_validation, folds, wish_of
+from comparity.ranking.anchors import GRID, by_cross_validation, folds, wish_of
 from comparity.ranking.simulators import simulate_comparisons
 
 

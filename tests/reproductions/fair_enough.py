@@ -24,14 +24,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, train_test_split
 
 from comparity import MetaFairClassifier
-from comparity.catalogue.comparison import compare_medians
-from comparity.catalogue.listing import CATALOGUE
-from comparity.catalogue.lookup import catalogue_with
-from comparity.catalogue.resampling import contrast_of, cross_validated_values, metric_values
 from comparity.datasets.preparations import load_dataset
 from comparity.errors import UnreachedRatioWarning
+from comparity.metrics.catalogue import CATALOGUE
+from comparity.metrics.comparison import compare_medians
 from comparity.metrics.entropy import DOUBLED_ROOT
-from comparity.mitigation.weights import independence_weights
+from comparity.metrics.resampling import contrast_of, cross_validated_values, metric_values
+from comparity.metrics.selection import catalogue_with
+from comparity.training.weights import independence_weights
 
 DATA = os.environ.get("COMPARITY_DATA")
 needs_data = pytest.mark.skipif(not DATA, reason="COMPARITY_DATA names no folder of real data")

@@ -30,9 +30,9 @@ import pytest
 from scipy.stats import norm, t, uniform
 
 from comparity import bradley_terry, crowd_bt, exposure, factor_bt, fair_topk, rank_centrality
-from comparity.metrics.exposure import kendall_tau
-from comparity.ranking._mixtures import mixture_of
+from comparity.ranking.exposure import kendall_tau
 from comparity.ranking.judgments import judgments_of
+from comparity.ranking.mixtures import mixture_of
 from comparity.ranking.simulators import Law, SimulatedPanel, simulate_comparisons
 from tests.plain.published import alternating
 

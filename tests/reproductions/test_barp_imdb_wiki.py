@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.stats import kendalltau, spearmanr
 
 from comparity import barp, bradley_terry
-from comparity.rankings import BiasedRanking
+from comparity.ranking.result import BiasedRanking
 
 pytestmark = [
     pytest.mark.real,

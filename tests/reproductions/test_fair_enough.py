@@ -17,17 +17,17 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from comparity import fairness_metrics
-from comparity.catalogue.clusters import (
+from comparity.counts.neighbours import count_neighbours
+from comparity.metrics.catalogue import CATALOGUE
+from comparity.metrics.clusters import (
     cluster_agreement,
     cluster_differences,
     cluster_metrics,
     cluster_stability,
     published_partition,
 )
-from comparity.catalogue.listing import CATALOGUE
-from comparity.catalogue.sensitivity import metric_sensitivity
-from comparity.counting.neighbours import count_neighbours
-from comparity.resamples import Partition
+from comparity.metrics.comparison import metric_sensitivity
+from comparity.metrics.resamples import Partition
 from tests.reproductions.fair_enough import (
     OF_DATA,
     OF_MODELS,

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from comparity.auditing.reproductions import find_papers, load_parts
+from comparity.cli.published import Reproduction, Request
+from comparity.cli.reproductions import find_papers, load_parts
 from comparity.datasets.simulated_ranking import TWO, directions, mixed, population, ranking
 from comparity.errors import InfeasibleGoalWarning
-from comparity.mitigation.rankers import FairRanker
-from comparity.reproductions import Reproduction, Request
+from comparity.training.rankers import FairRanker
 
 real = pytest.mark.skipif("COMPARITY_DATA" not in os.environ, reason="COMPARITY_DATA is not set")
 PARTS = load_parts(find_papers()["004"])

@@ -18,9 +18,9 @@ import pytest
 import statsmodels.api as sm
 
 from comparity import comparative_separation
-from comparity.auditing.reproductions import find_papers, load_parts, run_part
+from comparity.cli.published import Reproduction, Request
+from comparity.cli.reproductions import find_papers, load_parts, run_part
 from comparity.datasets.preparations import load_dataset
-from comparity.reproductions import Reproduction, Request
 
 real = pytest.mark.skipif("COMPARITY_DATA" not in os.environ, reason="COMPARITY_DATA is not set")
 FOLDER = find_papers()["000"]

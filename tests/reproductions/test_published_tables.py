@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from comparity.auditing.reproductions import find_papers, run_part
-from comparity.reproductions import Reproduction, Request
+from comparity.cli.published import Reproduction, Request
+from comparity.cli.reproductions import find_papers, run_part
 
 pytestmark = [
     pytest.mark.real,

@@ -20,9 +20,9 @@ import numpy as np
 import pytest
 
 from comparity import compare_raters, differential_parity
-from comparity.differences import Moments
+from comparity.counts.differences import Moments
+from comparity.inference.differences import standardised_gap, welch_statistic
 from comparity.inference.means import one_sided_p_value, satterthwaite
-from comparity.metrics.relative import standardised_gap, welch_statistic
 
 pytestmark = [
     pytest.mark.real,

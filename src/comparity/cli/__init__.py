@@ -18,7 +18,7 @@ from comparity.cli.exits import (
     silence_streams,
 )
 from comparity.cli.lazy import LazyGroup
-from comparity.reporting.formats import visible
+from comparity.errors.spelling import visible
 
 __all__ = ["commands", "main"]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from comparity.cli.columns import Column
-from comparity.cli.lazy import BadInput
+from comparity.cli.exits import BadInput
 from comparity.cli.options import (
     INPUT_FILE,
+    Column,
     audit_options,
     comparison_options,
     output_options,
@@ -85,7 +85,7 @@ def comparative(
     Exit status: 0 within the margin, 1 violated, 2 bad input, 3 undecided.
     """
     # Imported here so that --help loads neither numpy nor an engine.
-    from comparity.auditing.comparative import audit_files
+    from comparity.comparative.audit import audit_files
 
     try:
         with working("counting judgments"):

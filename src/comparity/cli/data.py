@@ -10,12 +10,12 @@ import click
 
 from comparity.cli.options import OUTPUT_FILE
 from comparity.cli.output import working
-from comparity.outputs import check_apart, write_csv
+from comparity.tables.outputs import check_apart, write_csv
 
 if TYPE_CHECKING:
     from comparity.datasets.preparations import PreparedData
     from comparity.datasets.registry import Dataset
-    from comparity.reporting.grids import Grid
+    from comparity.reports.grids import Grid
 
 EXAMPLE = """\b
 Example:
@@ -75,7 +75,7 @@ def _list(entries: list[Dataset], folder: Path | None, *, as_json: bool) -> None
         rows = [{**entry.to_dict(), "here": is_here(entry, folder)} for entry in entries]
         click.echo(json.dumps(rows, indent=2))
         return
-    from comparity.reporting.terminal import show
+    from comparity.reports.terminal import show
 
     if len(entries) > 1:
         show(_grid(entries, folder))
@@ -87,8 +87,8 @@ def _list(entries: list[Dataset], folder: Path | None, *, as_json: bool) -> None
 
 def _grid(entries: list[Dataset], folder: Path | None) -> Grid:
     from comparity.datasets.folders import is_here
-    from comparity.reporting.formats import count
-    from comparity.reporting.grids import Grid
+    from comparity.reports.formats import count
+    from comparity.reports.grids import Grid
 
     rows = tuple(
         (

@@ -12,11 +12,11 @@ import click
 
 from comparity.cli.options import PROPORTION, SEED, output_options
 from comparity.cli.output import as_json_text, working
-from comparity.outputs import check_apart, write_text
+from comparity.tables.outputs import check_apart, write_text
 
 if TYPE_CHECKING:
-    from comparity.cli.demo_steps import Demo
-    from comparity.reporting.story import Step, Story
+    from comparity.demo.steps import Demo
+    from comparity.demo.story import Step, Story
 
 EXAMPLE = """\b
 Example:
@@ -105,7 +105,7 @@ def demo(
     results = {"story": story, **run.results}
     for name, result in results.items():
         write_text(directory / f"{name}.json", as_json_text(result))
-    from comparity.reporting.html import page
+    from comparity.reports.page import page
 
     report = html or directory / "report.html"
     named = {"" if name == "story" else name.replace("-", ", "): results[name] for name in ORDER}
@@ -121,8 +121,8 @@ def _told(directory: Path, *, quiet: bool, **choices: Any) -> tuple[Demo, Story]
     """Go through all steps, telling each as it ends."""
     # Imported here so that --help loads no numpy.
     from comparity import __version__
-    from comparity.cli.demo_steps import Demo
-    from comparity.reporting.story import Story
+    from comparity.demo.steps import Demo
+    from comparity.demo.story import Story
 
     run = Demo(directory, **choices)
     steps = []
@@ -145,8 +145,8 @@ def _told(directory: Path, *, quiet: bool, **choices: Any) -> tuple[Demo, Story]
 
 
 def _tell(step: Step) -> None:
-    from comparity.reporting.story import step_grids
-    from comparity.reporting.terminal import show
+    from comparity.demo.story import step_grids
+    from comparity.reports.terminal import show
 
     click.secho(f"\n{step.title}", bold=True)
     for sentence in step.sentences:
@@ -157,7 +157,7 @@ def _tell(step: Step) -> None:
 
 
 def _end(directory: Path, report: Path) -> None:
-    from comparity.reporting.terminal import show
+    from comparity.reports.terminal import show
 
     at = directory
     show(

@@ -25,7 +25,7 @@ def doctor(data: Path | None, as_json: bool) -> None:
     Exit status: 0, or 2 if something is missing that every command needs.
     """
     # Imported here so that --help stays quick.
-    from comparity.auditing.installation import inspect_installation
+    from comparity.cli.installation import inspect_installation
 
     found = inspect_installation(data)
     deliver(found, as_json=as_json, html=None)

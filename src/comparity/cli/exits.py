@@ -12,7 +12,7 @@ from typing import TextIO
 import click
 
 from comparity.errors import OutOfMemoryError
-from comparity.reporting.formats import visible
+from comparity.errors.spelling import visible
 
 __all__ = [
     "CUT_OFF",

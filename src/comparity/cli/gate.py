@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from comparity.cli.lazy import BadInput
+from comparity.cli.exits import BadInput
 from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, output_options
 from comparity.cli.output import deliver, working
 from comparity.errors import ComparityError
-from comparity.outputs import check_apart, write_text
+from comparity.tables.outputs import check_apart, write_text
 
 if TYPE_CHECKING:
-    from comparity.gates import GateResult
+    from comparity.gate.result import GateResult
 
 EXAMPLE = """\b
 Example:
@@ -46,7 +46,7 @@ def gate(
     an audit that cannot be made), 3 an audit that must decide is undecided.
     """
     # Imported here so that --help loads neither numpy nor an engine.
-    from comparity.auditing.policies import check, read_policy
+    from comparity.gate.check import check, read_policy
 
     try:
         plan = read_policy(policy)
@@ -75,22 +75,23 @@ def _write_reports(
     """Write the verdict in every form asked for."""
     texts: list[tuple[Path, str]] = []
     if junit is not None:
-        from comparity.reporting.junit import junit_xml
+        from comparity.gate.junit import junit_xml
 
         texts.append((junit, junit_xml(result)))
     if sarif is not None:
-        from comparity.reporting.sarif import audit_lines, sarif_json
+        from comparity.gate.sarif import audit_lines, sarif_json
 
         lines = audit_lines(policy.read_text(encoding="utf-8-sig"))
         texts.append((sarif, sarif_json(result, policy=_from_here(policy), lines=lines)))
     if markdown is not None:
-        from comparity.reporting.markdown import markdown as summary
+        from comparity.gate.markdown import markdown as summary
 
         texts.append((markdown, summary(result)))
     if html is not None:
-        from comparity.reporting.combined import gate_page
+        from comparity.reports.page import page
 
-        texts.append((html, gate_page(result)))
+        shown = {"": result, **result.parts()}
+        texts.append((html, page(shown, title=f"Gate {result.policy}")))
     for path, text in texts:
         write_text(path, text)
         click.echo(f"wrote {path}", err=True)

@@ -76,7 +76,7 @@ class LazyGroup(SuggestingGroup):
         found = super().resolve_command(ctx, args)
         if not ctx.resilient_parsing and args[0] not in UNCHECKED and "--help" not in args:
             # Imported here so that --help reads no metadata.
-            from comparity.requirements import check_requirements
+            from comparity.errors.requirements import check_requirements
 
             check_requirements()
         return found

@@ -7,8 +7,15 @@ from typing import Any
 
 import click
 
-from comparity.cli.columns import Column
-from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, PROPORTION, SEED, names, output_options
+from comparity.cli.options import (
+    INPUT_FILE,
+    OUTPUT_FILE,
+    PROPORTION,
+    SEED,
+    Column,
+    names,
+    output_options,
+)
 from comparity.cli.output import deliver, working, write_plot
 
 EXAMPLE = """\b
@@ -78,7 +85,7 @@ def metrics(
     exit status is 0, or 2 for bad input.
     """
     # Imported here so that --help loads neither numpy nor an engine.
-    from comparity.auditing.metrics import metrics_file
+    from comparity.metrics.audit import metrics_file
 
     wanted = (kinds or KINDS[:2]) if select or kinds else ()
     with working("working out metrics"):

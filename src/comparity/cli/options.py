@@ -1,23 +1,25 @@
-"""Options that several commands share, and the types of their values."""
+"""Options that several commands share, columns the Tab key offers, and the types of values."""
 
 from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
-from comparity.cli.columns import Column
-from comparity.outputs import is_same_file, is_stream
+from comparity.tables.outputs import is_same_file, is_stream
 
 __all__ = [
     "INPUT_FILE",
     "OUTPUT_FILE",
     "PROPORTION",
     "SEED",
+    "Column",
     "Command",
     "NamedFile",
     "audit_options",
@@ -30,6 +32,44 @@ __all__ = [
     "output_options",
     "sensitive_options",
 ]
+
+
+# A shell puts what is offered into the line as it is, where other signs would mean something.
+HARMLESS = re.compile(r"[\w.:@%+-]+")
+
+
+class Column(click.Option):
+    """An option with the name of a column, or with several separated by commas."""
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Offer columns of the files named so far; after a comma, those not yet named."""
+        done, comma, start = incomplete.rpartition(",")
+        taken = done.split(",")
+        # An argument before an option that still lacks its value is left in `args`.
+        known = _columns([*ctx.params.values(), *map(Path, ctx.args)])
+        return [
+            CompletionItem(f"{done}{comma}{name}")
+            for name in known
+            if name.startswith(start) and name not in taken and HARMLESS.fullmatch(name)
+        ]
+
+
+def _columns(given: Iterable[object]) -> list[str]:
+    """Return the columns of all files among what a command was given."""
+    # Imported here so that --help loads no engine.
+    from comparity.errors import ComparityError
+    from comparity.tables.files import ENDINGS, read_table
+
+    found: dict[str, None] = {}
+    for path in given:
+        if isinstance(path, Path) and set(path.suffixes) & {*ENDINGS} and path.is_file():
+            try:
+                found |= dict.fromkeys(read_table(path).collect_schema().names())
+            except ComparityError:
+                # The command itself will say what is wrong with the file.
+                continue
+    return list(found)
+
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -76,8 +116,14 @@ class NamedFile(click.Path):
 
 
 INPUT_FILE = NamedFile(exists=True, written=False)
+
+
 OUTPUT_FILE = NamedFile(writable=True, written=True)
+
+
 SEED = click.IntRange(min=0)
+
+
 PROPORTION = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 

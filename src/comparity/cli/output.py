@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import click
 
-from comparity.cli.lazy import BadInput
-from comparity.outputs import write_text
+from comparity.cli.exits import BadInput
+from comparity.tables.outputs import write_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from comparity.reporting.sections import Reportable
+    from comparity.results.result import Result
 
 __all__ = ["Drawable", "as_json_text", "deliver", "working", "write_plot"]
 
@@ -30,11 +30,11 @@ class Drawable(Protocol):
 
 
 def deliver(
-    result: Reportable,
+    result: Result,
     *,
     as_json: bool,
     html: Path | None,
-    more: Mapping[str, Reportable] | None = None,
+    more: Mapping[str, Result] | None = None,
 ) -> None:
     """Print a result, or its JSON and nothing else, and write its page where one is asked for.
 
@@ -44,7 +44,7 @@ def deliver(
     with working("putting the result together"):
         text = as_json_text(result) + "\n" if as_json else _terminal_text(result, more)
         if html is not None:
-            from comparity.reporting.html import page
+            from comparity.reports.page import page
 
             write_text(html, page({"": result, **more} if more else result))
     if html is not None:
@@ -53,8 +53,8 @@ def deliver(
     sys.stdout.flush()
 
 
-def _terminal_text(result: Reportable, more: Mapping[str, Reportable] | None) -> str:
-    from comparity.reporting.terminal import rendered
+def _terminal_text(result: Result, more: Mapping[str, Result] | None) -> str:
+    from comparity.reports.terminal import rendered
 
     return rendered(result, *(more or {}).values())
 
@@ -72,14 +72,14 @@ def working(doing: str) -> AbstractContextManager[object]:
     return shown
 
 
-def as_json_text(result: Reportable) -> str:
+def as_json_text(result: Result) -> str:
     """Return the content of a result as JSON."""
     return json.dumps(result.to_dict(), indent=2, allow_nan=False)
 
 
 def write_plot(path: Path, result: Drawable, draw: Callable[[], Axes] | None = None) -> None:
     """Draw a result, or another picture of it, in the format the name of the file asks for."""
-    from comparity.reporting.plots import FORMATS, save
+    from comparity.reports.plots import FORMATS, save
 
     if path.suffix.lower() not in FORMATS:
         raise BadInput(f"{path} cannot be drawn: its name ends in none of {', '.join(FORMATS)}")

@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from comparity.cli.columns import Column
-from comparity.cli.options import INPUT_FILE, audit_options, names, output_options
+from comparity.cli.options import INPUT_FILE, Column, audit_options, names, output_options
 from comparity.cli.output import deliver, working
 
 EXAMPLE = """\b
@@ -67,7 +66,7 @@ def pairwise(file: Path, as_json: bool, html: Path | None, **options: Any) -> No
     Exit status: 0 within the margin, 1 violated, 2 bad input, 3 undecided.
     """
     # Imported here so that --help loads neither numpy nor an engine.
-    from comparity.auditing.pairwise import audit_file
+    from comparity.pairwise.audit import audit_file
 
     with working("counting pairs"):
         result = audit_file(file, **options)

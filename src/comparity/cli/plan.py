@@ -21,7 +21,7 @@ from comparity.cli.options import (
 from comparity.cli.output import deliver, working, write_plot
 
 if TYPE_CHECKING:
-    from comparity.plans import Plan
+    from comparity.planning.result import Plan
 
 SEPARATION_EXAMPLE = """\b
 Example:
@@ -95,7 +95,7 @@ def plan() -> None:
 def separation(**options: Any) -> None:
     """Plan a test of separation on labelled decisions."""
     # Imported here so that --help loads no numpy.
-    from comparity.auditing.planning import plan_separation
+    from comparity.planning.plan import plan_separation
 
     _finish(plan_separation, options)
 
@@ -120,7 +120,7 @@ def separation(**options: Any) -> None:
 def comparative(**options: Any) -> None:
     """Plan a test of comparative separation on judged pairs."""
     # Imported here so that --help loads no numpy.
-    from comparity.auditing.planning import plan_comparative
+    from comparity.planning.plan import plan_comparative
 
     _finish(plan_comparative, options)
 
@@ -174,7 +174,7 @@ def comparative(**options: Any) -> None:
 def rank(**options: Any) -> None:
     """Plan to find which evaluators lean, from their comparisons."""
     # Imported here so that --help loads no numpy.
-    from comparity.auditing.planning_ranking import plan_ranking
+    from comparity.planning.plan_ranking import plan_ranking
 
     _finish(plan_ranking, options)
 

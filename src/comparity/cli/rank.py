@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from comparity.cli.columns import Column
 from comparity.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
     PROPORTION,
     SEED,
+    Column,
     comparison_options,
     names,
     output_options,
@@ -129,7 +129,7 @@ def rank(
     margin, 1 violated, 3 undecided.
     """
     # Imported here so that --help loads neither numpy nor an engine.
-    from comparity.auditing.ranking import rank_files
+    from comparity.ranking.rank import rank_files
 
     if options["sensitive"] and items is None:
         raise click.UsageError("--sensitive names columns of the items: give --items as well.")

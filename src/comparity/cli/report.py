@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from comparity.cli.options import INPUT_FILE, OUTPUT_FILE
-from comparity.outputs import write_text
+from comparity.tables.outputs import write_text
 
 EXAMPLE = """\b
 Example:
@@ -28,19 +28,19 @@ def report(results: tuple[Path, ...], html: Path | None, title: str) -> None:
     Nothing is judged: the exit status is 0, or 2 for bad input.
     """
     # Imported here so that --help loads no numpy.
-    from comparity.reporting.combined import read_results
+    from comparity.reports.combined import read_results
 
     found = read_results(results)
     if html is None:
-        from comparity.reporting.formats import clipped
-        from comparity.reporting.terminal import show
+        from comparity.reports.formats import clipped
+        from comparity.reports.terminal import show
 
         shown: list[Any] = []
         for name, result in found.items():
             shown += [f"[{clipped(name)}]", result] if len(found) > 1 else [result]
         show(*shown)
         return
-    from comparity.reporting.html import page
+    from comparity.reports.page import page
 
     write_text(html, page(found, title=title))
     click.echo(f"wrote {html}", err=True)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from comparity.cli.lazy import BadInput
+from comparity.cli.exits import BadInput
 from comparity.cli.options import SEED, names, output_options
 from comparity.cli.output import deliver
-from comparity.outputs import check_apart, write_text
+from comparity.tables.outputs import check_apart, write_text
 
 if TYPE_CHECKING:
-    from comparity.reproductions import Published, Reproduction, Request
+    from comparity.cli.published import Published, Reproduction, Request
 
 EXAMPLE = """\b
 Example:
@@ -64,8 +64,8 @@ def reproduce(
     Nothing is judged: the exit status is 0, or 2 where something could not be run.
     """
     # Imported here so that --help loads no numpy.
-    from comparity.auditing.reproductions import find_papers, folder_of, read_published
-    from comparity.reproductions import Request
+    from comparity.cli.published import Request
+    from comparity.cli.reproductions import find_papers, folder_of, read_published
 
     papers = find_papers(directory)
     folders = list(papers.values()) if paper is None else [folder_of(paper, papers)]
@@ -105,7 +105,7 @@ def as_script(file: str) -> None:
 
 def _wanted(folders: list[Path], parts: list[str]) -> list[Wanted]:
     """Return the parts asked for, or all; one that does not exist is refused before any runs."""
-    from comparity.auditing.reproductions import check_part, read_published
+    from comparity.cli.reproductions import check_part, read_published
 
     wanted = []
     for folder in folders:
@@ -138,7 +138,7 @@ def _run(wanted: list[Wanted], request: Request, *, as_json: bool, html: Path | 
             deliver(done[name], as_json=False, html=None)
             click.echo()
     if html is not None:
-        from comparity.reporting.html import page
+        from comparity.reports.page import page
 
         write_text(html, page(done, title="Reproductions"))
         click.echo(f"wrote {html}", err=True)
@@ -149,7 +149,7 @@ def _run(wanted: list[Wanted], request: Request, *, as_json: bool, html: Path | 
 
 
 def _reproduction(folder: Path, part: str, request: Request) -> Reproduction:
-    from comparity.auditing.reproductions import run_part
+    from comparity.cli.reproductions import run_part
 
     if request.output is not None:
         try:
@@ -169,8 +169,8 @@ def _list(papers: list[Published], *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([_described(one) for one in papers], indent=2))
         return
-    from comparity.reporting.reproductions import listing
-    from comparity.reporting.terminal import show
+    from comparity.cli.reproductions import listing
+    from comparity.reports.terminal import show
 
     ending = "Run one with comparity reproduce PAPER --table N, --figure N or --part NAME."
     show(*map(listing, papers), ending)

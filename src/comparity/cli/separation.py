@@ -7,8 +7,13 @@ from typing import Any
 
 import click
 
-from comparity.cli.columns import Column
-from comparity.cli.options import INPUT_FILE, audit_options, output_options, sensitive_options
+from comparity.cli.options import (
+    INPUT_FILE,
+    Column,
+    audit_options,
+    output_options,
+    sensitive_options,
+)
 from comparity.cli.output import deliver, working
 
 EXAMPLE = """\b
@@ -36,7 +41,7 @@ def separation(file: Path, as_json: bool, html: Path | None, **options: Any) -> 
     Exit status: 0 within the margin, 1 violated, 2 bad input, 3 undecided.
     """
     # Imported here so that --help loads neither numpy nor an engine.
-    from comparity.auditing.separation import audit_file
+    from comparity.separation.audit import audit_file
 
     with working("counting decisions"):
         audit = audit_file(file, **options)

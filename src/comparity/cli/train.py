@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from comparity.cli.columns import Column
 from comparity.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
     PROPORTION,
+    Column,
     audit_options,
     names,
     output_options,
@@ -116,7 +116,7 @@ def train(file: Path, output: Path, as_json: bool, html: Path | None, **options:
     Exit status, of the audit after: 0 within the margin, 1 violated, 2 bad input, 3 undecided.
     """
     # Imported here so that --help loads neither numpy nor an engine.
-    from comparity.auditing.training import train_file
+    from comparity.training.train import train_file
 
     # Told beside the result, which may go elsewhere.
     result = train_file(file, output, tell=partial(click.echo, err=True), **options)

@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from comparity.cli.columns import Column
-from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, names, output_options
+from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, Column, names, output_options
 from comparity.cli.output import deliver, working
 
 EXAMPLE = """\b
@@ -71,7 +70,7 @@ def weights(file: Path, output: Path, as_json: bool, html: Path | None, **option
     Exit status: 0 written, 2 bad input.
     """
     # Imported here so that --help loads neither numpy nor an engine.
-    from comparity.auditing.weighing import weigh_file
+    from comparity.training.weigh import weigh_file
 
     with working("weighing"):
         result = weigh_file(file, output, **options)

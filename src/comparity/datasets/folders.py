@@ -17,7 +17,7 @@ from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_o
 
 from comparity.datasets.registry import DataFile, Dataset
 from comparity.errors import DataHashError, DatasetMissingError, DownloadError
-from comparity.outputs import replace_file
+from comparity.tables.outputs import replace_file
 
 __all__ = ["data_folder", "download", "fetch", "is_here", "local_files"]
 

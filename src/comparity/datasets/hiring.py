@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts import Cell
+from comparity.counts.pairs import Cell
 
 __all__ = ["Hiring", "Round"]
 

@@ -18,14 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.datasets.columns import (
-    Columns,
-    numbers,
-    one_hot,
-    read_columns,
-    scaled,
-    standardised,
-)
+from comparity.datasets.columns import Columns, numbers, one_hot, read_columns, scaled, standardised
 from comparity.datasets.folders import fetch as fetched
 from comparity.datasets.folders import local_files
 from comparity.datasets.registry import dataset

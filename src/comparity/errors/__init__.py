@@ -1,41 +1,6 @@
 """Errors that say what was asked, what was found and what to do."""
 
 from comparity.errors.base import ComparityError, Offenders
-from comparity.errors.baselines import (
-    ClassCountError,
-    ExposureInfeasibleError,
-    LabelAbsentError,
-    ModelFileError,
-    ModelScoreError,
-    ModelVersionError,
-    NoUtilityError,
-    TwoGroupsOnlyError,
-    UnreachedRatioWarning,
-)
-from comparity.errors.bridging import (
-    ConstantDecisionError,
-    FeatureMismatchError,
-    GroupMismatchError,
-    InconsistentSubjectError,
-    NoBridgeError,
-    OutOfRangeError,
-    PairOfSidesError,
-    TooFewSubjectsError,
-    TooNarrowError,
-    TwoGroupsError,
-)
-from comparity.errors.catalogue import (
-    DataHashError,
-    DatasetMissingError,
-    DownloadError,
-    FeatureError,
-    NoSuchEntryError,
-    NoUnprivilegedError,
-    TooFewResamplesError,
-    UnknownDatasetError,
-    UnknownMetricError,
-    UnknownPrivilegedError,
-)
 from comparity.errors.choices import (
     DesignUnknownError,
     IncompatibleCountsError,
@@ -47,35 +12,43 @@ from comparity.errors.choices import (
     TooManyGroupsError,
     TooManyLooksError,
 )
-from comparity.errors.engines import BusyConnectionError, OutOfMemoryError, translate_duckdb
-from comparity.errors.extras import MissingExtraError, UnmetRequirementError
 from comparity.errors.files import (
     AmbiguousWinnerError,
+    BusyConnectionError,
+    DataFileMissingError,
+    DataFolderMissingError,
     FileAccessError,
+    ForeignResultError,
+    MissingExtraError,
+    OutOfMemoryError,
+    PolicyAuditError,
+    PolicyError,
+    PublishedFileError,
     RemotePathError,
+    ReproductionsMissingError,
     SameFileError,
+    UnknownKeyError,
     UnknownLayoutError,
+    UnknownPaperError,
+    UnknownPartError,
     UnknownWinnerError,
+    UnmetRequirementError,
     UnreadableFileError,
     UnreadOutcomeError,
     UnsupportedFileError,
+    translate_duckdb,
 )
-from comparity.errors.mitigation import (
-    ConstantFeaturesError,
-    EmptyCellError,
-    InfeasibleGoalWarning,
-    MissingCombinationWarning,
-    MissingSensitiveError,
-    NonFiniteFeatureError,
-    NoTreeError,
-    TooFewRowsError,
-)
-from comparity.errors.orderings import UnknownGroupError
-from comparity.errors.policies import (
-    ForeignResultError,
-    PolicyAuditError,
-    PolicyError,
-    UnknownKeyError,
+from comparity.errors.metrics import (
+    DataHashError,
+    DatasetMissingError,
+    DownloadError,
+    FeatureError,
+    NoSuchEntryError,
+    NoUnprivilegedError,
+    TooFewResamplesError,
+    UnknownDatasetError,
+    UnknownMetricError,
+    UnknownPrivilegedError,
 )
 from comparity.errors.ranking import (
     AnchorError,
@@ -83,24 +56,46 @@ from comparity.errors.ranking import (
     NoPriorError,
     SeatError,
     TiesOnlyError,
+    UnknownGroupError,
     UnknownReferenceError,
 )
 from comparity.errors.relative import (
+    ConstantDecisionError,
+    FeatureMismatchError,
+    GroupMismatchError,
+    InconsistentSubjectError,
     IndicatorError,
     LabelSpaceError,
+    NoBridgeError,
+    OutOfRangeError,
+    PairOfSidesError,
     ReferenceGroupError,
     SeveralContrastsError,
     TooFewRatersError,
+    TooFewSubjectsError,
+    TooNarrowError,
+    TwoGroupsError,
     UnorderedDecisionError,
     WordDecisionError,
 )
-from comparity.errors.reproductions import (
-    DataFileMissingError,
-    DataFolderMissingError,
-    PublishedFileError,
-    ReproductionsMissingError,
-    UnknownPaperError,
-    UnknownPartError,
+from comparity.errors.training import (
+    ClassCountError,
+    ConstantFeaturesError,
+    EmptyCellError,
+    ExposureInfeasibleError,
+    InfeasibleGoalWarning,
+    LabelAbsentError,
+    MissingCombinationWarning,
+    MissingSensitiveError,
+    ModelFileError,
+    ModelScoreError,
+    ModelVersionError,
+    NonFiniteFeatureError,
+    NoTreeError,
+    NoUtilityError,
+    TooFewRowsError,
+    TwoGroupsOnlyError,
+    UnreachedRatioWarning,
 )
 from comparity.errors.values import (
     BlankNameError,

@@ -60,7 +60,7 @@ class MixedEnginesError(ComparityError, TypeError):
             message(
                 "comparisons and items must live in one engine to be joined.",
                 f"comparisons in {comparisons}, items in {items}",
-                "convert one of them, or read both with comparity.counting.files.read_table.",
+                "convert one of them, or read both with comparity.tables.files.read_table.",
             )
         )
 

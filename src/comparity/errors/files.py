@@ -1,21 +1,39 @@
-"""Errors about files and the layouts of comparisons."""
+"""Errors about files, layouts of comparisons, policies, published tables and missing packages."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
 
 from comparity.errors.base import ComparityError, Offenders, listed, message
 
 __all__ = [
     "AmbiguousWinnerError",
+    "BusyConnectionError",
+    "DataFileMissingError",
+    "DataFolderMissingError",
     "FileAccessError",
+    "ForeignResultError",
+    "MissingExtraError",
+    "OutOfMemoryError",
+    "PolicyAuditError",
+    "PolicyError",
+    "PublishedFileError",
     "RemotePathError",
+    "ReproductionsMissingError",
     "SameFileError",
+    "UnknownKeyError",
     "UnknownLayoutError",
+    "UnknownPaperError",
+    "UnknownPartError",
     "UnknownWinnerError",
+    "UnmetRequirementError",
     "UnreadOutcomeError",
     "UnreadableFileError",
     "UnsupportedFileError",
+    "translate_duckdb",
 ]
 
 
@@ -27,6 +45,7 @@ class FileAccessError(ComparityError, OSError):
             "read": "check the path; relative paths start here.",
             "write": "check the path, the permissions of its folder and the space on the disk; "
             "a file that was there before is as it was.",
+            "make": "check the path and the permissions of the folder above it.",
         }
         super().__init__(message(f"cannot {doing} {path!r}.", found, hints[doing]))
 
@@ -155,3 +174,225 @@ class AmbiguousWinnerError(ComparityError, ValueError):
             )
         )
         self.offenders = offenders
+
+
+# How DuckDB says which file broke while it was read.
+NAMED_FILE = re.compile(r"^\s*file ?= ?(.+)$|stream: (.+)$", re.MULTILINE)
+
+
+INTERRUPTED = "Query interrupted"
+
+
+class OutOfMemoryError(ComparityError, MemoryError):
+    """A question needs more memory than there is."""
+
+    def __init__(self, found: str = "") -> None:
+        first = found.strip().splitlines()[:1] or ["the system gives no more"]
+        super().__init__(
+            message(
+                "not enough memory.",
+                first[0][:300],
+                "keep only the columns that are needed, write the file as Parquet, take a random "
+                "sample of its rows, or allow more memory (ulimit -v, the limit of a container).",
+            )
+        )
+
+
+class BusyConnectionError(ComparityError, RuntimeError):
+    """A DuckDB connection was used by two threads at once."""
+
+    def __init__(self, found: str) -> None:
+        super().__init__(
+            message(
+                "a table cannot be read while another thread uses its DuckDB connection.",
+                found.strip().splitlines()[0][:300],
+                "make the table of each thread on a connection of its own: connection.cursor().",
+            )
+        )
+
+
+@contextmanager
+def translate_duckdb(name: str | None = None) -> Iterator[None]:
+    """Raise what DuckDB says as an error of ours, and its word for Ctrl-C as what Python raises.
+
+    Parameters
+    ----------
+    name : str, optional
+        The file that is read; what DuckDB names by default.
+    """
+    import duckdb
+
+    # Older versions wait for the other thread.
+    busy = getattr(duckdb, "ResourceInUseException", ())
+    try:
+        yield
+    except duckdb.OutOfMemoryException as error:
+        raise OutOfMemoryError(str(error)) from error
+    except duckdb.InterruptException as error:
+        raise KeyboardInterrupt from error
+    except busy as error:
+        raise BusyConnectionError(str(error)) from error
+    except duckdb.Error as error:
+        raise UnreadableFileError(_file(name, str(error)), str(error)) from error
+    except RuntimeError as error:
+        if INTERRUPTED not in str(error):
+            raise
+        raise KeyboardInterrupt from error
+
+
+def _file(name: str | None, reason: str) -> str:
+    found = NAMED_FILE.search(reason)
+    told = name or (found and (found[1] or found[2]))
+    return repr(told) if told else "the table"
+
+
+class MissingExtraError(ComparityError, ImportError):
+    """Something was asked for that needs a package of an extra."""
+
+    def __init__(self, asked: str, package: str, extra: str) -> None:
+        super().__init__(
+            message(
+                f"{asked} cannot be had without {package}.",
+                f"{package} is not installed",
+                f"pip install 'comparity[{extra}]'",
+            )
+        )
+
+
+class UnmetRequirementError(ComparityError, ImportError):
+    """Packages that comparity needs are missing or too old."""
+
+    def __init__(self, found: Mapping[str, str], extra: str = "") -> None:
+        by = f"comparity[{extra}]" if extra else "comparity"
+        wanted = [f"'{one}'" for one in found]
+        here = [
+            f"{version} for {one}" if version else f"none for {one}"
+            for one, version in found.items()
+        ]
+        super().__init__(
+            message(
+                f"{by} needs other versions of what is installed: {', '.join(found)}.",
+                ", ".join(here),
+                f"pip install {' '.join(wanted)}; comparity doctor lists all versions.",
+            )
+        )
+        self.found = dict(found)
+
+
+class PolicyError(ComparityError, ValueError):
+    """A policy cannot be read, or says something that cannot be followed."""
+
+    def __init__(self, where: str, asked: str, found: str, hint: str) -> None:
+        super().__init__(message(f"{where}: {asked}", found, hint))
+
+
+class UnknownKeyError(PolicyError):
+    """A policy has a key nobody knows: a misspelt margin must not become a default one."""
+
+    def __init__(self, where: str, key: str, known: Collection[str]) -> None:
+        near = get_close_matches(key, known, n=1, cutoff=0.6)
+        hint = f"did you mean {near[0]!r}?" if near else f"known are {listed(known, 40)}."
+        super().__init__(where, f"{key!r} is not known here.", f"{key!r}", hint)
+        self.key = key
+
+
+class PolicyAuditError(ComparityError, ValueError):
+    """An audit of a policy could not be made, so nothing can be said about it."""
+
+    def __init__(self, name: str, error: ComparityError) -> None:
+        super().__init__(f"audit {name!r}: {error}")
+        self.name = name
+
+
+class ForeignResultError(ComparityError, ValueError):
+    """A file does not hold a result that ``--json`` printed."""
+
+    def __init__(self, source: str, found: str) -> None:
+        super().__init__(
+            message(
+                f"{source} does not hold a result of comparity.",
+                found,
+                "give files that --json printed, unchanged; where another version did, run its "
+                "command again.",
+            )
+        )
+
+
+class ReproductionsMissingError(ComparityError, LookupError):
+    """The scripts that reproduce the papers are not on this machine."""
+
+    def __init__(self, folder: str) -> None:
+        super().__init__(
+            message(
+                "the folder of reproductions was not found.",
+                f"no paper in {folder}",
+                "they are part of the source, not of the package: clone the repository and name "
+                "its folder with --directory reproductions.",
+            )
+        )
+
+
+class UnknownPaperError(ComparityError, LookupError):
+    """A paper was asked for that nobody reproduced."""
+
+    def __init__(self, paper: str, known: Collection[str]) -> None:
+        super().__init__(
+            message(
+                f"paper {paper!r} is not reproduced here.",
+                f"papers {', '.join(known)}",
+                "comparity reproduce lists papers and their parts.",
+            )
+        )
+
+
+class UnknownPartError(ComparityError, LookupError):
+    """A paper has no such table or figure, or it cannot be run."""
+
+    def __init__(
+        self, paper: str, part: str, known: Collection[str], absent: Mapping[str, str]
+    ) -> None:
+        near = get_close_matches(part, known, n=1, cutoff=0.8)
+        hint = f"did you mean {near[0]}?" if near else "comparity reproduce lists all of them."
+        found = f"parts {', '.join(known)}"
+        if part in absent:
+            found, hint = absent[part], f"what can be run: {', '.join(known)}."
+        super().__init__(message(f"{part} of paper {paper} cannot be run.", found, hint))
+
+
+class PublishedFileError(ComparityError, ValueError):
+    """A file of published numbers cannot be read."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(
+            message(
+                f"{path} does not hold the numbers of a paper.",
+                reason,
+                "it needs paper, title, authors, and a table with question and time for each part.",
+            )
+        )
+
+
+class DataFolderMissingError(ComparityError, FileNotFoundError):
+    """Real data are needed, and there is no folder of them."""
+
+    def __init__(self, folder: str | None) -> None:
+        super().__init__(
+            message(
+                "this part needs real data.",
+                "no data folder" if folder is None else f"no folder {folder}",
+                "name it with --data or COMPARITY_DATA; comparity data lists what goes into it.",
+            )
+        )
+
+
+class DataFileMissingError(ComparityError, FileNotFoundError):
+    """The folder of real data lacks a file."""
+
+    def __init__(self, part: str, path: str) -> None:
+        super().__init__(
+            message(
+                f"{part} needs a file that the data folder lacks.",
+                f"no file {path}",
+                "comparity data lists what goes into the folder, and fetches what may be fetched.",
+            )
+        )

@@ -1,4 +1,4 @@
-"""Errors about rankings: comparisons without an answer, anchors that hold nothing."""
+"""Errors about rankings: comparisons without an answer, empty anchors, unknown groups."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ __all__ = [
     "NoPriorError",
     "SeatError",
     "TiesOnlyError",
+    "UnknownGroupError",
     "UnknownReferenceError",
 ]
 
@@ -97,3 +98,18 @@ class SeatError(ComparityError, ValueError):
                 "0 or 'unknown' where nobody knows.",
             )
         )
+
+
+class UnknownGroupError(ComparityError, LookupError):
+    """A group was asked for that does not occur in the data."""
+
+    def __init__(self, group: object, column: str, known: Collection[str]) -> None:
+        super().__init__(
+            message(
+                f"group {group!r} does not occur in {column!r}.",
+                listed(sorted(known)),
+                "names are compared exactly; check case and spaces.",
+            )
+        )
+        self.group = group
+        self.known = frozenset(known)

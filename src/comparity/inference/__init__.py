@@ -1,1 +1,1 @@
-"""Tests, intervals, power and equivalence from counts."""
+"""Tests, intervals, power, equivalence and multiplicity: counts in, tests out."""

@@ -17,22 +17,24 @@ References
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counting.sharing import (
+from comparity.counts.all_pairs import column_marginals, merged, row_marginals
+from comparity.counts.pairs import Cell, PairCounts, SharedPairCounts
+from comparity.counts.sharing import (
     Sharing,
     distinct_items,
     independent_judgments,
     shared_judgments,
     subset,
 )
-from comparity.counts import Cell, PairCounts, SharedPairCounts
 from comparity.inference.dyadic import (
     FEWEST_CLUSTERS,
     FEWEST_ITEMS,
@@ -41,38 +43,48 @@ from comparity.inference.dyadic import (
     rate_covariance,
     rate_interval,
 )
-from comparity.inference.homogeneity import joint_equality
+from comparity.inference.gap_tests import GapTest, Interval, JointTest, RateEstimate
+from comparity.inference.multiplicity import joint_equality
+from comparity.inference.pivots import NORMAL, Reference, Statistic
 from comparity.inference.proportions import compare_rates, compare_rates_wald, wilson_interval
-from comparity.results import GapTest, JointTest, RateEstimate
 
 __all__ = [
     "EQUAL_VALUES",
     "FEWEST_EVALUATORS",
-    "Contrast",
+    "CellContrast",
+    "NullGap",
     "agreement_rates",
     "all_cells_equal",
     "compare_fresh",
     "compare_fresh_wald",
     "compare_shared",
+    "compare_symmetric",
     "contrasts_of_groups",
     "contrasts_of_order",
     "equal_cells",
 ]
 
+
 FEWEST_EVALUATORS = FEWEST_CLUSTERS
 """With fewer, evaluators cannot stand for others like them and are taken as given."""
 
+
 # With this many evaluators or queries the Wald chi-square can do with uneven ones.
 MANY_CLUSTERS = 1000
+
+
 # A singular value of a table of zeros and ones below this is rounding.
 ROUNDING = 1e-9
 
+
 LARGER, SMALLER = Cell("larger", "smaller"), Cell("smaller", "larger")
+
+
 EQUAL_VALUES = Cell("equal", "equal")
 """The cells of a continuous attribute: how the better item's value compares."""
 
 
-class Contrast(NamedTuple):
+class CellContrast(NamedTuple):
     """Two cells whose agreement should be equal."""
 
     first: Cell
@@ -84,7 +96,7 @@ class Contrast(NamedTuple):
         return f"agree({self.first}) = agree({self.second})"
 
 
-def contrasts_of_groups(groups: Sequence[str]) -> tuple[Contrast, ...]:
+def contrasts_of_groups(groups: Sequence[str]) -> tuple[CellContrast, ...]:
     """Return the across and within hypotheses of every two groups.
 
     Examples
@@ -93,22 +105,22 @@ def contrasts_of_groups(groups: Sequence[str]) -> tuple[Contrast, ...]:
     ['agree(a > b) = agree(b > a)', 'agree(a > a) = agree(b > b)']
     """
     pairs = list(combinations(groups, 2))
-    across = [Contrast(Cell(a, b), Cell(b, a)) for a, b in pairs]
-    within = [Contrast(Cell(a, a), Cell(b, b)) for a, b in pairs]
+    across = [CellContrast(Cell(a, b), Cell(b, a)) for a, b in pairs]
+    within = [CellContrast(Cell(a, a), Cell(b, b)) for a, b in pairs]
     return (*across, *within)
 
 
-def contrasts_of_order() -> tuple[Contrast, ...]:
+def contrasts_of_order() -> tuple[CellContrast, ...]:
     """Return the one hypothesis about a continuous attribute.
 
     The model agrees as often where the better item has the larger value as where it has the
     smaller one.
     """
-    return (Contrast(LARGER, SMALLER),)
+    return (CellContrast(LARGER, SMALLER),)
 
 
 def compare_fresh(
-    counts: PairCounts, contrasts: Iterable[Contrast], *, score_ties: str = "disagree"
+    counts: PairCounts, contrasts: Iterable[CellContrast], *, score_ties: str = "disagree"
 ) -> list[GapTest]:
     """Test contrasts from pairs that share nothing.
 
@@ -124,7 +136,7 @@ def compare_fresh(
     ]
 
 
-def compare_fresh_wald(counts: PairCounts, contrasts: Iterable[Contrast]) -> list[GapTest]:
+def compare_fresh_wald(counts: PairCounts, contrasts: Iterable[CellContrast]) -> list[GapTest]:
     """Test contrasts by the z-test of 000 whatever the counts: its own rule, right or wrong."""
     return [
         compare_rates_wald(counts[contrast.first], counts[contrast.second], null=contrast.null)
@@ -134,7 +146,7 @@ def compare_fresh_wald(counts: PairCounts, contrasts: Iterable[Contrast]) -> lis
 
 def compare_shared(
     counts: SharedPairCounts,
-    contrasts: Iterable[Contrast],
+    contrasts: Iterable[CellContrast],
     *,
     score_ties: str = "disagree",
     guarded: bool = True,
@@ -244,3 +256,95 @@ def _sharing(counts: PairCounts | SharedPairCounts, score_ties: str) -> Sharing:
         return independent_judgments(counts, score_ties=score_ties)
     few = len(counts.pairs.evaluators) < FEWEST_EVALUATORS
     return shared_judgments(counts, score_ties=score_ties, evaluators=not few)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NullGap(Statistic):
+    """A gap with the standard error it has if there is none: a pivot.
+
+    Attributes
+    ----------
+    gap, standard_error : float
+    reference : Reference
+    """
+
+    gap: float
+    standard_error: float
+    reference: Reference = NORMAL
+
+    def interval(self, level: float) -> Interval:
+        """Return the gaps that the two-sided test at ``1 - level`` does not reject."""
+        half = self.reference.quantile(1 - level) * self.standard_error
+        return Interval(max(self.gap - half, -1.0), min(self.gap + half, 1.0), level)
+
+    def statistic(self, hypothesised: float) -> float:
+        """Return the distance between observed and hypothesised gap in standard errors."""
+        return (self.gap - hypothesised) / self.standard_error
+
+
+def compare_symmetric(
+    sharing: Sharing, groups: Sequence[str], others: Sequence[str] = ()
+) -> list[GapTest]:
+    """Test for every two groups whether their symmetric accuracies are equal.
+
+    Parameters
+    ----------
+    sharing : Sharing
+        Pairs by cell and what they share.
+    groups, others : sequence of str
+        The groups to compare, and what stands for items in no group.
+    """
+    parts = {**row_marginals(groups, others), **column_marginals(groups, others)}
+    sides = merged(sharing, parts)
+    held = subset(sharing, np.flatnonzero(sharing.trials).tolist())
+    share = np.array([[cell in cells for cell in held.cells] for cells in parts.values()])
+    share = share * held.trials
+    k = len(groups)
+    tests = []
+    for i, j in combinations(range(k), 2):
+        null = f"symmetric({groups[i]}) = symmetric({groups[j]})"
+        n = tuple(round(float(sides.trials[[g, k + g]].sum())) for g in (i, j))
+        used = [i, k + i, j, k + j]
+        if sides.effective_items[used].min() < FEWEST_ITEMS or _few(sharing):
+            tests.append(_untested(null, n))
+            continue
+        weights = np.array([0.5, 0.5, -0.5, -0.5]) @ (
+            share[used] / share[used].sum(axis=1, keepdims=True)
+        )
+        tests.append(_tested(held, weights, null, n))
+    return tests
+
+
+def _few(sharing: Sharing) -> bool:
+    return 0 < sharing.n_clusters < FEWEST_CLUSTERS
+
+
+def _tested(held: Sharing, weights: NDArray[np.float64], null: str, n: tuple[int, ...]) -> GapTest:
+    gap = float(weights @ (held.hits / held.trials))
+    variance = float(weights @ null_covariance(held) @ weights)
+    if variance <= 0:
+        return _untested(null, n)
+    error = math.sqrt(variance)
+    pivot = NullGap(gap=gap, standard_error=error, reference=Reference(n_clusters=held.n_clusters))
+    return GapTest(
+        null=null,
+        gap=gap,
+        standard_error=error,
+        p_value=pivot.p_value(0.0),
+        n=(n[0], n[1]),
+        method=held.method,
+        pivot=pivot,
+    )
+
+
+def _untested(null: str, n: tuple[int, ...]) -> GapTest:
+    return GapTest(
+        null=null,
+        gap=math.nan,
+        standard_error=math.nan,
+        p_value=math.nan,
+        n=(n[0], n[1]),
+        method="none",
+        pivot=None,
+        reason="too few items or queries, or nothing varies",
+    )

@@ -30,8 +30,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.contrasts import Contrast
-from comparity.results import Interval
+from comparity.counts.decisions import GroupedDecisions
+from comparity.inference.gap_tests import Interval
 
 __all__ = ["Slopes", "absolute_slopes", "folded_interval", "maximum_slopes", "norm_slopes"]
 __all__ += ["resampled"]
@@ -79,17 +79,17 @@ class Slopes:
 
 
 def resampled(
-    contrast: Contrast,
+    contrast: GroupedDecisions,
     *,
     replicates: int,
     rng: np.random.Generator,
     smoothing: float = 0.0,
-) -> Contrast:
+) -> GroupedDecisions:
     """Draw tables as if the decisions had been made anew.
 
     Parameters
     ----------
-    contrast : Contrast
+    contrast : GroupedDecisions
         One table of counts.
     replicates : int
         How many tables to draw.
@@ -100,12 +100,12 @@ def resampled(
 
     Returns
     -------
-    Contrast
+    GroupedDecisions
         With a leading axis of length `replicates`; every table has as many decisions.
 
     Examples
     --------
-    >>> contrast = Contrast(np.full((2, 2, 2), 5.0), np.array([False, True]))
+    >>> contrast = GroupedDecisions(np.full((2, 2, 2), 5.0), np.array([False, True]))
     >>> drawn = resampled(contrast, replicates=3, rng=np.random.default_rng(1))
     >>> drawn.cells.shape, drawn.cells.sum(axis=(1, 2, 3)).tolist()
     ((3, 2, 2, 2), [40.0, 40.0, 40.0])

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from comparity.counts import Tally
-from comparity.results import Interval
+from comparity.counts.decisions import Tally
+from comparity.inference.gap_tests import Interval
 
 __all__ = [
     "entropy_interval",

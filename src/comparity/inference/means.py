@@ -29,9 +29,9 @@ from dataclasses import dataclass, replace
 
 from scipy.special import stdtr, stdtrit
 
-from comparity.differences import Moments
-from comparity.metrics.relative import pooled_variance
-from comparity.results import GapTest, Interval
+from comparity.counts.differences import Moments
+from comparity.inference.differences import pooled_variance
+from comparity.inference.gap_tests import GapTest, Interval
 
 __all__ = [
     "RARE",

@@ -10,30 +10,75 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.differences import DifferenceCounts
-from comparity.relative import PermutationTest
+from comparity.counts.differences import DifferenceCounts
+from comparity.inference.gap_tests import plain
 
 __all__ = [
+    "PermutationTest",
     "distance_correlation",
     "distribution_distances",
     "independence_test",
     "same_distribution",
 ]
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PermutationTest:
+    """A test of a whole distribution by permutation; reported, never judged.
+
+    Attributes
+    ----------
+    null, name : str
+        The hypothesis in words, and what the statistic is.
+    statistic, p_value : float
+        The statistic as observed, and the share of permutations (the data included) with one at
+        least as large.
+    permutations : int
+        How many were drawn.
+    """
+
+    null: str
+    name: str
+    statistic: float
+    p_value: float
+    permutations: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the test as plain data."""
+        return {
+            "null": self.null,
+            "name": self.name,
+            "statistic": plain(self.statistic),
+            "p_value": plain(self.p_value),
+            "permutations": self.permutations,
+        }
+
+
 Floats = NDArray[np.float64]
+
+
 Codes = NDArray[np.int64]
+
 
 # Entries of permuted tables held in memory at once.
 CHUNK = 2_000_000
+
+
 # Two statistics this close, relatively, are one number reached by sums in another order.
 SAME = 1e-10
+
+
 # More distinct values than this are joined into so many groups: for distribution functions, whose
 # cost grows with the number, and for distances of all pairs, whose cost grows with its square.
 STEPS = 1024
+
+
 LEVELS = 128
 
 

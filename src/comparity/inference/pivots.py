@@ -54,8 +54,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-from comparity.inference._unconditional import restricted_rate
-from comparity.results import Interval
+from comparity.inference.exact import restricted_rate
+from comparity.inference.gap_tests import Interval
 
 __all__ = [
     "NORMAL",
@@ -225,7 +225,7 @@ class DyadicGap(Statistic):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SharedGap(Statistic):
-    """A gap between two cells that may share items: a :class:`comparity.results.Pivot`.
+    """A gap between two cells that may share items: a :class:`comparity.inference.gap_tests.Pivot`.
 
     Attributes
     ----------
@@ -364,7 +364,7 @@ class SharedRate:
 class WinGap(Statistic):
     """How much more often one side wins than the other: twice a rate minus one.
 
-    A :class:`comparity.results.Pivot`; ties of the scores are half a win of both sides.
+    A :class:`comparity.inference.gap_tests.Pivot`; ties of the scores are half a win of both sides.
 
     Attributes
     ----------

@@ -2,7 +2,7 @@
 
 Everything here is a function of gaps and the covariance of their estimates. A test either knows its
 standard error or has to estimate it from a few evaluators. What gaps, covariance and evaluators are
-for a given plan is said by :mod:`comparity.inference.scenarios`.
+for a given plan is said by :mod:`comparity.planning.scenarios`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from comparity.inference._critical import Clusters, half_width, normal_within
-from comparity.inference._rectangle import rectangle_probability
+from comparity.inference.rejection import Clusters, half_width, normal_within, rectangle_probability
 
 __all__ = [
     "all_within_power",

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from comparity.counts import Tally
-from comparity.inference._unconditional import score_statistic
-from comparity.inference.exact import ExactPivot
-from comparity.results import GapTest, Interval
+from comparity.counts.decisions import Tally
+from comparity.inference.exact import ExactPivot, score_statistic
+from comparity.inference.gap_tests import GapTest, Interval
 
 __all__ = [
     "ExactPivot",

@@ -20,7 +20,7 @@ degrees of freedom: quantiles are those of t, and the probability of a decision 
 
 Independent proportions with few hits or misses are tested with the errors that hypotheses imply,
 and so are more of them: there the size is found by trying
-(:func:`comparity.inference._critical.critical_distances`).
+(:func:`comparity.inference.rejection.critical_distances`).
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri, ndtr, ndtri, stdtrit
 
-from comparity.counts import Tally
-from comparity.inference._critical import critical_distances
+from comparity.counts.decisions import Tally
 from comparity.inference.exact import ExactPivot
+from comparity.inference.gap_tests import GapTest, Needed, Pivot
 from comparity.inference.means import RatioPivot
 from comparity.inference.pivots import Statistic
 from comparity.inference.proportions import ScorePivot
-from comparity.results import GapTest, Needed, Pivot
+from comparity.inference.rejection import critical_distances
 
 __all__ = ["needed_by_tests", "needed_data"]
 

@@ -1,1 +1,1 @@
-"""One number from counts, with its definition and citation."""
+"""Thirty published metrics with intervals, and which few to report."""

@@ -5,8 +5,8 @@ counts (1, 1) among (1, 0) and (1, 1). Gaps are unprivileged minus privileged, r
 over privileged. A rate without trials is ``nan``; a ratio to a rate of zero is ``inf``, and ``nan``
 if both rates are zero.
 
-Every measure is called with a :class:`~comparity.contrasts.Contrast` and gives one number for each
-of its tables.
+Every measure is called with a :class:`~comparity.counts.decisions.GroupedDecisions` and gives one
+number for each of its tables.
 
 References
 ----------
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.contrasts import Contrast
+from comparity.counts.decisions import GroupedDecisions
 
 __all__ = [
     "BASE",
@@ -111,14 +111,14 @@ class RateGap:
     Examples
     --------
     >>> tables = [[[48.0, 12.0], [20.0, 30.0]], [[55.0, 20.0], [15.0, 60.0]]]
-    >>> contrast = Contrast(np.array(tables), np.array([False, True]))
+    >>> contrast = GroupedDecisions(np.array(tables), np.array([False, True]))
     >>> round(float(RateGap((TRUE_POSITIVE,))(contrast)), 3)
     -0.2
     """
 
     rates: tuple[Rate, ...]
 
-    def __call__(self, contrast: Contrast) -> Floats:
+    def __call__(self, contrast: GroupedDecisions) -> Floats:
         """Return the measure of each table."""
         return _mean([_gap(contrast, rate) for rate in self.rates])
 
@@ -134,7 +134,7 @@ class AverageAbsoluteGap:
 
     rates: tuple[Rate, ...]
 
-    def __call__(self, contrast: Contrast) -> Floats:
+    def __call__(self, contrast: GroupedDecisions) -> Floats:
         """Return the measure of each table."""
         return _mean([np.abs(_gap(contrast, rate)) for rate in self.rates])
 
@@ -151,14 +151,14 @@ class RateRatio:
     Examples
     --------
     >>> tables = [[[48.0, 12.0], [20.0, 30.0]], [[55.0, 20.0], [15.0, 60.0]]]
-    >>> contrast = Contrast(np.array(tables), np.array([False, True]))
+    >>> contrast = GroupedDecisions(np.array(tables), np.array([False, True]))
     >>> round(float(RateRatio(FALSE_POSITIVE)(contrast)), 3)
     0.75
     """
 
     rate: Rate
 
-    def __call__(self, contrast: Contrast) -> Floats:
+    def __call__(self, contrast: GroupedDecisions) -> Floats:
         """Return the measure of each table."""
         rates = self.rate.of(contrast.two_camps.cells)
         return divided(rates[..., 0], rates[..., 1])
@@ -173,7 +173,7 @@ class OverallRate:
 
     rate: Rate
 
-    def __call__(self, contrast: Contrast) -> Floats:
+    def __call__(self, contrast: GroupedDecisions) -> Floats:
         """Return the measure of each table."""
         return self.rate.of(contrast.whole)
 
@@ -185,7 +185,7 @@ def divided(numerator: Floats, denominator: Floats) -> Floats:
     return quotient
 
 
-def _gap(contrast: Contrast, rate: Rate) -> Floats:
+def _gap(contrast: GroupedDecisions, rate: Rate) -> Floats:
     rates = rate.of(contrast.two_camps.cells)
     gap: Floats = rates[..., 0] - rates[..., 1]
     return gap

@@ -1,4 +1,4 @@
-r"""Inequality of benefits, among individuals and between groups.
+r"""Inequality of benefits, differential fairness, and how alike the labels of similar items are.
 
 A decision gives the benefit :math:`b = \hat y - y + 1`: 0 to who deserves yes and gets no, 2 to who
 gets yes undeserved, 1 to all others. The generalised entropy index of order :math:`\alpha` is
@@ -21,6 +21,25 @@ References
 ----------
 .. [1] Speicher et al. (2018), "A unified approach to quantifying algorithmic unfairness".
 .. [2] Majumder et al., "Fair Enough", Table 1, C16-C24.
+
+With smoothed rates :math:`r_g = (n_g^+ + 1/2) / (n_g + 1)` the empirical differential fairness is
+
+.. math::
+
+    \mathrm{EDF} = \max_{g, h} \max \Bigl( \Bigl| \ln \frac{r_g}{r_h} \Bigr|,
+        \Bigl| \ln \frac{1 - r_g}{1 - r_h} \Bigr| \Bigr)
+
+over all groups; 0 at parity, without bound, and finite thanks to the smoothing. Of labels it
+describes the data; of predictions minus of labels, what a model adds. It grows with the number of
+groups by chance alone.
+
+References
+----------
+.. [1] Foulds, Islam, Keya and Pan (2020), "An intersectional definition of fairness".
+.. [2] Majumder et al., "Fair Enough", Table 1, C25 and D1.
+
+Like the other metrics it sees counts only: how many items have a label and so many positive labels
+among their neighbours. :mod:`comparity.counts.neighbours` finds the neighbours.
 """
 
 from __future__ import annotations
@@ -31,8 +50,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from comparity.contrasts import Contrast
-from comparity.metrics.classification import divided
+from comparity.counts.decisions import GroupedDecisions, NeighbourCounts
+from comparity.metrics.classification import BASE, SELECTION, Rate, divided
 
 __all__ = [
     "DOUBLED_ROOT",
@@ -40,21 +59,31 @@ __all__ = [
     "VARIATIONS",
     "BenefitEntropy",
     "BenefitVariation",
+    "BiasAmplification",
+    "DifferentialFairness",
     "GroupEntropy",
     "GroupVariation",
+    "consistency",
     "group_benefits",
+    "log_rates",
+    "widest_log_ratio",
 ]
 
+
 Floats = NDArray[np.float64]
+
 
 STANDARD = 2.0**0.5
 """Times the root of the index: the coefficient of variation as everybody else defines it."""
 
+
 BENEFITS = np.array([1.0, 2.0, 0.0, 1.0])
 """Of the cells (label, prediction) 00, 01, 10 and 11."""
 
+
 DOUBLED_ROOT = 2.0
 """Times the root of the index: what early releases of AIF360 computed."""
+
 
 VARIATIONS = {"standard": STANDARD, "doubled root": DOUBLED_ROOT}
 
@@ -67,14 +96,14 @@ class BenefitEntropy:
 
     Examples
     --------
-    >>> contrast = Contrast(np.array([[[8.0, 1.0], [1.0, 0.0]]]), np.array([True]))
+    >>> contrast = GroupedDecisions(np.array([[[8.0, 1.0], [1.0, 0.0]]]), np.array([True]))
     >>> round(float(BenefitEntropy(2)(contrast)), 3)
     0.1
     """
 
     order: int
 
-    def __call__(self, contrast: Contrast) -> Floats:
+    def __call__(self, contrast: GroupedDecisions) -> Floats:
         """Return the measure of each table."""
         table = contrast.whole
         # Cells in the order of (label, prediction): 00, 01, 10, 11.
@@ -100,7 +129,7 @@ class GroupEntropy:
     order: int
     all_groups: bool
 
-    def __call__(self, contrast: Contrast) -> Floats:
+    def __call__(self, contrast: GroupedDecisions) -> Floats:
         """Return the measure of each table."""
         sizes, means = group_benefits(contrast if self.all_groups else contrast.two_camps)
         # A group without members has no mean, and no weight.
@@ -113,7 +142,7 @@ class BenefitVariation:
 
     scale: float = STANDARD
 
-    def __call__(self, contrast: Contrast) -> Floats:
+    def __call__(self, contrast: GroupedDecisions) -> Floats:
         """Return the measure of each table."""
         return self.scale * _root(BenefitEntropy(2)(contrast))
 
@@ -125,12 +154,12 @@ class GroupVariation:
     all_groups: bool
     scale: float = STANDARD
 
-    def __call__(self, contrast: Contrast) -> Floats:
+    def __call__(self, contrast: GroupedDecisions) -> Floats:
         """Return the measure of each table."""
         return self.scale * _root(GroupEntropy(2, self.all_groups)(contrast))
 
 
-def group_benefits(contrast: Contrast) -> tuple[Floats, Floats]:
+def group_benefits(contrast: GroupedDecisions) -> tuple[Floats, Floats]:
     """Return size and mean benefit of each group; an empty group has the mean ``nan``."""
     cells = contrast.cells
     sizes = cells.sum(axis=(-2, -1))
@@ -156,3 +185,90 @@ def _root(index: Floats) -> Floats:
     with np.errstate(invalid="ignore"):
         root: Floats = np.sqrt(index)
     return root
+
+
+SMOOTHING = 0.5
+"""Half a yes and half a no are added to every group."""
+
+
+@dataclass(frozen=True, slots=True)
+class DifferentialFairness:
+    """Smoothed empirical differential fairness of labels (`BASE`) or predictions (`SELECTION`).
+
+    Examples
+    --------
+    >>> tables = [[[48.0, 12.0], [20.0, 30.0]], [[55.0, 20.0], [15.0, 60.0]]]
+    >>> contrast = GroupedDecisions(np.array(tables), np.array([False, True]))
+    >>> round(float(DifferentialFairness(BASE)(contrast)), 4)
+    0.0944
+    """
+
+    rate: Rate = BASE
+
+    def __call__(self, contrast: GroupedDecisions) -> Floats:
+        """Return the measure of each table."""
+        return widest_log_ratio(log_rates(contrast, self.rate))
+
+
+@dataclass(frozen=True, slots=True)
+class BiasAmplification:
+    """Differential fairness of predictions minus that of labels.
+
+    Positive where the model tells groups apart more than the labels do. Without bound.
+    """
+
+    def __call__(self, contrast: GroupedDecisions) -> Floats:
+        """Return the measure of each table."""
+        predicted = DifferentialFairness(SELECTION)(contrast)
+        return predicted - DifferentialFairness(BASE)(contrast)
+
+
+def log_rates(contrast: GroupedDecisions, rate: Rate) -> Floats:
+    """Return logarithms of the smoothed shares of yes and of no, shape (..., 2, K)."""
+    hits, trials = rate.n_hits(contrast.cells), rate.n_trials(contrast.cells)
+    yes, no = hits + SMOOTHING, trials - hits + SMOOTHING
+    logs: Floats = np.log(np.stack([yes, no], axis=-2) / (trials + 2 * SMOOTHING)[..., None, :])
+    return logs
+
+
+def widest_log_ratio(logs: Floats) -> Floats:
+    """Return the largest difference between two groups, in yes or in no."""
+    widest: Floats = np.ptp(logs, axis=-1).max(axis=-1)
+    return widest
+
+
+def consistency(counts: NeighbourCounts) -> float:
+    r"""One minus the mean difference between a label and the mean label of nearest neighbours.
+
+    .. math:: 1 - \frac{1}{n} \sum_i \Bigl| y_i - \frac{1}{k} \sum_{j \in N_k(i)} y_j \Bigr|
+
+    An item counts among its own neighbours, as in AIF360, so that the smallest value is 1/k. Items
+    at equal distance compete for the last place: with many repeated rows the value depends on
+    which of them are taken, in AIF360 as here, and :attr:`NeighbourCounts.tied` says for how many.
+
+    Parameters
+    ----------
+    counts : NeighbourCounts
+        Items by label and number of positive neighbours.
+
+    Returns
+    -------
+    float
+        Between 1/k and 1, 1 where all neighbours have one label; ``nan`` without items.
+
+    References
+    ----------
+    .. [1] Zemel, Wu, Swersky, Pitassi and Dwork (2013), "Learning fair representations".
+
+    Examples
+    --------
+    >>> table = np.array([[6, 1, 0], [0, 1, 2]])
+    >>> consistency(NeighbourCounts(table=table, dependent_square=0.0))
+    0.9
+    """
+    n = counts.table.sum()
+    if not n:
+        return float("nan")
+    share = np.arange(counts.n_neighbors + 1) / counts.n_neighbors
+    away = np.abs(np.array([[0.0], [1.0]]) - share)
+    return float(1 - (counts.table * away).sum() / n)

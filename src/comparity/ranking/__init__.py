@@ -1,1 +1,1 @@
-"""Models of comparisons: scores of items, biases of evaluators, and simulators of both."""
+"""Who of the evaluators leans, by how much, and what the ranking is without that."""

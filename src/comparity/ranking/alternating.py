@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.ranking._margins import leanings
-from comparity.ranking._objective import rows_of
-from comparity.ranking._passes import logistic
 from comparity.ranking.connectivity import diagnose
 from comparity.ranking.contrasts import Contrasts
 from comparity.ranking.judgments import Judgments
-from comparity.rankings import BiasedRanking
+from comparity.ranking.likelihood.margins import leanings
+from comparity.ranking.likelihood.objective import rows_of
+from comparity.ranking.likelihood.passes import logistic
+from comparity.ranking.result import BiasedRanking
 
 __all__ = ["STEPS", "alternate"]
 

@@ -11,19 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors import AnchorError, OptionError, PositionError
-from comparity.ranking._curvature import Errors
-from comparity.ranking._facts import facts_of, tests_of
-from comparity.ranking._fitting import TOLERANCE, Fit, Task, check_finite, fit, rows_for
 from comparity.ranking.alternating import alternate
-from comparity.ranking.anchors import EQUAL_MEANS, anchor_of, words_on_one
+from comparity.ranking.anchors import (
+    EQUAL_MEANS,
+    MARGINAL_LIKELIHOOD,
+    anchor_of,
+    wish_of,
+    words_on_one,
+)
 from comparity.ranking.connectivity import diagnose, groups_apart
-from comparity.ranking.contrasts import Attribute, Contrasts, attributes_of, contrasts_of
+from comparity.ranking.contrasts import Contrasts, ItemAttribute, attributes_of, contrasts_of
+from comparity.ranking.fits import Diagnosis, GroupContrast
 from comparity.ranking.interactions import chosen_intersections, suggest, words_on
 from comparity.ranking.judgments import Judgments, judgments_from_frames, judgments_of
-from comparity.ranking.priors import MARGINAL_LIKELIHOOD, wish_of
+from comparity.ranking.likelihood.curvature import Errors
+from comparity.ranking.likelihood.fitting import TOLERANCE, Fit, Task, check_finite, fit, rows_for
+from comparity.ranking.result import BiasedRanking
 from comparity.ranking.score_dependence import with_score_dependence
-from comparity.rankings import BiasedRanking, Contrast, Diagnosis
-from comparity.tables import check_option, text_of
+from comparity.ranking.shares import facts_of, tests_of
+from comparity.tables.columns import check_option
+from comparity.tables.frames import text_of
 
 __all__ = ["BIAS_SD", "barp", "barp_from_frames"]
 
@@ -38,7 +45,7 @@ CORRECTED = (
     "Biases are corrected for the errors of the scores, which pull them toward zero; "
     "corrected=False (--uncorrected) gives the joint maximum of likelihood and priors."
 )
-SEAT = Contrast(attribute="seat", group="first", reference="second")
+SEAT = GroupContrast(attribute="seat", group="first", reference="second")
 
 
 def barp(
@@ -195,7 +202,7 @@ def barp_from_frames(
     **choices
         The other choices of :func:`barp`.
     """
-    from comparity.counting.positions import check_sensitive
+    from comparity.counts.decision_rows import check_sensitive
     from comparity.ranking.judgments import columns_of
 
     check_sensitive(sensitive)
@@ -216,7 +223,7 @@ def barp_from_frames(
 
 def _ranked(
     judgments: Judgments,
-    attributes: tuple[Attribute, ...],
+    attributes: tuple[ItemAttribute, ...],
     *,
     anchor: Any = EQUAL_MEANS,
     seat_by_evaluator: bool = False,
@@ -277,7 +284,7 @@ def _ranked(
 
 
 def _check_panel(
-    judgments: Judgments, attributes: tuple[Attribute, ...], *, seat_by_evaluator: bool
+    judgments: Judgments, attributes: tuple[ItemAttribute, ...], *, seat_by_evaluator: bool
 ) -> None:
     """Refuse a panel whose evaluators, groups or seats are not all there."""
     if judgments.evaluator is None:

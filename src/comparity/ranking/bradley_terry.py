@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from comparity.ranking._facts import facts_of
-from comparity.ranking._fitting import NO_ANCHOR, TOLERANCE, Task, check_finite, fit
+from comparity.ranking.anchors import MARGINAL_LIKELIHOOD, Wish, wish_of
 from comparity.ranking.connectivity import diagnose
 from comparity.ranking.judgments import Judgments, judgments_from_frames, judgments_of
-from comparity.ranking.priors import MARGINAL_LIKELIHOOD, Wish, wish_of
-from comparity.rankings import Ranking
+from comparity.ranking.likelihood.fitting import NO_ANCHOR, TOLERANCE, Task, check_finite, fit
+from comparity.ranking.result import Ranking
+from comparity.ranking.shares import facts_of
 
 __all__ = ["bradley_terry", "bradley_terry_from_frames"]
 

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from comparity.ranking._margins import outcomes, reached
-from comparity.ranking._passes import Rows
-from comparity.ranking.contrasts import Attribute, Contrasts
+from comparity.ranking.contrasts import Contrasts, ItemAttribute
+from comparity.ranking.fits import Diagnosis
 from comparity.ranking.judgments import Judgments
-from comparity.rankings import Diagnosis
+from comparity.ranking.likelihood.margins import outcomes, reached
+from comparity.ranking.likelihood.passes import ComparisonRows
 
 __all__ = ["components", "diagnose", "enough_comparisons", "groups_apart", "unmet_contrasts"]
 
@@ -75,7 +75,7 @@ def _hangs_together(
 
 def diagnose(
     judgments: Judgments,
-    rows: Rows | None = None,
+    rows: ComparisonRows | None = None,
     contrasts: Contrasts | None = None,
     *,
     trusted: Sequence[int] | Ints = (),
@@ -85,7 +85,7 @@ def diagnose(
     Parameters
     ----------
     judgments : Judgments
-    rows : Rows, optional
+    rows : ComparisonRows, optional
         The same comparisons with their contrasts, where evaluators have biases.
     contrasts : Contrasts, optional
         What the contrasts are.
@@ -128,7 +128,9 @@ def diagnose(
     return replace(found, notes=tuple(notes))
 
 
-def unmet_contrasts(judgments: Judgments, rows: Rows, contrasts: Contrasts) -> NDArray[np.bool_]:
+def unmet_contrasts(
+    judgments: Judgments, rows: ComparisonRows, contrasts: Contrasts
+) -> NDArray[np.bool_]:
     """Say for each contrast whether no comparison leads from its group to the reference group.
 
     Such a bias is unknown for every evaluator. It need not be a direct comparison: of three groups
@@ -168,7 +170,7 @@ def groups_apart(
 
 
 def _joined_groups(
-    attribute: Attribute, better: NDArray[np.int32], worse: NDArray[np.int32]
+    attribute: ItemAttribute, better: NDArray[np.int32], worse: NDArray[np.int32]
 ) -> Ints:
     """Return the part of each group among those that comparisons join."""
     k = len(attribute.groups)
@@ -177,7 +179,7 @@ def _joined_groups(
     return np.asarray(connected_components(met, directed=False)[1], dtype=np.int64)
 
 
-def _evaluators(rows: Rows | None, unmet: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+def _evaluators(rows: ComparisonRows | None, unmet: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     """Find evaluators without information on some bias, and those who always lean one way."""
     if rows is None:
         return np.empty(0, np.int64), np.empty(0, np.int64)

@@ -10,12 +10,12 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counting._values import as_array, check_groups, check_lengths, group_codes
 from comparity.errors import DependentGroupsError, OptionError, UnknownReferenceError
-from comparity.rankings import Contrast
-from comparity.tables import collected, of_engine, text_of
+from comparity.ranking.fits import GroupContrast
+from comparity.tables.frames import collected, of_engine, text_of
+from comparity.tables.values import as_array, check_groups, check_lengths, group_codes
 
-__all__ = ["Attribute", "Contrasts", "attributes_of", "contrasts_of", "members_of"]
+__all__ = ["Contrasts", "ItemAttribute", "attributes_of", "contrasts_of", "members_of"]
 
 Signs = NDArray[np.int8]
 Floats = NDArray[np.float64]
@@ -25,7 +25,7 @@ PARTS = "the sum of its parts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Attribute:
+class ItemAttribute:
     """A sensitive attribute: group of each item as a code, the reference group first.
 
     Attributes
@@ -50,21 +50,21 @@ class Contrasts:
     ----------
     columns : ndarray of int8, (items, contrasts)
         1 where the item is of the contrast's group.
-    names : tuple of Contrast
+    names : tuple of GroupContrast
     precision : ndarray, (contrasts, contrasts)
         Inverse covariance of one evaluator's biases where the prior has SD 1. Within an attribute
         every difference of two groups has the same SD, whichever group is the reference.
-    attributes : tuple of Attribute
+    attributes : tuple of ItemAttribute
         The groups they come from.
     """
 
     columns: Signs
-    names: tuple[Contrast, ...]
+    names: tuple[GroupContrast, ...]
     precision: Floats
-    attributes: tuple[Attribute, ...]
+    attributes: tuple[ItemAttribute, ...]
 
 
-def attributes_of(sensitive_features: Any, reference: Any = None) -> tuple[Attribute, ...]:
+def attributes_of(sensitive_features: Any, reference: Any = None) -> tuple[ItemAttribute, ...]:
     """Return sensitive features by name, each with its reference group first.
 
     Parameters
@@ -94,14 +94,14 @@ def attributes_of(sensitive_features: Any, reference: Any = None) -> tuple[Attri
 
 
 def contrasts_of(
-    attributes: tuple[Attribute, ...],
+    attributes: tuple[ItemAttribute, ...],
     intersections: tuple[tuple[tuple[str, str], ...], ...] = (),
 ) -> Contrasts:
     """Return a column for every group but the reference, and for every intersection named.
 
     Parameters
     ----------
-    attributes : tuple of Attribute
+    attributes : tuple of ItemAttribute
     intersections : tuple
         Each a tuple of (attribute, group); its column is 1 where an item is of all these groups.
     """
@@ -109,7 +109,7 @@ def contrasts_of(
     for one in attributes:
         columns += [one.codes == code for code in range(1, len(one.groups))]
         names += [
-            Contrast(attribute=one.name, group=group, reference=one.groups[0])
+            GroupContrast(attribute=one.name, group=group, reference=one.groups[0])
             for group in one.groups[1:]
         ]
         n = len(one.groups)
@@ -117,7 +117,7 @@ def contrasts_of(
     for parts in intersections:
         columns.append(members_of(attributes, parts))
         names.append(
-            Contrast(
+            GroupContrast(
                 attribute=" x ".join(attribute for attribute, _ in parts),
                 group=" & ".join(group for _, group in parts),
                 reference=PARTS,
@@ -143,7 +143,7 @@ def contrasts_of(
     )
 
 
-def _one_of_each_kind(attributes: tuple[Attribute, ...]) -> NDArray[np.intp]:
+def _one_of_each_kind(attributes: tuple[ItemAttribute, ...]) -> NDArray[np.intp]:
     """Return an item of every combination of groups there is; all contrasts follow from these."""
     kind = np.zeros(len(attributes[0].codes), dtype=np.int64)
     for one in attributes:
@@ -153,7 +153,7 @@ def _one_of_each_kind(attributes: tuple[Attribute, ...]) -> NDArray[np.intp]:
 
 
 def members_of(
-    attributes: tuple[Attribute, ...], parts: tuple[tuple[str, str], ...]
+    attributes: tuple[ItemAttribute, ...], parts: tuple[tuple[str, str], ...]
 ) -> NDArray[np.bool_]:
     """Say which items are of all the groups named, as (attribute, group)."""
     by_name = {one.name: one for one in attributes}
@@ -161,23 +161,23 @@ def members_of(
     return np.asarray(np.logical_and.reduce(found))
 
 
-def _member(attribute: Attribute, group: str) -> NDArray[np.bool_]:
+def _member(attribute: ItemAttribute, group: str) -> NDArray[np.bool_]:
     if group not in attribute.groups:
         raise UnknownReferenceError(attribute.name, group, attribute.groups, role="group")
     return np.asarray(attribute.codes == attribute.groups.index(group))
 
 
-def _attribute(name: str, array: NDArray[Any], reference: object) -> Attribute:
+def _attribute(name: str, array: NDArray[Any], reference: object) -> ItemAttribute:
     codes, groups = group_codes(array, name, "items")
     check_groups({name: groups})
     if reference is None:
-        return Attribute(name=name, codes=codes, groups=tuple(groups))
+        return ItemAttribute(name=name, codes=codes, groups=tuple(groups))
     first = text_of(reference)
     if first not in groups:
         raise UnknownReferenceError(name, first, groups)
     order = [first, *(group for group in groups if group != first)]
     place = np.array([order.index(group) for group in groups], dtype=np.int64)
-    return Attribute(name=name, codes=place[codes], groups=tuple(order))
+    return ItemAttribute(name=name, codes=place[codes], groups=tuple(order))
 
 
 def _named(sensitive_features: Any) -> dict[str, NDArray[Any]]:

@@ -17,8 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors import OptionError
-from comparity.ranking._mixtures import Mixture, Optimum, maximise, mixture_of
-from comparity.ranking._shares import (
+from comparity.ranking.connectivity import diagnose
+from comparity.ranking.judgments import Judgments, judgments_from_frames, judgments_of
+from comparity.ranking.mixtures import MixtureModel, Optimum, maximise, mixture_of
+from comparity.ranking.result import Ranking
+from comparity.ranking.shares import (
     DEFAULT_BETA,
     DEFAULT_SD,
     check_amount,
@@ -29,9 +32,6 @@ from comparity.ranking._shares import (
     ranking_of,
     words_on,
 )
-from comparity.ranking.connectivity import diagnose
-from comparity.ranking.judgments import Judgments, judgments_from_frames, judgments_of
-from comparity.rankings import Ranking
 
 __all__ = ["crowd_bt", "crowd_bt_from_frames"]
 
@@ -199,7 +199,7 @@ def _ranked(
 
 
 def _reliable(
-    model: Mixture, found: Optimum, prior: tuple[float, float]
+    model: MixtureModel, found: Optimum, prior: tuple[float, float]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return scores and reliabilities, turned round where evaluators would mostly be wrong.
 

@@ -18,10 +18,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counting.positions import check_sensitive
+from comparity.counts.decision_rows import check_sensitive
 from comparity.errors import NoPriorError, OptionError
-from comparity.ranking._mixtures import maximise, mixture_of
-from comparity.ranking._shares import (
+from comparity.ranking.connectivity import diagnose
+from comparity.ranking.contrasts import ItemAttribute, attributes_of, contrasts_of
+from comparity.ranking.fits import Diagnosis, Prior
+from comparity.ranking.judgments import Judgments, columns_of, judgments_from_frames, judgments_of
+from comparity.ranking.mixtures import maximise, mixture_of
+from comparity.ranking.result import Ranking
+from comparity.ranking.shares import (
     DEFAULT_BETA,
     DEFAULT_SD,
     check_beta,
@@ -31,15 +36,6 @@ from comparity.ranking._shares import (
     ranking_of,
     words_on,
 )
-from comparity.ranking.connectivity import diagnose
-from comparity.ranking.contrasts import Attribute, attributes_of, contrasts_of
-from comparity.ranking.judgments import (
-    Judgments,
-    columns_of,
-    judgments_from_frames,
-    judgments_of,
-)
-from comparity.rankings import Diagnosis, Prior, Ranking
 
 __all__ = ["factor_bt", "factor_bt_from_frames"]
 
@@ -175,7 +171,7 @@ def factor_bt_from_frames(
 
 def _ranked(
     judgments: Judgments,
-    attributes: tuple[Attribute, ...],
+    attributes: tuple[ItemAttribute, ...],
     *,
     score_prior: float | None = DEFAULT_SD,
     slope_prior: float | None = DEFAULT_SD,

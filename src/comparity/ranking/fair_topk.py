@@ -16,11 +16,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from comparity.counting._values import as_array, check_lengths, group_codes, numbers
 from comparity.errors import EmptyTableError, OptionError, UnknownGroupError
-from comparity.orderings import FairTopK
-from comparity.rankings import Ranking
-from comparity.tables import check_option, text_of
+from comparity.ranking.orderings import FairTopK
+from comparity.ranking.result import Ranking
+from comparity.tables.columns import check_option
+from comparity.tables.frames import text_of
+from comparity.tables.values import as_array, check_lengths, group_codes, numbers
 
 __all__ = ["CORRECTIONS", "failure_probability", "fair_topk", "required_protected"]
 

@@ -13,12 +13,12 @@ from scipy.special import chdtrc, stdtr
 
 from comparity.errors import OptionError
 from comparity.inference.multiplicity import benjamini_hochberg
-from comparity.ranking._fitting import Fit
-from comparity.ranking._one_pass import variances_of
-from comparity.ranking.contrasts import Attribute, members_of
+from comparity.ranking.contrasts import ItemAttribute, members_of
+from comparity.ranking.fits import Suggestion
 from comparity.ranking.judgments import Judgments
-from comparity.rankings import Suggestion
-from comparity.tables import text_of
+from comparity.ranking.likelihood.fitting import Fit
+from comparity.ranking.likelihood.one_pass import variances_of
+from comparity.tables.frames import text_of
 
 __all__ = ["chosen_intersections", "suggest", "words_on"]
 
@@ -31,7 +31,7 @@ FEWEST_COMPARISONS = 30
 
 
 def chosen_intersections(
-    intersections: Any, attributes: tuple[Attribute, ...]
+    intersections: Any, attributes: tuple[ItemAttribute, ...]
 ) -> tuple[Parts, ...]:
     """Read intersections as callers give them: mappings of attribute to group.
 
@@ -62,7 +62,7 @@ def chosen_intersections(
 
 
 def suggest(
-    judgments: Judgments, attributes: tuple[Attribute, ...], fitted: Fit
+    judgments: Judgments, attributes: tuple[ItemAttribute, ...], fitted: Fit
 ) -> tuple[Suggestion, ...]:
     r"""Say which intersections of two attributes deserve a bias of their own.
 
@@ -80,7 +80,7 @@ def suggest(
     Parameters
     ----------
     judgments : Judgments
-    attributes : tuple of Attribute
+    attributes : tuple of ItemAttribute
     fitted : Fit
         Of the model without intersections.
 
@@ -147,7 +147,7 @@ class _Look:
         )
 
 
-def _cells(attributes: tuple[Attribute, ...]) -> Iterator[Parts]:
+def _cells(attributes: tuple[ItemAttribute, ...]) -> Iterator[Parts]:
     """Yield every pair of groups that are no reference; the others follow from these."""
     for one, two in combinations(attributes, 2):
         for first, second in product(one.groups[1:], two.groups[1:]):
@@ -155,7 +155,7 @@ def _cells(attributes: tuple[Attribute, ...]) -> Iterator[Parts]:
 
 
 def _looked_at(
-    parts: Parts, judgments: Judgments, attributes: tuple[Attribute, ...], fitted: Fit
+    parts: Parts, judgments: Judgments, attributes: tuple[ItemAttribute, ...], fitted: Fit
 ) -> _Look | None:
     column = members_of(attributes, parts).astype(np.int8)
     rows = fitted.objective.data.rows

@@ -10,8 +10,6 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counting._values import as_array, check_lengths, factorised, group_codes, rows_of
-from comparity.counting.outcomes import check_outcome_read
 from comparity.errors import (
     BlankNameError,
     EmptyTableError,
@@ -25,7 +23,9 @@ from comparity.errors import (
     UnknownItemError,
 )
 from comparity.errors.spelling import is_blank
-from comparity.tables import collected, is_frame, of_engine, opened
+from comparity.tables.frames import collected, is_frame, of_engine, opened
+from comparity.tables.outcomes import check_outcome_read
+from comparity.tables.values import as_array, check_lengths, factorised, group_codes, rows_of
 
 __all__ = ["Judgments", "columns_of", "judgments_from_frames", "judgments_of"]
 

@@ -20,14 +20,15 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from comparity.errors import OptionError
-from comparity.ranking._facts import tests_of
-from comparity.ranking._fitting import Fit
-from comparity.ranking._margins import add_product
-from comparity.ranking._newton import conjugate_gradients
-from comparity.ranking._passes import logistic
 from comparity.ranking.contrasts import Contrasts
+from comparity.ranking.fits import ScoreDependence
 from comparity.ranking.judgments import Judgments
-from comparity.rankings import BiasedRanking, ScoreDependence
+from comparity.ranking.likelihood.fitting import Fit
+from comparity.ranking.likelihood.margins import add_product
+from comparity.ranking.likelihood.newton import conjugate_gradients
+from comparity.ranking.likelihood.passes import logistic
+from comparity.ranking.result import BiasedRanking
+from comparity.ranking.shares import tests_of
 
 __all__ = ["Dependent", "with_score_dependence"]
 

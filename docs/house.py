@@ -1,0 +1,169 @@
+"""Print the map of the package: ``python docs/house.py``; ``--write`` puts it into CONTRIBUTING.md.
+
+Folders stand in the order in which they may import each other: a folder knows only those above it.
+A test fails when the drawing in CONTRIBUTING.md is not the one this prints.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "comparity"
+PAGE = ROOT / "CONTRIBUTING.md"
+START, END = "<!-- map: docs/house.py -->\n", "<!-- end of map -->"
+
+LAYERS = ("errors", "tables", "counts", "inference", "results", "reports", "datasets")
+QUESTIONS = (
+    *("separation", "comparative", "pairwise", "relative", "metrics", "ranking", "training"),
+    *("planning", "gate", "demo", "cli"),
+)
+ORDER = (*LAYERS, *QUESTIONS)
+
+
+@dataclass(frozen=True)
+class Import:
+    """One name that a module imports from another module of the package."""
+
+    source: str
+    target: str
+    name: str
+    deferred: bool
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module of the package, read as a syntax tree."""
+
+    path: Path
+
+    @cached_property
+    def parts(self) -> tuple[str, ...]:
+        """Return the folders and the name, without the package."""
+        found = self.path.relative_to(PACKAGE).with_suffix("").parts
+        return found[:-1] if found[-1] == "__init__" else found
+
+    @cached_property
+    def name(self) -> str:
+        """Return the name to import it by."""
+        return ".".join(("comparity", *self.parts))
+
+    @cached_property
+    def folder(self) -> str:
+        """Return the folder of the package it is in; empty at the root."""
+        return self.parts[0] if self.parts and (PACKAGE / self.parts[0]).is_dir() else ""
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """Return the syntax tree."""
+        return ast.parse(self.path.read_text(encoding="utf-8"))
+
+    @cached_property
+    def lines(self) -> int:
+        """Return the number of lines."""
+        return len(self.path.read_text(encoding="utf-8").splitlines())
+
+    def imports(self, known: frozenset[str]) -> Iterator[Import]:
+        """Yield what it imports of the package; what only types need does not count."""
+        typing_only = {id(one) for block in _type_checking(self.tree) for one in ast.walk(block)}
+        deferred = {id(one) for one in _inside_functions(self.tree)}
+        for node in ast.walk(self.tree):
+            if not isinstance(node, ast.ImportFrom) or id(node) in typing_only:
+                continue
+            if (node.module or "").split(".")[0] != "comparity":
+                continue
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                target = inner if inner in known else str(node.module)
+                yield Import(self.name, target, alias.name, id(node) in deferred)
+
+    def functions(self) -> Iterator[tuple[int, str]]:
+        """Yield the length of every function's body, docstring apart, and where it is."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                start = node.body[1:] if ast.get_docstring(node) else node.body
+                length = (node.end_lineno or 0) - start[0].lineno + 1 if start else 0
+                yield length, f"{self.name}.{node.name}"
+
+
+def _type_checking(tree: ast.Module) -> Iterator[ast.If]:
+    for node in tree.body:
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+            yield node
+
+
+def _inside_functions(tree: ast.Module) -> Iterator[ast.AST]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from ast.walk(node)
+
+
+def modules() -> list[Module]:
+    """Return all modules of the package."""
+    return [Module(path) for path in sorted(PACKAGE.rglob("*.py"))]
+
+
+def imports(found: list[Module]) -> list[Import]:
+    """Return all imports within the package."""
+    known = frozenset(one.name for one in found)
+    return [one for module in found for one in module.imports(known)]
+
+
+def folder_of(name: str) -> str:
+    """Return the folder of a module's name; empty at the root."""
+    parts = name.split(".")
+    return parts[1] if len(parts) > 1 and (PACKAGE / parts[1]).is_dir() else ""
+
+
+def drawing(*, sizes: bool = False) -> str:
+    """Return two lines for each folder: what it is (and its size), and what it imports.
+
+    Sizes change with every commit, so the drawing for contributors has none.
+    """
+    found = modules()
+    uses = Counter((folder_of(one.source), folder_of(one.target)) for one in imports(found))
+    lines = ["```text"]
+    for folder in ORDER:
+        inside = [one for one in found if one.folder == folder]
+        about = ast.get_docstring(Module(PACKAGE / folder / "__init__.py").tree) or ""
+        size = f"{len(inside):>3} modules {sum(one.lines for one in inside):>6,} lines  "
+        lines.append(f"{folder + '/':<13}{size if sizes else ''}{_first(about)}")
+        known = [one for one in ORDER if uses[folder, one] and one != folder]
+        lines.append(f"{'':<13}imports {', '.join(known) or 'nothing'}")
+    root = [one for one in found if not one.folder]
+    lines.append(f"the root: {', '.join(one.path.name for one in root)}")
+    if sizes:
+        lines.append(f"in all {len(found)} modules, {sum(one.lines for one in found):,} lines")
+    return "\n".join([*lines, "```", ""])
+
+
+def _first(text: str) -> str:
+    return text.partition("\n")[0]
+
+
+def page() -> str:
+    """Return CONTRIBUTING.md with the drawing anew."""
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(START)
+    return before + START + drawing() + END + rest.partition(END)[2]
+
+
+def longest_functions(number: int = 10) -> list[tuple[int, str]]:
+    """Return the longest functions, docstrings apart."""
+    return sorted((one for module in modules() for one in module.functions()), reverse=True)[
+        :number
+    ]
+
+
+if __name__ == "__main__":
+    if "--write" in sys.argv:
+        PAGE.write_text(page(), encoding="utf-8")
+    print(drawing(sizes=True))
+    print("longest functions")
+    for length, name in longest_functions():
+        print(f"{length:>5}  {name}")

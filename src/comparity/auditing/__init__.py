@@ -1,1 +1,0 @@
-"""The desk: public audits, plans, and the words for what was found."""

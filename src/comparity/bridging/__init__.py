@@ -1,1 +1,0 @@
-"""Decisions predicted across sets of subjects, with the error of the prediction carried along."""

@@ -1,0 +1,312 @@
+"""Comparative separation: equal agreement between a model and judges in every kind of pair."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from comparity.comparative.judge import audit_counts, design_to_count
+from comparity.comparative.options import ComparativeOptions
+from comparity.counts.judged_rows import (
+    count_comparisons,
+    count_position_pairs,
+    count_wide_comparisons,
+)
+from comparity.errors import MissingColumnError, OptionError
+from comparity.results.audit import Audit
+from comparity.tables.features import as_array, named_attributes
+from comparity.tables.files import file_sha256, read_table
+from comparity.tables.frames import collected, of_engine, opened
+from comparity.tables.layouts import read_comparisons
+from comparity.tables.outcomes import check_outcome_read
+from comparity.tables.values import check_lengths, said_true
+
+__all__ = ["audit_counts", "audit_files", "audit_frames", "comparative_separation"]
+
+
+def comparative_separation(
+    comparisons: Any,
+    *,
+    scores: Any,
+    sensitive_features: Any,
+    evaluators: Any = None,
+    ties: Any = None,
+    reference: Any = None,
+    design: str = "auto",
+    method: str = "auto",
+    score_ties: str = "disagree",
+    continuous: bool = False,
+    intersection: bool = False,
+    alpha: float = 0.05,
+    margin: float = 0.05,
+    rule: str = "holm",
+    looks: tuple[int, int] | None = None,
+    seed: int | None = None,
+) -> Audit:
+    r"""Test whether a model agrees with judges equally often in every kind of pair.
+
+    .. math::
+
+        agree(a > b) = P(f(x) > f(x') \mid x \text{ judged better}, x \in a, x' \in b)
+
+    is the same for all cells :math:`(a, b)` [1]_. For every two groups the across hypothesis
+    :math:`agree(a > b) = agree(b > a)` and the within hypothesis
+    :math:`agree(a > a) = agree(b > b)` are tested.
+
+    Parameters
+    ----------
+    comparisons : array-like (n, 2) or frame
+        Item positions, the better item first; or a frame with columns ``better`` and ``worse``,
+        and perhaps ``tied``, which is true where neither item was put first.
+    scores : array-like
+        The model's score of each item.
+    sensitive_features : array-like, mapping or frame
+        The group of each item; several attributes as a mapping or as columns of a frame.
+    evaluators : array-like or str, optional
+        Who made each comparison, or the column of `comparisons` that says so.
+    ties : array-like (m, 2), optional
+        Pairs that were judged equal. They carry no order: counted, and left out of rates.
+    reference : array-like, optional
+        A label or reference score of each item, to condition on. Agreement is then *standardised*:
+        judgments are weighted so that the reference has the same law in every kind of pair. With
+        more than two values it decides, and the audit of raw agreement is in `raw`.
+    design : {"auto", "fresh", "shared"}
+        Whether items repeat; by default the data say.
+    method : {"auto", "disjoint", "dyadic"}
+        ``"disjoint"`` tests only pairs that share no item and no evaluator. ``"dyadic"`` uses the
+        variance of squared residuals and the normal law whatever the counts, as the formula is
+        printed; by default few hits or misses get the binomial variance, and few evaluators a law
+        of their own, because false alarms are not kept otherwise.
+    score_ties : {"disagree", "half"}
+        Whether a tie of the scores is a disagreement or half of one.
+    continuous : bool
+        Compare the values of a numeric attribute: agreement where the better item has the larger
+        value against agreement where it has the smaller.
+    intersection : bool
+        Audit the groups formed by all attributes together, too.
+    alpha : float
+        Probability of finding any violation where there is none.
+    margin : float
+        Largest gap that does no harm.
+    rule : {"holm", "paper"}
+        Holm's correction with the variance of the design, or the two uncorrected z-tests of [1]_,
+        which take all pairs to be independent.
+    looks : (int, int), optional
+        This look and how many are planned, if the audit is repeated as judgments come in.
+    seed : int, optional
+        Seed of the choice that ``method="disjoint"`` makes.
+
+    Returns
+    -------
+    Audit
+        Its `design` says which variance was used; with a `reference`, its `notion` whether raw or
+        standardised agreement decides, and `imbalance` and `effective_sizes` how well weighting
+        worked.
+
+    References
+    ----------
+    .. [1] Xi, Capak, Stockwell and Yu, "Comparative Separation", Section 3.3.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(7)
+    >>> quality, group = rng.normal(size=300), np.array(["a", "b"] * 150)
+    >>> pairs = np.array([rng.choice(300, 2, replace=False) for _ in range(1500)])
+    >>> better_first = np.where(
+    ...     (quality[pairs[:, 0]] > quality[pairs[:, 1]])[:, None], pairs, pairs[:, ::-1])
+    >>> scores = quality + rng.normal(size=300) - 1.0 * (group == "b")
+    >>> audit = comparative_separation(better_first, scores=scores, sensitive_features=group)
+    >>> audit.finding, audit.design
+    ('violated', 'shared items')
+    """
+    options = ComparativeOptions(
+        alpha=alpha,
+        margin=margin,
+        rule=rule,
+        looks=looks,
+        intersection=intersection,
+        seed=seed,
+        design=design,
+        method=method,
+        score_ties=score_ties,
+        continuous=continuous,
+        reference=None if reference is None else "reference",
+    )
+    pairs, judges, ties = _positions(comparisons, evaluators, ties)
+    counts = count_position_pairs(
+        pairs,
+        scores=as_array(scores, "scores"),
+        sensitive=named_attributes(sensitive_features),
+        evaluators=judges,
+        tied_pairs=ties,
+        reference=None if reference is None else as_array(reference, "reference"),
+        continuous=continuous,
+        intersection=intersection,
+        design=design_to_count(options),
+    )
+    return audit_counts(counts, options, evaluators_known=judges is not None)
+
+
+def _positions(comparisons: Any, evaluators: Any, ties: Any) -> tuple[Any, Any, Any]:
+    """Return the pairs as an array, the evaluators as a column or None, and the tied pairs."""
+    frame = of_engine(comparisons, "comparisons")
+    if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
+        judges = None if evaluators is None else as_array(evaluators, "evaluators")
+        return comparisons, judges, ties
+    columns = collected(frame.lazy())
+    for name in ("better", "worse", *([evaluators] if isinstance(evaluators, str) else [])):
+        if name not in columns:
+            raise MissingColumnError(name, "comparisons", list(columns))
+    named = evaluators if isinstance(evaluators, str) else None
+    check_outcome_read(comparisons, first="better", second="worse", read=(named, "tied"))
+    judges = columns[evaluators] if isinstance(evaluators, str) else evaluators
+    judges = None if judges is None else as_array(judges, "evaluators")
+    pairs = np.column_stack([columns["better"], columns["worse"]])
+    if "tied" not in columns:
+        return pairs, judges, ties
+    if judges is not None:
+        check_lengths({"comparisons": pairs, "evaluators": judges})
+    tied = said_true(columns["tied"], "tied", "comparisons")
+    either = pairs[tied] if ties is None else np.vstack([pairs[tied], ties])
+    return pairs[~tied], None if judges is None else judges[~tied], either
+
+
+def audit_frames(
+    comparisons: Any,
+    items: Any = None,
+    *,
+    score: str,
+    sensitive: Sequence[str],
+    item: str = "item",
+    better: str | None = "better",
+    worse: str | None = "worse",
+    evaluator: str | None = None,
+    tied: str | None = None,
+    **choices: Any,
+) -> Audit:
+    """Test comparative separation in frames of any engine.
+
+    Parameters
+    ----------
+    comparisons : frame
+        One row for each judgment, with the ids of the better and the worse item.
+    items : frame, optional
+        One row for each item. Without it every row of `comparisons` must carry the score and the
+        groups of both items, in columns such as ``better_score`` and ``worse_score``.
+    score, sensitive, item : str
+        Columns of `items`.
+    better, worse, evaluator, tied : str
+        Columns of `comparisons`. A column called ``tied`` says which judgments are ties unless
+        another is named.
+    **choices
+        As in :func:`comparative_separation`; `reference` is a column of `items`.
+    """
+    options = ComparativeOptions(**choices)
+    columns: dict[str, Any] = {
+        "better": better,
+        "worse": worse,
+        "evaluator": evaluator,
+        "tied": tied or _if_present(comparisons, "tied"),
+        "score": score,
+        "sensitive": list(sensitive),
+        "reference": options.reference,
+        "continuous": options.continuous,
+        "intersection": options.intersection,
+        "design": design_to_count(options),
+    }
+    if items is None:
+        counts = count_wide_comparisons(comparisons, **columns)
+    else:
+        counts = count_comparisons(comparisons, items, item=item, **columns)
+    return audit_counts(
+        counts,
+        options,
+        evaluators_known=evaluator is not None,
+        score=score,
+        sensitive=list(sensitive),
+        evaluator=evaluator,
+    )
+
+
+def audit_files(
+    comparisons: str | Path,
+    items: str | Path | None = None,
+    *,
+    layout: str = "auto",
+    better: str | None = None,
+    worse: str | None = None,
+    left: str | None = None,
+    right: str | None = None,
+    winner: str | None = None,
+    evaluator: str | None = None,
+    **choices: Any,
+) -> Audit:
+    """Test comparative separation in files.
+
+    Parameters
+    ----------
+    comparisons : path
+        One row for each judgment, in any layout of :mod:`comparity.tables.layouts`.
+    items : path, optional
+        One row for each item; without it the comparisons carry scores and groups themselves.
+    layout, better, worse, left, right, winner, evaluator : str, optional
+        How a comparison is written, where it cannot be recognised by its column names.
+    **choices
+        As in :func:`audit_frames`.
+    """
+    columns: dict[str, Any] = {"better": better, "worse": worse, "evaluator": evaluator}
+    sides: dict[str, Any] = {"left": left, "right": right, "winner": winner}
+    if items is None:
+        _check_no_sides(sides)
+        table = read_table(comparisons)
+        known: dict[str, Any] = {
+            role: name or _if_present(table, role) for role, name in columns.items()
+        }
+        audit = audit_frames(table, **known, **choices)
+        data: dict[str, Any] = {}
+        notes: tuple[str, ...] = ()
+    else:
+        read = read_comparisons(comparisons, layout=layout, **columns, **sides)
+        judge = "evaluator" if read.has_evaluators else None
+        audit = audit_frames(read.frame, read_table(items), evaluator=judge, tied="tied", **choices)
+        data = {"layout": read.layout, "columns": dict(read.columns)}
+        data["evaluator"] = read.columns.get("evaluator")
+        notes = read.notes
+        if evaluator is None and read.has_evaluators:
+            notes = (*notes, f"Who judged was read from column {data['evaluator']!r}.")
+    files = [
+        {"name": Path(path).name, "sha256": file_sha256(path)}
+        for path in (comparisons, items)
+        if path is not None
+    ]
+
+    def traced(found: Audit) -> Audit:
+        return replace(
+            found,
+            notes=(*found.notes, *notes),
+            provenance={
+                **found.provenance,
+                "data": {**found.provenance["data"], **data, "files": files},
+            },
+            raw=None if found.raw is None else traced(found.raw),
+        )
+
+    return traced(audit)
+
+
+def _check_no_sides(sides: dict[str, Any]) -> None:
+    """Refuse a column that says who won where rows carry scores and groups themselves."""
+    for option, column in sides.items():
+        if column is not None:
+            why = "rows that carry scores and groups have those of the better item and the worse"
+            raise OptionError(option, column, ["None", "a table of items"], why)
+
+
+def _if_present(table: Any, column: str) -> str | None:
+    return column if column in opened(table, "comparisons")[1] else None

@@ -1,0 +1,186 @@
+"""Standardised agreement with judges: judged pairs weighted to one law of a reference.
+
+Where quality is graded, a group whose items lie close together has harder pairs, and agreement
+differs between groups although the model errs alike. Items that carry a label or a reference score
+can be weighted so that every kind of pair has the same law of it; equal errors given the reference
+then mean equal agreement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.comparative.assumptions import few_evaluators
+from comparity.comparative.options import ComparativeOptions
+from comparity.counts.judged_overlap import (
+    ReferenceLaws,
+    item_overlap,
+    judgment_weights,
+    reference_laws,
+)
+from comparity.counts.overlap import Overlap
+from comparity.counts.pairs import SharedPairCounts
+from comparity.counts.sharing import Sharing, shared_judgments
+from comparity.errors import ConstantLabelError
+from comparity.inference.agreement import contrasts_of_groups, equal_cells
+from comparity.inference.dyadic import compare_cells, rate_interval
+from comparity.inference.gap_tests import GapTest, RateEstimate
+from comparity.results.audit import Audit, JudgedGap
+from comparity.results.findings import EXIT_STATUS
+from comparity.results.judging import judge, overall_finding
+from comparity.tables.features import qualified
+from comparity.tables.frames import text_of
+
+__all__ = ["n_levels", "standardised_audit"]
+
+
+def n_levels(counts: Mapping[str, SharedPairCounts], name: str) -> int:
+    """Return how many values the reference of the items has; `name` is for the error."""
+    reference = next(iter(counts.values())).pairs.reference
+    assert reference is not None
+    levels = np.unique(reference)
+    if len(levels) < 2:
+        raise ConstantLabelError(name, text_of(levels[0]))
+    return len(levels)
+
+
+@dataclass(frozen=True)
+class _Weighted:
+    """The judged pairs of one attribute with the weights of its groups."""
+
+    name: str
+    counts: SharedPairCounts
+    several: bool
+
+    @cached_property
+    def overlap(self) -> Overlap:
+        return item_overlap(self.counts.pairs)
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        return judgment_weights(self.counts.pairs, self.overlap)
+
+    @cached_property
+    def laws(self) -> ReferenceLaws:
+        return reference_laws(self.counts.pairs, self.weights)
+
+    def sharing(self, score_ties: str) -> Sharing:
+        return shared_judgments(
+            self.counts,
+            score_ties=score_ties,
+            evaluators=not few_evaluators(self.counts),
+            weights=self.weights,
+        )
+
+    def tests(self, sharing: Sharing) -> list[GapTest]:
+        """Test every hypothesis; without a p value, and with the reason, where weights fail."""
+        tests = []
+        items = dict(zip(sharing.cells, sharing.effective_items.tolist(), strict=True))
+        for contrast in contrasts_of_groups(self.counts.groups):
+            test = compare_cells(sharing, *contrast, null=self.called(contrast.null))
+            # Report how many judgments there are, not what they weigh.
+            first, second = (self.counts[cell].trials for cell in contrast)
+            test = replace(test, n=(first, second))
+            scarcer = min(items.get(cell, 0.0) for cell in contrast)
+            reason = self.overlap.reason or self.laws.between(contrast, scarcer).reason
+            if reason:
+                test = replace(test, p_value=np.nan, pivot=None, reason=reason)
+            tests.append(test)
+        return tests
+
+    def rates(self, sharing: Sharing) -> list[RateEstimate]:
+        return [
+            RateEstimate(
+                name="agreement",
+                of=self.called(str(cell)),
+                rate=float(sharing.hits[code] / sharing.trials[code]),
+                trials=self.counts[cell].trials,
+                score_ties=self.counts[cell].ties,
+                interval=rate_interval(sharing, cell),
+            )
+            for code, cell in enumerate(sharing.cells)
+            if sharing.trials[code] > 0
+        ]
+
+    def called(self, what: str) -> str:
+        return qualified(self.name, what, several=self.several)
+
+
+def standardised_audit(
+    raw: Audit, counts: Mapping[str, SharedPairCounts], options: ComparativeOptions
+) -> Audit:
+    """Audit agreement standardised to one law of the reference.
+
+    Parameters
+    ----------
+    raw : Audit
+        The audit of the same judgments without weights; kept beside.
+    counts : mapping of str to SharedPairCounts
+        Judged pairs of items with a reference, by attribute.
+    options : ComparativeOptions
+    """
+    several = len(counts) > 1
+    weighted = [_Weighted(name, one, several) for name, one in counts.items()]
+    shared = [(one, one.sharing(options.score_ties)) for one in weighted]
+    judged, finding = _judged(shared, raw, options)
+    changes = False
+    if raw.ties.scores:
+        other = "half" if options.score_ties == "disagree" else "disagree"
+        otherwise = [(one, one.sharing(other)) for one in weighted]
+        changes = _judged(otherwise, raw, options)[1] != finding
+    return replace(
+        raw,
+        notion=raw.notion.replace("(raw)", "(standardised)"),
+        finding=finding,
+        exit_status=EXIT_STATUS[finding],
+        tests=judged,
+        rates=tuple(rate for one, sharing in shared for rate in one.rates(sharing)),
+        joint_tests=tuple(
+            replace(joint, null=one.called(joint.null))
+            for one, sharing in shared
+            for joint in equal_cells(sharing)
+        ),
+        ties=replace(raw.ties, change_finding=changes),
+        notes=(*raw.notes, *_notes(weighted)),
+        raw=raw,
+        imbalance=max(one.overlap.imbalance for one in weighted),
+        effective_sizes={
+            f"{one.name}={group}" if several else group: size
+            for one in weighted
+            for group, size in one.overlap.effective_sizes.items()
+        },
+    )
+
+
+def _judged(
+    shared: list[tuple[_Weighted, Sharing]], raw: Audit, options: ComparativeOptions
+) -> tuple[tuple[JudgedGap, ...], str]:
+    judged = judge(
+        [test for one, sharing in shared for test in one.tests(sharing)],
+        alpha=options.alpha,
+        margin=options.margin,
+        rule=options.rule,
+        looks=options.looks,
+        n=raw.n,
+        n_items=raw.n_items,
+    )
+    return judged, overall_finding(judged)
+
+
+def _notes(weighted: list[_Weighted]) -> list[str]:
+    kinds = {one.overlap.kind for one in weighted}
+    how = "counted at each of its values" if kinds == {"table"} else "fitted by a spline"
+    return [
+        "Judgments are weighted so that the reference has the same law in every kind of pair; "
+        "equal errors given the reference then mean equal agreement. Standardised agreement "
+        "decides; raw agreement is reported beside it. The numbers of judgments are before "
+        "weighting.",
+        f"The shares of the groups, given the reference, were {how}. That weights on items make "
+        "kinds of pairs alike supposes that pairs were drawn without regard to the reference, and "
+        "that judges order items by it alike in every group.",
+    ]

@@ -1,1 +1,0 @@
-"""Rows become counts: the only part of the trunk that sees rows."""

@@ -1,0 +1,328 @@
+"""Rows of decisions, from arrays or a table, made into counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from comparity.counts.decisions import Confusion, DecisionCounts
+from comparity.counts.ledger import Codes
+from comparity.errors import EmptyTableError, MissingValueError, OptionError
+from comparity.tables.columns import Table, check_columns, open_table
+from comparity.tables.frames import collected, text_of
+from comparity.tables.values import (
+    as_array,
+    check_lengths,
+    crossed,
+    factorised,
+    group_codes,
+    numbers,
+    positives,
+    rows_of,
+)
+
+__all__ = [
+    "count_decision_arrays",
+    "count_decisions",
+    "count_small_codes",
+    "count_two_predictions",
+    "truths",
+]
+
+
+def count_decision_arrays(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    sensitive: Mapping[str, ArrayLike],
+    positive: object = None,
+    threshold: float | None = None,
+    intersection: bool = False,
+) -> dict[str, DecisionCounts]:
+    """Count decisions by group, label and prediction, from arrays.
+
+    Parameters
+    ----------
+    y_true, y_pred : array_like
+        Label and prediction of each item: 0 and 1, or true and false, as numbers or text.
+    sensitive : mapping of str to array_like
+        Group of each item, by attribute.
+    positive : object, optional
+        The positive value, where labels are other words.
+    threshold : float, optional
+        A prediction at or above it is positive.
+    intersection : bool
+        Whether to count the intersection of all attributes too.
+
+    Returns
+    -------
+    dict of str to DecisionCounts
+        One for each attribute.
+
+    Examples
+    --------
+    >>> counts = count_decision_arrays([1, 1, 0], [1, 0, 0], sensitive={"sex": ["f", "m", "m"]})
+    >>> counts["sex"]["m"].positives
+    Tally(hits=0, trials=1, ties=0)
+    """
+    check_threshold(threshold)
+    labels, predictions = as_array(y_true, "y_true"), as_array(y_pred, "y_pred")
+    groups = {str(name): as_array(column, str(name)) for name, column in sensitive.items()}
+    check_sensitive(list(groups))
+    check_lengths({"y_true": labels, "y_pred": predictions, **groups})
+    if not len(labels):
+        raise EmptyTableError("array")
+    if threshold is not None:
+        # The comparison itself; text predictions are read as numbers first.
+        predictions = numbers(predictions, "y_pred", "array") >= threshold
+    attributes = {name: group_codes(column, name, "array") for name, column in groups.items()}
+    return count_confusions(
+        labels,
+        predictions,
+        names=("y_true", "y_pred"),
+        groups=crossed(attributes, intersection=intersection),
+        positive=positive,
+        cut=threshold is not None,
+    )
+
+
+def count_confusions(
+    labels: NDArray[Any],
+    predictions: NDArray[Any],
+    *,
+    names: tuple[str, str],
+    groups: Mapping[str, tuple[Codes, list[str]]],
+    positive: object,
+    cut: bool,
+    weights: Codes | None = None,
+    table: str = "array",
+) -> dict[str, DecisionCounts]:
+    """Cross labels with predictions in every group, each row counted `weights` times."""
+    label_codes, label_values = factorised(labels)
+    codes, values = factorised(predictions)
+    for column, name in ((label_codes, names[0]), (codes, names[1])):
+        if (column < 0).any():
+            raise MissingValueError(name, table, rows_of(column < 0))
+    if cut:
+        true_labels, _ = positives(label_values, [], names=names, positive=positive)
+        true_predictions = np.array([value == "True" for value in values], dtype=bool)
+    else:
+        true_labels, true_predictions = positives(
+            label_values, values, names=names, positive=positive
+        )
+    kind = 2 * true_labels[label_codes].astype(np.int64) + true_predictions[codes]
+    return {name: _confusions(kind, *group, weights) for name, group in groups.items()}
+
+
+def _confusions(
+    kind: Codes, group: Codes, names: list[str], weights: Codes | None
+) -> DecisionCounts:
+    counts = np.bincount(4 * group + kind, weights, 4 * len(names)).astype(np.int64)
+    return DecisionCounts(
+        {
+            name: Confusion(
+                true_negatives=tn, false_positives=fp, false_negatives=fn, true_positives=tp
+            )
+            for name, (tn, fp, fn, tp) in zip(names, counts.reshape(-1, 4).tolist(), strict=True)
+        }
+    )
+
+
+def check_sensitive(names: Sequence[str]) -> None:
+    """Raise an error unless at least one sensitive attribute is named, and none twice."""
+    if isinstance(names, str) or not names or len(set(names)) < len(names):
+        raise OptionError("sensitive", names, ["a list of one or more different columns"])
+
+
+def check_threshold(threshold: float | None) -> None:
+    """Raise an error unless the threshold is absent or a finite number."""
+    number = isinstance(threshold, int | float | np.number)
+    if threshold is not None and not (number and np.isfinite(threshold)):
+        raise OptionError("threshold", threshold, ["a finite number"])
+
+
+def count_decisions(
+    frame: Any,
+    *,
+    label: str,
+    prediction: str,
+    sensitive: Sequence[str],
+    positive: object = None,
+    threshold: float | None = None,
+    intersection: bool = False,
+) -> dict[str, DecisionCounts]:
+    """Count decisions by group, label and prediction, on the engine the table lives in.
+
+    Parameters
+    ----------
+    frame : frame of any engine
+        One row for each item.
+    label, prediction : str
+        Columns with 0 and 1, or true and false, as numbers or text.
+    sensitive : sequence of str
+        Columns with groups.
+    positive : object, optional
+        The positive value, where labels are other words.
+    threshold : float, optional
+        A prediction at or above it is positive.
+    intersection : bool
+        Whether to count the intersection of all sensitive columns too.
+
+    Returns
+    -------
+    dict of str to DecisionCounts
+        One for each sensitive column. Counts of parts may be added; a part with one group only
+        is refused.
+
+    Raises
+    ------
+    ComparityError
+        A column is missing, has gaps, or holds what it should not; the error names rows.
+
+    Examples
+    --------
+    >>> import polars
+    >>> rows = {"hired": [1, 1, 0, 0], "model": [0.9, 0.4, 0.6, 0.2], "sex": ["f", "m", "f", "m"]}
+    >>> counts = count_decisions(
+    ...     polars.DataFrame(rows), label="hired", prediction="model", sensitive=["sex"],
+    ...     threshold=0.5,
+    ... )
+    >>> counts["sex"]["f"].positives.rate, counts["sex"]["f"].negatives.rate
+    (1.0, 1.0)
+    """
+    check_sensitive(sensitive)
+    check_threshold(threshold)
+    groups = {f"group{place}": name for place, name in enumerate(sensitive)}
+    columns = {"label": label, "prediction": prediction, **groups}
+    table = open_table(frame, "decisions", columns)
+    rows = table.frame
+    if threshold is not None:
+        cut = table.number("prediction")
+        usable = cut.is_finite() & ~table.missing("prediction")
+        above = nw.when(cut >= threshold).then(nw.lit(1)).otherwise(nw.lit(0))
+        rows = rows.with_columns(
+            nw.when(usable).then(above).otherwise(nw.lit(-1)).alias("prediction")
+        )
+    found = collected(rows.group_by(*columns).agg(nw.len().alias("n")))
+    if not len(found["n"]):
+        raise EmptyTableError("decisions")
+    _check_found(table, found, cut=threshold is not None)
+    coded = {name: group_codes(found[ours], name, "decisions") for ours, name in groups.items()}
+    return count_confusions(
+        found["label"],
+        found["prediction"] == 1 if threshold is not None else found["prediction"],
+        names=(label, prediction),
+        groups=crossed(coded, intersection=intersection),
+        positive=positive,
+        cut=threshold is not None,
+        weights=found["n"].astype(np.int64),
+        table="decisions",
+    )
+
+
+def _check_found(table: Table, found: dict[str, Any], *, cut: bool) -> None:
+    """Look for gaps among the few distinct rows; only if there are any, look for their rows."""
+    broken = any((factorised(found[name])[0] < 0).any() for name in table.columns)
+    if broken or (cut and (found["prediction"] == -1).any()):
+        numeric = ["prediction"] if cut else []
+        check_columns(table, complete=table.columns, numeric=numeric)
+
+
+FEWEST = 10**5
+"""From so many rows on, loading the compiled kernel pays."""
+
+
+def count_small_codes(
+    labels: NDArray[Any], predictions: NDArray[Any], groups: NDArray[Any]
+) -> DecisionCounts | None:
+    """Count 0/1 labels and predictions of groups coded from 0 to 255, in one pass.
+
+    Returns ``None`` where the arrays are anything else, or too short for it to pay: then
+    :func:`comparity.counts.decision_rows.count_decision_arrays` does it, and finds what is wrong.
+    """
+    columns = (labels, predictions, groups)
+    whole = all(column.dtype.kind in "biu" and column.ndim == 1 for column in columns)
+    if not whole or not FEWEST <= len(labels) == len(predictions) == len(groups):
+        return None
+    from comparity.counts.kernels.tables import tabulate, tabulate_bytes
+
+    found: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+    if all(column.dtype.itemsize == 1 and column.flags.c_contiguous for column in columns):
+        found = tabulate_bytes(*(column.view(np.uint8) for column in columns))
+    if not len(found):
+        found = tabulate(*columns)
+    table = found.reshape(-1, 4)
+    occurring = np.flatnonzero(table.any(axis=1))
+    if len(occurring) < 2:
+        return None
+    return DecisionCounts(
+        {
+            text_of(groups.dtype.type(code)): Confusion(
+                true_negatives=tn, false_positives=fp, false_negatives=fn, true_positives=tp
+            )
+            for code, (tn, fp, fn, tp) in zip(
+                occurring.tolist(), table[occurring].tolist(), strict=True
+            )
+        }
+    )
+
+
+def count_two_predictions(
+    y_true: ArrayLike,
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    groups: ArrayLike,
+    positive: object = None,
+) -> NDArray[np.float64]:
+    """Count rows by group, label and both predictions, the groups in sorted order.
+
+    Parameters
+    ----------
+    y_true, first, second, groups : array_like
+        One entry for each item; labels and predictions are 0 and 1, or true and false.
+    positive : object, optional
+        The positive value, where labels are other words.
+
+    Returns
+    -------
+    ndarray, (K, 2, 2, 2)
+
+    Examples
+    --------
+    >>> count_two_predictions([1, 0], [1, 1], [0, 1], groups=["a", "b"])[0, 1].tolist()
+    [[0.0, 0.0], [1.0, 0.0]]
+    """
+    columns = {
+        "y_true": as_array(y_true, "y_true"),
+        "y_pred": as_array(first, "y_pred"),
+        "compare": as_array(second, "compare"),
+        "sensitive_features": as_array(groups, "sensitive_features"),
+    }
+    check_lengths(columns)
+    if not len(columns["y_true"]):
+        raise EmptyTableError("array")
+    group, names = group_codes(columns["sensitive_features"], "sensitive_features", "array")
+    label, before = truths(columns["y_true"], columns["y_pred"], ("y_true", "y_pred"), positive)
+    _, after = truths(columns["y_true"], columns["compare"], ("y_true", "compare"), positive)
+    codes = 8 * group + 4 * label + 2 * before + after
+    return np.bincount(codes, minlength=8 * len(names)).reshape(-1, 2, 2, 2).astype(np.float64)
+
+
+def truths(
+    labels: NDArray[Any],
+    predictions: NDArray[Any],
+    names: tuple[str, str],
+    positive: object = None,
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Say which labels and which predictions are positive; gaps and other values are errors."""
+    coded = [factorised(column) for column in (labels, predictions)]
+    for (codes, _), name in zip(coded, names, strict=True):
+        if (codes < 0).any():
+            raise MissingValueError(name, "array", rows_of(codes < 0))
+    yes = positives(coded[0][1], coded[1][1], names=names, positive=positive)
+    return yes[0][coded[0][0]], yes[1][coded[1][0]]

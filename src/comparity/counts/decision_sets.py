@@ -1,0 +1,413 @@
+"""Rows with decisions of two or more decision makers, counted once.
+
+A table has one row for each subject, a column for each decision maker and one for each sensitive
+attribute. Equal rows are counted on the engine the table lives in; what comes back is small where
+decisions are coarse.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from comparity.counts.differences import DecisionRange, DifferenceCounts
+from comparity.errors import (
+    EmptyTableError,
+    MissingValueError,
+    NotNumericError,
+    OneGroupError,
+    ReferenceGroupError,
+    TooFewRatersError,
+    UnorderedDecisionError,
+    WordDecisionError,
+)
+from comparity.tables.columns import Table, check_columns, open_table
+from comparity.tables.frames import collected, is_missing, text_of
+from comparity.tables.values import (
+    as_array,
+    bounded_numbers,
+    check_lengths,
+    crossed,
+    group_codes,
+    rows_of,
+)
+
+__all__ = [
+    "Decisions",
+    "decision_arrays",
+    "decision_table",
+    "label_columns",
+    "labelled_decisions",
+]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+TABLE = "decisions"
+# A double has between 15 and 16 significant decimals; a difference of two may lose one. In single
+# precision there are between 7 and 8.
+SIGNIFICANT, SINGLE = 14, 6
+EXACT = 2.0**10
+"""Numbers with so many parts of one are exact in any precision."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Decisions:
+    """Checked decisions, one entry for each distinct row.
+
+    Attributes
+    ----------
+    raters : tuple of str
+        The decision makers.
+    values : ndarray, (m, R)
+        Their decisions as numbers.
+    weights : ndarray of int, (m,)
+        How often the row occurs.
+    groups : mapping of str to (codes, names)
+        The group of each row, by attribute; the reference group comes first.
+    numbers : mapping of str to ndarray
+        Attributes that are numbers to be compared, not groups.
+    digits : int or None
+        Decimals of a difference that mean anything; ``None`` for whole numbers.
+    """
+
+    raters: tuple[str, ...]
+    values: Floats
+    weights: Codes
+    groups: Mapping[str, tuple[Codes, list[str]]]
+    numbers: Mapping[str, Floats]
+    digits: int | None = None
+
+    @property
+    def repeated(self) -> bool:
+        """Whether any row occurs more than once."""
+        return self.n > len(self.weights)
+
+    @property
+    def n(self) -> int:
+        """Rows of the table."""
+        return int(self.weights.sum())
+
+    def differences(self, first: int, second: int, attribute: str) -> DifferenceCounts:
+        """Count the differences of two decision makers by group of an attribute."""
+        codes, names = self.groups[attribute]
+        return DifferenceCounts.of(
+            self._between(first, second),
+            codes,
+            tuple(names),
+            weights=self.weights if self.repeated else None,
+        )
+
+    def rows(self, first: int, second: int, attribute: str) -> tuple[Floats, Floats]:
+        """Return differences and the values of an attribute that is a number, row by row."""
+        differences, number = self._between(first, second), self.numbers[attribute]
+        return np.repeat(differences, self.weights), np.repeat(number, self.weights)
+
+    def _between(self, first: int, second: int) -> Floats:
+        differences: Floats = self.values[:, first] - self.values[:, second]
+        # 0.3 - 0.2 and 0.2 - 0.1 are one difference; left apart, they would be variation.
+        return differences if self.digits is None else np.round(differences, self.digits)
+
+    def range_of(self, rater: int) -> DecisionRange:
+        """Say what a decision maker used of the scale."""
+        values, n = self.values[:, rater], self.n
+        mean = float(self.weights @ values) / n
+        spread = float(self.weights @ (values - mean) ** 2) / n
+        return DecisionRange(
+            low=float(values.min()), high=float(values.max()), mean=mean, deviation=spread**0.5
+        )
+
+
+def decision_arrays(
+    decisions: Mapping[str, ArrayLike],
+    sensitive: Mapping[str, ArrayLike],
+    *,
+    order: Sequence[object] | None = None,
+    continuous: bool = False,
+    intersection: bool = False,
+    reference: object = None,
+) -> Decisions:
+    """Check decisions given as arrays, one entry for each subject.
+
+    Parameters
+    ----------
+    decisions : mapping of str to array_like
+        Decisions by decision maker: numbers, true and false, or values named in `order`.
+    sensitive : mapping of str to array_like
+        Group of each subject by attribute, or numbers with `continuous`.
+    order : sequence, optional
+        Values of ordinal decisions from the lowest up; they count as 0, 1, 2, ...
+    continuous : bool
+        Whether the attributes are numbers to be compared.
+    intersection : bool
+        Whether to cross all attributes, too.
+    reference : optional
+        The group that others are compared with, of whichever attribute has it.
+
+    Raises
+    ------
+    ComparityError
+        Different lengths, no rows, gaps, infinite numbers, words where numbers are needed, one
+        group only, fewer than two decision makers.
+    """
+    if len(decisions) < 2:
+        raise TooFewRatersError(list(decisions), list(decisions))
+    columns = {name: as_array(column, name) for name, column in decisions.items()}
+    attributes = {name: as_array(column, name) for name, column in sensitive.items()}
+    check_lengths({**columns, **attributes})
+    weights = np.ones(len(next(iter(columns.values()))), dtype=np.int64)
+    return _checked(
+        columns,
+        attributes,
+        weights,
+        order=order,
+        continuous=continuous,
+        intersection=intersection,
+        reference=reference,
+    )
+
+
+def decision_table(
+    frame: Any,
+    *,
+    raters: Sequence[str],
+    sensitive: Sequence[str],
+    order: Sequence[object] | None = None,
+    continuous: bool = False,
+    intersection: bool = False,
+    reference: object = None,
+) -> Decisions:
+    """Check and count decisions on the engine their table lives in.
+
+    Parameters
+    ----------
+    frame : frame of any engine
+        One row for each subject.
+    raters, sensitive : sequence of str
+        Columns with decisions, and with groups.
+    order, continuous, intersection, reference
+        As in :func:`decision_arrays`.
+
+    Examples
+    --------
+    >>> import polars
+    >>> rows = {"hr_0": [1, 2, 2], "hr_1": [1, 1, 1], "sex": ["f", "m", "m"]}
+    >>> found = decision_table(polars.DataFrame(rows), raters=["hr_0", "hr_1"], sensitive=["sex"])
+    >>> counts = found.differences(0, 1, "sex")
+    >>> counts.values.tolist(), counts.counts.tolist(), found.n
+    ([0.0, 1.0], [[1, 0], [0, 2]], 3)
+    """
+    table = _opened(frame, raters, sensitive)
+    rated = [f"rater{place}" for place in range(len(raters))]
+    coded = [f"group{place}" for place in range(len(sensitive))]
+    numeric = [*([] if order is not None else rated), *(coded if continuous else [])]
+    try:
+        check_columns(table, complete=coded, numeric=[] if order is not None else rated)
+    except NotNumericError as error:
+        raise WordDecisionError(error.column, error.offenders) from None
+    check_columns(table, complete=rated, numeric=coded if continuous else [])
+    found = _counted(table, numeric)
+    return _checked(
+        {name: found[ours] for ours, name in zip(rated, raters, strict=True)},
+        {name: found[ours] for ours, name in zip(coded, sensitive, strict=True)},
+        found["n"].astype(np.int64),
+        order=order,
+        continuous=continuous,
+        intersection=intersection,
+        reference=reference,
+        table=TABLE,
+    )
+
+
+def labelled_decisions(
+    decisions: Mapping[str, ArrayLike],
+    sensitive: Mapping[str, ArrayLike],
+    *,
+    separator: str | None = None,
+    continuous: bool = False,
+    intersection: bool = False,
+    reference: object = None,
+) -> dict[str, Decisions]:
+    """Turn decisions that are labels into one yes/no decision for each label.
+
+    Parameters
+    ----------
+    decisions : mapping of str to array_like
+        Labels by decision maker.
+    sensitive : mapping of str to array_like
+        As in :func:`decision_arrays`.
+    separator : str, optional
+        What stands between labels where a subject may get several; an empty text is none of them.
+
+    Returns
+    -------
+    dict of str to Decisions
+        By label, in sorted order; of two labels that exclude each other only the second is
+        needed, and returned.
+
+    Examples
+    --------
+    >>> sets = {"a": ["x;y", "y"], "b": ["x", "z"]}
+    >>> found = labelled_decisions(sets, {"sex": ["f", "m"]}, separator=";")
+    >>> list(found), found["y"].values.tolist()
+    (['x', 'y', 'z'], [[1.0, 0.0], [1.0, 0.0]])
+    """
+    given = {
+        name: _label_sets(as_array(column, name), name, separator)
+        for name, column in decisions.items()
+    }
+    known = sorted({label for sets in given.values() for labels in sets for label in labels})
+    if separator is None and len(known) == 2:
+        known = known[1:]
+    choices = {"continuous": continuous, "intersection": intersection, "reference": reference}
+    return {
+        label: decision_arrays(
+            {name: [label in labels for labels in sets] for name, sets in given.items()},
+            sensitive,
+            **choices,  # type: ignore[arg-type]
+        )
+        for label in known
+    }
+
+
+def label_columns(
+    frame: Any, *, raters: Sequence[str], sensitive: Sequence[str]
+) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
+    """Bring columns with labels and groups to memory; gaps are an error.
+
+    Parameters
+    ----------
+    frame : frame of any engine
+        One row for each subject.
+    raters, sensitive : sequence of str
+        Columns with labels, and with groups.
+    """
+    table = _opened(frame, raters, sensitive)
+    check_columns(table, complete=table.columns)
+    found = collected(table.frame)
+    return (
+        {name: found[f"rater{place}"] for place, name in enumerate(raters)},
+        {name: found[f"group{place}"] for place, name in enumerate(sensitive)},
+    )
+
+
+def _label_sets(column: NDArray[Any], name: str, separator: str | None) -> list[frozenset[str]]:
+    listed = column.tolist()
+    missing = np.array([is_missing(value) for value in listed], dtype=bool)
+    if missing.any():
+        raise MissingValueError(name, TABLE, rows_of(missing))
+    if separator is None:
+        return [frozenset([text_of(value)]) for value in listed]
+    parts = (text_of(value).split(separator) for value in listed)
+    return [frozenset(filter(None, (part.strip() for part in labels))) for labels in parts]
+
+
+def _opened(frame: Any, raters: Sequence[str], sensitive: Sequence[str]) -> Table:
+    columns = {f"rater{place}": name for place, name in enumerate(raters)}
+    columns |= {f"group{place}": name for place, name in enumerate(sensitive)}
+    return open_table(frame, TABLE, columns)
+
+
+def _counted(table: Table, numeric: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """Count equal rows."""
+    rows = table.frame
+    if numeric:
+        rows = rows.with_columns(*(table.number(name).alias(name) for name in numeric))
+    return collected(rows.group_by(*table.columns).agg(nw.len().alias("n")))
+
+
+def _checked(
+    columns: Mapping[str, NDArray[Any]],
+    attributes: Mapping[str, NDArray[Any]],
+    weights: Codes,
+    *,
+    order: Sequence[object] | None,
+    continuous: bool,
+    intersection: bool,
+    reference: object,
+    table: str = "array",
+) -> Decisions:
+    if not len(weights):
+        raise EmptyTableError(table)
+    values = [
+        _as_numbers(column, name, table) if order is None else _ranks(column, name, order, table)
+        for name, column in columns.items()
+    ]
+    as_numbers: dict[str, Floats] = {}
+    coded: dict[str, tuple[Codes, list[str]]] = {}
+    for name, column in attributes.items():
+        if continuous:
+            as_numbers[name] = _varying(column, name, table)
+        else:
+            coded[name] = group_codes(column, name, table)
+    matrix = np.asfortranarray(np.column_stack(values))  # columns are read one by one
+    found = Decisions(
+        raters=tuple(columns),
+        values=matrix,
+        digits=_digits(matrix),
+        weights=weights,
+        groups=crossed(coded, intersection=intersection) if coded else {},
+        numbers=as_numbers,
+    )
+    return found if reference is None else _with_reference(found, text_of(reference))
+
+
+def _digits(values: Floats) -> int | None:
+    """Return how many decimals of a difference of floats are not rounding errors."""
+    rounded = [column for column in values.T if not _is_exact(column)]
+    if not rounded:
+        return None
+    # What single precision keeps was kept in it: hardly a decimal is one of its numbers.
+    single = any(np.array_equal(column, column.astype(np.float32)) for column in rounded)
+    significant = SINGLE if single else SIGNIFICANT
+    return significant - math.ceil(math.log10(float(np.abs(values).max())))
+
+
+def _is_exact(column: Floats) -> bool:
+    """Say whether these are whole numbers, halves, quarters and the like, as differences are."""
+    return np.array_equal(column * EXACT, np.rint(column * EXACT))
+
+
+def _as_numbers(column: NDArray[Any], name: str, table: str) -> Floats:
+    try:
+        return bounded_numbers(column, name, table)
+    except NotNumericError as error:
+        raise WordDecisionError(name, error.offenders) from None
+
+
+def _ranks(column: NDArray[Any], name: str, order: Sequence[object], table: str) -> Floats:
+    codes, words = group_codes(column, name, table, several=False)
+    rank = {text_of(value): float(place) for place, value in enumerate(order)}
+    unknown = [word for word in words if word not in rank]
+    if unknown:
+        raise UnorderedDecisionError(name, order, unknown)
+    return np.array([rank[word] for word in words])[codes]
+
+
+def _varying(column: NDArray[Any], name: str, table: str) -> Floats:
+    values = bounded_numbers(column, name, table)
+    if values.min() == values.max():
+        raise OneGroupError(name, [text_of(values[0])])
+    return values
+
+
+def _with_reference(decisions: Decisions, reference: str) -> Decisions:
+    """Put the reference group first, in every attribute that has it."""
+    known = [name for _, names in decisions.groups.values() for name in names]
+    if reference not in known:
+        raise ReferenceGroupError(reference, known)
+    groups = {}
+    for attribute, (codes, names) in decisions.groups.items():
+        if reference not in names:
+            groups[attribute] = (codes, names)
+            continue
+        ordered = [reference, *(name for name in names if name != reference)]
+        place = np.array([ordered.index(name) for name in names], dtype=np.int64)
+        groups[attribute] = (place[codes], ordered)
+    return replace(decisions, groups=groups)

@@ -1,0 +1,266 @@
+"""Decisions counted by group, label and prediction, and split by privilege.
+
+Metrics that compare privileged with unprivileged groups are functions of a :class:`Contrast`. Its
+array may have leading axes, one table for each replicate of a resample, so that a metric is worked
+out for all of them in one pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "Confusion",
+    "DecisionCounts",
+    "GroupedDecisions",
+    "NeighbourCounts",
+    "Tally",
+]
+
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+Count = TypeVar("Count")
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Hits among trials, and how many of the misses are ties of the model's scores.
+
+    Examples
+    --------
+    >>> tally = Tally(80, 100, 6)
+    >>> tally.rate, tally.half_rate
+    (0.8, 0.83)
+    >>> tally + Tally(1, 2)
+    Tally(hits=81, trials=102, ties=6)
+    """
+
+    hits: int
+    trials: int
+    ties: int = 0
+
+    def __post_init__(self) -> None:
+        assert min(self.hits, self.ties) >= 0, self
+        assert self.hits + self.ties <= self.trials, self
+
+    @property
+    def rate(self) -> float:
+        """Share of hits; a score tie is a miss. ``nan`` without trials."""
+        return self.hits / self.trials if self.trials else float("nan")
+
+    @property
+    def half_rate(self) -> float:
+        """Share of hits with a score tie counted as half a hit. ``nan`` without trials."""
+        return (self.hits + self.ties / 2) / self.trials if self.trials else float("nan")
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(self.hits + other.hits, self.trials + other.trials, self.ties + other.ties)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confusion:
+    """Decisions of one group by label and prediction."""
+
+    true_positives: int = 0
+    false_negatives: int = 0
+    false_positives: int = 0
+    true_negatives: int = 0
+
+    @property
+    def positives(self) -> Tally:
+        """Items labelled positive, and how many of them were predicted positive."""
+        return Tally(self.true_positives, self.true_positives + self.false_negatives)
+
+    @property
+    def negatives(self) -> Tally:
+        """Items labelled negative, and how many of them were predicted positive."""
+        return Tally(self.false_positives, self.false_positives + self.true_negatives)
+
+    @property
+    def n(self) -> int:
+        """Number of decisions."""
+        return self.positives.trials + self.negatives.trials
+
+    def __add__(self, other: Confusion) -> Confusion:
+        return Confusion(
+            true_positives=self.true_positives + other.true_positives,
+            false_negatives=self.false_negatives + other.false_negatives,
+            false_positives=self.false_positives + other.false_positives,
+            true_negatives=self.true_negatives + other.true_negatives,
+        )
+
+
+class DecisionCounts(Mapping[str, Confusion]):
+    """Independent decisions about single items: one :class:`Confusion` for each group.
+
+    Examples
+    --------
+    >>> counts = DecisionCounts({"a": Confusion(true_positives=3, false_negatives=1)})
+    >>> counts["a"].positives.rate
+    0.75
+    >>> (counts + counts).n
+    8
+    """
+
+    __slots__ = ("_groups",)
+
+    def __init__(self, groups: Mapping[str, Confusion]) -> None:
+        self._groups = {group: groups[group] for group in sorted(groups) if groups[group].n}
+
+    def __getitem__(self, group: str) -> Confusion:
+        return self._groups[group]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._groups)
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def __repr__(self) -> str:
+        return f"DecisionCounts({self._groups!r})"
+
+    def __add__(self, other: DecisionCounts) -> DecisionCounts:
+        return DecisionCounts(_added(self, other, Confusion()))
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups, sorted."""
+        return tuple(self)
+
+    @property
+    def n(self) -> int:
+        """Number of decisions."""
+        return sum(confusion.n for confusion in self.values())
+
+
+def _added(
+    first: Mapping[Key, Count], second: Mapping[Key, Count], zero: Count
+) -> dict[Key, Count]:
+    keys = {**dict.fromkeys(first), **dict.fromkeys(second)}
+    return {key: first.get(key, zero) + second.get(key, zero) for key in keys}  # type: ignore[operator]
+
+
+Floats = NDArray[np.float64]
+
+
+# Without slots, so that camps are added up once however many metrics ask for them.
+@dataclass(frozen=True, eq=False)
+class GroupedDecisions:
+    """Decisions by group, label and prediction, with the groups in two camps.
+
+    Attributes
+    ----------
+    cells : ndarray of float, shape (..., K, 2, 2)
+        Counts, or probabilities, by group, label (0, 1) and prediction (0, 1).
+    is_privileged : ndarray of bool, shape (K,)
+        Which groups are privileged; the others are unprivileged. Both kinds occur.
+
+    Examples
+    --------
+    >>> counts = DecisionCounts({
+    ...     "f": Confusion(true_positives=3, false_negatives=1),
+    ...     "m": Confusion(true_positives=1, true_negatives=2),
+    ... })
+    >>> contrast = GroupedDecisions.of(counts, privileged={"m"})
+    >>> contrast.unprivileged.tolist(), contrast.n
+    ([[0.0, 0.0], [1.0, 3.0]], 7.0)
+    """
+
+    cells: Floats
+    is_privileged: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, counts: DecisionCounts, privileged: Collection[str]) -> GroupedDecisions:
+        """Return the counts of all groups as an array, groups in sorted order."""
+        cells = [_table(counts[group]) for group in counts.groups]
+        return cls(
+            np.array(cells, dtype=np.float64),
+            np.array([group in privileged for group in counts.groups]),
+        )
+
+    def with_cells(self, cells: Floats) -> GroupedDecisions:
+        """Return other counts of the same groups."""
+        return GroupedDecisions(cells, self.is_privileged)
+
+    @cached_property
+    def unprivileged(self) -> Floats:
+        """Table of label and prediction over all unprivileged groups."""
+        return _summed(self.cells, ~self.is_privileged)
+
+    @cached_property
+    def privileged(self) -> Floats:
+        """Table of label and prediction over all privileged groups."""
+        return _summed(self.cells, self.is_privileged)
+
+    @cached_property
+    def two_camps(self) -> GroupedDecisions:
+        """The same decisions with only two groups: unprivileged, privileged."""
+        both = np.stack([self.unprivileged, self.privileged], axis=-3)
+        return GroupedDecisions(both, np.array([False, True]))
+
+    @cached_property
+    def whole(self) -> Floats:
+        """Table of label and prediction over everybody."""
+        return _summed(self.cells, np.ones(len(self.is_privileged), dtype=bool))
+
+    @property
+    def n(self) -> float:
+        """Number of decisions in one table."""
+        return float(self.cells.sum(axis=(-3, -2, -1)).flat[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NeighbourCounts:
+    """Items by their label and the positive labels among their nearest neighbours.
+
+    Attributes
+    ----------
+    table : ndarray of int, shape (2, k + 1)
+        Items by label (row) and number of positive neighbours (column).
+    dependent_square : float
+        Sum over every two items that share a neighbour of the products of their deviations from
+        the mean difference: n squared times the variance of the consistency.
+    tied : int
+        Items with another item just as near as their last neighbour.
+    checked : int
+        Items whose neighbours were found a second time, exactly, where the search was approximate.
+    error : tuple of float
+        Consistency over these with exact neighbours minus that with approximate ones, and the
+        standard error of that difference; zeros where the search was exact.
+    """
+
+    table: NDArray[np.int64]
+    dependent_square: float
+    tied: int = 0
+    checked: int = 0
+    error: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def n_neighbors(self) -> int:
+        """Neighbours of each item, itself included."""
+        return int(self.table.shape[1]) - 1
+
+    @property
+    def n(self) -> int:
+        """Number of items."""
+        return int(self.table.sum())
+
+
+def _summed(cells: Floats, chosen: NDArray[np.bool_]) -> Floats:
+    total: Floats = cells[..., chosen, :, :].sum(axis=-3)
+    return total
+
+
+def _table(confusion: Confusion) -> Sequence[Sequence[int]]:
+    return (
+        (confusion.true_negatives, confusion.false_positives),
+        (confusion.false_negatives, confusion.true_positives),
+    )

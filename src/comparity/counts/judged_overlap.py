@@ -1,0 +1,167 @@
+r"""Weights of judgments under which every kind of judged pair has the same reference law.
+
+Items may carry a label or a reference score beside the score of the model. Judgments are weighted
+by :math:`w(y_i, a_i) \, w(y_j, a_j)` with the overlap weights of :mod:`comparity.counts.overlap`,
+taken from the items *as they occur in judgments*. If pairs were drawn without regard to the
+reference (some items more often than others, if need be) and judges order items by it alike in
+every group, better and worse items then have the same reference laws in all cells. Whether they
+have is looked up: a design that pairs likes with likes, or a judge who leans, leaves them apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.counts.overlap import LARGEST_IMBALANCE, MOST_BINS, Overlap, overlap_weights
+from comparity.counts.pairs import Cell, JudgedPairs
+
+__all__ = [
+    "CELL_NOISE",
+    "CellLaws",
+    "ReferenceLaws",
+    "item_overlap",
+    "judgment_weights",
+    "reference_laws",
+]
+
+Floats = NDArray[np.float64]
+
+CELL_NOISE = 2.5
+"""Sampling noise allowed between the laws of two cells, over the root of the items they rest on."""
+
+
+def item_overlap(pairs: JudgedPairs) -> Overlap:
+    """Weigh items so that the reference has the same law in every group, as items were judged.
+
+    An item judged ten times counts ten times in the laws and once in the effective sizes.
+
+    Parameters
+    ----------
+    pairs : JudgedPairs
+        With a reference for every item.
+
+    Returns
+    -------
+    Overlap
+        One weight for each item; 0 for items that were never judged.
+
+    Examples
+    --------
+    >>> from comparity.counts.judged_rows import count_position_pairs
+    >>> judged = [[0, 1], [2, 1], [2, 3], [0, 3]]
+    >>> counts = count_position_pairs(judged, scores=[4, 3, 2, 1], reference=[1, 0, 1, 0],
+    ...     sensitive={"sex": ["f", "f", "m", "m"]})
+    >>> item_overlap(counts["sex"].pairs).weights.tolist()
+    [0.5, 0.5, 0.5, 0.5]
+    """
+    assert pairs.reference is not None
+    groups = sorted({group for cell in pairs.cells for group in cell})
+    uses, group = np.zeros(pairs.n_items), np.full(pairs.n_items, len(groups), dtype=np.int64)
+    for place, items in enumerate((pairs.better, pairs.worse)):
+        codes = np.array([groups.index(cell[place]) for cell in pairs.cells], dtype=np.int64)
+        group[items] = codes[pairs.cell]
+        uses += np.bincount(items, pairs.trials, pairs.n_items)
+    found = overlap_weights(pairs.reference, group, groups, sample_weight=uses)
+    # Every use is a judgment of its own, and counted as such.
+    weights = np.divide(found.weights, uses, out=np.zeros_like(uses), where=uses > 0)
+    return replace(found, weights=weights)
+
+
+def judgment_weights(pairs: JudgedPairs, overlap: Overlap) -> Floats:
+    """Return the product of the weights of its two items for each row of judged pairs."""
+    weights: Floats = overlap.weights[pairs.better] * overlap.weights[pairs.worse]
+    return weights
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellLaws:
+    """How far the reference laws of two cells are apart after weighting.
+
+    Attributes
+    ----------
+    distance : float
+        The larger of the Kolmogorov distances between their better and between their worse items;
+        ``nan`` where a cell has no weight left.
+    limit : float
+        The largest distance that is trusted: 0.05, plus sampling noise.
+    """
+
+    distance: float
+    limit: float
+
+    @property
+    def reason(self) -> str:
+        """Why nothing should be concluded from the two cells; empty where something may."""
+        if not self.distance > self.limit:
+            return ""
+        return (
+            f"the weighted references of the items in the two kinds of pairs are "
+            f"{self.distance:.3f} apart, more than the {self.limit:.3f} that is trusted: pairs "
+            "were not drawn, or not judged, alike"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReferenceLaws:
+    """Weighted distribution functions of the reference, by cell.
+
+    Attributes
+    ----------
+    cells : tuple of Cell
+    better, worse : ndarray, (n_cells, n_levels)
+        Of the better and of the worse items; ``nan`` for a cell that weighs nothing.
+    """
+
+    cells: tuple[Cell, ...]
+    better: Floats
+    worse: Floats
+
+    def between(self, cells: Sequence[Cell], effective_items: float) -> CellLaws:
+        """Compare two cells.
+
+        Parameters
+        ----------
+        cells : sequence of Cell
+            The two cells.
+        effective_items : float
+            Items that the scarcer of the two rests on, counted by how evenly they are used.
+        """
+        distance = math.nan
+        if all(cell in self.cells for cell in cells):
+            one, two = (self.cells.index(cell) for cell in cells)
+            apart = [np.abs(laws[one] - laws[two]).max() for laws in (self.better, self.worse)]
+            distance = float(np.max(apart))
+        noise = CELL_NOISE / math.sqrt(max(effective_items, 1.0))
+        return CellLaws(distance=distance, limit=LARGEST_IMBALANCE + noise)
+
+
+def reference_laws(pairs: JudgedPairs, weights: Floats) -> ReferenceLaws:
+    """Return the laws of the reference in all cells, under weights of the rows.
+
+    More than two thousand values of the reference are taken together in as many bins of neighbours.
+    """
+    assert pairs.reference is not None
+    values, level = np.unique(pairs.reference, return_inverse=True)
+    n_levels = min(len(values), MOST_BINS)
+    if len(values) > n_levels:
+        level = level * n_levels // len(values)
+    better, worse = (
+        _laws(pairs.cell, level[items], pairs.trials * weights, (len(pairs.cells), n_levels))
+        for items in (pairs.better, pairs.worse)
+    )
+    return ReferenceLaws(cells=pairs.cells, better=better, worse=worse)
+
+
+def _laws(
+    cell: NDArray[np.int64], level: NDArray[np.int64], amounts: Floats, shape: tuple[int, int]
+) -> Floats:
+    summed = np.bincount(cell * shape[1] + level, amounts, shape[0] * shape[1]).reshape(shape)
+    laws = np.cumsum(summed, axis=1, dtype=np.float64)
+    total = laws[:, -1:]
+    divided: Floats = np.divide(laws, total, out=np.full(shape, math.nan), where=total > 0)
+    return divided

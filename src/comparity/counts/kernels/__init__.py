@@ -1,0 +1,1 @@
+"""Compiled loops over rows; each has a plain twin in ``tests/plain/``."""

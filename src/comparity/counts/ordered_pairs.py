@@ -1,0 +1,279 @@
+r"""All pairs of items by the order of a protected attribute that is a number, such as age.
+
+Question: does a model put the better item first as often when the better item has the larger
+value of the attribute as when it has the smaller one? Equations (9)-(11) of Narasimhan, Cotter,
+Gupta and Wang, "Pairwise fairness for ranking and regression", AAAI 2020:
+
+.. math::
+
+    A_> = P(f > f' \mid y > y', z > z'), \qquad A_< = P(f > f' \mid y > y', z < z').
+
+Every count needed is a sum over pairs of products of the signs :math:`s_y, s_f, s_z` of
+differences, and three orders need no three-dimensional search. Where no sign is zero,
+
+.. math::
+
+    [s_y = s_f = s_z] = \tfrac14 (1 + s_y s_f + s_y s_z + s_f s_z),
+
+and a sign that is zero is a tie, so the same sums are taken within classes of equal values too.
+What is left are sums of :math:`s_u s_v` for every item, each by one merge sort.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.counts.kernels.concordance import (
+    Classes,
+    classes,
+    joint_classes,
+    one_class,
+    signed_agreement,
+)
+from comparity.counts.pairs import Cell
+from comparity.counts.sharing import TIE_VALUE, Sharing, evenness
+
+__all__ = ["EQUAL", "LARGER", "SMALLER", "OrderedPairs", "ordered_pairs"]
+
+LARGER = Cell("larger", "smaller")
+"""Pairs whose better item has the larger value of the attribute."""
+SMALLER = Cell("smaller", "larger")
+"""Pairs whose better item has the smaller value of the attribute."""
+EQUAL = Cell("equal", "equal")
+"""Pairs of items with the same value of the attribute."""
+
+BLOCK = 2**14
+"""Items whose pairs are added up at a time: some thirty columns of so many fit a cache."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OrderedPairs:
+    """All pairs by the order of an attribute.
+
+    Attributes
+    ----------
+    sharing : Sharing
+        Agreement in the cells `LARGER`, `SMALLER` and `EQUAL`, with its second moments.
+    score_ties : ndarray
+        Pairs (their weight) whose scores are equal, by cell.
+    n_queries : int
+        Number of queries; 0 where every two items are a pair.
+    """
+
+    sharing: Sharing
+    score_ties: Floats
+    n_queries: int
+
+
+def ordered_pairs(
+    y: Floats,
+    f: Floats,
+    z: Floats,
+    *,
+    query: NDArray[np.int64] | None = None,
+    weights: Floats | None = None,
+    score_ties: str = "disagree",
+) -> OrderedPairs:
+    """Count all pairs that labels imply by which item has the larger attribute.
+
+    Parameters
+    ----------
+    y, f, z : ndarray
+        Label, score and attribute of each item; finite.
+    query : ndarray of int, optional
+        Query of each item. Only items of the same query are then paired, and queries are the
+        independent clusters; otherwise pairs that share an item are dependent.
+    weights : ndarray, optional
+        Positive weight of each item; a pair weighs the product of its two.
+    score_ties : {"disagree", "half"}
+        What equal scores count as.
+
+    Returns
+    -------
+    OrderedPairs
+        With three cells in every case; a cell without pairs has no trials.
+
+    Notes
+    -----
+    O(n log n) time and O(n) memory, whatever the number of distinct labels. Defined by the double
+    loop in ``tests/plain/ordered_pairs.py``.
+
+    Examples
+    --------
+    >>> y, z = np.array([0.0, 1.0, 2.0]), np.array([30.0, 50.0, 40.0])
+    >>> found = ordered_pairs(y, np.array([0.1, 0.3, 0.2]), z).sharing
+    >>> for cell, trials, hits in zip(found.cells, found.trials, found.hits):
+    ...     print(cell, int(trials), int(hits))
+    larger > smaller 2 2
+    smaller > larger 1 0
+    equal > equal 0 0
+    """
+    tie = TIE_VALUE[score_ties]
+    clusters = one_class(len(y)) if query is None else classes(query)
+    sums = _Sums(tie, None if query is None else clusters)
+    columns = [np.ones(len(y))] if weights is None else [weights, weights**2, np.ones(len(y))]
+    agreements = _agreements(y, f, z, clusters, columns)
+    # Blocks of items that fit a cache: no column as long as the table is written but the last.
+    for start in range(0, len(y), BLOCK):
+        block = slice(start, start + BLOCK)
+        pairs, *others = (found.pairs(block) for found in agreements)
+        squares, plain = others or (pairs, pairs)
+        if others:
+            # Differences of sums of weights are rounded; what is nothing is known from the counts.
+            for part in (pairs, squares):
+                part.clear_where_empty(plain)
+        sums.add(pairs, squares, plain, block)
+    return sums.pairs()
+
+
+class _ItemPairs(NamedTuple):
+    """Pairs that hold each item, (3, n): trials, hits and score ties by cell."""
+
+    trials: Floats
+    hits: Floats
+    ties: Floats
+
+    def clear_where_empty(self, counts: _ItemPairs) -> None:
+        """Set to zero what is a sum over no pair."""
+        for part, count in zip(self, counts, strict=True):
+            part[count == 0] = 0.0
+
+
+class _Sums:
+    """Sums over the items of blocks; every pair is there with both its items."""
+
+    def __init__(self, tie: float, queries: Classes | None) -> None:
+        self.tie = tie
+        self.queries = queries
+        self.totals, self.ties, self.own = np.zeros(6), np.zeros(3), np.zeros((3, 3))
+        self.items = np.zeros((6, 6))
+        n_queries = queries.n_distinct if queries else 0
+        self.by_query, self.held = np.zeros((6, n_queries)), np.zeros(n_queries)
+
+    def add(self, pairs: _ItemPairs, squares: _ItemPairs, plain: _ItemPairs, block: slice) -> None:
+        """Add a block of items."""
+        vectors = np.vstack([pairs.trials, pairs.hits + self.tie * pairs.ties])
+        self.items += vectors @ vectors.T
+        self.totals += vectors.sum(axis=1) / 2
+        self.ties += pairs.ties.sum(axis=1) / 2
+        self.own += [part.sum(axis=1) / 2 for part in squares]
+        if self.queries:
+            rank = self.queries.rank[block]
+            np.add.at(self.held, rank, plain.trials.sum(axis=0))
+            for total, row in zip(self.by_query, vectors, strict=True):
+                np.add.at(total, rank, row / 2)
+
+    def pairs(self) -> OrderedPairs:
+        """Name the parts of the sums."""
+        n, hits, ties = self.own
+        cross, squares = np.diag(hits + self.tie * ties), np.diag(hits + self.tie**2 * ties)
+        own = np.block([[np.diag(n), cross], [cross, squares]])
+        clustered = self.queries is not None
+        sharing = Sharing(
+            cells=(LARGER, SMALLER, EQUAL),
+            trials=self.totals[:3],
+            hits=self.totals[3:],
+            dependent=self.by_query @ self.by_query.T if clustered else self.items - own,
+            own=own,
+            half_hits=self.ties if self.tie else np.zeros(3),
+            effective_items=evenness(self.totals[:3], np.diag(self.items)),
+            n_clusters=int(np.count_nonzero(self.held)),
+            method="query-clustered score z" if clustered else "all-pairs score z",
+        )
+        return OrderedPairs(sharing=sharing, score_ties=self.ties, n_queries=len(self.held))
+
+
+class _Agreements(NamedTuple):
+    """Per item: weight of items alike in some of the three values, and signed agreements.
+
+    ``n`` counts items alike in the values named, ``s`` is the signed agreement of two orders,
+    ``s_.._in_.`` that over items alike in the third value.
+    """
+
+    weight: Floats
+    n: Floats
+    n_y: Floats
+    n_f: Floats
+    n_z: Floats
+    n_yf: Floats
+    n_yz: Floats
+    n_fz: Floats
+    n_yfz: Floats
+    s_yf: Floats
+    s_yz: Floats
+    s_fz: Floats
+    s_yf_in_z: Floats
+    s_yz_in_f: Floats
+    s_fz_in_y: Floats
+
+    def pairs(self, block: slice) -> _ItemPairs:
+        """Count the pairs of the items of a block."""
+        a = _Agreements(*(part[block] for part in self))
+        # Weight of the items that differ: in label and attribute, in all three, and so on.
+        differ_yz = a.n - a.n_y - a.n_z + a.n_yz
+        tied_f = a.n_f - a.n_yf - a.n_fz + a.n_yfz
+        tied_z = a.n_z - a.n_yz - a.n_fz + a.n_yfz
+        differ = differ_yz - tied_f
+        sf, sz, szf = a.s_yf - a.s_yf_in_z, a.s_yz - a.s_yz_in_f, a.s_fz - a.s_fz_in_y
+        trials = (differ_yz + a.s_yz) / 2, (differ_yz - a.s_yz) / 2, a.n_z - a.n_yz
+        hits = (differ + sf + sz + szf) / 4, (differ + sf - sz - szf) / 4
+        ties = (tied_f + a.s_yz_in_f) / 2, (tied_f - a.s_yz_in_f) / 2, a.n_fz - a.n_yfz
+        parts = trials, (*hits, (tied_z + a.s_yf_in_z) / 2), ties
+        return _ItemPairs(*(a.weight * np.vstack(part) for part in parts))
+
+
+def _agreements(
+    y: Floats, f: Floats, z: Floats, clusters: Classes, columns: list[Floats]
+) -> list[_Agreements]:
+    """Return what pairs follow from, once for each column of weights."""
+    label, score, attribute = (_within(clusters, values) for values in (y, f, z))
+    label_score, yf = _agreement(clusters, label, score, columns)
+    label_attribute, yz = _agreement(clusters, label, attribute, columns)
+    score_attribute, fz = _agreement(clusters, score, attribute, columns)
+    yf_in_z = _agreement_within(attribute, label, score, label_score, columns)
+    yz_in_f = _agreement_within(score, label, attribute, label_attribute, columns)
+    fz_in_y = _agreement_within(label, score, attribute, score_attribute, columns)
+    all_three = joint_classes(attribute, label_score)
+    pairs = label_score, label_attribute, score_attribute
+    alike = clusters, label, score, attribute, *pairs, all_three
+    signed = zip(yf, yz, fz, yf_in_z, yz_in_f, fz_in_y, strict=True)
+    return [
+        _Agreements(weight, *(one.weight(weight) for one in alike), *sums)
+        for weight, sums in zip(columns, signed, strict=True)
+    ]
+
+
+def _within(clusters: Classes, values: Floats) -> Classes:
+    """Rank values within clusters, so that equal ranks lie in one cluster."""
+    ranked = classes(values)
+    return ranked if clusters.n_distinct == 1 else joint_classes(clusters, ranked)
+
+
+def _agreement(
+    clusters: Classes, first: Classes, second: Classes, columns: list[Floats]
+) -> tuple[Classes, list[Floats]]:
+    """Return the classes of equal pairs of values, and the signed agreement of every item."""
+    if first.n_distinct > second.n_distinct:
+        first, second = second, first
+    both = joint_classes(first, second)
+    ranks = (clusters.rank, first.rank, second.rank)
+    return both, [signed_agreement(both.order, *ranks, weight) for weight in columns]
+
+
+def _agreement_within(
+    segments: Classes, first: Classes, second: Classes, both: Classes, columns: list[Floats]
+) -> list[Floats]:
+    """Return the signed agreement over items that are equal in a third value."""
+    if segments.n_distinct == len(segments.rank):
+        return [np.zeros(len(weight)) for weight in columns]
+    if first.n_distinct > second.n_distinct:
+        first, second = second, first
+    order = joint_classes(segments, both).order
+    ranks = (segments.rank, first.rank, second.rank)
+    return [signed_agreement(order, *ranks, weight) for weight in columns]

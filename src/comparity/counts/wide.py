@@ -1,0 +1,234 @@
+"""Judged pairs whose rows carry both items' scores and groups: one group-by on the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.counts.ledger import (
+    LARGER_SMALLER_EQUAL,
+    Codes,
+    compact_cells,
+    summed,
+    tied_by_groups,
+)
+from comparity.counts.pairs import Cell, PairCounts
+from comparity.errors import (
+    EmptyTableError,
+    InconsistentItemError,
+    NonBinaryError,
+    OneGroupError,
+    SelfComparisonError,
+)
+from comparity.tables.columns import Table, check_columns, offenders
+from comparity.tables.frames import collected, text_of
+from comparity.tables.values import crossed, factorised, group_codes
+
+SIDES = ("better", "worse")
+# The sign of a pair whose numbers cannot be compared.
+BROKEN = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is to be counted.
+
+    Attributes
+    ----------
+    groups : mapping of str to str
+        Our name of each sensitive column to the user's.
+    continuous, intersection : bool
+    design : str
+    reference : str
+        The user's name of the column to standardise by; empty where there is none.
+    """
+
+    groups: Mapping[str, str]
+    continuous: bool
+    intersection: bool
+    design: str
+    reference: str = ""
+
+    @property
+    def numbers(self) -> list[str]:
+        """Our names of the columns of items that are numbers in any case."""
+        return ["score", *(["reference"] if self.reference else [])]
+
+
+def sign(table: Table, column: str) -> nw.Expr:
+    """Return 1, 0 or -1 as the better item's number is larger, equal or smaller, else 2."""
+    better, worse = table.number(f"better_{column}"), table.number(f"worse_{column}")
+    order = (
+        nw.when(better > worse)
+        .then(nw.lit(1))
+        .otherwise(nw.when(better == worse).then(nw.lit(0)).otherwise(nw.lit(-1)))
+    )
+    usable = better.is_finite() & worse.is_finite()
+    return nw.when(usable).then(order).otherwise(nw.lit(BROKEN))
+
+
+def count_rows(
+    table: Table,
+    asked: Asked,
+    *,
+    explain: Callable[[], None] | None = None,
+    several: bool = True,
+) -> dict[str, PairCounts]:
+    """Count the rows of a wide table.
+
+    Parameters
+    ----------
+    table : Table
+        With ``better_score``, ``worse_score``, ``better_group0``, ...; perhaps ``better`` and
+        ``worse`` ids and ``tied``.
+    asked : Asked
+    explain : callable, optional
+        Raises the error that says what is wrong, if anything is; by default the table is checked.
+    several : bool
+        Whether the rows must show at least two groups.
+    """
+    keys = _keys(table, asked)
+    better, worse = (table.number(f"{side}_score") for side in SIDES)
+    sums = {
+        "hits": better > worse,
+        "score_ties": better == worse,
+        "usable": better.is_finite() & worse.is_finite(),
+    }
+    if "better" in table.columns:
+        sums["same"] = table.text("better") == table.text("worse")
+        sums["blank"] = table.blank("better") | table.blank("worse")
+    # Sums by group are faster than the order of the scores as one more key.
+    numbers = {name: flag.cast(nw.Int32) for name, flag in sums.items()}
+    grouped = table.frame.select(**keys, **numbers).group_by(*keys)
+    found = collected(grouped.agg(nw.len().alias("n"), *(nw.col(name).sum() for name in sums)))
+    if not len(found["n"]):
+        raise EmptyTableError(table.name)
+    if _broken({name: found[name] for name in keys}, found):
+        (explain or (lambda: explain_rows(table, asked)))()
+    return _counted(found, asked, several=several)
+
+
+def _keys(table: Table, asked: Asked) -> dict[str, nw.Expr]:
+    if asked.continuous:
+        keys = {name: sign(table, name) for name in asked.groups}
+    else:
+        names = [f"{side}_{name}" for side in SIDES for name in asked.groups]
+        keys = {name: nw.col(name) for name in names}
+    if "tied" in table.columns:
+        keys["tied"] = table.truth("tied")
+    return keys
+
+
+def _broken(keys: Mapping[str, NDArray[Any]], found: Mapping[str, NDArray[Any]]) -> bool:
+    """Say whether any of the few distinct rows cannot be counted."""
+    numeric = [name for name in keys if not name.startswith(SIDES)]
+    return bool(
+        (found["usable"] != found["n"]).any()
+        or any(name in found and found[name].any() for name in ("same", "blank"))
+        or ("tied" in keys and (keys["tied"] == -1).any())
+        or any((keys[name] == BROKEN).any() for name in numeric)
+        or any((factorised(column)[0] < 0).any() for column in keys.values())
+    )
+
+
+def _counted(
+    found: Mapping[str, NDArray[Any]], asked: Asked, *, several: bool
+) -> dict[str, PairCounts]:
+    trials, hits, ties = (found[name].astype(np.int64) for name in ("n", "hits", "score_ties"))
+    tied = found["tied"] == 1 if "tied" in found else np.zeros(len(trials), dtype=bool)
+    order = ~tied
+    counts = {}
+    for name, (cell, cells) in _cells(found, asked, several=several).items():
+        tallies = summed(cell[order], hits[order], trials[order], ties[order], cells)
+        counts[name] = PairCounts(tallies, tied_by_groups(cell[tied], trials[tied], cells))
+    return counts
+
+
+def _cells(
+    found: Mapping[str, NDArray[Any]], asked: Asked, *, several: bool
+) -> dict[str, tuple[Codes, tuple[Cell, ...]]]:
+    """Return the cell of each distinct row, by attribute."""
+    if asked.continuous:
+        for ours, name in asked.groups.items():
+            if several and not found[ours].any():
+                raise OneGroupError(name, ["one value"])
+        return {
+            name: (found[ours].astype(np.int64) + 1, LARGER_SMALLER_EQUAL)
+            for ours, name in asked.groups.items()
+        }
+    # Both sides in one column, so that they are coded alike.
+    both = {
+        name: np.concatenate([found[f"{side}_{ours}"].astype(object) for side in SIDES])
+        for ours, name in asked.groups.items()
+    }
+    coded = {
+        name: group_codes(column, name, "comparisons", several=several)
+        for name, column in both.items()
+    }
+    half = len(found["n"])
+    return {
+        name: compact_cells(codes[:half], codes[half:], tuple(names))
+        for name, (codes, names) in crossed(coded, intersection=asked.intersection).items()
+    }
+
+
+def explain_rows(table: Table, asked: Asked) -> None:
+    """Raise the error that says what is wrong with the rows of a wide table."""
+    scores = [f"{side}_score" for side in SIDES]
+    groups = [f"{side}_{name}" for side in SIDES for name in asked.groups]
+    ids = [name for name in SIDES if name in table.columns]
+    tied = [name for name in ("tied",) if name in table.columns]
+    if asked.continuous:
+        check_columns(table, complete=tied, numeric=[*scores, *groups], names=ids)
+    else:
+        check_columns(table, complete=[*tied, *groups], numeric=scores, names=ids)
+    explain_tied(table)
+    if "better" in table.columns:
+        same = table.text("better") == table.text("worse")
+        raise SelfComparisonError(offenders(table, same, "better"))
+
+
+def explain_tied(table: Table) -> None:
+    """Raise an error if the column of ties says anything but true and false."""
+    if "tied" not in table.columns:
+        return
+    found = offenders(table, table.truth("tied") == -1, "tied")
+    if found.count:
+        raise NonBinaryError(table.columns["tied"], found.values, role="tied")
+
+
+def items_of_rows(table: Table, asked: Asked) -> Table:
+    """Gather the item table that the rows of a wide table imply.
+
+    Raises
+    ------
+    InconsistentItemError
+        An item has several scores or groups.
+    """
+    groups = [f"{side}_{name}" for side in SIDES for name in asked.groups]
+    measured = [f"{side}_{name}" for side in SIDES for name in asked.numbers]
+    numeric = [*measured, *groups] if asked.continuous else measured
+    check_columns(table, complete=groups, numeric=numeric, names=SIDES)
+    as_group = table.number if asked.continuous else table.text
+    sides = [
+        table.frame.select(
+            table.text(side).alias("item"),
+            *(table.number(f"{side}_{name}").alias(name) for name in asked.numbers),
+            *(as_group(f"{side}_{name}").alias(name) for name in asked.groups),
+        )
+        for side in SIDES
+    ]
+    frame = nw.concat(sides).unique()
+    again = frame.group_by("item").agg(nw.len().alias("n")).filter(nw.col("n") > 1)
+    repeated = collected(again.sort("item"))["item"].tolist()
+    if repeated:
+        raise InconsistentItemError([text_of(name) for name in repeated[:5]], len(repeated))
+    columns = {"item": table.columns["better"]}
+    columns |= {name: table.columns[f"better_{name}"] for name in asked.numbers}
+    columns |= dict(asked.groups)
+    return Table(name="items", frame=frame, columns=columns, schema=dict(frame.collect_schema()))

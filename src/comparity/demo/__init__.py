@@ -1,0 +1,1 @@
+"""A simulated year of hiring, audited from plan to retraining."""

@@ -1,0 +1,303 @@
+"""What ``comparity demo`` does, step by step, in a simulated year of hiring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.comparative.audit import audit_files
+from comparity.counts.pairs import Cell
+from comparity.datasets.hiring import GROUPS, Hiring, Round
+from comparity.demo.story import Fact, FoundGap, Step, found_gaps
+from comparity.errors import FileAccessError
+from comparity.planning.plan import plan_comparative
+from comparity.planning.section import plan_headline
+from comparity.ranking.panel import audit_against_panel
+from comparity.ranking.panel_result import PanelAudit, RankedPanel
+from comparity.ranking.rank import rank_files
+from comparity.ranking.result import BiasedRanking
+from comparity.reports.formats import count, interval, rate, signed
+from comparity.results.result import Result
+from comparity.tables.outputs import write_csv
+from comparity.training.rankers import FairRanker
+from comparity.training.result import Training
+
+__all__ = ["Demo"]
+
+Floats = NDArray[np.float64]
+
+COMPARED = 30
+POWER = 0.8
+# What a binary quality would have to be judged by for a model to agree in about four of five pairs.
+RATES: dict[str, Any] = {"tpr": [0.9, 0.9], "tnr": [0.9, 0.9]}
+SLACK = 0.01
+LEVEL = 0.05
+
+
+class Demo:
+    """One run: the world, what was found so far, and the steps in order.
+
+    Parameters
+    ----------
+    directory : path
+        Where files go.
+    seed : int
+        Seed of everything random.
+    alpha, margin : float
+        Of every audit.
+    n_items : int
+        Applicants of each round; each is compared thirty times.
+    """
+
+    def __init__(
+        self, directory: Path, *, seed: int, alpha: float, margin: float, n_items: int
+    ) -> None:
+        self.directory, self.seed = directory, seed
+        self.choices: dict[str, Any] = {"alpha": alpha, "margin": margin}
+        self.world = Hiring()
+        self.sizes = {"n_items": n_items, "n_judgments": n_items * COMPARED // 2}
+        self.results: dict[str, Result] = {}
+        self.weights: dict[str, Floats] = {}
+        self._rng = np.random.default_rng(seed)
+
+    def acts(self) -> Iterator[tuple[str, Callable[[], Step]]]:
+        """Yield what is done next, in words, and how to do it."""
+        yield "planning", self.plan
+        yield "judging", self.judge
+        yield "auditing against the judges", self.audit
+        yield "finding who leans", self.find_who_leans
+        yield "auditing against the panel freed of bias", self.audit_freed
+        yield "training anew", self.retrain
+        yield "judging fresh applicants and auditing again", self.audit_again
+
+    def plan(self) -> Step:
+        """Plan the audit against the judges."""
+        world = self.world
+        plan = plan_comparative(
+            **RATES,
+            shares=[0.5, 0.5],
+            base_rates=[0.5, 0.5],
+            groups=list(GROUPS),
+            n_items=self.sizes["n_items"],
+            n_evaluators=world.n_judges,
+            power=POWER,
+            **self.choices,
+        )
+        self.results["plan"] = plan
+        return Step(
+            title="1. Plan",
+            sentences=(
+                f"How many judgments would show that a model agrees with {world.n_judges} judges "
+                "equally often, if applicants were only good or bad? "
+                f"{plan_headline(plan)}.".replace("..", "."),
+                f"Each applicant is compared {COMPARED} times here, which is "
+                f"{count(self.sizes['n_judgments'])} judgments: to rank applicants takes more than "
+                "to audit a model.",
+            ),
+        )
+
+    def judge(self) -> Step:
+        """Draw last year, train a model on its judgments, and draw this year."""
+        world = self.world
+        last_year = world.draw(**self.sizes, rng=self._rng, prefix="l")
+        self.weights["model"] = trained_on_judgments(last_year)
+        self.now = world.draw(**self.sizes, rng=self._rng, prefix="a")
+        self._write("", self.now)
+        women = int((self.now.sex == "f").sum())
+        return Step(
+            title="2. Judge",
+            sentences=(
+                f"{count(len(self.now.sex))} applicants, {count(women)} of them women, of the same "
+                f"quality as men by construction; {world.n_leaning} of {world.n_judges} judges add "
+                f"{world.lean:g} logits to men.",
+                "The model was trained on last year's judgments by the same panel. It sees "
+                f"{', '.join(world.features)}; not sex.",
+            ),
+        )
+
+    def audit(self) -> Step:
+        """Audit the model against the judges at their word."""
+        audit = audit_files(
+            *self._files(""),
+            score="model",
+            sensitive=("sex",),
+            evaluator="judge",
+            seed=self.seed,
+            **self.choices,
+        )
+        self.results["model-judges"] = audit
+        truth = self.world.gaps_with_judges(self.weights["model"].tolist())
+        return Step(
+            title="3. Audit against the judges",
+            sentences=(
+                f"At the judges' word: {audit.finding}. A model that learns a part of what judges "
+                "add to men can agree with them nearly alike whoever is better; so it is here.",
+            ),
+            gaps=found_gaps("model", audit.tests, truth),
+        )
+
+    def find_who_leans(self) -> Step:
+        """Rank the applicants and say which judges lean."""
+        self.panel = self._ranked("")
+        self.results["panel"] = self.panel
+        ranking = biased(self.panel)
+        leans = self.world.leans[np.argsort(self.world.judge_names)]
+        named = (ranking.q[:, 0] <= LEVEL)[np.argsort(ranking.evaluators)]
+        right, wrong = int(named[leans > 0].sum()), int(named[leans == 0].sum())
+        mean, error = float(ranking.mean_bias[0]), float(ranking.mean_bias_standard_errors[0])
+        ends = interval(mean - 1.96 * error, mean + 1.96 * error)
+        others = self.world.n_judges - self.world.n_leaning
+        return Step(
+            title="4. Find who leans",
+            sentences=(
+                f"{right + wrong} of {self.world.n_judges} judges are found to lean, assuming that "
+                "women and men are equally good on average, which is so here.",
+            ),
+            facts=(
+                Fact(about="judges who lean", true=f"{self.world.n_leaning}", found=f"{right}"),
+                Fact(about=f"the {others} others, said to lean", true="0", found=f"{wrong}"),
+                Fact(
+                    about="mean bias toward men, in logits",
+                    true=signed(float(leans.mean())),
+                    found=f"{signed(mean)}\n{ends}",
+                ),
+            ),
+        )
+
+    def audit_freed(self) -> Step:
+        """Audit the same model against the panel freed of bias."""
+        audit = self.panel.audit
+        assert audit is not None, "rank_files was asked for one"
+        self.results["model-panel"] = audit
+        return Step(
+            title="5. Audit against the panel freed of bias",
+            sentences=(
+                f"The same model, the same judgments, without what judges add to men: "
+                f"{audit.finding}.",
+            ),
+            gaps=self._beside("model", audit),
+        )
+
+    def retrain(self) -> Step:
+        """Train on scores freed of bias, without and with a goal."""
+        labels = self.panel.ranking.scores
+        for name, goal in (("relabelled", None), ("revised", "cross-group")):
+            ranker = FairRanker(goal=goal, slack=SLACK, random_state=self.seed)
+            ranker.fit(self.now.features, labels, sensitive_features=self.now.sex)
+            self.weights[name] = ranker.coef_
+            self.training: Training = ranker.training_
+        self.results["training"] = self.training
+        return Step(
+            title="6. Train anew",
+            sentences=(
+                "Two models learn the scores freed of bias: relabelled without a goal, and revised "
+                f"with mixed pairs alike up to {SLACK:g}.",
+                "References understate women, so better labels alone do not do.",
+            ),
+            facts=(
+                Fact(
+                    about="revised: gap in mixed pairs, either sign, as training saw it",
+                    true=rate(abs(next(iter(self._truth("revised").values())))),
+                    found=rate(self.training.best.largest_difference),
+                ),
+            ),
+        )
+
+    def audit_again(self) -> Step:
+        """Let the panel judge fresh applicants, and audit all models on them."""
+        self.fresh = self.world.draw(**self.sizes, rng=self._rng, prefix="z")
+        self._write("fresh_", self.fresh)
+        panel = self._ranked("fresh_")
+        self.results["fresh-panel"] = panel
+        audits = {"model": panel.audit}
+        for name in ("relabelled", "revised"):
+            audits[name] = audit_against_panel(
+                panel.ranking,
+                self._scores(self.fresh)[name],
+                sensitive_features=self.fresh.sex,
+                **self.choices,
+            )
+        found = {name: audit for name, audit in audits.items() if audit is not None}
+        self.results |= {f"{name}-fresh": audit for name, audit in found.items()}
+        words = "; ".join(f"{name}: {audit.finding}" for name, audit in found.items())
+        return Step(
+            title="7. Audit again, on fresh applicants",
+            sentences=(f"{words}.",),
+            gaps=tuple(gap for name, audit in found.items() for gap in self._beside(name, audit)),
+            facts=tuple(
+                Fact(
+                    about=f"{name}: pairs in the right order",
+                    true=rate(self._accuracy(name)),
+                    found=f"{rate(audit.at_face_value.overall)}\nas the panel sees it",
+                )
+                for name, audit in found.items()
+            ),
+        )
+
+    def _accuracy(self, name: str) -> float:
+        """Return the true share of pairs that a model orders as quality does."""
+        weights = self.weights[name].tolist()
+        cells = [Cell(better, worse) for better in GROUPS for worse in GROUPS]
+        return float(np.mean([self.world.agreement_with_quality(weights, one) for one in cells]))
+
+    def _truth(self, name: str) -> dict[str, float]:
+        return self.world.gaps_with_quality(self.weights[name].tolist())
+
+    def _beside(self, name: str, audit: PanelAudit) -> tuple[FoundGap, ...]:
+        return found_gaps(name, audit.tests, self._truth(name))
+
+    def _ranked(self, prefix: str) -> RankedPanel:
+        return rank_files(
+            *self._files(prefix),
+            sensitive=("sex",),
+            evaluator="judge",
+            score="model",
+            **self.choices,
+        )
+
+    def _files(self, prefix: str) -> tuple[Path, Path]:
+        return self.directory / f"{prefix}judgments.csv", self.directory / f"{prefix}items.csv"
+
+    def _scores(self, one: Round) -> dict[str, Floats]:
+        return {name: np.round(one.features @ w, 6) for name, w in self.weights.items()}
+
+    def _write(self, prefix: str, one: Round) -> None:
+        judgments, items = self._files(prefix)
+        features = np.round(one.features, 6).T
+        described = dict(zip(self.world.features, features, strict=True))
+        write_table(items, {"item": one.items, "sex": one.sex, **described, **self._scores(one)})
+        better, worse = one.items[one.pairs].T
+        judges = self.world.judge_names[one.judges]
+        write_table(judgments, {"judge": judges, "better": better, "worse": worse})
+
+
+def biased(panel: RankedPanel) -> BiasedRanking:
+    """Return the ranking of a panel, which knows its evaluators' biases."""
+    assert isinstance(panel.ranking, BiasedRanking), "barp was asked for"
+    return panel.ranking
+
+
+def trained_on_judgments(past: Round) -> Floats:
+    """Return the weights that make a judge's preference most likely: a logistic regression."""
+    from sklearn.linear_model import LogisticRegression
+
+    better, worse = past.features[past.pairs.T]
+    # Every other pair is turned round, so that there are two classes to tell apart.
+    turned = np.where(np.arange(len(better)) % 2, 1, -1)
+    learned = LogisticRegression(fit_intercept=False, C=1e6).fit(
+        (better - worse) * turned[:, None], turned
+    )
+    return np.asarray(learned.coef_[0], dtype=np.float64)
+
+
+def write_table(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
+    """Write columns as CSV into a folder, which is made; one that cannot be is bad input."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileAccessError(str(path.parent), str(error.strerror), doing="make") from error
+    write_csv(path, columns, [column.tolist() for column in columns.values()])

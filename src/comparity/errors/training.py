@@ -1,0 +1,278 @@
+"""Errors and warnings about weights, training, its baselines, and model files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from comparity.errors.base import ComparityError, Offenders, listed, message
+
+__all__ = [
+    "ClassCountError",
+    "ConstantFeaturesError",
+    "EmptyCellError",
+    "ExposureInfeasibleError",
+    "InfeasibleGoalWarning",
+    "LabelAbsentError",
+    "MissingCombinationWarning",
+    "MissingSensitiveError",
+    "ModelFileError",
+    "ModelScoreError",
+    "ModelVersionError",
+    "NoTreeError",
+    "NoUtilityError",
+    "NonFiniteFeatureError",
+    "TooFewRowsError",
+    "TwoGroupsOnlyError",
+    "UnreachedRatioWarning",
+]
+
+
+class ConstantFeaturesError(ComparityError, ValueError):
+    """No feature varies, so that all scores would be equal."""
+
+    def __init__(self, features: int, rows: int) -> None:
+        super().__init__(
+            message(
+                "a ranking needs a feature that varies.",
+                f"{features:,} feature{'' if features == 1 else 's'}, the same or nearly so in all "
+                f"{rows:,} rows trained on",
+                "choose other features, or check the filter that made this table.",
+            )
+        )
+
+
+class EmptyCellError(ComparityError, ValueError):
+    """A goal compares kinds of pairs of which there are none."""
+
+    def __init__(self, goal: str, cells: Sequence[str], rows: str) -> None:
+        super().__init__(
+            message(
+                f"goal {goal!r} compares kinds of pairs that do not occur in the {rows} rows.",
+                f"no pairs of {listed(cells)}",
+                "leave out or join small groups, choose another goal, give more rows, or hold out "
+                "others with another seed.",
+            )
+        )
+        self.cells = tuple(cells)
+
+
+class MissingSensitiveError(ComparityError, TypeError):
+    """A goal about groups was set, and no groups were given."""
+
+    def __init__(self, goal: object) -> None:
+        super().__init__(
+            message(
+                f"goal={goal!r} needs to know the groups.",
+                "fit without sensitive_features",
+                "pass fit(X, y, sensitive_features=...), or goal=None for no goal.",
+            )
+        )
+
+
+class NonFiniteFeatureError(ComparityError, ValueError):
+    """A feature is missing or infinite."""
+
+    def __init__(self, columns: Sequence[str], offenders: Offenders) -> None:
+        super().__init__(
+            message(
+                "X must hold finite numbers; NaN and inf are none.",
+                f"{offenders}, in column {', '.join(columns)}",
+                "fill in missing values first, for example with sklearn.impute.SimpleImputer.",
+            )
+        )
+
+
+class NoTreeError(ComparityError, ValueError):
+    """Boosting found nothing to split, so that all scores would be equal."""
+
+    def __init__(self, rows: int, features: int, min_rows: int) -> None:
+        super().__init__(
+            message(
+                "boosted trees need rows and features that can be split.",
+                f"no split of {rows:,} rows by {features:,} feature{'' if features == 1 else 's'} "
+                f"into leaves of at least {min_rows:,} rows each",
+                "give more rows, features that vary, or BoostedTrees(min_rows=...) with fewer.",
+            )
+        )
+
+
+class TooFewRowsError(ComparityError, ValueError):
+    """There are not enough rows, or queries, to hold some out."""
+
+    def __init__(self, rows: int, queries: int | None, fraction: float) -> None:
+        unit = "rows" if queries is None else "queries"
+        found = f"{rows:,} row{'' if rows == 1 else 's'}"
+        if queries is not None:
+            found += f" in {queries:,} {'query' if queries == 1 else 'queries'}"
+        super().__init__(
+            message(
+                f"holding out {fraction:g} of the {unit} leaves none to train on, or none to "
+                "choose by.",
+                found,
+                f"give more {unit}; in Python, validation_fraction=0 chooses on the training rows.",
+            )
+        )
+
+
+class InfeasibleGoalWarning(UserWarning):
+    """No mixture of the models found keeps within the slack."""
+
+    def __init__(self, slack: float, least: float, worst: str, n_rows: int) -> None:
+        super().__init__(
+            message(
+                f"no mixture of the models found keeps every difference within slack={slack:g}.",
+                f"the least largest difference on the {n_rows:,} rows chosen by is {least:.4g} "
+                f"({worst}); the model with the least is kept",
+                "few rows differ by chance alone: raise slack= or validation_fraction=, or choose "
+                "on all rows with validation_fraction=0; give more steps= or several step_sizes=; "
+                "drop a goal.",
+            )
+        )
+        self.slack = slack
+        self.least = least
+
+
+class MissingCombinationWarning(UserWarning):
+    """A group lacks a label, so that weights cannot balance them."""
+
+    def __init__(self, combinations: Sequence[str]) -> None:
+        super().__init__(
+            message(
+                "weights balance labels and groups only where every group has every label.",
+                f"no row of {listed(combinations)}",
+                "join small groups or rare labels; the other weights are as defined.",
+            )
+        )
+
+
+class TwoGroupsOnlyError(ComparityError, ValueError):
+    """A method for two groups was given another number of them."""
+
+    def __init__(self, method: str, groups: Sequence[str]) -> None:
+        super().__init__(
+            message(
+                f"{method} is defined for two groups.",
+                f"{len(groups):,} groups: {listed(groups)}",
+                "join groups, or train with comparity.FairRanker, which takes any number.",
+            )
+        )
+        self.groups = tuple(groups)
+
+
+class ClassCountError(ComparityError, ValueError):
+    """A classifier for two classes was given one class, or more than two."""
+
+    def __init__(self, classes: Sequence[str], kind: str) -> None:
+        many = len(classes)
+        asked = f"Only binary classification is supported. The type of the target is {kind}."
+        super().__init__(
+            message(
+                "a classifier needs rows of two classes." if many == 1 else asked,
+                f"{many:,} class{'' if many == 1 else 'es'}: {listed(classes)}",
+                "give rows of two classes, or train one classifier for each class against the "
+                "others.",
+            )
+        )
+        self.classes = tuple(classes)
+
+
+class LabelAbsentError(ComparityError, ValueError):
+    """A group lacks one of two labels, so that their proportion cannot be balanced."""
+
+    def __init__(self, groups: Sequence[str], label: str) -> None:
+        super().__init__(
+            message(
+                "balancing labels needs both of them in every group.",
+                f"no row with label {label!r} in {listed(groups)}",
+                "join small groups, or give more rows.",
+            )
+        )
+        self.groups = tuple(groups)
+
+
+class NoUtilityError(ComparityError, ValueError):
+    """Exposure cannot be proportional to a utility that is zero or negative."""
+
+    def __init__(self, offenders: Offenders | None, groups: Sequence[str]) -> None:
+        found = f"{offenders} below zero" if offenders else f"utility 0 in {listed(groups)}"
+        super().__init__(
+            message(
+                "exposure is compared with utility, which must be positive on average.",
+                found,
+                "give relevances or probabilities, such as 1 / (1 + exp(-score)), or choose "
+                "criterion='demographic parity', which needs none.",
+            )
+        )
+        self.groups = tuple(groups)
+
+
+class ExposureInfeasibleError(ComparityError, ValueError):
+    """No ranking policy keeps the criterion within the slack."""
+
+    def __init__(self, criterion: str, slack: float, least: float) -> None:
+        super().__init__(
+            message(
+                f"no mixture of rankings keeps {criterion} within slack={slack:g}.",
+                f"the least difference any mixture has is {least:.4g}",
+                "raise slack=, or give slack=None for the least.",
+            )
+        )
+        self.least = least
+
+
+class ModelFileError(ComparityError, ValueError):
+    """A model file does not hold what a model needs."""
+
+    def __init__(self, path: object, found: str) -> None:
+        super().__init__(
+            message(
+                f"{path} is no model file of comparity.",
+                found,
+                "give a file that `comparity train` wrote.",
+            )
+        )
+
+
+class ModelVersionError(ComparityError, ValueError):
+    """A model file is in a version of the format that is not read here."""
+
+    def __init__(self, path: object, found: object, known: int) -> None:
+        named = repr(found) if isinstance(found, str | int) else f"a {type(found).__name__}"
+        super().__init__(
+            message(
+                f"{path} must be a model file in version {known} of the format.",
+                "no format_version" if found is None else f"format_version {named}",
+                "train the model again with this version of comparity, or read the file with the "
+                "one that wrote it.",
+            )
+        )
+
+
+class ModelScoreError(ComparityError, ValueError):
+    """A model gives scores that are not finite numbers."""
+
+    def __init__(self, offenders: Offenders) -> None:
+        super().__init__(
+            message(
+                "the model gives scores that are too large to be numbers.",
+                str(offenders),
+                "check that features are in the units of training, and that the model file is as "
+                "`comparity train` wrote it.",
+            )
+        )
+
+
+class UnreachedRatioWarning(UserWarning):
+    """No candidate reaches the ratio asked for; the classifier without a goal is kept."""
+
+    def __init__(self, metric: str, tau: float, tolerance: float, best: float) -> None:
+        super().__init__(
+            message(
+                f"no candidate reaches a ratio of {metric} of {tau - tolerance:.4g} "
+                f"(tau={tau:g} less tolerance={tolerance:g}).",
+                f"the largest ratio on the training rows is {best:.4g}; the classifier without a "
+                "goal is kept",
+                "lower tau=, raise tolerance=, or draw more points with samples=.",
+            )
+        )
+        self.best = best

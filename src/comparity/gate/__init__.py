@@ -1,0 +1,1 @@
+"""Gates: whether a policy lets a release pass."""

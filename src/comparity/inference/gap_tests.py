@@ -1,0 +1,221 @@
+"""Tests of gaps and rates, with their error: what every audit is made of."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+__all__ = [
+    "GapTest",
+    "Interval",
+    "JointTest",
+    "Needed",
+    "Pivot",
+    "RateEstimate",
+    "Recorded",
+    "listed",
+    "plain",
+]
+
+
+def plain(value: float | None) -> float | None:
+    """Return a float that JSON can hold; what is not finite is ``None``.
+
+    Examples
+    --------
+    >>> plain(0.5), plain(float("nan")), plain(None)
+    (0.5, None, None)
+    """
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+def listed(value: Any) -> Any:
+    """Return arrays as nested lists with None where there is no number; names as they are.
+
+    Examples
+    --------
+    >>> listed(np.array([[1.0, np.nan], [2.0, 3.0]]))
+    [[1.0, None], [2.0, 3.0]]
+    """
+    if isinstance(value, np.ndarray):
+        return [listed(part) for part in value] if value.ndim else listed(value.item())
+    if isinstance(value, float | np.floating):
+        return plain(float(value))
+    return value.item() if isinstance(value, np.generic) else value
+
+
+class Interval(NamedTuple):
+    """A confidence interval and its level."""
+
+    low: float
+    high: float
+    level: float
+
+
+class Pivot(Protocol):
+    """What a test of a gap can be asked: any hypothesised gap, either side, any level."""
+
+    def p_value(self, hypothesised: float) -> float:
+        """Return the two-sided p value of ``gap = hypothesised``."""
+
+    def p_below(self, hypothesised: float) -> float:
+        """Return the p value of ``gap >= hypothesised`` against ``gap < hypothesised``."""
+
+    def p_above(self, hypothesised: float) -> float:
+        """Return the p value of ``gap <= hypothesised`` against ``gap > hypothesised``."""
+
+    def interval(self, level: float) -> Interval:
+        """Return the gaps that the two-sided test at ``1 - level`` does not reject."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A test that was made elsewhere: only what was written down can be asked."""
+
+    known: tuple[Interval, ...]
+    p: float
+
+    def p_value(self, hypothesised: float) -> float:
+        """Return the p value of no gap; of another gap nothing is known."""
+        return self.p if hypothesised == 0 else math.nan
+
+    def p_below(self, hypothesised: float) -> float:
+        """Return nothing: one side was not written down."""
+        return math.nan
+
+    def p_above(self, hypothesised: float) -> float:
+        """Return nothing: one side was not written down."""
+        return math.nan
+
+    def interval(self, level: float) -> Interval:
+        """Return the interval that was written down; at another level nothing is known."""
+        unknown = Interval(math.nan, math.nan, level)
+        return next((one for one in self.known if one.level == level), unknown)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GapTest:
+    """Two-sided test that two proportions are equal.
+
+    Attributes
+    ----------
+    null : str
+        The hypothesis in words, such as ``"agree(a > b) = agree(b > a)"``.
+    gap : float
+        First proportion minus second.
+    standard_error : float
+        Standard error of the gap: at the observed rates where counts are large or pairs are
+        shared, at the pooled rate in the small-sample tests of independent proportions.
+    p_value : float
+        Probability, if the null holds, of a gap at least this large; ``nan`` where no test is
+        possible, and then `reason` says why.
+    n : tuple of int
+        Trials behind the first and the second proportion.
+    method : str
+        Name of the test.
+    pivot : Pivot or None
+        The test as a function of the hypothesised gap; ``None`` where no test is possible.
+    shared_variance : float
+        The part of the squared standard error that stays when more judgments are made on the same
+        items by the same evaluators; 0 where items and evaluators are fresh.
+    reason : str
+        Why no test was possible, or what the test had to do without.
+    """
+
+    null: str
+    gap: float
+    standard_error: float
+    p_value: float
+    n: tuple[int, int]
+    method: str
+    # A function cannot be written down; what is read back knows the intervals that were.
+    pivot: Pivot | None = field(compare=False, metadata={"written": False})
+    shared_variance: float = 0.0
+    reason: str = ""
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Return the gaps this very test does not reject at ``1 - level``."""
+        if self.pivot is None:
+            return Interval(math.nan, math.nan, level)
+        return self.pivot.interval(level)
+
+    def equivalence_p_value(self, margin: float) -> float:
+        """Return the p value of "the gap is at least `margin` in size" (two one-sided tests)."""
+        if self.pivot is None:
+            return math.nan
+        return max(self.pivot.p_below(margin), self.pivot.p_above(-margin))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needed:
+    """How much more data would decide an open question, at 80 % power.
+
+    Each pair of numbers is for two truths: the gap is what was observed, and the gap is zero. If it
+    is what was observed, any finding counts as a decision; if it is zero, only the right one.
+
+    Attributes
+    ----------
+    judgments : tuple of (int or None)
+        Judgments in all, on the same items and by the same evaluators; ``None`` where no number
+        of judgments would do.
+    items : tuple of int
+        Items in all, if items, evaluators and judgments grow in the present ratio.
+    judgments_with_items : tuple of int
+        Judgments in all that go with `items`.
+    """
+
+    judgments: tuple[int | None, int | None]
+    items: tuple[int, int]
+    judgments_with_items: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointTest:
+    """A test of several equalities at once; reported, never judged.
+
+    Attributes
+    ----------
+    null : str
+        The hypothesis in words.
+    statistic, dof, p_value : float
+        Chi-square statistic, its degrees of freedom and its p value; ``nan`` where not testable.
+    method : str
+        Name of the test.
+    """
+
+    null: str
+    statistic: float
+    dof: int
+    p_value: float
+    method: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateEstimate:
+    """One proportion with its interval.
+
+    Attributes
+    ----------
+    name : str
+        What it is a rate of: ``"agreement"``, ``"true positive rate"``, ...
+    of : str
+        The group or cell.
+    rate : float
+        The proportion; ``nan`` without trials.
+    trials : int
+        Number of trials.
+    score_ties : int
+        Trials in which the model's scores tied.
+    interval : Interval
+        95 % interval of the rate.
+    """
+
+    name: str
+    of: str
+    rate: float
+    trials: int
+    score_ties: int
+    interval: Interval

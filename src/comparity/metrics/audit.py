@@ -1,0 +1,340 @@
+"""The catalogue of metrics for one set of predictions: values, intervals, and the few to report."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.counts.decision_rows import (
+    count_decision_arrays,
+    count_decisions,
+    count_small_codes,
+    count_two_predictions,
+    truths,
+)
+from comparity.counts.decisions import DecisionCounts
+from comparity.counts.neighbours import count_neighbours, feature_matrix
+from comparity.errors import NoUnprivilegedError, OptionError, UnknownPrivilegedError
+from comparity.metrics.cards import MetricsOptions, scored
+from comparity.metrics.resamples import Selection
+from comparity.metrics.result import Scorecard
+from comparity.metrics.selection import KINDS, check_kinds
+from comparity.tables.columns import open_table
+from comparity.tables.features import as_array, check_apart, named_attributes, placed_features
+from comparity.tables.files import file_sha256, read_table
+from comparity.tables.frames import collected, text_of
+from comparity.tables.values import check_groups, check_lengths, crossed, group_codes, numbers
+
+__all__ = ["MetricsOptions", "fairness_metrics", "metrics_file", "metrics_frame", "select_metrics"]
+
+
+TABLE = "decisions"
+
+
+def fairness_metrics(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    privileged: Any,
+    X: Any = None,
+    compare: Any = None,
+    kinds: Sequence[str] = (),
+    positive: Any = None,
+    threshold: float | None = None,
+    variation: str = "standard",
+    n_neighbors: int = 5,
+    level: float = 0.95,
+    replicates: int = 2000,
+    seed: int = 0,
+) -> Scorecard:
+    """Work out the thirty published metrics of predictions and data, each with its interval.
+
+    Counts of group, label and prediction are all that is needed, except for consistency (D0),
+    which looks at the nearest neighbours of each row of `X`. Rows are taken to be independent.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like
+        Label and decision of each item: 0/1, true/false, or two values with `positive`.
+    sensitive_features : array-like, mapping or frame
+        The group of each item; of several attributes the combinations are the groups, called
+        ``"f & old"``.
+    privileged : value or collection of values
+        The group, or groups, that have the advantage; all others are unprivileged.
+    X : array-like or frame, optional
+        Features for consistency, as they are: scale them, and put the sensitive attribute among
+        them, to follow AIF360.
+    compare : array-like, optional
+        Other predictions for the same items: which metrics would move towards their ideal value?
+    kinds : sequence of str, optional
+        Kinds of fairness that matter, for the few metrics to report; see :func:`select_metrics`.
+    positive : optional
+        The value that is the positive one, where labels are neither 0/1 nor true/false.
+    threshold : float, optional
+        Decide 1 where `y_pred` (and `compare`) is at least this, if it is a score.
+    variation : {"standard", "doubled root"}
+        Definition of the coefficient of variation; the second is that of early AIF360.
+    n_neighbors : int
+        Neighbours for consistency, the item itself included.
+    level : float
+        Confidence level of the intervals.
+    replicates, seed : int
+        Resamples of the counts for metrics with a kink, and their seed.
+
+    Returns
+    -------
+    Scorecard
+        With one :class:`~comparity.metrics.result.MetricValue` for each metric, and the rates of
+        all groups without a privileged one. A rate without trials gives ``nan``, a ratio to zero
+        ``inf``.
+
+    References
+    ----------
+    .. [1] Majumder et al., "Fair Enough: Searching for Sufficient Measures of Fairness".
+
+    Examples
+    --------
+    >>> y_true = [1] * 50 + [0] * 60 + [1] * 75 + [0] * 75
+    >>> y_pred = [1] * 30 + [0] * 20 + [1] * 12 + [0] * 48
+    >>> y_pred += [1] * 60 + [0] * 15 + [1] * 20 + [0] * 55
+    >>> card = fairness_metrics(
+    ...     y_true, y_pred, sensitive_features=["f"] * 110 + ["m"] * 150, privileged="m"
+    ... )
+    >>> round(card["C0"].value, 3), card["C0"].place, round(card["C14"].value, 3)
+    (-0.2, 'outside', 0.716)
+    """
+    options = MetricsOptions(
+        level=level,
+        replicates=replicates,
+        variation=variation,
+        n_neighbors=n_neighbors,
+        seed=seed,
+    )
+    attribute, groups = _groups(sensitive_features)
+    labels, predictions = as_array(y_true), as_array(y_pred)
+    counts = _counted(labels, predictions, attribute, groups, positive, threshold)
+    rng = np.random.default_rng(options.seed)
+    neighbours = None
+    if X is not None:
+        truth, _ = truths(labels, labels, ("y_true", "y_true"), positive)
+        matrix = feature_matrix(placed_features(X), len(labels))
+        neighbours = count_neighbours(matrix, truth, n_neighbors=options.n_neighbors, rng=rng)
+    paired = None
+    if compare is not None:
+        before = _cut(predictions, "y_pred", threshold)
+        after = _cut(as_array(compare), "compare", threshold)
+        paired = count_two_predictions(labels, before, after, groups=groups, positive=positive)
+    camps = privileged_groups(privileged, attribute, counts.groups)
+    return scored(
+        counts, camps, options, neighbours=neighbours, paired=paired, kinds=kinds, rng=rng
+    )
+
+
+def select_metrics(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    privileged: Any,
+    kinds: Sequence[str] = KINDS[:2],
+    X: Any = None,
+    **choices: Any,
+) -> Selection:
+    """Choose the few metrics to report for this data and model, each with the reason.
+
+    Three steps: which kinds of fairness matter, which clusters measure them, one metric of each;
+    where the metrics of a cluster disagree about this data, one from either side. Clusters are the
+    published ones; whether metrics move together in resamples of this very data is checked, and
+    said where they do not.
+
+    Parameters
+    ----------
+    y_true, y_pred, sensitive_features, privileged, X
+        As in :func:`fairness_metrics`.
+    kinds : sequence of str
+        Some of ``"group"``, ``"individual"``, ``"false negatives"`` and ``"false positives"``:
+        parity between groups, among individuals, and which error is the graver harm.
+    **choices
+        As in :func:`fairness_metrics`.
+
+    Examples
+    --------
+    >>> y_true, y_pred = [1, 1, 0, 0] * 100, [1, 0, 0, 1] * 50 + [1, 1, 0, 0, 0, 1, 0, 0] * 25
+    >>> chosen = select_metrics(
+    ...     y_true, y_pred, sensitive_features=["f"] * 200 + ["m"] * 200, privileged="m",
+    ...     kinds=["false negatives"],
+    ... ).chosen
+    >>> [one.id for one in chosen]
+    ['C3', 'C0']
+    """
+    card = fairness_metrics(
+        y_true,
+        y_pred,
+        sensitive_features=sensitive_features,
+        privileged=privileged,
+        X=X,
+        kinds=check_kinds(kinds),
+        **choices,
+    )
+    assert card.selection is not None
+    return card.selection
+
+
+def metrics_frame(
+    frame: Any,
+    *,
+    label: str,
+    prediction: str,
+    sensitive: Sequence[str],
+    privileged: Any,
+    features: Sequence[str] = (),
+    compare: str | None = None,
+    **choices: Any,
+) -> Scorecard:
+    """Work out the metrics of a frame of any engine; `choices` as in :func:`fairness_metrics`.
+
+    Without features and other predictions, rows are counted on the engine the frame lives in.
+    """
+    columns: dict[str, Any] = {"label": label, "prediction": prediction}
+    columns["sensitive"] = list(sensitive)
+    for option, column in (("prediction", prediction), ("compare", compare)):
+        if column == label:
+            raise OptionError(option, column, ["another column than the label"])
+    check_apart(sensitive, (label, prediction))
+    if compare == prediction:
+        raise OptionError("compare", compare, ["another column than the prediction"])
+    if features or compare is not None:
+        card = _collected_card(
+            frame, features=features, compare=compare, privileged=privileged, **columns, **choices
+        )
+    else:
+        card = _counted_card(frame, privileged=privileged, **columns, **choices)
+    if compare is not None and card.comparison is not None:
+        card = replace(card, comparison=replace(card.comparison, names=(prediction, compare)))
+    data = {**columns, "features": list(features), "compare": compare}
+    return replace(card, provenance={**card.provenance, "data": data})
+
+
+def _counted_card(
+    frame: Any,
+    *,
+    privileged: Any,
+    kinds: Sequence[str] = (),
+    positive: Any = None,
+    threshold: float | None = None,
+    sensitive: Sequence[str],
+    label: str,
+    prediction: str,
+    **choices: Any,
+) -> Scorecard:
+    options = MetricsOptions(**choices)
+    counts = count_decisions(
+        frame,
+        label=label,
+        prediction=prediction,
+        sensitive=sensitive,
+        positive=positive,
+        threshold=threshold,
+        intersection=True,
+    )
+    attribute = " & ".join(sensitive)
+    check_groups({attribute: counts[attribute].groups})
+    camps = privileged_groups(privileged, attribute, counts[attribute].groups)
+    rng = np.random.default_rng(options.seed)
+    return scored(counts[attribute], camps, options, kinds=kinds, rng=rng)
+
+
+def _collected_card(
+    frame: Any,
+    *,
+    label: str,
+    prediction: str,
+    sensitive: Sequence[str],
+    features: Sequence[str],
+    compare: str | None,
+    positive: Any = None,
+    threshold: float | None = None,
+    **choices: Any,
+) -> Scorecard:
+    said = {"positive": positive, "threshold": threshold}
+    for one in (prediction, compare):
+        if one is not None:
+            # What is wrong with a column is told by its name here, and by its role below.
+            count_decisions(frame, label=label, prediction=one, sensitive=sensitive, **said)
+    groups = {f"group{place}": name for place, name in enumerate(sensitive)}
+    inputs = {f"feature{place}": name for place, name in enumerate(features)}
+    named = {"label": label, "prediction": prediction, **groups, **inputs}
+    if compare is not None:
+        named["compare"] = compare
+    columns = collected(open_table(frame, TABLE, named).frame)
+    matrix = [numbers(columns[ours], name, TABLE) for ours, name in inputs.items()]
+    return fairness_metrics(
+        columns["label"],
+        columns["prediction"],
+        sensitive_features={name: columns[ours] for ours, name in groups.items()},
+        X=np.column_stack(matrix) if matrix else None,
+        compare=columns.get("compare"),
+        **said,
+        **choices,
+    )
+
+
+def metrics_file(path: str | Path, **choices: Any) -> Scorecard:
+    """Work out the metrics of a file; `choices` as in :func:`metrics_frame`."""
+    card = metrics_frame(read_table(path), **choices)
+    files = [{"name": Path(path).name, "sha256": file_sha256(path)}]
+    data = {**card.provenance["data"], "files": files}
+    return replace(card, provenance={**card.provenance, "data": data})
+
+
+def _groups(sensitive_features: Any) -> tuple[str, NDArray[Any]]:
+    attributes = named_attributes(sensitive_features)
+    if len(attributes) == 1:
+        return next(iter(attributes.items()))
+    check_lengths(attributes)
+    coded = {
+        name: group_codes(column, name, "array", several=False)
+        for name, column in attributes.items()
+    }
+    attribute, (codes, names) = crossed(coded, intersection=True).popitem()
+    return attribute, np.array(names, dtype=object)[codes]
+
+
+def _counted(
+    labels: NDArray[Any],
+    predictions: NDArray[Any],
+    attribute: str,
+    groups: NDArray[Any],
+    positive: Any,
+    threshold: float | None,
+) -> DecisionCounts:
+    counts = None
+    if positive is None and threshold is None:
+        counts = count_small_codes(labels, predictions, groups)
+    if counts is None:
+        said = {"positive": positive, "threshold": threshold}
+        sensitive = {attribute: groups}
+        counts = count_decision_arrays(labels, predictions, sensitive=sensitive, **said)[attribute]
+    check_groups({attribute: counts.groups})
+    return counts
+
+
+def _cut(predictions: NDArray[Any], name: str, threshold: float | None) -> NDArray[Any]:
+    return predictions if threshold is None else numbers(predictions, name, "array") >= threshold
+
+
+def privileged_groups(privileged: Any, attribute: str, groups: Sequence[str]) -> frozenset[str]:
+    """Return the groups called privileged; some group must be left that is not."""
+    several = isinstance(privileged, Collection) and not isinstance(privileged, str | bytes)
+    named = frozenset(text_of(value) for value in (privileged if several else [privileged]))
+    if not named or not named <= set(groups):
+        raise UnknownPrivilegedError(sorted(named - set(groups)), attribute, groups)
+    if named == set(groups):
+        raise NoUnprivilegedError(attribute, groups)
+    return named

@@ -1,0 +1,125 @@
+"""Distortion metrics: whose rows a change of the data moved, and how far.
+
+The published study of metrics leaves them for later; definitions are those of AIF360's sample
+distortion metrics. (Its mean differences and ratios cannot be called: they take the difference of
+a number. Here they are what their names say.)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.counts.neighbours import feature_matrix, row_distances
+from comparity.errors import FeatureError, LengthMismatchError, OptionError
+from comparity.inference.delta import quantile
+from comparity.inference.gap_tests import Interval
+from comparity.metrics.audit import privileged_groups
+from comparity.metrics.result import Distortion, Distortions, MovedRows
+from comparity.tables.features import one_attribute, placed_features
+from comparity.tables.frames import of_engine
+from comparity.tables.values import group_codes
+
+__all__ = ["distortion_metrics"]
+
+Floats = NDArray[np.float64]
+
+
+def distortion_metrics(
+    before: Any, after: Any, *, sensitive_features: Any, privileged: Any, level: float = 0.95
+) -> Distortions:
+    """Work out how far rows were moved, for everybody and for both camps.
+
+    Parameters
+    ----------
+    before, after : array-like or frame, (n, d)
+        Features before and after a change, in the same order of rows; columns of frames are
+        matched by name, those of arrays by place.
+    sensitive_features : array-like
+        The group of each row.
+    privileged : value or collection of values
+        The groups that have the advantage.
+    level : float
+        Level of the intervals of the differences.
+
+    Returns
+    -------
+    Distortions
+        One for each of Euclidean, Manhattan and Mahalanobis distance.
+
+    Examples
+    --------
+    >>> before, after = np.zeros((4, 2)), np.array([[3.0, 4], [0, 0], [0, 1], [0, 0]])
+    >>> moved = distortion_metrics(
+    ...     before, after, sensitive_features=["f", "m", "f", "m"], privileged="m"
+    ... )
+    >>> moved["euclidean"].unprivileged.average, moved["euclidean"].difference
+    (3.0, 3.0)
+    """
+    if not isinstance(level, int | float) or not 0 < level < 1:
+        raise OptionError("level", level, ["a level between 0 and 1"])
+    groups = one_attribute(sensitive_features)
+    sides = _of_one_order(before, after)
+    matrices = [feature_matrix(placed_features(one), len(groups)) for one in sides]
+    if matrices[0].shape != matrices[1].shape:
+        raise FeatureError(f"shape {matrices[0].shape} after as before", str(matrices[1].shape))
+    codes, names = group_codes(groups, "sensitive_features", "array")
+    if len(codes) != len(matrices[0]):
+        raise LengthMismatchError({"before": len(matrices[0]), "sensitive_features": len(codes)})
+    camps = privileged_groups(privileged, "sensitive_features", names)
+    flags = np.array([name in camps for name in names])[codes]
+    return Distortions(
+        distances=tuple(
+            _distortion(name, distances, flags, level)
+            for name, distances in row_distances(*matrices).items()
+        )
+    )
+
+
+def _of_one_order(before: Any, after: Any) -> tuple[Any, Any]:
+    """Return two frames with their columns in one order, anything else as it is."""
+    one, two = (of_engine(side, "features") for side in (before, after))
+    if not all(isinstance(side, nw.DataFrame | nw.LazyFrame) for side in (one, two)):
+        return before, after
+    first, second = (side.collect_schema().names() for side in (one, two))
+    if set(first) != set(second):
+        raise FeatureError("the same columns after as before", f"{first} and {second}")
+    return before, after if first == second else two.select(first).to_native()
+
+
+def _distortion(
+    name: str, distances: Floats, privileged: NDArray[np.bool_], level: float
+) -> Distortion:
+    first, second = _moved(distances[~privileged]), _moved(distances[privileged])
+    gap = first.average - second.average
+    reach = quantile(level) * math.hypot(first.standard_error, second.standard_error)
+    return Distortion(
+        distance=name,
+        everybody=_moved(distances),
+        unprivileged=first,
+        privileged=second,
+        difference=gap,
+        difference_interval=Interval(gap - reach, gap + reach, level),
+        ratio=_quotient(first.average, second.average),
+    )
+
+
+def _moved(distances: Floats) -> MovedRows:
+    n = len(distances)
+    return MovedRows(
+        total=float(distances.sum()),
+        average=float(distances.mean()),
+        maximum=float(distances.max()),
+        standard_error=float(distances.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan,
+        n=n,
+    )
+
+
+def _quotient(first: float, second: float) -> float:
+    if second:
+        return first / second
+    return math.inf if first else math.nan

@@ -1,1 +1,0 @@
-"""What to do about a gap: weights of rows, and models trained under pairwise goals."""

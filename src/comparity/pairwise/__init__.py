@@ -1,0 +1,1 @@
+"""Whether a score orders pairs equally well, whatever the groups of the two items."""

@@ -1,0 +1,154 @@
+"""Pairs of checked items, counted as an audit of all pairs needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.counts.all_pairs import AllPairs, all_pairs, merged
+from comparity.counts.ordered_pairs import OrderedPairs, ordered_pairs
+from comparity.counts.pairs import Cell
+from comparity.counts.query_pairs import QueryPairs, query_counts, query_pairs
+from comparity.counts.sharing import Sharing
+from comparity.counts.weighted_pairs import weighted_order, weighted_pairs
+from comparity.pairwise.options import PairwiseOptions
+from comparity.tables.items import LabelledItems
+from comparity.tables.values import bounded_numbers
+
+__all__ = ["CountedPairs", "counted_pairs"]
+
+Matrix = NDArray[np.float64]
+Pairs = AllPairs | QueryPairs | OrderedPairs
+
+NO_GROUP = "(no group)"
+"""Stands for items in no group where pairs are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountedPairs:
+    """Pairs by cell, those of items in no group included, and how many have equal scores.
+
+    Where items have weights, or pairs weigh by their label difference, `unweighted` says how many
+    there are. Where every query counts alike, `recount` counts it once in rows, in columns or in
+    the whole, and `singles` says how many pairs there are by cell, and how many of them tie.
+    """
+
+    sharing: Sharing
+    ties: Matrix
+    groups: tuple[str, ...]
+    others: tuple[str, ...]
+    unweighted: CountedPairs | None = None
+    recount: Callable[[str], Pairs] | None = None
+    singles: tuple[Matrix, Matrix] | None = None
+
+    @property
+    def n_pairs(self) -> Matrix:
+        """Pairs by cell, each counted once."""
+        return self.numbers.sharing.trials if self.singles is None else self.singles[0]
+
+    @property
+    def n_ties(self) -> Matrix:
+        """Pairs with equal scores by cell, each counted once."""
+        return self.numbers.ties if self.singles is None else self.singles[1]
+
+    @property
+    def numbers(self) -> CountedPairs:
+        """The same pairs as they are reported: all weighing alike."""
+        return self.unweighted or self
+
+    @property
+    def cells(self) -> list[Cell]:
+        """The entries of the matrix, row by row."""
+        return [Cell(better, worse) for better in self.groups for worse in self.groups]
+
+    def together(self, once_in: str, parts: Mapping[Cell, Sequence[Cell]]) -> Sharing:
+        """Take cells together; rates of queries cannot be added, so these are counted again."""
+        counted = self.sharing if self.recount is None else self.recount(once_in).sharing
+        return merged(counted, parts)
+
+    def of(self, column: Matrix, parts: dict[Cell, list[Cell]]) -> Matrix:
+        """Sum a column of all cells over each of the parts."""
+        place = {cell: code for code, cell in enumerate(self.sharing.cells)}
+        return np.array(
+            [
+                sum(column[place[cell]] for cell in cells if cell in place)
+                for cells in parts.values()
+            ]
+        )
+
+
+def counted_pairs(
+    items: LabelledItems, options: PairwiseOptions, score_ties: str = "", *, numbered: bool = True
+) -> CountedPairs:
+    """Count the pairs of checked items as the options say, or with score ties another way.
+
+    Unless `numbered`, nobody asks how many pairs there are, only what they weigh.
+    """
+    ties = score_ties or options.score_ties
+    how: dict[str, Any] = {"weights": items.weight, "score_ties": ties, "query": items.query}
+    weigh = _alike
+    if options.pair_weight != "equal":
+        bounded_numbers(items.label, "y_true", "item")
+        weigh = _by_difference
+    counted = _united(items, options, partial(weigh, items, options, how))
+    if not numbered:
+        return counted
+    if counted.recount is not None:
+        counted = replace(counted, singles=_singles(items))
+    if items.weight is None and weigh is _alike:
+        return counted
+    plain = partial(_alike, items, options, {**how, "weights": None})
+    return replace(counted, unweighted=_united(items, options, plain))
+
+
+def _united(
+    items: LabelledItems, options: PairwiseOptions, count: Callable[[str], Pairs]
+) -> CountedPairs:
+    pairs = count("cells")
+    by_query = items.query is not None and options.average == "queries"
+    names = (items.groups, _others(items))
+    return CountedPairs(
+        pairs.sharing, pairs.score_ties, *names, recount=count if by_query else None
+    )
+
+
+def _singles(items: LabelledItems) -> tuple[Matrix, Matrix]:
+    """Count pairs within queries and those with equal scores, by cell."""
+    assert items.query is not None
+    label, score, group, groups = _columns(items)
+    trials, _, tied = query_counts(label, score, group, len(groups), items.query)
+    return trials.ravel().astype(np.float64), tied.ravel().astype(np.float64)
+
+
+def _others(items: LabelledItems) -> tuple[str, ...]:
+    return (NO_GROUP,) if (items.group == len(items.groups)).any() else ()
+
+
+def _columns(items: LabelledItems) -> tuple[Matrix, Matrix, NDArray[np.int64], tuple[str, ...]]:
+    return items.label, items.score, items.group, (*items.groups, *_others(items))
+
+
+def _alike(
+    items: LabelledItems, options: PairwiseOptions, how: Mapping[str, Any], once_in: str
+) -> Pairs:
+    """Count pairs that all weigh alike, but for the weights of their items."""
+    if items.value is not None:
+        return ordered_pairs(items.label, items.score, items.value, **how)
+    if items.query is None:
+        rest = {name: value for name, value in how.items() if name != "query"}
+        return all_pairs(*_columns(items), **rest)
+    return query_pairs(*_columns(items), average=options.average, once_in=once_in, **how)
+
+
+def _by_difference(
+    items: LabelledItems, options: PairwiseOptions, how: Mapping[str, Any], once_in: str
+) -> Pairs:
+    """Sum up pairs that weigh the difference of their labels."""
+    if items.value is not None:
+        return weighted_order(items.label, items.score, items.value, **how)
+    return weighted_pairs(*_columns(items), average=options.average, once_in=once_in, **how)

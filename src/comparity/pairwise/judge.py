@@ -1,0 +1,350 @@
+"""Audits of all pairs, from checked items to a matrix with two audits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.counts.all_pairs import column_marginals, merged, row_marginals, without
+from comparity.counts.overlap import Overlap, overlap_weights
+from comparity.counts.pairs import Cell
+from comparity.counts.sharing import Sharing
+from comparity.inference.agreement import (
+    EQUAL_VALUES,
+    CellContrast,
+    compare_symmetric,
+    contrasts_of_groups,
+    contrasts_of_order,
+    equal_cells,
+)
+from comparity.inference.dyadic import compare_cells, rate_covariance, rate_interval
+from comparity.inference.gap_tests import GapTest, RateEstimate
+from comparity.pairwise.count import CountedPairs, counted_pairs
+from comparity.pairwise.notions import (
+    cross_group_gap,
+    least_accuracy,
+    marginal_gap,
+    pairwise_equal_opportunity_gap,
+    symmetric_accuracy_gap,
+    within_group_gap,
+)
+from comparity.pairwise.options import PairwiseOptions
+from comparity.pairwise.result import PairwiseAccuracy
+from comparity.results.audit import Audit, Ties
+from comparity.results.findings import EXIT_STATUS
+from comparity.results.judging import judge, overall_finding
+from comparity.results.options import provenance
+from comparity.tables.items import LabelledItems
+
+__all__ = ["audit_items", "design_of", "gaps_of_items", "rate_of"]
+
+Matrix = NDArray[np.float64]
+
+
+def audit_items(items: LabelledItems, options: PairwiseOptions, **data: Any) -> PairwiseAccuracy:
+    """Audit checked items; see :func:`pairwise_accuracy`."""
+    counted = counted_pairs(items, options)
+    labels = _kind(items)
+    raw = _audit(counted, items, options, "raw", **data)
+    standardised, overlap = raw, None
+    if labels != "binary" and not options.continuous:
+        overlap = overlap_weights(
+            items.label, items.group, items.groups, sample_weight=items.weight
+        )
+        standardised = _standardised(items, options, overlap, raw, **data)
+    return _result(counted, labels, raw, standardised, overlap)
+
+
+def gaps_of_items(items: LabelledItems, options: PairwiseOptions) -> Matrix:
+    """Return the gaps of the tests between cells that decide, without their errors."""
+    if _kind(items) != "binary" and not options.continuous:
+        columns = items.label, items.group, items.groups
+        items = _weighted(items, overlap_weights(*columns, sample_weight=items.weight))
+    sharing = counted_pairs(items, options, numbered=False).sharing
+    rates = np.full(len(sharing.cells), np.nan)
+    np.divide(sharing.hits, sharing.trials, out=rates, where=sharing.trials > 0)
+    rate = dict(zip(sharing.cells, rates, strict=True))
+    contrasts = _contrasts(items.groups, options)
+    return np.array([rate[first] - rate[second] for first, second in contrasts])
+
+
+def _kind(items: LabelledItems) -> str:
+    levels = items.n_levels
+    return "binary" if levels == 2 else "ordinal" if levels <= 20 else "continuous"
+
+
+def _standardised(
+    items: LabelledItems, options: PairwiseOptions, overlap: Overlap, raw: Audit, **data: Any
+) -> Audit:
+    """Audit the items weighted to one label law; without tests where the weights fail."""
+    weighted = _weighted(items, overlap)
+    counted = counted_pairs(weighted, options, numbered=False)
+    audit = _audit(counted, weighted, options, "standardised", **data)
+    audit = _counted_like(audit, raw)
+    if (items.group == len(items.groups)).any():
+        note = "Items in no group have no law of labels to share, and weigh nothing here."
+        audit = replace(audit, notes=(*audit.notes, note))
+    return audit if overlap.trusted else _without_verdict(audit, overlap.reason)
+
+
+def _weighted(items: LabelledItems, overlap: Overlap) -> LabelledItems:
+    """Return the items that weigh anything, with these weights."""
+    kept = overlap.weights > 0
+    return replace(
+        items,
+        label=items.label[kept],
+        score=items.score[kept],
+        group=items.group[kept],
+        query=None if items.query is None else items.query[kept],
+        weight=overlap.weights[kept],
+    )
+
+
+def _counted_like(audit: Audit, raw: Audit) -> Audit:
+    """Report how many pairs there are, not what they weigh."""
+    numbers = {rate.of: rate for rate in raw.rates}
+    tests = zip(audit.tests, raw.tests, strict=True)
+    return replace(
+        audit,
+        n=raw.n,
+        n_items=raw.n_items,
+        ties=replace(raw.ties, change_finding=audit.ties.change_finding),
+        tests=tuple(replace(test, n=same.n) for test, same in tests),
+        rates=tuple(
+            replace(rate, trials=numbers[rate.of].trials, score_ties=numbers[rate.of].score_ties)
+            for rate in audit.rates
+        ),
+    )
+
+
+def _without_verdict(audit: Audit, reason: str) -> Audit:
+    """Leave every question open and say why."""
+    untested = [replace(test, p_value=np.nan, pivot=None, reason=reason) for test in audit.tests]
+    judged = judge(
+        untested,
+        alpha=audit.alpha,
+        margin=audit.margin,
+        rule=audit.rule,
+        n=audit.n_items,
+        n_items=audit.n_items,
+    )
+    finding = overall_finding(judged)
+    return replace(audit, tests=judged, finding=finding, exit_status=EXIT_STATUS[finding])
+
+
+def _audit(
+    counted: CountedPairs, items: LabelledItems, options: PairwiseOptions, which: str, **data: Any
+) -> Audit:
+    judged = _judged(counted, items, options)
+    finding = overall_finding(judged)
+    inner, numbers = without(counted.sharing, counted.others), counted.numbers.sharing
+    cells = [cell for cell in inner.cells if cell != EQUAL_VALUES]
+    by_query = items.query is not None and options.average == "queries"
+    return Audit(
+        notion=f"pairwise equal opportunity ({which})",
+        finding=finding,
+        exit_status=EXIT_STATUS[finding],
+        tests=judged,
+        rates=tuple(
+            replace(
+                rate_of(counted.sharing, cell, counted.n_ties),
+                trials=round(float(numbers.trials[numbers.cells.index(cell)])),
+            )
+            for cell in cells
+            if counted.sharing.trials[counted.sharing.cells.index(cell)]
+        ),
+        joint_tests=equal_cells(inner),
+        groups=counted.groups,
+        design=design_of(items),
+        unit="queries" if by_query else "pairs",
+        n=numbers.n_clusters if by_query else round(float(numbers.trials.sum())),
+        n_items=len(items),
+        alpha=options.alpha,
+        margin=options.margin,
+        rule=options.rule,
+        looks=options.looks,
+        ties=_ties(counted, items, options, finding),
+        notes=_notes(items, counted, options, which),
+        provenance=provenance(options, **data),
+    )
+
+
+def _judged(
+    counted: CountedPairs, items: LabelledItems, options: PairwiseOptions
+) -> tuple[Any, ...]:
+    tests = _tests(counted, options)
+    if counted.unweighted is not None:
+        # Report how many pairs there are, not what they weigh.
+        alike = zip(tests, _tests(counted.unweighted, options), strict=True)
+        tests = [replace(test, n=same.n) for test, same in alike]
+    return judge(
+        tests,
+        alpha=options.alpha,
+        margin=options.margin,
+        rule=options.rule,
+        looks=options.looks,
+        n=len(items),
+        n_items=len(items),
+    )
+
+
+def _tests(counted: CountedPairs, options: PairwiseOptions) -> list[GapTest]:
+    sharing, groups, others = counted.sharing, counted.groups, counted.others
+    contrasts = _contrasts(groups, options)
+    tests = [compare_cells(sharing, *one, null=one.null) for one in contrasts]
+    if options.continuous:
+        return tests
+    if "marginal" in options.notions:
+        rows = counted.together("rows", row_marginals(groups, others))
+        tests += [
+            compare_cells(rows, one, two, null=f"agree({one}) = agree({two})")
+            for one, two in combinations(rows.cells, 2)
+        ]
+    if "symmetric" in options.notions:
+        tests += compare_symmetric(sharing, groups, others)
+    return tests
+
+
+def _contrasts(groups: tuple[str, ...], options: PairwiseOptions) -> tuple[CellContrast, ...]:
+    """Return the hypotheses about two cells."""
+    if options.continuous:
+        return contrasts_of_order()
+    across, within = (
+        [one for one in contrasts_of_groups(groups) if (one.first[0] != one.first[1]) == cross]
+        for cross in (True, False)
+    )
+    wanted = {"cross-group": across, "within-group": within}
+    return tuple(one for name in options.notions for one in wanted.get(name, []))
+
+
+def rate_of(
+    sharing: Sharing, cell: Cell, ties: Matrix, name: str = "pairwise accuracy"
+) -> RateEstimate:
+    """Return the rate of a cell with its interval."""
+    code = sharing.cells.index(cell)
+    n = float(sharing.trials[code])
+    return RateEstimate(
+        name=name,
+        of=str(cell),
+        rate=float(sharing.hits[code]) / n if n else float("nan"),
+        trials=round(n),
+        score_ties=round(float(ties[code])),
+        interval=rate_interval(sharing, cell),
+    )
+
+
+def design_of(items: LabelledItems) -> str:
+    """Name the sampling design."""
+    return "all pairs" if items.query is None else "all pairs within queries"
+
+
+def _ties(
+    counted: CountedPairs, items: LabelledItems, options: PairwiseOptions, finding: str
+) -> Ties:
+    """Count score ties, and see whether scoring them the other way would change the finding."""
+    tied = counted.n_ties
+    total = float(tied.sum())
+    changes = False
+    if total:
+        other = "half" if options.score_ties == "disagree" else "disagree"
+        scored = counted_pairs(items, options, other, numbered=False)
+        judged = _judged(scored, items, options)
+        changes = overall_finding(judged) != finding
+    return Ties(
+        scores=round(total),
+        scores_by_cell={
+            str(cell): round(float(ties))
+            for cell, ties in zip(counted.sharing.cells, tied, strict=True)
+        },
+        scored_as=options.score_ties,
+        change_finding=changes,
+    )
+
+
+def _notes(
+    items: LabelledItems, counted: CountedPairs, options: PairwiseOptions, which: str
+) -> tuple[str, ...]:
+    notes = []
+    if options.continuous and items.n_levels > 2:
+        notes.append("A continuous attribute is judged raw; standardisation needs groups.")
+    if items.query is not None:
+        notes.append(f"Only items of the same query are compared; {options.average} count alike.")
+    if which == "raw" and items.n_levels > 2:
+        notes.append(
+            "With labels of more than two values, groups whose labels lie closer together have "
+            "harder pairs: equal errors can give unequal raw accuracies."
+        )
+    if which == "standardised":
+        notes.append(
+            "Items are weighted so that labels have the same law in every group; equal errors "
+            "given the label then mean equal accuracies. The numbers of pairs are before weighting."
+        )
+    if options.pair_weight == "difference":
+        notes.append(
+            "Pairs count by the difference of their labels; the numbers of pairs are before "
+            "weighting."
+        )
+    elif which == "raw" and items.weight is not None:
+        notes.append(
+            "A pair weighs the product of its items; the numbers of pairs are before that."
+        )
+    if counted.others:
+        notes.append("Items in no group count overall and in marginals, in no entry of the matrix.")
+    return tuple(notes)
+
+
+def _result(
+    counted: CountedPairs, labels: str, raw: Audit, standardised: Audit, overlap: Overlap | None
+) -> PairwiseAccuracy:
+    groups, others = counted.groups, counted.others
+    rows = counted.together("rows", row_marginals(groups, others))
+    columns = counted.together("columns", column_marginals(groups, others))
+    trials, hits = counted.sharing.trials, counted.sharing.hits
+    entries = {cell: [cell] for cell in counted.cells}
+    k = len(groups)
+    matrix = _share(counted.of(hits, entries), counted.of(trials, entries)).reshape(k, k)
+    by_row, by_column = (_share(side.hits, side.trials) for side in (rows, columns))
+    whole = counted.together("whole", {Cell("", ""): list(counted.sharing.cells)})
+    return PairwiseAccuracy(
+        groups=groups,
+        matrix=matrix,
+        n_pairs=counted.of(counted.n_pairs, entries).reshape(k, k),
+        score_ties=counted.of(counted.n_ties, entries).reshape(k, k),
+        overall=float(_share(whole.hits, whole.trials)[0]),
+        overall_interval=rate_interval(whole, Cell("", "")),
+        row_marginals=by_row,
+        column_marginals=by_column,
+        covariance=_covariance(counted, entries),
+        notions=_summary(matrix, by_row, by_column),
+        labels=labels,
+        raw=raw,
+        standardised=standardised,
+        effective_sizes={} if overlap is None else overlap.effective_sizes,
+        imbalance=0.0 if overlap is None else overlap.imbalance,
+    )
+
+
+def _share(hits: Matrix, trials: Matrix) -> Matrix:
+    return np.divide(hits, trials, out=np.full_like(trials, np.nan), where=trials > 0)
+
+
+def _covariance(counted: CountedPairs, entries: dict[Cell, list[Cell]]) -> Matrix:
+    """Return the covariance of all entries; ``nan`` for those without pairs."""
+    inner = merged(counted.sharing, entries)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return rate_covariance(inner)
+
+
+def _summary(matrix: Matrix, rows: Matrix, columns: Matrix) -> dict[str, float]:
+    return {
+        "pairwise equal opportunity gap": pairwise_equal_opportunity_gap(matrix),
+        "cross-group gap": cross_group_gap(matrix),
+        "within-group gap": within_group_gap(matrix),
+        "marginal gap": marginal_gap(rows),
+        "symmetric accuracy gap": symmetric_accuracy_gap(rows, columns),
+        "least accuracy": least_accuracy(matrix),
+    }

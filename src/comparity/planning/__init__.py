@@ -1,0 +1,1 @@
+"""Plans: how much data a study needs, and what it would be able to show."""

@@ -1,0 +1,371 @@
+"""Frozen plans: what a study of a given size would be able to show.
+
+A plan knows its assumptions, its size and its power. What depends on a further choice (other
+sizes, other numbers of items) is a method.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from comparity.results.plain import UNWRITTEN, as_plain, from_plain
+from comparity.results.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from comparity.reports.sections import Section
+
+__all__ = ["ComparativePlan", "Plan", "PlannedTest", "PowerFunction", "Reuse", "SeparationPlan"]
+
+
+RATES = {"tpr", "fpr", "tnr", "shares", "base_rates"}
+"""Assumptions that are one number for each group."""
+
+
+class PowerFunction(Protocol):
+    """What a plan can be asked again: the power at any size, the size for any power."""
+
+    def power(self, size: float) -> float:
+        """Return the power at a size."""
+
+    def smallest_size(self, target: float) -> int | None:
+        """Return the smallest size with this power; ``None`` if no size has it."""
+
+    def limit(self) -> float:
+        """Return the power as the size grows without end."""
+
+    def on_items(self, n_items: int | None) -> PowerFunction:
+        """Return the same with pairs drawn from another number of items."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedPower:
+    """A power function of which only what was written down can be asked."""
+
+    known: Mapping[int, float]
+    pairs: int | None = None
+    ceiling: float = math.nan
+    by_items: Mapping[int | None, Reuse] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, content: Mapping[str, Any]) -> RecordedPower:
+        """Return what the plain data of a plan say of its power."""
+        curve = from_plain(tuple[tuple[int, float], ...], content["curve"])
+        rows = from_plain(tuple[Reuse, ...], content.get("reuse_curve", []))
+        return cls(dict(curve), by_items={row.n_items: row for row in rows})
+
+    def power(self, size: float) -> float:
+        """Return the power written down for this size."""
+        return self.known.get(int(size), math.nan)
+
+    def smallest_size(self, target: float) -> int | None:
+        """Return the size written down for the power the plan was made for."""
+        return self.pairs
+
+    def limit(self) -> float:
+        """Return the power as judgments of these items grow without end."""
+        return self.ceiling
+
+    def on_items(self, n_items: int | None) -> RecordedPower:
+        """Return what was written down for pairs drawn from so many items."""
+        row = self.by_items[n_items]
+        known = {} if row.n_pairs is None else {row.n_pairs: row.power}
+        return RecordedPower(known, row.n_pairs, row.ceiling)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedTest:
+    """One hypothesis as it would be tested.
+
+    Attributes
+    ----------
+    null : str
+        The hypothesis in words.
+    first_rate, second_rate, gap : float
+        The two assumed rates, and the first minus the second.
+    standard_error : float
+        Standard error the estimated gap would have.
+    power : float
+        Probability that this test alone rejects at its level; when a margin is planned for, that
+        it puts its gap within the margin.
+    n : tuple of float
+        Trials expected behind the first and the second rate.
+    """
+
+    null: str
+    first_rate: float
+    second_rate: float
+    gap: float
+    standard_error: float
+    power: float
+    n: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reuse:
+    """What judging the pairs of so many items takes, or gives.
+
+    Attributes
+    ----------
+    n_items : int or None
+        Items the pairs are drawn from; ``None`` for fresh items.
+    n_pairs : int or None
+        Judged pairs; ``None`` where no number of judgments gives the power wanted.
+    reuse : float
+        Mean number of judgments an item takes part in; infinite where `n_pairs` is ``None``.
+    power : float
+        Power with these pairs.
+    ceiling : float
+        Power as judgments of these items grow without end.
+    """
+
+    n_items: int | None
+    n_pairs: int | None
+    reuse: float
+    power: float
+    ceiling: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan(Result):
+    """What every plan has.
+
+    Attributes
+    ----------
+    power : float
+        P(at least one gap is found to differ from zero) by the rule, whatever margin the audit
+        will have; P(all gaps shown within the margin) where a margin is planned for; the largest
+        power there is where the power wanted is out of reach.
+    target : float or None
+        The power asked for; ``None`` where a size was.
+    tests : tuple of PlannedTest
+        One for each hypothesis.
+    groups : tuple of str
+        The groups, in the order their rates were given.
+    alpha : float
+        Overall false-alarm rate; with rule ``"paper"``, and for a margin, that of each test.
+    margin : float or None
+        Largest harmless gap, where the plan is to show that all gaps are within it.
+    rule : str
+        ``"holm"`` or ``"paper"``.
+    design : str
+        Which sampling design the plan is for.
+    notes : tuple of str
+        What the reader must know.
+    assumptions : mapping
+        All rates, shares and choices the plan rests on.
+    provenance : mapping
+        Version and options.
+    question : PowerFunction
+        The power as a function of the size.
+    """
+
+    power: float
+    target: float | None
+    tests: tuple[PlannedTest, ...]
+    groups: tuple[str, ...]
+    alpha: float
+    margin: float | None
+    rule: str
+    design: str
+    notes: tuple[str, ...]
+    assumptions: Mapping[str, Any]
+    provenance: Mapping[str, Any]
+    question: PowerFunction = field(repr=False, compare=False, metadata=UNWRITTEN)
+
+    DERIVED: ClassVar[Mapping[str, str]] = {"notion": "notion", "curve": "curve"}
+
+    @staticmethod
+    def completed_from(content: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a power function that knows what was written down."""
+        for name in RATES & content["assumptions"].keys():
+            from_plain(tuple[float, ...], content["assumptions"][name])
+        return {"question": RecordedPower.of(content)}
+
+    @property
+    @abstractmethod
+    def notion(self) -> str:
+        """What is to be tested."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int | None:
+        """Number of decisions or judged pairs; ``None`` where no number would do."""
+
+    @property
+    @abstractmethod
+    def unit(self) -> str:
+        """What the size is a number of."""
+
+    def curve(self, sizes: Iterable[int] | None = None) -> tuple[tuple[int, float], ...]:
+        """Return the power at several sizes.
+
+        Parameters
+        ----------
+        sizes : iterable of int, optional
+            Numbers of decisions or judged pairs; by default about forty around the planned size,
+            evenly spaced on a logarithmic scale.
+
+        Returns
+        -------
+        tuple of (int, float)
+            Size and power, in the order of `sizes`.
+        """
+        chosen = _sizes_around(self.size) if sizes is None else sizes
+        return tuple((size, self.question.power(size)) for size in chosen)
+
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        from comparity.planning.section import section
+
+        return section(self)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row for each test, as a frame of the named engine.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            The engine; the first of these that is installed by default.
+        """
+        from comparity.reports.frames import frame_of_rows
+
+        rows = as_plain(self.tests)
+        for row in rows:
+            row["n_first"], row["n_second"] = row.pop("n")
+        return frame_of_rows(rows, backend)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the power against the number of decisions or judgments."""
+        from comparity.planning.section import plot_power
+
+        return plot_power(self, ax)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeparationPlan(Plan):
+    """A plan to test separation on independent decisions.
+
+    Attributes
+    ----------
+    n : int or None
+        Decisions; ``None`` where no number gives the power wanted.
+    """
+
+    n: int | None
+
+    @property
+    def notion(self) -> str:
+        """What is to be tested."""
+        return "separation"
+
+    @property
+    def size(self) -> int | None:
+        """Number of decisions."""
+        return self.n
+
+    @property
+    def unit(self) -> str:
+        """What the size is a number of."""
+        return "decisions"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparativePlan(Plan):
+    """A plan to test comparative separation on judged pairs.
+
+    Attributes
+    ----------
+    n_pairs : int or None
+        Judged pairs, those lost to ties included; ``None`` where no number gives the power wanted.
+    n_items : int or None
+        Items the pairs are drawn from; ``None`` for fresh items.
+    n_evaluators : int or None
+        Evaluators who share the judgments; ``None`` where no evaluator judges twice.
+    ceiling : float or None
+        Power as judgments of these items by these evaluators grow without end; ``None`` where both
+        are fresh.
+    """
+
+    n_pairs: int | None
+    n_items: int | None
+    n_evaluators: int | None
+    ceiling: float | None
+
+    DERIVED: ClassVar[Mapping[str, str]] = {
+        **Plan.DERIVED,
+        "reuse": "reuse",
+        "reuse_curve": "reuse_curve",
+    }
+
+    @property
+    def notion(self) -> str:
+        """What is to be tested."""
+        return "comparative separation"
+
+    @property
+    def size(self) -> int | None:
+        """Number of judged pairs."""
+        return self.n_pairs
+
+    @property
+    def unit(self) -> str:
+        """What the size is a number of."""
+        return "judged pairs"
+
+    @property
+    def reuse(self) -> float:
+        """Mean number of judgments an item takes part in: 1 for fresh items."""
+        return _reuse(self.n_items, self.n_pairs)
+
+    def reuse_curve(self, n_items: Sequence[int] | None = None) -> tuple[Reuse, ...]:
+        """Say how often items may be reused.
+
+        Parameters
+        ----------
+        n_items : sequence of int, optional
+            Numbers of items; by default as many as fresh pairs would take, and that number halved
+            again and again.
+
+        Returns
+        -------
+        tuple of Reuse
+            The first row is for fresh items, then one for each number of items. A plan made for a
+            target power says how many judgments reach it; a plan made for a number of judgments
+            says which power they have.
+        """
+        fresh = self._reuse_row(None)
+        if n_items is None:
+            most = 2 * (fresh.n_pairs or self.n_pairs or 500)
+            n_items = [max(2, math.ceil(most / 2**halving)) for halving in range(7)]
+        return (fresh, *(self._reuse_row(number) for number in n_items))
+
+    def _reuse_row(self, n_items: int | None) -> Reuse:
+        question = self.question.on_items(n_items)
+        n_pairs = self.n_pairs if self.target is None else question.smallest_size(self.target)
+        ceiling = question.limit()
+        return Reuse(
+            n_items=n_items,
+            n_pairs=n_pairs,
+            reuse=_reuse(n_items, n_pairs),
+            power=ceiling if n_pairs is None else question.power(n_pairs),
+            ceiling=ceiling,
+        )
+
+
+def _reuse(n_items: int | None, n_pairs: int | None) -> float:
+    if n_items is None:
+        return 1.0
+    return math.inf if n_pairs is None else 2 * n_pairs / n_items
+
+
+def _sizes_around(size: int | None) -> list[int]:
+    """Return sizes from a sixteenth of the planned one to four times it."""
+    low, high = (100, 100_000) if size is None else (max(2, size // 16), max(8, 4 * size))
+    step = (high / low) ** (1 / 40)
+    return sorted({round(low * step**power) for power in range(41)} | ({size} if size else set()))

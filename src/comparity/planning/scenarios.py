@@ -1,0 +1,345 @@
+"""Scenarios: what is believed before any data are there, and what the data would then look like.
+
+A scenario turns rates, group shares and base rates into the gaps to be tested, the trials expected
+behind each, and the covariance of the estimated gaps for a planned size. A :class:`PowerQuestion`
+adds how the tests will be judged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.inference.agreement import FEWEST_EVALUATORS
+from comparity.inference.power import (
+    LARGEST_SIZE,
+    all_within_power,
+    any_detection_power,
+    first_step_alpha,
+    smallest_size,
+)
+from comparity.inference.rejection import Clusters, critical_distances
+
+__all__ = [
+    "ComparativeScenario",
+    "ExpectedGaps",
+    "PowerQuestion",
+    "Scenario",
+    "SeparationScenario",
+]
+
+Vector = NDArray[np.float64]
+Rates = tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ExpectedGaps:
+    """The gaps of a scenario and the covariance of their estimates at one size.
+
+    Attributes
+    ----------
+    first_rates, second_rates : ndarray of shape (m,)
+        The two true rates of each test.
+    first_trials, second_trials : ndarray of shape (m,)
+        Trials expected behind them.
+    covariance : ndarray of shape (m, m)
+        Covariance of the estimated gaps.
+    clusters : Clusters or None
+        Evaluators from whom the tests estimate that covariance, where they have to.
+    """
+
+    first_rates: Vector
+    second_rates: Vector
+    first_trials: Vector
+    second_trials: Vector
+    covariance: Vector
+    clusters: Clusters | None = None
+
+    @property
+    def gaps(self) -> Vector:
+        """First rate minus second."""
+        gaps: Vector = self.first_rates - self.second_rates
+        # Rates such as 220 / 275 and 180 / 225 are equal; their floats need not be.
+        gaps[np.abs(gaps) < 1e-12] = 0.0
+        return gaps
+
+    @property
+    def standard_errors(self) -> Vector:
+        """Standard error of each gap."""
+        errors: Vector = np.sqrt(np.diag(self.covariance))
+        return errors
+
+    def distances(self, hypothesised: float, alpha: float) -> Vector:
+        """Return how far from a hypothesised gap estimates must be for a one-sided test."""
+        return critical_distances(
+            (self.first_rates, self.second_rates),
+            (self.first_trials, self.second_trials),
+            np.diag(self.covariance),
+            hypothesised=hypothesised,
+            alpha=alpha,
+        )
+
+    def one(self, test: int) -> ExpectedGaps:
+        """Return one of the tests alone."""
+        return ExpectedGaps(
+            first_rates=self.first_rates[[test]],
+            second_rates=self.second_rates[[test]],
+            first_trials=self.first_trials[[test]],
+            second_trials=self.second_trials[[test]],
+            covariance=self.covariance[[test]][:, [test]],
+            clusters=None if self.clusters is None else self.clusters.of([test]),
+        )
+
+
+class Scenario(Protocol):
+    """What is believed beforehand."""
+
+    def expect(self, size: float) -> ExpectedGaps:
+        """Return the gaps to be tested and their errors at a planned size."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeparationScenario:
+    r"""Decisions about `n` independent items, tested for separation.
+
+    Group `a` gets :math:`n s_a \pi_a` positive and :math:`n s_a (1 - \pi_a)` negative items, with
+    :math:`s` the shares and :math:`\pi` the base rates. For every two groups the true positive
+    rates are compared, then the false positive rates; variances are not pooled, as in equation
+    (33) of Xi et al.
+
+    Examples
+    --------
+    >>> scenario = SeparationScenario(
+    ...     tpr=(0.8, 0.8), fpr=(0.36, 0.44), shares=(0.5, 0.5), base_rates=(0.55, 0.45)
+    ... )
+    >>> scenario.expect(1000).gaps.round(2)
+    array([ 0.  , -0.08])
+    >>> scenario.expect(1000).first_trials
+    array([275., 225.])
+    """
+
+    tpr: Rates
+    fpr: Rates
+    shares: Rates
+    base_rates: Rates
+
+    def expect(self, size: float) -> ExpectedGaps:
+        """Return the gaps of both rates for every two groups among `size` decisions."""
+        shares, base = np.array(self.shares), np.array(self.base_rates)
+        rates = np.concatenate([self.tpr, self.fpr])
+        trials = size * np.concatenate([shares * base, shares * (1 - base)])
+        groups = len(self.tpr)
+        pairs = [
+            (start + a, start + b)
+            for start in (0, groups)
+            for a, b in combinations(range(groups), 2)
+        ]
+        return _contrasted(rates, trials, np.diag(rates * (1 - rates) / trials), pairs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparativeScenario:
+    r"""Judged pairs of items of binary quality, tested for comparative separation.
+
+    A model puts the better item of cell (a, b) first with probability
+    :math:`r = t_a s_b`, the true positive rate of the better item's group times the true negative
+    rate of the worse one's (equation (9) of Xi et al.). A random pair falls in the cell with
+    probability :math:`2 P(Y=1, A=a) P(Y=0, A=b)`; pairs of equal quality, and a share `tie_share`
+    of the others, are judged ties and lost.
+
+    With fresh items the variance of a cell's rate is :math:`r (1 - r) / n`. With pairs drawn at
+    random from `n_items` items, of which :math:`N_{a+}` positive and :math:`N_{b-}` negative ones
+    can meet in the cell, two judgments may share an item, and
+
+    .. math:: V = \frac{r (1 - r)}{n} + \Bigl(1 - \frac{1}{n}\Bigr) \Bigl[
+        \frac{t_a (1 - t_a) s_b^2}{N_{a+}} + \frac{s_b (1 - s_b) t_a^2}{N_{b-}}
+        + \frac{t_a (1 - t_a) s_b (1 - s_b)}{N_{a+} N_{b-}} \Bigr].
+
+    The bracket stays however many judgments are made. Rates of cells (a, b) and (a, c) covary by
+    :math:`t_a (1 - t_a) s_b s_c / N_{a+}`, those of (a, b) and (c, b) by
+    :math:`s_b (1 - s_b) t_a t_c / N_{b-}`: the same items are better, or worse, in both.
+
+    Evaluator `k` adds :math:`L_k` to the agreement in (a, b) and takes it off in (b, a), so that
+    an evaluator moves the gap by :math:`2 L_k`; `evaluator_lean` is the standard deviation of
+    that over evaluators. Each judges an equal share of the pairs, at random, which adds
+    :math:`\text{lean}^2 / n_\text{evaluators}` to the variance of the across gap. Leans towards
+    different groups are independent. All tests then estimate their variance from evaluators
+    (:mod:`comparity.inference.rejection`). One or two evaluators cannot stand for others: an audit
+    takes them as given, so their leans are part of the assumed rates and add nothing.
+
+    Examples
+    --------
+    >>> scenario = ComparativeScenario(
+    ...     tpr=(0.8, 0.8), tnr=(0.64, 0.56), shares=(0.5, 0.5), base_rates=(0.55, 0.45)
+    ... )
+    >>> expected = scenario.expect(2000)
+    >>> expected.gaps.round(3), expected.first_trials.round(1)
+    (array([-0.064,  0.064]), array([302.5, 247.5]))
+    """
+
+    tpr: Rates
+    tnr: Rates
+    shares: Rates
+    base_rates: Rates
+    n_items: int | None = None
+    n_evaluators: int | None = None
+    evaluator_lean: float = 0.1
+    tie_share: float = 0.0
+
+    def expect(self, size: float) -> ExpectedGaps:
+        """Return the across and within gaps for every two groups among `size` judged pairs."""
+        rates = np.outer(self.tpr, self.tnr).ravel()
+        trials = size * self.cell_shares().ravel()
+        judgments = np.diag(rates * (1 - rates) / trials)
+        items, evaluators = self._from_items(), self._from_evaluators()
+        for again in (items, evaluators):
+            # A judgment shares nothing with itself; the variance of one is counted already.
+            again[np.diag_indices_from(again)] *= np.maximum(1 - 1 / trials, 0)
+        groups = len(self.tpr)
+        pairs = [
+            (a * groups + b, b * groups + a) if across else (a * groups + a, b * groups + b)
+            for across in (True, False)
+            for a, b in combinations(range(groups), 2)
+        ]
+        expected = _contrasted(rates, trials, judgments + items + evaluators, pairs)
+        if not self._clustered():
+            return expected
+        assert self.n_evaluators is not None
+        parts = (_contrast(pairs, part) for part in (judgments, items, evaluators))
+        single, shared, leaning = (np.diag(part).copy() for part in parts)
+        clusters = Clusters(
+            number=self.n_evaluators, judgments=single, items=shared, evaluators=leaning
+        )
+        return replace(expected, clusters=clusters)
+
+    def _clustered(self) -> bool:
+        return self.n_evaluators is not None and self.n_evaluators >= FEWEST_EVALUATORS
+
+    def cell_shares(self) -> Vector:
+        """Return the probability that a pair is judged with an order in each cell."""
+        shares, base = np.array(self.shares), np.array(self.base_rates)
+        meet = 2 * np.outer(shares * base, shares * (1 - base))
+        return meet * (1 - self.tie_share)
+
+    def _from_items(self) -> Vector:
+        """Return what shared items add to the covariance of the cells' rates."""
+        groups = len(self.tpr)
+        if self.n_items is None:
+            return np.zeros((groups**2, groups**2))
+        t, s = np.array(self.tpr), np.array(self.tnr)
+        shares, base = np.array(self.shares), np.array(self.base_rates)
+        of_better: Vector = np.diag(t * (1 - t) / (self.n_items * shares * base))
+        of_worse: Vector = np.diag(s * (1 - s) / (self.n_items * shares * (1 - base)))
+        same_better = np.kron(of_better, np.outer(s, s))
+        same_worse = np.kron(np.outer(t, t), of_worse)
+        added: Vector = same_better + same_worse + np.kron(of_better, of_worse)
+        return added
+
+    def _from_evaluators(self) -> Vector:
+        """Return what evaluators who lean add: alike within a cell, opposite in its mirror."""
+        groups = len(self.tpr)
+        added = np.zeros((groups**2, groups**2))
+        if self.n_evaluators is None or not self._clustered():
+            return added
+        lean = self.evaluator_lean**2 / 4 / self.n_evaluators
+        for a, b in combinations(range(groups), 2):
+            cell, mirror = a * groups + b, b * groups + a
+            added[cell, cell] = added[mirror, mirror] = lean
+            added[cell, mirror] = added[mirror, cell] = -lean
+        return added
+
+
+def _contrasted(
+    rates: Vector, trials: Vector, covariance: Vector, pairs: list[tuple[int, int]]
+) -> ExpectedGaps:
+    """Return the gaps between pairs of rates from the covariance of the rates."""
+    first, second = np.array(pairs).T
+    return ExpectedGaps(
+        first_rates=rates[first],
+        second_rates=rates[second],
+        first_trials=trials[first],
+        second_trials=trials[second],
+        covariance=_contrast(pairs, covariance),
+    )
+
+
+def _contrast(pairs: list[tuple[int, int]], covariance: Vector) -> Vector:
+    """Return the covariance of the gaps between pairs of rates."""
+    first, second = np.array(pairs).T
+    contrast: Vector = np.zeros((len(pairs), len(covariance)))
+    rows = np.arange(len(pairs))
+    contrast[rows, first], contrast[rows, second] = 1.0, -1.0
+    gaps: Vector = contrast @ covariance @ contrast.T
+    return gaps
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PowerQuestion:
+    """A scenario and how its tests will be judged: power as a function of the size.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        What is believed.
+    alpha : float
+        Overall false-alarm rate; with rule ``"paper"`` and for equivalence that of each test.
+    margin : float or None
+        Largest harmless gap, if the aim is to show that all gaps are within it.
+    rule : str
+        ``"holm"`` or ``"paper"``.
+    """
+
+    scenario: Scenario
+    alpha: float
+    margin: float | None
+    rule: str
+
+    def power(self, size: float) -> float:
+        """Return P(any test rejects), or P(all gaps shown within the margin)."""
+        expected = self.scenario.expect(size)
+        return self._power(expected, self._test_alpha(expected.gaps))
+
+    def test_powers(self, expected: ExpectedGaps) -> list[float]:
+        """Return the power of every test taken alone."""
+        alpha = self._test_alpha(expected.gaps)
+        return [self._power(expected.one(test), alpha) for test in range(len(expected.gaps))]
+
+    def _power(self, expected: ExpectedGaps, alpha: float) -> float:
+        """Return the power of tests, each of two sides at `alpha` or, with a margin, its own."""
+        gaps, covariance, clusters = expected.gaps, expected.covariance, expected.clusters
+        # The rule of the paper takes the errors of the observed rates whatever the counts.
+        guarded = self.rule != "paper"
+        if self.margin is None:
+            away = expected.distances(0.0, alpha / 2) if guarded else None
+            return any_detection_power(
+                gaps, covariance, alpha=alpha, clusters=clusters, distances=away
+            )
+        sides = [expected.distances(end, self.alpha) for end in (-self.margin, self.margin)]
+        return all_within_power(
+            gaps,
+            covariance,
+            margin=self.margin,
+            alpha=self.alpha,
+            clusters=clusters,
+            distances=(sides[0], sides[1]) if guarded else None,
+        )
+
+    def _test_alpha(self, gaps: Vector) -> float:
+        return first_step_alpha(self.alpha, self.rule, len(gaps))
+
+    def limit(self) -> float:
+        """Return the power as the size grows without end."""
+        return self.power(float(LARGEST_SIZE))
+
+    def smallest_size(self, target: float) -> int | None:
+        """Return the smallest size with at least this power; ``None`` if there is none."""
+        return smallest_size(self.power, target)
+
+    def on_items(self, n_items: int | None) -> PowerQuestion:
+        """Return the same question with pairs drawn from another number of items."""
+        assert isinstance(self.scenario, ComparativeScenario), self.scenario
+        return replace(self, scenario=replace(self.scenario, n_items=n_items))

@@ -1,0 +1,328 @@
+"""What is told of a plan.
+
+A cell may have a second line, which a medium shows smaller or dimmer. Strings that come from data
+are made safe here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from comparity.errors.spelling import visible
+from comparity.inference.agreement import FEWEST_EVALUATORS
+from comparity.planning.ranking_result import PlannedLean, RankingPlan
+from comparity.planning.result import ComparativePlan, Plan
+from comparity.reports.charts import CURVE, WIDTH, Chart, Tick
+from comparity.reports.formats import count, expected, percent, rate, several, signed
+from comparity.reports.grids import Grid
+from comparity.reports.plots import finished, own_axes
+from comparity.reports.sections import Section
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "plan_basis",
+    "plan_grids",
+    "plan_headline",
+    "plan_lists",
+    "plot_power",
+    "power_chart",
+    "ranking_plan_section",
+    "section",
+]
+
+
+ASSUMED = {
+    "tpr": "True positive rate",
+    "fpr": "False positive rate",
+    "tnr": "True negative rate",
+    "shares": "Share of the items",
+    "base_rates": "Share of good items in the group",
+}
+"""What a plan assumes of each group, in words."""
+
+
+def plan_headline(plan: Plan) -> str:
+    """Say what size gives what power."""
+    what, notion = plan.unit, plan.notion.capitalize()
+    if plan.size is None:
+        return (
+            f"{notion}: no number of {what} gives a power of {plan.target:g}; "
+            f"{plan.power:.3f} is the most"
+        )
+    return f"{notion}: {count(plan.size)} {what} give a power of {plan.power:.3f}"
+
+
+def plan_basis(plan: Plan) -> str:
+    """Say what power means here, and what the plan is for."""
+    if plan.margin is None:
+        meaning = "Power is the probability that at least one gap is found to differ from zero"
+    else:
+        meaning = f"Power is the probability of showing every gap smaller than {plan.margin:g}"
+    parts = [meaning, _planned_error_rate(plan), f"design: {visible(plan.design)}"]
+    if isinstance(plan, ComparativePlan):
+        parts += _reused(plan)
+    return "; ".join(parts) + "."
+
+
+def plan_lists(plan: Plan) -> dict[str, list[str]]:
+    """Return by title what is told in lines: what was assumed of every group, and remarks."""
+    assumed = [
+        f"{words}: {', '.join(f'{value:g} ({visible(group)})' for group, value in values)}."
+        for name, words in ASSUMED.items()
+        if name in plan.assumptions
+        and (values := list(zip(plan.groups, plan.assumptions[name], strict=False)))
+    ]
+    if isinstance(plan, ComparativePlan):
+        assumed += _assumed_of_judgments(plan)
+    return {"What was assumed": assumed, "Notes": [visible(note) for note in plan.notes]}
+
+
+def _assumed_of_judgments(plan: ComparativePlan) -> Iterator[str]:
+    """Say what moves the power besides rates and shares."""
+    lean, ties = (plan.assumptions.get(name) for name in ("evaluator_lean", "tie_share"))
+    if (plan.n_evaluators or 0) >= FEWEST_EVALUATORS and lean is not None:
+        spread = f"standard deviation {lean:g} over evaluators"
+        yield f"What an evaluator adds to a gap across groups: {spread}."
+    if ties:
+        yield f"Share of ties among judgments that should have an order: {ties:g}."
+
+
+def _reused(plan: ComparativePlan) -> Iterator[str]:
+    if plan.n_items is not None:
+        times = f", each in {plan.reuse:.1f} judgments on average" if plan.n_pairs else ""
+        yield f"{several(plan.n_items, 'item')}{times}"
+    if plan.n_evaluators is not None:
+        yield several(plan.n_evaluators, "evaluator")
+    if plan.ceiling is not None:
+        yield f"more judgments of the same could raise the power to {plan.ceiling:.3f} at most"
+
+
+def _planned_error_rate(plan: Plan) -> str:
+    if plan.margin is not None or plan.rule == "paper":
+        return f"each test at {percent(plan.alpha)}"
+    return f"overall false-alarm rate {percent(plan.alpha)} ({plan.rule.capitalize()})"
+
+
+def power_chart(plan: Plan) -> Chart:
+    """Place the power against the size, on a logarithmic axis."""
+    points = plan.curve()
+    smallest, largest = math.log(points[0][0]), math.log(points[-1][0])
+    left, right = 60.0, WIDTH - 20.0
+
+    def across(size: float) -> float:
+        share = (math.log(size) - smallest) / (largest - smallest)
+        return round(left + share * (right - left), 1)
+
+    def up(power: float) -> float:
+        return round(10 + CURVE * (1 - power), 1)
+
+    levels = [0, 0.2, 0.4, 0.6, 0.8, 1]
+    size = plan.size
+    return Chart(
+        title="Power against size",
+        about="; ".join(f"{count(n)}: {power:.2f}" for n, power in points[::8]),
+        height=CURVE + 58.0,
+        left=left,
+        right=right,
+        ticks=tuple(Tick(across(at), count(at)) for at in _decades(points[0][0], points[-1][0])),
+        levels=tuple(Tick(up(level), f"{level:g}") for level in levels),
+        axis=plan.unit,
+        curve=tuple((across(n), up(power)) for n, power in points),
+        target=None if plan.target is None else up(plan.target),
+        point=None if size is None else (across(size), up(plan.power)),
+    )
+
+
+def _decades(low: int, high: int) -> Iterator[int]:
+    """Yield 1, 2 and 5 times the powers of ten from `low` to `high`."""
+    for exponent in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1):
+        yield from (size for factor in (1, 2, 5) if low <= (size := factor * 10**exponent) <= high)
+
+
+def plan_grids(plan: Plan) -> Iterator[Grid]:
+    """Yield the tables of a plan: each test on its own, and how often items may be reused."""
+    yield _planned(plan)
+    if isinstance(plan, ComparativePlan):
+        yield _reuse(plan)
+
+
+def _planned(plan: Plan) -> Grid:
+    return Grid(
+        title="Tests",
+        header=("hypothesis", "rates", "gap", "std. error", "expected n", "power alone"),
+        rows=tuple(
+            (
+                visible(test.null),
+                f"{rate(test.first_rate)} vs {rate(test.second_rate)}",
+                signed(test.gap),
+                f"{test.standard_error:.4f}",
+                " vs ".join(map(expected, test.n)),
+                rate(test.power),
+            )
+            for test in plan.tests
+        ),
+    )
+
+
+def _reuse(plan: ComparativePlan) -> Grid:
+    return Grid(
+        title="How often may an item be reused?",
+        header=("items", "judged pairs", "judgments per item", "power"),
+        rows=tuple(
+            (
+                "fresh" if row.n_items is None else count(row.n_items),
+                "never enough" if row.n_pairs is None else count(row.n_pairs),
+                "" if row.n_pairs is None else f"{row.reuse:.1f}",
+                f"at most {rate(row.ceiling)}" if row.n_pairs is None else rate(row.power),
+            )
+            for row in plan.reuse_curve()
+        ),
+    )
+
+
+def section(plan: Plan) -> Section:
+    """Return the headline, what power means, the curve, and each test alone."""
+    return Section(
+        headline=plan_headline(plan),
+        sentences=(plan_basis(plan),),
+        charts=(power_chart(plan),),
+        grids=tuple(plan_grids(plan)),
+        lists=plan_lists(plan),
+    )
+
+
+ASSUMED_OF_PANELS = {
+    "share": "Share of the group among the items",
+    "score_spread": "Standard deviation of the items' scores, in log odds",
+    "others_leaning": "Share of the other evaluators who lean as much",
+    "tie_share": "Share of the judgments that are ties",
+}
+"""What a plan assumes, in words."""
+
+
+def ranking_plan_section(plan: RankingPlan) -> Section:
+    """Return the headline, what power means, the curve, and other leans."""
+    return Section(
+        headline=plan_headline(plan),
+        sentences=(_meaning(plan), _basis(plan)),
+        charts=(power_chart(plan),),
+        grids=(_leans(plan),),
+        lists={
+            "What was assumed": [
+                f"{words}: {plan.assumptions[name]:g}."
+                for name, words in ASSUMED_OF_PANELS.items()
+                if name in plan.assumptions
+            ],
+            "Notes": [visible(note) for note in plan.notes],
+        },
+    )
+
+
+def _meaning(plan: RankingPlan) -> str:
+    own = next(lean for lean in plan.leans if lean.lean == plan.lean)
+    return (
+        f"Power is the probability that an evaluator with a lean of {signed(plan.lean)} is found: "
+        f"one who prefers an item of the group to an equal one {_share(own)} of the time."
+    )
+
+
+def _share(lean: PlannedLean) -> str:
+    return percent(round(lean.preferred, 3))
+
+
+def _basis(plan: RankingPlan) -> str:
+    kept = f"one evaluator, named in advance, is tested at {percent(plan.alpha)}"
+    if plan.rule == "fdr":
+        kept = f"false discoveries among all evaluators at {percent(plan.alpha)}"
+    parts = [kept, f"{several(plan.n_items, 'item')}, {several(plan.n_evaluators, 'evaluator')}"]
+    if plan.n_comparisons is not None:
+        each = 2 * plan.n_comparisons / plan.n_items
+        parts.append(
+            f"{count(plan.n_comparisons)} comparisons in all, {each:.1f} of each item on average"
+        )
+    if plan.ceiling < 0.9995:
+        parts.append(f"more comparisons could raise the power to {plan.ceiling:.3f} at most")
+    words = "; ".join(parts)
+    return f"{words[0].upper()}{words[1:]}."
+
+
+def _leans(plan: RankingPlan) -> Grid:
+    return Grid(
+        title="Smaller and larger leans",
+        header=("lean", "preferred to an equal", "comparisons each", "std. error", "power"),
+        rows=tuple(
+            (
+                signed(lean.lean),
+                _share(lean),
+                "never enough" if lean.n_per_evaluator is None else count(lean.n_per_evaluator),
+                f"{lean.standard_error:.3f}",
+                rate(lean.power)
+                if lean.n_per_evaluator is not None
+                else f"at most {rate(lean.power)}",
+            )
+            for lean in plan.leans
+        ),
+    )
+
+
+CURVES = ("#0072B2", "#E69F00", "#CC79A7", "#009E73")
+
+
+LINES = ("-", "--", "-.", ":")
+
+
+def plot_power(plan: Plan, ax: Axes | None = None) -> Axes:
+    """Draw power against the number of decisions or judged pairs.
+
+    Parameters
+    ----------
+    plan : Plan
+        The plan. One for judged pairs drawn from a number of items gets a curve for fresh items
+        and for half and twice as many items, too.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a figure of its own by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes; ``.figure`` has the figure.
+    """
+    own = ax is None
+    ax = own_axes(width=8.0, height=4.5) if ax is None else ax
+    for (label, points), colour, line in zip(_curves(plan).items(), CURVES, LINES, strict=False):
+        ax.plot(*zip(*points, strict=True), color=colour, ls=line, lw=2, label=label)
+    if plan.target is not None:
+        ax.axhline(plan.target, color="#666666", lw=1, ls=(0, (1, 2)), label="power wanted")
+    if plan.size is not None:
+        ax.plot(plan.size, plan.power, "o", color=CURVES[0], ms=8)
+        ax.annotate(
+            count(plan.size), (plan.size, plan.power), xytext=(8, -14), textcoords="offset points"
+        )
+    ax.set_xscale("log")
+    ax.xaxis.set_major_formatter(lambda value, _: count(round(value)))
+    ax.set_ylim(0, 1.02)
+    ax.set_ylabel("power")
+    ax.grid(visible=True, alpha=0.3)
+    return finished(ax, title=plan_headline(plan), across=plan.unit, own=own)
+
+
+def _curves(plan: Plan) -> dict[str, tuple[tuple[int, float], ...]]:
+    """Return curves by their label, that of the plan itself first."""
+    own = plan.curve()
+    if not isinstance(plan, ComparativePlan) or plan.n_items is None:
+        return {"this plan": own}
+    sizes = [size for size, _ in own]
+    others = {
+        "fresh items": None,
+        "half the items": max(2, plan.n_items // 2),
+        "twice the items": 2 * plan.n_items,
+    }
+    curves = {f"{count(plan.n_items)} items": own}
+    for label, n_items in others.items():
+        question = plan.question.on_items(n_items)
+        curves[label] = tuple((size, question.power(size)) for size in sizes)
+    return curves

@@ -1,0 +1,1 @@
+"""The penalised likelihood of comparisons: its passes, its maximum and its curvature."""

@@ -1,0 +1,199 @@
+"""Whether comparisons run in a band: the order of parameters in which few are far apart.
+
+Where evaluators judge their own batch, or items are compared within their own task, a parameter has
+to do with few others, and these with each other. In a fitting order the Hessian is then a band,
+plus a border for evaluators who judged items everywhere, and can be factored exactly however many
+parameters it has (:mod:`comparity.ranking.likelihood.banded`). Where pairs were drawn from all
+items, no order makes a band: from any item everything is a few comparisons away. That shows after a
+fraction of a pass, and nothing more is done.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+from comparity.counts.kernels.compilation import njit
+
+if TYPE_CHECKING:
+    from comparity.ranking.likelihood.passes import ComparisonRows
+
+__all__ = ["Band", "band_of"]
+
+Longs = NDArray[np.int64]
+
+LITTLE_WORK, MOST_WORK, NARROW = 1e9, 5e10, 0.1
+"""Products that a factor may take: a fourth of a second, or fifteen where the band is narrower than
+that part of its length. Wide bands are of comparisons that reach everything, where passes tell
+errors as well."""
+MOST_NUMBERS = 1e8
+"""Numbers in band and border: 800 MB."""
+STARTS, HOPS = 3, 4
+
+
+class Band(NamedTuple):
+    """An order of parameters."""
+
+    place: Longs
+    """Where each score and each evaluator's first bias stands; -1 for evaluators who do not."""
+    width: int
+    """How far apart two parameters are at most that have to do with each other."""
+    length: int
+    """Parameters in the band."""
+    border: int
+    """Biases of evaluators in the border."""
+    has_biases: bool
+    """Whether biases stand there, but for evaluators in the border, or scores alone do."""
+
+    @property
+    def across(self) -> int:
+        """Numbers for each parameter; a column of the border is kept as it is and solved for."""
+        return self.width + 2 * self.border
+
+    @property
+    def work(self) -> float:
+        """About how many products a factor takes."""
+        return float(self.length) * self.across**2
+
+
+def band_of(rows: ComparisonRows) -> Band | None:
+    """Return an order in which these comparisons make a narrow band, if there is one.
+
+    Of scores and biases, or else of scores if all biases were known: answers to a question may be
+    compared with each other alone, by evaluators who come across all questions.
+    """
+    n, c = rows.n_items, rows.contrast.shape[1]
+    widest = _widest(n + rows.n_evaluators * c)
+    starts = rows.better[np.linspace(0, len(rows.better) - 1, STARTS).astype(np.int64)]
+    either = max(widest, _widest(n))
+    if not all(_may_be_narrow(rows.better, rows.worse, n, i, either) for i in starts):
+        return None
+    reach = np.zeros(rows.n_evaluators, np.int64)
+    _count_items(rows.better, rows.worse, rows.evaluator, rows.contrast, n, reach)
+    near = reach <= widest
+    band = _bordered(rows, near, widest)
+    if band is not None or not c:
+        return band
+    scores_alone = _narrow(rows, rows.contrast[:, :0], near)
+    if scores_alone is None:
+        return None
+    # Evaluators of few items may have found them everywhere.
+    spans = _spans(rows.better, rows.worse, rows.evaluator, rows.contrast, scores_alone.place, n)
+    if (near & (spans > widest)).any():
+        band = _bordered(rows, near & (spans <= widest), widest)
+    return band or (scores_alone if scores_alone.work <= LITTLE_WORK else None)
+
+
+def _bordered(rows: ComparisonRows, near: NDArray[np.bool_], widest: int) -> Band | None:
+    """Return a narrow band with a border of evaluators who are not near, if these are few."""
+    few = 2 * rows.contrast.shape[1] * (~near).sum() <= widest
+    return _narrow(rows, rows.contrast, near) if few else None
+
+
+def _narrow(
+    rows: ComparisonRows, contrast: NDArray[np.int8], near: NDArray[np.bool_]
+) -> Band | None:
+    """Return the band of items and evaluators who are near, if it is narrow."""
+    n_items, n_contrasts = rows.n_items, contrast.shape[1]
+    nodes = _ordered(rows, contrast, near)
+    steps = np.where(nodes >= n_items, n_contrasts, 1)
+    place = np.full(n_items + rows.n_evaluators, -1, np.int64)
+    place[nodes] = np.cumsum(steps) - steps
+    columns = rows.better, rows.worse, rows.evaluator, contrast
+    width, length = _width(*columns, place, n_items), int(steps.sum())
+    has_biases, border = n_contrasts == rows.contrast.shape[1], n_contrasts * int((~near).sum())
+    band = Band(place=place, width=width, length=length, border=border, has_biases=has_biases)
+    return band if band.across <= _widest(length) else None
+
+
+def _widest(length: int) -> int:
+    """Return the width that a band of this length may have."""
+    narrow = min(NARROW * length, (MOST_WORK / length) ** 0.5)
+    width = max((LITTLE_WORK / length) ** 0.5, narrow)
+    return int(min(width, MOST_NUMBERS / length))
+
+
+def _ordered(rows: ComparisonRows, contrast: NDArray[np.int8], near: NDArray[np.bool_]) -> Longs:
+    """Return items and evaluators who are near in the order of Cuthill and McKee."""
+    n_items, n = rows.n_items, rows.n_items + rows.n_evaluators
+    judged = contrast.any(axis=1) & near[rows.evaluator]
+    who = n_items + rows.evaluator[judged]
+    one = np.concatenate([rows.better, rows.better[judged], rows.worse[judged]])
+    two = np.concatenate([rows.worse, who, who])
+    graph = coo_array((np.ones(len(one), np.int8), (one, two)), shape=(n, n)).tocsr()
+    graph.data[:] = 1
+    both_ways = (graph + graph.T).tocsr()
+    order: Longs = reverse_cuthill_mckee(both_ways, symmetric_mode=True).astype(np.int64)
+    kept = order < n_items
+    if contrast.shape[1]:
+        kept[~kept] = near[order[~kept] - n_items]
+    return order[kept]
+
+
+@njit(cache=True, nogil=True)
+def _may_be_narrow(better, worse, n_items, start, widest):  # type: ignore[no-untyped-def]
+    """Say whether few items are a few comparisons away from the first one.
+
+    In a band of some width, `h` steps lead to no more than `2 h` times the width.
+    """
+    hops = np.full(n_items, HOPS + 1, np.int8)
+    hops[start], found = 0, 1
+    for hop in range(1, HOPS + 1):
+        before = found
+        for p in range(len(better)):
+            one, two = better[p], worse[p]
+            if hops[one] < hop and hops[two] > hop:
+                hops[two] = hop
+                found += 1
+            elif hops[two] < hop and hops[one] > hop:
+                hops[one] = hop
+                found += 1
+            if found > 2 * hop * widest + 1:
+                return False
+        if found == before:
+            return True
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _count_items(better, worse, evaluator, contrast, n_items, reach):  # type: ignore[no-untyped-def]
+    """Count the items that bear on each evaluator's biases, whose comparisons come in one run."""
+    seen = np.full(n_items, -1, np.int32)
+    for p in range(len(better)):
+        if not np.any(contrast[p]):
+            continue
+        for item in (better[p], worse[p]):
+            if seen[item] != evaluator[p]:
+                seen[item] = evaluator[p]
+                reach[evaluator[p]] += 1
+
+
+@njit(cache=True, nogil=True)
+def _spans(better, worse, evaluator, contrast, place, n_items):  # type: ignore[no-untyped-def]
+    """Return how far apart the items stand at most that bear on each evaluator's biases."""
+    count = len(place) - n_items
+    first, last = np.full(count, n_items), np.zeros(count, np.int64)
+    for p in range(len(better)):
+        if np.any(contrast[p]):
+            k, one, two = evaluator[p], place[better[p]], place[worse[p]]
+            first[k], last[k] = min(first[k], one, two), max(last[k], one, two)
+    return last - first
+
+
+@njit(cache=True, nogil=True)
+def _width(better, worse, evaluator, contrast, place, n_items):  # type: ignore[no-untyped-def]
+    n_contrasts = contrast.shape[1]
+    width = max(n_contrasts - 1, 0)
+    for p in range(len(better)):
+        one, two = place[better[p]], place[worse[p]]
+        width = max(width, abs(one - two))
+        who = place[n_items + evaluator[p]]
+        if who >= 0 and np.any(contrast[p]):
+            # The last of an evaluator's biases is the furthest from what stands before them.
+            width = max(width, abs(who - one), abs(who - two))
+            width = max(width, who + n_contrasts - 1 - min(one, two))
+    return width

@@ -1,0 +1,360 @@
+r"""Standard errors from the curvature of the penalised likelihood.
+
+With :math:`\Sigma` the inverse Hessian and :math:`V K^T` the move to the anchor
+(:class:`comparity.ranking.anchors.Move`), the covariance of the anchored parameters is :math:`(I +
+V K^T) \Sigma (I + K V^T)`. Small fits invert the Hessian. Large ones factor it where comparisons
+run in a band (:mod:`comparity.ranking.likelihood.banded`), or invert what is left of it without the
+evaluators where items are few (:mod:`comparity.ranking.likelihood.few_items`). Elsewhere, because
+items are a few comparisons apart, errors of scores, and of biases about their mean, are taken as
+nearly as passes over the comparisons tell them (:mod:`comparity.ranking.likelihood.one_pass`), and
+the mean is solved for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.ranking.anchors import Move
+from comparity.ranking.likelihood.banded import banded
+from comparity.ranking.likelihood.few_items import few_items
+from comparity.ranking.likelihood.margins import add_hessian, add_product
+from comparity.ranking.likelihood.newton import conjugate_gradients, inner, inverse, one_thread
+from comparity.ranking.likelihood.objective import EFFECT_SD, Penalised, Solving
+from comparity.ranking.likelihood.one_pass import OnePass
+from comparity.ranking.likelihood.passes import GeneralPass
+
+__all__ = [
+    "DENSE",
+    "Covariances",
+    "Errors",
+    "covariances_of",
+    "dense_hessian",
+    "errors_of",
+]
+
+Floats = NDArray[np.float64]
+
+DENSE = 1500
+"""Parameters up to which the Hessian is inverted."""
+MANY = 100
+"""With more evaluators the mean hangs on none of them, and is solved for less precisely."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Errors:
+    """Standard errors of an anchored fit.
+
+    Attributes
+    ----------
+    scores : ndarray
+        Of scores about their mean.
+    bias, centred : ndarray, (evaluators, contrasts)
+        Of biases, the anchor taken for a fact, and of biases less their mean.
+    level : ndarray, (contrasts,)
+        Of the mean bias, the anchor taken for a fact.
+    gap : ndarray, (contrasts of groups,)
+        Of the difference of the groups' levels in the scores, the anchor taken for a fact.
+    extra : ndarray
+        Of seat effect and tie parameter.
+    """
+
+    scores: Floats
+    bias: Floats
+    centred: Floats
+    level: Floats
+    gap: Floats
+    extra: Floats
+
+
+def errors_of(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Errors:
+    """Return standard errors at the point evaluated last.
+
+    Parameters
+    ----------
+    objective : Penalised
+    move : Move
+    known : ndarray of bool, (evaluators, contrasts)
+        Biases that are zero by assumption, and have no error.
+    """
+    if objective.size <= DENSE:
+        return _exact(objective, move, known)
+    with one_thread():
+        solved = banded(objective) or few_items(objective, DENSE)
+        if solved is not None:
+            return _solved(objective, solved, move, known)
+    return _local(objective, move, known)
+
+
+def dense_hessian(objective: Penalised) -> Floats:
+    """Return the Hessian; where it is flat, along directions a move takes out, it is filled up."""
+    hessian = _likelihood_part(objective)
+    n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
+    prior, own, end = objective.penalty, np.arange(n), n + m * c
+    if prior.basis is None:
+        hessian[own, own] += prior.scores
+    else:
+        hessian[:n, :n] += prior.pull(np.eye(n))
+    if c:
+        hessian[n:end, n:end] += prior.bias_hessian(m)
+    extra = np.arange(end, objective.size)
+    hessian[extra, extra] += EFFECT_SD**-2
+    if prior.scores == 0 or prior.basis is not None:
+        hessian += _flat(objective)
+    return hessian
+
+
+class Covariances(NamedTuple):
+    """What the inverse of the Hessian tells about errors."""
+
+    joint: Floats
+    """Of all parameters."""
+    given: Floats
+    """Of the scores, all other parameters known."""
+
+
+def covariances_of(objective: Penalised) -> Covariances:
+    r"""Invert the Hessian at the point evaluated last, scores first.
+
+    With the blocks A of the scores, D of all else and B between them,
+    :math:`W = A^{-1} B` and the Schur complement :math:`S = D - B^T W`, the inverse has the blocks
+    :math:`A^{-1} + W S^{-1} W^T`, :math:`-W S^{-1}` and :math:`S^{-1}`: with many items and few
+    evaluators hardly more work than inverting A.
+    """
+    hessian, n = dense_hessian(objective), objective.n_items
+    # Matrices of this size gain little by threads.
+    with one_thread():
+        given, between = inverse(hessian[:n, :n]), hessian[:n, n:]
+        if n == objective.size:
+            return Covariances(joint=given, given=given)
+        drawn = given @ between
+        rest = inverse(hessian[n:, n:] - between.T @ drawn)
+        joint, cross = hessian, drawn @ rest
+        joint[:n, :n] = given + cross @ drawn.T
+        joint[:n, n:], joint[n:, :n], joint[n:, n:] = -cross, -cross.T, rest
+    return Covariances(joint=joint, given=given)
+
+
+def _likelihood_part(objective: Penalised) -> Floats:
+    """Return the Hessian of the negative log-likelihood, dense."""
+    rows, data = objective.data.rows, objective.data
+    columns = (rows.better, rows.worse, rows.evaluator, rows.contrast)
+    weights = data.weights()
+    hessian = np.zeros((objective.size, objective.size))
+    add_hessian(*(*columns, weights, rows.n_items, hessian))
+    place = objective.size - rows.n_extra
+    borders: list[Floats] = []
+    if rows.seat is not None:
+        borders.append(np.multiply(weights, rows.seat, dtype=np.float64))
+    if rows.tied is not None and isinstance(data, GeneralPass):
+        borders.append(data.cross())
+    for change in borders:
+        column = np.zeros(objective.size)
+        scores, bias, extra = objective.split(column)
+        add_product(*(*columns, change, scores, bias))
+        if rows.seat is not None:
+            extra[0] = change @ rows.seat
+        hessian[place] = hessian[:, place] = column
+        place += 1
+    if rows.tied is not None:
+        hessian[-1, -1] = objective.last.extra_diagonal[-1]
+    return hessian
+
+
+def _flat(objective: Penalised) -> Floats:
+    """Return a matrix that is positive along the flat directions and zero across them."""
+    none = np.zeros_like(objective.flat_basis)
+    move = Move(basis=objective.flat_basis, score_weights=none, bias_weight=0.0)
+    basis = np.linalg.qr(_move_matrices(objective, move)[0])[0]
+    filled: Floats = basis @ basis.T
+    return filled
+
+
+def _exact(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Errors:
+    n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
+    end = n + m * c
+    joint, targets = covariances_of(objective).joint, _gap_targets(objective, move)
+    variances, block = _anchored(joint, objective, move)
+    bias = np.where(known.ravel()[:, None] | known.ravel(), 0.0, block).reshape(m, c, m, c)
+    own = np.einsum("kiki->ki", bias)
+    with_mean = np.einsum("kii->ki", bias.mean(axis=2))
+    level = with_mean.mean(axis=0)
+    return Errors(
+        scores=_root(variances[:n]),
+        bias=_root(own),
+        centred=_root(own - 2 * with_mean + level),
+        level=_root(level),
+        gap=_root(np.einsum("pc,pq,qc->c", targets, joint, targets, optimize=True)),
+        extra=_root(variances[end:]),
+    )
+
+
+def _anchored(covariance: Floats, objective: Penalised, move: Move) -> tuple[Floats, Floats]:
+    """Move a covariance to the anchor; return its diagonal and the block of the biases."""
+    flat, weights = _move_matrices(objective, move)
+    right = covariance @ weights
+    # (I + V K') Sigma (I + K V') = Sigma + V right' + right V' + V (K' right) V'
+    right += flat @ (weights.T @ right) / 2
+    variances = np.diagonal(covariance) + 2 * (flat * right).sum(axis=1)
+    own = slice(objective.n_items, objective.size - objective.data.rows.n_extra)
+    shared = flat[own] @ right[own].T
+    return variances, covariance[own, own] + shared + shared.T
+
+
+def _move_matrices(objective: Penalised, move: Move) -> tuple[Floats, Floats]:
+    """Return V and K of the move, with a row for every parameter."""
+    n, c, directions = objective.n_items, objective.n_contrasts, move.basis.shape[1]
+    flat, weights = np.zeros((2, objective.size, directions))
+    flat[:n], weights[:n] = move.basis, move.score_weights
+    end = n + objective.n_evaluators * c
+    for contrast in range(directions - 1):
+        own = slice(n + contrast, end, c)
+        flat[own, contrast + 1] = -1
+        weights[own, contrast + 1] = move.bias_weight
+        weights[own, 0] = -move.bias_weight * move.basis[:, contrast + 1].mean()
+    return flat, weights
+
+
+def _gap_targets(objective: Penalised, move: Move) -> Floats:
+    """Return the weights of parameters in each difference of groups' levels, once anchored.
+
+    A level is what a regression of the scores on the groups gives. Where the anchor is that there
+    is no difference, the weights are zero.
+    """
+    targets, basis = _move_matrices(objective, move)[1], move.basis
+    targets[: objective.n_items] += basis @ np.linalg.pinv(basis.T @ basis)
+    return targets[:, 1:]
+
+
+def _solved(objective: Penalised, solved: Solving, move: Move, known: NDArray[np.bool_]) -> Errors:
+    n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
+    end, targets = n + m * c, _gap_targets(objective, move)
+    flat, weights = _move_matrices(objective, move)
+    right = solved.solve(weights)
+    right += flat @ (weights.T @ right) / 2
+    variances = solved.variances + 2 * (flat * right).sum(axis=1)
+    own = np.where(known, 0.0, variances[n:end].reshape(m, c))
+    with_mean, level, share = np.zeros((m, c)), np.zeros(c), (~known).mean(axis=0)
+    for contrast in range(c):
+        free = ~known[:, contrast]
+        target = _mean_target(objective, move, contrast, free)
+        drawn = _about_anchor(
+            objective, target, solved.solve(target[:, None])[:, 0], contrast, free
+        )
+        with_mean[free, contrast], level[contrast] = drawn[free], drawn[free].mean()
+    return Errors(
+        scores=_root(variances[:n]),
+        bias=_root(own),
+        # The mean of all is that of the free ones times their share.
+        centred=_root(own - 2 * share * with_mean + share**2 * level),
+        level=_root(share**2 * level),
+        gap=_root((targets * solved.solve(targets)).sum(axis=0)),
+        extra=_root(variances[end:]),
+    )
+
+
+def _local(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Errors:
+    near = OnePass(objective)
+    apart = np.einsum("kii->ki", near.evaluators)
+    bias, centred, level = np.empty_like(apart), np.empty_like(apart), np.empty(apart.shape[1])
+    for contrast in range(len(level)):
+        free = ~known[:, contrast]
+        bias[:, contrast], centred[:, contrast], level[contrast] = _about_mean(
+            apart[:, contrast], _with_mean(objective, move, contrast, free), free
+        )
+    gaps = [_variance(objective, target) for target in _gap_targets(objective, move).T]
+    extra = [_variance(objective, target) for target in _extra_targets(objective)]
+    return Errors(
+        scores=_root(near.scores),
+        bias=_root(bias),
+        centred=_root(centred),
+        level=_root(level),
+        gap=_root(np.array(gaps)),
+        extra=_root(np.array(extra)),
+    )
+
+
+def _about_mean(
+    apart: Floats, with_mean: Floats, free: NDArray[np.bool_]
+) -> tuple[Floats, Floats, float]:
+    """Return variances of biases, of biases less the mean of all, and of that mean.
+
+    Parameters
+    ----------
+    apart : ndarray
+        Variance of each evaluator's bias, the common level known: differences of two biases have
+        the sum of theirs.
+    with_mean : ndarray
+        Covariance of each bias with the mean of those that are free.
+    free : ndarray of bool
+        Biases that are not zero by assumption.
+    """
+    m, level = free.sum(), float(with_mean[free].mean())
+    about = apart * (1 - 2 / m) + apart[free].sum() / m**2
+    both = with_mean - level
+    # The mean of all is that of the free ones times their share.
+    share = free.mean()
+    rest = 1 - share
+    bias = np.where(free, _known(about + 2 * both + level), 0.0)
+    own = _known(about + 2 * rest * both + rest**2 * level)
+    return bias, np.where(free, own, share**2 * level), float(share**2 * level)
+
+
+def _known(variances: Floats) -> Floats:
+    """Return variances; what approximations leave below zero is not known."""
+    return np.where(variances >= 0, variances, np.nan)
+
+
+def _with_mean(objective: Penalised, move: Move, contrast: int, free: NDArray[np.bool_]) -> Floats:
+    """Return the covariance of anchored biases with the mean of those that are free."""
+    target = _mean_target(objective, move, contrast, free)
+    close = 5e-2 if len(free) > MANY else 1e-3
+    solved, _ = conjugate_gradients(objective, target, relative=close, most=60)
+    return _about_anchor(objective, target, solved, contrast, free)
+
+
+def _mean_target(
+    objective: Penalised, move: Move, contrast: int, free: NDArray[np.bool_]
+) -> Floats:
+    """Return the weights of parameters in the mean of the free biases, once anchored."""
+    target = np.zeros(objective.size)
+    scores, bias, _ = objective.split(target)
+    bias[free, contrast] = 1 / free.sum()
+    if contrast + 1 < move.basis.shape[1]:
+        scores -= move.score_weights[:, contrast + 1]
+        bias[:, contrast] -= move.bias_weight
+    return target
+
+
+def _about_anchor(
+    objective: Penalised, target: Floats, solved: Floats, contrast: int, free: NDArray[np.bool_]
+) -> Floats:
+    """Return covariances of anchored biases with the target from those of biases as fitted.
+
+    Anchoring moves all biases by one number, so that their differences from the mean stay.
+    """
+    found = objective.split(solved)[1][:, contrast]
+    return np.asarray(found - found[free].mean() + inner(target, solved), dtype=np.float64)
+
+
+def _extra_targets(objective: Penalised) -> Iterator[Floats]:
+    for place in range(objective.size - objective.data.rows.n_extra, objective.size):
+        target = np.zeros(objective.size)
+        target[place] = 1
+        yield target
+
+
+def _variance(objective: Penalised, target: Floats) -> float:
+    """Return the variance of a weighted sum of parameters."""
+    if not target.any():
+        return 0.0
+    solved, _ = conjugate_gradients(objective, target, relative=1e-3, most=60)
+    return inner(target, solved)
+
+
+def _root(variances: Floats) -> Floats:
+    return np.sqrt(np.maximum(variances, 0.0))

@@ -1,0 +1,321 @@
+r"""Passes over comparisons: margins, gradient, curvature and products with the Hessian.
+
+The margin of comparison p, judged by evaluator k, is
+:math:`m_p = s_{better} - s_{worse} + b_k \cdot d_p` with :math:`d_p` the difference of the two
+items' contrasts. The plain definitions are in ``tests/plain/ranking.py``. `fused` and
+`fused_product` do the same for the logistic model with one contrast in one pass each; they are
+what makes millions of comparisons quick (``benchmarks/bench_ranking.py``).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.counts.kernels.compilation import njit
+
+__all__ = [
+    "NODES",
+    "add_gradient",
+    "add_hessian",
+    "add_product",
+    "bent",
+    "fused",
+    "fused_product",
+    "leanings",
+    "margins",
+    "order_by",
+    "outcomes",
+    "reached",
+]
+
+Ints = NDArray[np.int32]
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Signs = NDArray[np.int8]
+
+BLOCK = 512
+LOG2E = 1.4426950408889634
+# The logarithm of two in two parts, so that the remainder of the argument is exact.
+LN2_HIGH = 0.6931471803691238
+LN2_LOW = 1.9082149292705877e-10
+
+NODES = (
+    (-2.856970013872806, 0.011257411327720691),
+    (-1.355626179974266, 0.22207592200561266),
+    (0.0, 0.5333333333333333),
+    (1.355626179974266, 0.22207592200561266),
+    (2.856970013872806, 0.011257411327720691),
+)
+"""Gauss and Hermite's rule of five points for means over a standard normal variable, with their
+shares: within 0.0015 of mean slopes over a variance of 2.5, where three points are off by 0.008."""
+
+
+@njit(cache=True, nogil=True)
+def margins(
+    better: Ints, worse: Ints, evaluator: Ints, contrast: Signs, scores: Floats, bias: Floats
+) -> Floats:
+    """Return the margin of every comparison."""
+    out = np.empty(len(better))
+    for p in range(len(better)):
+        margin = scores[better[p]] - scores[worse[p]]
+        for c in range(contrast.shape[1]):
+            margin += bias[evaluator[p], c] * contrast[p, c]
+        out[p] = margin
+    return out
+
+
+@njit(cache=True, nogil=True)
+def add_gradient(
+    better: Ints,
+    worse: Ints,
+    evaluator: Ints,
+    contrast: Signs,
+    slope: Floats,
+    curvature: Floats,
+    score_sums: Floats,
+    bias_gradient: Floats,
+    bias_blocks: Floats,
+) -> None:
+    """Scatter slopes and curvatures in the margin to scores and biases.
+
+    `score_sums` holds gradient and diagonal side by side, `bias_blocks` one matrix of contrasts
+    by contrasts for each evaluator.
+    """
+    for p in range(len(better)):
+        one, two, k = better[p], worse[p], evaluator[p]
+        score_sums[one, 0] += slope[p]
+        score_sums[one, 1] += curvature[p]
+        score_sums[two, 0] -= slope[p]
+        score_sums[two, 1] += curvature[p]
+        for c in range(contrast.shape[1]):
+            if contrast[p, c] != 0:
+                bias_gradient[k, c] += slope[p] * contrast[p, c]
+                for d in range(contrast.shape[1]):
+                    bias_blocks[k, c, d] += curvature[p] * contrast[p, c] * contrast[p, d]
+
+
+@njit(cache=True, nogil=True)
+def add_hessian(
+    better: Ints,
+    worse: Ints,
+    evaluator: Ints,
+    contrast: Signs,
+    weight: NDArray[np.floating],
+    n_items: int,
+    out: Floats,
+) -> None:
+    """Add the Hessian in scores and biases, row by row of the design, both halves."""
+    n_contrasts = contrast.shape[1]
+    for p in range(len(better)):
+        one, two, w = better[p], worse[p], weight[p]
+        out[one, one] += w
+        out[two, two] += w
+        out[one, two] -= w
+        out[two, one] -= w
+        place = n_items + evaluator[p] * n_contrasts
+        for c in range(n_contrasts):
+            if contrast[p, c] == 0:
+                continue
+            step = w * contrast[p, c]
+            out[one, place + c] += step
+            out[place + c, one] += step
+            out[two, place + c] -= step
+            out[place + c, two] -= step
+            for d in range(n_contrasts):
+                out[place + c, place + d] += step * contrast[p, d]
+
+
+@njit(cache=True, nogil=True)
+def add_product(
+    better: Ints,
+    worse: Ints,
+    evaluator: Ints,
+    contrast: Signs,
+    change: Floats,
+    score_out: Floats,
+    bias_out: Floats,
+) -> None:
+    """Scatter a change of every slope to scores and biases."""
+    for p in range(len(better)):
+        score_out[better[p]] += change[p]
+        score_out[worse[p]] -= change[p]
+        for c in range(contrast.shape[1]):
+            bias_out[evaluator[p], c] += change[p] * contrast[p, c]
+
+
+@njit(cache=True, nogil=True, fastmath=True, error_model="numpy", inline="always")
+def _exponential(margin: Floats, out: Floats, bits: NDArray[np.int64], n: int) -> None:
+    """Fill `out` with exp(-|margin|), to 3.1e-13 of itself, in arithmetic that vectorises."""
+    power = bits.view(np.float64)
+    for t in range(n):
+        x = max(-abs(margin[t]), -700.0)
+        k = np.floor(x * LOG2E + 0.5)
+        r = x - k * LN2_HIGH - k * LN2_LOW
+        # Taylor's polynomial of degree ten; |r| is at most half the logarithm of two, so that
+        # the rest is at most sqrt(2) * (log(2) / 2)**11 / 11! of the exponential.
+        p = 1.0 + r / 10.0
+        for degree in (9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0):
+            p = 1.0 + p * r / degree
+        out[t] = p
+        bits[t] = (np.int64(k) + 1023) << 52
+    for t in range(n):
+        out[t] *= power[t]
+
+
+@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+def fused(
+    better: Ints,
+    worse: Ints,
+    evaluator: Ints,
+    contrast: Signs,
+    scores: Floats,
+    bias: Floats,
+    score_sums: Floats,
+    bias_sums: Floats,
+    weight: Singles,
+) -> float:
+    """Return the loss of the logistic model and add gradient and diagonal, in blocks.
+
+    Evaluators come in runs, so that their sums stay in registers; margins of a block stay in
+    cache, and its logarithms are one logarithm of a product.
+    """
+    margin, tail, bits = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK, np.int64)
+    loss = 0.0
+    for start in range(0, len(better), BLOCK):
+        n = min(BLOCK, len(better) - start)
+        for t in range(n):
+            p = start + t
+            margin[t] = scores[better[p]] - scores[worse[p]] + bias[evaluator[p]] * contrast[p]
+        _exponential(margin, tail, bits, n)
+        product, linear = 1.0, 0.0
+        for t in range(n):
+            product *= 1.0 + tail[t]
+            linear += max(0.0, -margin[t])
+        loss += np.log(product) + linear
+        for t in range(n):
+            # The probability that the comparison had gone the other way.
+            ratio = 1.0 / (1.0 + tail[t])
+            tail[t] = tail[t] * ratio if margin[t] >= 0.0 else ratio
+            margin[t] = tail[t] * (1.0 - tail[t])
+            weight[start + t] = margin[t]
+        k, gradient, diagonal = evaluator[start], 0.0, 0.0
+        for t in range(n):
+            p = start + t
+            one, two, d = better[p], worse[p], contrast[p]
+            score_sums[one, 0] -= tail[t]
+            score_sums[one, 1] += margin[t]
+            score_sums[two, 0] += tail[t]
+            score_sums[two, 1] += margin[t]
+            if evaluator[p] != k:
+                bias_sums[k, 0] += gradient
+                bias_sums[k, 1] += diagonal
+                k, gradient, diagonal = evaluator[p], 0.0, 0.0
+            gradient -= tail[t] * d
+            diagonal += margin[t] * d * d
+        bias_sums[k, 0] += gradient
+        bias_sums[k, 1] += diagonal
+    return loss
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def fused_product(
+    better: Ints,
+    worse: Ints,
+    evaluator: Ints,
+    contrast: Signs,
+    weight: Singles,
+    scores: NDArray[np.floating],
+    bias: NDArray[np.floating],
+    score_out: NDArray[np.floating],
+    bias_out: NDArray[np.floating],
+) -> None:
+    """Multiply the Hessian of the logistic model with a vector, in the precision of the vector."""
+    if not len(better):
+        return
+    k = evaluator[0]
+    mine, total = bias[k], weight[0] * bias[k] * 0
+    for p in range(len(better)):
+        if evaluator[p] != k:
+            bias_out[k] += total
+            k = evaluator[p]
+            mine, total = bias[k], total * 0
+        one, two, d = better[p], worse[p], contrast[p]
+        change = weight[p] * (scores[one] - scores[two] + mine * d)
+        score_out[one] += change
+        score_out[two] -= change
+        total += change * d
+    bias_out[k] += total
+
+
+@njit(cache=True, nogil=True)
+def bent(margin: Floats, spread: Floats) -> Floats:
+    """Return mean slopes of the logistic loss over margins with a variance, less the slopes.
+
+    By the rule of `NODES`. Where the spread is negative, the same for its size with the other sign.
+    """
+    out = np.empty(len(margin))
+    for p in range(len(margin)):
+        deviation, total = np.sqrt(abs(spread[p])), 1.0 / (1.0 + np.exp(margin[p]))
+        for node, share in NODES:
+            total -= share / (1.0 + np.exp(margin[p] + node * deviation))
+        out[p] = total if spread[p] >= 0 else -total
+    return out
+
+
+@njit(cache=True, nogil=True)
+def order_by(keys: Ints, n_keys: int) -> NDArray[np.int64]:
+    """Return the stable order of small integers, by counting them."""
+    start = np.zeros(n_keys + 1, np.int64)
+    for p in range(len(keys)):
+        start[keys[p] + 1] += 1
+    for k in range(n_keys):
+        start[k + 1] += start[k]
+    order = np.empty(len(keys), np.int64)
+    for p in range(len(keys)):
+        order[start[keys[p]]] = p
+        start[keys[p]] += 1
+    return order
+
+
+@njit(cache=True, nogil=True)
+def reached(
+    sources: Ints, targets: Ints, start: int, seen: NDArray[np.bool_], most_sweeps: int
+) -> bool:
+    """Say whether one item reaches, along edges, all that are not in `seen` when called."""
+    left = len(seen) - np.sum(seen) - 1
+    closed = seen.copy()
+    seen[start] = True
+    for _ in range(most_sweeps):
+        before = left
+        for p in range(len(sources)):
+            one, two = sources[p], targets[p]
+            if seen[one] and not seen[two] and not closed[one]:
+                seen[two] = True
+                left -= 1
+        if left in (0, before):
+            break
+    return bool(left == 0)
+
+
+@njit(cache=True, nogil=True)
+def outcomes(better: Ints, worse: Ints, n_items: int) -> NDArray[np.int64]:
+    """Count how often each item was put above and below another, (items, 2)."""
+    counts = np.zeros((n_items, 2), np.int64)
+    for p in range(len(better)):
+        counts[better[p], 0] += 1
+        counts[worse[p], 1] += 1
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def leanings(evaluator: Ints, contrast: Signs, n_evaluators: int) -> NDArray[np.int64]:
+    """Count how often each evaluator decided for and against each contrast's group."""
+    counts = np.zeros((n_evaluators, contrast.shape[1], 2), np.int64)
+    for p in range(len(evaluator)):
+        for c in range(contrast.shape[1]):
+            if contrast[p, c] > 0:
+                counts[evaluator[p], c, 0] += 1
+            elif contrast[p, c] < 0:
+                counts[evaluator[p], c, 1] += 1
+    return counts

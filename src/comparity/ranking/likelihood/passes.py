@@ -1,0 +1,351 @@
+"""The likelihood of comparisons as passes over them: one fused, one for everything else.
+
+A pass knows the data and nothing of priors. It evaluates the negative log-likelihood with its
+gradient and curvature, and multiplies the Hessian at the point it evaluated last with a vector.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.ranking.likelihood import margins as _margins
+from comparity.ranking.likelihood.bands import Band, band_of
+
+__all__ = [
+    "ComparisonRows",
+    "Evaluation",
+    "FusedPass",
+    "GeneralPass",
+    "Pass",
+    "davidson",
+    "logistic",
+]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
+THREADED = 2_000_000
+"""Comparisons above which two threads pay for themselves."""
+
+ALL = slice(None)
+
+SINGLE = 50_000
+"""Items above which products are taken in single precision, which halves what must be fetched."""
+
+
+# No slots: what is counted once is kept in the instance.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ComparisonRows:
+    """Comparisons as a pass reads them, in runs of evaluators.
+
+    Attributes
+    ----------
+    better, worse, evaluator : ndarray of int32
+    contrast : ndarray of int8, (comparisons, contrasts)
+        Contrasts of the better item less those of the worse one.
+    n_items, n_evaluators : int
+    seat : ndarray of int8 or None
+        1 where the better item was shown first, -1 where second.
+    tied : ndarray of bool or None
+    """
+
+    better: Ints
+    worse: Ints
+    evaluator: Ints
+    contrast: NDArray[np.int8]
+    n_items: int
+    n_evaluators: int
+    seat: NDArray[np.int8] | None = None
+    tied: NDArray[np.bool_] | None = None
+
+    @property
+    def n_extra(self) -> int:
+        """Parameters that are neither scores nor biases: seat effect, then tie parameter."""
+        return int(self.seat is not None) + int(self.tied is not None)
+
+    @cached_property
+    def leanings(self) -> NDArray[np.int64]:
+        """How often each evaluator decided for and against each contrast's group."""
+        counts: NDArray[np.int64] = _margins.leanings(
+            self.evaluator, self.contrast, self.n_evaluators
+        )
+        return counts
+
+    @cached_property
+    def band(self) -> Band | None:
+        """An order of parameters in which these comparisons make a narrow band, if there is one."""
+        return band_of(self)
+
+
+class Evaluation(NamedTuple):
+    """Loss with its derivatives in scores, biases and extra parameters."""
+
+    loss: float
+    scores: Floats
+    """Gradient and diagonal side by side, (items, 2)."""
+    bias: Floats
+    bias_blocks: Floats
+    """Curvature of each evaluator's biases, (evaluators, contrasts, contrasts)."""
+    extra: Floats
+    extra_diagonal: Floats
+
+
+class Pass(Protocol):
+    """What the objective asks of the data."""
+
+    rows: ComparisonRows
+
+    def evaluate(self, scores: Floats, bias: Floats, extra: Floats) -> Evaluation:
+        """Return loss, gradient and curvature; remember the curvature of every comparison."""
+
+    def product(self, scores: Floats, bias: Floats, extra: Floats) -> tuple[Floats, Floats, Floats]:
+        """Multiply the Hessian at the point evaluated last."""
+
+    def weights(self) -> NDArray[np.floating]:
+        """Return the curvature of every comparison in its margin."""
+
+    def slopes(self, scores: Floats, bias: Floats, extra: Floats) -> Floats:
+        """Return the slope of the loss in the margin of every comparison."""
+
+    def bend(
+        self, part: slice, spread: Floats, scores: Floats, bias: Floats, extra: Floats
+    ) -> Floats:
+        """Return by how much mean slopes over margins with this variance differ from slopes.
+
+        Where the spread is negative, the difference of as much variance with the other sign.
+        """
+
+
+def logistic(margin: Floats) -> tuple[float, Floats, Floats]:
+    """Return loss, slope and curvature of the logistic model, comparison by comparison."""
+    tail = np.exp(-np.abs(margin))
+    loss = float(np.log1p(tail).sum() - np.minimum(margin, 0).sum())
+    other = np.where(margin >= 0, tail, 1.0) / (1.0 + tail)
+    return loss, -other, other * (1 - other)
+
+
+class Davidson(NamedTuple):
+    """Loss of the model with ties, with derivatives in the margin and the tie parameter."""
+
+    loss: float
+    slope: Floats
+    curvature: Floats
+    tie_slope: float
+    cross: Floats
+    tie_curvature: float
+
+
+def davidson(margin: Floats, tied: NDArray[np.bool_], log_tie: float) -> Davidson:
+    r"""Evaluate Davidson's model of comparisons with ties.
+
+    .. math:: P(\text{win}) = e^{m/2} / D,\quad P(\text{tie}) = \nu / D,\quad
+              D = e^{m/2} + e^{-m/2} + \nu
+
+    Without ties it is the Bradley-Terry model with margin m. The loss is convex in the margin and
+    :math:`\log\nu` together.
+    """
+    half = margin / 2
+    peak = np.maximum(np.abs(half), log_tie)
+    win, lose, tie = np.exp(half - peak), np.exp(-half - peak), np.exp(log_tie - peak)
+    total = win + lose + tie
+    win, lose, tie = win / total, lose / total, tie / total
+    lean = (win - lose) / 2
+    reached = np.where(tied, log_tie, half)
+    return Davidson(
+        loss=float((peak + np.log(total) - reached).sum()),
+        slope=lean - np.where(tied, 0.0, 0.5),
+        curvature=(win + lose) / 4 - lean**2,
+        tie_slope=float(tie.sum() - tied.sum()),
+        cross=-tie * lean,
+        tie_curvature=float((tie * (1 - tie)).sum()),
+    )
+
+
+class GeneralPass:
+    """Any number of contrasts, with seat effect and ties where recorded."""
+
+    def __init__(self, rows: ComparisonRows) -> None:
+        self.rows = rows
+        self._curvature = np.empty(0)
+        self._cross = np.empty(0)
+        self._tie_curvature = 0.0
+
+    def evaluate(self, scores: Floats, bias: Floats, extra: Floats) -> Evaluation:
+        """Return loss, gradient and curvature."""
+        rows = self.rows
+        margin = self._margin(scores, bias, extra)
+        if rows.tied is None:
+            loss, slope, self._curvature = logistic(margin)
+            ties: list[float] = []
+            tie_diagonal: list[float] = []
+        else:
+            found = davidson(margin, rows.tied, float(extra[-1]))
+            loss, slope, self._curvature = found.loss, found.slope, found.curvature
+            self._cross, self._tie_curvature = found.cross, found.tie_curvature
+            ties, tie_diagonal = [found.tie_slope], [found.tie_curvature]
+        n_contrasts = rows.contrast.shape[1]
+        sums = np.zeros((rows.n_items, 2))
+        gradient = np.zeros((rows.n_evaluators, n_contrasts))
+        blocks = np.zeros((rows.n_evaluators, n_contrasts, n_contrasts))
+        slopes = (slope, self._curvature, sums, gradient, blocks)
+        _margins.add_gradient(*(*self._columns(), *slopes))
+        seat = [] if rows.seat is None else [float(slope @ rows.seat)]
+        seat_diagonal = [] if rows.seat is None else [float(self._curvature @ rows.seat**2)]
+        return Evaluation(
+            loss,
+            sums,
+            gradient,
+            blocks,
+            np.array(seat + ties),
+            np.array(seat_diagonal + tie_diagonal),
+        )
+
+    def product(self, scores: Floats, bias: Floats, extra: Floats) -> tuple[Floats, Floats, Floats]:
+        """Multiply the Hessian at the point evaluated last."""
+        rows = self.rows
+        step = self._margin(scores, bias, extra)
+        change = self._curvature * step
+        tail: list[float] = []
+        if rows.tied is not None:
+            change += self._cross * extra[-1]
+            tail = [float(self._cross @ step + self._tie_curvature * extra[-1])]
+        out, bias_out = np.zeros_like(scores), np.zeros_like(bias)
+        _margins.add_product(*(*self._columns(), change, out, bias_out))
+        head = [] if rows.seat is None else [float(change @ rows.seat)]
+        return out, bias_out, np.array(head + tail)
+
+    def weights(self) -> NDArray[np.floating]:
+        """Return the curvature of every comparison in its margin."""
+        return self._curvature
+
+    def slopes(self, scores: Floats, bias: Floats, extra: Floats) -> Floats:
+        """Return the slope of the loss in the margin of every comparison."""
+        margin = self._margin(scores, bias, extra)
+        if self.rows.tied is None:
+            return logistic(margin)[1]
+        return davidson(margin, self.rows.tied, float(extra[-1])).slope
+
+    def bend(
+        self, part: slice, spread: Floats, scores: Floats, bias: Floats, extra: Floats
+    ) -> Floats:
+        """Return by how much mean slopes over margins with this variance differ from slopes."""
+        rows = self.rows
+        margin = self._margin(scores, bias, extra, part)
+        if rows.tied is None:
+            found: Floats = _margins.bent(margin, spread)
+            return found
+        deviation, tied, log_tie = np.sqrt(np.abs(spread)), rows.tied[part], float(extra[-1])
+        bent = -davidson(margin, tied, log_tie).slope
+        for node, share in _margins.NODES:
+            bent += share * davidson(margin + node * deviation, tied, log_tie).slope
+        return np.where(spread >= 0, bent, -bent)
+
+    def cross(self) -> Floats:
+        """Return the mixed derivative of every comparison in margin and tie parameter."""
+        return self._cross
+
+    def _columns(self, part: slice = ALL) -> tuple[Any, ...]:
+        rows = self.rows
+        return rows.better[part], rows.worse[part], rows.evaluator[part], rows.contrast[part]
+
+    def _margin(self, scores: Floats, bias: Floats, extra: Floats, part: slice = ALL) -> Floats:
+        margin: Floats = _margins.margins(*(*self._columns(part), scores, bias))
+        if self.rows.seat is not None:
+            margin += extra[0] * self.rows.seat[part]
+        return margin
+
+
+class FusedPass:
+    """The logistic model with at most one contrast and no seat effect: one kernel for each pass."""
+
+    def __init__(self, rows: ComparisonRows) -> None:
+        self.rows = rows
+        n = len(rows.better)
+        flat = rows.contrast[:, 0] if rows.contrast.shape[1] else np.zeros(n, np.int8)
+        self._contrast = np.ascontiguousarray(flat)
+        self._weight = np.empty(n, np.float32)
+        parts = min(2, os.cpu_count() or 1) if n >= THREADED else 1
+        ends = np.linspace(0, n, parts + 1).astype(np.int64).tolist()
+        self._parts = [slice(*pair) for pair in pairwise(ends)]
+        self._precision = np.float32 if rows.n_items > SINGLE else np.float64
+
+    def evaluate(self, scores: Floats, bias: Floats, extra: Floats) -> Evaluation:
+        """Return loss, gradient and curvature."""
+        rows, lean = self.rows, self._padded(bias, np.float64)
+
+        def run(part: slice) -> tuple[float, Floats, Floats]:
+            sums, bias_sums = np.zeros((rows.n_items, 2)), np.zeros((rows.n_evaluators, 2))
+            data = (*self._columns(part), scores, lean, sums, bias_sums, self._weight[part])
+            return _margins.fused(*data), sums, bias_sums
+
+        loss, sums, bias_sums = _total(self._each(run))
+        n_contrasts = rows.contrast.shape[1]
+        return Evaluation(
+            loss,
+            sums,
+            bias_sums[:, :1][:, :n_contrasts],
+            bias_sums[:, 1:].reshape(-1, 1, 1)[:, :n_contrasts, :n_contrasts],
+            np.empty(0),
+            np.empty(0),
+        )
+
+    def product(self, scores: Floats, bias: Floats, extra: Floats) -> tuple[Floats, Floats, Floats]:
+        """Multiply the Hessian at the point evaluated last."""
+        kind = self._precision
+        vector, lean = scores.astype(kind, copy=False), self._padded(bias, kind)
+
+        def run(part: slice) -> tuple[float, Any, Any]:
+            out, bias_out = np.zeros_like(vector), np.zeros_like(lean)
+            data = (*self._columns(part), self._weight[part], vector, lean, out, bias_out)
+            _margins.fused_product(*data)
+            return 0.0, out, bias_out
+
+        _, out, bias_out = _total(self._each(run))
+        shaped = bias_out.reshape(-1, 1)[:, : bias.shape[1]].astype(np.float64, copy=False)
+        return out.astype(np.float64, copy=False), shaped, extra
+
+    def weights(self) -> NDArray[np.floating]:
+        """Return the curvature of every comparison in its margin."""
+        return self._weight
+
+    def slopes(self, scores: Floats, bias: Floats, extra: Floats) -> Floats:
+        """Return the slope of the loss in the margin of every comparison."""
+        return GeneralPass(self.rows).slopes(scores, bias, extra)
+
+    def bend(
+        self, part: slice, spread: Floats, scores: Floats, bias: Floats, extra: Floats
+    ) -> Floats:
+        """Return by how much mean slopes over margins with this variance differ from slopes."""
+        return GeneralPass(self.rows).bend(part, spread, scores, bias, extra)
+
+    def _columns(self, part: slice) -> tuple[Any, ...]:
+        rows = self.rows
+        return rows.better[part], rows.worse[part], rows.evaluator[part], self._contrast[part]
+
+    def _padded(self, bias: Floats, kind: Any) -> Any:
+        flat = bias[:, 0] if bias.shape[1] else np.zeros(self.rows.n_evaluators)
+        return np.ascontiguousarray(flat, dtype=kind)
+
+    def _each(self, run: Callable[[slice], tuple[float, Any, Any]]) -> list[tuple[float, Any, Any]]:
+        if len(self._parts) == 1:
+            return [run(self._parts[0])]
+        with ThreadPoolExecutor(len(self._parts)) as pool:
+            return list(pool.map(run, self._parts))
+
+
+def _total(parts: list[tuple[float, Any, Any]]) -> tuple[float, Any, Any]:
+    loss, first, second = parts[0]
+    for other, more, last in parts[1:]:
+        loss += other
+        first += more
+        second += last
+    return loss, first, second

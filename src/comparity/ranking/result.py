@@ -1,0 +1,353 @@
+"""Frozen rankings: scores fitted to comparisons, with their error, and who of the evaluators leans.
+
+Every ranker returns a :class:`Ranking`; those that give each evaluator a bias return a
+:class:`BiasedRanking`. Items and evaluators are in the order of their positions; their names are
+whatever the caller's table calls them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.ranking.fits import (
+    Diagnosis,
+    Effect,
+    GroupContrast,
+    Prior,
+    ScoreDependence,
+    Suggestion,
+    normal_quantile,
+)
+from comparity.results.plain import as_plain
+from comparity.results.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from comparity.reports.sections import Section
+
+__all__ = [
+    "BiasedRanking",
+    "Diagnosis",
+    "Effect",
+    "GroupContrast",
+    "Prior",
+    "Ranking",
+    "ScoreDependence",
+    "Suggestion",
+]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+EXACT_RANKS = 20_000
+"""Up to so many items every two are compared for rank intervals; above, intervals must not meet."""
+
+
+def _no_names() -> NDArray[Any]:
+    return np.empty(0, dtype=object)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ranking(Result):
+    """Scores of items from comparisons, better items higher.
+
+    Attributes
+    ----------
+    model : str
+        ``"Bradley-Terry"``, ``"BARP"``, ``"CrowdBT"``, ...
+    items : ndarray
+        Names of the items, by position.
+    scores : ndarray
+        In logits where the model has a logistic form; their mean is zero.
+    standard_errors : ndarray
+        Of the scores about their mean; ``nan`` where the model gives none.
+    log_likelihood : float
+        At the fit, without the prior's part.
+    converged : bool
+        Whether the gradient met its tolerance.
+    n_comparisons, n_ties : int
+        Comparisons in all, and ties among them.
+    diagnosis : Diagnosis
+        What the graph of comparisons can tell.
+    priors : tuple of Prior
+        Every prior used.
+    seat, ties : Effect or None
+        Effect of being shown first, and the logarithm of the tie parameter, where fitted.
+    evaluators : ndarray
+        Names of the evaluators, by position; empty where the model does not know them.
+    parameters : mapping of str to number or array
+        What else the model has, such as the reliability of each evaluator.
+    gradient_norm : float
+        Euclidean norm of the gradient of the penalised log-likelihood at the fit.
+    iterations : int
+        Steps of the solver.
+    notes : tuple of str
+        What the reader must know.
+    provenance : mapping
+        Options and facts about the data.
+    """
+
+    model: str
+    items: NDArray[Any]
+    scores: Floats
+    standard_errors: Floats
+    log_likelihood: float
+    converged: bool
+    n_comparisons: int
+    diagnosis: Diagnosis
+    n_ties: int = 0
+    priors: tuple[Prior, ...] = ()
+    seat: Effect | None = None
+    ties: Effect | None = None
+    evaluators: NDArray[Any] = field(default_factory=_no_names)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    gradient_norm: float = math.nan
+    iterations: int = 0
+    notes: tuple[str, ...] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    DERIVED: ClassVar[Mapping[str, str]] = {
+        "n_items": "n_items",
+        "ranking": "rows",
+        "biases": "bias_rows",
+    }
+
+    @staticmethod
+    def completed_from(content: Mapping[str, Any]) -> dict[str, Any]:
+        """Return lists of numbers among the parameters as arrays again."""
+        known = content.get("parameters", {}).items()
+        return {"parameters": {name: _as_array(value) for name, value in known}}
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return len(self.items)
+
+    @property
+    def ranking(self) -> Ints:
+        """Positions of the items, best first; equal scores keep the order of the items."""
+        return np.argsort(-self.scores, kind="stable").astype(np.int64)
+
+    @property
+    def ranks(self) -> Ints:
+        """Rank of each item, 1 for the best."""
+        ranks = np.empty(len(self.scores), dtype=np.int64)
+        ranks[self.ranking] = np.arange(1, len(ranks) + 1)
+        return ranks
+
+    def score_intervals(self, level: float = 0.95) -> Floats:
+        """Return the normal interval of every score, as (n, 2)."""
+        half = normal_quantile(level) * self.standard_errors
+        return np.column_stack([self.scores - half, self.scores + half])
+
+    def rank_intervals(self, level: float = 0.95) -> Ints:
+        """Return the ranks each item can have, as (n, 2).
+
+        An item ranks below another for certain where the difference of their scores is larger
+        than its error times a normal quantile, with the level shared over all other items
+        (Sidak), so that the interval of each item holds its rank with probability `level`
+        (Mogstad, Romano, Shaikh and Wilhelm, 2024), or more: it is cautious. With more than
+        20,000 items two intervals of scores that do not meet decide, which is more so.
+        """
+        n = len(self.scores)
+        # An item without an error may have any rank.
+        errors = np.where(np.isfinite(self.standard_errors), self.standard_errors, np.inf)
+        if n < 2 or not np.isfinite(errors).any():
+            return np.column_stack([np.ones(n, np.int64), np.full(n, n, np.int64)])
+        cut = normal_quantile(level ** (1 / (n - 1)))
+        if n > EXACT_RANKS:
+            low, high = self.scores - cut * errors, self.scores + cut * errors
+            above = n - np.searchsorted(np.sort(low), high, side="right")
+            below = np.searchsorted(np.sort(high), low, side="left")
+        else:
+            above, below = _certain(self.scores, errors, cut)
+        return np.column_stack([above + 1, n - below]).astype(np.int64)
+
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        from comparity.ranking.section import section
+
+        return section(self)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row for each item, best first, as a frame of the named engine."""
+        from comparity.reports.frames import frame_of_rows
+
+        return frame_of_rows(as_plain(self.rows()), backend)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the scores; a ranking with biases draws these."""
+        from comparity.ranking.plots import plot_ranking
+
+        return plot_ranking(self, ax)
+
+    def bias_rows(self) -> list[dict[str, Any]]:
+        """Return one row for each evaluator and contrast; this model has no biases."""
+        return []
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row for each item, best first; ``position`` is its place in the input."""
+        intervals = self.rank_intervals()
+        return [
+            {
+                "rank": rank,
+                "item": _name(self.items[place]),
+                "position": place,
+                "score": float(self.scores[place]),
+                "standard_error": float(self.standard_errors[place]),
+                "rank_low": int(intervals[place, 0]),
+                "rank_high": int(intervals[place, 1]),
+            }
+            for rank, place in enumerate(self.ranking.tolist(), start=1)
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BiasedRanking(Ranking):
+    """Scores freed of the evaluators' biases, and the biases: an array (evaluators, contrasts).
+
+    Data fix only differences between evaluators, so centred biases stand by themselves; their
+    common level, `mean_bias`, rests on `anchor`, which is an assumption.
+
+    Attributes
+    ----------
+    contrasts : tuple of GroupContrast
+        Columns of the arrays.
+    bias, bias_standard_errors : ndarray
+        In logits. The errors take the anchor for a fact.
+    z, p, q : ndarray
+        Test of each bias against zero, and Benjamini-Hochberg q over all of them.
+    cautious_standard_errors, cautious_q : ndarray
+        The same errors and q with the chance by which groups of this size differ in mean, where
+        the anchor is that they do not: right also if it is true of the groups that items were drawn
+        from, and not of the items.
+    mean_bias, mean_bias_standard_errors : ndarray
+        One for each contrast. Its error includes the chance by which groups of this size differ
+        in mean, where the anchor is that they do not.
+    level_standard_errors : ndarray
+        One for each contrast of groups: of the difference in level between the scores of its group
+        and of the reference, by as much as the groups may be off as wholes. It includes that chance
+        too.
+    centred_bias, centred_standard_errors : ndarray
+        Bias less the mean; free of the anchor.
+    anchor : str
+        The assumption that fixes the level, in words.
+    n_judged : ndarray
+        Comparisons of each evaluator.
+    n_informative : ndarray
+        Comparisons that bear on each bias: those between different groups.
+    score_dependence : ScoreDependence or None
+        Whether biases grow with the score, where asked.
+    suggestions : tuple of Suggestion
+        Intersections looked at, where asked.
+    """
+
+    contrasts: tuple[GroupContrast, ...]
+    bias: Floats
+    bias_standard_errors: Floats
+    z: Floats
+    p: Floats
+    q: Floats
+    cautious_standard_errors: Floats
+    cautious_q: Floats
+    mean_bias: Floats
+    mean_bias_standard_errors: Floats
+    level_standard_errors: Floats
+    centred_bias: Floats
+    centred_standard_errors: Floats
+    anchor: str
+    n_judged: Ints
+    n_informative: Ints
+    score_dependence: ScoreDependence | None = None
+    suggestions: tuple[Suggestion, ...] = ()
+
+    DERIVED: ClassVar[Mapping[str, str]] = {
+        **Ranking.DERIVED,
+        "mean_bias_intervals": "mean_bias_intervals",
+    }
+
+    def bias_intervals(self, level: float = 0.95) -> Floats:
+        """Return the normal interval of every bias, as (evaluators, contrasts, 2)."""
+        half = normal_quantile(level) * self.bias_standard_errors
+        return np.stack([self.bias - half, self.bias + half], axis=-1)
+
+    def cautious_intervals(self, level: float = 0.95) -> Floats:
+        """Return the interval of every bias with its cautious error, as `bias_intervals` does."""
+        half = normal_quantile(level) * self.cautious_standard_errors
+        return np.stack([self.bias - half, self.bias + half], axis=-1)
+
+    def mean_bias_intervals(self, level: float = 0.95) -> Floats:
+        """Return the normal interval of every mean bias, as (contrasts, 2)."""
+        half = normal_quantile(level) * self.mean_bias_standard_errors
+        return np.column_stack([self.mean_bias - half, self.mean_bias + half])
+
+    def centred_intervals(self, level: float = 0.95) -> Floats:
+        """Return the normal interval of every centred bias, as (evaluators, contrasts, 2)."""
+        half = normal_quantile(level) * self.centred_standard_errors
+        return np.stack([self.centred_bias - half, self.centred_bias + half], axis=-1)
+
+    def bias_frame(self, backend: str | None = None) -> Any:
+        """Return one row for each evaluator and contrast, those who lean most first."""
+        from comparity.reports.frames import frame_of_rows
+
+        return frame_of_rows(as_plain(self.bias_rows()), backend)
+
+    def bias_rows(self) -> list[dict[str, Any]]:
+        """Return one row for each evaluator and contrast, those who lean most first."""
+        intervals = self.bias_intervals()
+        strength = np.nan_to_num(np.abs(self.z), nan=-1.0).ravel()
+        rows = []
+        for flat in np.argsort(-strength, kind="stable").tolist():
+            k, c = divmod(flat, len(self.contrasts))
+            rows.append(
+                {
+                    "evaluator": _name(self.evaluators[k]),
+                    "contrast": str(self.contrasts[c]),
+                    "bias": float(self.bias[k, c]),
+                    "standard_error": float(self.bias_standard_errors[k, c]),
+                    "low": float(intervals[k, c, 0]),
+                    "high": float(intervals[k, c, 1]),
+                    "z": float(self.z[k, c]),
+                    "p_value": float(self.p[k, c]),
+                    "q_value": float(self.q[k, c]),
+                    "cautious_standard_error": float(self.cautious_standard_errors[k, c]),
+                    "cautious_q_value": float(self.cautious_q[k, c]),
+                    "centred_bias": float(self.centred_bias[k, c]),
+                    "centred_standard_error": float(self.centred_standard_errors[k, c]),
+                    "comparisons": int(self.n_judged[k]),
+                    "informative": int(self.n_informative[k, c]),
+                }
+            )
+        return rows
+
+
+def _certain(scores: Floats, errors: Floats, cut: float) -> tuple[Ints, Ints]:
+    """Count for every item those certainly above and certainly below it, block by block."""
+    above, below = np.zeros(len(scores), np.int64), np.zeros(len(scores), np.int64)
+    rows = max(1, 2_000_000 // len(scores))
+    for start in range(0, len(scores), rows):
+        block = slice(start, start + rows)
+        gap = scores[None, :] - scores[block, None]
+        error = cut * np.sqrt(errors[None, :] ** 2 + errors[block, None] ** 2)
+        above[block] = (gap > error).sum(axis=1)
+        below[block] = (gap < -error).sum(axis=1)
+    return above, below
+
+
+def _name(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _as_array(value: Any) -> Any:
+    """Return an array for a list, with ``nan`` where JSON has no number."""
+    if not isinstance(value, list):
+        return value
+    found = np.array(value)
+    return np.array(value, dtype=np.float64) if found.dtype == object else found

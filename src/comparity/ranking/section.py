@@ -1,0 +1,356 @@
+"""Rankings and leaning evaluators, for terminal and page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.errors.spelling import visible
+from comparity.ranking.fits import Effect, GroupContrast, ScoreDependence
+from comparity.ranking.panel_result import RankedPanel
+from comparity.ranking.plots import LEVEL, bias_chart, rank_chart
+from comparity.ranking.result import BiasedRanking, Ranking
+from comparity.reports.charts import Chart
+from comparity.reports.formats import count, interval, p_value, percent, rate, several, signed
+from comparity.reports.grids import Grid
+from comparity.reports.sections import Section
+
+__all__ = [
+    "section",
+]
+
+
+Rows = list[dict[str, Any]]
+
+
+# What each evaluator gives to the item shown first is a bias, but toward no group.
+SEAT = GroupContrast(attribute="seat", group="first", reference="second")
+
+
+# So many evaluators and items are shown; all of them are in to_dict() and --json.
+EVALUATORS, ITEMS = 15, 15
+
+
+# So many contrasts have a chart of their own, those with the surest bias first.
+CONTRASTS = 4
+
+
+@singledispatch
+def section(result: Ranking | RankedPanel) -> Section:
+    """Return what is shown of a ranking."""
+    raise TypeError(f"{type(result).__name__} is no ranking")
+
+
+@section.register
+def _(ranking: Ranking) -> Section:
+    return _section(RankedPanel(ranking=ranking))
+
+
+@section.register
+def _(panel: RankedPanel) -> Section:
+    return _section(panel)
+
+
+def _section(panel: RankedPanel) -> Section:
+    ranking = panel.ranking
+    shown = ranking.to_dict()
+    biases, places = shown.get("biases"), shown["ranking"]
+    return Section(
+        headline=f"Ranking of {count(len(ranking.items))} items by {visible(ranking.model)}",
+        sentences=tuple(_sentences(ranking)),
+        charts=tuple(_charts(biases, places)),
+        grids=tuple(_grids(panel, biases, places)),
+        lists={"Notes": [visible(note) for note in _notes(ranking)]},
+    )
+
+
+def _charts(biases: Rows | None, places: Rows) -> Iterator[Chart]:
+    if biases:
+        by_contrast: dict[str, Rows] = {}
+        for row in biases:
+            by_contrast.setdefault(str(row["contrast"]), []).append(row)
+        for rows in list(by_contrast.values())[:CONTRASTS]:
+            yield bias_chart(rows, level=LEVEL)
+    elif _have_errors(places):
+        yield rank_chart(places)
+
+
+def _have_errors(places: Rows) -> bool:
+    """Say whether the model gives errors of scores, without which any rank is possible."""
+    return any(row["standard_error"] is not None for row in places)
+
+
+def _sentences(ranking: Ranking) -> Iterator[str]:
+    if isinstance(ranking, BiasedRanking):
+        yield _found(ranking)
+        yield from _found_together(ranking)
+        yield _level(ranking.anchor)
+        yield from _found_with_caution(ranking)
+    ties = f", {count(ranking.n_ties)} of them ties" if ranking.n_ties else ""
+    yield f"{several(ranking.n_comparisons, 'comparison')}{ties}; {_fitted(ranking)}."
+
+
+def _found(ranking: BiasedRanking) -> str:
+    """Say how many evaluators lean; false discoveries are rare only where the anchor is true."""
+    if not np.isfinite(ranking.q).any():
+        return "No bias could be tested; the notes say why."
+    found, n = ranking.q <= LEVEL, len(ranking.evaluators)
+    if not found.any():
+        who = "The only evaluator is not" if n == 1 else f"None of {count(n)} evaluators is"
+        return f"{who} found to lean, at a false-discovery rate of {percent(LEVEL)}."
+    seats = np.array([contrast == SEAT for contrast in ranking.contrasts])
+    lean, seated = (int(found[:, of].any(axis=1).sum()) for of in (~seats, seats))
+    verb = "leans" if lean == 1 else "lean"
+    where = f" toward a group, {count(seated)} toward a seat" if seats.any() else ""
+    return (
+        f"{count(lean)} of {several(n, 'evaluator')} {verb}{where}; about {percent(LEVEL)} of such "
+        "findings are false alarms if the next sentence holds."
+    )
+
+
+def _found_together(ranking: BiasedRanking) -> Iterator[str]:
+    """Say where evaluators lean on average though none of them is found to."""
+    if not np.isfinite(ranking.q).any() or (ranking.q <= LEVEL).any():
+        return
+    means = zip(ranking.contrasts, ranking.mean_bias, ranking.mean_bias_intervals(), strict=True)
+    for contrast, mean, (low, high) in means:
+        if low > 0 or high < 0:
+            yield visible(
+                f"Together they do ({contrast}): mean bias {signed(float(mean))} logits, 95% "
+                f"interval {interval(float(low), float(high))}, if the next sentence holds."
+            )
+
+
+def _found_with_caution(ranking: BiasedRanking) -> Iterator[str]:
+    """Say how many of those who lean do so whatever groups of this size differ by chance."""
+    toward_groups = np.array([contrast != SEAT for contrast in ranking.contrasts])
+    found = (ranking.q <= LEVEL) & toward_groups
+    if not found.any() or np.array_equal(ranking.cautious_q, ranking.q, equal_nan=True):
+        return
+    sure = int((found & (ranking.cautious_q <= LEVEL)).any(axis=1).sum())
+    still = {0: "none of them is found to", 1: "one of them still leans"}
+    yield (
+        "Allowing for groups whose means differ by chance, as those of a sample do, "
+        f"{still.get(sure, f'{count(sure)} of them still lean')}."
+    )
+
+
+def _level(anchor: str) -> str:
+    kind, _, words = visible(anchor).partition(": ")
+    if kind == "none":
+        return f"Nothing fixes the common level of the biases: {words}."
+    return f"The common level of the biases is an assumption: {kind}: {words}."
+
+
+def _fitted(ranking: Ranking) -> str:
+    priors = "; ".join(visible(str(prior)) for prior in ranking.priors) or "no prior"
+    return priors if ranking.converged else f"{priors}; THE FIT DID NOT CONVERGE"
+
+
+def _notes(ranking: Ranking) -> list[str]:
+    return list(dict.fromkeys((*ranking.notes, *ranking.provenance.get("notes", ()))))
+
+
+def _grids(panel: RankedPanel, biases: Rows | None, places: Rows) -> Iterator[Grid]:
+    ranking = panel.ranking
+    if isinstance(ranking, BiasedRanking):
+        yield _leaning(biases or [], ranking.contrasts)
+        yield _levels(ranking)
+        if ranking.suggestions:
+            yield _suggested(ranking)
+        if ranking.score_dependence is not None:
+            yield _dependence(ranking.score_dependence)
+    if ranking.seat is not None or ranking.ties is not None:
+        yield _effects(ranking.seat, ranking.ties)
+    if len(ranking.evaluators) and ranking.parameters:
+        yield _of_evaluators(ranking)
+    yield _places(places)
+    if panel.groups:
+        yield _means(panel)
+
+
+def _leaning(rows: Rows, contrasts: Sequence[GroupContrast]) -> Grid:
+    several = len(contrasts) > 1
+    of = f"{count(len(rows))}{' biases' if several else ''}"
+    toward = "" if several else "".join(f" ({visible(str(one))})" for one in contrasts)
+    more = f", the first {EVALUATORS} of {of}" if len(rows) > EVALUATORS else ""
+    return Grid(
+        title=f"Evaluators by how surely they lean{toward}{more}",
+        header=(
+            "evaluator",
+            "bias (logits)",
+            "95% interval",
+            "p",
+            "q",
+            "between groups",
+        ),
+        rows=tuple(
+            (
+                visible(str(row["evaluator"]))
+                + (f"\n{visible(row['contrast'])}" if several else ""),
+                signed(row["bias"]),
+                *_known(row),
+            )
+            for row in rows[:EVALUATORS]
+        ),
+    )
+
+
+def _known(row: dict[str, Any]) -> tuple[str, ...]:
+    """Return what is known of a bias; of one that is assumed, only that."""
+    if row["low"] == row["high"] == row["bias"]:
+        return ("trusted", "", "", "")
+    return (
+        interval(row["low"], row["high"]),
+        p_value(row["p_value"]),
+        p_value(row["q_value"]),
+        f"{count(row['informative'])} of {count(row['comparisons'])}",
+    )
+
+
+def _levels(ranking: BiasedRanking) -> Grid:
+    means = zip(ranking.contrasts, ranking.mean_bias, ranking.mean_bias_intervals(), strict=True)
+    return Grid(
+        title="Mean bias of all evaluators",
+        header=("a positive bias favours", "mean bias (logits)", "95% interval"),
+        rows=tuple(
+            (visible(str(contrast)), signed(float(mean)), interval(*map(float, ends)))
+            for contrast, mean, ends in means
+        ),
+    )
+
+
+def _suggested(ranking: BiasedRanking) -> Grid:
+    return Grid(
+        title="Intersections, whether they deserve a bias of their own",
+        header=("intersection", "items", "score gap", "p of gap", "p of spread", "q", "deserves"),
+        rows=tuple(
+            (
+                visible(" & ".join(one.groups)),
+                count(one.n_items),
+                signed(one.score_gap),
+                p_value(one.gap_p),
+                p_value(one.spread_p),
+                p_value(one.q_value),
+                "yes" if one.deserves else "no",
+            )
+            for one in ranking.suggestions
+        ),
+    )
+
+
+def _dependence(found: ScoreDependence) -> Grid:
+    return Grid(
+        title="Do biases grow with the score?",
+        header=("slopes", "chi-square", "df", "p of none"),
+        rows=(
+            (
+                ", ".join(map(signed, found.slopes)),
+                f"{found.statistic:.2f}",
+                str(found.dof),
+                p_value(found.p_value),
+            ),
+        ),
+    )
+
+
+def _effects(seat: Effect | None, ties: Effect | None) -> Grid:
+    effects = [effect for effect in (seat, ties) if effect is not None]
+    return Grid(
+        title="Seat and ties",
+        header=("effect", "value (logits)", "95% interval", "p"),
+        rows=tuple(
+            (
+                visible(effect.name),
+                signed(effect.value),
+                interval(*effect.interval()[:2]),
+                # That ties are as likely as wins between equals is a question nobody asks.
+                p_value(effect.p_value) if effect is seat else "",
+            )
+            for effect in effects
+        ),
+    )
+
+
+def _of_evaluators(ranking: Ranking) -> Grid:
+    """List what else a model says of evaluators, the lowest of the first first."""
+    n = len(ranking.evaluators)
+    columns = {name: np.reshape(values, (n, -1)) for name, values in ranking.parameters.items()}
+    order = np.argsort(next(iter(columns.values()))[:, 0], kind="stable")[:EVALUATORS].tolist()
+    more = f", the lowest {EVALUATORS} of {count(n)}" if n > EVALUATORS else ""
+    return Grid(
+        title=f"Evaluators{more}",
+        header=("evaluator", *map(visible, columns)),
+        rows=tuple(
+            (
+                visible(str(ranking.evaluators[k])),
+                *(", ".join(map(_format_of(values), values[k])) for values in columns.values()),
+            )
+            for k in order
+        ),
+    )
+
+
+def _format_of(values: NDArray[np.float64]) -> Callable[[float], str]:
+    """Return how to write shares, or numbers that may be of either sign."""
+    return rate if ((values >= 0) & (values <= 1)).all() else signed
+
+
+def _places(rows: Rows) -> Grid:
+    if not _have_errors(rows):
+        return _bare_places(rows)
+    more = f", the first {ITEMS} of {count(len(rows))}" if len(rows) > ITEMS else ""
+    return Grid(
+        title=f"Ranking{more}",
+        header=("item", "rank", "95% of ranks", "score (logits)", "std. error"),
+        rows=tuple(
+            (
+                visible(str(row["item"])),
+                count(row["rank"]),
+                f"{count(row['rank_low'])} to {count(row['rank_high'])}",
+                signed(row["score"]),
+                "n/a" if row["standard_error"] is None else f"{row['standard_error']:.3f}",
+            )
+            for row in rows[:ITEMS]
+        ),
+    )
+
+
+def _bare_places(rows: Rows) -> Grid:
+    """List the order of a model without standard errors."""
+    more = f", the first {ITEMS} of {count(len(rows))}" if len(rows) > ITEMS else ""
+    return Grid(
+        title=f"Ranking{more}",
+        header=("item", "rank", "score"),
+        rows=tuple(
+            (visible(str(row["item"])), count(row["rank"]), signed(row["score"]))
+            for row in rows[:ITEMS]
+        ),
+    )
+
+
+def _means(panel: RankedPanel) -> Grid:
+    several, compared = len(panel.groups) > 1, panel.before is not None
+    before = ("evaluators taken at their word",) if compared else ()
+    return Grid(
+        title="Mean score by group (logits)",
+        header=("group", "items", *before, visible(panel.ranking.model)),
+        rows=tuple(
+            (
+                visible(f"{row['attribute']}: {row['group']}" if several else row["group"]),
+                count(row["items"]),
+                *([_mean(row["before"])] if compared else []),
+                _mean(row["after"]),
+            )
+            for row in panel.mean_scores()
+        ),
+    )
+
+
+def _mean(value: float) -> str:
+    """Return a mean that the anchor may have made zero, up to rounding of either sign."""
+    return signed(round(value, 9) + 0.0)

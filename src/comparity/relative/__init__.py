@@ -1,0 +1,1 @@
+"""Whether one decision maker favours a group, relative to another."""

@@ -1,0 +1,393 @@
+"""Differential parity: whether the difference of two decision makers depends on the group.
+
+Nobody knows the truth; what is tested is whether one decision maker rates a group higher, relative
+to another group, than the other decision maker does. Every two groups of every attribute (and, for
+decisions that are labels, every label) make one hypothesis; all of them form one family (see
+:mod:`comparity.results.findings`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from comparity.counts.decision_rows import check_sensitive
+from comparity.counts.decision_sets import (
+    Decisions,
+    decision_arrays,
+    decision_table,
+    label_columns,
+    labelled_decisions,
+)
+from comparity.counts.differences import NARROWEST
+from comparity.errors import OptionError, TooNarrowError
+from comparity.inference.permutation import PermutationTest, independence_test, same_distribution
+from comparity.relative.judge import (
+    Question,
+    RelativeOptions,
+    ask,
+    audit_of,
+    contrast_of,
+    judged,
+    null_of,
+    range_notes,
+)
+from comparity.relative.result import DifferentialParity, MeansTest
+from comparity.relative.slopes import games_howell, welch_anova
+from comparity.tables.features import (
+    as_array,
+    check_apart,
+    check_reference,
+    check_two_names,
+    check_words,
+    label_matrices,
+    named_attributes,
+    names_of,
+)
+from comparity.tables.files import file_sha256, read_table
+from comparity.tables.values import check_groups
+
+__all__ = ["audit_decisions", "audit_file", "audit_frame", "differential_parity"]
+
+
+# The leverage from which on the law of a slope has so few degrees of freedom that little is found.
+PULL = 0.2
+
+
+def differential_parity(
+    first: Any,
+    second: Any,
+    *,
+    sensitive_features: Any,
+    names: tuple[str, str] | None = None,
+    reference: Any = None,
+    labels: bool = False,
+    order: Sequence[Any] | None = None,
+    separator: str | None = None,
+    continuous: bool = False,
+    intersection: bool = False,
+    alpha: float = 0.05,
+    margin: float = 0.2,
+    rule: str = "holm",
+    looks: tuple[int, int] | None = None,
+    permutations: int = 999,
+    seed: int = 0,
+) -> DifferentialParity:
+    r"""Test whether the difference of two sets of decisions is independent of the group.
+
+    .. math:: R_\Delta = R_0 - R_1 \perp A
+
+    Both sets are about the same subjects. Two groups are compared by DPT, Welch's t of the mean
+    difference, and its size by DPD, the same gap in standard deviations [1]_; three or more
+    by all pairs, with Welch's analysis of variance and the p values of Games and Howell beside
+    them. The whole distribution is tested beside the means.
+
+    Parameters
+    ----------
+    first, second : array-like
+        Decisions about each subject: numbers (binary, ordinal or continuous); with `order` or
+        `labels` words; in two dimensions (or frames) one column of 0 and 1 for each of
+        several labels.
+    sensitive_features : array-like, mapping or frame
+        The group of each subject; several attributes as a mapping or as columns of a frame.
+    names : (str, str), optional
+        What to call the decision makers; the names of the columns by default, where they have any.
+    reference : optional
+        The group that others are compared with (``A = 0``); the first in sorted order by default.
+        Positive numbers say that `first` rates the other group higher.
+    labels : bool
+        Whether decisions are labels without an order: then each label is one yes/no decision.
+    order : sequence, optional
+        Values of ordinal decisions from the lowest up; they count as 0, 1, 2, ...
+    separator : str, optional
+        What stands between labels, where a subject may get several (``"spam;rude"``).
+    continuous : bool
+        Whether the attribute is a number: the difference is regressed on it, and independence is
+        tested by distance correlation.
+    intersection : bool
+        Compare the groups formed by all attributes together, too.
+    alpha : float
+        Probability of finding any relative bias where there is none.
+    margin : float
+        Largest harmless gap, on the scale of DPD.
+    rule : {"holm", "paper"}
+        Two-sided tests with Holm's correction, or the rule of [1]_: one-sided p values read in
+        both directions, uncorrected, which has twice the level.
+    looks : (int, int), optional
+        This look and how many are planned, if the audit is repeated as data come in.
+    permutations : int
+        Permutations of the tests of whole distributions; 0 leaves them out.
+    seed : int
+        Seed of the permutations.
+
+    Returns
+    -------
+    DifferentialParity
+        With ``.dpt .dof .p_value .p_one_sided .dpd .dpd_total .magnitude .direction .finding``;
+        identical decisions have DPT and DPD 0, one-sided p 0.5 and two-sided p 1.
+
+    References
+    ----------
+    .. [1] Yu and Xi, "Differential Parity: Relative Fairness Between Two Sets of Decisions",
+       sections 2.1 and 2.2.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(2)
+    >>> sex = np.array(["f", "m"] * 300)
+    >>> hr_1 = rng.integers(1, 6, 600)
+    >>> hr_0 = hr_1 + rng.integers(-1, 2, 600) - 2 * (sex == "m")
+    >>> result = differential_parity(hr_0, hr_1, sensitive_features=sex, names=("HR 0", "HR 1"))
+    >>> result.finding, result.magnitude
+    ('violated', 'huge')
+    >>> result.direction
+    'HR 0 rates m lower, relative to f, than HR 1 does'
+    """
+    options = RelativeOptions(
+        alpha=alpha,
+        margin=margin,
+        rule=rule,
+        looks=looks,
+        continuous=continuous,
+        intersection=intersection,
+        permutations=permutations,
+        seed=seed,
+    )
+    check_words(labels=labels, order=order, separator=separator)
+    check_reference(reference, continuous=continuous)
+    choices = {"continuous": continuous, "intersection": intersection, "reference": reference}
+    groups = named_attributes(sensitive_features)
+    check_sensitive(list(groups))
+    if names is not None:
+        check_two_names(names)
+    called = names or names_of(first, second)
+    sets = label_matrices(first, second)
+    if sets is not None:
+        decisions = {
+            label: decision_arrays(dict(zip(called, pair, strict=True)), groups, **choices)
+            for label, pair in sets.items()
+        }
+    elif labels or separator is not None:
+        given = dict(zip(called, (as_array(first), as_array(second)), strict=True))
+        decisions = labelled_decisions(given, groups, separator=separator, **choices)
+    else:
+        given = dict(zip(called, (as_array(first), as_array(second)), strict=True))
+        decisions = {"": decision_arrays(given, groups, order=order, **choices)}
+    return audit_decisions(decisions, options, ordinal=order is not None)
+
+
+def audit_frame(
+    frame: Any,
+    *,
+    first: str,
+    second: str,
+    sensitive: Sequence[str],
+    reference: Any = None,
+    labels: bool = False,
+    order: Sequence[Any] | None = None,
+    separator: str | None = None,
+    **choices: Any,
+) -> DifferentialParity:
+    """Test differential parity in a frame of any engine.
+
+    Parameters
+    ----------
+    frame : frame of any engine
+        One row for each subject.
+    first, second : str
+        Columns with the decisions.
+    sensitive : sequence of str
+        Columns with groups.
+    reference, labels, order, separator, **choices
+        As in :func:`differential_parity`.
+    """
+    options = RelativeOptions(**choices)
+    check_words(labels=labels, order=order, separator=separator)
+    check_reference(reference, continuous=options.continuous)
+    check_sensitive(sensitive)
+    if first == second:
+        raise OptionError("second", second, ["another column than the first"])
+    check_apart(sensitive, (first, second))
+    ways: dict[str, Any] = {
+        "continuous": options.continuous,
+        "intersection": options.intersection,
+        "reference": reference,
+    }
+    if labels or separator is not None:
+        given, groups = label_columns(frame, raters=[first, second], sensitive=list(sensitive))
+        decisions = labelled_decisions(given, groups, separator=separator, **ways)
+    else:
+        decisions = {
+            "": decision_table(
+                frame, raters=[first, second], sensitive=list(sensitive), order=order, **ways
+            )
+        }
+    columns = {"first": first, "second": second, "sensitive": list(sensitive)}
+    return audit_decisions(decisions, options, ordinal=order is not None, columns=columns)
+
+
+def audit_file(path: str | Path, **choices: Any) -> DifferentialParity:
+    """Test differential parity in a file; `choices` as in :func:`audit_frame`."""
+    result = audit_frame(read_table(path), **choices)
+    files = [{"name": Path(path).name, "sha256": file_sha256(path)}]
+    known = result.audit.provenance
+    audit = replace(result.audit, provenance={**known, "data": {**known["data"], "files": files}})
+    return replace(result, audit=audit)
+
+
+def audit_decisions(
+    decisions: Mapping[str, Decisions],
+    options: RelativeOptions,
+    *,
+    ordinal: bool = False,
+    **data: Any,
+) -> DifferentialParity:
+    """Test differential parity of the first two decision makers, by label.
+
+    Parameters
+    ----------
+    decisions : mapping of str to Decisions
+        By label; one entry named ``""`` where decisions are numbers.
+    options : RelativeOptions
+        How to judge.
+    ordinal : bool
+        Whether numbers stand for ordered words.
+    **data
+        Facts about the data, for the provenance.
+    """
+    one = next(iter(decisions.values()))
+    for found in decisions.values():
+        _check_spread(found)
+    check_groups({name: names for name, (_, names) in one.groups.items()})
+    rng = np.random.default_rng(options.seed)
+    questions: list[Question] = []
+    corrected: list[float] = []
+    whole: list[PermutationTest] = []
+    anova: list[MeansTest] = []
+    for label, found in decisions.items():
+        for attribute in (*found.groups, *found.numbers):
+            several = len(found.groups) + len(found.numbers) > 1
+            asked = ask(found, attribute, label=label, several=several)
+            questions += asked
+            corrected += _corrected(found, attribute, asked)
+            anova += _anova(found, attribute, label=label, several=several)
+            if options.permutations:
+                whole += _whole(found, attribute, options, rng, label=label, several=several)
+    tests = judged(questions, options, one.n)
+    contrasts = tuple(map(contrast_of, questions, tests, corrected))
+    notes = _notes(decisions, options, whole, tests, ordinal=ordinal)
+    return DifferentialParity(
+        audit=audit_of(
+            tests,
+            options,
+            n=one.n,
+            groups=_group_names(one),
+            notes=notes,
+            raters=2,
+            data=data,
+        ),
+        contrasts=contrasts,
+        distribution=tuple(whole),
+        anova=tuple(anova),
+    )
+
+
+def _corrected(found: Decisions, attribute: str, asked: Sequence[Question]) -> list[float]:
+    """Return the p values of Games and Howell, where there are more than two groups."""
+    if len(asked) == 1:
+        return [float("nan")]
+    p_values = games_howell(found.differences(0, 1, attribute).moments)
+    return [p_values[one.facts["reference"], one.facts["group"]] for one in asked]
+
+
+def _anova(found: Decisions, attribute: str, *, label: str, several: bool) -> list[MeansTest]:
+    if attribute in found.numbers or len(found.groups[attribute][1]) < 3:
+        return []
+    who = {"first": found.raters[0], "second": found.raters[1], "label": label}
+    who["attribute"] = attribute
+    null = null_of(who, "equal in all groups", several=several)
+    return [welch_anova(found.differences(0, 1, attribute).moments, null=null)]
+
+
+def _whole(
+    found: Decisions,
+    attribute: str,
+    options: RelativeOptions,
+    rng: np.random.Generator,
+    *,
+    label: str,
+    several: bool,
+) -> list[PermutationTest]:
+    who = {"first": found.raters[0], "second": found.raters[1], "label": label}
+    who["attribute"] = attribute
+    choices: dict[str, Any] = {"permutations": options.permutations, "rng": rng}
+    if attribute in found.numbers:
+        null = null_of(who, f"independent of {attribute}", several=several)
+        return [independence_test(*found.rows(0, 1, attribute), null=null, **choices)]
+    null = null_of(who, "one distribution in all groups", several=several)
+    return list(same_distribution(found.differences(0, 1, attribute), null=null, **choices))
+
+
+def _group_names(found: Decisions) -> list[str]:
+    several = len(found.groups) > 1
+    return [
+        f"{attribute}={name}" if several else name
+        for attribute, (_, names) in found.groups.items()
+        for name in names
+    ]
+
+
+def _notes(
+    decisions: Mapping[str, Decisions],
+    options: RelativeOptions,
+    whole: Sequence[PermutationTest],
+    tests: Sequence[Any],
+    *,
+    ordinal: bool,
+) -> list[str]:
+    notes = [] if "" not in decisions else range_notes(decisions[""])
+    if "" not in decisions:
+        notes.append("Decisions are labels: each label is one yes/no decision, tested by itself.")
+    if options.continuous:
+        notes.append(
+            "For a number, DPD is the gap between subjects two of its standard deviations apart, "
+            "in standard deviations about the line."
+        )
+        notes += _far_out(next(iter(decisions.values())))
+    if ordinal:
+        notes.append("The ordered values count as 0, 1, 2, ...: every step is taken to be equal.")
+    smallest = min((one.p_value for one in whole), default=1.0)
+    if smallest <= options.alpha and not any(test.differs_from_zero for test in tests):
+        notes.append(
+            "The means are not told apart, yet the whole distribution differs "
+            f"(smallest p {smallest:.2g}, uncorrected): parity asks for equal distributions."
+        )
+    return notes
+
+
+def _far_out(found: Decisions) -> list[str]:
+    """Warn of numbers of which one subject lies so far out that the line rests on it."""
+    notes = []
+    for attribute in found.numbers:
+        _, values = found.rows(0, 1, attribute)
+        away = np.abs(values - values.mean())
+        # The square of the furthest is 1, however small the unit.
+        pull = 1 / len(values) + 1 / float(np.sum((away / away.max()) ** 2))
+        if pull > PULL:
+            notes.append(
+                f"WARNING: the line over {attribute} rests on one subject far out (leverage "
+                f"{pull:.2f}): the test allows for that and finds little; take logarithms or ranks."
+            )
+    return notes
+
+
+def _check_spread(found: Decisions) -> None:
+    """Refuse decisions whose differences have variances that are not told from zero."""
+    ranges = map(found.range_of, range(len(found.raters)))
+    widest = max(one.high - one.low for one in ranges)
+    if 0 < widest < NARROWEST:
+        raise TooNarrowError(found.raters, widest, NARROWEST)

@@ -1,0 +1,243 @@
+r"""Say how good a bridge is, and refuse it in words where it is not.
+
+Across a bridge the gap is estimated without bias if, within each group, the subjects of both
+decision makers are drawn alike; predictions make the estimate precise, and carry it where the two
+sets differ in what the features tell. So three things are looked at:
+
+- *error*: a prediction no better than the mean is no bridge;
+- *group calibration*: a mean error that differs between groups is what the biased bridge corrects
+  and the unbiased bridge takes for a finding;
+- *overlap*: within groups, whether subjects of the two sides can be told apart from the
+  prediction and (the first principal components of) the features, by logistic regression on
+  unseen rows. Its odds weigh the first's subjects to look like the second's; how few they then are
+  worth (Kish), and how far DPD moves, says whether the prediction's error would cancel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+from comparity.counts.differences import Moments
+from comparity.inference.means import compare_means
+from comparity.relative.bridges.prediction import BridgeErrors, Predictions, bridge_errors
+from comparity.relative.bridges.result import BridgeDiagnosis
+from comparity.relative.bridges.subjects import DecidedSubjects
+
+__all__ = ["diagnose", "false_alarms_of_ignored_fit"]
+
+Floats = NDArray[np.float64]
+
+LEAST_EXPLAINED = 0.0
+"""A prediction must explain more of the variance than this."""
+
+MOST_SEPARABLE = 0.8
+"""Above this area under the curve the two sets of subjects are too different."""
+
+LEAST_EFFECTIVE = 0.2
+"""Below this effective share they are, too."""
+
+MEMORISED = 0.8
+"""A model whose error in sample is a smaller share of that on unseen decisions has learnt by heart.
+
+For ridge regression with 20 rows to a feature the share is above 0.95.
+"""
+
+INFLATED = 1.5
+"""A false-alarm rate this many times the promised one is none to judge by."""
+
+COMPONENTS = 10
+FEWEST = 10
+
+
+def diagnose(
+    subjects: DecidedSubjects,
+    predictions: Predictions,
+    *,
+    features: tuple[Any, Any] | None,
+    unseen: Predictions | None,
+    scale: float,
+    unbiased: bool,
+    alpha: float,
+    margin: float,
+    seed: int,
+) -> BridgeDiagnosis:
+    """Say how good a bridge is.
+
+    Parameters
+    ----------
+    subjects : DecidedSubjects
+    predictions : Predictions
+        Those the gap was estimated from.
+    features : pair or None
+        Rows of both sides, where there are any.
+    unseen : Predictions or None
+        Predictions about unseen subjects, where `predictions` were made in sample.
+    scale : float
+        What DPD divides by.
+    unbiased : bool
+        Whether the errors on the first's side were left out.
+    alpha, margin : float
+        Promised false-alarm rate, and largest harmless gap on the scale of DPD.
+    seed : int
+        Seed of the parts in which subjects are told apart.
+    """
+    errors = bridge_errors(subjects, predictions)
+    honest = bridge_errors(subjects, unseen) if unseen is not None else errors
+    own = [np.concatenate([errors.all_of(side, place) for place in (0, 1)]) for side in (0, 1)]
+    unseen_own = np.concatenate([honest.all_of(0, place) for place in (0, 1)])
+    moments = [Moments.of(honest.all_of(0, place)) for place in (0, 1)]
+    separability, effective, moved = _overlap(subjects, predictions, features, seed)
+    facts: dict[str, Any] = {
+        "explained": 1 - float(np.mean(unseen_own**2) / subjects.decisions[0].var()),
+        "errors": tuple(float(np.sqrt(np.mean(one**2))) for one in own),
+        "calibration": dict(zip(subjects.groups, (one.mean for one in moments), strict=True)),
+        "calibration_p": compare_means(moments[1], moments[0], null="").p_value,
+        "separability": separability,
+        "effective_share": effective,
+        "shift": -moved / scale if scale > 0 and not unbiased else 0.0,
+        "optimism": math.nan if unseen is None else _root_ratio(own[0], unseen_own),
+        "ignored": false_alarms_of_ignored_fit(honest, alpha) if unbiased else math.nan,
+        "n_shared": subjects.n_shared,
+    }
+    refusals = tuple(_refusals(facts, unbiased=unbiased, alpha=alpha, margin=margin))
+    return BridgeDiagnosis(**facts, refusals=refusals)
+
+
+def false_alarms_of_ignored_fit(errors: BridgeErrors, alpha: float) -> float:
+    r"""Return how often a test at `alpha` alarms for nothing if it ignores the error of the fit.
+
+    A model that knows the group estimates its group means from the first's decisions, with the
+    variance :math:`V_0 = \sum_a s^2(E_0(a)) / n_0(a)`; a test that knows of
+    :math:`V_1 = \sum_a s^2(E_1(a)) / n_1(a)` alone rejects with probability
+    :math:`2 \Phi(-z_{\alpha/2} / \sqrt{1 + V_0 / V_1})`.
+    """
+    first, second = (
+        sum(
+            float(own.var(ddof=1)) / len(own)
+            for own in (errors.all_of(side, place) for place in (0, 1))
+        )
+        for side in (0, 1)
+    )
+    z = -ndtri(alpha / 2)
+    return float(2 * ndtr(-z / math.sqrt(1 + first / second))) if second > 0 else 1.0
+
+
+def _root_ratio(first: Floats, second: Floats) -> float:
+    larger = float(np.mean(second**2))
+    return math.sqrt(float(np.mean(first**2)) / larger) if larger > 0 else 1.0
+
+
+def _refusals(
+    facts: Mapping[str, Any], *, unbiased: bool, alpha: float, margin: float
+) -> Iterator[str]:
+    if facts["explained"] <= LEAST_EXPLAINED:
+        yield (
+            "predictions are no better than the mean of the first's decisions (they explain "
+            f"{facts['explained']:.2f} of the variance): there is no bridge."
+        )
+    if facts["optimism"] < MEMORISED:
+        yield (
+            "the model has learnt the decisions it was fitted to by heart (its error on them is "
+            f"{facts['optimism']:.2f} of that on others), so they cannot show its leanings; take "
+            "errors by cross-fitting."
+        )
+    if unbiased and facts["calibration_p"] <= alpha:
+        means = ", ".join(f"{group}: {mean:+.3g}" for group, mean in facts["calibration"].items())
+        yield (
+            "the prediction does not lean as the first decision maker does (mean error by group "
+            f"{means}, p {facts['calibration_p']:.2g}); the biased bridge corrects for that."
+        )
+    if unbiased and facts["ignored"] > INFLATED * alpha:
+        yield (
+            "the error of the model's own fit is ignored, which raises the false-alarm rate from "
+            f"{alpha:g} to about {facts['ignored']:.2f}; the biased bridge takes it in."
+        )
+    yield from _refusals_of_overlap(facts, margin)
+
+
+def _refusals_of_overlap(facts: Mapping[str, Any], margin: float) -> Iterator[str]:
+    for group, area in facts["separability"].items():
+        share = facts["effective_share"][group]
+        if area > MOST_SEPARABLE or share < LEAST_EFFECTIVE:
+            yield (
+                f"the subjects of {group!r} are not the same kind on both sides: told apart with "
+                f"an area under the curve of {area:.2f}, effective share {share:.2f}."
+            )
+    if abs(facts["shift"]) > margin:
+        yield (
+            "weighting the first's subjects to look like the second's would move DPD by "
+            f"{facts['shift']:+.2f}, more than the margin: the model errs differently on the two "
+            "sets of subjects."
+        )
+
+
+def _overlap(
+    subjects: DecidedSubjects,
+    predictions: Predictions,
+    features: tuple[Any, Any] | None,
+    seed: int,
+) -> tuple[dict[str, float], dict[str, float], float]:
+    """Return separability and effective share by group, and how far weights move the gap of E0."""
+    first, second = _summaries(predictions, features)
+    error = predictions.first - subjects.decisions[0]
+    separability, effective = {}, {}
+    moved = 0.0
+    for place, group in enumerate(subjects.groups):
+        rows = np.flatnonzero((subjects.group[0] == place) & predictions.judged)
+        others = np.flatnonzero(subjects.group[1] == place)
+        if min(len(rows), len(others)) < FEWEST:
+            separability[group], effective[group] = math.nan, math.nan
+            continue
+        area, weights = _told_apart(first[rows], second[others], seed)
+        separability[group] = area
+        effective[group] = float(weights.sum() ** 2 / (len(weights) * (weights @ weights)))
+        own = error[rows]
+        moved += (1 if place else -1) * float(np.average(own, weights=weights) - own.mean())
+    return separability, effective, moved
+
+
+def _summaries(predictions: Predictions, features: tuple[Any, Any] | None) -> tuple[Floats, Floats]:
+    """Return the prediction and the first principal components of the features, standardised."""
+    from sklearn.decomposition import PCA, TruncatedSVD
+    from sklearn.preprocessing import StandardScaler
+
+    columns = np.concatenate([predictions.first, predictions.second])[:, None]
+    n = len(predictions.first)
+    if features is not None and features[0].ndim == 2:
+        sparse = hasattr(features[0], "tocsr")
+        if sparse:
+            from scipy.sparse import vstack
+
+            together = vstack(features)
+        else:
+            together = StandardScaler().fit_transform(np.vstack(features))
+        most = min(COMPONENTS, together.shape[1], together.shape[0] - 1)
+        if most < together.shape[1]:
+            reduce = TruncatedSVD if sparse else PCA
+            together = reduce(most, random_state=0).fit_transform(together)
+        elif sparse:
+            together = together.toarray()
+        columns = np.hstack([columns, together])
+    scaled = StandardScaler().fit_transform(columns)
+    return scaled[:n], scaled[n:]
+
+
+def _told_apart(first: Floats, second: Floats, seed: int) -> tuple[float, Floats]:
+    """Return the area under the curve on unseen rows, and odds that make the first the second."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import roc_auc_score
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+    rows = np.vstack([first, second])
+    side = np.repeat([0, 1], [len(first), len(second)])
+    parts = StratifiedKFold(5, shuffle=True, random_state=seed)
+    model = LogisticRegression(max_iter=1000)
+    chance = cross_val_predict(model, rows, side, cv=parts, method="predict_proba")[:, 1]
+    own = chance[: len(first)]
+    return float(roc_auc_score(side, chance)), own / (1 - own)

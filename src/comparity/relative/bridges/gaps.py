@@ -1,0 +1,317 @@
+r"""From errors on both sides of a bridge to a gap between groups, with its error.
+
+With errors :math:`E_0 = f - R_0` on the first's subjects and :math:`E_1 = f - R_1` on the second's
+(equations (6) and (7) of [1]_, its Algorithm 2)
+
+.. math::
+
+    \hat g = \sum_{a} \pm \left( \bar E_1(a) - \bar E_0(a) \right), \qquad
+    \hat V = \sum_{a} \frac{s^2(E_1(a))}{n_1(a)} + \frac{s^2(E_0(a))}{n_0(a)}, \qquad
+    \mathrm{DPD} = \frac{\hat g}{\sqrt{s_p^2(E_0) + s_p^2(E_1)}}
+
+with plus for the one group and minus for the other, pooled variances :math:`s_p^2` and
+the degrees of freedom of Satterthwaite over four terms.
+
+Subjects whom both decided about have both errors, and their difference is that of the two
+decisions, whatever :math:`f`. They join as a term of their own: within a group the means over the
+shared and the other subjects of a side are averaged with the weights that make the variance of the
+whole least (generalised least squares), which turns into Welch's test of the differences where all
+subjects are shared, and into the formulas above where none is. The scale then knows how the two
+errors of a subject go together.
+
+References
+----------
+.. [1] Yu and Xi, "Differential Parity: Relative Fairness Between Two Sets of Decisions",
+   section 2.3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.counts.differences import Moments
+from comparity.inference.gap_tests import GapTest
+from comparity.inference.means import (
+    RatioPivot,
+    Term,
+    compare_means,
+    contrast_of_means,
+    satterthwaite,
+)
+from comparity.relative.bridges.prediction import ROUNDING, BridgeErrors
+
+__all__ = ["ENOUGH_SHARED", "Estimate", "biased_estimate", "biased_gap"]
+
+Floats = NDArray[np.float64]
+
+ENOUGH_SHARED = 10
+"""From so many shared subjects on, in both groups together, their errors say how they correlate."""
+
+MOST_CORRELATED = 0.99
+"""Where two decision makers agree about all shared subjects, others may still show a difference."""
+
+LINEAR = "Satterthwaite t over shared and other subjects"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A gap across a bridge.
+
+    Attributes
+    ----------
+    gap : float
+        Mean difference of decisions in the group minus that in the reference group.
+    means : tuple of float
+        These two means.
+    variance, dof : float
+        Variance of the gap and its degrees of freedom.
+    scale : float
+        Standard deviation that DPD divides by.
+    """
+
+    gap: float
+    means: tuple[float, float]
+    variance: float
+    dof: float
+    scale: float
+
+    @property
+    def statistic(self) -> float:
+        """The gap in standard errors, DPT."""
+        if self.variance > 0:
+            return self.gap / math.sqrt(self.variance)
+        return math.copysign(math.inf, self.gap) if self.gap else 0.0
+
+
+def biased_gap(errors: BridgeErrors, *, null: str) -> GapTest:
+    """Test the gap between groups across a bridge, with the prediction's errors taken off.
+
+    Parameters
+    ----------
+    errors : BridgeErrors
+    null : str
+        The hypothesis in words.
+
+    Returns
+    -------
+    GapTest
+        `gap` on the scale of DPD; its pivot knows the raw gap, the scale and the degrees of
+        freedom.
+
+    Examples
+    --------
+    >>> from comparity.relative.bridges.prediction import Shared
+    >>> rng = np.random.default_rng(0)
+    >>> none = Shared(first=np.empty(0), second=np.empty(0))
+    >>> errors = BridgeErrors(
+    ...     groups=("f", "m"),
+    ...     first=(rng.normal(0, 1, 400), rng.normal(0.5, 1, 400)),
+    ...     second=(rng.normal(0, 1, 400), rng.normal(0.5, 1, 400)),
+    ...     shared=(none, none),
+    ... )
+    >>> test = biased_gap(errors, null="no gap")
+    >>> abs(test.gap) < 0.2, test.p_value > 0.05
+    (True, True)
+    """
+    if errors.n_shared and not any(map(len, (*errors.first, *errors.second))):
+        reference, group = (Moments.of(both.difference) for both in errors.shared)
+        return compare_means(group, reference, null=null)
+    # Errors that do not vary do not go together, either.
+    if errors.n_shared and any(_pooled_variances(errors)):
+        return _linear_gap(errors, null=null)
+    terms = [
+        Term(sign * weight, Moments.of(errors.all_of(side, place)), pool)
+        for place, sign in ((1, 1.0), (0, -1.0))
+        for side, weight, pool in ((1, 1.0, "second"), (0, -1.0, "first"))
+    ]
+    return contrast_of_means(terms, null=null)
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Independent rows: what each adds to the gap (a mean), and moves the squared scale by."""
+
+    gap: Floats
+    square: Floats
+
+    @property
+    def n(self) -> int:
+        return len(self.gap)
+
+
+def biased_estimate(errors: BridgeErrors) -> Estimate:
+    """Return the gap across a bridge, with the prediction's errors taken off, and its error."""
+    correlation = _correlation(errors)
+    blocks = [[*_blocks(errors, place, sign, correlation)] for place, sign in ((0, -1.0), (1, 1.0))]
+    # Moments of equal numbers have no variance of rounding errors.
+    moments = [[Moments.of(block.gap) for block in of_group] for of_group in blocks]
+    sums = [sum(one.mean for one in of_group) for of_group in moments]
+    variances = [one.variance / one.n for of_group in moments for one in of_group]
+    v, w = _pooled_variances(errors)
+    # Without variation, what is left of equal means is rounding.
+    equal = not any(variances) and math.isclose(sums[1], -sums[0], rel_tol=ROUNDING)
+    return Estimate(
+        gap=0.0 if equal else sums[0] + sums[1],
+        means=(sums[1], -sums[0]),
+        variance=sum(variances),
+        dof=satterthwaite(variances, [one.n - 1 for of_group in blocks for one in of_group]),
+        scale=math.sqrt(v + w - 2 * correlation * math.sqrt(v * w)),
+    )
+
+
+def _linear_gap(errors: BridgeErrors, *, null: str) -> GapTest:
+    """Test a gap to which shared subjects add both their errors."""
+    found, correlation = biased_estimate(errors), _correlation(errors)
+    blocks = [
+        block
+        for place, sign in ((1, 1.0), (0, -1.0))
+        for block in _blocks(errors, place, sign, correlation)
+    ]
+    # Delta method: the mean of a block and the sum of what its rows move the squared scale by.
+    together = sum(float(np.cov(block.gap, block.square)[0, 1]) for block in blocks)
+    of_square = sum(block.n * float(block.square.var()) for block in blocks)
+    pivot = RatioPivot(
+        gap=found.gap,
+        scale=found.scale,
+        variance=found.variance,
+        covariance=together / (2 * found.scale),
+        scale_variance=of_square / (4 * found.scale**2),
+        dof=found.dof,
+    )
+    return GapTest(
+        null=null,
+        gap=found.gap / found.scale,
+        standard_error=pivot.standard_error,
+        p_value=pivot.p_value(0.0),
+        n=(errors.n_of(1), errors.n_of(0)),
+        method=LINEAR,
+        pivot=pivot,
+    )
+
+
+def _pooled_variances(errors: BridgeErrors) -> tuple[float, float]:
+    first, second = (_pooled([errors.all_of(side, place) for place in (0, 1)]) for side in (0, 1))
+    return first, second
+
+
+def _pooled(groups: Sequence[Floats]) -> float:
+    """Return the variance within groups."""
+    squares = sum(float((_centred(own) ** 2).sum()) for own in groups)
+    return squares / sum(len(own) - 1 for own in groups)
+
+
+def _centred(values: Floats) -> Floats:
+    """Return distances from the mean, which are zero for equal numbers whatever it rounds to."""
+    if not len(values) or values.min() == values.max():
+        return np.zeros(len(values))
+    centred: Floats = values - values.mean()
+    return centred
+
+
+def _blocks(errors: BridgeErrors, place: int, sign: float, correlation: float) -> Iterator[_Block]:
+    """Yield those of either side alone, and the shared subjects of a group."""
+    variances = _pooled_variances(errors)
+    weights = _weights(errors, place, correlation)
+    both = errors.shared[place]
+    together: Floats = np.zeros(len(both))
+    for side, direction in ((0, -1.0), (1, 1.0)):
+        every = errors.all_of(side, place)
+        rows = len(errors.all_of(side, 0)) + len(errors.all_of(side, 1)) - 2
+        slope = 1.0
+        if correlation:
+            slope -= correlation * math.sqrt(variances[1 - side] / variances[side])
+        square = slope * _centred(every) ** 2 / rows
+        alone = len(every) - len(both)
+        together = together + square[alone:]
+        if alone:
+            share = (1 - weights[side]) * direction * sign
+            yield _Block(share * every[:alone], square[:alone])
+    if len(both):
+        combined = weights[1] * both.second - weights[0] * both.first
+        moved = -2 * math.sqrt(variances[0] * variances[1]) * _of_correlation(errors, place)
+        yield _Block(sign * combined, together + moved)
+
+
+def _of_correlation(errors: BridgeErrors, place: int) -> Floats:
+    """Return what each shared subject of a group moves the correlation by."""
+    both = errors.shared[place]
+    if errors.n_shared < ENOUGH_SHARED:
+        return np.zeros(len(both))
+    variances = _shared_variances(errors)
+    if not all(variances):
+        return np.zeros(len(both))
+    first, second = (
+        _centred(own) / math.sqrt(variance)
+        for own, variance in zip((both.first, both.second), variances, strict=True)
+    )
+    moved = first * second - _correlation(errors) * (first**2 + second**2) / 2
+    return np.asarray(moved / errors.n_shared)
+
+
+def _shared_variances(errors: BridgeErrors) -> tuple[float, float]:
+    sums = _sums_of_products(errors) / (errors.n_shared - 2)
+    return float(sums[0, 0]), float(sums[1, 1])
+
+
+def _sums_of_products(errors: BridgeErrors) -> Floats:
+    sums = np.zeros((2, 2))
+    for both in errors.shared:
+        centred = np.array([_centred(both.first), _centred(both.second)])
+        sums += centred @ centred.T
+    return sums
+
+
+def _correlation(errors: BridgeErrors) -> float:
+    """Return how the two errors of shared subjects correlate within groups; 0 with too few."""
+    if errors.n_shared < ENOUGH_SHARED:
+        return 0.0
+    sums = _sums_of_products(errors)
+    deviations = math.sqrt(sums[0, 0] * sums[1, 1])
+    found = sums[0, 1] / deviations if deviations > 0 else 0.0
+    return float(np.clip(found, -MOST_CORRELATED, MOST_CORRELATED))
+
+
+def _weights(errors: BridgeErrors, place: int, correlation: float) -> tuple[float, float]:
+    r"""Return what shared subjects weigh in the mean of a group, on the first side and the second.
+
+    Minimises over :math:`w_0, w_1`
+
+    .. math::
+
+        \frac{w_0^2 v_0 + w_1^2 v_1 - 2 w_0 w_1 c}{n}
+        + \frac{(1 - w_0)^2 v_0}{m_0} + \frac{(1 - w_1)^2 v_1}{m_1}
+
+    with :math:`n` shared subjects and :math:`m_0, m_1` others, and
+    :math:`c = r \sqrt{v_0 v_1}`.
+    """
+    both = len(errors.shared[place])
+    alone = [len(errors.first[place]), len(errors.second[place])]
+    if not both:
+        return 0.0, 0.0
+    v = [Moments.of(errors.all_of(side, place)).variance for side in (0, 1)]
+    c = correlation * math.sqrt(v[0] * v[1])
+    matrix = np.array([[v[0] / both, -c / both], [-c / both, v[1] / both]])
+    target = np.zeros(2)
+    fixed = [not count for count in alone]
+    for side in (0, 1):
+        if fixed[side]:
+            continue
+        matrix[side, side] += v[side] / alone[side]
+        target[side] = v[side] / alone[side]
+    return _solved(matrix, target, fixed)
+
+
+def _solved(matrix: Floats, target: Floats, fixed: Sequence[bool]) -> tuple[float, float]:
+    """Solve for the weights that are free; a side with no other subjects has weight 1."""
+    weights = np.array([1.0 if one else 0.0 for one in fixed])
+    free = np.flatnonzero(~np.array(fixed))
+    if len(free):
+        rest = target[free] - matrix[np.ix_(free, np.flatnonzero(fixed))].sum(axis=1)
+        weights[free] = np.linalg.lstsq(matrix[np.ix_(free, free)], rest, rcond=None)[0]
+    first, second = np.clip(weights, 0.0, 1.0).tolist()
+    return first, second

@@ -1,0 +1,233 @@
+"""Differential parity of many decision makers at once: every two of them, one family of tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.counts.decision_sets import Decisions, decision_arrays, decision_table
+from comparity.errors import MissingColumnError, OptionError, TooFewRatersError
+from comparity.relative.judge import (
+    Question,
+    RelativeOptions,
+    audit_of,
+    contrast_of,
+    group_question,
+    judged,
+    range_notes,
+)
+from comparity.relative.result import RaterContrast, RaterParity
+from comparity.tables.features import named_attributes
+from comparity.tables.files import file_sha256, read_table
+from comparity.tables.frames import opened
+from comparity.tables.values import check_groups
+
+__all__ = ["audit_rater_file", "audit_rater_frame", "audit_raters", "compare_raters"]
+
+# Below this many subtractions no progress is shown.
+LONG = 50_000_000
+
+
+def compare_raters(
+    decisions: Any,
+    *,
+    sensitive_features: Any,
+    reference: Any = None,
+    order: Sequence[Any] | None = None,
+    intersection: bool = False,
+    alpha: float = 0.05,
+    margin: float = 0.2,
+    rule: str = "holm",
+    looks: tuple[int, int] | None = None,
+) -> RaterParity:
+    """Test differential parity of every two of many decision makers.
+
+    Parameters
+    ----------
+    decisions : mapping, frame or array
+        One column for each decision maker, one row for each subject.
+    sensitive_features : array-like, mapping or frame
+        The group of each subject; several attributes as a mapping or as columns of a frame.
+    reference, order, intersection, alpha, margin, rule, looks
+        As in :func:`comparity.differential_parity`. `alpha` is shared by all pairs of raters.
+
+    Returns
+    -------
+    RaterParity
+        With the matrix of DPD of every rater over every other, and a finding for each pair.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(3)
+    >>> sex = np.array(["f", "m"] * 400)
+    >>> merit = rng.normal(size=800)
+    >>> ratings = {name: merit + rng.normal(size=800) for name in "abc"}
+    >>> ratings["c"] += 0.8 * (sex == "m")
+    >>> result = compare_raters(ratings, sensitive_features=sex)
+    >>> list(result.leaning())[0], result.dpd.shape
+    ('c', (3, 3))
+    """
+    options = RelativeOptions(
+        alpha=alpha, margin=margin, rule=rule, looks=looks, intersection=intersection
+    )
+    found = decision_arrays(
+        named_attributes(decisions),
+        named_attributes(sensitive_features),
+        order=order,
+        intersection=intersection,
+        reference=reference,
+    )
+    return audit_raters(found, options)
+
+
+def audit_rater_frame(
+    frame: Any,
+    *,
+    raters: Sequence[str],
+    sensitive: Sequence[str],
+    reference: Any = None,
+    order: Sequence[Any] | None = None,
+    **choices: Any,
+) -> RaterParity:
+    """Test differential parity of every two raters in a frame of any engine.
+
+    Parameters
+    ----------
+    frame : frame of any engine
+        One row for each subject.
+    raters : sequence of str
+        Columns with decisions; ``P*`` is every column that begins with P (unless one has that
+        very name).
+    sensitive : sequence of str
+        Columns with groups.
+    reference, order, **choices
+        As in :func:`compare_raters`.
+    """
+    options = RelativeOptions(**choices)
+    if options.continuous:
+        why = "many raters are compared by groups"
+        raise OptionError("continuous", True, ["two raters at a time"], why)
+    columns = _matching(frame, raters, sensitive)
+    with _reading():
+        found = decision_table(
+            frame,
+            raters=columns,
+            sensitive=list(sensitive),
+            order=order,
+            intersection=options.intersection,
+            reference=reference,
+        )
+    return audit_raters(found, options, columns={"raters": columns, "sensitive": list(sensitive)})
+
+
+def audit_rater_file(path: str | Path, **choices: Any) -> RaterParity:
+    """Test differential parity of every two raters in a file, see :func:`audit_rater_frame`."""
+    result = audit_rater_frame(read_table(path), **choices)
+    files = [{"name": Path(path).name, "sha256": file_sha256(path)}]
+    known = result.audit.provenance
+    data = {**known["data"], "files": files}
+    return replace(result, audit=replace(result.audit, provenance={**known, "data": data}))
+
+
+def audit_raters(decisions: Decisions, options: RelativeOptions, **data: Any) -> RaterParity:
+    """Test differential parity of every two raters over every two groups of every attribute."""
+    check_groups({name: names for name, (_, names) in decisions.groups.items()})
+    pairs = list(combinations(range(len(decisions.raters)), 2))
+    work = len(pairs) * len(decisions.weights) * len(decisions.groups)
+    questions = [
+        question
+        for first, second in _shown(pairs, long=work > LONG)
+        for question in _ask(decisions, first, second)
+    ]
+    tests = judged(questions, options, decisions.n)
+    contrasts = tuple(map(contrast_of, questions, tests))
+    groups = [f"{name}={one}" for name, (_, names) in decisions.groups.items() for one in names]
+    matrices, findings = _matrices(decisions.raters, contrasts)
+    return RaterParity(
+        raters=decisions.raters,
+        matrices=matrices,
+        findings=findings,
+        contrasts=contrasts,
+        audit=audit_of(
+            tests,
+            options,
+            n=decisions.n,
+            groups=groups,
+            notes=range_notes(decisions),
+            raters=len(decisions.raters),
+            data=data,
+        ),
+    )
+
+
+def _ask(decisions: Decisions, first: int, second: int) -> Iterator[Question]:
+    who = {"first": decisions.raters[first], "second": decisions.raters[second], "label": ""}
+    for attribute in decisions.groups:
+        moments = decisions.differences(first, second, attribute).moments
+        for base, group in combinations(moments, 2):
+            yield group_question(
+                moments[group],
+                moments[base],
+                names={**who, "attribute": attribute, "group": group, "reference": base},
+                null=f"{attribute}: {who['first']} - {who['second']}: {group} = {base}",
+            )
+
+
+def _matrices(
+    raters: Sequence[str], contrasts: Sequence[RaterContrast]
+) -> tuple[dict[str, NDArray[np.float64]], dict[str, tuple[tuple[str, ...], ...]]]:
+    """Arrange DPD and findings by rater, for each contrast of groups."""
+    place = {name: number for number, name in enumerate(raters)}
+    k = len(raters)
+    dpd: dict[str, NDArray[np.float64]] = {}
+    found: dict[str, list[list[str]]] = {}
+    for one in contrasts:
+        key = f"{one.attribute}: {one.group} over {one.reference}"
+        matrix = dpd.setdefault(key, np.zeros((k, k)))
+        words = found.setdefault(key, [[""] * k for _ in range(k)])
+        row, column = place[one.first], place[one.second]
+        matrix[row, column], matrix[column, row] = one.dpd, -one.dpd
+        words[row][column] = words[column][row] = one.finding
+    return dpd, {key: tuple(map(tuple, words)) for key, words in found.items()}
+
+
+def _matching(frame: Any, raters: Sequence[str], sensitive: Sequence[str]) -> list[str]:
+    """Return the columns that names and patterns stand for."""
+    _, known = opened(frame, "decisions")
+    columns: list[str] = []
+    for name in raters:
+        matches = [name] if name in known else [one for one in known if fnmatchcase(one, name)]
+        matches = [one for one in matches if one not in sensitive or one == name]
+        if not matches:
+            raise MissingColumnError(name, "decisions", known)
+        columns += [one for one in matches if one not in columns]
+    if len(columns) < 2:
+        raise TooFewRatersError(columns, known)
+    return columns
+
+
+def _reading() -> AbstractContextManager[object]:
+    """Show on a terminal that decisions are being read."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    return console.status("reading decisions ...") if console.is_terminal else nullcontext()
+
+
+def _shown(pairs: Sequence[tuple[int, int]], *, long: bool) -> Iterable[tuple[int, int]]:
+    """Show progress over pairs of raters on a terminal, if there is much to do."""
+    if not long:
+        return pairs
+    from rich.console import Console
+    from rich.progress import track
+
+    console = Console(stderr=True)
+    return track(pairs, "pairs of raters", console=console, disable=not console.is_terminal)

@@ -1,0 +1,329 @@
+"""Frozen answers about two decision makers, or many, and no truth to measure them against."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.errors import NoSuchEntryError, SeveralContrastsError
+from comparity.inference.gap_tests import Interval, Recorded
+from comparity.inference.permutation import PermutationTest
+from comparity.results.audit import Audit, JudgedGap, JudgedResult
+from comparity.results.plain import INLINE, as_plain, from_plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from comparity.reports.sections import Section
+
+__all__ = [
+    "DifferentialParity",
+    "MeansTest",
+    "RaterContrast",
+    "RaterParity",
+    "RatersResult",
+]
+
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeansTest:
+    """A test of several means at once; reported, never judged.
+
+    Attributes
+    ----------
+    null, method : str
+        The hypothesis in words, and the name of the test.
+    statistic, p_value : float
+        F statistic and p value; ``nan`` where not testable, and then `method` says why.
+    dof : tuple of float
+        Degrees of freedom above and below.
+    """
+
+    null: str
+    statistic: float
+    dof: tuple[float, float]
+    p_value: float
+    method: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaterContrast:
+    """Two decision makers compared over two groups.
+
+    Attributes
+    ----------
+    first, second : str
+        The decision makers; differences are first minus second.
+    attribute, group, reference : str
+        The sensitive attribute and its two groups: positive numbers say that `first` rates `group`
+        higher, relative to `reference`, than `second` does.
+    label : str
+        The label compared, where decisions are labels; otherwise empty.
+    n : tuple of int
+        Rows of `group` and of `reference`.
+    means : tuple of float
+        Mean differences in both.
+    gap : float
+        The first of them minus the second, on the scale of the decisions.
+    dpt, dof : float
+        Welch's t of the gap and its degrees of freedom.
+    p_value : float
+        Two-sided p value: Welch's, or that of the test for rare differences (``test.method``).
+    p_one_sided : float
+        Probability beyond DPT on its side, the paper's p value. Read in both directions, as the
+        paper does, it has twice its level.
+    dpd, dpd_total : float
+        The gap in pooled standard deviations within groups (the paper), and in standard deviations
+        of all differences (the authors' code).
+    magnitude, direction : str
+        Cohen's word for the size, and a sentence that says who favours whom.
+    games_howell_p : float
+        p value corrected for all pairs of several groups; ``nan`` for two.
+    test : JudgedGap
+        The test that was judged, on the scale of `dpd`.
+    """
+
+    first: str
+    second: str
+    attribute: str
+    group: str
+    reference: str
+    n: tuple[int, int]
+    means: tuple[float, float]
+    gap: float
+    dpt: float
+    dof: float
+    p_value: float
+    p_one_sided: float
+    dpd: float
+    dpd_total: float
+    magnitude: str
+    direction: str
+    test: JudgedGap
+    label: str = ""
+    games_howell_p: float = math.nan
+
+    DERIVED: ClassVar[Mapping[str, str]] = {"dpd_interval": "interval", "finding": "finding"}
+
+    @staticmethod
+    def completed_from(content: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the test with both intervals that were written down."""
+        test: JudgedGap = from_plain(JudgedGap, content["test"])
+        if test.pivot is None:
+            return {}
+        known = (test.judged_interval, from_plain(Interval, content["dpd_interval"]))
+        return {"test": replace(test, pivot=Recorded(known, test.p_value))}
+
+    @property
+    def finding(self) -> str:
+        """The finding of the test that was judged."""
+        return self.test.finding
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Return the values of DPD that the test does not reject at ``1 - level``."""
+        return self.test.interval(level)
+
+
+class RatersResult(JudgedResult):
+    """An answer about decision makers: an audit, and what is known of every contrast."""
+
+    __slots__ = ()
+
+    contrasts: tuple[RaterContrast, ...]
+
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        from comparity.relative.section import section
+
+        return section(self)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row for each contrast, as a frame of the named engine."""
+        from comparity.reports.frames import frame_of_rows
+
+        return frame_of_rows([_flat(row) for row in as_plain(self.contrasts)], backend)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DifferentialParity(RatersResult):
+    """Whether the difference of two sets of decisions depends on the group.
+
+    ``dpt``, ``dof``, ``p_value``, ``p_one_sided``, ``dpd``, ``dpd_total``, ``magnitude`` and
+    ``direction`` are those of the only contrast; with several groups, attributes or labels they
+    are in `contrasts`.
+
+    Attributes
+    ----------
+    audit : Audit
+        Tests with their findings; gaps are on the scale of DPD.
+    contrasts : tuple of RaterContrast
+        One for every two groups of every attribute (and label).
+    distribution : tuple of PermutationTest
+        Tests of the whole distribution of differences, or of independence of a number.
+    anova : tuple of MeansTest
+        Welch's analysis of variance, where an attribute has more than two groups.
+    """
+
+    audit: Audit = field(metadata=INLINE)
+    contrasts: tuple[RaterContrast, ...]
+    distribution: tuple[PermutationTest, ...] = ()
+    anova: tuple[MeansTest, ...] = ()
+
+    @property
+    def only(self) -> RaterContrast:
+        """The only contrast there is."""
+        if len(self.contrasts) != 1:
+            raise SeveralContrastsError([one.test.null for one in self.contrasts])
+        return self.contrasts[0]
+
+    @property
+    def dpt(self) -> float:
+        """Welch's t of the gap."""
+        return self.only.dpt
+
+    @property
+    def dof(self) -> float:
+        """Degrees of freedom of DPT."""
+        return self.only.dof
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided p value of the test that was judged."""
+        return self.only.p_value
+
+    @property
+    def p_one_sided(self) -> float:
+        """The paper's p value: beyond DPT on its side."""
+        return self.only.p_one_sided
+
+    @property
+    def dpd(self) -> float:
+        """The gap in pooled standard deviations, as in the paper."""
+        return self.only.dpd
+
+    @property
+    def dpd_total(self) -> float:
+        """The gap in standard deviations of all differences, as in the authors' code."""
+        return self.only.dpd_total
+
+    @property
+    def magnitude(self) -> str:
+        """Cohen's word for the size of DPD."""
+        return self.only.magnitude
+
+    @property
+    def direction(self) -> str:
+        """Who favours whom, in words."""
+        return self.only.direction
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Return the values of DPD that the test does not reject at ``1 - level``."""
+        return self.only.interval(level)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw every DPD with the interval it was judged by and the margin."""
+        return self.audit.plot(ax)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RaterParity(RatersResult):
+    """Every two of many decision makers compared: who leans which way, relative to whom.
+
+    Attributes
+    ----------
+    raters : tuple of str
+        The decision makers; rows and columns of the matrices.
+    matrices : mapping of str to ndarray, (R, R)
+        DPD of the row's rater over the column's, by contrast of groups (``"sex: m over f"``).
+        Antisymmetric, zero on the diagonal, ``nan`` where no test was possible.
+    audit : Audit
+        One test for every two raters and every two groups, one family for Holm.
+    contrasts : tuple of RaterContrast
+        The same, with everything known about each.
+    """
+
+    raters: tuple[str, ...]
+    matrices: Mapping[str, Matrix]
+    audit: Audit = field(metadata=INLINE)
+    contrasts: tuple[RaterContrast, ...]
+    findings: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+
+    DERIVED: ClassVar[Mapping[str, str]] = {"leaning": "leanings"}
+
+    @property
+    def leanings(self) -> dict[str, dict[str, float]]:
+        """Each rater's mean DPD over the others, by contrast of groups."""
+        return {name: self.leaning(name) for name in self.matrices}
+
+    @property
+    def dpd(self) -> Matrix:
+        """The matrix, where there is one contrast of groups only."""
+        if len(self.matrices) != 1:
+            raise SeveralContrastsError(list(self.matrices))
+        return next(iter(self.matrices.values()))
+
+    def leaning(self, contrast: str | None = None) -> dict[str, float]:
+        """Return each rater's mean DPD over the others it can be compared with, the largest first.
+
+        Infinite where it always decides by so much more (or less) for one group than another rater
+        does; ``nan`` where there is no such mean.
+
+        Parameters
+        ----------
+        contrast : str, optional
+            One of the keys of `matrices`; the first by default.
+        """
+        name = contrast or next(iter(self.matrices))
+        if name not in self.matrices:
+            raise NoSuchEntryError("contrast", name, list(self.matrices))
+        return dict(_means_of(self.raters, self.matrices[name]))
+
+    def plot(self, ax: Axes | None = None, *, contrast: str | None = None) -> Axes:
+        """Draw the matrix of DPD as a heat map, raters in the order of their leaning.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a figure of its own by default.
+        contrast : str, optional
+            One of the keys of `matrices`; the first by default.
+        """
+        from comparity.relative.section import plot_raters
+
+        return plot_raters(self, ax, contrast=contrast)
+
+
+def _means_of(raters: Sequence[str], matrix: Matrix) -> list[tuple[str, float]]:
+    """Return the mean of every row off the diagonal, the largest first."""
+    others = np.where(np.eye(len(matrix), dtype=bool), np.nan, matrix)
+    # Of rows without bounds those lead that are above more often than below.
+    ahead = np.sum(others == np.inf, axis=1) - np.sum(others == -np.inf, axis=1)
+    finite = np.isfinite(others)
+    sums, counts = np.sum(others, axis=1, where=finite), finite.sum(axis=1)
+    inside = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
+    beyond = np.select([ahead > 0, ahead < 0], [np.inf, -np.inf], np.nan)
+    means = np.where(np.isinf(others).any(axis=1), beyond, inside)
+    order = np.lexsort([-inside, -ahead])
+    return [(raters[place], float(means[place])) for place in order.tolist()]
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Spread pairs over two columns."""
+    pairs = {"n": ("n_group", "n_reference"), "means": ("mean_group", "mean_reference")}
+    flat: dict[str, Any] = {}
+    for name, value in row.items():
+        if name in pairs:
+            flat |= dict(zip(pairs[name], value, strict=True))
+        elif name == "dpd_interval":
+            flat |= {"dpd_low": value["low"], "dpd_high": value["high"]}
+        elif name != "test":
+            flat[name] = value
+    return flat

@@ -1,1 +1,0 @@
-"""Results laid out for a terminal, a page, a picture or a frame."""

@@ -1,0 +1,1 @@
+"""How answers are told: sections, and the media that lay them out."""

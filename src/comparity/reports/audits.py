@@ -1,0 +1,406 @@
+"""What an audit says in sentences and tables, the same in a terminal and on a page.
+
+The three findings come from :mod:`comparity.results.findings`; here is only what surrounds them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from comparity.counts.pairs import Cell
+from comparity.errors.spelling import visible
+from comparity.inference.gap_tests import Needed, RateEstimate
+from comparity.reports.deferred import Deferred
+from comparity.reports.formats import (
+    count,
+    interval,
+    p_value,
+    percent,
+    rate,
+    rounded_up,
+    several,
+    signed,
+    sizes,
+)
+from comparity.reports.grids import Grid
+from comparity.results.audit import Audit, JudgedGap
+from comparity.results.findings import UNDECIDED, VIOLATED, WITHIN
+
+__all__ = [
+    "audit_grids",
+    "audit_lists",
+    "basis",
+    "explanation",
+    "gap_axis",
+    "headline",
+]
+
+
+# So many lines of one kind are told; all are in to_dict() and --json.
+LISTED = 40
+
+
+SINGULAR = {"judgments": "judgment", "decisions": "decision", "pairs": "pair", "queries": "query"}
+"""What an audit counts, where there is one of it."""
+
+
+# So many kinds of pairs are named in one sentence.
+KINDS = 4
+
+
+# From about so many evaluators on, Student's law of the errors is near the normal one.
+FEW_EVALUATORS = 10
+
+
+def headline(audit: Audit) -> str:
+    """Return the notion and the finding over all tests."""
+    return f"{audit.notion.capitalize()}: {audit.finding}"
+
+
+def explanation(audit: Audit) -> str:
+    """Say in one sentence what the finding means."""
+    if not audit.tests:
+        return "There was nothing to compare."
+    margin = f"{audit.margin:g}"
+    found = sum(test.finding == VIOLATED for test in audit.tests)
+    tested = sum(test.pivot is not None for test in audit.tests)
+    if not tested:
+        return "Nothing could be tested; the notes say why."
+    untested = len(audit.tests) - tested
+    others = f" ({untested} could not be tested)" if untested else ""
+    some = f"{found} of {several(tested, 'tested gap')}{others} {'is' if found == 1 else 'are'}"
+    if tested == 1:
+        some = f"The gap that was tested{others} is"
+    return {
+        VIOLATED: f"{some} larger than chance explains.",
+        WITHIN: f"Every gap is smaller than {margin} in size, beyond what chance explains.",
+        UNDECIDED: f"The data neither show a gap nor rule out one of {margin} or more.",
+    }[audit.finding]
+
+
+def gap_axis(audit: Audit) -> str:
+    """Say what gaps are measured in."""
+    if "differential" in audit.notion:
+        return "gap (DPD: in standard deviations of the difference)"
+    return "gap (difference of rates)"
+
+
+def basis(audit: Audit) -> str:
+    """Say what the finding rests on: margin, error rate, design, and how much data."""
+    harmless = f"Gaps shown to be below {audit.margin:g} count as harmless"
+    parts = [
+        "Any gap found to differ from zero counts" if audit.rule == "paper" else harmless,
+        _error_rate(audit),
+        f"design: {visible(audit.design)}",
+        _data(audit),
+    ]
+    if audit.looks is not None:
+        parts.append(f"look {audit.looks[0]} of {audit.looks[1]} planned")
+    return "; ".join(parts) + "."
+
+
+def audit_lists(audit: Audit) -> dict[str, list[str]]:
+    """Return by title what is told in lines: what was assumed, what would change, remarks."""
+    changes = (
+        f"{visible(test.null)}: {line}"
+        for test in audit.tests
+        if (line := _what_would_change(audit, test))
+    )
+    reasons = [
+        f"{visible(test.null)}: {visible(test.reason)}" for test in audit.tests if test.reason
+    ]
+    return {
+        "What was assumed": [*map(visible, audit.notes), *tie_lines(audit)],
+        "What would change the verdict": [*_first(changes), *_few_evaluators(audit)],
+        "Notes": _first([*_wider_than_the_margin(audit), *reasons]),
+    }
+
+
+def _wider_than_the_margin(audit: Audit) -> Iterator[str]:
+    """Say why an interval may end outside the margin that the gap was shown to be inside of."""
+    ends = [test.interval(test.level)[:2] for test in audit.tests if test.finding == WITHIN]
+    if any(abs(end) >= audit.margin for both in ends for end in both):
+        yield (
+            "Intervals judged tell which gaps differ from zero. That a gap is smaller than "
+            f"{audit.margin:g} is shown by two one-sided tests (the larger of their p values "
+            "stands behind ≥); an interval that ends beyond the margin does not contradict them."
+        )
+
+
+def _few_evaluators(audit: Audit) -> Iterator[str]:
+    """Say that sizes are not all it takes where evaluators are too few to tell their spread."""
+    sized = any(test.needed is not None for test in audit.tests)
+    if sized and "evaluators" in audit.design and audit.n_evaluators < FEW_EVALUATORS:
+        yield (
+            f"{several(audit.n_evaluators, 'evaluator')} say little about how evaluators differ, "
+            "which widens every interval; the numbers above allow for that but rest on the same "
+            "few, so ask more evaluators first."
+        )
+
+
+def _first(lines: Iterable[str]) -> list[str]:
+    """Return lines, or of very many the first and how many there are besides."""
+    all_of_them = list(lines)
+    more = len(all_of_them) - LISTED
+    if more <= 0:
+        return all_of_them
+    return [*all_of_them[:LISTED], f"And {count(more)} more, in --json and to_dict()."]
+
+
+def _what_would_change(audit: Audit, test: JudgedGap) -> str:
+    """Say what data, or what margin, would lead to another finding; nothing where none is known."""
+    if test.needed is not None:
+        return f"decided with 80% power, {what_would_decide(audit, test)}"
+    low, high, _ = test.interval(test.level)
+    end = max(abs(low), abs(high))
+    if test.pivot is None or not math.isfinite(end) or audit.rule == "paper":
+        return ""
+    # An interval inside the margin shows a gap smaller than it: the two one-sided tests at alpha
+    # are never stricter than an interval at 1 - alpha.
+    enough = f"{math.ceil(1000 * end) / 1000:g}"
+    if test.finding == VIOLATED:
+        return f"the same for every margin below the gap; harmless at a margin of {enough} or more"
+    if test.finding == WITHIN and end < audit.margin:
+        return f"the same for every margin down to {enough}"
+    return ""
+
+
+def what_would_decide(audit: Audit, test: JudgedGap) -> str:
+    """Say how much data would decide an open test, for two possible truths."""
+    needed = test.needed
+    assert needed is not None, test.null
+    truths = ("if the gap is as observed", "if there is none")
+    return "; ".join(
+        f"{truth}, {_enough(audit, needed, place)}" for place, truth in enumerate(truths)
+    )
+
+
+def _enough(audit: Audit, needed: Needed, place: int) -> str:
+    """Say how much data would do for one of the two truths."""
+    # All pairs of items follow from the items, and what would do is told in these.
+    now = audit.n if audit.unit in ("judgments", "decisions") else audit.n_items
+    if needed.judgments_with_items[place] <= now:
+        return "by a study as large as this one"
+    items = rounded_up(needed.items[place])
+    if audit.unit != "judgments":
+        return f"by {items} {'decisions' if audit.unit == 'decisions' else 'items'} in all"
+    with_items = f"by {rounded_up(needed.judgments_with_items[place])} judgments of {items} items"
+    if audit.design in ("fresh", "disjoint"):
+        return f"{with_items} in all, each used once"
+    these = "these items and evaluators" if audit.n_evaluators else "these items"
+    same = needed.judgments[place]
+    if same is None:
+        return f"by no number of judgments of {these}, but {with_items} in all"
+    return f"by {rounded_up(same)} judgments of {these}, or {with_items} in all"
+
+
+def tie_lines(audit: Audit) -> list[str]:
+    """Say how many comparisons had no order, where, and whether it matters."""
+    ties = audit.ties
+    lines = []
+    if ties.judgments:
+        where = _by(ties.judgments_by_groups)
+        lines.append(
+            f"{several(ties.judgments, 'judgment')} put neither item first{where}; "
+            "left out of every rate."
+        )
+    if ties.scores:
+        treated = "half an agreement" if ties.scored_as == "half" else "disagreement"
+        kind = "judged pair" if audit.unit == "judgments" else "pair"
+        lines.append(
+            f"The model ties in {several(ties.scores, kind)}"
+            f"{_by(ties.scores_by_cell)}; these count as {treated}."
+        )
+    if ties.change_finding:
+        lines.append("Counting the model's ties the other way would change the finding.")
+    return lines
+
+
+def _by(counts: Mapping[str, int]) -> str:
+    """Say how many there are of each kind; of many kinds only the most frequent."""
+    kinds = {name: number for name, number in counts.items() if number}
+    more = []
+    # Two groups make four kinds of pairs, twelve make 144.
+    if len(kinds) > KINDS + 1:
+        more = [f"and {count(len(kinds) - KINDS)} more kinds"]
+        kinds = dict(sorted(kinds.items(), key=lambda kind: -kind[1])[:KINDS])
+    listed = [f"{visible(name)}: {count(number)}" for name, number in kinds.items()] + more
+    return f" ({', '.join(listed)})" if listed else ""
+
+
+def _error_rate(audit: Audit) -> str:
+    if audit.rule == "paper":
+        return f"each test at a false-alarm rate of {percent(audit.alpha)}, uncorrected"
+    return f"overall false-alarm rate {percent(audit.alpha)} ({audit.rule.capitalize()})"
+
+
+def _data(audit: Audit) -> str:
+    compared = audit.unit == "decisions" and audit.n_evaluators
+    data = several(audit.n, "subject") + " decided on" if compared else _units(audit.n, audit.unit)
+    if audit.unit != "decisions" and audit.n_items:
+        data += f" of {several(audit.n_items, 'item')}"
+    if audit.n_evaluators:
+        data += f" by {several(audit.n_evaluators, 'evaluator')}"
+    return data
+
+
+def _units(number: int, unit: str) -> str:
+    return f"1 {SINGULAR.get(unit, unit)}" if number == 1 else f"{count(number)} {unit}"
+
+
+# A matrix of more groups than this is wider than a terminal; it is listed instead.
+MATRIX_GROUPS = 4
+
+
+# With many groups there are hundreds of pairs of them; a terminal shows so many rows.
+ROWS = 40
+
+
+def audit_grids(audit: Audit) -> Iterator[Grid]:
+    """Yield the tables of an audit: tests, rates, and what is reported without being judged."""
+    if audit.tests:
+        yield _tests(audit)
+    if audit.rates:
+        yield _rates(audit)
+    if audit.raw is not None:
+        yield _raw_and_standardised(audit.raw, audit, audit.imbalance, audit.effective_sizes)
+    if audit.summary:
+        rows = tuple((visible(name), signed(value)) for name, value in audit.summary.items())
+        yield Grid(title="Well-known numbers", header=("number", "value"), rows=rows)
+    if audit.joint_tests:
+        yield _joint(audit)
+
+
+def _raw_and_standardised(
+    before: Audit, after: Audit, apart: float, sizes: Mapping[str, float]
+) -> Grid:
+    raw = {one.of: one.rate for one in before.rates}
+    even = {one.of: one.rate for one in after.rates}
+    judged = before.unit == "judgments"
+    weighting = [(f"{'reference' if judged else 'label'} laws still apart by", "", rate(apart))]
+    weighting += [
+        (f"effective items of {visible(group)}", "", f"{size:,.0f}")
+        for group, size in sizes.items()
+    ]
+    return Grid(
+        title="Raw agreement, and standardised to one law of the reference"
+        if judged
+        else "Raw accuracy, and standardised to one law of labels",
+        header=("pairs", "raw", "standardised"),
+        rows=(
+            *((visible(of), rate(raw[of]), rate(even[of]) if of in even else "none") for of in raw),
+            ("finding", before.finding, after.finding),
+            *weighting,
+        ),
+        most=ROWS,
+    )
+
+
+def _tests(audit: Audit) -> Grid:
+    return Grid(
+        title="Tests",
+        header=("hypothesis", "gap", "interval judged", "p (adj.)", audit.unit, "finding"),
+        rows=Deferred(len(audit.tests), lambda place: _test_row(audit.tests[place], audit)),
+        findings=tuple(test.finding for test in audit.tests),
+        most=ROWS,
+    )
+
+
+def _test_row(test: JudgedGap, audit: Audit) -> tuple[str, ...]:
+    low, high, level = test.interval(test.level)
+    judged = interval(low, high)
+    p = p_value(test.p_adjusted)
+    finding = test.finding
+    if test.finding == WITHIN:
+        # It is the p value of a gap as large as the margin that decided.
+        p += f"\n≥ {audit.margin:g}: {p_value(test.equivalence_p)}"
+        finding += "\nyet not zero" if test.differs_from_zero else ""
+    return (
+        visible(test.null),
+        signed(test.gap),
+        judged if test.pivot is None else f"{judged}\nat {percent(level)}",
+        p,
+        sizes(test.n, audit.n),
+        finding,
+    )
+
+
+def _rates(audit: Audit) -> Grid:
+    names = list(dict.fromkeys(estimate.name for estimate in audit.rates))
+    if len(names) > 1:
+        return _by_group(audit.rates, names)
+    if names == ["win share"]:
+        # Without labels no item is the better one, and a share says what its mirror is.
+        return _listed("Share of pairs in which the first has the higher score", audit.rates)
+    by_cell = {estimate.of: estimate for estimate in audit.rates}
+    cells = {str(Cell(better, worse)) for better in audit.groups for worse in audit.groups}
+    if by_cell.keys() <= cells and len(audit.groups) <= MATRIX_GROUPS:
+        return _matrix(audit, by_cell)
+    return _listed(f"{names[0].capitalize()} by kind of pair (better > worse)", audit.rates)
+
+
+def _listed(title: str, rates: Sequence[RateEstimate]) -> Grid:
+    return Grid(
+        title=visible(title),
+        header=("pairs", "rate"),
+        rows=tuple((visible(one.of), _estimate(one)) for one in rates),
+        most=ROWS,
+    )
+
+
+def _by_group(rates: Sequence[RateEstimate], names: Sequence[str]) -> Grid:
+    found = {(estimate.of, estimate.name): estimate for estimate in rates}
+    return Grid(
+        title="Rates by group",
+        header=("group", *map(visible, names)),
+        rows=tuple(
+            (visible(group), *(_estimate(found.get((group, name))) for name in names))
+            for group in dict.fromkeys(estimate.of for estimate in rates)
+        ),
+    )
+
+
+def _matrix(audit: Audit, by_cell: dict[str, RateEstimate]) -> Grid:
+    groups = audit.groups
+    source = "judges" if audit.unit == "judgments" else "labels"
+    source = "panel" if "panel" in audit.notion else source
+    what = "Standardised agreement" if "(standardised)" in audit.notion else "Agreement"
+    # The matrix beside it counts pairs.
+    unit = " (n queries)" if audit.unit == "queries" else ""
+    return Grid(
+        title=f"{what} with the {source}, by the groups of the better and the worse item{unit}",
+        header=("better item", *(f"over {visible(worse)}" for worse in groups)),
+        rows=tuple(
+            (
+                visible(better),
+                *(_estimate(by_cell.get(str(Cell(better, worse)))) for worse in groups),
+            )
+            for better in groups
+        ),
+    )
+
+
+def _estimate(estimate: RateEstimate | None) -> str:
+    if estimate is None or not estimate.trials:
+        return "none"
+    low, high, _ = estimate.interval
+    bounds = interval(low, high, sign=False)
+    return f"{rate(estimate.rate)}\n{bounds} n {count(estimate.trials)}"
+
+
+def _joint(audit: Audit) -> Grid:
+    return Grid(
+        title="Tests of several equalities at once (reported, never judged)",
+        header=("hypothesis", "chi-square", "df", "p", "method"),
+        rows=tuple(
+            (
+                visible(joint.null),
+                "n/a" if math.isnan(joint.statistic) else f"{joint.statistic:.2f}",
+                count(joint.dof),
+                p_value(joint.p_value),
+                visible(joint.method),
+            )
+            for joint in audit.joint_tests
+        ),
+    )

@@ -1,0 +1,108 @@
+"""Results as one self-contained HTML page: no script, no network, light and dark.
+
+The templates only lay out: cells, sentences and the places of marks come from the modules that
+terminal and page share.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from comparity.errors.spelling import visible
+from comparity.reports.glossary import sources_of, terms_in
+from comparity.reports.heat import BLUE, CIVIDIS, ORANGE, colours, leaning
+from comparity.reports.sections import KINDS, Section
+from comparity.results.result import Result
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+__all__ = ["fragment", "page"]
+
+# Letters of Hebrew, Arabic and the other scripts that run from right to left.
+LEFTWARD = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
+# Words of one name have blanks, dots or hyphens between them, two names have commas or signs.
+LEFTWARD_WORDS = re.compile(f"[{LEFTWARD}]+(?:[ .'-]+[{LEFTWARD}]+)*")
+
+
+def page(result: Result | Mapping[str, Result], *, title: str = "") -> str:
+    """Return a whole HTML page for one result, or for several by name.
+
+    Parameters
+    ----------
+    result : a result, or mapping of str to results
+        What to show; several are shown in their order, each under its name.
+    title : str, optional
+        Title of the page, where it shows more than one result.
+    """
+    named = result if isinstance(result, Mapping) else {"": result}
+    shown = {name: one.section() for name, one in named.items()}
+    sections = [_section(named[name], one, visible(name)) for name, one in shown.items()]
+    first = sections[0]["headline"] if sections else "Nothing to show"
+    return (
+        _environment()
+        .get_template("page.html.jinja")
+        .render(
+            heading=visible(title),
+            title=visible(title) or first,
+            sections=sections,
+            terms=terms_in(shown.values()),
+        )
+    )
+
+
+def fragment(result: Result) -> str:
+    """Return a result as HTML to be put into another page, such as a notebook."""
+    return (
+        _environment()
+        .get_template("fragment.html.jinja")
+        .render(section=_section(result, result.section(), ""))
+    )
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("comparity.reports", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["isolated"] = _isolated
+    environment.globals |= {"kinds": KINDS, "colours": colours, "leaning": leaning}
+    environment.globals |= {"spectrum": CIVIDIS, "ends": (BLUE, "#ffffff", ORANGE)}
+    return environment
+
+
+def _isolated(text: object) -> Markup:
+    """Return a text in which names that run from right to left do not turn what surrounds them.
+
+    Without that, ``agree(A > B) = agree(B > A)`` of two such names shows its brackets and signs in
+    an order that nobody wrote.
+    """
+    from markupsafe import Markup, escape
+
+    return Markup(LEFTWARD_WORDS.sub(lambda name: f"<bdi>{name[0]}</bdi>", str(escape(text))))
+
+
+def _section(result: Result, shown: Section, name: str) -> dict[str, Any]:
+    content = result.to_dict()
+    # A trained score rests on what its audit rests on.
+    inner = content.get("after") or {}
+    known = content.get("provenance") or inner.get("provenance")
+    provenance = json.dumps(known, indent=2, ensure_ascii=False, default=str) if known else ""
+    return {
+        **{part.name: getattr(shown, part.name) for part in fields(shown)},
+        "name": name,
+        "sources": [visible(line) for line in sources_of(content)],
+        "provenance": visible(provenance, keep="\n"),
+    }

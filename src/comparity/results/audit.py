@@ -1,0 +1,244 @@
+"""Frozen audits: judged gaps, ties, and everything one needs to stand behind a finding.
+
+A result knows its question, its counts and its error. What depends on a choice (a confidence
+level, a margin) is a method. Findings and exit statuses are put in by the desk
+(:mod:`comparity.results.findings`), which alone knows the words.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from comparity.inference.gap_tests import (
+    GapTest,
+    Interval,
+    JointTest,
+    Needed,
+    RateEstimate,
+    Recorded,
+)
+from comparity.results.findings import check_finding
+from comparity.results.plain import from_plain
+from comparity.results.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from comparity.reports.sections import Section
+
+__all__ = [
+    "Audit",
+    "JudgedGap",
+    "JudgedResult",
+    "Ties",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedGap(GapTest):
+    """A test of a gap with what the desk found.
+
+    Attributes
+    ----------
+    p_adjusted : float
+        p value after the correction for several tests (and looks).
+    level : float
+        Confidence level of the interval that inverts the test as it was judged.
+    finding : str
+        One of the three words of :mod:`comparity.results.findings`.
+    differs_from_zero : bool
+        Whether equality was rejected, whatever the finding.
+    equivalence_p : float
+        p value of the two one-sided tests at the margin.
+    needed : Needed or None
+        What would decide, where the finding is open.
+    """
+
+    p_adjusted: float
+    level: float
+    finding: str
+    differs_from_zero: bool
+    equivalence_p: float
+    needed: Needed | None = None
+
+    DERIVED: ClassVar[Mapping[str, str]] = {"interval": "judged_interval"}
+
+    @property
+    def judged_interval(self) -> Interval:
+        """The interval that inverts the test as it was judged."""
+        return self.interval(self.level)
+
+    @staticmethod
+    def completed_from(content: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a pivot that knows the interval that was written down."""
+        check_finding(content["finding"])
+        p = from_plain(float, content["p_value"])
+        known = from_plain(Interval, content["interval"])
+        return {"pivot": None if math.isnan(p) else Recorded((known,), p)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ties:
+    """Comparisons without an order, from the judges and from the model.
+
+    Attributes
+    ----------
+    judgments : int
+        Judgments that put neither item first; left out of every rate.
+    judgments_by_groups : mapping of str to int
+        The same by the two groups compared.
+    scores : int
+        Judged pairs whose model scores are equal.
+    scores_by_cell : mapping of str to int
+        The same by cell.
+    scored_as : str
+        ``"disagree"`` or ``"half"``.
+    change_finding : bool
+        Whether the other way of scoring them would give another finding.
+    """
+
+    judgments: int = 0
+    judgments_by_groups: Mapping[str, int] = field(default_factory=dict)
+    scores: int = 0
+    scores_by_cell: Mapping[str, int] = field(default_factory=dict)
+    scored_as: str = "disagree"
+    change_finding: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit(Result):
+    """What an audit found, and everything one needs to stand behind it.
+
+    Attributes
+    ----------
+    notion : str
+        ``"separation"`` or ``"comparative separation"``.
+    finding : str
+        The finding over all tests.
+    exit_status : int
+        What a command that made this audit returns to the shell.
+    tests : tuple of JudgedGap
+        One for each hypothesis.
+    rates : tuple of RateEstimate
+        The proportions the gaps are made of.
+    joint_tests : tuple of JointTest
+        Tests of all equalities at once; reported, never judged.
+    summary : mapping of str to float
+        Well-known single numbers, such as the equalized odds difference.
+    groups : tuple of str
+        The groups compared.
+    design : str
+        Which sampling design the variance is right for.
+    unit : str
+        What was counted: ``"decisions"``, ``"judgments"`` or ``"pairs"``.
+    n, n_items, n_evaluators : int
+        How many of them, distinct items and evaluators; 0 where not applicable.
+    alpha, margin : float
+        Overall false-alarm rate and the largest harmless gap.
+    rule : str
+        ``"holm"`` or ``"paper"``.
+    looks : tuple of int or None
+        This look and the number of planned looks.
+    ties : Ties
+        Ties of the judges and of the model.
+    notes : tuple of str
+        What the reader must know: what was assumed, left out or could not be done.
+    provenance : mapping
+        Version, options and, for files, their hashes.
+    raw : Audit or None
+        The audit of the same judgments without weights, where this one is standardised.
+    imbalance : float
+        How far weighted laws of the reference are still apart, where this one is standardised.
+    effective_sizes : mapping of str to float
+        What the items of each group are worth after weighting, where this one is standardised.
+    """
+
+    notion: str
+    finding: str
+    exit_status: int
+    tests: tuple[JudgedGap, ...]
+    rates: tuple[RateEstimate, ...]
+    groups: tuple[str, ...]
+    design: str
+    n: int
+    alpha: float
+    margin: float
+    rule: str
+    unit: str = "judgments"
+    n_items: int = 0
+    n_evaluators: int = 0
+    joint_tests: tuple[JointTest, ...] = ()
+    summary: Mapping[str, float] = field(default_factory=dict)
+    looks: tuple[int, int] | None = None
+    ties: Ties = field(default_factory=Ties)
+    notes: tuple[str, ...] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    raw: Audit | None = None
+    imbalance: float = 0.0
+    effective_sizes: Mapping[str, float] = field(default_factory=dict)
+
+    @staticmethod
+    def completed_from(content: Mapping[str, Any]) -> dict[str, Any]:
+        """Refuse a finding that is none."""
+        check_finding(content["finding"])
+        return {}
+
+    def section(self) -> Section:
+        """Return what is told of an audit."""
+        from comparity.reports.sections import audit_section
+
+        return audit_section(self)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row for each test, as a frame of the named engine.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            The engine; the first of these that is installed by default.
+        """
+        from comparity.reports.frames import frame_of_tests
+
+        return frame_of_tests(self, backend)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw every gap with the interval it was judged by and the margin."""
+        from comparity.reports.gap_charts import plot_gaps
+
+        return plot_gaps(self, ax)
+
+
+class JudgedResult(Result):
+    """An answer that rests on an audit: the audit's finding is its own."""
+
+    __slots__ = ()
+
+    audit: Audit
+
+    @property
+    def finding(self) -> str:
+        """The finding over all tests."""
+        return self.audit.finding
+
+    @property
+    def tests(self) -> tuple[JudgedGap, ...]:
+        """The tests that were judged."""
+        return self.audit.tests
+
+    @property
+    def exit_status(self) -> int:
+        """What a command that made this audit returns to the shell."""
+        return self.audit.exit_status
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader must know."""
+        return self.audit.notes
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """Version, options and, for files, their hashes."""
+        return self.audit.provenance

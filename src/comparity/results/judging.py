@@ -1,0 +1,100 @@
+"""From tests to findings: which are violated, which within the margin, which undecided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+
+from comparity.inference.gap_tests import GapTest
+from comparity.inference.looks import nominal_level, overall_p_value
+from comparity.inference.multiplicity import holm, uncorrected
+from comparity.inference.requirement import needed_by_tests
+from comparity.results.audit import JudgedGap
+from comparity.results.findings import UNDECIDED, VIOLATED, WITHIN
+
+__all__ = ["judge", "overall_finding"]
+
+
+def judge(
+    tests: Sequence[GapTest],
+    *,
+    alpha: float,
+    margin: float,
+    rule: str = "holm",
+    looks: tuple[int, int] | None = None,
+    n: int,
+    n_items: int,
+) -> tuple[JudgedGap, ...]:
+    """Give every test of an audit its finding.
+
+    Parameters
+    ----------
+    tests : sequence of GapTest
+        All tests of the audit: they form one family.
+    alpha, margin : float
+        Overall false-alarm rate and largest harmless gap.
+    rule : {"holm", "paper"}
+        Holm's correction, or none.
+    looks : (int, int), optional
+        This look and the number of planned looks.
+    n, n_items : int
+        Judgments and items there are now, for what would decide.
+    """
+    look, planned = looks or (1, 1)
+    p_values = [overall_p_value(test.p_value, look, planned) for test in tests]
+    family = holm(p_values, alpha) if rule == "holm" else uncorrected(p_values, alpha)
+    # One-sided at alpha is half of two-sided at twice alpha, at this look as at any other.
+    twice = min(2 * alpha, 1.0)
+    inside_alpha = nominal_level(twice, look, planned) / 2
+    # More data will be judged at the last look, not at the level of this one.
+    final_inside_alpha = nominal_level(twice, planned, planned) / 2
+    equivalence = [test.equivalence_p_value(margin) for test in tests]
+    findings = [
+        _finding(rejected=bool(rejected), inside=p <= inside_alpha, paper=rule == "paper")
+        for p, rejected in zip(equivalence, family.rejected, strict=True)
+    ]
+    still_open = [place for place, finding in enumerate(findings) if finding == UNDECIDED]
+    needed = needed_by_tests(
+        [tests[place] for place in still_open],
+        margin=margin,
+        alpha=final_inside_alpha,
+        local_alphas=[
+            nominal_level(float(family.local_alpha[place]), planned, planned)
+            for place in still_open
+        ],
+        n=n,
+        n_items=n_items,
+    )
+    deciding = dict(zip(still_open, needed, strict=True))
+    return tuple(
+        JudgedGap(
+            **{field.name: getattr(test, field.name) for field in fields(GapTest)},
+            p_adjusted=float(family.adjusted[place]),
+            level=1 - nominal_level(float(family.local_alpha[place]), look, planned),
+            finding=findings[place],
+            differs_from_zero=bool(family.rejected[place]),
+            equivalence_p=equivalence[place],
+            needed=deciding.get(place),
+        )
+        for place, test in enumerate(tests)
+    )
+
+
+def _finding(*, rejected: bool, inside: bool, paper: bool) -> str:
+    if inside and not (paper and rejected):
+        return WITHIN
+    return VIOLATED if rejected else UNDECIDED
+
+
+def overall_finding(tests: Sequence[JudgedGap]) -> str:
+    """Return the finding of an audit from those of its tests; no tests leave it open.
+
+    Examples
+    --------
+    >>> overall_finding([])
+    'undecided'
+    """
+    findings = {test.finding for test in tests}
+    if VIOLATED in findings:
+        return VIOLATED
+    return WITHIN if findings == {WITHIN} else UNDECIDED

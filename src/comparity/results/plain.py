@@ -1,0 +1,228 @@
+"""Answers as plain data and back, by one function over their fields.
+
+An answer is a dataclass. Its fields are written by name, in their order; what else a reader of the
+JSON wants to see (an interval, a table of rows) is in the class variable ``DERIVED``, by its name
+in the JSON the property or method that gives it; it is worked out again when the answer is read
+back. A class whose unwritten fields follow from what is written says how in ``completed_from``.
+Marks in the metadata of a field say more:
+
+==================  ==========================================================================
+``UNWRITTEN``       the field is not written, and has its default when read back
+``INLINE``          the fields of this part are written among those of the whole; with
+                    ``"kind"``, the kind of the part is written by that name
+``{"name": ...}``   what the field is called there, if not by its own name
+==================  ==========================================================================
+
+A number that does not exist is ``null``, an infinite one ``"inf"`` or ``"-inf"``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Set
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from operator import attrgetter
+from types import UnionType
+from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+__all__ = ["INLINE", "UNWRITTEN", "as_plain", "fields_from_plain", "from_plain"]
+
+UNWRITTEN = {"written": False}
+INLINE = {"inline": True}
+INFINITE = {math.inf: "inf", -math.inf: "-inf"}
+
+
+def as_plain(value: Any) -> Any:
+    """Return a value as numbers, text, lists and dictionaries that JSON can hold.
+
+    Examples
+    --------
+    >>> as_plain({"gap": np.float64(0.5), "errors": np.array([1.0, np.nan]), "n": (3, math.inf)})
+    {'gap': 0.5, 'errors': [1.0, None], 'n': [3, 'inf']}
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return None if math.isnan(value) else INFINITE.get(value, value)
+    if isinstance(value, np.ndarray):
+        return _plain_array(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain_kind(value) | _plain_fields(value)
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return as_plain(value._asdict())
+    if isinstance(value, Mapping):
+        return {str(name): as_plain(one) for name, one in value.items()}
+    if isinstance(value, Set):
+        return [as_plain(one) for one in sorted(value)]
+    if isinstance(value, tuple | list):
+        return [as_plain(one) for one in value]
+    raise TypeError(f"{type(value).__name__} cannot be written as plain data")
+
+
+def _plain_array(values: np.ndarray[Any, Any]) -> Any:
+    if values.dtype.kind in "iub" or (values.dtype.kind == "f" and np.isfinite(values).all()):
+        return values.tolist()
+    return as_plain(values.tolist())
+
+
+def _plain_kind(whole: Any) -> dict[str, Any]:
+    """Return what an answer says of its form; parts of answers say nothing."""
+    return {"kind": whole.KIND, "version": whole.VERSION} if hasattr(whole, "KIND") else {}
+
+
+def _plain_fields(whole: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for one in fields(whole):
+        if one.metadata.get("inline"):
+            # What the whole says by the same name comes after it, and stands.
+            part = getattr(whole, one.name)
+            found = _plain_fields(part) | found
+            if "kind" in one.metadata:
+                found[one.metadata["kind"]] = part.KIND
+        elif one.metadata.get("written", True):
+            found[one.metadata.get("name", one.name)] = as_plain(getattr(whole, one.name))
+    for name, source in getattr(whole, "DERIVED", {}).items():
+        derived = attrgetter(source)(whole)
+        found[name] = as_plain(derived() if callable(derived) else derived)
+    return found
+
+
+def from_plain(kind: Any, content: Any) -> Any:
+    """Return the value of a type that plain data hold.
+
+    Parameters
+    ----------
+    kind : type
+        A class of answers, or any type that fields of answers have.
+    content : plain data
+        What :func:`as_plain` returned. What is not of that form raises ``KeyError``, ``TypeError``
+        or ``ValueError``; keys that are no fields are passed over.
+
+    Examples
+    --------
+    >>> from_plain(tuple[float, ...], [0.5, None])
+    (0.5, nan)
+    """
+    if kind is Any:
+        return content
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return _from_union(inner, content)
+    if origin is tuple:
+        return _from_list(inner, content)
+    if origin is not None and issubclass(origin, Mapping):
+        return {name: from_plain(inner[1], one) for name, one in _object(content).items()}
+    if origin is np.ndarray:
+        return _from_array(get_args(inner[1])[0], content)
+    if hasattr(kind, "from_dict"):
+        # An answer within an answer, which says its kind.
+        return kind.from_dict(content)
+    if is_dataclass(kind):
+        return fields_from_plain(kind, _object(content))
+    if isinstance(kind, type) and issubclass(kind, tuple):
+        hints = get_type_hints(kind)
+        return kind(**{name: from_plain(hints[name], content[name]) for name in hints})
+    return _from_scalar(kind, content)
+
+
+def fields_from_plain(kind: Any, content: Mapping[str, Any]) -> Any:
+    """Return a dataclass from the plain data of its fields, whatever kind these say they are."""
+    hints, values = _hints(kind), {}
+    for one in fields(kind):
+        if one.metadata.get("inline"):
+            part = hints[one.name]
+            if "kind" in one.metadata:
+                part = part.kind_named(content[one.metadata["kind"]])
+            values[one.name] = fields_from_plain(part, content)
+        elif one.metadata.get("written", True):
+            name = one.metadata.get("name", one.name)
+            optional = one.default is not MISSING or one.default_factory is not MISSING
+            if name in content or not optional:
+                values[one.name] = from_plain(hints[one.name], content[name])
+    if hasattr(kind, "completed_from"):
+        values |= kind.completed_from(content)
+    return kind(**values)
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    """Return the types of the fields of a class; those of class variables are of no use here."""
+    return {
+        name: hint
+        for name, hint in get_type_hints(kind).items()
+        if get_origin(hint) is not ClassVar
+    }
+
+
+def _from_union(kinds: tuple[Any, ...], content: Any) -> Any:
+    """Read one of several types: nothing, or the first that fits."""
+    if content is None and type(None) in kinds:
+        return None
+    others = [kind for kind in kinds if kind is not type(None)]
+    for kind in others[:-1]:
+        try:
+            return from_plain(kind, content)
+        except (KeyError, TypeError, ValueError):
+            continue
+    return from_plain(others[-1], content)
+
+
+def _from_list(kinds: tuple[Any, ...], content: Any) -> tuple[Any, ...]:
+    if not isinstance(content, list):
+        raise TypeError(f"{type(content).__name__} in place of a list")
+    if kinds[-1:] == (Ellipsis,):
+        return tuple(from_plain(kinds[0], one) for one in content)
+    return tuple(from_plain(kind, one) for kind, one in zip(kinds, content, strict=True))
+
+
+def _from_array(scalar: Any, content: Any) -> np.ndarray[Any, Any]:
+    if not isinstance(content, list):
+        raise TypeError(f"{type(content).__name__} in place of a list of numbers")
+    if scalar is Any:
+        names = np.empty(len(content), dtype=object)
+        names[:] = [_name(one) for one in content]
+        return names
+    return np.array(_nested(content, bool if scalar is np.bool_ else float), dtype=scalar)
+
+
+def _nested(content: Any, kind: type) -> Any:
+    if isinstance(content, list):
+        return [_nested(one, kind) for one in content]
+    # Whole numbers stay whole: not all of them are numbers with a fraction.
+    return _number(content) if kind is float else _from_scalar(kind, content)
+
+
+def _name(content: Any) -> Any:
+    if not isinstance(content, str | int | float):
+        raise TypeError(f"{type(content).__name__} in place of a name")
+    return content
+
+
+def _object(content: Any) -> Mapping[str, Any]:
+    if not isinstance(content, Mapping):
+        raise TypeError(f"{type(content).__name__} in place of an object")
+    return content
+
+
+def _number(content: Any) -> float:
+    if content is None:
+        return math.nan
+    if content in ("inf", "-inf"):
+        return float(content)
+    if isinstance(content, bool) or not isinstance(content, int | float):
+        raise TypeError(f"{content!r} in place of a number")
+    return content
+
+
+def _from_scalar(kind: Any, content: Any) -> Any:
+    if kind is float:
+        return float(_number(content))
+    # To Python a truth value is a whole number.
+    if not isinstance(content, kind) or (kind is int and isinstance(content, bool)):
+        raise TypeError(f"{content!r} in place of {'a text' if kind is str else kind.__name__}")
+    return content

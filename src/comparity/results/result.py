@@ -1,0 +1,183 @@
+"""What every answer is: it prints itself, draws itself, and becomes plain data and comes back."""
+
+from __future__ import annotations
+
+import re
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from inspect import isabstract
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from comparity.errors import ForeignResultError
+from comparity.results.plain import as_plain, fields_from_plain
+from comparity.tables.outputs import write_text
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from comparity.reports.sections import Section
+
+__all__ = ["Result", "read_result"]
+
+HOMES = (
+    "comparity.results.audit",
+    "comparity.separation.information",
+    "comparity.pairwise.result",
+    "comparity.relative.result",
+    "comparity.relative.bridges.result",
+    "comparity.metrics.result",
+    "comparity.metrics.resamples",
+    "comparity.ranking.result",
+    "comparity.ranking.panel_result",
+    "comparity.ranking.orderings",
+    "comparity.training.result",
+    "comparity.training.ranking_policy",
+    "comparity.planning.result",
+    "comparity.planning.ranking_result",
+    "comparity.gate.result",
+    "comparity.demo.story",
+    "comparity.cli.installation",
+    "comparity.cli.published",
+)
+"""Modules that define classes of answers; they are imported only to read an answer back."""
+
+
+class Result(ABC):
+    """An answer: a frozen dataclass that tells what it found in every medium.
+
+    A class of answers says what is told (:meth:`section`) and, where one would rather look, draws
+    itself (``plot``). The rest follows from its fields: plain data and back, a page, a notebook's
+    view. What the JSON holds besides the fields is in `DERIVED`, by its name there the property, or
+    the method without arguments, that gives it.
+
+    Attributes
+    ----------
+    KIND : str
+        What the JSON calls this kind of answer; by default the words of the class name.
+    VERSION : int
+        Of the form of the JSON; raised when a field is renamed or means something else.
+    """
+
+    __slots__ = ()
+
+    KIND: ClassVar[str] = ""
+    VERSION: ClassVar[int] = 1
+    DERIVED: ClassVar[Mapping[str, str]] = {}
+
+    def __init_subclass__(cls) -> None:
+        if "KIND" not in vars(cls):
+            cls.KIND = " ".join(re.findall(r"[A-Z][a-z0-9]*", cls.__name__)).lower()
+
+    @abstractmethod
+    def section(self) -> Section:
+        """Return what is told of this answer, in words, tables and charts."""
+
+    def parts(self) -> Mapping[str, Result]:
+        """Return further answers that are told after this one, by name."""
+        return {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as plain data, ready for JSON; :meth:`from_dict` reads it back."""
+        plain: dict[str, Any] = as_plain(self)
+        return plain
+
+    @classmethod
+    def kind_named(cls, kind: object) -> type[Self]:
+        """Return the class of answers of this kind, this one or one that is derived from it."""
+        for known in _classes():
+            if kind == known.KIND and issubclass(known, cls):
+                return known
+        raise ValueError(f"kind {kind!r}")
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
+        """Return an answer from its plain data, every number as it stands there.
+
+        Raises
+        ------
+        ForeignResultError
+            The data are of another kind, of another version, or not of this form.
+        """
+        answer: Self = read_result(content, expected=cls)
+        return answer
+
+    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+        """Return the answer as one HTML page, and write it where a path is given."""
+        from comparity.reports.page import page
+
+        text = page(self)
+        if path is not None:
+            write_text(path, text)
+        return text
+
+    def __rich__(self) -> RenderableType:
+        from comparity.reports.terminal import view
+
+        return view(self)
+
+    def __str__(self) -> str:
+        from comparity.reports.terminal import as_text
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from comparity.reports.page import fragment
+
+        return fragment(self)
+
+
+def read_result(content: Any, *, expected: type[Result] | None = None, source: str = "this") -> Any:
+    """Return an answer from its plain data, whatever its kind.
+
+    Parameters
+    ----------
+    content : mapping
+        What ``to_dict()`` returned and ``--json`` printed.
+    expected : type, optional
+        The class of answers it must be; any by default.
+    source : str
+        Where it comes from, for the error.
+
+    Raises
+    ------
+    ForeignResultError
+        The data are of no kind that is expected, of another version, or not of this form.
+    """
+    known = {kind.KIND: kind for kind in _classes() if issubclass(kind, expected or Result)}
+    if not isinstance(content, Mapping) or "kind" not in content:
+        raise ForeignResultError(source, "no object that says its kind")
+    kind, version = content["kind"], content.get("version")
+    if kind not in known:
+        raise ForeignResultError(source, f"kind {kind!r}")
+    if version != known[kind].VERSION:
+        found = f"version {version!r} of {kind!r}; this comparity reads {known[kind].VERSION}"
+        raise ForeignResultError(source, found)
+    try:
+        answer = fields_from_plain(known[kind], content)
+        # What is derived is written too: a number changed by hand contradicts it, or is missing.
+        if as_plain(answer) != content:
+            raise ValueError("numbers that do not follow from each other")
+    except KeyError as error:
+        raise ForeignResultError(source, f"{kind!r} without {error}") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ForeignResultError(source, f"{kind!r} with {error}") from error
+    return answer
+
+
+def _classes() -> Iterator[type[Result]]:
+    """Yield every class of answers."""
+    for home in HOMES:
+        import_module(home)
+    waiting = [Result]
+    while waiting:
+        found = waiting.pop()
+        waiting += found.__subclasses__()
+        # A dataclass with slots leaves the class it was made from behind, under the same name.
+        if (
+            not isabstract(found)
+            and getattr(sys.modules[found.__module__], found.__name__) is found
+        ):
+            yield found

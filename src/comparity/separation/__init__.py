@@ -1,0 +1,1 @@
+"""Whether error rates are equal in every group, given the true label."""

@@ -1,0 +1,280 @@
+"""Separation by information: what scores tell about an attribute that labels do not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from comparity.counts.densities import CURVES, fit_groups, fit_numbers
+from comparity.errors import OptionError
+from comparity.errors.spelling import visible
+from comparity.inference.gap_tests import plain
+from comparity.inference.permutation import PermutationTest
+from comparity.reports.formats import count, p_value, several
+from comparity.reports.grids import Grid
+from comparity.reports.plots import PALETTE, finished, label_rows, own_axes
+from comparity.reports.sections import Section
+from comparity.results.result import Result
+from comparity.separation.attribute_information import (
+    LEVELS,
+    relative_separation_information,
+    separation_by_permutation,
+    separation_information,
+    separation_odds_ratio,
+)
+from comparity.tables.columns import check_option
+from comparity.tables.features import as_array, one_attribute
+from comparity.tables.items import LabelledItems, labelled_items
+from comparity.tables.values import bounded_numbers
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "InformationSeparation",
+    "information_separation",
+    "plot_information",
+    "section",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InformationSeparation(Result):
+    """What scores tell about a sensitive attribute that labels do not.
+
+    Attributes
+    ----------
+    information : float
+        Mean log-ratio of the attribute's probability given label and score against given the
+        label, in nats; 0 under separation.
+    relative_information : float
+        The same as a share of what labels leave unknown; ``nan`` where that has no meaning.
+    odds_ratio : float
+        Mean odds ratio of two groups, 1 under separation; ``nan`` unless there are two.
+    test : PermutationTest
+        Whether the information is more than chance.
+    by_chance : float
+        Mean information over the permutations: what no relation at all would show.
+    groups : tuple of str
+        The groups; empty for a number.
+    curves : {"linear", "spline"}
+        How the models depend on labels and scores.
+    n : int
+        Rows.
+    notes : tuple of str
+        What the reader must know.
+    """
+
+    information: float
+    relative_information: float
+    odds_ratio: float
+    test: PermutationTest
+    by_chance: float
+    groups: tuple[str, ...]
+    curves: str
+    n: int
+    notes: tuple[str, ...] = ()
+
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        return section(self)
+
+    @property
+    def p_value(self) -> float:
+        """The p value of the test by permutation."""
+        return self.test.p_value
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row for each measure, as a frame of the named engine."""
+        from comparity.reports.frames import frame_of_rows
+
+        names = ("information", "by_chance", "relative_information", "odds_ratio", "p_value")
+        rows = [{"measure": name, "value": plain(getattr(self, name))} for name in names]
+        return frame_of_rows(rows, backend)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw what scores tell beside what chance alone would show."""
+        pass  # REMOVED
+
+        return plot_information(self, ax)
+
+
+HELD_BACK = 10.0
+"""Where rows tell less than so many times the ridge, it takes a tenth of a coefficient or more."""
+
+
+def information_separation(
+    y_true: Any,
+    y_score: Any,
+    *,
+    sensitive_features: Any,
+    continuous: bool = False,
+    curves: str = "linear",
+    permutations: int = 199,
+    rng: np.random.Generator | int | None = None,
+) -> InformationSeparation:
+    r"""Measure what scores tell about groups that labels do not, and test it by permutation.
+
+    .. math:: I(A; \hat Y \mid Y)
+
+    is zero exactly under separation, for labels and scores of every kind [1]_. Two models predict
+    the attribute, from the label, and from label and score; the measures compare them.
+
+    The numbers are estimates by models, not effects: see
+    :mod:`comparity.separation.attribute_information` for what they cannot tell. The test is of the
+    null that score and attribute are independent given the label; it is exact for labels of few
+    values.
+
+    Parameters
+    ----------
+    y_true, y_score : array-like
+        Labels and scores as numbers.
+    sensitive_features : array-like
+        The group of each row, or a number with `continuous`.
+    continuous : bool
+        Whether the attribute is a number, predicted by least squares with normal errors.
+    curves : {"linear", "spline"}
+        Models that are linear in label and score, as published, or smooth curves of each. The
+        linear ones have the published ridge, in the units given: numbers that vary by little tell
+        less than they could, which is noted.
+    permutations : int
+        How often the attribute is dealt out anew.
+    rng : numpy.random.Generator, int or None
+        Source of randomness, or its seed.
+
+    Returns
+    -------
+    InformationSeparation
+
+    References
+    ----------
+    .. [1] Steinberg, Reid and O'Callaghan, "Fairness measures for regression via probabilistic
+       classification", 2020.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> group, y = rng.integers(0, 2, 300), rng.normal(size=300)
+    >>> scores = y + rng.normal(size=300)
+    >>> leaning = information_separation(y, scores + group, sensitive_features=group, rng=1)
+    >>> straight = information_separation(y, scores, sensitive_features=group, rng=1)
+    >>> leaning.p_value < 0.01 < straight.p_value, leaning.information > straight.information
+    (True, True)
+    """
+    check_option("curves", curves, list(CURVES))
+    if not isinstance(permutations, int) or permutations < 1:
+        raise OptionError("permutations", permutations, ["a whole number from 1 on"])
+    items = labelled_items(
+        as_array(y_true),
+        as_array(y_score),
+        one_attribute(sensitive_features),
+        continuous=continuous,
+    )
+    columns = {"y_true": items.label, "y_score": items.score, "sensitive_features": items.value}
+    for name, column in columns.items():
+        if column is not None:
+            bounded_numbers(column, name, "item")
+    attribute: Any = items.group if items.value is None else items.value
+    fitted = fit_groups if items.value is None else fit_numbers
+    fit = partial(fitted, items.label, items.score, curves=curves)
+    test, by_chance = separation_by_permutation(
+        fit,
+        items.label,
+        attribute,
+        permutations=permutations,
+        rng=np.random.default_rng(rng),
+    )
+    sums = fit(attribute)
+    return InformationSeparation(
+        information=separation_information(sums),
+        relative_information=float("nan") if continuous else relative_separation_information(sums),
+        odds_ratio=separation_odds_ratio(sums),
+        test=test,
+        by_chance=by_chance,
+        groups=() if continuous else items.groups,
+        curves=curves,
+        n=len(items),
+        notes=_notes(items, curves),
+    )
+
+
+def _notes(items: LabelledItems, curves: str) -> tuple[str, ...]:
+    notes = ["Estimated by models on the rows themselves: chance alone gives more than zero."]
+    if curves == "linear":
+        notes.append(
+            "Models are linear in the label: where groups depend on it otherwise, scores that only "
+            "repeat the label seem to tell the group. curves='spline' is less exposed to that."
+        )
+    if curves == "linear" and items.value is None:
+        for name, column in (("labels", items.label), ("scores", items.score)):
+            spread = float(column.std())
+            # A row adds at most a quarter of a variance to what the ridge of 1 stands against.
+            if 0 < len(items) * spread**2 / 4 < HELD_BACK:
+                notes.append(
+                    f"The published models penalise large coefficients: {name} vary by "
+                    f"{spread:.2g} only, and tell less than they could. Give them in a smaller "
+                    "unit, or use curves='spline'."
+                )
+    if items.n_levels > LEVELS:
+        notes.append(
+            "Labels have many values: the attribute was dealt out anew among neighbours by label, "
+            "so that the test is approximate."
+        )
+    return tuple(notes)
+
+
+def section(result: InformationSeparation) -> Section:
+    """Return what is shown of the information in scores."""
+    found, chance = f"{result.information:.4f}", f"{result.by_chance:.4f}"
+    measures = (
+        ("mean information (nats)", found, "0"),
+        ("by chance alone", chance, ""),
+        ("share of what labels leave unknown", f"{result.relative_information:.4f}", "0"),
+        ("mean odds ratio", f"{result.odds_ratio:.4f}", "1"),
+    )
+    test = result.test
+    basis = f"{several(result.n, 'row')}, {several(test.permutations, 'permutation')}"
+    return Section(
+        headline=f"Scores tell {found} nats about the attribute beyond labels; {chance} by chance",
+        sentences=(
+            f"Independent given the label: p = {p_value(test.p_value)}.",
+            f"{basis}, {result.curves} models.",
+        ),
+        grids=(
+            Grid(
+                title="Measures",
+                header=("measure", "value", "under separation"),
+                rows=tuple(row for row in measures if row[1] != "nan"),
+            ),
+        ),
+        lists={"Notes": [visible(note) for note in result.notes]},
+    )
+
+
+def plot_information(result: InformationSeparation, ax: Axes | None = None) -> Axes:
+    """Draw what scores tell beside what no relation at all would show.
+
+    Parameters
+    ----------
+    result : InformationSeparation
+        The information.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a figure of its own by default.
+    """
+    own, test = ax is None, result.test
+    ax = own_axes(width=7.5, height=2.4) if ax is None else ax
+    ax.axvline(0, color="#666666", lw=0.8)
+    labels = ["these scores", f"by chance, mean of\n{count(test.permutations)} permutations"]
+    values, looks = (result.information, result.by_chance), ((PALETTE[5], "X"), (PALETTE[0], "D"))
+    for row, (value, (colour, marker)) in enumerate(zip(values, looks, strict=True)):
+        ax.plot([0, value], [row, row], color=colour, lw=2)
+        ax.plot(value, row, marker, color=colour, ms=8)
+    label_rows(ax, labels)
+    title = (
+        "What scores tell about the attribute beyond labels: "
+        f"p = {p_value(test.p_value)}, {several(result.n, 'row')}"
+    )
+    return finished(ax, title=title, across="mean information in nats; 0 under separation", own=own)

@@ -1,0 +1,1 @@
+"""Files, layouts of comparisons, engines, column contracts, and features as people pass them."""

@@ -1,0 +1,311 @@
+"""Column contracts: which columns a table must have, what they may hold, and who breaks that.
+
+A table is any frame that narwhals knows, eager or lazy. It is opened once, keeps only the columns
+it needs under the names this package uses, and stays on its own engine. Nothing is computed here:
+expressions say what counts as missing, as a number, as true; checks run them and raise errors
+that name rows. Missing means null or NaN, on every engine alike (pandas cannot tell them apart).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import narwhals as nw
+
+from comparity.errors import (
+    BlankNameError,
+    EmptyTableError,
+    MissingColumnError,
+    MissingValueError,
+    NonFiniteScoreError,
+    NotNumericError,
+    Offenders,
+    OptionError,
+    UnsupportedColumnError,
+)
+from comparity.errors.spelling import BLANKS as NO_INK
+from comparity.tables.frames import WHOLE, WHOLE_PART, collected, is_missing, opened, text_of
+
+__all__ = [
+    "Table",
+    "check_columns",
+    "check_option",
+    "offenders",
+    "open_table",
+]
+
+
+Schema = Mapping[str, nw.dtypes.DType]
+
+
+SHOWN = 5
+
+
+BLANKS = " \t\r\n"
+
+
+# Plain decimal numbers no engine can overflow on; exponents stay within the range of a double.
+DIGITS = r"(?:[0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})"
+
+
+NUMBER = rf"^[+-]?{DIGITS}(?:[eE](?:\+?0?[0-9]{{1,2}}|-[0-2]?[0-9]{{1,2}}))?$"
+
+
+TRUE_WORDS = ("1", "1.0", "true")
+
+
+FALSE_WORDS = ("0", "0.0", "false")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table with the columns it needs, under the names this package uses.
+
+    Attributes
+    ----------
+    name : str
+        What errors call it: ``"comparisons"``, ``"items"``, ``"decisions"``.
+    frame : narwhals.LazyFrame
+        The needed columns only.
+    columns : mapping of str to str
+        Our name of each column to the user's.
+    schema : mapping of str to DType
+        Types of the columns, under our names.
+    """
+
+    name: str
+    frame: nw.LazyFrame[Any]
+    columns: Mapping[str, str]
+    schema: Schema
+
+    def missing(self, column: str) -> nw.Expr:
+        """Say where a value is null or NaN."""
+        value = nw.col(column)
+        if self.schema[column].is_float():
+            return value.is_null() | value.is_nan()
+        return value.is_null()
+
+    def text(self, column: str) -> nw.Expr:
+        """Return ids as text: whole floats without their ``.0``."""
+        value, dtype = nw.col(column), self.schema[column]
+        if isinstance(dtype, nw.Boolean):
+            return nw.when(value).then(nw.lit("True")).when(~value).then(nw.lit("False"))
+        if not dtype.is_float():
+            return value.cast(nw.String)
+        whole = (value.abs() < WHOLE) & (value == value.floor())
+        as_integer = nw.when(whole).then(value).otherwise(nw.lit(0.0)).cast(nw.Int64)
+        return nw.when(whole).then(as_integer.cast(nw.String)).otherwise(value.cast(nw.String))
+
+    def number(self, column: str) -> nw.Expr:
+        """Return values as floats; what is not a number becomes null."""
+        value, dtype = nw.col(column), self.schema[column]
+        if isinstance(dtype, nw.Boolean):
+            return value.cast(nw.Int64).cast(nw.Float64)
+        if isinstance(dtype, nw.Float64):
+            return value
+        engine = self.frame.implementation
+        arrow = engine.is_pyarrow() or engine.is_pandas()
+        if isinstance(dtype, nw.Int64 | nw.UInt64) and arrow:
+            # PyArrow refuses to round whole numbers beyond 2**53; in two parts each is exact.
+            high = value // WHOLE_PART
+            low = value - high * WHOLE_PART
+            return high.cast(nw.Float64) * WHOLE_PART + low.cast(nw.Float64)
+        if dtype.is_numeric():
+            return value.cast(nw.Float64)
+        digits = value.str.strip_chars(BLANKS)
+        return nw.when(digits.str.contains(NUMBER)).then(digits).cast(nw.Float64)
+
+    def not_numeric(self, column: str) -> nw.Expr:
+        """Say where a value is there but is no number."""
+        if isinstance(self.schema[column], nw.String):
+            matches = nw.col(column).str.strip_chars(BLANKS).str.contains(NUMBER)
+            return ~nw.col(column).is_null() & ~matches
+        return nw.col(column).is_null() & ~nw.col(column).is_null()
+
+    def blank(self, column: str) -> nw.Expr:
+        """Say where nothing of a name can be seen."""
+        if isinstance(self.schema[column], nw.String):
+            return nw.col(column).str.strip_chars(NO_INK) == ""
+        return nw.col(column).is_null() & ~nw.col(column).is_null()
+
+    def truth(self, column: str) -> nw.Expr:
+        """Return 1 where a value says true, 0 where it says false, -1 where it says neither."""
+        value = nw.col(column)
+        if isinstance(self.schema[column], nw.Boolean):
+            yes, no = value, ~value
+        elif isinstance(self.schema[column], nw.String):
+            words = value.str.strip_chars(BLANKS).str.to_lowercase()
+            yes, no = words.is_in(TRUE_WORDS), words.is_in(FALSE_WORDS)
+        else:
+            yes, no = value == 1, value == 0
+        return nw.when(yes).then(nw.lit(1)).when(no).then(nw.lit(0)).otherwise(nw.lit(-1))
+
+    def with_frame(self, frame: nw.LazyFrame[Any]) -> Table:
+        """Return the same table with other rows."""
+        return replace(self, frame=frame)
+
+
+def open_table(native: Any, name: str, columns: Mapping[str, str]) -> Table:
+    """Open a frame of any engine, keeping the columns named.
+
+    Parameters
+    ----------
+    native : frame of any engine narwhals knows
+    name : str
+        What errors call the table.
+    columns : mapping of str to str
+        Our name of each needed column to the user's.
+    """
+    frame, known = opened(native, name)
+    for column in columns.values():
+        if column not in known:
+            raise MissingColumnError(column, name, known)
+    chosen = frame.select(nw.col(column).alias(ours) for ours, column in columns.items())
+    schema = {
+        ours: _supported(dtype, columns[ours], name, chosen)
+        for ours, dtype in chosen.collect_schema().items()
+    }
+    plain = _plain(chosen, schema)
+    return Table(name=name, frame=plain, columns=dict(columns), schema=dict(plain.collect_schema()))
+
+
+def _supported(dtype: Any, column: str, table: str, frame: Any) -> Any:
+    # A column of nothing but nulls has no type of its own.
+    text = isinstance(dtype, nw.String | nw.Categorical | nw.Enum | nw.Unknown)
+    python = isinstance(dtype, nw.Object) and isinstance(frame, nw.DataFrame)
+    if text or python or dtype.is_numeric() or isinstance(dtype, nw.Boolean):
+        return dtype
+    raise UnsupportedColumnError(column, table, f"a column of type {dtype}")
+
+
+def _plain(frame: Any, schema: Schema) -> nw.LazyFrame[Any]:
+    """Turn categories, Python objects, decimals and the widest integers into text and floats."""
+    changed: list[Any] = []
+    for name, dtype in schema.items():
+        if isinstance(dtype, nw.Categorical | nw.Enum | nw.Unknown):
+            changed.append(nw.col(name).cast(nw.String))
+        elif isinstance(dtype, nw.Decimal | nw.Int128 | nw.UInt128):
+            changed.append(_narrowed(frame, name))
+        elif isinstance(dtype, nw.Object):
+            texts = [None if is_missing(v) else text_of(v) for v in frame[name].to_list()]
+            changed.append(nw.new_series(name, texts, nw.String, backend=frame.implementation))
+    lazy: nw.LazyFrame[Any] = (frame.with_columns(*changed) if changed else frame).lazy()
+    return lazy
+
+
+def _narrowed(frame: Any, name: str) -> nw.Expr:
+    """Return wide numbers as floats, as text where floats would take two ids for one."""
+    value = nw.col(name)
+    floats = value.cast(nw.Float64)
+    largest = collected(frame.lazy().select(floats.abs().max().alias("largest")))["largest"][0]
+    if is_missing(largest) or largest < WHOLE:
+        return floats
+    return value.cast(nw.String).str.replace_all(r"\.0+$", "")
+
+
+def check_columns(
+    table: Table,
+    *,
+    complete: Iterable[str] = (),
+    numeric: Iterable[str] = (),
+    names: Iterable[str] = (),
+) -> None:
+    """Raise an error unless columns have no gaps, names are seen and scores are finite numbers.
+
+    Parameters
+    ----------
+    table : Table
+    complete : iterable of str
+        Columns (our names) that may not have missing values.
+    numeric : iterable of str
+        Columns that must in addition hold finite numbers.
+    names : iterable of str
+        Columns that must in addition hold names of which something can be seen.
+    """
+    complete, numeric, names = list(complete), list(numeric), list(names)
+    bad = {("missing", name): table.missing(name) for name in [*complete, *numeric, *names]}
+    bad |= {("blank", name): table.blank(name) for name in names}
+    for name in numeric:
+        bad["words", name] = table.not_numeric(name)
+        bad["infinite", name] = ~table.number(name).is_finite() & ~table.missing(name)
+    counted = [
+        found.cast(nw.Int64).sum().alias(f"{kind} {name}") for (kind, name), found in bad.items()
+    ]
+    totals = collected(table.frame.select(nw.len().alias("rows"), *counted))
+    if not totals["rows"][0]:
+        raise EmptyTableError(table.name)
+    for (kind, name), found in bad.items():
+        if totals[f"{kind} {name}"][0]:
+            raise _BROKEN[kind](table.columns[name], table.name, offenders(table, found, name))
+
+
+_Broken = MissingValueError | BlankNameError | NotNumericError | NonFiniteScoreError
+
+
+_BROKEN: dict[str, type[_Broken]] = {
+    "missing": MissingValueError,
+    "blank": BlankNameError,
+    "words": NotNumericError,
+    "infinite": NonFiniteScoreError,
+}
+
+
+def offenders(
+    table: Table,
+    broken: nw.Expr | nw.LazyFrame[Any],
+    column: str | None = None,
+    *,
+    how: Literal["anti", "semi"] = "anti",
+) -> Offenders:
+    """Count the rows that break a contract and show the first of them.
+
+    Parameters
+    ----------
+    table : Table
+    broken : narwhals.Expr or narwhals.LazyFrame
+        A condition, or a frame of ids that `column` should have (``"anti"``) or not (``"semi"``).
+    column : str, optional
+        The column (our name) whose values are shown.
+    how : {"anti", "semi"}
+    """
+    rows = numbered(table.frame)
+    if isinstance(broken, nw.Expr):
+        rows = rows.filter(broken)
+    else:
+        rows = rows.join(broken, on=column, how=how)
+    count = int(collected(rows.select(nw.len().alias("n")))["n"][0])
+    first = collected((rows.sort("row") if _has_rows(rows) else rows).head(SHOWN))
+    values = [] if column is None else [v for v in first[column].tolist() if not is_missing(v)]
+    return Offenders(
+        count,
+        tuple(int(row) + 1 for row in first.get("row", ())),
+        tuple(dict.fromkeys(text_of(value) for value in values)),
+    )
+
+
+def _has_rows(frame: nw.LazyFrame[Any]) -> bool:
+    return "row" in frame.collect_schema().names()
+
+
+def numbered(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """Add the position of each row as ``row``, where the engine keeps an order."""
+    native: Any = frame.to_native()
+    engine = frame.implementation
+    if engine.is_spark_like():
+        return frame
+    rows: nw.LazyFrame[Any]
+    if engine.is_duckdb():
+        rows = nw.from_native(native.project("row_number() over () - 1 as row, *"))
+    elif engine.is_polars():
+        rows = nw.from_native(native.lazy().with_row_index("row"))
+    else:
+        rows = nw.from_native(native, eager_only=True).with_row_index("row").lazy()
+    return rows
+
+
+def check_option(option: str, found: object, choices: Sequence[object]) -> None:
+    """Raise an error unless an option is one of its choices."""
+    if found not in choices:
+        raise OptionError(option, found, [repr(choice) for choice in choices])

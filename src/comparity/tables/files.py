@@ -1,0 +1,258 @@
+"""Files as tables: CSV, TSV, Parquet and JSON lines, read by DuckDB.
+
+Ids and groups in text files stay text (``007``, ``NA`` and ``None`` survive); only an empty cell is
+missing. A path names one file on this machine; patterns and addresses are refused unless asked for.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import os
+import re
+import threading
+import zlib
+from collections.abc import Iterator
+from functools import cache
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from typing import Any, TextIO
+
+import narwhals as nw
+
+from comparity.errors import (
+    FileAccessError,
+    RemotePathError,
+    UnreadableFileError,
+    UnsupportedFileError,
+    translate_duckdb,
+)
+from comparity.tables.headers import check_names, parquet_names
+from comparity.tables.json_records import relate_records
+
+__all__ = ["ENDINGS", "connection", "file_sha256", "in_memory", "local_file", "read_table"]
+
+ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
+# A folder called pred=1 would become a column.
+IGNORE_FOLDERS = {"hive_partitioning": False}
+# What no cell says. To DuckDB an empty cell too many at the end of a row is nothing, unless
+# nothing is written otherwise.
+NO_CELL = "\x01no cell\x01"
+# What DuckDB reads as one line, in characters.
+LONGEST = 2_000_000
+
+_thread, _opening = threading.local(), threading.Lock()
+
+
+def read_table(
+    path: str | os.PathLike[str], *, allow_remote: bool = False, typed: bool = False
+) -> nw.LazyFrame[Any]:
+    """Read a file lazily; all tables read in one thread can be joined.
+
+    Parameters
+    ----------
+    path : path
+        A CSV, TSV, Parquet or JSON lines file; text files may be compressed (``.gz``).
+    allow_remote : bool
+        Whether addresses (``https://``, ``s3://``) and patterns (``*``) are allowed.
+    typed : bool
+        Whether numbers and nested values of JSON keep their type, so that
+        :func:`comparity.tables.writing.write_table` writes them as they were.
+
+    Returns
+    -------
+    narwhals.LazyFrame
+        Over a DuckDB relation. Columns of text files, and numbers in JSON, are text.
+
+    Raises
+    ------
+    FileAccessError, RemotePathError, UnsupportedFileError, UnreadableFileError
+        The file cannot be opened or read.
+    DuplicateColumnError, UnnamedColumnError
+        A column has no name of its own.
+    """
+    name = os.fspath(path)
+    remote = allow_remote and _is_remote(name)
+    with translate_duckdb(name):
+        relation = _relation(name if remote else local_file(name), name, remote=remote, typed=typed)
+    frame: nw.LazyFrame[Any] = nw.from_native(relation)
+    return frame
+
+
+def file_sha256(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of a file, as hexadecimal text."""
+    local_file(os.fspath(path))
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _is_remote(name: str) -> bool:
+    return "://" in name or (any(sign in name for sign in "*?[") and not Path(name).exists())
+
+
+def local_file(name: str) -> str:
+    """Return a pattern that matches this one file."""
+    try:
+        exists, is_file = Path(name).exists(), Path(name).is_file()
+    except ValueError as error:  # a null byte in the name
+        raise FileAccessError(name, str(error)) from error
+    if not exists and _is_remote(name):
+        raise RemotePathError(name, "an address or a pattern, not the name of a file")
+    if not exists:
+        raise FileAccessError(name, "no such file")
+    if not is_file:
+        raise FileAccessError(name, "a directory" if Path(name).is_dir() else "not a file")
+    if not Path(name).stat().st_size:
+        raise UnreadableFileError(repr(name), "the file is empty")
+    # DuckDB reads *, ? and [ as patterns; in brackets they stand for themselves.
+    return re.sub(r"([*?\[])", r"[\1]", os.path.abspath(name))
+
+
+def _relation(source: str, name: str, *, remote: bool, typed: bool) -> Any:
+    suffixes = [suffix.lower() for suffix in Path(name).suffixes]
+    zipped = suffixes[-1:] == [".gz"]
+    ending = ("", *suffixes)[-2 if zipped and len(suffixes) > 1 else -1]
+    compression = {"compression": "gzip"} if zipped else {}
+    if ending in {".csv", ".tsv"}:
+        choices = {"sep": "," if ending == ".csv" else "\t", **compression}
+        return _text_relation(source, name, choices, remote=remote)
+    if ending == ".parquet" and not zipped:
+        return _parquet_relation(source, name)
+    if ending in {".jsonl", ".ndjson", ".json"}:
+        reader = connection()
+        return relate_records(reader, source, name, zipped=zipped, remote=remote, typed=typed)
+    raise UnsupportedFileError(name, "".join(suffixes[-2:]), ENDINGS)
+
+
+def _text_relation(source: str, name: str, choices: dict[str, Any], *, remote: bool) -> Any:
+    """Read text as it is written.
+
+    Nothing is left for DuckDB to guess: it would skip rows at the top that have another number of
+    cells, and rows that begin with ``#``.
+    """
+    choices = {"quotechar": '"', "escapechar": '"', "comment": "", **IGNORE_FOLDERS, **choices}
+    reader = connection()
+    if remote:
+        header = _remote_header(reader, source, choices)
+    else:
+        header = _first_row(name, choices["sep"], zipped="compression" in choices)
+    check_names(header, name)
+    columns = dict.fromkeys(header, "VARCHAR")
+    # Of several threads one may begin between two quotes, and take what is there for rows.
+    in_parallel = not remote and "compression" not in choices and not _has_quotes(name)
+    rows = reader.read_csv(
+        source,
+        header=True,
+        auto_detect=False,
+        columns=columns,
+        na_values=[NO_CELL],
+        parallel=in_parallel,
+        **choices,
+    )
+    return rows.project(
+        ", ".join(f"nullif({column}, '') as {column}" for column in map(_identifier, header))
+    )
+
+
+def _identifier(name: str) -> str:
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'
+
+
+def _has_quotes(name: str) -> bool:
+    with open(name, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+        return content.find(b'"') >= 0
+
+
+def _remote_header(reader: Any, source: str, choices: dict[str, Any]) -> list[str]:
+    """Return the first row of what only DuckDB can open, which all files of a pattern share."""
+    found = reader.execute("select file from glob(?)", [source]).fetchall() or [(source,)]
+    headers = {
+        file: reader.read_csv(
+            re.sub(r"([*?\[])", r"[\1]", file),
+            header=False,
+            all_varchar=True,
+            skiprows=0,
+            **choices,
+        )
+        .limit(1)
+        .fetchall()
+        for (file,) in found
+    }
+    first, *others = headers
+    for file in others:
+        if headers[file] != headers[first]:
+            raise UnreadableFileError(repr(file), f"its columns are not those of {first!r}")
+    return [(cell or "").strip() for row in headers[first] for cell in row]
+
+
+def _parquet_relation(source: str, name: str) -> Any:
+    reader = connection()
+    rows = reader.read_parquet(source, **IGNORE_FOLDERS)
+    check_names(parquet_names(reader, source), name)
+    # Text of type JSON cannot be compared with other text.
+    plain = [
+        f"{column}::varchar as {column}" if str(kind) == "JSON" else column
+        for column, kind in zip(map(_identifier, rows.columns), rows.types, strict=True)
+    ]
+    return rows.project(", ".join(plain))
+
+
+def _first_row(name: str, separator: str, *, zipped: bool) -> list[str]:
+    opened: Any = gzip.open if zipped else open
+    try:
+        with opened(name, "rt", encoding="utf-8-sig", newline="") as file:
+            lines = _short_lines(file, name)
+            row = next(csv.reader(lines, delimiter=separator, strict=True), [])
+    # A compressed file that was cut off, or is damaged, is no OSError.
+    except (UnicodeDecodeError, csv.Error, OSError, EOFError, zlib.error) as error:
+        raise UnreadableFileError(repr(name), str(error)) from error
+    if not row:
+        raise UnreadableFileError(repr(name), "the first line is empty")
+    return [cell.strip() for cell in row]
+
+
+def _short_lines(file: TextIO, name: str) -> Iterator[str]:
+    """Read lines as long as all of them are short: a line may be longer than all memory."""
+    left = LONGEST
+    while line := file.readline(left + 1):
+        left -= len(line)
+        if left < 0:
+            raise UnreadableFileError(repr(name), f"the first line has over {LONGEST:,} characters")
+        yield line
+
+
+def connection() -> Any:
+    """Return the connection of this thread, which fetches no extensions.
+
+    DuckDB refuses a connection that is busy in another thread. Those of all threads belong to one
+    database, so that they share its memory and its workers.
+    """
+    if not hasattr(_thread, "connection"):
+        with _opening:
+            _thread.connection = _database().cursor()
+    return _thread.connection
+
+
+@cache
+def _database() -> Any:
+    import duckdb
+
+    settings: dict[str, Any] = {
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
+    return duckdb.connect(":memory:", config=settings)
+
+
+def in_memory(arrays_for_comparity: dict[str, Any], home: Any = None) -> nw.LazyFrame[Any]:
+    """Hand arrays to DuckDB, on the connection of a relation or that of this thread.
+
+    DuckDB finds the arrays by the name of the variable that holds them, unless a table of the
+    connection has that name, which is why it is a long one.
+    """
+    query = "select * from arrays_for_comparity"
+    relation = connection().sql(query) if home is None else home.query("home", query)
+    frame: nw.LazyFrame[Any] = nw.from_native(relation)
+    return frame

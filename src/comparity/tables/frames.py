@@ -1,0 +1,171 @@
+"""Frames of any engine, opened and collected into arrays."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from decimal import Decimal
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from narwhals.exceptions import DuplicateError
+from numpy.typing import NDArray
+
+from comparity.errors import (
+    DuplicateColumnError,
+    UnsteadyQueryError,
+    UnsupportedTableError,
+    translate_duckdb,
+)
+from comparity.errors.base import listed
+
+__all__ = [
+    "collected",
+    "is_frame",
+    "is_missing",
+    "of_engine",
+    "opened",
+    "placed_columns",
+    "text_of",
+]
+
+
+Columns = dict[str, NDArray[Any]]
+
+
+WHOLE = 2.0**53
+
+
+WHOLE_PART = 2**20
+
+
+def of_engine(values: Any, name: str = "array") -> Any:
+    """Return a frame or column of any engine as narwhals has it, anything else as it is.
+
+    Parameters
+    ----------
+    values : object
+        What somebody passed.
+    name : str
+        What errors call the table.
+
+    Raises
+    ------
+    DuplicateColumnError
+        A frame has two columns of one name.
+    """
+    try:
+        found = nw.from_native(values, allow_series=True, pass_through=True)
+        if is_frame(found):
+            found.collect_schema()
+    except DuplicateError as error:
+        raise DuplicateColumnError(name, listed(_twice(values))) from error
+    # Of two columns of one name in a query, narwhals would see one.
+    if isinstance(found, nw.LazyFrame) and _twice(found.to_native()):
+        raise DuplicateColumnError(name, listed(_twice(found.to_native())))
+    return found
+
+
+def is_frame(values: Any) -> bool:
+    """Say whether this is a frame as narwhals has it."""
+    return isinstance(values, nw.DataFrame | nw.LazyFrame)
+
+
+def _twice(native: Any) -> list[object]:
+    """Return the names that several columns of a frame of DuckDB, Spark, pandas or PyArrow have."""
+    # A lazy frame of Polars has no such columns, and warns whoever asks for its names.
+    if nw.get_native_namespace(native).__name__ == "polars":
+        return []
+    names = getattr(native, "column_names", getattr(native, "columns", ()))
+    return [name for name, count in Counter(names).items() if count > 1]
+
+
+def opened(native: Any, name: str) -> tuple[Any, list[str]]:
+    """Return a narwhals frame, eager or lazy as it was given, and the names of its columns."""
+    frame = of_engine(native, name)
+    if not is_frame(frame):
+        raise UnsupportedTableError(name, type(native).__name__)
+    return frame, frame.collect_schema().names()
+
+
+def is_missing(value: object) -> bool:
+    """Say whether a Python value stands for nothing: None, NaN, pandas' NA and NaT."""
+    if value is None or type(value).__name__ in {"NAType", "NaTType"}:
+        return True
+    return isinstance(value, float | np.floating | Decimal) and bool(value != value)
+
+
+def text_of(value: object) -> str:
+    """Return the name of a group or an item as text; a whole float or decimal loses its ``.0``.
+
+    Examples
+    --------
+    >>> text_of(1.0), text_of("007"), text_of(True), text_of(2.5), text_of(Decimal("1.00"))
+    ('1', '007', 'True', '2.5', '1')
+    """
+    if isinstance(value, Decimal):
+        # As columns of decimals are read; text where floats would take two ids for one.
+        small = abs(value) < WHOLE
+        return text_of(float(value)) if small else re.sub(r"\.0+$", "", format(value, "f"))
+    if isinstance(value, float | np.floating):
+        number = float(value)
+        return str(int(number)) if number.is_integer() and abs(number) < WHOLE else repr(number)
+    return str(value)
+
+
+def collected(frame: nw.LazyFrame[Any]) -> Columns:
+    """Bring a (small) frame to numpy; text becomes an object array with None where it is missing.
+
+    DuckDB hands its columns over without PyArrow, which is not required.
+    """
+    if frame.implementation.is_duckdb():
+        return _from_duckdb(frame.to_native())
+    eager = frame.collect()
+    # pandas columns may be named by numbers, which brackets would take for positions.
+    return {name: _as_numpy(eager.get_column(name)) for name in eager.columns}
+
+
+def placed_columns(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> Columns:
+    """Bring a frame to numpy whose rows are matched by place with those of another.
+
+    A query is asked twice: one that answers in another order would be matched at random.
+    """
+    found = collected(frame.lazy())
+    if isinstance(frame, nw.LazyFrame):
+        again = collected(frame)
+        if not all(_alike(found[name], again[name]) for name in found):
+            raise UnsteadyQueryError([str(name) for name in found])
+    return found
+
+
+def _alike(one: NDArray[Any], two: NDArray[Any]) -> bool:
+    if one.dtype.kind == "f" == two.dtype.kind:
+        return np.array_equal(one, two, equal_nan=True)
+    return bool(one.tolist() == two.tolist())
+
+
+def _from_duckdb(relation: Any) -> Columns:
+    with translate_duckdb():
+        columns = relation.fetchnumpy()
+    return {name: _unmasked(column) for name, column in columns.items()}
+
+
+def _unmasked(column: Any) -> NDArray[Any]:
+    if not isinstance(column, np.ma.MaskedArray):
+        return np.asarray(column)
+    if not column.mask.any():
+        return column.data
+    values = column.data.astype(np.float64 if column.dtype.kind == "f" else object)
+    values[column.mask] = np.nan if column.dtype.kind == "f" else None
+    return values
+
+
+def _as_numpy(series: nw.Series[Any]) -> NDArray[Any]:
+    # numpy has no integers of 128 bits.
+    wide = isinstance(series.dtype, nw.Int128 | nw.UInt128)
+    if series.dtype.is_numeric() and not wide and not series.is_null().any():
+        return series.to_numpy()
+    values = np.empty(len(series), dtype=object)
+    values[:] = [None if is_missing(value) else value for value in series.to_list()]
+    return values

@@ -1,0 +1,328 @@
+"""Comparison tables as people keep them, turned better item first.
+
+========================  =============================  =====================================
+layout                    columns                        who won
+========================  =============================  =====================================
+``"better, worse"``       better, worse                  the first column
+``"winner, loser"``       winner, loser                  the first column
+``"chosen, rejected"``    chosen, rejected               the first column (preference data)
+``"arena"``               model_a, model_b, winner       model_a, model_b, tie, tie (bothbad)
+``"left, right, winner"`` left, right, winner            left, right, tie, or the winner's id
+``"crowd"``               left, right, label             the same
+``"label studio"``        text1, text2, pw or pairwise   left or right
+========================  =============================  =====================================
+
+Who judged is looked for under the names evaluator, judge, worker, annotator, rater, performer,
+completed_by and user.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+
+from comparity.errors import (
+    AmbiguousWinnerError,
+    NonBinaryError,
+    OptionError,
+    UnknownLayoutError,
+    UnknownWinnerError,
+)
+from comparity.tables.columns import BLANKS, Table, check_columns, offenders, open_table
+from comparity.tables.files import read_table
+from comparity.tables.frames import opened
+from comparity.tables.label_studio import is_label_studio, read_label_studio
+from comparity.tables.outcomes import LEFT, RIGHT, TIE, check_outcome_read
+
+__all__ = ["LAYOUTS", "ComparisonTable", "read_comparisons", "to_comparisons"]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Names of the columns of one way to write comparisons."""
+
+    name: str
+    first: str
+    second: str
+    winner: str | None = None
+
+    def columns(self) -> tuple[str, ...]:
+        """Return the columns this layout needs."""
+        return (self.first, self.second, *([self.winner] if self.winner else []))
+
+
+LAYOUTS = (
+    Layout("better, worse", "better", "worse"),
+    Layout("winner, loser", "winner", "loser"),
+    Layout("chosen, rejected", "chosen", "rejected"),
+    Layout("arena", "model_a", "model_b", "winner"),
+    Layout("left, right, winner", "left", "right", "winner"),
+    Layout("crowd", "left", "right", "label"),
+    Layout("label studio", "text1", "text2", "pw"),
+    Layout("label studio", "text1", "text2", "pairwise"),
+)
+EVALUATORS = (
+    "evaluator",
+    "judge",
+    "worker",
+    "annotator",
+    "rater",
+    "performer",
+    "completed_by",
+    "user",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonTable:
+    """Comparisons, better item first.
+
+    Attributes
+    ----------
+    frame : frame of the engine that was given
+        Columns ``better``, ``worse``, ``tied`` (true or false) and, where they are known,
+        ``seat`` (1 where the better item stood on the left, -1 on the right) and ``evaluator``.
+        The items of a tied row are in the order they were given.
+    layout : str
+        The layout that was recognised.
+    has_evaluators, has_seats : bool
+        Whether there are columns ``evaluator`` and ``seat``.
+    columns : mapping of str to str
+        Which column was read as what.
+    notes : tuple of str
+        What was left out while reading, if anything.
+    """
+
+    frame: Any
+    layout: str
+    has_evaluators: bool
+    has_seats: bool
+    columns: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+
+
+def to_comparisons(
+    frame: Any,
+    *,
+    layout: str = "auto",
+    better: str | None = None,
+    worse: str | None = None,
+    left: str | None = None,
+    right: str | None = None,
+    winner: str | None = None,
+    evaluator: str | None = None,
+    tied: str | None = None,
+) -> ComparisonTable:
+    """Turn a comparison table of any known layout better item first.
+
+    Parameters
+    ----------
+    frame : frame of any engine
+    layout : str
+        ``"auto"`` or the name of a layout (see above).
+    better, worse : str, optional
+        Columns with the better and the worse item, if they have other names.
+    left, right, winner : str, optional
+        Columns with the two items and the winner, if they have other names.
+    evaluator : str, optional
+        Column that says who judged, if it has another name.
+    tied : str, optional
+        Column that is true where neither item was put first, beside `better` and `worse`.
+
+    Raises
+    ------
+    UnknownLayoutError
+        No layout fits the columns.
+    UnreadOutcomeError
+        `better` and `worse` are given, and a column that is not read seems to say who won
+        (:mod:`comparity.tables.outcomes`).
+    UnknownWinnerError
+        The winner is neither of the two items nor a word for a side or a tie.
+    ComparityError
+        A column is missing or has gaps.
+
+    Examples
+    --------
+    >>> import polars
+    >>> battles = polars.DataFrame(
+    ...     {"model_a": ["x", "y"], "model_b": ["y", "z"], "winner": ["model_b", "tie"]}
+    ... )
+    >>> table = to_comparisons(battles)
+    >>> table.layout, table.frame.rows()
+    ('arena', [('y', 'x', False, -1), ('y', 'z', True, 1)])
+    """
+    given, known = opened(frame, "comparisons")
+    named = _named(known, layout, better=better, worse=worse, left=left, right=right, winner=winner)
+    if tied and named.winner:
+        why = f"ties are read from column {named.winner!r}, which says who won"
+        raise OptionError("tied", tied, ["None", "the columns of the better and worse item"], why)
+    columns = {"first": named.first, "second": named.second}
+    extra = {
+        "winner": named.winner,
+        "evaluator": evaluator or next((name for name in EVALUATORS if name in known), None),
+        "tied": tied or ("tied" if named.winner is None and "tied" in known else None),
+    }
+    columns |= {ours: name for ours, name in extra.items() if name is not None}
+    if named.winner is None:
+        read = (columns.get("evaluator"), columns.get("tied"))
+        check_outcome_read(frame, first=named.first, second=named.second, read=read)
+    table = open_table(frame, "comparisons", columns)
+    check_columns(table, complete=columns, names=("first", "second"))
+    turned = _oriented(table)
+    result = turned.collect() if isinstance(given, nw.DataFrame) else turned
+    return ComparisonTable(
+        frame=result if given is frame else result.to_native(),
+        layout=named.name,
+        has_evaluators="evaluator" in columns,
+        has_seats="winner" in columns,
+        columns=columns,
+    )
+
+
+def _named(
+    known: Sequence[str],
+    layout: str,
+    *,
+    better: str | None,
+    worse: str | None,
+    left: str | None,
+    right: str | None,
+    winner: str | None,
+) -> Layout:
+    """Find the layout and put in the columns the caller named."""
+    names = ["auto", *dict.fromkeys(option.name for option in LAYOUTS)]
+    if layout not in names:
+        raise OptionError("layout", layout, [repr(name) for name in names])
+    if better or worse:
+        _check_one_way(layout, left=left, right=right, winner=winner)
+        return Layout("better, worse", better or "better", worse or "worse")
+    if left or right or winner:
+        name = "left, right, winner" if layout == "auto" else layout
+        return Layout(name, left or "left", right or "right", winner or "winner")
+    fitting = [option for option in LAYOUTS if layout in ("auto", option.name)]
+    for option in fitting:
+        if set(option.columns()) <= set(known):
+            return option
+    raise UnknownLayoutError(known, [", ".join(option.columns()) for option in fitting])
+
+
+def _check_one_way(layout: str, **sides: str | None) -> None:
+    """Refuse columns of the better and worse item beside a column that says who won."""
+    for option, column in sides.items():
+        if column:
+            why = "better= and worse= say already who won in every row"
+            raise OptionError(option, column, ["None", "neither better= nor worse="], why)
+    if any(option.winner for option in LAYOUTS if option.name == layout):
+        why = "in that layout a column says who won, and better= and worse= say so in every row"
+        raise OptionError("layout", layout, ["'auto'", "neither better= nor worse="], why)
+
+
+def _oriented(table: Table) -> nw.LazyFrame[Any]:
+    """Put the better item first."""
+    extra = [nw.col("evaluator")] if "evaluator" in table.columns else []
+    alike = table.schema["first"] == table.schema["second"]
+    first, second = (nw.col(name) if alike else table.text(name) for name in ("first", "second"))
+    if "winner" not in table.columns:
+        return table.frame.select(
+            first.alias("better"), second.alias("worse"), _tied(table).alias("tied"), *extra
+        )
+    side = winning_side(table)
+    if offenders(table, side.is_in(["unknown", "two ways"]), "winner").count:
+        _explain_winners(table, side)
+    turned = side == "right"
+    return table.frame.select(
+        nw.when(turned).then(second).otherwise(first).alias("better"),
+        nw.when(turned).then(first).otherwise(second).alias("worse"),
+        (side == "tie").alias("tied"),
+        nw.when(turned).then(nw.lit(-1)).otherwise(nw.lit(1)).alias("seat"),
+        *extra,
+    )
+
+
+def _explain_winners(table: Table, side: nw.Expr) -> None:
+    """Raise the error that says why winners cannot be read."""
+    column = table.columns["winner"]
+    unknown = offenders(table, side == "unknown", "winner")
+    if unknown.count:
+        left, right = _side_words(table)
+        raise UnknownWinnerError(column, unknown, [*left, *right, *TIE])
+    raise AmbiguousWinnerError(column, offenders(table, side == "two ways", "winner"))
+
+
+def winning_side(table: Table) -> nw.Expr:
+    """Say which side won: an id of one of the two items, or a word, unless these contradict."""
+    text = table.text("winner")
+    word = text.str.strip_chars(BLANKS).str.to_lowercase()
+    left, right = _side_words(table)
+    first_or_not = (text == table.text("first")) & word.is_in([*right, *TIE])
+    second_or_not = (text == table.text("second")) & word.is_in([*left, *TIE])
+    return (
+        nw.when(first_or_not | second_or_not)
+        .then(nw.lit("two ways"))
+        .when(text == table.text("first"))
+        .then(nw.lit("left"))
+        .when(text == table.text("second"))
+        .then(nw.lit("right"))
+        .when(word.is_in(left))
+        .then(nw.lit("left"))
+        .when(word.is_in(right))
+        .then(nw.lit("right"))
+        .when(word.is_in(TIE))
+        .then(nw.lit("tie"))
+        .otherwise(nw.lit("unknown"))
+    )
+
+
+def _side_words(table: Table) -> tuple[list[str], list[str]]:
+    """Return the words for each side: the usual ones, and what its column is called."""
+    first, second = (str(table.columns[side]).strip().lower() for side in ("first", "second"))
+    # A column may be called anything, such as the word for the other side.
+    left = [*LEFT, *({first} - {*LEFT, *RIGHT, *TIE, second})]
+    right = [*RIGHT, *({second} - {*LEFT, *RIGHT, *TIE, first})]
+    return left, right
+
+
+def _tied(table: Table) -> nw.Expr:
+    if "tied" not in table.columns:
+        return nw.lit(False)
+    broken = offenders(table, table.truth("tied") == -1, "tied")
+    if broken.count:
+        raise NonBinaryError(table.columns["tied"], broken.values, role="tied")
+    return table.truth("tied") == 1
+
+
+def read_comparisons(
+    path: str | os.PathLike[str],
+    *,
+    layout: str = "auto",
+    allow_remote: bool = False,
+    **columns: str | None,
+) -> ComparisonTable:
+    """Read a file of comparisons of any known layout, Label Studio's nested JSON included.
+
+    Parameters
+    ----------
+    path : path
+    layout : str
+        As in :func:`to_comparisons`.
+    allow_remote : bool
+        As in :func:`comparity.tables.files.read_table`.
+    **columns : str
+        Column names, as in :func:`to_comparisons`.
+    """
+    if layout in ("auto", "label studio") and is_label_studio(path):
+        frame, notes = read_label_studio(path, left=columns.get("left"), right=columns.get("right"))
+        table = to_comparisons(frame)
+        return ComparisonTable(
+            frame=table.frame,
+            layout="label studio",
+            has_evaluators=True,
+            has_seats=True,
+            columns=table.columns,
+            notes=notes,
+        )
+    return to_comparisons(read_table(path, allow_remote=allow_remote), layout=layout, **columns)

@@ -1,0 +1,230 @@
+"""Columns that say who won, in tables that are read as if their first item always had.
+
+A table of ``item_1, item_2, preference`` that is read by ``better="item_1", worse="item_2"`` would
+give a wrong order without a word. What counts as such a column depends on what the items' columns
+are called.
+
+- Names that say who won themselves (``better_id``, ``loser``, ``chosen``) are believed. Only a
+  column that is *called* like an outcome and contradicts them is refused: each of its values names
+  an item of its row, a side or a tie, and not always the first item.
+- Any other names leave it open who won. Refused are columns that are called like an outcome
+  (``preference``, ``human_label``, ``winner_model_a``), whatever they hold, and columns of any name
+  in which each value names an item of its row, a side or a tie, or is a code for one (1, 2 and 0;
+  1, -1 and 0; A, B and tie). Codes must name both sides: 0 and 1 may be any flag.
+
+A column that names the first item in each row agrees with what is read, and is let pass.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+
+from comparity.errors import UnreadOutcomeError
+from comparity.tables.columns import BLANKS, SHOWN, Table, open_table
+from comparity.tables.frames import collected, is_missing, opened, text_of
+
+__all__ = ["LEFT", "RIGHT", "TIE", "check_outcome_read"]
+
+LEFT = ("left", "model_a")
+RIGHT = ("right", "model_b")
+TIE = ("tie", "tie (bothbad)", "tie (both bad)", "bothbad", "both", "draw", "equal", "neither")
+
+# Words that a winner is not read from, but that say what the column is about.
+FIRST_WORDS = (*LEFT, "first", "win", "won")
+SECOND_WORDS = (*RIGHT, "second", "loss", "lose", "lost")
+TIE_WORDS = (*TIE, "tied", "same", "none")
+FIRST_CODES = ("1", "1.0", "+1", "a")
+SECOND_CODES = ("2", "2.0", "-1", "-1.0", "b")
+TIE_CODES = ("0", "0.0")
+
+OUTCOMES = (
+    *("winner", "win", "won", "outcome", "result", "preference", "preferred", "pref", "choice"),
+    *("choose", "chosen", "selected", "selection", "pick", "picked", "vote", "voted", "verdict"),
+    *("decision", "judgment", "judgement", "label", "pw", "pairwise", "better", "best"),
+)
+WINNERS = ("winner", "preferred", "preference")
+"""What a name begins with that speaks of the outcome whatever follows."""
+
+TELLING = (
+    *("better", "best", "worse", "worst", "winner", "loser", "win", "won", "lost"),
+    *("chosen", "rejected", "preferred", "dispreferred", "unpreferred"),
+)
+SIDES = (*TELLING, "left", "right", "first", "second", "a", "b", "1", "2")
+"""Words in the names of columns that speak of one of the two items alone."""
+
+
+KINDS = ("first", "second", "tie", "first_code", "second_code", "tie_code")
+MOST_LOOKED_AT = 1000
+"""Rows in which values to show in an error are looked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """How many rows of a column name the first item, the second or a tie.
+
+    Attributes
+    ----------
+    rows : int
+        All rows.
+    first, second, tie : int
+        Rows that do so by an id or a word.
+    first_code, second_code, tie_code : int
+        Further rows that do so by a code.
+    """
+
+    rows: int
+    first: int
+    second: int
+    tie: int
+    first_code: int
+    second_code: int
+    tie_code: int
+
+    @property
+    def in_words(self) -> bool:
+        """Whether ids and words name a side in each row, and not always the first."""
+        return self.first + self.second + self.tie == self.rows > self.first
+
+    @property
+    def in_codes(self) -> bool:
+        """Whether words and codes name a side in each row, and both sides somewhere."""
+        first, second = self.first + self.first_code, self.second + self.second_code
+        return first > 0 < second and first + second + self.tie + self.tie_code == self.rows
+
+
+def check_outcome_read(
+    native: Any, *, first: Any, second: Any, read: Iterable[str | None] = ()
+) -> None:
+    """Refuse a table of comparisons if a column that nobody reads says who won.
+
+    Parameters
+    ----------
+    native : frame of any engine
+        The comparisons.
+    first, second : str
+        Columns read as the better and the worse item.
+    read : iterable of str or None
+        Further columns that are read: the evaluator, ties, seats.
+
+    Raises
+    ------
+    UnreadOutcomeError
+        As the top of this module says.
+    """
+    frame, known = opened(native, "comparisons")
+    if first not in known or second not in known:
+        return  # Whoever reads the table says which column is missing.
+    telling = any(word in TELLING for name in (first, second) for word in name_words(name))
+    unread = [name for name in known if name not in {first, second, *read}]
+    called = [name for name in unread if is_called_outcome(name)]
+    suspects = called if telling else unread
+    if not suspects:
+        return
+    ours = {f"unread{place}": name for place, name in enumerate(_comparable(frame, suspects))}
+    table = open_table(native, "comparisons", {"first": first, "second": second, **ours})
+    counts = {ours[key]: sides for key, sides in _count_sides(table, ours).items()}
+    for name in suspects:
+        if _contradicts(counts.get(name), named=name in called, telling=telling):
+            raise UnreadOutcomeError(name, first, second, _first_values(frame, name))
+
+
+def is_called_outcome(column: object) -> bool:
+    """Say whether the name of a column speaks of the outcome of a comparison.
+
+    Examples
+    --------
+    >>> [is_called_outcome(name) for name in ("preference", "HumanLabel", "winner_model_a")]
+    [True, True, True]
+    >>> [is_called_outcome(name) for name in ("better_label", "label_time", "score", "judge")]
+    [False, False, False, False]
+    """
+    words = name_words(column)
+    if not words:
+        return False
+    # A label of the better item says nothing about who won.
+    of_one_item = any(word in SIDES for word in words[:-1])
+    return words[0] in WINNERS or (words[-1] in OUTCOMES and not of_one_item)
+
+
+def name_words(column: object) -> list[str]:
+    """Return the words that the name of a column is made of.
+
+    Examples
+    --------
+    >>> name_words("item_1"), name_words("winnerName"), name_words("Better ID")
+    (['item', '1'], ['winner', 'name'], ['better', 'id'])
+    """
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(column))
+    return re.findall(r"[^\W_]+", parted.lower())
+
+
+def _comparable(frame: Any, names: Iterable[str]) -> list[str]:
+    """Return the columns whose values can be compared with ids and words."""
+    schema = frame.collect_schema()
+    texts = (nw.String, nw.Categorical, nw.Enum, nw.Boolean)
+    python = (nw.Object,) if isinstance(frame, nw.DataFrame) else ()
+    return [
+        name
+        for name in names
+        if isinstance(schema[name], (*texts, *python))
+        or schema[name].is_integer()
+        or schema[name].is_float()
+    ]
+
+
+def _count_sides(table: Table, columns: Iterable[str]) -> dict[str, Sides]:
+    """Count in one pass how many rows of each column (our names) name which side."""
+    said = {
+        f"{column} {kind}": found
+        for column in columns
+        for kind, found in _said(table, column).items()
+    }
+    sums = [found.cast(nw.Int64).sum().alias(key) for key, found in said.items()]
+    found = collected(table.frame.select(nw.len().alias("rows"), *sums))
+    # A sum over nothing but missing values is missing.
+    counts = {key: int(value[0] or 0) for key, value in found.items()}
+    return {
+        column: Sides(rows=counts["rows"], **{kind: counts[f"{column} {kind}"] for kind in KINDS})
+        for column in columns
+    }
+
+
+def _said(table: Table, column: str) -> dict[str, nw.Expr]:
+    """Say where a column names the first item, the second or a tie, by a word or by a code."""
+    text = table.text(column)
+    word = text.str.strip_chars(BLANKS).str.to_lowercase()
+    first, second = (
+        (text == table.text(side)) | word.is_in([*words, str(table.columns[side]).lower()])
+        for side, words in (("first", FIRST_WORDS), ("second", SECOND_WORDS))
+    )
+    neither = ~first & ~second
+    return {
+        "first": first,
+        "second": ~first & second,
+        "tie": neither & word.is_in(TIE_WORDS),
+        "first_code": neither & word.is_in(FIRST_CODES),
+        "second_code": neither & word.is_in(SECOND_CODES),
+        "tie_code": neither & word.is_in(TIE_CODES),
+    }
+
+
+def _contradicts(said: Sides | None, *, named: bool, telling: bool) -> bool:
+    """Say whether a column that is not read says who won, and not always the first item."""
+    if said is None:
+        return named and not telling
+    if telling:
+        return said.in_words
+    if named:
+        return said.first < said.rows
+    return said.in_words or said.in_codes
+
+
+def _first_values(frame: Any, column: str) -> list[str]:
+    """Return a few distinct values of a column."""
+    values = collected(frame.lazy().select(column).head(MOST_LOOKED_AT))[column].tolist()
+    return list(dict.fromkeys("nothing" if is_missing(v) else text_of(v) for v in values))[:SHOWN]

@@ -1,0 +1,1 @@
+"""Weights of rows, and scores trained under pairwise goals."""

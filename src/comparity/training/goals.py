@@ -1,0 +1,340 @@
+"""What training asks for: which accuracies shall be alike, by which losses, in how many steps.
+
+A goal compares *terms*, each a weighted mean of the accuracies of cells, so that every goal is a
+matrix of coefficients and one trainer serves all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.counts.all_pairs import ANY
+from comparity.counts.ordered_pairs import EQUAL, LARGER, SMALLER
+from comparity.counts.pairs import Cell
+from comparity.errors import OptionError
+from comparity.errors.training import EmptyCellError
+from comparity.tables.columns import check_option
+from comparity.training.losses import PairFamily
+
+__all__ = [
+    "COMPARED",
+    "GOALS",
+    "PARITY",
+    "Choices",
+    "Terms",
+    "check_share",
+    "choices_of",
+    "differences",
+    "goals_of",
+    "largest_difference",
+    "overall",
+    "terms_of",
+]
+
+
+Floats = NDArray[np.float64]
+
+
+PARITY = "statistical parity"
+
+
+COMPARED = 6
+"""Up to so many terms of a goal are compared two by two."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Terms:
+    """Rates that shall be alike.
+
+    Attributes
+    ----------
+    goal : str
+        What compares them.
+    names : tuple of str
+        One for each term.
+    coefficients : ndarray, (T, C)
+        The terms are these times the accuracies of all cells.
+    """
+
+    goal: str
+    names: tuple[str, ...]
+    coefficients: Floats
+
+
+def terms_of(
+    goal: str, pairs: PairFamily, parity: PairFamily | None, groups: Sequence[str], *, rows: str
+) -> Terms:
+    """Return the terms of a goal.
+
+    Parameters
+    ----------
+    goal : str
+        One of :data:`GOALS`.
+    pairs : PairFamily
+        The pairs that labels imply.
+    parity : PairFamily or None
+        All pairs of two groups, for statistical parity; its cells come after those of `pairs`.
+    groups : sequence of str
+        The groups to compare.
+    rows : str
+        What errors call the rows that the pairs are of.
+
+    Raises
+    ------
+    EmptyCellError
+        A term rests on no pair.
+    """
+    if goal == PARITY:
+        assert parity is not None, goal
+        # The accuracy of the same two groups may be a term of another goal.
+        named = {f"{cell} ({PARITY})": [[cell]] for cell in parity.cells}
+        family, start = parity, len(pairs.cells)
+    else:
+        # All three: groups may be called "larger" and "smaller", too.
+        by_values = pairs.cells == (LARGER, SMALLER, EQUAL)
+        chosen = _across_values if by_values else GOALS[goal]
+        named, family, start = chosen(pairs.cells, groups), pairs, 0
+    n_cells = len(pairs.cells) + (0 if parity is None else len(parity.cells))
+    coefficients = np.zeros((len(named), n_cells))
+    place = {cell: start + number for number, cell in enumerate(family.cells)}
+    for row, unions in enumerate(named.values()):
+        for union in unions:
+            at = [place[cell] for cell in union]
+            trials = family.trials[np.array(at) - start]
+            if not trials.sum():
+                raise EmptyCellError(goal, [list(named)[row]], rows)
+            coefficients[row, at] += trials / trials.sum()
+    return Terms(goal=goal, names=tuple(named), coefficients=coefficients)
+
+
+Named = dict[str, list[list[Cell]]]
+"""For each term the unions of cells whose rates it adds up."""
+
+
+def _each(cells: Sequence[Cell]) -> Named:
+    return {str(cell): [[cell]] for cell in cells}
+
+
+def _across(cells: Sequence[Cell], groups: Sequence[str]) -> Named:
+    return _each([Cell(i, j) for i, j in permutations(groups, 2)])
+
+
+def _within(cells: Sequence[Cell], groups: Sequence[str]) -> Named:
+    return _each([Cell(group, group) for group in groups])
+
+
+def _all(cells: Sequence[Cell], groups: Sequence[str]) -> Named:
+    return _across(cells, groups) | _within(cells, groups)
+
+
+def _marginal(cells: Sequence[Cell], groups: Sequence[str]) -> Named:
+    return {str(Cell(g, ANY)): [[cell for cell in cells if cell.better == g]] for g in groups}
+
+
+def _symmetric(cells: Sequence[Cell], groups: Sequence[str]) -> Named:
+    return {
+        f"{Cell(g, ANY)} and {Cell(ANY, g)}": [
+            [cell for cell in cells if cell.better == g],
+            [cell for cell in cells if cell.worse == g],
+        ]
+        for g in groups
+    }
+
+
+def _across_values(cells: Sequence[Cell], groups: Sequence[str]) -> Named:
+    return _each([LARGER, SMALLER])
+
+
+def _no_labels(cells: Sequence[Cell], groups: Sequence[str]) -> Named:
+    raise AssertionError(PARITY)
+
+
+GOALS: dict[str, Callable[[Sequence[Cell], Sequence[str]], Named]] = {
+    "cross-group": _across,
+    "within-group": _within,
+    "marginal": _marginal,
+    "all cells": _all,
+    "symmetric": _symmetric,
+    PARITY: _no_labels,
+}
+"""Goals by name: equations (5), (6), (7), (4), symmetric equal accuracy and (8) of the paper."""
+
+
+def goals_of(goal: Any, *, continuous: bool) -> tuple[str, ...]:
+    """Return the goals asked for, checked."""
+    several = isinstance(goal, list | tuple | set | frozenset)
+    goals = () if goal is None else tuple(goal) if several else (goal,)
+    known = ("cross-group",) if continuous else tuple(GOALS)
+    why = "the attribute is a number, which has no groups" if continuous else ""
+    for one in goals:
+        if one not in known:
+            raise OptionError("goal", one, [repr(word) for word in known], why)
+    if len(set(goals)) < len(goals):
+        raise OptionError("goal", goal, ["each goal once"])
+    return goals
+
+
+def overall(pairs: PairFamily, n_cells: int) -> Floats:
+    """Return the coefficients of the accuracy over all pairs that labels imply; 0 without any."""
+    coefficients, all_trials = np.zeros(n_cells), pairs.trials.sum()
+    if all_trials:
+        coefficients[: len(pairs.cells)] = pairs.trials / all_trials
+    return coefficients
+
+
+def differences(terms: Sequence[Terms]) -> tuple[Floats, tuple[str, ...]]:
+    """Return what the slack limits, as coefficients of cells, with names.
+
+    Of up to six terms of a goal any two are compared. Of more, each is compared with their mean,
+    twice over: where all these are within the slack, any two terms are, and there are as many
+    constraints as twice the terms instead of their square. That asks for more than need be, which
+    is enough for a game to go by; what is chosen afterwards is judged by any two terms.
+    """
+    rows, names = [], []
+    for block in terms:
+        if len(block.names) > COMPARED:
+            away = 2 * (block.coefficients - block.coefficients.mean(axis=0))
+            rows += [*away, *-away]
+            names += [f"{name} above the mean" for name in block.names]
+            names += [f"{name} below the mean" for name in block.names]
+            continue
+        for first, second in permutations(range(len(block.names)), 2):
+            rows.append(block.coefficients[first] - block.coefficients[second])
+            name = f"{block.names[first]} less {block.names[second]}"
+            # Goals may overlap, as all cells do with cross-group.
+            names.append(f"{name} ({block.goal})" if name in names else name)
+    return np.array(rows).reshape(len(rows), -1), tuple(names)
+
+
+def largest_difference(terms: Sequence[Terms], accuracy: Floats) -> float:
+    """Return the largest difference of two terms of one goal; 0 without a goal."""
+    return max((float(np.ptp(block.coefficients @ accuracy)) for block in terms), default=0.0)
+
+
+LONGEST = 1000.0
+"""Steps move scores by about their size, in margins or in standard deviations of labels."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """How to train.
+
+    Attributes
+    ----------
+    goals : tuple of str
+        What shall be alike; none for the objective alone.
+    slack : float
+        Largest difference allowed.
+    robust : bool
+        Whether to raise the least rate instead.
+    with_overall : bool
+        Whether the accuracy over all pairs is one of the rates whose least is raised.
+    margin, squared
+        Of the hinge, see :mod:`comparity.training.losses`.
+    l2 : float
+        Weight of the sum of squared coefficients of standardised features.
+    steps, step_sizes, referee_rate, snapshots
+        Of the game, see :func:`comparity.training.game.play`; one game for each step size.
+    """
+
+    goals: tuple[str, ...]
+    slack: float
+    robust: bool
+    with_overall: bool
+    margin: float
+    squared: bool
+    l2: float
+    steps: int
+    step_sizes: tuple[float, ...]
+    referee_rate: float
+    snapshots: int
+
+
+def choices_of(
+    *,
+    goal: str | tuple[str, ...] | None = "cross-group",
+    slack: float = 0.01,
+    form: str = "constrained",
+    with_overall: bool | None = None,
+    continuous: bool = False,
+    margin: float = 1.0,
+    loss: str = "hinge",
+    l2: float = 1e-4,
+    steps: int = 500,
+    step_sizes: float | tuple[float, ...] = 0.15,
+    referee_rate: float = 1.0,
+    snapshots: int = 100,
+    predicted: bool = False,
+) -> Choices:
+    """Return choices as they are given to :class:`comparity.FairRanker`, checked.
+
+    Parameters
+    ----------
+    goal, slack, form, with_overall, continuous, margin, loss, l2, steps, step_sizes, referee_rate
+        As there.
+    snapshots : int
+        As there.
+    predicted : bool
+        Whether labels are to be predicted and not only ordered, as by
+        :class:`comparity.FairRegressor`.
+
+    Examples
+    --------
+    >>> choices_of(goal=("cross-group", "within-group"), form="robust").with_overall
+    False
+    """
+    check_option("form", form, ("constrained", "robust"))
+    check_option("loss", loss, ("hinge", "squared hinge"))
+    if predicted and form == "robust":
+        why = "a squared error and an accuracy have no common least"
+        raise OptionError("form", form, ["'constrained'"], why)
+    _check_number("slack", slack, low=0)
+    _check_number("l2", l2, low=0)
+    _check_number("margin", margin, low=0, open_low=True)
+    _check_number("referee_rate", referee_rate, low=0, open_low=True)
+    for name, found in (("steps", steps), ("snapshots", snapshots)):
+        if not isinstance(found, int | np.integer) or found < 1:
+            raise OptionError(name, found, ["a whole number from 1 on"])
+    if with_overall not in (None, True, False):
+        raise OptionError("with_overall", with_overall, ["True", "False", "None"])
+    sizes = np.atleast_1d(np.asarray(step_sizes, dtype=object)).tolist()
+    for size in sizes or [step_sizes]:
+        _check_number("step_sizes", size, low=0, high=LONGEST, open_low=True)
+    goals = goals_of(goal, continuous=continuous)
+    return Choices(
+        goals=goals,
+        slack=float(slack),
+        robust=form == "robust",
+        # Equation (13) has the overall accuracy in its minimum, the sum of minima has not.
+        with_overall=len(goals) == 1 if with_overall is None else with_overall,
+        margin=float(margin),
+        squared=loss == "squared hinge",
+        l2=float(l2),
+        steps=int(steps),
+        step_sizes=tuple(map(float, sizes)),
+        referee_rate=float(referee_rate),
+        snapshots=int(snapshots),
+    )
+
+
+def check_share(name: str, found: Any) -> None:
+    """Refuse a share of rows that is not from 0 on and below 1."""
+    _check_number(name, found, low=0, high=1)
+
+
+def _check_number(
+    name: str, found: Any, *, low: float, high: float = math.inf, open_low: bool = False
+) -> None:
+    number = isinstance(found, int | float | np.number) and math.isfinite(found)
+    if number and (low < found if open_low else low <= found) and found < high:
+        return
+    lowest = f"{'above' if open_low else 'from'} {low:g}{'' if open_low else ' on'}"
+    wanted = f"a number {lowest}" + (f" and below {high:g}" if math.isfinite(high) else "")
+    raise OptionError(name, found, [wanted])

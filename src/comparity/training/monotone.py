@@ -1,0 +1,268 @@
+r"""A monotone transform of one group's scores that evens out errors across two groups.
+
+The transform :math:`\phi(z) = 1 / (1 + e^{-(\alpha z + \beta)})` of one group's scores is compared
+with the other group's: with :math:`1 / (1 + e^{-z'})`, where scores have no scale of their own, or
+with :math:`z'` as it is, where scores are probabilities. The logistic function changes no order, so
+that in the first case only :math:`\alpha z + \beta` against :math:`z'` matters, which is what is
+computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+
+from comparity.counts.all_pairs import cell_counts
+from comparity.counts.query_pairs import query_counts
+from comparity.errors import EmptyCellError, OptionError, UnknownGroupError
+from comparity.errors.training import TwoGroupsOnlyError
+from comparity.tables.columns import check_option
+from comparity.tables.frames import text_of
+from comparity.tables.items import NAMES, LabelledItems, labelled_items
+from comparity.tables.values import as_array, check_lengths, group_codes, numbers
+
+__all__ = ["SLOPES", "MonotoneTransform", "monotone_transform"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+SLOPES = tuple(np.round(np.geomspace(0.1, 5.0, 24), 4).tolist())
+"""Slopes tried by default."""
+
+OTHERS = ("transformed", "unchanged")
+"""What the moved scores are compared with."""
+SATURATED = 40.0
+"""From here on the logistic function is 1, or nearly 0."""
+HALVINGS = 50
+"""After so many the interval of a shift is narrower than the spacing of doubles, or nearly."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MonotoneTransform:
+    r"""What is done to the scores of one of two groups: :math:`\alpha z + \beta`.
+
+    Where the others stay unchanged, the logistic function is applied to that.
+
+    Attributes
+    ----------
+    groups : tuple of str
+        The two groups, sorted.
+    adjusted : str
+        The group whose scores are moved.
+    slope, shift : float
+        :math:`\alpha` and :math:`\beta`.
+    others : {"transformed", "unchanged"}
+        Whether the other group's scores go through the logistic function, too.
+    accuracy, difference : float
+        Share of pairs ordered rightly, and the difference of the two accuracies across groups
+        without its sign, on the rows fitted to.
+    accuracy_before, difference_before : float
+        The same of the scores as they were.
+    """
+
+    groups: tuple[str, ...]
+    adjusted: str
+    slope: float
+    shift: float
+    others: str
+    accuracy: float
+    difference: float
+    accuracy_before: float
+    difference_before: float
+
+    def transform(self, scores: ArrayLike, *, sensitive_features: ArrayLike) -> Floats:
+        """Return the scores, moved in the adjusted group; others are as they were.
+
+        Parameters
+        ----------
+        scores : array-like
+            Finite scores.
+        sensitive_features : array-like
+            Group of each row, one of the two.
+        """
+        values = numbers(as_array(scores, "scores"), "scores", "array")
+        column = as_array(sensitive_features, "sensitive_features")
+        check_lengths({"scores": values, "sensitive_features": column})
+        codes, names = group_codes(column, "sensitive_features", "array", several=False)
+        unknown = [name for name in names if name not in self.groups]
+        if unknown:
+            raise UnknownGroupError(unknown[0], "sensitive_features", self.groups)
+        moved = np.array([name == self.adjusted for name in names], dtype=bool)[codes]
+        return _moved(values, moved, self.slope, self.shift, self.others)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+def monotone_transform(
+    y: ArrayLike,
+    scores: ArrayLike,
+    *,
+    sensitive_features: ArrayLike,
+    queries: ArrayLike | None = None,
+    adjusted: Any = None,
+    slopes: Sequence[float] = SLOPES,
+    shifts: Sequence[float] | None = None,
+    others: str = "transformed",
+    slack: float = 0.0,
+) -> MonotoneTransform:
+    r"""Fit a monotone transform of one group's scores that evens out accuracies across two groups.
+
+    .. math::
+
+        \min_{\alpha, \beta} |A_{0 > 1} - A_{1 > 0}|, \qquad z \to \alpha z + \beta
+
+    in the adjusted group [1]_, [2]_. The order within each group stays, so that only pairs across
+    groups change. For a given slope the difference falls or rises steadily with the shift, which
+    is found by halving; or it is chosen from a list, as in the experiments of [2]_.
+
+    Parameters
+    ----------
+    y : array-like
+        Labels as numbers; larger is better.
+    scores : array-like
+        Scores of any model.
+    sensitive_features : array-like
+        Group of each row: two groups.
+    queries : array-like, optional
+        Compare only rows of the same query.
+    adjusted : optional
+        The group to move; by default the one whose better items are ordered rightly less often.
+    slopes : sequence of float
+        Slopes to try, from 0 on. ``numpy.arange(0, 5.05, 0.05)`` in [2]_.
+    shifts : sequence of float, optional
+        Shifts to try; by default the best for each slope. ``(-1, -2, -5, -10)`` in [2]_.
+    others : {"transformed", "unchanged"}
+        Whether the other group's scores go through the logistic function, too, so that z' is
+        compared with :math:`\alpha z + \beta`; or stay as they are, and are compared with the
+        logistic function of that: the form of [1]_, where scores are probabilities. Unbounded
+        scores should not be left unchanged: the moved ones are all between 0 and 1.
+    slack : float
+        Of all transforms with a difference up to this the most accurate is taken; if there is
+        none, the one with the least difference, and of those the most accurate.
+
+    Returns
+    -------
+    MonotoneTransform
+        Its ``transform(scores, sensitive_features=)`` moves scores.
+
+    Raises
+    ------
+    TwoGroupsOnlyError
+        There are more than two groups.
+    EmptyCellError
+        There are no pairs across groups in one of the directions.
+
+    References
+    ----------
+    .. [1] Kallus and Zhou, "The fairness of risk scores beyond classification: bipartite ranking
+       and the xAUC metric", NeurIPS 2019.
+    .. [2] Narasimhan, Cotter, Gupta and Wang, "Pairwise Fairness for Ranking and Regression",
+       AAAI 2020, appendix.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> y, group = rng.integers(0, 2, 500), rng.integers(0, 2, 500)
+    >>> fit = monotone_transform(y, y + rng.normal(size=500) + group, sensitive_features=group)
+    >>> fit.adjusted, fit.difference_before > 0.2, fit.difference < 0.001
+    ('0', True, True)
+    """
+    check_option("others", others, OTHERS)
+    _check_numbers("slopes", slopes, low=0.0)
+    _check_numbers("slack", [slack], low=0.0)
+    if shifts is not None:
+        _check_numbers("shifts", shifts)
+    names = {**NAMES, "label": "y", "score": "scores"}
+    items = labelled_items(y, scores, sensitive_features, queries=queries, names=names)
+    if len(items.groups) != 2:
+        raise TwoGroupsOnlyError("a monotone transform", items.groups)
+    before = _rates(items, items.score)
+    moved = _adjusted(items, adjusted, before[1])
+    tried, of_group = [], items.group == moved
+    for slope in slopes:
+        for shift in _shifts(items, moved, slope, others) if shifts is None else shifts:
+            overall, gap = _rates(items, _moved(items.score, of_group, slope, shift, others))
+            tried.append((abs(gap), overall, float(slope), float(shift)))
+    within = [one for one in tried if one[0] <= slack]
+    best = max(within, key=lambda one: one[1]) if within else min(tried, key=_least)
+    return MonotoneTransform(
+        groups=items.groups,
+        adjusted=items.groups[moved],
+        slope=best[2],
+        shift=best[3],
+        others=others,
+        accuracy=best[1],
+        difference=best[0],
+        accuracy_before=before[0],
+        difference_before=abs(before[1]),
+    )
+
+
+def _check_numbers(name: str, found: Sequence[float], *, low: float = -np.inf) -> None:
+    """Refuse an empty list, and numbers that are not finite or too small."""
+    values = np.asarray(found, dtype=object).tolist()
+    numeric = all(isinstance(one, int | float | np.number) for one in values)
+    if not values or not numeric or not all(np.isfinite(values)) or min(values) < low:
+        wanted = "finite numbers" if low == -np.inf else f"finite numbers from {low:g} on"
+        raise OptionError(name, values[0] if len(values) == 1 else values, [wanted])
+
+
+def _adjusted(items: LabelledItems, asked: Any, gap: float) -> int:
+    """Return which group to move: by default the one whose better items are below too often."""
+    if asked is None:
+        return 0 if gap < 0 else 1
+    if text_of(asked) not in items.groups:
+        raise UnknownGroupError(text_of(asked), "sensitive_features", items.groups)
+    return items.groups.index(text_of(asked))
+
+
+def _least(tried: tuple[float, ...]) -> tuple[float, float]:
+    return tried[0], -tried[1]
+
+
+def _moved(
+    scores: Floats, moved: NDArray[np.bool_], slope: float, shift: float, others: str
+) -> Floats:
+    own = slope * scores + shift
+    found: Floats = np.where(moved, own if others == "transformed" else expit(own), scores)
+    return found
+
+
+def _rates(items: LabelledItems, scores: Floats) -> tuple[float, float]:
+    """Return the accuracy over all pairs, and A(0 > 1) less A(1 > 0)."""
+    if items.query is None:
+        trials, hits, _ = cell_counts(items.label, scores, items.group, 2)
+    else:
+        trials, hits, _ = query_counts(items.label, scores, items.group, 2, items.query)
+    lacking = [f"{items.groups[i]}>{items.groups[1 - i]}" for i in (0, 1) if not trials[i, 1 - i]]
+    if lacking:
+        raise EmptyCellError("cross-group", lacking, "given")
+    gap = hits[0, 1] / trials[0, 1] - hits[1, 0] / trials[1, 0]
+    return float(hits.sum() / trials.sum()), float(gap)
+
+
+def _shifts(items: LabelledItems, group: int, slope: float, others: str) -> tuple[float, float]:
+    """Return two neighbouring shifts between which the difference changes its sign."""
+    of_group = items.group == group
+    own, other = slope * items.score[of_group], items.score[~of_group]
+    if others == "unchanged":
+        other = np.array([-SATURATED, SATURATED])
+    low, high = float(other.min() - own.max()) - 1.0, float(other.max() - own.min()) + 1.0
+    # At the lowest shift the group never wins; the difference is the other group's less its own.
+    sign = 1.0 if group == 1 else -1.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        if not low < middle < high:
+            break
+        if sign * _rates(items, _moved(items.score, of_group, slope, middle, others))[1] > 0:
+            low = middle
+        else:
+            high = middle
+    return low, high

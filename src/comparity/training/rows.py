@@ -1,0 +1,376 @@
+"""Rows that a score is trained on, held out or chosen by, with features checked at the door."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.errors import OptionError, OutOfRangeError
+from comparity.errors.training import NonFiniteFeatureError
+from comparity.tables.frames import of_engine, text_of
+from comparity.tables.items import LabelledItems
+from comparity.tables.values import LARGEST, as_array, rows_of, values_of
+from comparity.training.game import CellWeights
+from comparity.training.goals import PARITY, Choices, overall
+from comparity.training.losses import PairFamily, attribute_pairs, group_pairs, labelled_pairs
+
+__all__ = [
+    "Rows",
+    "Scale",
+    "check_features",
+    "group_names",
+    "held_out",
+    "sensitive_column",
+    "taken",
+    "training_rows",
+    "unmasked",
+]
+
+
+Floats = NDArray[np.float64]
+
+
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Scale:
+    """Where features and labels have their zero and their unit.
+
+    Attributes
+    ----------
+    centre, unit : ndarray, (p,)
+        Mean and standard deviation of each feature; infinite for a constant one, so that it counts
+        for nothing whatever it is on other rows.
+    label_centre, label_unit : float
+        The same of a label that is to be predicted.
+    predicted : bool
+        Whether it is, and not only ordered.
+    """
+
+    centre: Floats
+    unit: Floats
+    label_centre: float = 0.0
+    label_unit: float = 1.0
+    predicted: bool = False
+
+    def standardised(self, X: Floats) -> Floats:
+        """Return features in standard deviations from their means."""
+        found: Floats = (X - self.centre) / self.unit
+        return found
+
+    def labels(self, scores: Floats) -> Floats:
+        """Return scores in the unit of the labels, where these are predicted."""
+        return self.label_centre + self.label_unit * scores if self.predicted else scores
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Rows:
+    """Rows to train on or to choose by, with their pairs.
+
+    Attributes
+    ----------
+    features : ndarray, (n, p)
+        As they were given.
+    scale : Scale
+        What coefficients refer to.
+    pairs : PairFamily
+        The pairs that labels imply.
+    parity : PairFamily or None
+        All pairs of two groups, where a goal asks for them.
+    target : ndarray or None
+        Labels in their own unit, where they are to be predicted and not only ordered.
+    weight : ndarray
+        Weights of rows.
+    """
+
+    features: Floats
+    scale: Scale
+    pairs: PairFamily
+    parity: PairFamily | None
+    target: Floats | None
+    weight: Floats
+
+    @property
+    def families(self) -> tuple[PairFamily, ...]:
+        """The kinds of pairs, in the order of their cells."""
+        return (self.pairs,) if self.parity is None else (self.pairs, self.parity)
+
+    @property
+    def share(self) -> Floats:
+        """Weights of rows that sum to 1."""
+        found: Floats = self.weight / self.weight.sum()
+        return found
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells of all kinds of pairs."""
+        return sum(len(family.cells) for family in self.families)
+
+    def scores(self, parameters: Floats) -> Floats:
+        """Return linear scores of all rows; standardised features are never stored."""
+        slope = parameters / self.scale.unit
+        found: Floats = self.features @ slope - self.scale.centre @ slope
+        return found
+
+    def accuracy(self, scores: Floats) -> Floats:
+        """Return the accuracies of all cells; ``nan`` where there are no pairs."""
+        return np.concatenate([family.sums(scores).accuracy for family in self.families])
+
+    def objective(self, scores: Floats, accuracy: Floats) -> float:
+        """Return what is minimised: mean squared error, or errors over all pairs."""
+        if self.target is not None:
+            return float(np.average((scores - self.target) ** 2, weights=self.weight))
+        share = overall(self.pairs, self.n_cells)
+        return float(1 - np.nansum(share * accuracy))
+
+    def slopes(
+        self, scores: Floats, weights: CellWeights, choices: Choices
+    ) -> tuple[Floats, Floats]:
+        """Return accuracies of all cells, and the gradient of the weighted bounds in the scores."""
+        slope = np.zeros(len(scores))
+        if self.target is not None:
+            slope += 2 * weights.objective * self.share * (scores - self.target)
+        found = []
+        for family, wrong, right in self.shared_out(weights):
+            sums = family.sums(
+                scores, wrong=wrong, right=right, margin=choices.margin, squared=choices.squared
+            )
+            slope += sums.gradient
+            found.append(sums.accuracy)
+        # No goal rests on a cell without pairs.
+        return np.nan_to_num(np.concatenate(found)), slope
+
+    def gradient(
+        self, parameters: Floats, weights: CellWeights, choices: Choices
+    ) -> tuple[Floats, Floats]:
+        """Return the same with the gradient in the coefficients, their penalty included."""
+        found, slope = self.slopes(self.scores(parameters), weights, choices)
+        raw = self.features.T @ slope - self.scale.centre * slope.sum()
+        return found, raw / self.scale.unit + 2 * choices.l2 * parameters
+
+    def shared_out(self, weights: CellWeights) -> Iterator[tuple[PairFamily, Floats, Floats]]:
+        """Yield the kinds of pairs with what the losses of their cells weigh."""
+        wrong, start = weights.wrong, 0
+        if self.target is None:
+            wrong = wrong + weights.objective * overall(self.pairs, self.n_cells)
+        for family in self.families:
+            cells = slice(start, start + len(family.cells))
+            yield family, wrong[cells], weights.right[cells]
+            start = cells.stop
+
+
+def training_rows(
+    features: Floats,
+    items: LabelledItems,
+    kept: Codes,
+    scale: Scale,
+    goals: Sequence[str],
+) -> Rows:
+    """Lay out the pairs of some rows.
+
+    Parameters
+    ----------
+    features : ndarray, (n, p)
+    items : LabelledItems
+        Labels, groups, queries and weights of all rows.
+    kept : ndarray of int
+        The rows wanted.
+    scale : Scale
+    goals : sequence of str
+        What will be asked of the pairs.
+    """
+    label, group = items.label[kept], items.group[kept] if len(items.group) else items.group
+    query = None if items.query is None else items.query[kept]
+    weights = None if items.weight is None else items.weight[kept]
+    if items.value is not None:
+        pairs = attribute_pairs(label, items.value[kept], query=query, weights=weights)
+    else:
+        names = group_names(group, items.groups)
+        pairs = labelled_pairs(label, group, names, query=query, weights=weights)
+        _check_apart(pairs, items.groups)
+    parity = None
+    if PARITY in goals:
+        parity = group_pairs(group, items.groups, query=query, weights=weights)
+    return Rows(
+        features=np.ascontiguousarray(features[kept]),
+        scale=scale,
+        pairs=pairs,
+        parity=parity,
+        target=(label - scale.label_centre) / scale.label_unit if scale.predicted else None,
+        weight=np.ones(len(kept)) if weights is None else weights,
+    )
+
+
+def group_names(group: Codes, groups: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of groups, and one that none of them has where items are in no group.
+
+    Examples
+    --------
+    >>> group_names(np.array([0, 1, 2]), ("a", "b")), group_names(np.array([0, 1]), ("a", "b"))
+    (('a', 'b', ''), ('a', 'b'))
+    """
+    if group.max(initial=0) < len(groups):
+        return groups
+    nobody = ""
+    while nobody in groups:
+        nobody += " "
+    return (*groups, nobody)
+
+
+def _check_apart(pairs: PairFamily, groups: tuple[str, ...]) -> None:
+    """Refuse groups by whose names two kinds of pairs would be one."""
+    named = [str(cell) for cell in pairs.cells]
+    if len(set(named)) < len(named):
+        why = f"two kinds of pairs would both be called {max(named, key=named.count)!r}"
+        raise OptionError("sensitive_features", list(groups), ["names without ' > '"], why)
+
+
+NAMED = 5
+"""So many columns are named in an error."""
+
+
+def check_features(X: NDArray[np.float64], names: NDArray[Any] | None = None) -> None:
+    """Refuse features that are not finite, or so large that their variances are not.
+
+    Parameters
+    ----------
+    X : ndarray, (n, p)
+        One row for each item.
+    names : ndarray, (p,), optional
+        What errors call the columns; their positions by default.
+
+    Raises
+    ------
+    NonFiniteFeatureError
+        A feature is missing or infinite.
+    OutOfRangeError
+        A feature is larger than 1e30 in size.
+
+    Examples
+    --------
+    >>> check_features(np.array([[1.0, 2.0], [3.0, 1e31]]), np.array(["age", "income"]))
+    Traceback (most recent call last):
+    comparity.errors.relative.OutOfRangeError: column 'income' must hold numbers of at most 1e+30...
+      found: 1 row (data row 2), such as '1e+31'
+      hint:  check for placeholders such as 1e308, or choose a larger unit.
+    """
+    # NaN is never within.
+    within = np.abs(X) <= LARGEST
+    if within.all():
+        return
+    called = [f"X[:, {place}]" for place in range(X.shape[1])] if names is None else names
+    lost = ~np.isfinite(X)
+    if lost.any():
+        columns = [text_of(called[place]) for place in np.flatnonzero(lost.any(axis=0))[:NAMED]]
+        raise NonFiniteFeatureError(columns, rows_of(np.asarray(lost.any(axis=1))))
+    first = int(np.flatnonzero(~within.all(axis=0))[0])
+    raise OutOfRangeError(text_of(called[first]), rows_of(~within[:, first], X[:, first]), LARGEST)
+
+
+def sensitive_column(values: Any) -> NDArray[Any]:
+    """Return the sensitive attribute as one column, also of a frame or a table with a single one.
+
+    Raises
+    ------
+    OptionError
+        There are several columns.
+
+    Examples
+    --------
+    >>> sensitive_column(np.array([["f"], ["m"]])).tolist()
+    ['f', 'm']
+    """
+    shape: tuple[int, ...] = getattr(values, "shape", ())
+    if len(shape) != 2:
+        return as_array(values, "sensitive_features")
+    if shape[1] != 1:
+        wanted = "one column: join several as text, such as 'f & old'"
+        raise OptionError("sensitive_features", f"{shape[1]} columns", [wanted])
+    return values_of(values, "sensitive_features")[:, 0]
+
+
+def unmasked(values: Any) -> Any:
+    """Return values as they are, but missing where numpy masks them: scikit-learn forgets masks.
+
+    Examples
+    --------
+    >>> unmasked(np.ma.masked_equal([1, 2, -999], -999)).tolist()
+    [1.0, 2.0, nan]
+    """
+    if not isinstance(values, np.ma.MaskedArray):
+        # Refuses two columns of one name; scikit-learn would show an error of another package.
+        of_engine(values)
+        return values
+    if not np.ma.getmaskarray(values).any():
+        return values.data
+    if values.dtype.kind in "biuf":
+        return np.ma.filled(values.astype(np.float64), np.nan)
+    return values_of(values, "array")
+
+
+LEVELS = 20
+"""Labels of at most so many values are held out evenly."""
+
+
+def held_out(items: LabelledItems, fraction: float, rng: Any) -> NDArray[np.bool_]:
+    """Say which rows are held out; none or all of them where there are too few.
+
+    Parameters
+    ----------
+    items : LabelledItems
+        Where they have queries, whole queries are held out; else the same share of every group
+        and, where labels are few, of every label.
+    fraction : float
+        Share of rows, or of queries.
+    rng : RandomState or Generator
+        What draws.
+    """
+    if items.query is not None:
+        return _queries(items.query, fraction, rng)
+    order = np.lexsort((rng.uniform(size=len(items)), _strata(items)))
+    # Every so many rows, stratum by stratum, from a random start.
+    steps = np.floor((np.arange(len(items) + 1) + rng.uniform()) * fraction)
+    held = np.zeros(len(items), dtype=bool)
+    held[order] = np.diff(steps) > 0
+    return held
+
+
+def _queries(query: Codes, fraction: float, rng: Any) -> NDArray[np.bool_]:
+    drawn = rng.uniform(size=int(query.max()) + 1).argsort().argsort()
+    known = np.unique(query)
+    order = known[np.argsort(drawn[known])]
+    taken = np.zeros(int(query.max()) + 1, dtype=bool)
+    taken[order[: round(fraction * len(known))]] = True
+    found: NDArray[np.bool_] = taken[query]
+    return found
+
+
+def _strata(items: LabelledItems) -> Codes:
+    """Return what rows are held out evenly by: group and, where labels are few, label."""
+    strata = items.group if len(items.group) else np.zeros(len(items), dtype=np.int64)
+    levels, level = np.unique(items.label, return_inverse=True)
+    if len(levels) <= LEVELS:
+        strata = strata * len(levels) + level.reshape(-1)
+    return strata
+
+
+def taken(items: LabelledItems, kept: Codes) -> LabelledItems:
+    """Return some of the rows."""
+
+    def part(column: NDArray[Any] | None) -> NDArray[Any] | None:
+        return None if column is None else column[kept]
+
+    return replace(
+        items,
+        label=items.label[kept],
+        score=items.score[kept],
+        group=items.group[kept] if len(items.group) else items.group,
+        value=part(items.value),
+        query=part(items.query),
+        weight=part(items.weight),
+    )

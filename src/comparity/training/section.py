@@ -1,0 +1,400 @@
+"""What is told of training and weighing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import singledispatch
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from comparity.errors.spelling import visible
+from comparity.reports.charts import (
+    DRAWN_ROWS,
+    LEFT,
+    RIGHT,
+    ROW,
+    Chart,
+    Mark,
+    Tick,
+    numbers_between,
+)
+from comparity.reports.formats import count, rate, several, signed
+from comparity.reports.grids import Grid
+from comparity.reports.plots import PALETTE, finished, fitted, label_rows, own_axes, row_height
+from comparity.reports.sections import Section
+from comparity.training.goals import PARITY
+from comparity.training.result import Outcome, TradeOff, TrainedScorer, Training, Weighing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "plot_trade_off",
+    "plot_training",
+    "rows_behind",
+    "section",
+    "trained_section",
+    "training_chart",
+]
+
+
+# From the palette of Okabe and Ito.
+BEFORE, AFTER = "#E69F00", "#0072B2"
+
+
+def rows_behind(training: Training) -> str:
+    """Say on which rows the rates were found that the model was chosen by."""
+    rows = several(training.judged_rows, "row")
+    if not training.training_share:
+        return f"on the {rows} to choose by"
+    return f"on all {rows} (those trained on weigh {rate(training.training_share)})"
+
+
+def training_chart(training: Training) -> Chart:
+    """Place every rate that the goals compare, without a goal and after training."""
+    terms = list(training.best.terms)[:DRAWN_ROWS]
+    pairs = [(training.start.terms[name], training.best.terms[name]) for name in terms]
+    ends = [end for pair in pairs for end in pair]
+    low, high = min(ends), max(ends)
+    room = 0.1 * (high - low) or 0.05
+    low, high = low - room, high + room
+
+    def place(value: float) -> float:
+        return round(LEFT + (value - low) / (high - low) * (RIGHT - LEFT), 1)
+
+    marks = []
+    for row, (name, (before, after)) in enumerate(zip(map(visible, terms), pairs, strict=True)):
+        y, (start, end) = ROW * (row + 0.5), map(place, (before, after))
+        told = f"{rate(before)} to {rate(after)}"
+        marks += [
+            Mark(
+                label=visible(name), note=told, finding="plain", y=y, x=start, low=start, high=end
+            ),
+            Mark(label="", note="", finding="inside", y=y, x=end, low=end, high=end),
+        ]
+    return Chart(
+        title=f"Rates {rows_behind(training)}: without a goal (diamond), after training (circle)",
+        about="; ".join(f"{mark.label}: {mark.note}" for mark in marks[::2]),
+        height=ROW * len(terms) + 48.0,
+        left=LEFT,
+        right=RIGHT,
+        ticks=tuple(Tick(place(at), f"{at:g}") for at in numbers_between(low, high)),
+        axis="rate",
+        marks=tuple(marks),
+        band=(LEFT, LEFT, LEFT),
+    )
+
+
+def plot_training(training: Training, ax: Axes | None = None) -> Axes:
+    """Draw every rate that the goals compare, without a goal and after training.
+
+    Parameters
+    ----------
+    training : Training
+        The account of training.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a figure of its own by default.
+    """
+    own, terms = ax is None, list(training.best.terms)
+    labels = [fitted(name) for name in terms]
+    if ax is None:
+        ax = own_axes(width=7.0, height=1.8 + row_height(labels) * len(terms))
+    for row, name in enumerate(terms):
+        before, after = training.start.terms[name], training.best.terms[name]
+        ax.plot([before, after], [row, row], color="#666666", lw=1.5)
+        ax.plot(before, row, "D", color=BEFORE, ls="", label="without a goal")
+        ax.plot(after, row, "o", color=AFTER, ls="", label="after training")
+    label_rows(ax, labels)
+    goals = " and ".join(training.goals) or "no goal"
+    across = f"rate {rows_behind(training)}"
+    return finished(
+        ax, title=f"Trained for {goals}, slack {training.slack:g}", across=across, own=own
+    )
+
+
+# So many kinds of pairs are listed; all are in to_dict().
+LISTED = 16
+
+
+@singledispatch
+def section(result: Training | TradeOff | Weighing) -> Section:
+    """Return what is shown of training."""
+    raise TypeError(f"{type(result).__name__} is no account of training")
+
+
+@section.register
+def _(result: Training) -> Section:
+    trained, by = result.rows["trained on"], result.rows["chosen by"]
+    basis = f"{count(trained)} rows to train on, {count(by)} others to choose the model by"
+    notes = _notes(result)
+    return Section(
+        headline=visible(_headline(result)),
+        sentences=(_cost(result), f"{basis}; {_how(result)}."),
+        charts=(training_chart(result),) if result.best.terms else (),
+        grids=(_outcomes(result), *_weights(result)),
+        lists={"Notes": notes} if notes else {},
+    )
+
+
+def _headline(result: Training) -> str:
+    """Say what was asked for, and what became of it."""
+    if not result.goals:
+        return f"Trained without a goal: accuracy over all pairs {rate(result.best.accuracy)}"
+    asked, both = " and ".join(result.goals), (result.start, result.best)
+    if result.form == "robust":
+        what, found = "least rate", [min(one.terms.values(), default=0.0) for one in both]
+    else:
+        what, found = "largest difference", [one.largest_difference for one in both]
+    return f"Trained for {asked}: {what} {rate(found[0])} before, {rate(found[1])} after"
+
+
+def _notes(result: Training) -> list[str]:
+    """Say which of the models kept miss the slack."""
+    if not result.feasible:
+        return [
+            f"No mixture found keeps every difference within {result.slack:g}; the one with the "
+            f"least, {rate(result.mixture.largest_difference)}, is kept."
+        ]
+    if result.single_misses:
+        return [
+            f"Only the mixture keeps every difference within {result.slack:g}: the best single "
+            f"model has one of {rate(result.best.largest_difference)}."
+        ]
+    return []
+
+
+@section.register
+def _(result: TradeOff) -> Section:
+    rows = tuple(
+        (
+            f"{one.slack:g}",
+            *_objectives(one.best),
+            rate(one.best.largest_difference),
+            *_objectives(one.mixture),
+            rate(one.mixture.largest_difference),
+            "yes" if one.feasible else "no",
+        )
+        for one in result.trainings
+    )
+    names = ["accuracy"]
+    if result.trainings and result.trainings[0].best.squared_error is not None:
+        names = ["squared error", "accuracy"]
+    header = ("slack", *names, "difference", *[f"mixture's {name}" for name in names])
+    return Section(
+        headline=f"What the goal costs at {count(len(rows))} slacks",
+        grids=(
+            Grid(
+                title="On the rows that models were chosen by",
+                header=(*header, "mixture's difference", "within the slack"),
+                rows=rows,
+            ),
+        ),
+    )
+
+
+@section.register
+def _(result: Weighing) -> Section:
+    told = (
+        f"Column {result.column!r} of {result.output}; weights sum to {count(result.n_rows)}, the "
+        f"largest is {result.largest:.4g}; they are worth {result.effective_rows:,.0f} equal rows."
+    )
+    cells = [
+        (visible(group), visible(label), count(rows), f"{weight:.4f}")
+        for group, label, rows, weight in result.cells
+    ]
+    grid = Grid(
+        title="Weight of a row",
+        header=("group", "label", "rows", "weight"),
+        rows=tuple(cells[:LISTED]),
+    )
+    hidden = len(cells) - LISTED
+    more = [visible(" ".join(note.split())) for note in result.notes]
+    more += [f"{count(hidden)} more combinations are in --json."] if hidden > 0 else []
+    return Section(
+        headline=f"Weighted {count(result.n_rows)} rows: {result.method}",
+        sentences=(visible(told),),
+        grids=(grid,) if cells else (),
+        lists={"Notes": more} if more else {},
+    )
+
+
+def plot_trade_off(result: TradeOff, ax: Axes | None = None) -> Axes:
+    """Draw what is lost in accuracy, or in squared error, against the largest difference.
+
+    Parameters
+    ----------
+    result : TradeOff
+        Trainings at several slacks.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a figure of its own by default.
+    """
+    own, first = ax is None, result.trainings[0]
+    ax = own_axes(width=6.8, height=4.8) if ax is None else ax
+    for name, marker, line, colour in (
+        ("best", "o", "-", PALETTE[0]),
+        ("mixture", "D", "--", PALETTE[1]),
+    ):
+        outcomes = [getattr(one, name) for one in result.trainings]
+        points = [(one.largest_difference, _objective(one)) for one in outcomes]
+        label = "best single model" if name == "best" else "mixture"
+        ax.plot(*zip(*points, strict=True), marker=marker, ls=line, color=colour, label=label)
+    for one in result.trainings:
+        at = (one.best.largest_difference, _objective(one.best))
+        ax.annotate(f"{one.slack:g}", at, xytext=(5, 5), textcoords="offset points")
+    at = (first.start.largest_difference, _objective(first.start))
+    ax.plot(*at, "X", ms=9, color=PALETTE[5], ls="", label=_free(first))
+    predicted = first.best.squared_error is not None
+    ax.set_ylabel("mean squared error" if predicted else "pairwise accuracy")
+    judged = several(first.judged_rows, "row")
+    return finished(
+        ax,
+        title=f"What {' and '.join(first.goals) or 'no goal'} costs, by slack",
+        across=f"largest difference on the {judged} that models are chosen by (numbers: slack)",
+        own=own,
+    )
+
+
+def _objective(outcome: Outcome) -> float:
+    return outcome.accuracy if outcome.squared_error is None else outcome.squared_error
+
+
+def _objectives(outcome: Outcome) -> tuple[str, ...]:
+    if outcome.squared_error is None:
+        return (rate(outcome.accuracy),)
+    return f"{outcome.squared_error:.4g}", rate(outcome.accuracy)
+
+
+def _how(result: Training) -> str:
+    if result.limited:
+        return f"{result.scorer} score, slack {result.slack:g}, constrained form"
+    return f"{result.scorer} score" + (", robust form" if result.form == "robust" else "")
+
+
+def _free(result: Training) -> str:
+    """Name what a training is compared with."""
+    return "without a goal" if result.scorer == "linear" else "linear, no goal"
+
+
+def _cost(result: Training) -> str:
+    """Say what the goal cost."""
+    change = result.best.accuracy - result.start.accuracy
+    told = f"Accuracy over all pairs {rate(result.best.accuracy)} ({signed(change)})"
+    if result.best.squared_error is not None and result.start.squared_error is not None:
+        error = f"{result.best.squared_error:.4g} from {result.start.squared_error:.4g}"
+        told += f", mean squared error {error}"
+    what = "least squares" if result.scorer == "linear" else "a linear score by least squares"
+    return f"{told}, against {what} without a goal."
+
+
+def _outcomes(result: Training) -> Grid:
+    shown = (result.start, result.best, result.mixture)
+    # Rates that goals compare may be of all rows, accuracy is always of the rows to choose by.
+    kept = ", rows to choose by only" if result.training_share else ""
+    rows = [(f"all pairs{kept}", *(rate(one.accuracy) for one in shown))]
+    rows += [
+        (visible(name), *(rate(one.terms[name]) for one in shown)) for name in result.best.terms
+    ]
+    if result.goals:
+        rows.append(("largest difference", *(rate(one.largest_difference) for one in shown)))
+    many = len(result.probabilities)
+    mixture = f"mixture of {count(many)}"
+    return Grid(
+        title=f"Rates {rows_behind(result)}",
+        header=("", _free(result), "best single model", mixture),
+        rows=tuple(rows),
+    )
+
+
+def _weights(result: Training) -> tuple[Grid, ...]:
+    """List what accuracies weighed, where they weighed anything."""
+    if not any(result.cell_weights.values()):
+        return ()
+    rows = [(visible(name), signed(weight)) for name, weight in result.cell_weights.items()]
+    beside = "" if result.best.squared_error is None else ", beside a squared error of weight 1"
+    return (
+        Grid(
+            title=f"What the accuracy of each kind of pair weighed in the end{beside}",
+            header=("better > worse", "weight"),
+            rows=tuple(rows[:LISTED]),
+        ),
+    )
+
+
+# So many coefficients and kinds of pairs are listed; all are in to_dict().
+LISTED_AUDITS = 20
+
+
+def trained_section(result: TrainedScorer) -> Section:
+    """Return what is shown of a trained score."""
+    after, training = result.after.accuracy.section(), result.training.section()
+    goals = " and ".join(result.training.goals)
+    limit = f"with a slack of {result.training.slack:g}"
+    told = (
+        f"Model written to {result.output}. Trained for {goals} "
+        f"{limit if result.training.form == 'constrained' else 'in the robust form'} on "
+        f"{several(result.rows['trained'], 'row')}, audited on "
+        f"{count(result.rows['audited'])} others; seed {result.seed}."
+    )
+    if result.after.accuracy.labels != "binary" and result.training.goals != (PARITY,):
+        told += " Training goes by raw accuracies, the audit judges standardised ones."
+    before = f"Before, without a goal: {result.before.finding}; after: {result.after.finding}."
+    grids = (_both(result), *after.grids)
+    lists = {**after.lists, **{f"{k} on training": v for k, v in training.lists.items()}}
+    if result.after.parity is not None:
+        parity = result.after.parity.section()
+        after = _decided(result, after, parity)
+        tests = replace(parity.grids[0], title=f"Tests of {PARITY}")
+        grids, lists = (*grids, tests), {**parity.lists, **lists}
+    return replace(
+        after,
+        sentences=(*after.sentences[:1], before, *after.sentences[1:], visible(told)),
+        charts=(*after.charts, *training.charts),
+        grids=(*grids, *_coefficients(result), *training.grids),
+        lists=lists,
+    )
+
+
+def _decided(result: TrainedScorer, accuracy: Section, parity: Section) -> Section:
+    """Put the audit on top that decides; where both do, what they come to together."""
+    assert result.after.parity is not None
+    charts = (*accuracy.charts, *parity.charts)
+    if result.training.goals == (PARITY,):
+        return replace(
+            accuracy, headline=parity.headline, kind=parity.kind, charts=charts, sentences=()
+        )
+    kind = parity.kind if result.after.parity.finding == result.after.finding else accuracy.kind
+    return replace(
+        accuracy,
+        headline=f"Pairs and {PARITY}, taken together: {result.after.finding}",
+        kind=kind,
+        charts=charts,
+        sentences=(f"{accuracy.headline}. {parity.headline}.", *accuracy.sentences),
+    )
+
+
+def _both(result: TrainedScorer) -> Grid:
+    """Put the accuracies of both models side by side."""
+    before, after = result.before.accuracy, result.after.accuracy
+    rows = [("all pairs", before.overall, after.overall, result.overall_change)]
+    for (i, j), change in np.ndenumerate(result.changes):
+        name = f"{visible(after.groups[i])} > {visible(after.groups[j])}"
+        rows.append((name, float(before.matrix[i, j]), float(after.matrix[i, j]), float(change)))
+    return Grid(
+        title="Accuracy on rows that training did not see",
+        header=("better > worse", "without a goal", "trained", "change"),
+        rows=tuple(
+            (name, rate(one), rate(two), signed(change))
+            for name, one, two, change in rows[:LISTED_AUDITS]
+        ),
+    )
+
+
+def _coefficients(result: TrainedScorer) -> tuple[Grid, ...]:
+    rows = [(visible(name), f"{slope:+.4g}") for name, slope in result.coefficients.items()]
+    header = ("feature", "coefficient")
+    return (
+        (Grid(title="Coefficients", header=header, rows=tuple(rows[:LISTED_AUDITS])),)
+        if rows
+        else ()
+    )

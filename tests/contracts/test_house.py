@@ -1,0 +1,113 @@
+"""The package keeps its own map: each rule is one test over all modules."""
+
+from __future__ import annotations
+
+import ast
+import runpy
+from collections import defaultdict
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HOUSE = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "house.py"))
+MODULES: list[Any] = HOUSE["modules"]()
+IMPORTS: list[Any] = HOUSE["imports"](MODULES)
+ORDER: tuple[str, ...] = HOUSE["ORDER"]
+QUESTIONS: tuple[str, ...] = HOUSE["QUESTIONS"]
+folder_of = HOUSE["folder_of"]
+
+MOST_LINES = 420
+MOST_AT_THE_ROOT = 6
+# An answer prints itself, so its methods may import the media; nothing else points upward.
+ALLOWED_UPWARD = ("results", "reports")
+
+
+def is_upward(one: Any) -> bool:
+    """Return whether an import leads to a folder that stands later in the order."""
+    source, target = folder_of(one.source), folder_of(one.target)
+    if not source or not target:
+        return False
+    allowed = one.deferred and (source, target) == ALLOWED_UPWARD
+    return ORDER.index(target) > ORDER.index(source) and not allowed
+
+
+def test_every_folder_has_its_place_in_the_order() -> None:
+    assert {one.folder for one in MODULES} - {""} == set(ORDER)
+
+
+def test_folders_import_only_those_before_them_deferred_imports_included() -> None:
+    assert not [one for one in IMPORTS if is_upward(one)]
+
+
+def test_the_root_is_imported_by_nobody_but_for_the_version() -> None:
+    inside = [one for one in IMPORTS if folder_of(one.source) and one.target == "comparity"]
+    assert {one.name for one in inside} <= {"__version__"}
+
+
+def test_questions_use_each_other_through_public_names() -> None:
+    across = [
+        one
+        for one in IMPORTS
+        if {folder_of(one.source), folder_of(one.target)} <= set(QUESTIONS)
+        and folder_of(one.source) != folder_of(one.target)
+    ]
+    private = [one for one in across if one.name not in import_module(one.target).__all__]
+    assert across
+    assert not private
+
+
+def test_imports_name_the_whole_path() -> None:
+    relative = [
+        one.name
+        for one in MODULES
+        for node in ast.walk(one.tree)
+        if isinstance(node, ast.ImportFrom) and node.level
+    ]
+    assert not relative
+
+
+def test_no_module_is_longer_than_a_reader_can_hold() -> None:
+    assert not [(one.name, one.lines) for one in MODULES if one.lines > MOST_LINES]
+
+
+def test_the_root_holds_few_modules() -> None:
+    assert len([one for one in MODULES if not one.folder]) <= MOST_AT_THE_ROOT
+
+
+def test_one_name_means_one_class() -> None:
+    homes = defaultdict(set)
+    for one in MODULES:
+        for node in one.tree.body:
+            if isinstance(node, ast.ClassDef):
+                homes[node.name].add(one.name)
+    assert not {name: found for name, found in homes.items() if len(found) > 1}
+
+
+def test_no_room_is_without_a_name_or_has_a_twin() -> None:
+    names = {one.parts for one in MODULES}
+    words = {word for parts in names for word in parts}
+    assert not {"utils", "helpers", "common", "core", "misc"} & words
+    assert not [parts for parts in names if parts and (*parts[:-1], f"_{parts[-1]}") in names]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "deferred", "wrong"),
+    [
+        ("comparity.inference.looks", "comparity.results.findings", False, True),
+        ("comparity.pairwise.audit", "comparity.ranking.barp", True, True),
+        ("comparity.results.result", "comparity.reports.page", False, True),
+        ("comparity.results.result", "comparity.reports.page", True, False),
+        ("comparity.ranking.panel", "comparity.pairwise.audit", False, False),
+    ],
+)
+def test_a_wrong_turn_would_be_noticed(
+    source: str, target: str, deferred: bool, wrong: bool
+) -> None:
+    one = HOUSE["Import"](source, target, "x", deferred)
+    assert is_upward(one) is wrong
+
+
+def test_the_drawing_for_contributors_is_the_map() -> None:
+    assert HOUSE["PAGE"].read_text(encoding="utf-8") == HOUSE["page"]()

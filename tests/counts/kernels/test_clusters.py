@@ -1,0 +1,137 @@
+"""Definition: the cluster kernel and the sharing sums equal their plain twins."""
+
+from __future__ import annotations
+
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from comparity.counts.decisions import Tally
+from comparity.counts.kernels.clusters import moments_by_key, moments_by_number
+from comparity.counts.pairs import Cell, JudgedPairs, PairCounts, SharedPairCounts
+from comparity.counts.sharing import independent_judgments, shared_judgments
+from tests.plain.clusters import cluster_moments as plain_cluster_moments
+from tests.plain.dyadic import variance as plain_variance
+
+CELLS = tuple(Cell(better, worse) for better in "ab" for worse in "ab")
+
+
+@st.composite
+def judgments(draw: st.DrawFn, *, evaluators: bool) -> SharedPairCounts:
+    """Few items, so that pairs repeat, in both directions and by several evaluators."""
+    n_items, n = draw(st.integers(2, 6)), draw(st.integers(1, 25))
+    seed = draw(st.integers(0, 2**32 - 1))
+    rng = np.random.default_rng(seed)
+    group, score = rng.integers(0, 2, n_items), rng.integers(0, 3, n_items)
+    better = rng.integers(0, n_items, n)
+    worse = (better + rng.integers(1, n_items, n)) % n_items
+    return SharedPairCounts(
+        JudgedPairs(
+            better=better,
+            worse=worse,
+            evaluator=rng.integers(0, 3, n) if evaluators else None,
+            cell=2 * group[better] + group[worse],
+            order=np.sign(score[better] - score[worse]).astype(np.int8),
+            trials=rng.integers(1, 4, n),
+            cells=CELLS,
+            evaluators=("x", "y", "z") if evaluators else (),
+            n_items=n_items,
+        )
+    )
+
+
+@st.composite
+def clustered_rows(draw: st.DrawFn) -> tuple[np.ndarray, ...]:
+    rows = draw(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 5)), min_size=1, max_size=20))
+    cell = np.array([row[0] for row in rows])
+    trials = np.array([row[1] for row in rows], dtype=float)
+    keys = draw(arrays(np.int64, len(rows), elements=st.integers(0, 6)))
+    return keys, cell, trials, trials / 2
+
+
+@given(clustered_rows())
+def test_moments_by_key_equal_the_loop(rows: tuple[np.ndarray, ...]) -> None:
+    moments = moments_by_key(*rows, 3)
+    assert moments.tolist() == plain_cluster_moments(*(column.tolist() for column in rows), 3)
+
+
+@pytest.mark.parametrize("dense_bytes", [0, 2**30])
+@given(rows=clustered_rows())
+def test_moments_by_number_equal_the_loop(dense_bytes: int, rows: tuple[np.ndarray, ...]) -> None:
+    keys, *columns = rows
+    with mock.patch("comparity.counts.kernels.clusters.DENSE_BYTES", dense_bytes):
+        moments = moments_by_number((keys, keys[::-1].copy()), 7, *columns, 3)
+    expected = plain_cluster_moments(
+        [*keys.tolist(), *keys[::-1].tolist()], *(column.tolist() for column in columns), 3
+    )
+    assert moments.tolist() == expected
+
+
+def test_keys_too_large_to_pack_give_the_same_sums() -> None:
+    rows = (np.array([0, 1, 0, 1]), np.ones(4), np.array([1.0, 0.0, 1.0, 1.0]), 2)
+    small = moments_by_key(np.array([2, 1, 2, 0]), *rows)
+    large = moments_by_key(np.array([2**62, 5, 2**62, 0]), *rows)
+    assert large.tolist() == small.tolist()
+
+
+@pytest.mark.parametrize("evaluators", [False, True])
+@pytest.mark.parametrize("score_ties", ["disagree", "half"])
+@settings(max_examples=60)
+@given(data=st.data(), weights=arrays(float, 8, elements=st.floats(-1, 1)))
+def test_variance_equals_the_double_sum_over_judgments(
+    evaluators: bool, score_ties: str, data: st.DataObject, weights: np.ndarray
+) -> None:
+    counts = data.draw(judgments(evaluators=evaluators))
+    pairs = counts.pairs
+    sharing = shared_judgments(counts, score_ties=score_ties)
+    value = np.where(pairs.order > 0, 1.0, 0.0)
+    if score_ties == "half":
+        value[pairs.order == 0] = 0.5
+    residual = weights[pairs.cell] + weights[4 + pairs.cell] * value
+    every = np.repeat(np.arange(len(pairs)), pairs.trials)
+    expected = plain_variance(
+        residual[every].tolist(),
+        [(int(pairs.better[row]), int(pairs.worse[row])) for row in every],
+        pairs.evaluator[every].tolist() if pairs.evaluator is not None else None,
+    )
+    assert weights @ sharing.dependent @ weights == pytest.approx(expected, abs=1e-9)
+    own = float((residual[every] ** 2).sum())
+    assert weights @ sharing.own @ weights == pytest.approx(own, abs=1e-9)
+
+
+def judged(better: list[int], worse: list[int], cell: list[int]) -> SharedPairCounts:
+    n = len(better)
+    return SharedPairCounts(
+        JudgedPairs(
+            better=np.array(better),
+            worse=np.array(worse),
+            evaluator=None,
+            cell=np.array(cell),
+            order=np.ones(n, dtype=np.int8),
+            trials=np.ones(n, dtype=np.int64),
+            cells=CELLS,
+            n_items=1 + max(better + worse),
+        )
+    )
+
+
+def test_items_used_alike_count_fully() -> None:
+    counts = judged([0, 2, 4], [1, 3, 5], [1, 1, 2])
+    assert shared_judgments(counts).effective_items.tolist() == [0, 4, 2, 0]
+
+
+def test_an_item_in_every_pair_leaves_few_effective_items() -> None:
+    """A hub used n times and n others used once: (2n)^2 / (n^2 + n) is below 4."""
+    counts = judged([0] * 50, list(range(1, 51)), [1] * 50)
+    assert shared_judgments(counts).effective_items[1] == pytest.approx(100**2 / (50**2 + 50))
+
+
+def test_independent_judgments_have_the_binomial_variance() -> None:
+    counts = PairCounts({CELLS[1]: Tally(30, 40)})
+    sharing = independent_judgments(counts)
+    weights = np.array([-0.75 / 40, 1 / 40])  # residuals at the observed rate
+    assert weights @ sharing.dependent @ weights == pytest.approx(0.75 * 0.25 / 40)

@@ -1,0 +1,85 @@
+"""Definition: the plain count of rows, one by one."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from comparity.counts import decision_rows as paired
+from comparity.counts.decision_rows import count_small_codes, count_two_predictions
+from comparity.counts.kernels.tables import tabulate, tabulate_bytes
+from comparity.errors import LengthMismatchError, NonBinaryError
+
+rows = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 5)), max_size=50)
+
+
+def columns(found: list[tuple[int, int, int]], dtype: type) -> tuple[np.ndarray, ...]:
+    return tuple(np.array(found, dtype=dtype).reshape(-1, 3).T.copy())
+
+
+@given(rows, st.sampled_from([np.int64, np.uint8, np.int32]))
+def test_the_table_equals_the_plain_count(found: list[tuple[int, int, int]], dtype: type) -> None:
+    expected = Counter(4 * group + 2 * label + said for label, said, group in found)
+    table = tabulate(*columns(found, dtype))
+    assert {code: int(n) for code, n in enumerate(table) if n} == dict(expected)
+
+
+@given(rows, st.integers(1, 700))
+def test_bytes_are_counted_as_other_numbers_are(
+    found: list[tuple[int, int, int]], times: int
+) -> None:
+    many = columns(found * times, np.uint8)
+    assert np.array_equal(tabulate_bytes(*many), tabulate(*many))
+
+
+@pytest.mark.parametrize("bad", [(2, 0, 0), (0, 3, 0), (0, 0, 64)])
+def test_values_out_of_range_give_no_table(bad: tuple[int, int, int]) -> None:
+    assert not len(tabulate_bytes(*columns([(0, 1, 1)] * 9 + [bad], np.uint8)))
+    worse = (bad[0], bad[1], 4 * bad[2])
+    assert not len(tabulate(*columns([(0, 1, 1)] * 9 + [worse], np.int64)))
+    negative = (0, -1, 0)
+    assert not len(tabulate(*columns([negative], np.int64)))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int64, bool])
+def test_small_codes_are_counted_by_group(monkeypatch: pytest.MonkeyPatch, dtype: type) -> None:
+    monkeypatch.setattr(paired, "FEWEST", 1)
+    label, said, group = columns([(1, 1, 0), (1, 0, 0), (0, 1, 1), (0, 0, 1)], dtype)
+    counts = count_small_codes(label, said, group)
+    assert counts is not None
+    first, second = counts.values()
+    assert (first.true_positives, first.false_negatives) == (1, 1)
+    assert (second.false_positives, second.true_negatives) == (1, 1)
+    assert counts.groups == (("False", "True") if dtype is bool else ("0", "1"))
+
+
+def test_what_is_no_small_code_is_left_to_the_general_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(paired, "FEWEST", 1)
+    whole = np.array([0, 1, 1])
+    assert count_small_codes(whole, whole, np.array(["a", "b", "b"])) is None
+    assert count_small_codes(whole, whole + 0.5, whole) is None
+    assert count_small_codes(whole, whole, np.zeros(3, int)) is None
+    assert count_small_codes(whole, whole, np.array([0, 300, 1])) is None
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 1)] * 4), min_size=1, max_size=30))
+def test_two_predictions_are_counted_together(found: list[tuple[int, ...]]) -> None:
+    found = [*found, (0, 0, 0, 0), (0, 0, 0, 1)]
+    label, first, second, group = (list(column) for column in zip(*found, strict=True))
+    table = count_two_predictions(label, first, second, groups=group)
+    expected = Counter(found)
+    for y, a, b, g in np.ndindex(2, 2, 2, 2):
+        assert table[g, y, a, b] == expected[y, a, b, g]
+
+
+def test_other_predictions_are_checked_like_the_first() -> None:
+    with pytest.raises(NonBinaryError, match="compare"):
+        count_two_predictions([0, 1], [0, 1], [0.2, 0.7], groups=["a", "b"])
+    with pytest.raises(LengthMismatchError):
+        count_two_predictions([0, 1], [0, 1], [0], groups=["a", "b"])

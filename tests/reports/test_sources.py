@@ -1,0 +1,14 @@
+"""A page cites what its numbers rest on."""
+
+from comparity.reports.glossary import FALSE_DISCOVERIES, HOLM, PAIRWISE, RANKING, sources_of
+
+
+def test_training_rests_on_what_its_audit_rests_on() -> None:
+    audit = {"rule": "holm", "tests": [{"method": "all-pairs score z"}]}
+    cited = sources_of({"training": {}, "after": audit})
+    assert cited == (PAIRWISE, HOLM, "Tests: all-pairs score z.")
+    assert HOLM not in sources_of({"training": {}, "after": None})
+
+
+def test_who_leans_rests_on_false_discovery_rates() -> None:
+    assert {RANKING, FALSE_DISCOVERIES} <= set(sources_of({"biases": []}))

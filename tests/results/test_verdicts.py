@@ -1,0 +1,104 @@
+"""Properties: the order of findings, their words, and what the judged interval says."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statsmodels.stats.multitest import multipletests
+
+from comparity.counts.decisions import Tally
+from comparity.inference.gap_tests import GapTest
+from comparity.inference.proportions import compare_rates
+from comparity.results.audit import JudgedGap
+from comparity.results.findings import EXIT_STATUS, UNDECIDED, VIOLATED, WITHIN
+from comparity.results.judging import judge, overall_finding
+
+tallies = st.tuples(st.integers(0, 400), st.integers(1, 400)).map(
+    lambda both: Tally(min(both), max(both))
+)
+families = st.lists(st.tuples(tallies, tallies), min_size=1, max_size=5)
+
+
+def judged(pairs: list[tuple[Tally, Tally]], **choices: object) -> tuple[JudgedGap, ...]:
+    tests = [compare_rates(one, two, null="") for one, two in pairs]
+    options = {"alpha": 0.05, "margin": 0.05, "n": 100, "n_items": 100} | choices
+    return judge(tests, **options)
+
+
+LARGE_GAP = (Tally(600, 1000), Tally(400, 1000))
+NO_GAP = (Tally(50_000, 100_000), Tally(50_000, 100_000))
+SMALL_REAL_GAP = (Tally(51_000, 100_000), Tally(50_000, 100_000))
+FEW = (Tally(20, 40), Tally(18, 40))
+EMPTY = (Tally(0, 0), Tally(1, 2))
+
+
+def test_a_large_gap_is_violated_and_no_gap_in_much_data_is_within_the_margin() -> None:
+    findings = [test.finding for test in judged([LARGE_GAP, NO_GAP, FEW, EMPTY])]
+    assert findings == [VIOLATED, WITHIN, UNDECIDED, UNDECIDED]
+
+
+def test_a_small_real_gap_is_within_the_margin_and_differs_from_zero() -> None:
+    (test,) = judged([SMALL_REAL_GAP])
+    assert (test.finding, test.differs_from_zero) == (WITHIN, True)
+
+
+def test_under_the_rule_of_the_paper_any_rejection_is_a_violation() -> None:
+    (test,) = judged([SMALL_REAL_GAP], rule="paper")
+    assert test.finding == VIOLATED
+
+
+def test_only_open_tests_say_what_would_decide() -> None:
+    needed = [test.needed is not None for test in judged([LARGE_GAP, NO_GAP, FEW, EMPTY])]
+    assert needed == [False, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "finding", "status"),
+    [
+        ([LARGE_GAP, NO_GAP], VIOLATED, 1),
+        ([NO_GAP, NO_GAP], WITHIN, 0),
+        ([NO_GAP, FEW], UNDECIDED, 3),
+        ([NO_GAP, EMPTY], UNDECIDED, 3),
+        ([EMPTY], UNDECIDED, 3),
+    ],
+)
+def test_an_audit_follows_from_its_tests(
+    pairs: list[tuple[Tally, Tally]], finding: str, status: int
+) -> None:
+    assert overall_finding(judged(pairs)) == finding
+    assert EXIT_STATUS[finding] == status
+
+
+@settings(max_examples=10)  # multipletests collects garbage every time
+@given(families)
+def test_adjusted_p_values_are_those_of_statsmodels(pairs: list[tuple[Tally, Tally]]) -> None:
+    tests = judged(pairs)
+    expected = multipletests([test.p_value for test in tests], method="holm")[1]
+    assert [test.p_adjusted for test in tests] == pytest.approx(expected)
+
+
+@given(families)
+def test_the_judged_interval_excludes_zero_exactly_when_equality_was_rejected(
+    pairs: list[tuple[Tally, Tally]],
+) -> None:
+    for test in judged(pairs):
+        low, high, level = test.interval(test.level)
+        assert level == test.level
+        if abs(test.p_value - (1 - level)) > 1e-6:
+            assert (not low <= 0 <= high) == test.differs_from_zero
+
+
+def test_a_planned_look_is_stricter_than_a_single_one() -> None:
+    (early,) = judged([(Tally(600, 1000), Tally(540, 1000))], looks=(1, 4))
+    (only,) = judged([(Tally(600, 1000), Tally(540, 1000))])
+    assert (early.finding, only.finding) == (UNDECIDED, VIOLATED)
+    assert early.p_adjusted > only.p_adjusted
+    assert early.level > only.level
+
+
+def test_a_gap_test_keeps_its_numbers_when_it_is_judged() -> None:
+    test = compare_rates(*LARGE_GAP, null="a = b")
+    (same,) = judge([test], alpha=0.05, margin=0.05, n=1, n_items=1)
+    assert isinstance(same, GapTest)
+    assert (same.null, same.gap, same.p_value, same.n) == ("a = b", test.gap, test.p_value, test.n)

@@ -1,0 +1,93 @@
+"""Spark counts like every other engine."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from comparity.counts.decision_rows import count_decisions
+from comparity.counts.decision_sets import decision_table
+from comparity.counts.judged_rows import count_comparisons
+from comparity.errors import MixedEnginesError, UnknownItemError
+from tests.conftest import ENGINES
+
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
+
+JUDGED = [("a", "b", "x", False), ("c", "d", "x", False), ("a", "d", "y", True)]
+ITEMS = [("a", 0.9, "f"), ("b", 0.2, "m"), ("c", 0.4, "m"), ("d", 0.4, "f")]
+OPTIONS: dict[str, Any] = {
+    "evaluator": "judge",
+    "tied": "tie",
+    "score": "score",
+    "sensitive": ["sex"],
+}
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    sql = pytest.importorskip("pyspark.sql")
+    if shutil.which("java") is None:
+        pytest.skip("Java is not installed")
+    session = (
+        sql.SparkSession.builder.master("local[1]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "1")
+        .getOrCreate()
+    )
+    yield session
+    session.stop()
+
+
+def tables(spark: Any) -> tuple[Any, Any]:
+    judged = spark.createDataFrame(JUDGED, ["better", "worse", "judge", "tie"])
+    return judged, spark.createDataFrame(ITEMS, ["item", "score", "sex"])
+
+
+def columns(rows: list[tuple[Any, ...]], names: str) -> dict[str, list[Any]]:
+    return dict(zip(names.split(), map(list, zip(*rows, strict=True)), strict=True))
+
+
+@pytest.mark.parametrize("design", ["auto", "fresh"])
+def test_spark_counts_what_polars_counts(spark: Any, design: str) -> None:
+    found = count_comparisons(*tables(spark), design=design, **OPTIONS)
+    expected = count_comparisons(
+        ENGINES["polars"](columns(JUDGED, "better worse judge tie")),
+        ENGINES["polars"](columns(ITEMS, "item score sex")),
+        design=design,
+        **OPTIONS,
+    )
+    assert found == expected
+
+
+def test_spark_counts_decisions(spark: Any) -> None:
+    rows = [(1, 0.9, "f"), (0, 0.7, "m"), (1, 0.1, "m")]
+    frame = spark.createDataFrame(rows, ["y", "p", "sex"])
+    counts = count_decisions(frame, label="y", prediction="p", sensitive=["sex"], threshold=0.5)
+    assert (counts["sex"]["f"].positives.rate, counts["sex"]["m"].positives.rate) == (1.0, 0.0)
+
+
+def test_errors_on_spark_have_counts_but_no_rows(spark: Any) -> None:
+    judged, items = tables(spark)
+    with pytest.raises(UnknownItemError, match="1 row, such as 'b'"):
+        count_comparisons(judged, items.filter("item != 'b'"), **OPTIONS)
+
+
+def test_items_elsewhere_do_not_travel_to_spark(spark: Any) -> None:
+    items = ENGINES["polars"](columns(ITEMS, "item score sex"))
+    with pytest.raises(MixedEnginesError, match="comparisons in pyspark, items in polars"):
+        count_comparisons(tables(spark)[0], items, **OPTIONS)
+
+
+def test_differences_of_decisions_are_those_of_pandas(spark: Any) -> None:
+    rows = [(3.0, "1", "f"), (2.0, "1", "m"), (2.0, "1", "m"), (5.0, "4", "f")]
+    columns = ["first", "second", "sex"]
+    table = dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))
+    choices: dict[str, Any] = {"raters": columns[:2], "sensitive": ["sex"]}
+    found = decision_table(spark.createDataFrame(rows, columns), **choices)
+    expected = decision_table(ENGINES["pandas"](table), **choices)
+    ours, theirs = (one.differences(0, 1, "sex") for one in (found, expected))
+    assert ours.values.tolist() == theirs.values.tolist()
+    assert ours.counts.tolist() == theirs.counts.tolist()

@@ -1,0 +1,7 @@
+"""The simulated ranking task of Narasimhan et al., by the name under which tests know it."""
+
+from __future__ import annotations
+
+from comparity.datasets.simulated_ranking import THREE, TWO, directions, mixed, population, ranking
+
+__all__ = ["THREE", "TWO", "directions", "mixed", "population", "ranking"]
