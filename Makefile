@@ -7,19 +7,23 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 REQUIREMENTS := pyproject.toml constraints.txt
 
+# Tests that answer within seconds; the others are marked long or slow.
+QUICK := not slow and not long
+
 # How many cases `make fuzz` tries, and from which seed on: make fuzz FUZZ=2000 FUZZ_SEED=7
 FUZZ ?= 100000
 FUZZ_SEED ?= 0
 
-.PHONY: help demo test test-all test-oldest test-python check fuzz bench docs constraints clean
+.PHONY: help demo lint check test test-all test-oldest test-python fuzz mutants bench docs constraints clean
 
 help:
 	@echo "make demo         simulate a hiring panel, plan, audit, retrain, write demo/report.html"
-	@echo "make test         fast tests and doctests"
+	@echo "make check        ruff, mypy, quick tests: what one runs all day"
+	@echo "make test         all tests but the slow ones, and doctests"
 	@echo "make test-all     all tests, the slow ones too"
-	@echo "make test-oldest  fast tests and a small demo with the oldest versions pyproject.toml allows"
-	@echo "make test-python VERSION=3.12    fast tests with another Python, where it is found"
-	@echo "make check        ruff, mypy, fast tests"
+	@echo "make test-oldest  quick tests and a small demo with the oldest versions pyproject.toml allows"
+	@echo "make test-python VERSION=3.12    quick tests with another Python, where it is found"
+	@echo "make mutants      change the code and see whether a test notices"
 	@echo "make fuzz         $(FUZZ) odd files and options through every command; FUZZ=2000 for fewer"
 	@echo "make bench        benchmarks"
 	@echo "make docs         the documentation as a site, site/index.html"
@@ -29,6 +33,14 @@ help:
 demo: .venv/runtime.stamp
 	@$(BIN)/comparity demo --directory demo
 
+lint: .venv/test.stamp
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/mypy
+
+check: lint
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "$(QUICK)"
+
 test: .venv/test.stamp
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
 
@@ -37,7 +49,7 @@ test-all: .venv/test.stamp
 
 # Old packages warn of what their younger neighbours will remove, which is no concern of ours.
 test-oldest: .venv-oldest/test.stamp
-	@.venv-oldest/bin/python -m pytest -q -n 2 --dist worksteal -m "not slow" -o filterwarnings=default
+	@.venv-oldest/bin/python -m pytest -q -n 2 --dist worksteal -m "$(QUICK)" -o filterwarnings=default
 	@.venv-oldest/bin/comparity demo --quick --directory .venv-oldest/demo
 
 # The interpreter is the system's, or one that uv knows; without either there is nothing to test.
@@ -49,16 +61,13 @@ test-python:
 	if [ -z "$$found" ]; then \
 		echo "skipped: no Python $(VERSION) is found, neither as python$(VERSION) nor by uv"; \
 	else $(MAKE) --no-print-directory FOUND="$$found" .venv-$(VERSION)/test.stamp \
-		&& .venv-$(VERSION)/bin/python -m pytest -q -n 2 --dist worksteal -m "not slow"; fi
-
-check: .venv/test.stamp
-	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
-	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
+		&& .venv-$(VERSION)/bin/python -m pytest -q -n 2 --dist worksteal -m "$(QUICK)"; fi
 
 fuzz: .venv/test.stamp
 	@$(BIN)/python -m tests.fuzz $(FUZZ) $(FUZZ_SEED)
+
+mutants: .venv/test.stamp
+	@$(BIN)/python -m tests.mutation
 
 bench: .venv/bench.stamp
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done

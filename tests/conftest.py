@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,23 @@ from hypothesis import settings
 settings.register_profile("comparity", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("explore", deadline=None)
 settings.load_profile("comparity")
+
+
+# Places whose tests take long: they run commands as processes, simulate, or draw many examples.
+LONG = (
+    *("browser", "calibration", "documentation", "examples", "fuzz", "reproductions"),
+    *("cli/test_demo.py", "cli/test_faults.py", "cli/test_hostile.py", "cli/test_threads.py"),
+    *("cli/test_written_files.py", "contracts/test_distributions.py", "reports/test_pages.py"),
+    *("tables/test_spark.py", "training/test_model_mutants.py"),
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what ``make check`` leaves out."""
+    places = [Path(__file__).parent / name for name in LONG]
+    for item in items:
+        if any(item.path.is_relative_to(place) for place in places):
+            item.add_marker(pytest.mark.long)
 
 
 def pytest_collection_finish() -> None:

@@ -61,7 +61,7 @@ def find_papers(directory: Path | None = None) -> dict[str, Path]:
     ReproductionsMissingError
         There is no paper there, as where the package was installed from an index.
     """
-    # src/comparity/auditing/reproductions.py lies three folders below the root of the source.
+    # This module lies three folders below the root of the source.
     home = Path(__file__).parents[3] / "reproductions" if directory is None else directory
     found = {path.parent.name: path.parent for path in sorted(home.glob(f"*/{NUMBERS}"))}
     if not found:
