@@ -1,8 +1,8 @@
 """Change the code and see whether a test notices: ``python -m tests.mutation --sample 300``.
 
 A mutant flips one comparison, scales one constant or exchanges one sign in ``inference``,
-``results``, ``counts`` or ``ranking``. It is tried in a copy of the package against the tests of its
-folder, which mirror the package; a mutant that no test fails for has *survived*. The sample is
+``results``, ``counts`` or ``ranking``. It is tried in a copy of the package against the tests of
+its folder, which mirror the package; a mutant that no test fails for has *survived*. The sample is
 drawn by a seed, so that a score can be checked. Survivors that are right to survive stand in
 :data:`EXCUSED` with the reason.
 """
@@ -112,8 +112,8 @@ def is_killed(mutant: Mutant) -> bool:
         shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
         (copy / mutant.path.relative_to(PACKAGE)).write_text(mutant.source, encoding="utf-8")
         own = {"PYTHONPATH": os.pathsep.join([folder, str(ROOT)]), "NUMBA_CACHE_DIR": folder}
-        words = ["-m", "pytest", "-q", "-x", "-m", "not slow and not spark", "-p", "no:cacheprovider"]
-        words += ["-W", "ignore", *tests_of(mutant.path)]
+        words = ["-m", "pytest", "-q", "-x", "-W", "ignore", "-p", "no:cacheprovider"]
+        words += ["-m", "not slow and not spark", *tests_of(mutant.path)]
         try:
             done = subprocess.run(
                 [sys.executable, *words],
