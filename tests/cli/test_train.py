@@ -354,3 +354,18 @@ def test_more_groups_than_an_audit_takes_are_refused_by_the_name_of_their_column
     assert outcome.status == 2
     assert "column 'sex' must have at most 50 groups" in outcome.err
     assert "240 groups" in outcome.err
+
+
+def test_rows_trained_on_are_known_again_in_another_format_and_order(
+    run: Run, tmp_path: Path
+) -> None:
+    items(tmp_path / "d.csv", 20)
+    header, *lines = (
+        (tmp_path / "d.csv").read_text(encoding="utf-8").replace(",", "\t").splitlines()
+    )
+    same = tmp_path / "same.tsv"
+    same.write_text("\n".join([header, *reversed(lines)]), encoding="utf-8")
+    chosen = ("--features", "a", "--label", "rel", "--sensitive", "sex", "--audit-on", same)
+    outcome = run("train", tmp_path / "d.csv", *chosen, "--output", tmp_path / "m.json")
+    assert (outcome.status, outcome.out) == (2, "")
+    assert "those trained on" in outcome.err

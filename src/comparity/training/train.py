@@ -93,6 +93,12 @@ class FileRows:
         taken: dict[str, Any] = {k: None if v is None else v[kept] for k, v in given.items()}
         return FileRows(**taken)
 
+    def has_same_numbers(self, others: FileRows) -> bool:
+        """Say whether other rows have the same features and labels, in whatever order."""
+        tables = [np.column_stack([rows.features, rows.label]) for rows in (self, others)]
+        ours, theirs = (table[np.lexsort(table.T)] for table in tables)
+        return np.array_equal(ours, theirs)
+
     def items(self, columns: Columns, scores: Floats) -> LabelledItems:
         """Return the rows with scores, checked for an audit."""
         return labelled_items(
@@ -130,7 +136,11 @@ def row_sets(
         raise OptionError("features", list(columns.features), ["columns other than the label"])
     rows = _read(path, columns)
     if audit_on is not None:
-        return rows, _read(audit_on, columns)
+        others = _read(audit_on, columns)
+        if rows.has_same_numbers(others):
+            why = "its rows are those trained on"
+            raise OptionError("audit_on", str(audit_on), ["a file with other rows", "none"], why)
+        return rows, others
     held = held_out(rows.items(columns, rows.label), fraction, np.random.default_rng(seed))
     if held.all() or not held.any():
         wanted = ["a share that leaves rows to train on and to audit", "more rows or queries"]
@@ -323,13 +333,10 @@ def _own_choices(
 
 
 def _check_files(path: str | Path, output: str | Path, audit_on: str | Path | None) -> None:
-    """Say before anything long is done that a file cannot be written, or holds no other rows."""
+    """Say before anything long is done that a file cannot be written."""
     check_apart(output, [path] if audit_on is None else [path, audit_on])
     if not Path(output).resolve().parent.is_dir():
         raise FileAccessError(str(output), "there is no such folder", doing="write")
-    if audit_on is not None and file_sha256(audit_on) == file_sha256(path):
-        why = "its rows are those trained on"
-        raise OptionError("audit_on", str(audit_on), ["a file with other rows", "none"], why)
 
 
 def _options(goal: Sequence[str], columns: Columns, **choices: Any) -> PairwiseOptions:
