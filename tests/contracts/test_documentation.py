@@ -137,3 +137,10 @@ def test_pictures_are_small() -> None:
     pictures = list(DOCS.glob("pictures/*"))
     assert pictures
     assert not [one.name for one in pictures if one.stat().st_size > 200_000]
+
+
+def test_tests_that_pages_name_exist() -> None:
+    texts = [(ROOT / page).read_text(encoding="utf-8") for page in PAGES]
+    named = {path for text in texts for path in re.findall(r"`(tests/[\w/.]+)`", text)}
+    assert "tests/fuzz/" in named
+    assert [path for path in sorted(named) if not (ROOT / path).exists()] == []

@@ -334,8 +334,10 @@ def _certain(scores: Floats, errors: Floats, cut: float) -> tuple[Ints, Ints]:
     rows = max(1, 2_000_000 // len(scores))
     for start in range(0, len(scores), rows):
         block = slice(start, start + rows)
-        gap = scores[None, :] - scores[block, None]
-        error = cut * np.sqrt(errors[None, :] ** 2 + errors[block, None] ** 2)
+        # A recorded result may hold any numbers: an error beyond all numbers leaves nothing certain.
+        with np.errstate(over="ignore"):
+            gap = scores[None, :] - scores[block, None]
+            error = cut * np.sqrt(errors[None, :] ** 2 + errors[block, None] ** 2)
         above[block] = (gap > error).sum(axis=1)
         below[block] = (gap < -error).sum(axis=1)
     return above, below
