@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import choix
@@ -185,6 +186,12 @@ def test_rank_intervals_of_many_items_are_no_narrower(monkeypatch: pytest.Monkey
     wide = found.rank_intervals()
     assert (wide[:, 0] <= exact[:, 0]).all()
     assert (wide[:, 1] >= exact[:, 1]).all()
+
+
+def test_an_error_beyond_all_numbers_leaves_any_rank() -> None:
+    found = bradley_terry(simulated(10, spread=2.0), prior=2.0)
+    errors = np.where(np.arange(12) == 3, 1e308, found.standard_errors)
+    assert replace(found, standard_errors=errors).rank_intervals()[3].tolist() == [1, 12]
 
 
 @pytest.mark.parametrize("level", [0, 1, 95, "high"])
