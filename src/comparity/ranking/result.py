@@ -334,7 +334,7 @@ def _certain(scores: Floats, errors: Floats, cut: float) -> tuple[Ints, Ints]:
     rows = max(1, 2_000_000 // len(scores))
     for start in range(0, len(scores), rows):
         block = slice(start, start + rows)
-        # A recorded result may hold any numbers: an error beyond all numbers leaves nothing certain.
+        # A recorded result may hold any numbers; an error beyond all of them leaves any rank.
         with np.errstate(over="ignore"):
             gap = scores[None, :] - scores[block, None]
             error = cut * np.sqrt(errors[None, :] ** 2 + errors[block, None] ** 2)
