@@ -22,8 +22,8 @@ from comparity.errors import (
     SelfComparisonError,
     UnknownReferenceError,
 )
-from comparity.ranking.barp import barp_from_frames
 from comparity.ranking.contrasts import attributes_of, contrasts_of
+from comparity.ranking.rank import rank_frames
 from comparity.ranking.simulators import SimulatedPanel, simulate_comparisons
 from tests.plain import ranking as plain
 
@@ -277,7 +277,8 @@ def test_frames_give_the_same_as_arrays(frame: Any) -> None:
         }
     )
     items = frame({"item": [f"i{i}" for i in range(10)], "sex": world.groups["sex"].tolist()})
-    found = barp_from_frames(table, items, sensitive=["sex"], evaluator="judge", score_prior=2.0)
+    choices = {"sensitive": ["sex"], "evaluator": "judge", "score_prior": 2.0}
+    found = rank_frames(table, items, **choices).ranking
     assert found.bias == pytest.approx(fitted(world, score_prior=2.0).bias, abs=1e-6)
     assert found.evaluators.tolist() == ["j0", "j1", "j2"]
 

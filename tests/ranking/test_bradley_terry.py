@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 
 from comparity import bradley_terry
 from comparity.errors import NoPriorError, OptionError
-from comparity.ranking.bradley_terry import bradley_terry_from_frames
+from comparity.ranking.rank import rank_frames
 from tests.plain import ranking as plain
 
 
@@ -161,7 +161,7 @@ def test_frames_of_every_engine_give_the_same_ranking_by_name(frame: Any) -> Non
     names = np.array(["ann", "bob", "cid", "dee"])
     pairs = simulated(8, n_items=4, n=50)
     table = frame({"up": names[pairs[:, 0]].tolist(), "down": names[pairs[:, 1]].tolist()})
-    found = bradley_terry_from_frames(table, better="up", worse="down", prior=1.0)
+    found = rank_frames(table, model="bt", better="up", worse="down", prior=1.0).ranking
     assert found.items.tolist() == names.tolist()
     assert found.scores == pytest.approx(bradley_terry(pairs, prior=1.0).scores, abs=1e-9)
 

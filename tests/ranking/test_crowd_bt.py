@@ -11,9 +11,9 @@ from scipy.special import expit
 
 from comparity import crowd_bt
 from comparity.errors import NoPriorError, OptionError
-from comparity.ranking.crowd_bt import crowd_bt_from_frames
 from comparity.ranking.judgments import judgments_of
 from comparity.ranking.mixtures import MixtureModel, mixture_of
+from comparity.ranking.rank import rank_frames
 from tests.plain import mixtures
 
 ITEMS, JUDGES = 6, 4
@@ -234,7 +234,7 @@ def test_tables_that_name_items_give_the_same_scores() -> None:
     names = np.array([f"i{place:02d}" for place in range(12)])
     frame = polars.DataFrame({"better": names[pairs[:, 0]], "worse": names[pairs[:, 1]], "by": who})
     items = polars.DataFrame({"item": names})
-    fit = crowd_bt_from_frames(frame, items, evaluator="by", score_prior=2.0)
+    fit = rank_frames(frame, items, model="crowdbt", evaluator="by", score_prior=2.0).ranking
     assert fit.scores == pytest.approx(crowd_bt(pairs, evaluators=who, score_prior=2.0).scores)
     assert fit.items.tolist() == names.tolist()
 

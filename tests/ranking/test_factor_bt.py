@@ -17,9 +17,9 @@ from comparity.errors import (
     OptionError,
     PositionError,
 )
-from comparity.ranking.factor_bt import factor_bt_from_frames
 from comparity.ranking.judgments import judgments_of
 from comparity.ranking.mixtures import MixtureModel, mixture_of
+from comparity.ranking.rank import rank_frames
 from comparity.ranking.simulators import simulate_comparisons
 from tests.plain import mixtures
 
@@ -205,6 +205,6 @@ def test_tables_that_name_items_give_the_same_scores() -> None:
     names = np.array([f"i{place:02d}" for place in range(12)])
     frame = polars.DataFrame({"better": names[pairs[:, 0]], "worse": names[pairs[:, 1]], "by": who})
     items = polars.DataFrame({"item": names, "sex": group})
-    fit = factor_bt_from_frames(frame, items, sensitive=["sex"], evaluator="by")
+    fit = rank_frames(frame, items, model="factorbt", sensitive=["sex"], evaluator="by").ranking
     other = factor_bt(pairs, evaluators=who, sensitive_features=group)
     assert fit.scores == pytest.approx(other.scores)

@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from comparity import rank_centrality
 from comparity.errors import NoPriorError, OptionError
-from comparity.ranking.rank_centrality import rank_centrality_from_frames
+from comparity.ranking.rank import rank_frames
 from comparity.ranking.simulators import simulate_comparisons
 
 
@@ -152,6 +152,6 @@ def test_tables_that_name_items_give_the_same_scores() -> None:
     pairs = cycle(9, 30, 6)
     names = np.array(list("abcdefghi"))
     frame = polars.DataFrame({"better": names[pairs[:, 0]], "worse": names[pairs[:, 1]]})
-    fit = rank_centrality_from_frames(frame, smoothing=0.2)
+    fit = rank_frames(frame, model="rankcentrality", smoothing=0.2).ranking
     assert fit.scores == pytest.approx(rank_centrality(pairs, smoothing=0.2).scores)
     assert fit.items.tolist() == names.tolist()

@@ -10,9 +10,8 @@ import pytest
 
 from comparity import barp
 from comparity.errors import MissingValueError, OptionError, TooManyGroupsError
-from comparity.ranking.barp import barp_from_frames
-from comparity.ranking.factor_bt import factor_bt_from_frames
-from comparity.ranking.rank import MODELS, rank_frames
+from comparity.ranking.models import MODULES
+from comparity.ranking.rank import rank_frames
 from tests.calibration.panels import leaning_panel
 
 WORLD = leaning_panel(np.random.default_rng(9), n_items=20, n_evaluators=4, n_comparisons=600)
@@ -39,7 +38,7 @@ def test_frames_give_what_arrays_give() -> None:
     assert found.bias == pytest.approx(plain.bias, abs=1e-6)
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", MODULES)
 @pytest.mark.parametrize("sensitive", ["sex", ["sex", "sex"]], ids=str)
 def test_one_name_is_no_list_of_names(model: str, sensitive: Any) -> None:
     with pytest.raises(OptionError, match="list of one or more different columns"):
@@ -49,10 +48,11 @@ def test_one_name_is_no_list_of_names(model: str, sensitive: Any) -> None:
 @pytest.mark.parametrize(
     ("choices", "said"),
     [
-        ({"model": "elo"}, "'elo'"),
+        ({"model": "chess"}, "'chess'"),
         ({"sensitive": []}, "barp needs it"),
         ({"evaluator": None}, "barp needs it"),
-        ({"model": "crowdbt", "seat": "judge"}, "knows no seats"),
+        ({"model": "crowdbt", "seat": "judge"}, "knows no seats; barp and bt do"),
+        ({"model": "bt", "anchor": "zero mean bias"}, "bt knows none"),
         ({"model": "bt", "score": "sex"}, "barp with one sensitive column"),
     ],
 )
@@ -80,7 +80,7 @@ def test_groups_have_one_name_everywhere() -> None:
     assert found.to_dict()["ranking"][0]["groups"]["sex"] in ("0", "1")
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", MODULES)
 def test_an_item_in_no_group_is_named_by_every_model(model: str) -> None:
     items = ITEMS.with_columns(sex=pl.when(pl.col("item") != "c03").then(pl.col("sex")))
     with pytest.raises(MissingValueError, match="data row 4"):
@@ -124,12 +124,10 @@ def test_items_from_a_query_keep_their_groups_whatever_order_it_answers_in() -> 
     assert found.before.items.tolist() == names
 
 
-def test_a_query_keeps_ids_and_groups_together_without_the_desk_too() -> None:
-    found = barp_from_frames(COMPARISONS, shuffling(ITEMS), sensitive=["sex"], evaluator="judge")
-    assert found.bias == pytest.approx(ranked().ranking.bias, abs=1e-5)
-    options = {"sensitive": ["sex"], "evaluator": "judge"}
+def test_a_query_keeps_ids_and_groups_together_for_factorbt_too() -> None:
+    options = {"model": "factorbt", "sensitive": ["sex"], "evaluator": "judge"}
     one, two = (
-        factor_bt_from_frames(COMPARISONS, items, **options).parameters["attention"]
+        rank_frames(COMPARISONS, items, **options).ranking.parameters["attention"]
         for items in (ITEMS, shuffling(ITEMS))
     )
     assert two == pytest.approx(one, abs=1e-3)

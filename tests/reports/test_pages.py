@@ -13,7 +13,7 @@ import pytest
 from comparity.cli.output import as_json_text
 from comparity.errors import ComparityError, ForeignResultError
 from comparity.gate.result import GateResult
-from comparity.ranking.panel_result import RankedPanel
+from comparity.ranking.rank import RankedPanel
 from comparity.reports.combined import read_results
 from comparity.reports.glossary import TERMS
 from comparity.reports.page import page

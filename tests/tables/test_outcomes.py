@@ -11,7 +11,6 @@ import comparity
 from comparity.comparative.audit import audit_frames
 from comparity.counts.judged_rows import count_comparisons, count_wide_comparisons
 from comparity.errors import UnknownLayoutError, UnreadOutcomeError
-from comparity.ranking.bradley_terry import bradley_terry_from_frames
 from comparity.ranking.rank import rank_frames
 from comparity.tables.layouts import to_comparisons
 from comparity.tables.outcomes import check_outcome_read
@@ -108,7 +107,6 @@ def test_columns_of_lists_say_nothing_unless_they_are_called_so() -> None:
 
 
 CALLS: dict[str, Callable[..., Any]] = {
-    "bradley_terry_from_frames": bradley_terry_from_frames,
     "rank_frames": lambda judged, **names: rank_frames(judged, model="bt", **names),
     "count_comparisons": lambda judged, **names: count_comparisons(
         judged, ENGINES["polars"](ITEMS), score="score", sensitive=["sex"], **names

@@ -18,6 +18,7 @@ from comparity.cli.options import (
     output_options,
 )
 from comparity.cli.output import deliver, working, write_plot
+from comparity.ranking.models import MODULES, model_of, why_refused
 
 EXAMPLE = """\b
 Example:
@@ -25,10 +26,6 @@ Example:
   comparity rank judgments.csv --items items.csv --sensitive sex --score model
   comparity rank battles.jsonl --model bt --seats
 """
-
-MODELS = ("barp", "bt", "crowdbt", "factorbt", "rankcentrality")
-
-NEED_GROUPS = ("barp", "factorbt")
 
 CHOSEN = ("marginal likelihood", "cross-validation")
 
@@ -59,7 +56,7 @@ def prior(value: str) -> float | str:
 @comparison_options
 @click.option(
     "--model",
-    type=click.Choice(MODELS),
+    type=click.Choice([*MODULES]),
     default="barp",
     show_default=True,
     help="How to rank; 'bt' takes every evaluator at their word.",
@@ -133,7 +130,8 @@ def rank(
 
     if options["sensitive"] and items is None:
         raise click.UsageError("--sensitive names columns of the items: give --items as well.")
-    if options["model"] in NEED_GROUPS and not (items and options["sensitive"]):
+    needs = model_of(options["model"]).needs
+    if "groups" in needs and not (items and options["sensitive"]):
         raise click.UsageError(
             f"{options['model']} needs the groups of the items: give --items FILE and --sensitive "
             "COLUMN, or rank without groups by --model bt."
@@ -164,36 +162,35 @@ def _choices(
     uncorrected: bool,
     **others: Any,
 ) -> dict[str, Any]:
-    """Return the choices the model knows."""
-    own = {"anchor": anchor, "trusted": trusted, "bias-prior": bias_prior, "suggest": suggest}
-    own |= {"own-seats": own_seats, "score-dependent": score_dependent, "uncorrected": uncorrected}
-    _check_used(model, score_prior, {**own, "reference": reference})
+    """Return the choices as the ranking takes them, without those not made."""
+    made = {"anchor": anchor, "trusted": trusted, "bias_prior": bias_prior, "suggest": suggest}
+    made |= {"own_seats": own_seats, "score_dependent": score_dependent, "reference": reference}
+    _check_used(model, {**made, "uncorrected": uncorrected, "score_prior": score_prior})
     if suggest and len(sensitive or ()) < 2:
         raise click.UsageError("--suggest looks at intersections: give two --sensitive columns.")
     if reference and len(reference) != len(sensitive or ()):
         raise click.UsageError("--reference names one group for each --sensitive column.")
-    choices: dict[str, Any] = {"model": model, "sensitive": sensitive or (), **others}
-    choices["seats"] = seats or own_seats
-    if model == "barp":
-        choices["anchor"] = list(trusted) if trusted else anchor or "equal group means"
-        choices |= {"seat_by_evaluator": own_seats, "score_dependent": score_dependent}
-        choices["corrected"] = not uncorrected
-        choices |= {"intersections": "suggest"} if suggest else {}
-        choices["reference"] = (
-            dict(zip(sensitive or (), reference, strict=True)) if reference else None
-        )
+    given: dict[str, Any] = {
+        "anchor": list(trusted) if trusted else anchor,
+        "seat_by_evaluator": own_seats or None,
+        "score_dependent": score_dependent or None,
+        "corrected": False if uncorrected else None,
+        "intersections": "suggest" if suggest else None,
+        "reference": dict(zip(sensitive or (), reference, strict=True)) if reference else None,
+    }
+    choices = {name: value for name, value in given.items() if value is not None}
     for name, value in (("score_prior", score_prior), ("bias_prior", bias_prior)):
         if value is not None:
-            choices["prior" if model == "bt" else name] = None if value == "none" else value
-    return choices
+            choices[name] = None if value == "none" else value
+    seated = {"seats": seats or own_seats}
+    return {"model": model, "sensitive": sensitive or (), **seated, **choices, **others}
 
 
-def _check_used(model: str, score_prior: float | str | None, own: dict[str, Any]) -> None:
+def _check_used(model: str, made: dict[str, Any]) -> None:
     """Refuse options that the model, or another option, leaves without effect."""
-    for name, value in own.items():
-        if value not in (None, False) and model != "barp":
-            raise click.UsageError(f"--{name} is about biases, of which {model} knows none.")
-    if own["anchor"] and own["trusted"]:
+    for name, value in made.items():
+        given = value is not None and value is not False
+        if given and (why := why_refused(model, name, f"--{name.replace('_', '-')}")):
+            raise click.UsageError(f"{why}.")
+    if made["anchor"] and made["trusted"]:
         raise click.UsageError("--trusted evaluators are the anchor: give no --anchor beside them.")
-    if score_prior is not None and model == "rankcentrality":
-        raise click.UsageError("--score-prior is not for rankcentrality, which has no prior.")

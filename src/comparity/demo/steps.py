@@ -16,9 +16,8 @@ from comparity.demo.story import Fact, FoundGap, Step, found_gaps
 from comparity.errors import FileAccessError
 from comparity.planning.plan import plan_comparative
 from comparity.planning.section import plan_headline
-from comparity.ranking.panel import audit_against_panel
-from comparity.ranking.panel_result import PanelAudit, RankedPanel
-from comparity.ranking.rank import rank_files
+from comparity.ranking.panel import PanelAudit, audit_against_panel
+from comparity.ranking.rank import RankedPanel, rank_files
 from comparity.ranking.result import BiasedRanking
 from comparity.reports.formats import count, interval, rate, signed
 from comparity.results.result import Result

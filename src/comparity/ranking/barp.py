@@ -23,16 +23,17 @@ from comparity.ranking.connectivity import diagnose, groups_apart
 from comparity.ranking.contrasts import Contrasts, ItemAttribute, attributes_of, contrasts_of
 from comparity.ranking.fits import Diagnosis, GroupContrast
 from comparity.ranking.interactions import chosen_intersections, suggest, words_on
-from comparity.ranking.judgments import Judgments, judgments_from_frames, judgments_of
+from comparity.ranking.judgments import Judgments, judgments_of
 from comparity.ranking.likelihood.curvature import Errors
 from comparity.ranking.likelihood.fitting import TOLERANCE, Fit, Task, check_finite, fit, rows_for
+from comparity.ranking.models import RankingModel
 from comparity.ranking.result import BiasedRanking
 from comparity.ranking.score_dependence import with_score_dependence
 from comparity.ranking.shares import facts_of, tests_of
 from comparity.tables.columns import check_option
 from comparity.tables.frames import text_of
 
-__all__ = ["BIAS_SD", "barp", "barp_from_frames"]
+__all__ = ["BIAS_SD", "MODEL", "barp"]
 
 Floats = NDArray[np.float64]
 
@@ -155,87 +156,6 @@ def barp(
     judgments = judgments_of(
         comparisons, n_items=n_items, evaluators=evaluators, ties=ties, seats=seats
     )
-    return _ranked(
-        judgments,
-        attributes,
-        anchor=anchor,
-        seat_by_evaluator=seat_by_evaluator,
-        score_prior=score_prior,
-        bias_prior=bias_prior,
-        intersections=intersections,
-        score_dependent=score_dependent,
-        corrected=corrected,
-        mode=mode,
-        tolerance=tolerance,
-        seed=seed,
-    )
-
-
-def barp_from_frames(
-    comparisons: Any,
-    items: Any,
-    *,
-    sensitive: list[str],
-    evaluator: str = "evaluator",
-    better: str = "better",
-    worse: str = "worse",
-    tied: str | None = None,
-    seat: str | None = None,
-    item: str = "item",
-    reference: Any = None,
-    **choices: Any,
-) -> BiasedRanking:
-    """Fit :func:`barp` to tables of comparisons and items.
-
-    Parameters
-    ----------
-    comparisons, items : frame
-        One row for each comparison; one row for each item, with its groups.
-    sensitive : list of str
-        Columns of `items` with the groups.
-    evaluator, better, worse, tied, seat : str
-        Columns of `comparisons`.
-    item : str
-        Column of `items` with the id.
-    reference
-        As in :func:`barp`.
-    **choices
-        The other choices of :func:`barp`.
-    """
-    from comparity.counts.decision_rows import check_sensitive
-    from comparity.ranking.judgments import columns_of
-
-    check_sensitive(sensitive)
-    columns = columns_of(items, "items", [item, *sensitive])
-    judgments = judgments_from_frames(
-        comparisons,
-        columns,
-        better=better,
-        worse=worse,
-        evaluator=evaluator,
-        tied=tied,
-        seat=seat,
-        item=item,
-    )
-    attributes = attributes_of({name: columns[name] for name in sensitive}, reference)
-    return _ranked(judgments, attributes, **choices)
-
-
-def _ranked(
-    judgments: Judgments,
-    attributes: tuple[ItemAttribute, ...],
-    *,
-    anchor: Any = EQUAL_MEANS,
-    seat_by_evaluator: bool = False,
-    score_prior: float | str | None = MARGINAL_LIKELIHOOD,
-    bias_prior: float | str | None = BIAS_SD,
-    intersections: Any = None,
-    score_dependent: bool = False,
-    corrected: bool = True,
-    mode: str = "joint",
-    tolerance: float = TOLERANCE,
-    seed: int = 0,
-) -> BiasedRanking:
     check_option("mode", mode, MODES)
     _check_panel(judgments, attributes, seat_by_evaluator=seat_by_evaluator)
     contrasts = contrasts_of(attributes, chosen_intersections(intersections, attributes))
@@ -265,21 +185,38 @@ def _ranked(
         seed=seed,
         corrected=corrected and not score_dependent and not math.isinf(wish.sd),
     )
+    return _fit_panel(task, contrasts, intersections == "suggest", score_dependent)
+
+
+MODEL = RankingModel(
+    name="BARP",
+    fit=barp,
+    about="scores adjusted for the bias of each evaluator toward groups",
+    source="Ferrara et al. (2024)",
+    needs=("groups", "evaluators"),
+    accepts=("ties", "seats", "score_prior", "seed", "biases"),
+)
+
+
+def _fit_panel(
+    task: Task, contrasts: Contrasts, suggesting: bool, score_dependent: bool
+) -> BiasedRanking:
+    """Fit the joint model, and what was asked for beside it."""
     _check_trusted(task, contrasts)
     rows = rows_for(task)
-    diagnosis = diagnose(judgments, rows, contrasts, trusted=task.anchor.trusted)
+    diagnosis = diagnose(task.judgments, rows, contrasts, trusted=task.anchor.trusted)
     check_finite(task, diagnosis)
     fitted = fit(task, rows)
-    errors = _known(fitted, contrasts, diagnosis)
+    errors = _known_errors(fitted, contrasts, diagnosis)
     result = _result(task, contrasts, fitted, errors, diagnosis)
-    if intersections == "suggest":
+    if suggesting:
         # Score tests look at the maximum of the likelihood.
         plain = fit(replace(task, corrected=False), rows) if task.corrected else fitted
-        looked_at = suggest(judgments, attributes, plain)
+        looked_at = suggest(task.judgments, contrasts.attributes, plain)
         notes = (*result.notes, words_on(looked_at))
         result = replace(result, suggestions=looked_at, notes=notes)
     if score_dependent:
-        result = with_score_dependence(result, judgments, contrasts, fitted)
+        result = with_score_dependence(result, task.judgments, contrasts, fitted)
     return result
 
 
@@ -329,7 +266,7 @@ def _result(
     facts["notes"] += (*_alone(task, contrasts), *_untested(own, diagnosis))
     facts["notes"] += (CORRECTED,) if task.corrected else ()
     return BiasedRanking(
-        model="BARP",
+        model=MODEL.name,
         **facts,
         evaluators=judgments.evaluators,
         provenance={"anchor": task.anchor.kind, "seed": task.seed, "corrected": task.corrected},
@@ -379,7 +316,7 @@ def _untested(errors: Floats, diagnosis: Diagnosis) -> Iterator[str]:
         )
 
 
-def _known(fitted: Fit, contrasts: Contrasts, diagnosis: Diagnosis) -> Errors:
+def _known_errors(fitted: Fit, contrasts: Contrasts, diagnosis: Diagnosis) -> Errors:
     """Give no error where nothing is known: scores the anchor fixes, biases of groups never met."""
     errors, unmet, lost = fitted.errors(), diagnosis.unmet, diagnosis.uncompared
     scores = np.where(fitted.move.fixed, np.nan, errors.scores)

@@ -8,12 +8,13 @@ import numpy as np
 
 from comparity.ranking.anchors import MARGINAL_LIKELIHOOD, Wish, wish_of
 from comparity.ranking.connectivity import diagnose
-from comparity.ranking.judgments import Judgments, judgments_from_frames, judgments_of
+from comparity.ranking.judgments import judgments_of
 from comparity.ranking.likelihood.fitting import NO_ANCHOR, TOLERANCE, Task, check_finite, fit
+from comparity.ranking.models import RankingModel
 from comparity.ranking.result import Ranking
 from comparity.ranking.shares import facts_of
 
-__all__ = ["bradley_terry", "bradley_terry_from_frames"]
+__all__ = ["MODEL", "bradley_terry"]
 
 
 def bradley_terry(
@@ -81,46 +82,6 @@ def bradley_terry(
     [0, 1, 2]
     """
     judgments = judgments_of(comparisons, n_items=n_items, ties=ties, seats=seats)
-    return _ranked(judgments, prior, tolerance, seed)
-
-
-def bradley_terry_from_frames(
-    comparisons: Any,
-    items: Any = None,
-    *,
-    better: str = "better",
-    worse: str = "worse",
-    tied: str | None = None,
-    seat: str | None = None,
-    item: str = "item",
-    prior: float | str | None = MARGINAL_LIKELIHOOD,
-    tolerance: float = TOLERANCE,
-    seed: int = 0,
-) -> Ranking:
-    """Fit :func:`bradley_terry` to comparisons that name items by id.
-
-    Parameters
-    ----------
-    comparisons : frame
-        One row for each comparison.
-    items : frame, optional
-        One row for each item; without it the items are those compared, by sorted name.
-    better, worse, tied, seat : str
-        Columns of `comparisons`.
-    item : str
-        Column of `items` with the id.
-    prior, tolerance, seed
-        As in :func:`bradley_terry`.
-    """
-    judgments = judgments_from_frames(
-        comparisons, items, better=better, worse=worse, tied=tied, seat=seat, item=item
-    )
-    return _ranked(judgments, prior, tolerance, seed)
-
-
-def _ranked(
-    judgments: Judgments, prior: float | str | None, tolerance: float, seed: int
-) -> Ranking:
     task = Task(
         judgments=judgments,
         columns=np.zeros((judgments.n_items, 0), dtype=np.int8),
@@ -135,7 +96,17 @@ def _ranked(
     check_finite(task, diagnosis)
     fitted = fit(task)
     return Ranking(
-        model="Bradley-Terry",
+        model=MODEL.name,
         **facts_of(judgments, fitted, fitted.errors(), diagnosis),
         provenance={"prior": prior, "seed": seed},
     )
+
+
+MODEL = RankingModel(
+    name="Bradley-Terry",
+    fit=bradley_terry,
+    about="scores in logits; every evaluator taken at face value",
+    source="Bradley and Terry (1952); ties by Davidson (1970)",
+    accepts=("ties", "seats", "score_prior", "seed"),
+    keywords={"score_prior": "prior"},
+)

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from comparity.errors import OptionError
 from comparity.ranking.connectivity import diagnose
-from comparity.ranking.judgments import Judgments, judgments_from_frames, judgments_of
+from comparity.ranking.judgments import judgments_of
 from comparity.ranking.mixtures import MixtureModel, Optimum, maximise, mixture_of
+from comparity.ranking.models import RankingModel
 from comparity.ranking.result import Ranking
 from comparity.ranking.shares import (
     DEFAULT_BETA,
@@ -33,7 +34,7 @@ from comparity.ranking.shares import (
     words_on,
 )
 
-__all__ = ["crowd_bt", "crowd_bt_from_frames"]
+__all__ = ["MODEL", "crowd_bt"]
 
 
 def crowd_bt(
@@ -115,57 +116,6 @@ def crowd_bt(
     ([0, 1, 2], [1.0, 1.0, 0.8])
     """
     judgments = judgments_of(comparisons, n_items=n_items, evaluators=evaluators, ties=ties)
-    return _ranked(
-        judgments,
-        score_prior=score_prior,
-        reliability_prior=reliability_prior,
-        virtual_node=virtual_node,
-        max_iterations=max_iterations,
-        tolerance=tolerance,
-    )
-
-
-def crowd_bt_from_frames(
-    comparisons: Any,
-    items: Any = None,
-    *,
-    evaluator: str = "evaluator",
-    better: str = "better",
-    worse: str = "worse",
-    tied: str | None = None,
-    item: str = "item",
-    **choices: Any,
-) -> Ranking:
-    """Fit :func:`crowd_bt` to comparisons that name items by id.
-
-    Parameters
-    ----------
-    comparisons : frame
-        One row for each comparison.
-    items : frame, optional
-        One row for each item; without it the items are those compared, by sorted name.
-    evaluator, better, worse, tied : str
-        Columns of `comparisons`.
-    item : str
-        Column of `items` with the id.
-    **choices
-        The other choices of :func:`crowd_bt`.
-    """
-    judgments = judgments_from_frames(
-        comparisons, items, better=better, worse=worse, evaluator=evaluator, tied=tied, item=item
-    )
-    return _ranked(judgments, **choices)
-
-
-def _ranked(
-    judgments: Judgments,
-    *,
-    score_prior: float | None = DEFAULT_SD,
-    reliability_prior: tuple[float, float] = DEFAULT_BETA,
-    virtual_node: float = 0.0,
-    max_iterations: int = 2000,
-    tolerance: float = 1e-7,
-) -> Ranking:
     if judgments.evaluator is None:
         raise OptionError("evaluators", None, ["one name for each comparison"])
     prior = gaussian("scores", score_prior)
@@ -181,7 +131,7 @@ def _ranked(
     if virtual_node:
         notes.append(f"Every item won and lost {virtual_node:g} times against a virtual item.")
     return ranking_of(
-        "CrowdBT",
+        MODEL.name,
         judgments,
         model,
         found,
@@ -196,6 +146,16 @@ def _ranked(
             "virtual_node": virtual_node,
         },
     )
+
+
+MODEL = RankingModel(
+    name="CrowdBT",
+    fit=crowd_bt,
+    about="as Bradley-Terry, with a reliability of each evaluator",
+    source="Chen et al. (2013)",
+    needs=("evaluators",),
+    accepts=("ties", "score_prior"),
+)
 
 
 def _reliable(

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts.decision_rows import check_sensitive
 from comparity.errors import NoPriorError, OptionError
 from comparity.ranking.connectivity import diagnose
-from comparity.ranking.contrasts import ItemAttribute, attributes_of, contrasts_of
+from comparity.ranking.contrasts import attributes_of, contrasts_of
 from comparity.ranking.fits import Diagnosis, Prior
-from comparity.ranking.judgments import Judgments, columns_of, judgments_from_frames, judgments_of
+from comparity.ranking.judgments import Judgments, judgments_of
 from comparity.ranking.mixtures import maximise, mixture_of
+from comparity.ranking.models import RankingModel
 from comparity.ranking.result import Ranking
 from comparity.ranking.shares import (
     DEFAULT_BETA,
@@ -37,7 +37,7 @@ from comparity.ranking.shares import (
     words_on,
 )
 
-__all__ = ["factor_bt", "factor_bt_from_frames"]
+__all__ = ["MODEL", "factor_bt"]
 
 
 def factor_bt(
@@ -121,64 +121,6 @@ def factor_bt(
     judgments = judgments_of(
         comparisons, n_items=len(attributes[0].codes), evaluators=evaluators, ties=ties
     )
-    return _ranked(
-        judgments,
-        attributes,
-        score_prior=score_prior,
-        slope_prior=slope_prior,
-        attention_prior=attention_prior,
-        max_iterations=max_iterations,
-        tolerance=tolerance,
-    )
-
-
-def factor_bt_from_frames(
-    comparisons: Any,
-    items: Any,
-    *,
-    sensitive: list[str],
-    evaluator: str = "evaluator",
-    better: str = "better",
-    worse: str = "worse",
-    tied: str | None = None,
-    item: str = "item",
-    **choices: Any,
-) -> Ranking:
-    """Fit :func:`factor_bt` to tables of comparisons and items.
-
-    Parameters
-    ----------
-    comparisons, items : frame
-        One row for each comparison; one row for each item, with its groups.
-    sensitive : list of str
-        Columns of `items` with the groups.
-    evaluator, better, worse, tied : str
-        Columns of `comparisons`.
-    item : str
-        Column of `items` with the id.
-    **choices
-        The other choices of :func:`factor_bt`.
-    """
-    check_sensitive(sensitive)
-    # At once, because a query asked twice may answer in another order.
-    columns = columns_of(items, "items", [item, *sensitive])
-    judgments = judgments_from_frames(
-        comparisons, columns, better=better, worse=worse, evaluator=evaluator, tied=tied, item=item
-    )
-    attributes = attributes_of({name: columns[name] for name in sensitive})
-    return _ranked(judgments, attributes, **choices)
-
-
-def _ranked(
-    judgments: Judgments,
-    attributes: tuple[ItemAttribute, ...],
-    *,
-    score_prior: float | None = DEFAULT_SD,
-    slope_prior: float | None = DEFAULT_SD,
-    attention_prior: tuple[float, float] = DEFAULT_BETA,
-    max_iterations: int = 2000,
-    tolerance: float = 1e-7,
-) -> Ranking:
     if judgments.evaluator is None:
         raise OptionError("evaluators", None, ["one name for each comparison"])
     priors = gaussian("scores", score_prior), gaussian("slopes", slope_prior)
@@ -203,7 +145,7 @@ def _ranked(
         number = f"{len(diagnosis.one_sided):,}"
         notes.append(f"{number} evaluators always chose one group; the prior keeps their slopes.")
     return ranking_of(
-        "FactorBT",
+        MODEL.name,
         judgments,
         model,
         found,
@@ -218,6 +160,16 @@ def _ranked(
             "attention_prior": list(attention_prior),
         },
     )
+
+
+MODEL = RankingModel(
+    name="FactorBT",
+    fit=factor_bt,
+    about="evaluators look at quality with a share of their attention, else at the group",
+    source="Bugakova et al. (2019)",
+    needs=("groups", "evaluators"),
+    accepts=("ties", "score_prior"),
+)
 
 
 def _check_finite(diagnosis: Diagnosis, of_scores: Prior, of_slopes: Prior) -> None:

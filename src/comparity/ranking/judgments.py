@@ -100,7 +100,7 @@ def judgments_of(
     Parameters
     ----------
     comparisons : array_like (n, 2) of int, or a frame with columns ``better`` and ``worse``
-        Positions of items from 0, the better one first.
+        Positions of items from 0, the better one first. Judgments are returned as they are.
     n_items : int, optional
         How many items there are; one more than the largest position by default.
     evaluators : array_like or str, optional
@@ -126,6 +126,8 @@ def judgments_of(
     >>> found.n_items, found.evaluators.tolist()
     (3, ['ann', 'bob'])
     """
+    if isinstance(comparisons, Judgments):
+        return comparisons
     ties = TIED if ties is None and _has_ties(comparisons) else ties
     pairs, columns = _pairs(comparisons, evaluators, ties, seats)
     better, worse, n = _checked(pairs, n_items)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,16 +24,23 @@ from comparity.inference.pivots import DyadicGap, SharedGap
 from comparity.pairwise.judge import audit_items, gaps_of_items
 from comparity.pairwise.options import PairwiseOptions
 from comparity.pairwise.result import PairwiseAccuracy
-from comparity.ranking.panel_result import PanelAudit
 from comparity.ranking.result import BiasedRanking, Ranking
-from comparity.results.audit import Audit, JudgedGap
+from comparity.reports.formats import rate, signed, visible
+from comparity.reports.grids import Grid
+from comparity.results.audit import Audit, JudgedGap, JudgedResult
 from comparity.results.findings import EXIT_STATUS
 from comparity.results.judging import judge, overall_finding
+from comparity.results.plain import INLINE
 from comparity.tables.features import as_array, one_attribute
 from comparity.tables.frames import text_of
 from comparity.tables.items import LabelledItems, labelled_items
 
-__all__ = ["MOST_REVERSALS", "audit_against_panel"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from comparity.reports.sections import Section
+
+__all__ = ["MOST_REVERSALS", "PanelAudit", "audit_against_panel"]
 
 MOST_REVERSALS = 0.15
 """With a larger share of pairs of a cell in the wrong order, nothing is said about the cell."""
@@ -49,6 +56,49 @@ TRUSTING = (
 LEFT_OUT = "Items left out, never compared or alone in their group"
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PanelAudit(JudgedResult):
+    """An audit of all pairs against a panel's scores, whose error is carried into every test.
+
+    Attributes
+    ----------
+    audit : Audit
+        The audit that decides.
+    at_face_value : PairwiseAccuracy
+        The same if the panel's scores were the truth: the matrix, and audits without their error.
+    reversals : ndarray, (K, K)
+        Share of pairs expected to be the other way round in truth, by the groups of the item the
+        panel puts higher and of the other one.
+    shift_errors : mapping of str to float
+        Standard error of the level of each group in the panel's scores.
+    allowances : tuple of float
+        How far the errors of single items may have moved each gap.
+    draws, seed : int
+        How often errors were drawn to see that, and from which seed.
+    """
+
+    audit: Audit = field(metadata=INLINE)
+    at_face_value: PairwiseAccuracy
+    reversals: NDArray[np.float64]
+    shift_errors: Mapping[str, float]
+    allowances: tuple[float, ...]
+    draws: int
+    seed: int
+
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        shown = self.audit.section()
+        return replace(shown, grids=(*shown.grids, *_panel_grids(self)))
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row for each test, as a frame of the named engine."""
+        return self.audit.to_frame(backend)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw every gap with the interval it was judged by and the margin."""
+        return self.audit.plot(ax)
 
 
 def audit_against_panel(
@@ -234,7 +284,7 @@ def _shift_errors(panel: Ranking, groups: set[str]) -> dict[str, float]:
 
 def _carried(test: JudgedGap, shift_variance: float, allowance: float, reversals: float) -> GapTest:
     """Return a test with the error of the panel, or without a verdict where it is too large."""
-    base = {field.name: getattr(test, field.name) for field in fields(GapTest)}
+    base = {one.name: getattr(test, one.name) for one in fields(GapTest)}
     base["standard_error"] = float(np.sqrt(test.standard_error**2 + shift_variance))
     if not isinstance(test.pivot, DyadicGap | SharedGap):
         return GapTest(**base)
@@ -281,4 +331,33 @@ def _audit(given: Audit, tests: list[GapTest], panel: Ranking, *, left_out: int)
         finding=finding,
         exit_status=EXIT_STATUS[finding],
         notes=(*notes, *given.notes),
+    )
+
+
+def _panel_grids(result: PanelAudit) -> Iterator[Grid]:
+    """Yield what the error of a panel does: pairs in the wrong order, and gaps without it."""
+    groups = result.at_face_value.groups
+    yield Grid(
+        title="Expected share of pairs the panel has in the wrong order",
+        header=("put higher", *(f"over {visible(worse)}" for worse in groups)),
+        rows=tuple(
+            (visible(better), *map(rate, row))
+            for better, row in zip(groups, result.reversals.tolist(), strict=True)
+        ),
+    )
+    yield Grid(
+        title="The same tests if the panel's scores were the truth",
+        header=("hypothesis", "gap", "std. error", "with the panel's error", "bias allowed for"),
+        rows=tuple(
+            (
+                visible(given.null),
+                signed(given.gap),
+                rate(given.standard_error),
+                rate(carried.standard_error),
+                rate(allowance),
+            )
+            for given, carried, allowance in zip(
+                result.at_face_value.tests, result.tests, result.allowances, strict=True
+            )
+        ),
     )

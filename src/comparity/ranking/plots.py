@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors.spelling import visible
-from comparity.ranking.panel_result import RankedPanel
+from comparity.ranking.rank import RankedPanel
 from comparity.ranking.result import BiasedRanking, Ranking
 from comparity.reports.charts import (
     DRAWN_ROWS,

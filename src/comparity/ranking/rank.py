@@ -1,23 +1,15 @@
 """Ranking a panel's comparisons from tables and files, by any of the models.
 
-Which model, and what it is called on the command line:
-
-``barp``
-    scores freed of each evaluator's bias toward groups (:func:`comparity.barp`);
-``bt``
-    Bradley-Terry, every evaluator taken at their word (:func:`comparity.bradley_terry`);
-``crowdbt``, ``factorbt``, ``rankcentrality``
-    the other published ones (:func:`comparity.crowd_bt`, :func:`comparity.factor_bt`,
-    :func:`comparity.rank_centrality`).
+The models, and what they are called on the command line, are in :mod:`comparity.ranking.models`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from importlib import import_module
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,29 +17,111 @@ from numpy.typing import NDArray
 from comparity import __version__
 from comparity.counts.decision_rows import check_sensitive
 from comparity.errors import OptionError
-from comparity.ranking.bradley_terry import bradley_terry_from_frames
-from comparity.ranking.judgments import columns_of
-from comparity.ranking.panel_result import PanelAudit, RankedPanel
+from comparity.ranking.bradley_terry import bradley_terry
+from comparity.ranking.judgments import Judgments, columns_of, judgments_from_frames
+from comparity.ranking.models import MODULES, RankingModel, all_models, model_of, why_refused
+from comparity.ranking.panel import PanelAudit, audit_against_panel
 from comparity.ranking.result import BiasedRanking, Ranking
+from comparity.results.plain import INLINE
+from comparity.results.result import Result
 from comparity.tables.columns import check_option
 from comparity.tables.files import file_sha256, read_table
 from comparity.tables.layouts import read_comparisons
 from comparity.tables.values import group_codes, numbers
 
-__all__ = ["MODELS", "rank_files", "rank_frames"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-MODELS = {
-    "barp": "barp",
-    "bt": "bradley_terry",
-    "crowdbt": "crowd_bt",
-    "factorbt": "factor_bt",
-    "rankcentrality": "rank_centrality",
-}
-"""Module of each model by its name; loaded when it is asked for."""
+    from comparity.reports.sections import Section
 
-NEED_GROUPS = ("barp", "factorbt")
-NEED_EVALUATORS = ("barp", "crowdbt", "factorbt")
-KNOW_SEATS = ("barp", "bt")
+__all__ = ["RankedPanel", "rank_files", "rank_frames"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RankedPanel(Result):
+    """Items ranked from a panel's comparisons.
+
+    Attributes
+    ----------
+    ranking : Ranking
+        The ranking asked for.
+    before : Ranking or None
+        The Bradley-Terry ranking of the same comparisons with the same prior of scores, which
+        takes every evaluator at their word, where the ranking asked for does not.
+    groups : mapping of str to ndarray
+        Group of each item, by attribute.
+    audit : PanelAudit or None
+        Of a model's scores against the ranking, where one was asked for.
+    """
+
+    ranking: Ranking = field(metadata={**INLINE, "kind": "fit"})
+    before: Ranking | None = None
+    groups: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    audit: PanelAudit | None = None
+
+    DERIVED: ClassVar[Mapping[str, str]] = {"ranking": "rows", "mean_scores": "mean_scores"}
+
+    @property
+    def exit_status(self) -> int:
+        """What a command that made this returns to the shell; a ranking alone judges nothing."""
+        return 0 if self.audit is None else self.audit.exit_status
+
+    def mean_scores(self) -> list[dict[str, Any]]:
+        """Return the number and the mean score of the items of each group, before and after."""
+        rows = []
+        for attribute, groups in self.groups.items():
+            for group in sorted({str(name) for name in groups.tolist()}):
+                inside = np.array([str(name) == group for name in groups.tolist()])
+                before = None if self.before is None else float(self.before.scores[inside].mean())
+                rows.append(
+                    {
+                        "attribute": attribute,
+                        "group": group,
+                        "items": int(inside.sum()),
+                        "before": before,
+                        "after": float(self.ranking.scores[inside].mean()),
+                    }
+                )
+        return rows
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row for each item, best first, with its groups."""
+        return [{**row, **self._about(row["position"])} for row in self.ranking.rows()]
+
+    def _about(self, item: int) -> dict[str, Any]:
+        """Return the groups of an item, and its score with every evaluator at their word."""
+        groups = {name: str(column[item]) for name, column in self.groups.items()}
+        before = None if self.before is None else float(self.before.scores[item])
+        return {"groups": groups, "score_before": before}
+
+    def parts(self) -> dict[str, Result]:
+        """Return the audit of a model against this panel, where one was asked for."""
+        return {} if self.audit is None else {"a model against this panel": self.audit}
+
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        from comparity.ranking.section import section
+
+        return section(self)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row for each item, best first."""
+        return self.ranking.to_frame(backend)
+
+    def with_provenance(self, **facts: Any) -> RankedPanel:
+        """Return the same with more facts about the data."""
+        known = {**self.ranking.provenance, **facts}
+        return replace(self, ranking=replace(self.ranking, provenance=known))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the evaluators' biases, or the scores where the model has no biases."""
+        return self.ranking.plot(ax)
+
+    def plot_scores(self, attribute: str | None = None, ax: Axes | None = None) -> Axes:
+        """Draw the scores of each group, before and after."""
+        from comparity.ranking.plots import plot_scores
+
+        return plot_scores(self, attribute, ax=ax)
 
 
 def rank_frames(
@@ -76,8 +150,8 @@ def rank_frames(
         One row for each comparison.
     items : frame, optional
         One row for each item, with its groups; needed by models that know groups.
-    model : {"barp", "bt", "crowdbt", "factorbt", "rankcentrality"}
-        How to rank.
+    model : str
+        How to rank: a name of :data:`comparity.ranking.models.MODULES`.
     sensitive : sequence of str
         Columns of `items` with the groups.
     evaluator, better, worse, tied, seat : str
@@ -98,29 +172,49 @@ def rank_frames(
     ComparityError
         A column is missing or broken, or the model needs what was not given.
     """
-    check_option("model", model, tuple(MODELS))
+    check_option("model", model, tuple(MODULES))
+    description = model_of(model)
     if sensitive:
         check_sensitive(sensitive)
-    _check_given(model, items, sensitive, evaluator, seat)
-    columns: dict[str, Any] = {"better": better, "worse": worse, "tied": tied, "item": item}
-    columns |= {"seat": seat} if model in KNOW_SEATS else {}
-    known: dict[str, Any] = {"seed": seed} if model in KNOW_SEATS else {}
-    known |= {"evaluator": evaluator} if model in NEED_EVALUATORS else {}
-    known |= {"sensitive": list(sensitive)} if model in NEED_GROUPS else {}
+    given: dict[str, Any] = {"items": items, "sensitive": sensitive, "evaluator": evaluator}
+    _check_given(model, **given, seat=seat)
+    _check_accepted(model, {"seat": seat, **choices})
     # At once, because a query asked twice may answer in another order.
     held = None if items is None else columns_of(items, "items", [item, *sensitive, score])
-    ranking: Ranking = _fitter(model)(comparisons, held, **columns, **known, **choices)
-    groups = {} if held is None else {name: _named_groups(held[name], name) for name in sensitive}
+    who = evaluator if "evaluators" in description.needs else None
+    columns: dict[str, Any] = {"better": better, "worse": worse, "tied": tied, "item": item}
+    judgments = judgments_from_frames(comparisons, held, evaluator=who, seat=seat, **columns)
+    choices |= {"seed": seed} if "seed" in description.accepts else {}
+    features = {} if held is None else {name: held[name] for name in sensitive}
+    ranking = _fit(description, judgments, features, choices)
+    groups = {name: _group_of_items(column, name) for name, column in features.items()}
     before = None
-    if model in NEED_GROUPS:
-        before = bradley_terry_from_frames(comparisons, held, prior=_score_sd(ranking), **columns)
+    if "groups" in description.needs:
+        unnamed = replace(judgments, evaluator=None, evaluators=np.empty(0, dtype=object))
+        before = bradley_terry(unnamed, prior=_score_sd(ranking))
     audit = None
     if score is not None:
-        audit = _audited(ranking, held, groups, score, alpha=alpha, margin=margin, seed=seed)
+        audit = _audit_score(ranking, held, groups, score, alpha=alpha, margin=margin, seed=seed)
     return RankedPanel(ranking=ranking, before=before, groups=groups, audit=audit)
 
 
-def _named_groups(column: NDArray[Any], name: str) -> NDArray[Any]:
+def _fit(
+    model: RankingModel,
+    judgments: Judgments,
+    sensitive_features: Mapping[str, NDArray[Any]],
+    choices: Mapping[str, Any],
+) -> Ranking:
+    """Fit a model to judgments that hold their evaluators, ties and seats already."""
+    keywords = {model.keywords.get(name, name): value for name, value in choices.items()}
+    if "groups" in model.needs:
+        keywords["sensitive_features"] = sensitive_features
+    if "evaluators" in model.needs:
+        keywords["evaluators"] = None
+    ranking: Ranking = model.fit(judgments, **keywords)
+    return ranking
+
+
+def _group_of_items(column: NDArray[Any], name: str) -> NDArray[Any]:
     """Return the group of each item as it is named everywhere; none is missing."""
     codes, names = group_codes(column, name, "items", several=False)
     return np.array(names, dtype=object)[codes]
@@ -132,19 +226,9 @@ def _score_sd(ranking: Ranking) -> float | None:
     return None if math.isinf(sd) else sd
 
 
-def _fitter(model: str) -> Callable[..., Ranking]:
-    home = MODELS[model]
-    found: Callable[..., Ranking] = getattr(
-        import_module(f"comparity.ranking.{home}"), f"{home}_from_frames"
-    )
-    return found
-
-
-def _audited(
+def _audit_score(
     ranking: Ranking, held: Any, groups: dict[str, Any], score: str, **choices: Any
 ) -> PanelAudit:
-    from comparity.ranking.panel import audit_against_panel
-
     if not isinstance(ranking, BiasedRanking) or len(groups) != 1:
         why = "a model is audited against a panel freed of its bias toward one kind of groups"
         raise OptionError("score", score, ["None", "barp with one sensitive column"], why)
@@ -158,21 +242,33 @@ def _audited(
 
 
 def _check_given(
-    model: str, items: Any, sensitive: Sequence[str], evaluator: str | None, seat: str | None
+    model: str, *, items: Any, sensitive: Sequence[str], evaluator: str | None, seat: str | None
 ) -> None:
-    if model in NEED_GROUPS and items is None:
-        raise OptionError("items", None, ["a table of items with their groups"], _needs(model))
-    if model in NEED_GROUPS and not sensitive:
-        raise OptionError("sensitive", None, ["a column of the items"], _needs(model))
-    if model in NEED_EVALUATORS and evaluator is None:
-        who = "the column of the comparisons with who judged, by evaluator="
-        raise OptionError("evaluator", None, [who], _needs(model))
-    if seat is not None and model not in KNOW_SEATS:
-        raise OptionError("seat", seat, ["None"], f"{model} knows no seats; barp and bt do")
+    """Refuse to go on without what the model needs."""
+    wanted = {
+        "groups": {
+            "items": (items, "a table of items with their groups"),
+            "sensitive": (sensitive or None, "a column of the items"),
+        },
+        "evaluators": {
+            "evaluator": (evaluator, "the column of the comparisons with who judged, by evaluator=")
+        },
+        "seats": {"seat": (seat, "the column of the comparisons with who was shown first")},
+    }
+    for need in model_of(model).needs:
+        for option, (found, allowed) in wanted[need].items():
+            if found is None:
+                free = [name for name, other in all_models().items() if need not in other.needs]
+                why = f"{model} needs it; {' and '.join(free)} rank without"
+                raise OptionError(option, None, [allowed], why)
 
 
-def _needs(model: str) -> str:
-    return f"{model} needs it; bt and rankcentrality rank without"
+def _check_accepted(model: str, choices: Mapping[str, Any]) -> None:
+    """Refuse what the model would leave without effect."""
+    for option, value in choices.items():
+        why = None if value is None else why_refused(model, option)
+        if why is not None:
+            raise OptionError(option, value, ["None"], why)
 
 
 def rank_files(

@@ -23,15 +23,16 @@ from scipy.special import log_expit
 from comparity.errors import NoPriorError
 from comparity.ranking.connectivity import diagnose
 from comparity.ranking.fits import Diagnosis
-from comparity.ranking.judgments import Judgments, judgments_from_frames, judgments_of
+from comparity.ranking.judgments import Judgments, judgments_of
+from comparity.ranking.models import RankingModel
 from comparity.ranking.result import Ranking
 from comparity.ranking.shares import check_amount
 from comparity.tables.columns import check_option
 
 __all__ = [
+    "MODEL",
     "SMOOTHED",
     "rank_centrality",
-    "rank_centrality_from_frames",
     "stationary",
 ]
 
@@ -173,47 +174,6 @@ def rank_centrality(
     ([0.75, 0.25], [0.549, -0.549])
     """
     judgments = judgments_of(comparisons, n_items=n_items, ties=ties)
-    return _ranked(judgments, smoothing=smoothing, smoothed=smoothed, teleport=teleport)
-
-
-def rank_centrality_from_frames(
-    comparisons: Any,
-    items: Any = None,
-    *,
-    better: str = "better",
-    worse: str = "worse",
-    tied: str | None = None,
-    item: str = "item",
-    **choices: Any,
-) -> Ranking:
-    """Fit :func:`rank_centrality` to comparisons that name items by id.
-
-    Parameters
-    ----------
-    comparisons : frame
-        One row for each comparison.
-    items : frame, optional
-        One row for each item; without it the items are those compared, by sorted name.
-    better, worse, tied : str
-        Columns of `comparisons`.
-    item : str
-        Column of `items` with the id.
-    **choices
-        The other choices of :func:`rank_centrality`.
-    """
-    judgments = judgments_from_frames(
-        comparisons, items, better=better, worse=worse, tied=tied, item=item
-    )
-    return _ranked(judgments, **choices)
-
-
-def _ranked(
-    judgments: Judgments,
-    *,
-    smoothing: float = 0.5,
-    smoothed: str = "compared",
-    teleport: float = 0.0,
-) -> Ranking:
     _check(smoothing, smoothed, teleport)
     diagnosis = diagnose(judgments)
     everywhere = teleport + (0.5 if smoothed == "all" and smoothing > 0 else 0.0)
@@ -228,7 +188,7 @@ def _ranked(
     scores = np.log(law)
     scores -= scores.mean()
     return Ranking(
-        model="Rank Centrality",
+        model=MODEL.name,
         items=judgments.items,
         scores=scores,
         standard_errors=np.full(len(scores), np.nan),
@@ -242,6 +202,15 @@ def _ranked(
         notes=(*_notes(judgments, smoothing, smoothed, teleport), *diagnosis.notes),
         provenance={"smoothing": smoothing, "smoothed": smoothed, "teleport": teleport},
     )
+
+
+MODEL = RankingModel(
+    name="Rank Centrality",
+    fit=rank_centrality,
+    about="where a random walk that moves to winners spends its time",
+    source="Negahban, Oh and Shah (2017)",
+    accepts=("ties",),
+)
 
 
 def _rates(judgments: Judgments, smoothing: float) -> csr_array:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from comparity.errors.spelling import visible
 from comparity.ranking.fits import Effect, GroupContrast, ScoreDependence
-from comparity.ranking.panel_result import RankedPanel
 from comparity.ranking.plots import LEVEL, bias_chart, rank_chart
+from comparity.ranking.rank import RankedPanel
 from comparity.ranking.result import BiasedRanking, Ranking
 from comparity.reports.charts import Chart
 from comparity.reports.formats import count, interval, p_value, percent, rate, several, signed
