@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from comparity.ranking.barp import barp
     from comparity.ranking.bradley_terry import bradley_terry
     from comparity.ranking.crowd_bt import crowd_bt
+    from comparity.ranking.elo import elo
     from comparity.ranking.exposure import exposure
     from comparity.ranking.factor_bt import factor_bt
     from comparity.ranking.fair_topk import fair_topk
     from comparity.ranking.rank_centrality import rank_centrality
+    from comparity.ranking.win_rate import win_rate
     from comparity.relative.audit import differential_parity
     from comparity.relative.bridges.audit import biased_bridge, unbiased_bridge
     from comparity.relative.raters import compare_raters
@@ -50,6 +52,7 @@ __all__ = [
     "compare_raters",
     "crowd_bt",
     "differential_parity",
+    "elo",
     "exposure",
     "factor_bt",
     "fair_balance",
@@ -66,6 +69,7 @@ __all__ = [
     "select_metrics",
     "separation",
     "unbiased_bridge",
+    "win_rate",
 ]
 
 # Public names are imported when they are first used: `import comparity` loads no engine.
@@ -84,6 +88,7 @@ _HOMES = {
     "compare_raters": "comparity.relative.raters",
     "crowd_bt": "comparity.ranking.crowd_bt",
     "differential_parity": "comparity.relative.audit",
+    "elo": "comparity.ranking.elo",
     "exposure": "comparity.ranking.exposure",
     "factor_bt": "comparity.ranking.factor_bt",
     "fair_balance": "comparity.training.weigh",
@@ -100,6 +105,7 @@ _HOMES = {
     "select_metrics": "comparity.metrics.audit",
     "separation": "comparity.separation.audit",
     "unbiased_bridge": "comparity.relative.bridges.audit",
+    "win_rate": "comparity.ranking.win_rate",
 }
 
 

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from comparity.ranking.models import MODULES
+
 Run = Callable[..., Any]
 
 LEAN = 2.5
@@ -99,7 +101,7 @@ def test_the_seed_reaches_what_the_audit_draws(run: Run, tables: dict[str, Path]
     assert found[0]["reversals"] != found[2]["reversals"]
 
 
-@pytest.mark.parametrize("model", ["bt", "crowdbt", "rankcentrality", "factorbt"])
+@pytest.mark.parametrize("model", [*MODULES])
 def test_every_model_ranks_nearly_by_quality(run: Run, tables: dict[str, Path], model: str) -> None:
     content = json.loads(run(*words(tables), "--model", model, "--json").out)
     order = [int(row["item"]) for row in content["ranking"]]

@@ -63,15 +63,6 @@ def test_a_long_chain_is_one_component_however_it_is_listed() -> None:
     assert weak.max() == strong.max() == 0
 
 
-def test_plain_data_counts_what_it_cuts() -> None:
-    judgments = judgments_of([[i, 99] for i in range(60)], n_items=100)
-    told = diagnose(judgments).to_dict()
-    assert told["n_undefeated"] == 60
-    assert len(told["undefeated"]) == 20
-    assert told["n_components"] == 1 + 39
-    assert told["n_strong_components"] == 100
-
-
 @pytest.mark.parametrize("ties", [None, [False, True]])
 def test_two_items_are_joined_both_ways_only_by_both_outcomes_or_a_tie(
     ties: list[bool] | None,

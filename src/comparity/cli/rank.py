@@ -18,7 +18,7 @@ from comparity.cli.options import (
     output_options,
 )
 from comparity.cli.output import deliver, working, write_plot
-from comparity.ranking.models import MODULES, model_of, why_refused
+from comparity.ranking.models import COMMANDS, MODULES, model_of, why_refused
 
 EXAMPLE = """\b
 Example:
@@ -28,6 +28,14 @@ Example:
 """
 
 CHOSEN = ("marginal likelihood", "cross-validation")
+
+
+class ModelName(click.Choice):  # type: ignore[type-arg]
+    """The name of a model, or of its function."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the name of the model."""
+        return super().convert(COMMANDS.get(value, value), param, ctx)
 
 
 def prior(value: str) -> float | str:
@@ -56,7 +64,7 @@ def prior(value: str) -> float | str:
 @comparison_options
 @click.option(
     "--model",
-    type=click.Choice([*MODULES]),
+    type=ModelName([*MODULES]),
     default="barp",
     show_default=True,
     help="How to rank; 'bt' takes every evaluator at their word.",

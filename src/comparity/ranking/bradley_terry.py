@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_expit
 
 from comparity.ranking.anchors import MARGINAL_LIKELIHOOD, Wish, wish_of
 from comparity.ranking.connectivity import diagnose
-from comparity.ranking.judgments import judgments_of
+from comparity.ranking.judgments import Judgments, judgments_of
 from comparity.ranking.likelihood.fitting import NO_ANCHOR, TOLERANCE, Task, check_finite, fit
 from comparity.ranking.models import RankingModel
 from comparity.ranking.result import Ranking
 from comparity.ranking.shares import facts_of
 
-__all__ = ["MODEL", "bradley_terry"]
+__all__ = ["MODEL", "bradley_terry", "log_likelihood_at"]
 
 
 def bradley_terry(
@@ -100,6 +102,15 @@ def bradley_terry(
         **facts_of(judgments, fitted, fitted.errors(), diagnosis),
         provenance={"prior": prior, "seed": seed},
     )
+
+
+def log_likelihood_at(judgments: Judgments, scores: NDArray[np.float64]) -> float:
+    """Return the log-likelihood of scores in logits; a tie is half a win for each item."""
+    margin = scores[judgments.better] - scores[judgments.worse]
+    value = log_expit(margin)
+    if judgments.tied is not None:
+        value = np.where(judgments.tied, (value + log_expit(-margin)) / 2, value)
+    return float(value.sum())
 
 
 MODEL = RankingModel(

@@ -79,6 +79,7 @@ def diagnose(
     contrasts: Contrasts | None = None,
     *,
     trusted: Sequence[int] | Ints = (),
+    bounded: bool = False,
 ) -> Diagnosis:
     """Say which items and evaluators the comparisons leave open.
 
@@ -91,6 +92,9 @@ def diagnose(
         What the contrasts are.
     trusted : sequence of int
         Evaluators who have no bias by assumption: nothing is missing of theirs.
+    bounded : bool
+        Whether scores are finite whatever the outcomes, so that nothing need be said of items that
+        never lost.
     """
     weak, strong = components(judgments)
     n = judgments.n_items
@@ -117,7 +121,9 @@ def diagnose(
         unmet=np.flatnonzero(unmet),
         needed=enough_comparisons(n),
     )
-    notes = [*_item_notes(found, judgments.items), *_judge_notes(found, judgments.evaluators)]
+    notes = _item_notes(found, judgments.items)
+    notes += [] if bounded else _bound_notes(found, judgments.items)
+    notes += _judge_notes(found, judgments.evaluators)
     if contrasts is not None:
         notes += [
             f"No comparison leads from one side of {contrasts.names[place]} to the other: these "
@@ -202,7 +208,6 @@ def _item_notes(found: Diagnosis, items: NDArray[np.generic]) -> list[str]:
         )
     # Items in no comparison are parts of their own, and named already.
     n_parts = found.n_components - len(found.uncompared)
-    n_strong = found.n_strong_components - len(found.uncompared)
     if n_parts > 1:
         inside = np.bincount(found.component).argmax()
         apart = np.setdiff1d(np.flatnonzero(found.component != inside), found.uncompared)
@@ -210,6 +215,15 @@ def _item_notes(found: Diagnosis, items: NDArray[np.generic]) -> list[str]:
             f"Comparisons fall into {n_parts:,} parts that were never compared with each other, "
             f"and do not tell how these compare. Outside the largest part: {_named(apart, items)}."
         )
+    return notes
+
+
+def _bound_notes(found: Diagnosis, items: NDArray[np.generic]) -> list[str]:
+    """Say which scores a likelihood alone would make infinite."""
+    notes = []
+    n_parts, n_strong = (
+        n - len(found.uncompared) for n in (found.n_components, found.n_strong_components)
+    )
     if n_strong > n_parts:
         notes.append(
             f"Comparisons alone would make scores infinite: items fall into {n_strong:,} parts, of "

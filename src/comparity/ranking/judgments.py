@@ -83,6 +83,11 @@ class Judgments:
         """How many comparisons are ties."""
         return 0 if self.tied is None else int(self.tied.sum())
 
+    @property
+    def notes_on_ties(self) -> tuple[str, ...]:
+        """What ties count for in models that have no place for them, where there are any."""
+        return (f"{self.n_ties:,} ties count as half a win for each item.",) if self.n_ties else ()
+
     def __len__(self) -> int:
         return len(self.better)
 

@@ -12,16 +12,29 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-__all__ = ["MODULES", "OPTIONS", "RankingModel", "all_models", "model_of", "why_refused"]
+__all__ = [
+    "COMMANDS",
+    "MODULES",
+    "OPTIONS",
+    "RankingModel",
+    "all_models",
+    "model_of",
+    "why_refused",
+]
 
 MODULES = {
     "barp": "barp",
     "bt": "bradley_terry",
     "crowdbt": "crowd_bt",
+    "elo": "elo",
     "factorbt": "factor_bt",
     "rankcentrality": "rank_centrality",
+    "winrate": "win_rate",
 }
 """Module of each model by its name on the command line; loaded when it is asked for."""
+
+COMMANDS = {module: command for command, module in MODULES.items()}
+"""Models may be called by their function as well: ``win_rate`` is ``winrate``."""
 
 NEEDS = ("groups", "evaluators", "seats")
 

@@ -260,7 +260,9 @@ def plot_scores(
     ax.set_ylim(len(labels) - 0.5, -0.9)
     compared = "" if panel.before is None else ", evaluators taken at their word and corrected"
     title = f"Scores{' by group' if panel.groups else ''}{compared}"
-    across = "score in logits" + ("; a dot is the mean of the group" if panel.groups else "")
+    unit = panel.ranking.unit
+    across = unit if unit == "share of wins" else f"score in {unit}"
+    across += "; a dot is the mean of the group" if panel.groups else ""
     return finished(ax, title=title, across=across, own=own)
 
 

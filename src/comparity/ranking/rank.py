@@ -19,7 +19,14 @@ from comparity.counts.decision_rows import check_sensitive
 from comparity.errors import OptionError
 from comparity.ranking.bradley_terry import bradley_terry
 from comparity.ranking.judgments import Judgments, columns_of, judgments_from_frames
-from comparity.ranking.models import MODULES, RankingModel, all_models, model_of, why_refused
+from comparity.ranking.models import (
+    COMMANDS,
+    MODULES,
+    RankingModel,
+    all_models,
+    model_of,
+    why_refused,
+)
 from comparity.ranking.panel import PanelAudit, audit_against_panel
 from comparity.ranking.result import BiasedRanking, Ranking
 from comparity.results.plain import INLINE
@@ -151,7 +158,7 @@ def rank_frames(
     items : frame, optional
         One row for each item, with its groups; needed by models that know groups.
     model : str
-        How to rank: a name of :data:`comparity.ranking.models.MODULES`.
+        How to rank: a name of :data:`comparity.ranking.models.MODULES`, or that of its function.
     sensitive : sequence of str
         Columns of `items` with the groups.
     evaluator, better, worse, tied, seat : str
@@ -172,6 +179,7 @@ def rank_frames(
     ComparityError
         A column is missing or broken, or the model needs what was not given.
     """
+    model = COMMANDS.get(model, model)
     check_option("model", model, tuple(MODULES))
     description = model_of(model)
     if sensitive:

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, splu
-from scipy.special import log_expit
 
 from comparity.errors import NoPriorError
+from comparity.ranking.bradley_terry import log_likelihood_at
 from comparity.ranking.connectivity import diagnose
 from comparity.ranking.fits import Diagnosis
 from comparity.ranking.judgments import Judgments, judgments_of
@@ -192,7 +192,7 @@ def rank_centrality(
         items=judgments.items,
         scores=scores,
         standard_errors=np.full(len(scores), np.nan),
-        log_likelihood=_log_likelihood(judgments, scores),
+        log_likelihood=log_likelihood_at(judgments, scores),
         converged=error <= 1e-8,
         n_comparisons=len(judgments),
         n_ties=judgments.n_ties,
@@ -246,22 +246,11 @@ def _laws(rates: csr_array, everywhere: float, diagnosis: Diagnosis) -> tuple[Fl
     return law, worst
 
 
-def _log_likelihood(judgments: Judgments, scores: Floats) -> float:
-    """Return that of a Bradley-Terry model; a tie is half a win for each item."""
-    margin = scores[judgments.better] - scores[judgments.worse]
-    value = log_expit(margin)
-    if judgments.tied is not None:
-        value = np.where(judgments.tied, (value + log_expit(-margin)) / 2, value)
-    return float(value.sum())
-
-
 def _notes(judgments: Judgments, smoothing: float, smoothed: str, teleport: float) -> list[str]:
     notes = [f"{smoothing:g} wins added to each side of {smoothed} pairs."] if smoothing else []
     if teleport:
         notes.append(f"A rate of {teleport:g} added between every two items.")
-    if judgments.n_ties:
-        notes.append(f"{judgments.n_ties:,} ties count as half a win for each item.")
-    return notes
+    return [*notes, *judgments.notes_on_ties]
 
 
 def _check(smoothing: float, smoothed: str, teleport: float) -> None:

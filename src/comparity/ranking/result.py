@@ -65,7 +65,7 @@ class Ranking(Result):
     items : ndarray
         Names of the items, by position.
     scores : ndarray
-        In logits where the model has a logistic form; their mean is zero.
+        In the `unit`; the mean of scores in logits is zero.
     standard_errors : ndarray
         Of the scores about their mean; ``nan`` where the model gives none.
     log_likelihood : float
@@ -88,6 +88,8 @@ class Ranking(Result):
         Euclidean norm of the gradient of the penalised log-likelihood at the fit.
     iterations : int
         Steps of the solver.
+    unit : str
+        What scores are measured in: ``"logits"``, ``"points"`` or ``"share of wins"``.
     notes : tuple of str
         What the reader must know.
     provenance : mapping
@@ -110,6 +112,7 @@ class Ranking(Result):
     parameters: Mapping[str, Any] = field(default_factory=dict)
     gradient_norm: float = math.nan
     iterations: int = 0
+    unit: str = "logits"
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
 

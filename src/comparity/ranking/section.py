@@ -168,7 +168,7 @@ def _grids(panel: RankedPanel, biases: Rows | None, places: Rows) -> Iterator[Gr
         yield _effects(ranking.seat, ranking.ties)
     if len(ranking.evaluators) and ranking.parameters:
         yield _of_evaluators(ranking)
-    yield _places(places)
+    yield _places(places, ranking.unit)
     if panel.groups:
         yield _means(panel)
 
@@ -300,57 +300,53 @@ def _format_of(values: NDArray[np.float64]) -> Callable[[float], str]:
     return rate if ((values >= 0) & (values <= 1)).all() else signed
 
 
-def _places(rows: Rows) -> Grid:
-    if not _have_errors(rows):
-        return _bare_places(rows)
+def _places(rows: Rows, unit: str) -> Grid:
+    """List the order, with errors where the model gives them."""
+    score, told = _score_format(unit), _have_errors(rows)
     more = f", the first {ITEMS} of {count(len(rows))}" if len(rows) > ITEMS else ""
+    errors = ("95% of ranks", f"score ({unit})", "std. error") if told else ("score",)
     return Grid(
         title=f"Ranking{more}",
-        header=("item", "rank", "95% of ranks", "score (logits)", "std. error"),
+        header=("item", "rank", *errors),
         rows=tuple(
-            (
+            (visible(str(row["item"])), count(row["rank"]), score(row["score"]))
+            if not told
+            else (
                 visible(str(row["item"])),
                 count(row["rank"]),
                 f"{count(row['rank_low'])} to {count(row['rank_high'])}",
-                signed(row["score"]),
-                "n/a" if row["standard_error"] is None else f"{row['standard_error']:.3f}",
+                score(row["score"]),
+                rate(row["standard_error"]),
             )
             for row in rows[:ITEMS]
         ),
     )
 
 
-def _bare_places(rows: Rows) -> Grid:
-    """List the order of a model without standard errors."""
-    more = f", the first {ITEMS} of {count(len(rows))}" if len(rows) > ITEMS else ""
-    return Grid(
-        title=f"Ranking{more}",
-        header=("item", "rank", "score"),
-        rows=tuple(
-            (visible(str(row["item"])), count(row["rank"]), signed(row["score"]))
-            for row in rows[:ITEMS]
-        ),
-    )
+def _score_format(unit: str) -> Callable[[float], str]:
+    """Return how to write scores: logits have a sign, shares and points have none."""
+    return {"points": "{:,.1f}".format, "share of wins": rate}.get(unit, signed)
 
 
 def _means(panel: RankedPanel) -> Grid:
     several, compared = len(panel.groups) > 1, panel.before is not None
     before = ("evaluators taken at their word",) if compared else ()
+    score = _score_format(panel.ranking.unit)
+
+    def mean(value: float) -> str:
+        # The anchor may have made it zero, up to rounding of either sign.
+        return score(round(value, 9) + 0.0)
+
     return Grid(
-        title="Mean score by group (logits)",
+        title=f"Mean score by group ({panel.ranking.unit})",
         header=("group", "items", *before, visible(panel.ranking.model)),
         rows=tuple(
             (
                 visible(f"{row['attribute']}: {row['group']}" if several else row["group"]),
                 count(row["items"]),
-                *([_mean(row["before"])] if compared else []),
-                _mean(row["after"]),
+                *([mean(row["before"])] if compared else []),
+                mean(row["after"]),
             )
             for row in panel.mean_scores()
         ),
     )
-
-
-def _mean(value: float) -> str:
-    """Return a mean that the anchor may have made zero, up to rounding of either sign."""
-    return signed(round(value, 9) + 0.0)

@@ -1,0 +1,89 @@
+"""Descriptions of ranking models hold for every model there is."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import runpy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import comparity
+from comparity.errors import OptionError
+from comparity.ranking.judgments import judgments_of
+from comparity.ranking.models import COMMANDS, MODULES, OPTIONS, all_models, model_of, why_refused
+from comparity.ranking.rank import rank_frames
+from tests.calibration.panels import leaning_panel
+
+WORLD = leaning_panel(np.random.default_rng(2), n_items=20, n_evaluators=4, n_comparisons=600)
+COMPARISONS = pl.DataFrame(
+    {
+        "better": WORLD.comparisons[:, 0],
+        "worse": WORLD.comparisons[:, 1],
+        "judge": WORLD.evaluators,
+        "seat": np.tile([1, -1, 1], 200),
+    }
+)
+ITEMS = pl.DataFrame({"item": np.arange(20), "sex": WORLD.group})
+
+
+@pytest.mark.parametrize("command", MODULES)
+def test_functions_take_what_their_model_needs_and_accepts(command: str) -> None:
+    model = model_of(command)
+    known = inspect.signature(model.fit).parameters
+    wanted = {"groups": "sensitive_features", "evaluators": "evaluators", "seats": "seats"}
+    named = [model.keywords.get(one, one) for one in model.accepts if one != "biases"]
+    assert {*named, *(wanted[need] for need in model.needs)} <= {*known}
+    assert getattr(comparity, model.fit.__name__) is model.fit
+
+
+@pytest.mark.parametrize("command", MODULES)
+def test_every_model_takes_judgments_and_is_written_and_read_back(command: str) -> None:
+    known: dict[str, Any] = {"sensitive": ["sex"], "evaluator": "judge", "model": command}
+    found = rank_frames(COMPARISONS, ITEMS, **known).ranking
+    assert found.model == model_of(command).name
+    again = type(found).from_dict(json.loads(json.dumps(found.to_dict())))
+    assert again.scores.tolist() == found.scores.tolist()
+    assert again.unit == found.unit
+
+
+@pytest.mark.parametrize("command", MODULES)
+def test_options_are_refused_where_they_would_have_no_effect(command: str) -> None:
+    given = {"seat": "seat", "score_prior": 2.0, "anchor": "zero mean bias", "bias_prior": 3.0}
+    for option, value in given.items():
+        known: dict[str, Any] = {"sensitive": ["sex"], "evaluator": "judge", option: value}
+        (about,) = (trait for trait, options in OPTIONS.items() if option in options)
+        if about in model_of(command).accepts:
+            assert why_refused(command, option) is None
+            rank_frames(COMPARISONS, ITEMS, model=command, **known)
+        else:
+            with pytest.raises(OptionError, match=f"{command}"):
+                rank_frames(COMPARISONS, ITEMS, model=command, **known)
+
+
+def test_models_may_be_called_by_their_function() -> None:
+    assert COMMANDS["win_rate"] == "winrate"
+    found = rank_frames(COMPARISONS, model="win_rate").ranking
+    assert found.model == "Win rate"
+
+
+def test_names_are_given_once() -> None:
+    names = [model.name for model in all_models().values()]
+    assert len({*names}) == len(names)
+    assert not {*COMMANDS} & {*MODULES} - {"barp", "elo"}
+
+
+def test_judgments_are_taken_as_they_are() -> None:
+    judgments = judgments_of([[0, 1], [1, 2]])
+    assert judgments_of(judgments) is judgments
+
+
+def test_the_page_has_the_table_of_the_models() -> None:
+    script = Path(__file__).parents[2] / "docs" / "ranking.py"
+    page = runpy.run_path(str(script))["page"]()
+    assert page == script.with_suffix(".md").read_text(encoding="utf-8"), f"run python {script}"
+    assert all(f"| `{command}` |" in page for command in MODULES)
