@@ -202,7 +202,10 @@ def _said(table: Table, column: str) -> dict[str, nw.Expr]:
         (text == table.text(side)) | word.is_in([*words, str(table.columns[side]).lower()])
         for side, words in (("first", FIRST_WORDS), ("second", SECOND_WORDS))
     )
-    neither = ~first & ~second
+    # Old versions of pandas write a missing value of mixed columns as the word "None".
+    there = ~nw.col(column).is_null()
+    first, second = there & first, there & second
+    neither = there & ~first & ~second
     return {
         "first": first,
         "second": ~first & second,
