@@ -15,8 +15,8 @@ import numpy as np
 from measure import SEED, best_seconds, growth, in_subprocess, largest_size, report, show, sizes
 from numba import njit
 
-from comparity.counts.pairs import Cell, JudgedPairs, SharedPairCounts
-from comparity.counts.sharing import shared_judgments
+from comparity.counts.judged_pairs import JudgedPairs
+from comparity.counts.pairs import Cell
 from comparity.inference.dyadic import rate_covariance
 
 CELLS = tuple(Cell(better, worse) for better in "01" for worse in "01")
@@ -40,22 +40,20 @@ def run(n: int) -> None:
     better = rng.integers(0, n_items, n)
     worse = (better + rng.integers(1, n_items, n)) % n_items
     group, score = rng.integers(0, 2, n_items), rng.normal(size=n_items)
-    counts = SharedPairCounts(
-        JudgedPairs(
-            better=better,
-            worse=worse,
-            evaluator=None,
-            cell=2 * group[better] + group[worse],
-            order=np.sign(score[better] - score[worse]).astype(np.int8),
-            trials=np.ones(n, dtype=np.int64),
-            cells=CELLS,
-            n_items=n_items,
-        )
+    counts = JudgedPairs(
+        better=better,
+        worse=worse,
+        evaluator=None,
+        cell=2 * group[better] + group[worse],
+        order=np.sign(score[better] - score[worse]).astype(np.int8),
+        trials=np.ones(n, dtype=np.int64),
+        cells=CELLS,
+        n_items=n_items,
     )
     plain_counts(better, worse, group, score)
-    sharing = shared_judgments(counts)
+    sharing = counts.shared_counts().sharing()
     ours, plain = best_seconds(
-        lambda: shared_judgments(counts), lambda: plain_counts(better, worse, group, score)
+        lambda: counts.shared_counts().sharing(), lambda: plain_counts(better, worse, group, score)
     )
     # Cell (0, 1): items of group 0 are better, of group 1 worse, n_items / 2 of each.
     pairs, items = sharing.trials[1], n_items / 2

@@ -18,7 +18,7 @@ from comparity.cli.published import Conclusion, Reproduction, Request
 from comparity.cli.reproductions import Parts, read_published
 from comparity.counts.decisions import Tally
 from comparity.counts.pairs import Cell, PairCounts
-from comparity.inference.agreement_gaps import agreement_gap
+from comparity.inference.agreement import compare_fresh, contrasts_of_groups
 from comparity.planning.scenarios import ComparativeScenario, SeparationScenario
 from comparity.planning.simulation import simulate_comparative, simulate_separation
 from comparity.tables.outputs import replace_file
@@ -88,12 +88,12 @@ def _gaps(rates: dict[str, tuple[float, float]]) -> dict[str, float]:
     cells = {
         Cell(a, b): Tally(round(rates[a][0] * rates[b][1] * many), many) for a in "10" for b in "10"
     }
-    pairs = PairCounts(cells)
+    across, within = compare_fresh(PairCounts(cells), contrasts_of_groups("10"))
     gaps = {
         "TPR(1) - TPR(0)": rates["1"][0] - rates["0"][0],
         "FPR(1) - FPR(0)": rates["0"][1] - rates["1"][1],
-        "TPR(1,0) - TPR(0,1)": agreement_gap(pairs, Cell("1", "0"), Cell("0", "1")),
-        "TPR(1,1) - TPR(0,0)": agreement_gap(pairs, Cell("1", "1"), Cell("0", "0")),
+        "TPR(1,0) - TPR(0,1)": across.gap,
+        "TPR(1,1) - TPR(0,0)": within.gap,
     }
     # Rates that are equal in print are equal: 220 / 275 and 180 / 225 differ in the last bit.
     return {name: round(gap, 9) + 0.0 for name, gap in gaps.items()}

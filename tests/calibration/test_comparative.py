@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from comparity.counts.decisions import Tally
-from comparity.counts.pairs import Cell, PairCounts, SharedPairCounts
+from comparity.counts.judged_pairs import JudgedPairs
+from comparity.counts.pairs import Cell, PairCounts, Tally
 from comparity.inference.agreement import (
     compare_fresh,
     compare_fresh_wald,
@@ -28,13 +28,13 @@ ALPHA = 0.05
 HYPOTHESES = contrasts_of_groups("01")
 ACROSS, WITHIN_GROUPS = HYPOTHESES
 
-Maker = Callable[[np.random.Generator], PairCounts | SharedPairCounts]
+Maker = Callable[[np.random.Generator], PairCounts | JudgedPairs]
 
 
-def gap_tests(counts: PairCounts | SharedPairCounts, *, guarded: bool = True) -> list[GapTest]:
+def gap_tests(counts: PairCounts | JudgedPairs, *, guarded: bool = True) -> list[GapTest]:
     if isinstance(counts, PairCounts):
         return compare_fresh(counts, HYPOTHESES)
-    return compare_shared(counts, HYPOTHESES, guarded=guarded)
+    return compare_shared(counts.shared_counts(), HYPOTHESES, guarded=guarded)
 
 
 def finding(tests: list[GapTest], **choices: object) -> str:
@@ -59,7 +59,7 @@ def standard_error(rate: float, repetitions: int) -> float:
 def people(
     pairing: Callable[..., worlds.Pairs], n_items: int, n_pairs: int, classifier: str = "f0"
 ) -> Maker:
-    def make(rng: np.random.Generator) -> SharedPairCounts:
+    def make(rng: np.random.Generator) -> JudgedPairs:
         first, second = pairing(n_items, n_pairs, rng)
         return worlds.People(classifier, n_items, rng).judge(first, second)
 
@@ -161,7 +161,7 @@ def test_ignoring_leaning_evaluators_raises_false_alarms(
 ) -> None:
     alarms = []
     for _ in range(repetitions // 4):
-        counts = PairCounts(worlds.leaning_panel(n_evaluators, rng))
+        counts = worlds.leaning_panel(n_evaluators, rng).fresh_counts()
         alarms.append(finding(compare_fresh(counts, HYPOTHESES)) == VIOLATED)
     assert share(alarms) > 2 * ALPHA
 

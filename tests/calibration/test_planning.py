@@ -38,7 +38,8 @@ def assert_promise_kept(
     promised = plan_comparative(**rates, **design, evaluator_lean=lean, margin=margin).power
     kept = 0
     for _ in range(repetitions):
-        tests = compare_shared(study_with_evaluators(rng, **rates, **design, lean=lean), HYPOTHESES)
+        study = study_with_evaluators(rng, **rates, **design, lean=lean)
+        tests = compare_shared(study.shared_counts(), HYPOTHESES)
         judged = judge(tests, alpha=0.05, margin=margin or 0.05, n=1, n_items=1)
         if margin is None:
             kept += any(test.differs_from_zero for test in judged)

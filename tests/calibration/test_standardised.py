@@ -14,11 +14,16 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from comparity.counts.all_pairs import all_pairs
-from comparity.counts.judged_overlap import item_overlap, judgment_weights, reference_laws
-from comparity.counts.judged_rows import count_position_pairs
+from comparity.counts.judged_overlap import (
+    item_overlap,
+    judgment_weights,
+    reference_laws,
+    weighted_sharing,
+)
+from comparity.counts.judged_pairs import JudgedPairs
+from comparity.counts.ledger import count_position_pairs
 from comparity.counts.overlap import Overlap, overlap_weights
-from comparity.counts.pairs import Cell, SharedPairCounts
-from comparity.counts.sharing import Sharing, shared_judgments
+from comparity.counts.pairs import Cell, Sharing
 from comparity.inference.agreement import contrasts_of_groups
 from comparity.inference.dyadic import compare_cells
 from tests.calibration import worlds
@@ -147,7 +152,7 @@ def test_agreement_has_its_closed_form_raw_and_standardised(rng: np.random.Gener
     np.testing.assert_allclose(sharing.hits / sharing.trials, expected, atol=0.01)
 
 
-def judged(items: World, n_pairs: int, rng: np.random.Generator) -> SharedPairCounts:
+def judged(items: World, n_pairs: int, rng: np.random.Generator) -> JudgedPairs:
     """Draw pairs at random; judges order them by the label, and ties are left out."""
     label, score, group = items
     first, second = worlds.random_pairs(len(label), n_pairs, rng)
@@ -159,9 +164,9 @@ def judged(items: World, n_pairs: int, rng: np.random.Generator) -> SharedPairCo
     return count_position_pairs(pairs, design="shared", **known)["g"]
 
 
-def judged_p_values(counts: SharedPairCounts, n_groups: int, *, weighted: bool) -> list[float]:
-    weights = judgment_weights(counts.pairs, item_overlap(counts.pairs)) if weighted else None
-    return p_values(shared_judgments(counts, weights=weights), n_groups)
+def judged_p_values(counts: JudgedPairs, n_groups: int, *, weighted: bool) -> list[float]:
+    weights = judgment_weights(counts, item_overlap(counts)) if weighted else None
+    return p_values(weighted_sharing(counts, weights), n_groups)
 
 
 JUDGED = [(400, 1600, 2), (400, 400, 2), (2000, 10_000, 2), (400, 3200, 3)]
@@ -210,10 +215,10 @@ def test_pairs_drawn_at_random_are_trusted(
     trusted = []
     for _ in range(repetitions // 8):
         counts = judged(world(n, n_groups, "continuous", rng), n_pairs, rng)
-        overlap = item_overlap(counts.pairs)
-        weights = judgment_weights(counts.pairs, overlap)
-        sharing = shared_judgments(counts, weights=weights)
-        laws, reasons = reference_laws(counts.pairs, weights), [overlap.reason]
+        overlap = item_overlap(counts)
+        weights = judgment_weights(counts, overlap)
+        sharing = weighted_sharing(counts, weights)
+        laws, reasons = reference_laws(counts, weights), [overlap.reason]
         for contrast in contrasts_of_groups(NAMES[:n_groups]):
             items = min(sharing.effective_items[sharing.cells.index(cell)] for cell in contrast)
             reasons.append(laws.between(contrast, float(items)).reason)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts.decisions import Tally
-from comparity.counts.pairs import Cell, JudgedPairs, PairCounts, SharedPairCounts
+from comparity.counts.judged_pairs import JudgedPairs
+from comparity.counts.pairs import Cell, PairCounts, Tally
 
 # P(C, Y, A) for (C, Y, A) = 111, 011, 101, 001, 110, 010, 100, 000.
 TABLE_1 = {
@@ -61,22 +61,20 @@ class People:
         kind = rng.choice(8, n_items, p=TABLE_1[classifier])
         self.decision, self.label, self.group = DECISION[kind], LABEL[kind], GROUP[kind]
 
-    def judge(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> SharedPairCounts:
+    def judge(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> JudgedPairs:
         ordered = self.label[first] != self.label[second]
         first, second = first[ordered], second[ordered]
         swap = self.label[first] < self.label[second]
         better, worse = np.where(swap, second, first), np.where(swap, first, second)
-        return SharedPairCounts(
-            JudgedPairs(
-                better=better,
-                worse=worse,
-                evaluator=None,
-                cell=2 * self.group[better] + self.group[worse],
-                order=np.sign(self.decision[better] - self.decision[worse]).astype(np.int8),
-                trials=np.ones(len(better), dtype=np.int64),
-                cells=CELLS,
-                n_items=len(self.label),
-            )
+        return JudgedPairs(
+            better=better,
+            worse=worse,
+            evaluator=None,
+            cell=2 * self.group[better] + self.group[worse],
+            order=np.sign(self.decision[better] - self.decision[worse]).astype(np.int8),
+            trials=np.ones(len(better), dtype=np.int64),
+            cells=CELLS,
+            n_items=len(self.label),
         )
 
 
@@ -84,7 +82,7 @@ def fresh_pairs(classifier: str, n_pairs: int, rng: np.random.Generator) -> Pair
     """Pairs made of new people each time."""
     people = People(classifier, 2 * n_pairs, rng)
     counts = people.judge(np.arange(n_pairs), np.arange(n_pairs, 2 * n_pairs))
-    return PairCounts(counts)
+    return counts.fresh_counts()
 
 
 def hard_items(
@@ -95,7 +93,7 @@ def hard_items(
     n_pairs: int,
     rng: np.random.Generator,
     hub: float = 0.0,
-) -> SharedPairCounts:
+) -> JudgedPairs:
     """Pairs whose agreement has the log odds given plus the hardness of both items.
 
     `minority` is the share of group 1. With `hub`, the first item is one of that share of pairs.
@@ -108,23 +106,21 @@ def hard_items(
     better = np.where(against_hub, np.where(wins, 0, other), better)
     worse = np.where(against_hub, np.where(wins, other, 0), worse)
     agrees = rng.random(n_pairs) < 1 / (1 + np.exp(-log_odds - hardness[better] - hardness[worse]))
-    return SharedPairCounts(
-        JudgedPairs(
-            better=better,
-            worse=worse,
-            evaluator=None,
-            cell=2 * group[better] + group[worse],
-            order=np.where(agrees, 1, -1).astype(np.int8),
-            trials=np.ones(n_pairs, dtype=np.int64),
-            cells=CELLS,
-            n_items=n_items,
-        )
+    return JudgedPairs(
+        better=better,
+        worse=worse,
+        evaluator=None,
+        cell=2 * group[better] + group[worse],
+        order=np.where(agrees, 1, -1).astype(np.int8),
+        trials=np.ones(n_pairs, dtype=np.int64),
+        cells=CELLS,
+        n_items=n_items,
     )
 
 
 def leaning_panel(
     n_evaluators: int, rng: np.random.Generator, *, n_items: int = 200, n_pairs: int = 1000
-) -> SharedPairCounts:
+) -> JudgedPairs:
     """A panel whose members lean to either group, but not all in one direction.
 
     Agreement has the log odds 0.5 + x_better + x_worse + lean, the lean added where the better
@@ -139,18 +135,16 @@ def leaning_panel(
     side = group[better] - group[worse]
     logit = 0.5 + hardness[better] + hardness[worse] + side * lean[evaluator]
     agrees = rng.random(n_pairs) < 1 / (1 + np.exp(-logit))
-    return SharedPairCounts(
-        JudgedPairs(
-            better=better,
-            worse=worse,
-            evaluator=evaluator,
-            cell=2 * group[better] + group[worse],
-            order=np.where(agrees, 1, -1).astype(np.int8),
-            trials=np.ones(n_pairs, dtype=np.int64),
-            cells=CELLS,
-            evaluators=tuple(f"e{k}" for k in range(n_evaluators)),
-            n_items=n_items,
-        )
+    return JudgedPairs(
+        better=better,
+        worse=worse,
+        evaluator=evaluator,
+        cell=2 * group[better] + group[worse],
+        order=np.where(agrees, 1, -1).astype(np.int8),
+        trials=np.ones(n_pairs, dtype=np.int64),
+        cells=CELLS,
+        evaluators=tuple(f"e{k}" for k in range(n_evaluators)),
+        n_items=n_items,
     )
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from comparity import ComparityError, comparative_separation, separation
 from comparity.comparative.audit import audit_files, audit_frames
-from comparity.counts.judged_rows import count_position_pairs
+from comparity.counts.ledger import count_position_pairs
 from comparity.errors import (
     DesignUnknownError,
     IncompatibleCountsError,

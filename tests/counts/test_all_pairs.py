@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from comparity.counts.all_pairs import AllPairs, all_pairs, cell_counts
+from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.kernels.dominance import line_counts, line_placements, lined_up
 from comparity.counts.kernels.grid import MomentGrid, binned, binned_placements
 from comparity.counts.kernels.levels import level_placements, levels_of
 from comparity.counts.kernels.placements import moments_by_cell, pair_moments
 from comparity.counts.kernels.weighted import weighted_placements
-from comparity.counts.pairs import Cell, JudgedPairs, SharedPairCounts
-from comparity.counts.sharing import TIE_VALUE, shared_judgments
+from comparity.counts.pairs import TIE_VALUE, Cell
 from comparity.inference.dyadic import rate_covariance
 from tests.plain import all_pairs as plain
 
@@ -44,19 +44,17 @@ def simulated(n: int, *, decimals: int = 2, n_groups: int = 3, binary: bool = Fa
     return y, f, rng.integers(0, n_groups, n)
 
 
-def enumerated(y: np.ndarray, f: np.ndarray, group: np.ndarray) -> SharedPairCounts:
+def enumerated(y: np.ndarray, f: np.ndarray, group: np.ndarray) -> JudgedPairs:
     better, worse = np.nonzero(y[:, None] > y[None, :])
-    return SharedPairCounts(
-        JudgedPairs(
-            better=better,
-            worse=worse,
-            evaluator=None,
-            cell=3 * group[better] + group[worse],
-            order=np.sign(f[better] - f[worse]).astype(np.int8),
-            trials=np.ones(len(better), dtype=np.int64),
-            cells=tuple(Cell(*cell) for cell in product(NAMES, repeat=2)),
-            n_items=len(y),
-        )
+    return JudgedPairs(
+        better=better,
+        worse=worse,
+        evaluator=None,
+        cell=3 * group[better] + group[worse],
+        order=np.sign(f[better] - f[worse]).astype(np.int8),
+        trials=np.ones(len(better), dtype=np.int64),
+        cells=tuple(Cell(*cell) for cell in product(NAMES, repeat=2)),
+        n_items=len(y),
     )
 
 
@@ -299,7 +297,7 @@ def test_all_pairs_equal_the_shared_items_design_on_the_enumerated_pairs(
 ) -> None:
     y, f, group = simulated(150, decimals=decimals)
     found = all_pairs(y, f, group, NAMES, score_ties=score_ties).sharing
-    expected = shared_judgments(enumerated(y, f, group), score_ties=score_ties)
+    expected = enumerated(y, f, group).shared_counts().sharing(score_ties)
     assert found.cells == expected.cells
     for name in ("trials", "hits", "dependent", "own", "half_hits", "effective_items"):
         assert np.array_equal(getattr(found, name), getattr(expected, name)), name

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comparity.counts.decisions import Confusion, DecisionCounts, Tally
-from comparity.counts.pairs import Cell, JudgedPairs, PairCounts, SharedPairCounts
+from comparity.counts.decisions import Confusion, DecisionCounts
+from comparity.counts.judged_pairs import JudgedPairs
+from comparity.counts.pairs import Cell, PairCounts, Tally
 from comparity.errors import IncompatibleCountsError
 
 sizes = st.integers(0, 50)
@@ -68,7 +69,7 @@ def shared(rows: list[tuple[int, int, int]], *, evaluators: bool = True, **chang
         "n_items": 4,
         "item_table": "t",
     }
-    return SharedPairCounts(JudgedPairs(**{**columns, **changes}))
+    return JudgedPairs(**{**columns, **changes})
 
 
 pairs = st.permutations(range(4)).map(lambda items: items[:2])
@@ -90,9 +91,9 @@ def test_adding_makes_judged_pairs_distinct_and_keeps_every_tally(
 ) -> None:
     whole = shared(drawn)
     twice = whole + whole
-    assert len(twice.pairs) == len(set(drawn))
-    assert {cell: 2 * tally.trials for cell, tally in whole.items()} == {
-        cell: tally.trials for cell, tally in twice.items()
+    assert len(twice) == len(set(drawn))
+    assert {cell: 2 * tally.trials for cell, tally in whole.tallies().items()} == {
+        cell: tally.trials for cell, tally in twice.tallies().items()
     }
 
 
@@ -116,6 +117,6 @@ def test_a_score_tie_is_a_miss_or_half_a_hit() -> None:
 def test_counts_cannot_be_changed() -> None:
     counts = shared([(0, 1, 0)])
     with pytest.raises(ValueError, match="read-only"):
-        counts.pairs.better[0] = 2
+        counts.better[0] = 2
     with pytest.raises(AttributeError):
         Tally(1, 2).hits = 2  # type: ignore[misc]

@@ -9,8 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comparity.counts.disjoint import _greedy, _queues, disjoint_pairs
-from comparity.counts.pairs import JudgedPairs, SharedPairCounts
+from comparity.counts.judged_pairs import (
+    JudgedPairs,
+    _rows_by_groups,
+    _take_in_turns,
+    disjoint_pairs,
+)
 from comparity.inference.agreement import compare_fresh, contrasts_of_groups
 from comparity.results.findings import VIOLATED
 from comparity.results.judging import judge, overall_finding
@@ -39,7 +43,7 @@ def test_no_item_or_evaluator_occurs_twice_and_no_pair_could_be_added(
     seed: int, evaluators: bool
 ) -> None:
     pairs = judged(seed, evaluators=evaluators)
-    kept = _greedy(pairs, _queues(pairs, np.random.default_rng(seed))).tolist()
+    kept = _take_in_turns(pairs, _rows_by_groups(pairs, np.random.default_rng(seed))).tolist()
     items = [*pairs.better[kept], *pairs.worse[kept]]
     judges = [] if pairs.evaluator is None else pairs.evaluator[kept].tolist()
     assert len(items) == len(set(items))
@@ -52,7 +56,7 @@ def test_no_item_or_evaluator_occurs_twice_and_no_pair_could_be_added(
 def test_the_choice_ignores_the_scores() -> None:
     rng = np.random.default_rng(4)
     counts = worlds.People("f2", 300, rng).judge(*worlds.random_pairs(300, 900, rng))
-    flipped = SharedPairCounts(replace(counts.pairs, order=(-counts.pairs.order).astype(np.int8)))
+    flipped = replace(counts, order=(-counts.order).astype(np.int8))
     one = disjoint_pairs(counts, rng=np.random.default_rng(1))
     two = disjoint_pairs(flipped, rng=np.random.default_rng(1))
     assert {cell: tally.trials for cell, tally in one.items()} == {
@@ -60,23 +64,21 @@ def test_the_choice_ignores_the_scores() -> None:
     }
 
 
-def voted(votes: int, rng: np.random.Generator) -> SharedPairCounts:
+def voted(votes: int, rng: np.random.Generator) -> JudgedPairs:
     """300 pairs of fresh items; every vote agrees with the model with probability 0.7."""
     group = rng.integers(0, 2, 600)
     preferred, other = np.repeat(np.arange(300), votes), np.repeat(np.arange(300, 600), votes)
     agrees = rng.random(300 * votes) < 0.7
     better, worse = np.where(agrees, preferred, other), np.where(agrees, other, preferred)
-    return SharedPairCounts(
-        JudgedPairs(
-            better=better,
-            worse=worse,
-            evaluator=None,
-            cell=2 * group[better] + group[worse],
-            order=np.where(agrees, 1, -1).astype(np.int8),
-            trials=np.ones(len(better), dtype=np.int64),
-            cells=worlds.CELLS,
-            n_items=600,
-        )
+    return JudgedPairs(
+        better=better,
+        worse=worse,
+        evaluator=None,
+        cell=2 * group[better] + group[worse],
+        order=np.where(agrees, 1, -1).astype(np.int8),
+        trials=np.ones(len(better), dtype=np.int64),
+        cells=worlds.CELLS,
+        n_items=600,
     )
 
 
@@ -118,7 +120,7 @@ def test_where_evaluators_run_out_no_cell_is_left_empty() -> None:
         evaluators=tuple(map(str, range(20))),
         n_items=400,
     )
-    kept = disjoint_pairs(SharedPairCounts(pairs), rng=rng)
+    kept = disjoint_pairs(pairs, rng=rng)
     within = [tally.trials for cell, tally in kept.items() if cell.better == cell.worse]
     across = [tally.trials for cell, tally in kept.items() if cell.better != cell.worse]
     assert kept.n == 20

@@ -8,10 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from comparity.counts.judged_overlap import item_overlap, judgment_weights, reference_laws
-from comparity.counts.judged_rows import count_position_pairs
-from comparity.counts.pairs import Cell, SharedPairCounts
-from comparity.counts.sharing import TIE_VALUE, Sharing, shared_judgments
+from comparity.counts.judged_overlap import (
+    item_overlap,
+    judgment_weights,
+    reference_laws,
+    weighted_sharing,
+)
+from comparity.counts.judged_pairs import JudgedPairs
+from comparity.counts.ledger import count_position_pairs
+from comparity.counts.pairs import TIE_VALUE, Cell, Sharing
 from tests.plain import dyadic
 
 GROUPS = np.array(["a", "b"])
@@ -19,7 +24,7 @@ GROUPS = np.array(["a", "b"])
 
 def judged(
     n_items: int, n_pairs: int, seed: int, *, levels: int = 5, evaluators: bool = False
-) -> SharedPairCounts:
+) -> JudgedPairs:
     """Judge pairs at random; references have few levels, scores tie now and then."""
     rng = np.random.default_rng(seed)
     pairs = np.array([rng.choice(n_items, 2, replace=False) for _ in range(n_pairs)])
@@ -34,10 +39,10 @@ def judged(
 
 
 def assert_contrasts_equal_the_double_loop(
-    counts: SharedPairCounts, weights: np.ndarray, score_ties: str
+    counts: JudgedPairs, weights: np.ndarray, score_ties: str
 ) -> None:
-    found = shared_judgments(counts, score_ties=score_ties, weights=weights)
-    pairs, tie = counts.pairs, TIE_VALUE[score_ties]
+    found = weighted_sharing(counts, weights, score_ties=score_ties)
+    pairs, tie = counts, TIE_VALUE[score_ties]
     times = np.repeat(np.arange(len(pairs)), pairs.trials)
     w = weights[times]
     outcome = np.where(pairs.order[times] > 0, 1.0, np.where(pairs.order[times] == 0, tie, 0.0))
@@ -63,7 +68,7 @@ def test_weighted_judgments_equal_the_double_loop(
     counts = judged(7, n_pairs, seed, evaluators=evaluators)
     rng = np.random.default_rng(seed)
     # Weights of nothing leave judgments out.
-    weights = rng.choice([0.0, 0.3, 1.0, 2.5], len(counts.pairs))
+    weights = rng.choice([0.0, 0.3, 1.0, 2.5], len(counts))
     assert_contrasts_equal_the_double_loop(counts, weights, score_ties)
 
 
@@ -71,16 +76,16 @@ def test_weighted_judgments_equal_the_double_loop(
 @given(seed=st.integers(0, 2**20))
 def test_weights_of_one_change_nothing(seed: int, score_ties: str) -> None:
     counts = judged(8, 25, seed, evaluators=True)
-    plain = shared_judgments(counts, score_ties=score_ties)
-    weighted = shared_judgments(counts, score_ties=score_ties, weights=np.ones(len(counts.pairs)))
+    plain = counts.shared_counts().sharing(score_ties)
+    weighted = weighted_sharing(counts, np.ones(len(counts)), score_ties=score_ties)
     for name in Sharing.__slots__:
         one, two = getattr(plain, name), getattr(weighted, name)
         assert np.array_equal(one, two) if isinstance(one, np.ndarray) else one == two, name
 
 
-def weighted_law(counts: SharedPairCounts, group: str, weights: np.ndarray) -> np.ndarray:
+def weighted_law(counts: JudgedPairs, group: str, weights: np.ndarray) -> np.ndarray:
     """Add up the weights of items by level of the reference, once for each use."""
-    pairs, law = counts.pairs, np.zeros(5)
+    pairs, law = counts, np.zeros(5)
     for row in range(len(pairs)):
         cell = pairs.cells[pairs.cell[row]]
         for item, name in zip((pairs.better[row], pairs.worse[row]), cell, strict=True):
@@ -92,7 +97,7 @@ def weighted_law(counts: SharedPairCounts, group: str, weights: np.ndarray) -> n
 @given(seed=st.integers(0, 2**20))
 def test_items_as_they_were_judged_have_one_law_in_both_groups(seed: int) -> None:
     counts = judged(40, 120, seed)
-    overlap = item_overlap(counts.pairs)
+    overlap = item_overlap(counts)
     laws = [weighted_law(counts, group, overlap.weights) for group in GROUPS]
     assert laws[0] == pytest.approx(laws[1])
     assert overlap.imbalance == pytest.approx(0, abs=1e-12)
@@ -106,10 +111,10 @@ def test_items_that_were_never_judged_weigh_nothing() -> None:
         reference=[0, 0, 1, 1, 0],
         design="shared",
     )["g"]
-    assert item_overlap(counts.pairs).weights.tolist() == [0.5, 0.5, 0.5, 0.5, 0.0]
+    assert item_overlap(counts).weights.tolist() == [0.5, 0.5, 0.5, 0.5, 0.0]
 
 
-def drawn(rng: np.random.Generator, *, lean: float = 0.0, near: bool = False) -> SharedPairCounts:
+def drawn(rng: np.random.Generator, *, lean: float = 0.0, near: bool = False) -> JudgedPairs:
     """Judge by the reference plus what a judge adds to group a; perhaps near pairs of group a."""
     n, m = 2000, 8000
     group, reference = rng.choice(GROUPS, n), rng.normal(size=n)
@@ -127,10 +132,10 @@ def drawn(rng: np.random.Generator, *, lean: float = 0.0, near: bool = False) ->
     )["g"]
 
 
-def reasons(counts: SharedPairCounts) -> list[str]:
-    pairs = counts.pairs
+def reasons(counts: JudgedPairs) -> list[str]:
+    pairs = counts
     weights = judgment_weights(pairs, item_overlap(pairs))
-    sharing = shared_judgments(counts, weights=weights)
+    sharing = weighted_sharing(counts, weights)
     contrasts = [(Cell("a", "b"), Cell("b", "a")), (Cell("a", "a"), Cell("b", "b"))]
     laws, items = reference_laws(pairs, weights), float(sharing.effective_items.min())
     return [laws.between(cells, items).reason for cells in contrasts]
@@ -156,7 +161,7 @@ def test_the_distance_of_two_cells_is_scipys() -> None:
     from scipy.stats import ks_2samp
 
     counts = drawn(np.random.default_rng(4), lean=0.3)
-    pairs, cells = counts.pairs, (Cell("a", "b"), Cell("b", "a"))
+    pairs, cells = counts, (Cell("a", "b"), Cell("b", "a"))
     found = reference_laws(pairs, np.ones(len(pairs))).between(cells, 100.0)
     rows = [np.flatnonzero(pairs.cell == pairs.cells.index(cell)) for cell in cells]
     repeated = [np.repeat(row, pairs.trials[row]) for row in rows]
@@ -170,7 +175,7 @@ def test_the_distance_of_two_cells_is_scipys() -> None:
 
 def test_a_cell_without_weight_has_no_law_and_gives_no_reason() -> None:
     counts = drawn(np.random.default_rng(4))
-    pairs, cells = counts.pairs, (Cell("a", "b"), Cell("b", "a"))
+    pairs, cells = counts, (Cell("a", "b"), Cell("b", "a"))
     weights = (pairs.cell != pairs.cells.index(cells[0])).astype(float)
     for found in (
         reference_laws(pairs, weights).between(cells, 100.0),
@@ -183,10 +188,10 @@ def test_a_cell_without_weight_has_no_law_and_gives_no_reason() -> None:
 def test_very_many_values_are_binned_without_moving_the_laws(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    pairs = drawn(np.random.default_rng(4), lean=0.3).pairs
+    pairs = drawn(np.random.default_rng(4), lean=0.3)
     cells = (Cell("a", "b"), Cell("b", "a"))
     exact = reference_laws(pairs, np.ones(len(pairs))).between(cells, 100.0)
-    monkeypatch.setattr("comparity.counts.overlap.MOST_BINS", 400)
+    monkeypatch.setattr("comparity.counts.judged_overlap.MOST_BINS", 400)
     binned = reference_laws(pairs, np.ones(len(pairs)))
     assert binned.better.shape == (4, 400)
     # A bin holds 1 / 400 of the items and at most a few times as much of a law.

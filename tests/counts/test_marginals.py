@@ -21,8 +21,7 @@ from comparity.counts.all_pairs import (
     row_marginals,
     without,
 )
-from comparity.counts.pairs import Cell
-from comparity.counts.sharing import Sharing
+from comparity.counts.pairs import Cell, Sharing
 from comparity.inference.dyadic import compare_cells
 from tests.plain import all_pairs as plain
 

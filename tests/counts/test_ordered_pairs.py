@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.kernels.concordance import classes, joint_classes, signed_agreement
 from comparity.counts.ordered_pairs import EQUAL, LARGER, SMALLER, OrderedPairs, ordered_pairs
-from comparity.counts.pairs import JudgedPairs, SharedPairCounts
-from comparity.counts.sharing import shared_judgments
 from tests.plain.ordered_pairs import (
     Pair,
     attribute_cells,
@@ -118,7 +117,7 @@ def test_all_pairs_equal_the_same_pairs_judged(found: Items, score_ties: str) ->
         cells=(LARGER, SMALLER, EQUAL),
         n_items=len(found.y),
     )
-    expected = shared_judgments(SharedPairCounts(judged), score_ties=score_ties)
+    expected = judged.shared_counts().sharing(score_ties)
     sharing = found.counted(within_queries=False, score_ties=score_ties).sharing
     for name in ("trials", "hits", "dependent", "own", "half_hits", "effective_items"):
         assert getattr(sharing, name).tolist() == getattr(expected, name).tolist()

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from comparity.counts.decision_rows import count_decision_arrays
-from comparity.counts.decisions import Tally
-from comparity.counts.judged_rows import count_position_pairs
-from comparity.counts.pairs import Cell, PairCounts, SharedPairCounts
+from comparity.counts.judged_pairs import JudgedPairs
+from comparity.counts.ledger import count_position_pairs
+from comparity.counts.pairs import Cell, PairCounts, Tally
 from comparity.errors import (
     ComparityError,
     EmptyTableError,
@@ -77,8 +77,8 @@ def test_any_sequence_will_do(kind: Any) -> None:
     counts = count_position_pairs(
         kind([(0, 1), (2, 1)]), scores=kind([3, 2, 1]), sensitive={"sex": kind(["f", "m", "f"])}
     )
-    assert isinstance(counts["sex"], SharedPairCounts)
-    assert dict(counts["sex"]) == {Cell("f", "m"): Tally(1, 2)}
+    assert isinstance(counts["sex"], JudgedPairs)
+    assert counts["sex"].tallies() == {Cell("f", "m"): Tally(1, 2)}
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
@@ -94,10 +94,10 @@ def test_the_same_judgment_made_twice_is_one_row_of_the_ledger() -> None:
     counts = count_position_pairs([(0, 1), (0, 1), (0, 1)], evaluators=["b", "a", "b"], **ITEMS)[
         "sex"
     ]
-    assert isinstance(counts, SharedPairCounts)
-    assert counts.pairs.evaluator is not None
-    judged = dict(zip(counts.pairs.evaluator.tolist(), counts.pairs.trials.tolist(), strict=True))
-    assert {counts.pairs.evaluators[code]: n for code, n in judged.items()} == {"a": 1, "b": 2}
+    assert isinstance(counts, JudgedPairs)
+    assert counts.evaluator is not None
+    judged = dict(zip(counts.evaluator.tolist(), counts.trials.tolist(), strict=True))
+    assert {counts.evaluators[code]: n for code, n in judged.items()} == {"a": 1, "b": 2}
 
 
 def test_a_pair_with_a_gap_names_its_row() -> None:

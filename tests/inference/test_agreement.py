@@ -1,4 +1,9 @@
-"""Contrasts of judged pairs that share items: which are tested, and on how many items."""
+"""Agreement by cell: its gaps, which of them are tested, and on how many items.
+
+Reference: Xi et al., "Comparative Separation", Tables 1 and 2. Table 1 gives P(C, Y, A) for four
+classifiers, Table 2 the gaps that follow. The paper prints three decimals, so half a unit in the
+third is allowed.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +11,72 @@ import numpy as np
 import pytest
 
 from comparity import comparative_separation, pairwise_accuracy
-from comparity.counts.sharing import distinct_items
-from comparity.inference.agreement import compare_shared, contrasts_of_groups
+from comparity.counts.judged_pairs import JudgedPairs
+from comparity.counts.pairs import TIE_VALUE, Cell, PairCounts, Tally
+from comparity.inference.agreement import (
+    agreement_rates,
+    compare_fresh,
+    compare_shared,
+    contrasts_of_groups,
+)
 from tests.calibration import worlds
 
+PRINTED = 5e-4
+PAIRS = 10**9
 
-def hub_panel() -> worlds.SharedPairCounts:
+# Table 1 as {classifier: {group: (true positive rate, true negative rate)}}.
+TABLE_1 = {
+    "f0": {"1": (220 / 275, 135 / 225), "0": (180 / 225, 165 / 275)},
+    "f1": {"1": (220 / 275, 144 / 225), "0": (180 / 225, 154 / 275)},
+    "f2": {"1": (231 / 275, 144 / 225), "0": (171 / 225, 154 / 275)},
+    "f3": {"1": (230 / 275, 120 / 225), "0": (200 / 225, 175 / 275)},
+}
+
+
+def agreement(classifier: str, cell: Cell) -> Tally:
+    """Equation (9): a pair is ordered rightly when both its items are."""
+    tpr, tnr = TABLE_1[classifier][cell.better][0], TABLE_1[classifier][cell.worse][1]
+    return Tally(round(tpr * tnr * PAIRS), PAIRS)
+
+
+@pytest.mark.parametrize(
+    ("classifier", "across", "within"),
+    [("f0", 0, 0), ("f1", -0.064, 0.064), ("f2", -0.016, 0.112), ("f3", 0.058, -0.120)],
+)
+def test_gaps_equal_table_2(classifier: str, across: float, within: float) -> None:
+    cells = [Cell(i, j) for i in "10" for j in "10"]
+    counts = PairCounts({cell: agreement(classifier, cell) for cell in cells})
+    gaps = [test.gap for test in compare_fresh(counts, contrasts_of_groups("10"))]
+    assert gaps == pytest.approx([across, within], abs=PRINTED)
+
+
+def test_score_ties_count_as_nothing_or_as_half() -> None:
+    """4 agreements, 3 ties and 3 disagreements: 4 / 10, or (4 + 3 / 2) / 10."""
+    counts = PairCounts({Cell("a", "b"): Tally(4, 10, 3), Cell("b", "a"): Tally(1, 2)})
+    rates = {ties: agreement_rates(counts, score_ties=ties)[0].rate for ties in TIE_VALUE}
+    assert rates == pytest.approx({"disagree": 0.4, "half": 0.55})
+    gap = compare_fresh(counts, contrasts_of_groups("ab"), score_ties="half")[0].gap
+    assert gap == pytest.approx(0.05)
+
+
+def test_shared_pairs_have_rates_too() -> None:
+    """Item 0 beats 1 twice and ties with 2 in the model's scores once: 2 / 3, or 2.5 / 3."""
+    pairs = JudgedPairs(
+        better=np.array([0, 0]),
+        worse=np.array([1, 2]),
+        evaluator=None,
+        cell=np.array([0, 0]),
+        order=np.array([1, 0], dtype=np.int8),
+        trials=np.array([2, 1]),
+        cells=(Cell("a", "b"),),
+        n_items=3,
+    )
+    counts = pairs.shared_counts()
+    rates = {ties: agreement_rates(counts, score_ties=ties)[0].rate for ties in TIE_VALUE}
+    assert rates == pytest.approx({"disagree": 2 / 3, "half": 2.5 / 3})
+
+
+def hub_panel() -> worlds.JudgedPairs:
     """Most pairs are with one item, which is one of 200."""
     rng = np.random.default_rng(5)
     sizes = {"minority": 0.5, "log_odds": 0.5, "n_items": 200, "n_pairs": 800}
@@ -19,16 +84,16 @@ def hub_panel() -> worlds.SharedPairCounts:
 
 
 def test_items_of_a_cell_are_counted_once_each() -> None:
-    pairs = hub_panel().pairs
+    pairs = hub_panel()
     expected = [
         len({*pairs.better[pairs.cell == code], *pairs.worse[pairs.cell == code]})
         for code in range(len(pairs.cells))
     ]
-    assert distinct_items(pairs).tolist() == expected
+    assert pairs.shared_counts().cell_items.tolist() == expected
 
 
 def test_an_item_in_most_pairs_stops_the_test_but_for_the_printed_formula() -> None:
-    counts, contrasts = hub_panel(), contrasts_of_groups("01")
+    counts, contrasts = hub_panel().shared_counts(), contrasts_of_groups("01")
     usual = compare_shared(counts, contrasts)
     assert any(test.pivot is None and "evenly" in test.reason for test in usual)
     assert all(test.pivot is not None for test in compare_shared(counts, contrasts, guarded=False))

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats import proportion
 
-from comparity.counts.decisions import Tally
-from comparity.counts.pairs import Cell, PairCounts, SharedPairCounts
-from comparity.counts.sharing import independent_judgments, shared_judgments
+from comparity.counts.judged_pairs import JudgedPairs
+from comparity.counts.pairs import Cell, PairCounts, Tally
 from comparity.inference.dyadic import compare_cells, rate_covariance, rate_interval
 from comparity.inference.exact import restricted_rate
 from comparity.inference.pivots import DyadicGap, Reference, SharedGap
@@ -24,7 +23,7 @@ from tests.plain.dyadic import variance as plain_variance
 FIRST, SECOND = Cell("1", "0"), Cell("0", "1")
 
 
-def judged(n_items: int, n_pairs: int, seed: int) -> SharedPairCounts:
+def judged(n_items: int, n_pairs: int, seed: int) -> JudgedPairs:
     rng = np.random.default_rng(seed)
     return worlds.People("f2", n_items, rng).judge(*worlds.random_pairs(n_items, n_pairs, rng))
 
@@ -35,7 +34,7 @@ def fresh(first: Tally, second: Tally) -> PairCounts:
 
 def test_without_sharing_the_test_is_the_pooled_score_test_of_statsmodels() -> None:
     counts = fresh(Tally(60, 100), Tally(45, 110))
-    ours = compare_cells(independent_judgments(counts), FIRST, SECOND, null="")
+    ours = compare_cells(counts.sharing(), FIRST, SECOND, null="")
     theirs = proportion.test_proportions_2indep(60, 100, 45, 110, method="score", correction=False)
     assert ours.p_value == pytest.approx(theirs.pvalue, rel=1e-9)
     assert ours.shared_variance == pytest.approx(0, abs=1e-12)
@@ -44,27 +43,26 @@ def test_without_sharing_the_test_is_the_pooled_score_test_of_statsmodels() -> N
 def test_without_sharing_the_interval_is_the_score_interval_of_two_proportions() -> None:
     """ScorePivot is checked against Newcombe's published table."""
     for first, second in ((Tally(60, 100), Tally(45, 110)), (Tally(20, 20), Tally(450, 500))):
-        ours = compare_cells(independent_judgments(fresh(first, second)), FIRST, SECOND, null="")
+        ours = compare_cells(fresh(first, second).sharing(), FIRST, SECOND, null="")
         low, high, _ = ScorePivot(first, second).interval(0.95)
         assert ours.interval(0.95)[:2] == pytest.approx((low, high), abs=1e-9)
 
 
 def test_without_sharing_the_interval_of_a_rate_is_the_wilson_interval() -> None:
     for tally in (Tally(60, 100), Tally(100, 100), Tally(0, 40)):
-        sharing = independent_judgments(fresh(tally, Tally(45, 110)))
+        sharing = fresh(tally, Tally(45, 110)).sharing()
         low, high, _ = rate_interval(sharing, FIRST, 0.9)
         expected = proportion.proportion_confint(tally.hits, tally.trials, 0.1, method="wilson")
         assert (low, high) == pytest.approx(expected, abs=1e-9)
 
 
-def few_misses(seed: int) -> SharedPairCounts:
+def few_misses(seed: int) -> JudgedPairs:
     rng = np.random.default_rng(seed)
     return worlds.hard_items(minority=0.1, log_odds=2.5, n_items=150, n_pairs=900, rng=rng)
 
 
-def double_sum(counts: SharedPairCounts, rates: tuple[float, float]) -> tuple[float, float]:
+def double_sum(pairs: JudgedPairs, rates: tuple[float, float]) -> tuple[float, float]:
     """Sum residuals at the given rates over judgments that share; and over single judgments."""
-    pairs = counts.pairs
     residual = np.zeros(len(pairs))
     for sign, cell, rate in zip((1, -1), (FIRST, SECOND), rates, strict=True):
         rows = pairs.cell == pairs.cells.index(cell)
@@ -77,10 +75,10 @@ def double_sum(counts: SharedPairCounts, rates: tuple[float, float]) -> tuple[fl
 @pytest.mark.parametrize("hypothesised", [0.0, 0.1, -0.3])
 def test_the_variance_is_the_double_sum_over_sharing_judgments(hypothesised: float) -> None:
     counts = judged(80, 400, 2)
-    test = compare_cells(shared_judgments(counts), FIRST, SECOND, null="")
+    test = compare_cells(counts.shared_counts().sharing(), FIRST, SECOND, null="")
     assert isinstance(test.pivot, DyadicGap)
     n, m = test.n
-    pooled = (counts[FIRST].hits + counts[SECOND].hits) / (n + m)
+    pooled = (counts.tallies()[FIRST].hits + counts.tallies()[SECOND].hits) / (n + m)
     rates = pooled + hypothesised * m / (n + m), pooled - hypothesised * n / (n + m)
     expected, _ = double_sum(counts, rates)
     assert test.pivot.variance_at(hypothesised) == pytest.approx(expected, rel=1e-9)
@@ -94,13 +92,13 @@ def test_without_guards_few_misses_and_few_evaluators_change_nothing(
     hypothesised: float, n_evaluators: int
 ) -> None:
     counts = few_misses(2)
-    judges = np.arange(len(counts.pairs)) % n_evaluators if n_evaluators else None
+    judges = np.arange(len(counts)) % n_evaluators if n_evaluators else None
     names = tuple(str(number) for number in range(n_evaluators))
-    counts = SharedPairCounts(replace(counts.pairs, evaluator=judges, evaluators=names))
-    test = compare_cells(shared_judgments(counts), FIRST, SECOND, null="", guarded=False)
+    counts = replace(counts, evaluator=judges, evaluators=names)
+    test = compare_cells(counts.shared_counts().sharing(), FIRST, SECOND, null="", guarded=False)
     assert test.method == "dyadic score z"
     n, m = test.n
-    pooled = (counts[FIRST].hits + counts[SECOND].hits) / (n + m)
+    pooled = (counts.tallies()[FIRST].hits + counts.tallies()[SECOND].hits) / (n + m)
     rates = pooled + hypothesised * m / (n + m), pooled - hypothesised * n / (n + m)
     expected, _ = double_sum(counts, rates)
     z = (test.gap - hypothesised) / np.sqrt(expected)
@@ -110,7 +108,7 @@ def test_without_guards_few_misses_and_few_evaluators_change_nothing(
 @pytest.mark.parametrize("hypothesised", [0.0, 0.1, -0.3])
 def test_with_few_misses_single_judgments_have_the_binomial_variance(hypothesised: float) -> None:
     counts = few_misses(2)
-    test = compare_cells(shared_judgments(counts), FIRST, SECOND, null="")
+    test = compare_cells(counts.shared_counts().sharing(), FIRST, SECOND, null="")
     assert isinstance(test.pivot, SharedGap)
     assert test.method == "dyadic score z, binomial variance"
     n, m = test.n
@@ -124,7 +122,9 @@ def test_with_few_misses_single_judgments_have_the_binomial_variance(hypothesise
 
 def test_the_least_variance_is_the_least_over_all_gaps() -> None:
     for seed in range(5):
-        pivot = compare_cells(shared_judgments(judged(80, 400, seed)), FIRST, SECOND, null="").pivot
+        pivot = compare_cells(
+            judged(80, 400, seed).shared_counts().sharing(), FIRST, SECOND, null=""
+        ).pivot
         assert isinstance(pivot, DyadicGap)
         grid = [pivot.variance_at(gap) for gap in np.linspace(-1, 1, 2001)]
         assert pivot.least_variance() == pytest.approx(min(grid), rel=1e-5)
@@ -132,7 +132,7 @@ def test_the_least_variance_is_the_least_over_all_gaps() -> None:
 
 def test_a_negative_variance_is_replaced_by_the_sum_over_clusters_alone() -> None:
     """With ten times too much taken off, only the sums over items are left."""
-    sharing = shared_judgments(judged(80, 400, 2))
+    sharing = judged(80, 400, 2).shared_counts().sharing()
     assert sharing.touching is not None
     taken = sharing.touching - sharing.dependent
     broken = replace(sharing, dependent=sharing.touching - 10 * taken)
@@ -140,12 +140,12 @@ def test_a_negative_variance_is_replaced_by_the_sum_over_clusters_alone() -> Non
     assert test.method == "dyadic score z, nothing taken off"
     counts = judged(80, 400, 2)
     n, m = test.n
-    pooled = (counts[FIRST].hits + counts[SECOND].hits) / (n + m)
-    pairs, by_item = counts.pairs, np.zeros(80)
+    pooled = (counts.tallies()[FIRST].hits + counts.tallies()[SECOND].hits) / (n + m)
+    by_item = np.zeros(80)
     for sign, cell, size in ((1, FIRST, n), (-1, SECOND, m)):
-        rows = pairs.cell == pairs.cells.index(cell)
-        u = sign * ((pairs.order[rows] > 0) - pooled) / size
-        by_item += np.bincount(pairs.better[rows], u, 80) + np.bincount(pairs.worse[rows], u, 80)
+        rows = counts.cell == counts.cells.index(cell)
+        u = sign * ((counts.order[rows] > 0) - pooled) / size
+        by_item += np.bincount(counts.better[rows], u, 80) + np.bincount(counts.worse[rows], u, 80)
     z = test.gap / np.sqrt((by_item**2).sum())
     assert test.p_value == pytest.approx(2 * stats.norm.sf(abs(z)), rel=1e-7)
 
@@ -161,7 +161,7 @@ def test_where_no_gap_is_rejected_the_interval_holds_all_gaps() -> None:
 
 
 def test_the_interval_holds_the_gaps_that_are_not_rejected() -> None:
-    test = compare_cells(shared_judgments(judged(150, 600, 3)), FIRST, SECOND, null="")
+    test = compare_cells(judged(150, 600, 3).shared_counts().sharing(), FIRST, SECOND, null="")
     low, high, _ = test.interval(0.9)
     assert test.pivot is not None
     for end in (low, high):
@@ -170,7 +170,7 @@ def test_the_interval_holds_the_gaps_that_are_not_rejected() -> None:
 
 
 def test_equivalence_is_the_interval_of_twice_the_level_inside_the_margin() -> None:
-    test = compare_cells(shared_judgments(judged(150, 600, 3)), FIRST, SECOND, null="")
+    test = compare_cells(judged(150, 600, 3).shared_counts().sharing(), FIRST, SECOND, null="")
     low, high, _ = test.interval(0.9)
     edge = max(-low, high)
     assert test.equivalence_p_value(edge + 0.001) < 0.05 < test.equivalence_p_value(edge - 0.001)
@@ -200,7 +200,7 @@ def test_a_statistic_beyond_what_the_clusters_allow_has_no_tail() -> None:
     ],
 )
 def test_what_cannot_be_tested_says_why(first: Tally, second: Tally, reason: str) -> None:
-    test = compare_cells(independent_judgments(fresh(first, second)), FIRST, SECOND, null="")
+    test = compare_cells(fresh(first, second).sharing(), FIRST, SECOND, null="")
     assert np.isnan(test.p_value)
     assert np.isnan(test.interval(0.95).low)
     assert np.isnan(test.equivalence_p_value(0.05))
@@ -209,14 +209,12 @@ def test_what_cannot_be_tested_says_why(first: Tally, second: Tally, reason: str
 
 def test_scores_that_all_tie_leave_nothing_to_test() -> None:
     counts = fresh(Tally(0, 50, 50), Tally(0, 60, 60))
-    test = compare_cells(independent_judgments(counts, score_ties="half"), FIRST, SECOND, null="")
+    test = compare_cells(counts.sharing("half"), FIRST, SECOND, null="")
     assert "nothing varies" in test.reason
 
 
 def test_opposite_rates_of_one_and_zero_are_a_gap_without_error() -> None:
-    test = compare_cells(
-        independent_judgments(fresh(Tally(40, 40), Tally(0, 60))), FIRST, SECOND, null=""
-    )
+    test = compare_cells(fresh(Tally(40, 40), Tally(0, 60)).sharing(), FIRST, SECOND, null="")
     assert (test.gap, test.standard_error) == (1.0, 0.0)
     assert test.p_value < 1e-9
     assert 0.5 < test.interval(0.95).low < test.interval(0.95).high == 1.0
@@ -225,7 +223,7 @@ def test_opposite_rates_of_one_and_zero_are_a_gap_without_error() -> None:
 def test_half_hits_have_the_variance_of_a_three_valued_outcome() -> None:
     """Of 100 outcomes 40 are 1, 20 are one half: mean 0.5, variance 0.45 - 0.25 = 0.20."""
     counts = fresh(Tally(40, 100, 20), Tally(40, 100, 20))
-    test = compare_cells(independent_judgments(counts, score_ties="half"), FIRST, SECOND, null="")
+    test = compare_cells(counts.sharing("half"), FIRST, SECOND, null="")
     assert test.standard_error == pytest.approx(np.sqrt(2 * 0.20 / 100))
 
 
@@ -234,7 +232,7 @@ def test_covariance_of_rates_is_that_of_repeated_samples() -> None:
     rates, estimates = [], []
     for _ in range(1500):
         people = worlds.People("f3", 300, rng)
-        sharing = shared_judgments(people.judge(*worlds.random_pairs(300, 900, rng)))
+        sharing = people.judge(*worlds.random_pairs(300, 900, rng)).shared_counts().sharing()
         rates.append(sharing.hits / sharing.trials)
         estimates.append(np.diag(rate_covariance(sharing)))
     # The relative standard error of a variance over r samples is sqrt(2 / r).

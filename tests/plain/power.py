@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from comparity.counts.pairs import Cell, JudgedPairs, SharedPairCounts
+from comparity.counts.judged_pairs import JudgedPairs
+from comparity.counts.pairs import Cell
 
 Rates = NDArray[np.float64]
 CELLS = tuple(Cell(better, worse) for better in "01" for worse in "01")
@@ -88,7 +89,7 @@ def study_with_evaluators(
     n_items: int | None,
     n_evaluators: int,
     lean: float,
-) -> SharedPairCounts:
+) -> JudgedPairs:
     """Draw items, pairs, and evaluators who turn some agreements round, judging equal shares."""
     total = n_items or 2 * n_pairs
     group = rng.choice(2, total, p=shares)
@@ -106,18 +107,16 @@ def study_with_evaluators(
     rate = np.outer(tpr, tnr)[group[better], group[worse]]
     kept, gained = 1 - np.maximum(-added, 0) / rate, np.maximum(added, 0) / (1 - rate)
     agree = rng.random(len(better)) < np.where(right[better] & right[worse], kept, gained)
-    return SharedPairCounts(
-        JudgedPairs(
-            better=better,
-            worse=worse,
-            evaluator=evaluator,
-            cell=2 * group[better] + group[worse],
-            order=np.where(agree, 1, -1).astype(np.int8),
-            trials=np.ones(len(better), dtype=np.int64),
-            cells=CELLS,
-            evaluators=tuple(f"e{k}" for k in range(n_evaluators)),
-            n_items=total,
-        )
+    return JudgedPairs(
+        better=better,
+        worse=worse,
+        evaluator=evaluator,
+        cell=2 * group[better] + group[worse],
+        order=np.where(agree, 1, -1).astype(np.int8),
+        trials=np.ones(len(better), dtype=np.int64),
+        cells=CELLS,
+        evaluators=tuple(f"e{k}" for k in range(n_evaluators)),
+        n_items=total,
     )
 
 

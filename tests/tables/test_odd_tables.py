@@ -13,12 +13,10 @@ from hypothesis import strategies as st
 
 from comparity.counts.decision_rows import count_decision_arrays, count_decisions
 from comparity.counts.decisions import DecisionCounts
-from comparity.counts.judged_rows import (
-    count_comparisons,
-    count_position_pairs,
-    count_wide_comparisons,
-)
-from comparity.counts.pairs import PairCounts, SharedPairCounts
+from comparity.counts.judged_pairs import JudgedPairs
+from comparity.counts.judged_rows import count_comparisons, count_wide_comparisons
+from comparity.counts.ledger import count_position_pairs
+from comparity.counts.pairs import PairCounts
 from comparity.errors import ComparityError
 from comparity.tables.files import read_table
 from comparity.tables.layouts import to_comparisons
@@ -87,7 +85,7 @@ def count_every_way(judged: Any, items: Any) -> None:
                 counts = count_comparisons(
                     judged, items, score="score", sensitive=["sex"], design=design, **options
                 )
-                assert isinstance(counts["sex"], PairCounts | SharedPairCounts)
+                assert isinstance(counts["sex"], PairCounts | JudgedPairs)
     for threshold in (None, 0.5):
         with suppress(ComparityError):
             decided = count_decisions(
@@ -173,4 +171,4 @@ def test_odd_arrays_give_counts_or_our_errors(
             judged = count_position_pairs(
                 pairs, scores=first, sensitive={"g": groups}, continuous=continuous
             )
-            assert isinstance(judged["g"], PairCounts | SharedPairCounts)
+            assert isinstance(judged["g"], PairCounts | JudgedPairs)

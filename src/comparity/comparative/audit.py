@@ -12,11 +12,8 @@ import numpy as np
 
 from comparity.comparative.judge import audit_counts, design_to_count
 from comparity.comparative.options import ComparativeOptions
-from comparity.counts.judged_rows import (
-    count_comparisons,
-    count_position_pairs,
-    count_wide_comparisons,
-)
+from comparity.counts.judged_rows import count_comparisons, count_wide_comparisons
+from comparity.counts.ledger import count_position_pairs
 from comparity.errors import MissingColumnError, OptionError
 from comparity.results.audit import Audit
 from comparity.tables.features import as_array, named_attributes

@@ -1,9 +1,9 @@
-"""Standardised agreement with judges: judged pairs weighted to one law of a reference.
+"""Standardised agreement with judges: judged pairs weighted to one distribution of a reference.
 
 Where quality is graded, a group whose items lie close together has harder pairs, and agreement
 differs between groups although the model errs alike. Items that carry a label or a reference score
-can be weighted so that every kind of pair has the same law of it; equal errors given the reference
-then mean equal agreement.
+can be weighted so that it has the same distribution in every kind of pair; equal errors given the
+reference then mean equal agreement.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.comparative.assumptions import few_evaluators
 from comparity.comparative.options import ComparativeOptions
 from comparity.counts.judged_overlap import (
     ReferenceLaws,
     item_overlap,
     judgment_weights,
     reference_laws,
+    weighted_sharing,
 )
+from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.overlap import Overlap
-from comparity.counts.pairs import SharedPairCounts
-from comparity.counts.sharing import Sharing, shared_judgments
+from comparity.counts.pairs import PairCounts, Sharing
 from comparity.errors import ConstantLabelError
-from comparity.inference.agreement import contrasts_of_groups, equal_cells
+from comparity.inference.agreement import FEWEST_EVALUATORS, contrasts_of_groups, equal_cells
 from comparity.inference.dyadic import compare_cells, rate_interval
 from comparity.inference.gap_tests import GapTest, RateEstimate
 from comparity.results.audit import Audit, JudgedGap
@@ -39,9 +39,9 @@ from comparity.tables.frames import text_of
 __all__ = ["n_levels", "standardised_audit"]
 
 
-def n_levels(counts: Mapping[str, SharedPairCounts], name: str) -> int:
+def n_levels(judged: Mapping[str, JudgedPairs], name: str) -> int:
     """Return how many values the reference of the items has; `name` is for the error."""
-    reference = next(iter(counts.values())).pairs.reference
+    reference = next(iter(judged.values())).reference
     assert reference is not None
     levels = np.unique(reference)
     if len(levels) < 2:
@@ -54,27 +54,32 @@ class _Weighted:
     """The judged pairs of one attribute with the weights of its groups."""
 
     name: str
-    counts: SharedPairCounts
+    pairs: JudgedPairs
     several: bool
 
     @cached_property
+    def counts(self) -> PairCounts:
+        """How many judgments there are, not what they weigh."""
+        return self.pairs.fresh_counts()
+
+    @cached_property
     def overlap(self) -> Overlap:
-        return item_overlap(self.counts.pairs)
+        return item_overlap(self.pairs)
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
-        return judgment_weights(self.counts.pairs, self.overlap)
+        return judgment_weights(self.pairs, self.overlap)
 
     @cached_property
     def laws(self) -> ReferenceLaws:
-        return reference_laws(self.counts.pairs, self.weights)
+        return reference_laws(self.pairs, self.weights)
 
     def sharing(self, score_ties: str) -> Sharing:
-        return shared_judgments(
-            self.counts,
+        return weighted_sharing(
+            self.pairs,
+            self.weights,
             score_ties=score_ties,
-            evaluators=not few_evaluators(self.counts),
-            weights=self.weights,
+            evaluators=len(self.pairs.evaluators) >= FEWEST_EVALUATORS,
         )
 
     def tests(self, sharing: Sharing) -> list[GapTest]:
@@ -83,7 +88,6 @@ class _Weighted:
         items = dict(zip(sharing.cells, sharing.effective_items.tolist(), strict=True))
         for contrast in contrasts_of_groups(self.counts.groups):
             test = compare_cells(sharing, *contrast, null=self.called(contrast.null))
-            # Report how many judgments there are, not what they weigh.
             first, second = (self.counts[cell].trials for cell in contrast)
             test = replace(test, n=(first, second))
             scarcer = min(items.get(cell, 0.0) for cell in contrast)
@@ -112,33 +116,33 @@ class _Weighted:
 
 
 def standardised_audit(
-    raw: Audit, counts: Mapping[str, SharedPairCounts], options: ComparativeOptions
+    raw: Audit, judged: Mapping[str, JudgedPairs], options: ComparativeOptions
 ) -> Audit:
-    """Audit agreement standardised to one law of the reference.
+    """Audit agreement standardised to one distribution of the reference.
 
     Parameters
     ----------
     raw : Audit
         The audit of the same judgments without weights; kept beside.
-    counts : mapping of str to SharedPairCounts
+    judged : mapping of str to JudgedPairs
         Judged pairs of items with a reference, by attribute.
     options : ComparativeOptions
     """
-    several = len(counts) > 1
-    weighted = [_Weighted(name, one, several) for name, one in counts.items()]
+    several = len(judged) > 1
+    weighted = [_Weighted(name, one, several) for name, one in judged.items()]
     shared = [(one, one.sharing(options.score_ties)) for one in weighted]
-    judged, finding = _judged(shared, raw, options)
+    tests, finding = _judge(shared, raw, options)
     changes = False
     if raw.ties.scores:
         other = "half" if options.score_ties == "disagree" else "disagree"
         otherwise = [(one, one.sharing(other)) for one in weighted]
-        changes = _judged(otherwise, raw, options)[1] != finding
+        changes = _judge(otherwise, raw, options)[1] != finding
     return replace(
         raw,
         notion=raw.notion.replace("(raw)", "(standardised)"),
         finding=finding,
         exit_status=EXIT_STATUS[finding],
-        tests=judged,
+        tests=tests,
         rates=tuple(rate for one, sharing in shared for rate in one.rates(sharing)),
         joint_tests=tuple(
             replace(joint, null=one.called(joint.null))
@@ -157,7 +161,7 @@ def standardised_audit(
     )
 
 
-def _judged(
+def _judge(
     shared: list[tuple[_Weighted, Sharing]], raw: Audit, options: ComparativeOptions
 ) -> tuple[tuple[JudgedGap, ...], str]:
     judged = judge(

@@ -8,7 +8,7 @@ pairs and hits there, the second moments of the design are
 
 .. math:: \sum_i v_i v_i^T - \sum_{pairs} v_{ij} v_{ij}^T
 
-as in :mod:`comparity.counts.sharing`, where the last sum needs only the totals: a pair belongs to
+as in :mod:`comparity.counts.pairs`, where the last sum needs only the totals: a pair belongs to
 one cell. For one group and binary labels this is the variance of DeLong, DeLong and Clarke-Pearson
 ("Comparing the areas under two or more correlated receiver operating characteristic curves",
 Biometrics 44, 1988), for several groups its covariance between all cells.
@@ -37,8 +37,7 @@ from comparity.counts.kernels.placements import (
     pair_moments,
 )
 from comparity.counts.kernels.weighted import weighted_placements
-from comparity.counts.pairs import Cell
-from comparity.counts.sharing import TIE_VALUE, Sharing, evenness
+from comparity.counts.pairs import TIE_VALUE, Cell, Sharing, evenness
 
 __all__ = [
     "ANY",
@@ -232,12 +231,11 @@ def merged(sharing: Sharing, parts: Mapping[Cell, Sequence[Cell]]) -> Sharing:
 
     Examples
     --------
-    >>> from comparity.counts.sharing import independent_judgments
     >>> from comparity.counts.pairs import PairCounts
     >>> from comparity.counts.decisions import Tally
     >>> counts = PairCounts({Cell("a", "a"): Tally(8, 10), Cell("a", "b"): Tally(3, 6)})
     >>> row = Cell("a", ANY)
-    >>> rows = merged(independent_judgments(counts), {row: [Cell("a", "a"), Cell("a", "b")]})
+    >>> rows = merged(counts.sharing(), {row: [Cell("a", "a"), Cell("a", "b")]})
     >>> print(rows.cells[0], rows.trials, rows.hits)
     a > * [16.] [11.]
     """

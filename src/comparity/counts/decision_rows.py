@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from comparity.counts.decisions import Confusion, DecisionCounts
-from comparity.counts.ledger import Codes
 from comparity.errors import EmptyTableError, MissingValueError, OptionError
-from comparity.tables.columns import Table, check_columns, open_table
+from comparity.tables.columns import Table, check_columns, check_sensitive, open_table
 from comparity.tables.frames import collected, text_of
 from comparity.tables.values import (
+    Codes,
     as_array,
     check_lengths,
     crossed,
@@ -130,12 +130,6 @@ def _confusions(
             for name, (tn, fp, fn, tp) in zip(names, counts.reshape(-1, 4).tolist(), strict=True)
         }
     )
-
-
-def check_sensitive(names: Sequence[str]) -> None:
-    """Raise an error unless at least one sensitive attribute is named, and none twice."""
-    if isinstance(names, str) or not names or len(set(names)) < len(names):
-        raise OptionError("sensitive", names, ["a list of one or more different columns"])
 
 
 def check_threshold(threshold: float | None) -> None:

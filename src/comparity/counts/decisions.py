@@ -7,13 +7,14 @@ out for all of them in one pass.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from comparity.counts.pairs import Tally, add_counts
 
 __all__ = [
     "Confusion",
@@ -22,47 +23,6 @@ __all__ = [
     "NeighbourCounts",
     "Tally",
 ]
-
-
-Key = TypeVar("Key", bound=Hashable)
-
-
-Count = TypeVar("Count")
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """Hits among trials, and how many of the misses are ties of the model's scores.
-
-    Examples
-    --------
-    >>> tally = Tally(80, 100, 6)
-    >>> tally.rate, tally.half_rate
-    (0.8, 0.83)
-    >>> tally + Tally(1, 2)
-    Tally(hits=81, trials=102, ties=6)
-    """
-
-    hits: int
-    trials: int
-    ties: int = 0
-
-    def __post_init__(self) -> None:
-        assert min(self.hits, self.ties) >= 0, self
-        assert self.hits + self.ties <= self.trials, self
-
-    @property
-    def rate(self) -> float:
-        """Share of hits; a score tie is a miss. ``nan`` without trials."""
-        return self.hits / self.trials if self.trials else float("nan")
-
-    @property
-    def half_rate(self) -> float:
-        """Share of hits with a score tie counted as half a hit. ``nan`` without trials."""
-        return (self.hits + self.ties / 2) / self.trials if self.trials else float("nan")
-
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(self.hits + other.hits, self.trials + other.trials, self.ties + other.ties)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +88,7 @@ class DecisionCounts(Mapping[str, Confusion]):
         return f"DecisionCounts({self._groups!r})"
 
     def __add__(self, other: DecisionCounts) -> DecisionCounts:
-        return DecisionCounts(_added(self, other, Confusion()))
+        return DecisionCounts(add_counts(self, other, Confusion()))
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -139,13 +99,6 @@ class DecisionCounts(Mapping[str, Confusion]):
     def n(self) -> int:
         """Number of decisions."""
         return sum(confusion.n for confusion in self.values())
-
-
-def _added(
-    first: Mapping[Key, Count], second: Mapping[Key, Count], zero: Count
-) -> dict[Key, Count]:
-    keys = {**dict.fromkeys(first), **dict.fromkeys(second)}
-    return {key: first.get(key, zero) + second.get(key, zero) for key in keys}  # type: ignore[operator]
 
 
 Floats = NDArray[np.float64]

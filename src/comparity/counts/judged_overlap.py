@@ -17,8 +17,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.counts.judged_pairs import JudgedPairs, cluster_moments
 from comparity.counts.overlap import LARGEST_IMBALANCE, MOST_BINS, Overlap, overlap_weights
-from comparity.counts.pairs import Cell, JudgedPairs
+from comparity.counts.pairs import TIE_VALUE, Cell, Floats, Sharing, evenness
 
 __all__ = [
     "CELL_NOISE",
@@ -27,9 +28,8 @@ __all__ = [
     "item_overlap",
     "judgment_weights",
     "reference_laws",
+    "weighted_sharing",
 ]
-
-Floats = NDArray[np.float64]
 
 CELL_NOISE = 2.5
 """Sampling noise allowed between the laws of two cells, over the root of the items they rest on."""
@@ -52,11 +52,11 @@ def item_overlap(pairs: JudgedPairs) -> Overlap:
 
     Examples
     --------
-    >>> from comparity.counts.judged_rows import count_position_pairs
+    >>> from comparity.counts.ledger import count_position_pairs
     >>> judged = [[0, 1], [2, 1], [2, 3], [0, 3]]
-    >>> counts = count_position_pairs(judged, scores=[4, 3, 2, 1], reference=[1, 0, 1, 0],
+    >>> pairs = count_position_pairs(judged, scores=[4, 3, 2, 1], reference=[1, 0, 1, 0],
     ...     sensitive={"sex": ["f", "f", "m", "m"]})
-    >>> item_overlap(counts["sex"].pairs).weights.tolist()
+    >>> item_overlap(pairs["sex"]).weights.tolist()
     [0.5, 0.5, 0.5, 0.5]
     """
     assert pairs.reference is not None
@@ -76,6 +76,63 @@ def judgment_weights(pairs: JudgedPairs, overlap: Overlap) -> Floats:
     """Return the product of the weights of its two items for each row of judged pairs."""
     weights: Floats = overlap.weights[pairs.better] * overlap.weights[pairs.worse]
     return weights
+
+
+def weighted_sharing(
+    pairs: JudgedPairs, weights: Floats, *, score_ties: str = "disagree", evaluators: bool = True
+) -> Sharing:
+    """Return the moments of weighted judgments that share items and evaluators.
+
+    Parameters
+    ----------
+    pairs : JudgedPairs
+    weights : ndarray of float
+        Weight of each judgment, by row of `pairs`, not negative. Judgments that weigh nothing are
+        left out.
+    score_ties : {"disagree", "half"}
+        What a tie of the model's scores counts as.
+    evaluators : bool
+        Whether judgments of one evaluator are dependent.
+    """
+    held = _keep_rows(pairs, weights > 0)
+    weight = weights[weights > 0]
+    moments = cluster_moments(held, held.trials * weight, score_ties)
+    n, hits, own, half_hits = _single_moments(held, weight, score_ties)
+    return Sharing(
+        cells=held.cells,
+        trials=n,
+        hits=hits,
+        dependent=moments.dependent(evaluators=evaluators),
+        own=own,
+        half_hits=half_hits,
+        effective_items=evenness(n, np.diag(moments.items)),
+        touching=moments.touching(evaluators=evaluators),
+        n_clusters=len(held.used_evaluators()) if evaluators else 0,
+    )
+
+
+def _keep_rows(pairs: JudgedPairs, kept: NDArray[np.bool_]) -> JudgedPairs:
+    names = ("better", "worse", "cell", "order", "trials")
+    evaluator = None if pairs.evaluator is None else pairs.evaluator[kept]
+    return replace(
+        pairs, evaluator=evaluator, **{name: getattr(pairs, name)[kept] for name in names}
+    )
+
+
+def _single_moments(pairs: JudgedPairs, weight: Floats, score_ties: str) -> tuple[Floats, ...]:
+    """Return trials and hits by cell, the moments of single judgments, and hits that are half."""
+    tie, codes = TIE_VALUE[score_ties], 3 * pairs.cell + pairs.order + 1
+
+    def by_order(amount: Floats) -> list[Floats]:
+        table = np.bincount(codes, amount, 3 * len(pairs.cells)).reshape(-1, 3).astype(np.float64)
+        return [table.sum(axis=1), table[:, 2], table[:, 1]]
+
+    n, hits, ties = by_order(pairs.trials * weight)
+    squares, hit_squares, tie_squares = by_order(pairs.trials * weight**2)
+    cross = np.diag(hit_squares + tie * tie_squares)
+    both = np.diag(hit_squares + tie**2 * tie_squares)
+    own = np.block([[np.diag(squares), cross], [cross, both]])
+    return n, hits + tie * ties, own, ties if tie else np.zeros_like(ties)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,169 +1,44 @@
-"""Rows of judged pairs, from positions or tables, made into counts."""
+"""Tables of judged pairs, made into counts on the engine they live in."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+import narwhals as nw
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from comparity.counts.decision_rows import check_sensitive
-from comparity.counts.joined import count_joined
-from comparity.counts.ledger import Codes, Ledger, attributes_of, check_not_crossed, count_ledger
-from comparity.counts.pairs import PairCounts, SharedPairCounts
-from comparity.counts.wide import Asked, count_rows, items_of_rows
-from comparity.errors import (
-    DesignUnknownError,
-    EmptyTableError,
-    MissingValueError,
-    OptionError,
-    PositionError,
-    SelfComparisonError,
+from comparity.counts.judged_pairs import Codes, JudgedPairs
+from comparity.counts.ledger import DESIGNS, Ledger, attributes_of, check_not_crossed, count_ledger
+from comparity.counts.pairs import PairCounts
+from comparity.counts.wide import (
+    SIDES,
+    Asked,
+    count_fresh,
+    count_rows,
+    explain_joined,
+    items_of_rows,
 )
-from comparity.tables.columns import check_option, open_table
+from comparity.errors import DesignUnknownError, DuplicateItemError, EmptyTableError, OptionError
+from comparity.tables.columns import (
+    Table,
+    check_columns,
+    check_option,
+    check_sensitive,
+    offenders,
+    open_table,
+)
 from comparity.tables.engines import moved
-from comparity.tables.frames import is_missing, opened
+from comparity.tables.frames import Columns, collected, opened, text_of
 from comparity.tables.outcomes import check_outcome_read
-from comparity.tables.values import (
-    as_array,
-    check_lengths,
-    group_codes,
-    numbers,
-    rows_of,
-    values_of,
-)
 
-__all__ = [
-    "DESIGNS",
-    "count_comparisons",
-    "count_position_pairs",
-    "count_wide_comparisons",
-]
+__all__ = ["count_comparisons", "count_wide_comparisons"]
 
-
-DESIGNS = ("auto", "fresh", "shared")
-
-
-def count_position_pairs(
-    pairs: ArrayLike,
-    *,
-    scores: ArrayLike,
-    sensitive: Mapping[str, ArrayLike],
-    evaluators: ArrayLike | None = None,
-    tied_pairs: ArrayLike | None = None,
-    reference: ArrayLike | None = None,
-    continuous: bool = False,
-    intersection: bool = False,
-    design: str = "auto",
-) -> dict[str, PairCounts | SharedPairCounts]:
-    """Count judged pairs by cell and agreement, from positions of items.
-
-    Parameters
-    ----------
-    pairs : array_like of int, shape (n, 2)
-        Positions of the items, the better one first.
-    scores : array_like of float
-        The model's score of each item.
-    sensitive : mapping of str to array_like
-        Group of each item, by attribute.
-    evaluators : array_like, optional
-        Who judged, for each of `pairs`.
-    tied_pairs : array_like of int, shape (m, 2), optional
-        Pairs judged equal.
-    reference : array_like of float, optional
-        Label or reference score of each item; the counts keep it, and single pairs.
-    continuous : bool
-        Whether the attributes are numbers; the cells then say whether the better item has the
-        larger value.
-    intersection : bool
-        Whether to count the intersection of all attributes too.
-    design : {"auto", "fresh", "shared"}
-        ``"auto"`` looks whether an item or an evaluator occurs in two judgments.
-
-    Returns
-    -------
-    dict of str to PairCounts or SharedPairCounts
-        One for each attribute.
-
-    Examples
-    --------
-    >>> counts = count_position_pairs(
-    ...     [[0, 1], [3, 2]], scores=[0.9, 0.2, 0.4, 0.1], sensitive={"sex": ["f", "m", "f", "m"]}
-    ... )
-    >>> counts["sex"]
-    PairCounts({Cell(better='f', worse='m'): Tally(hits=1, trials=1, ties=0), \
-Cell(better='m', worse='f'): Tally(hits=0, trials=1, ties=0)}, {})
-    """
-    check_option("design", design, DESIGNS)
-    score_array = as_array(scores, "scores", "item")
-    columns = {str(name): as_array(column, str(name)) for name, column in sensitive.items()}
-    check_sensitive(list(columns))
-    known = {} if reference is None else {"reference": as_array(reference, "reference", "item")}
-    check_lengths({"scores": score_array, **columns, **known})
-    if not len(score_array):
-        raise EmptyTableError("item")
-    judged = _positions(pairs, "pairs", len(score_array))
-    tied = _positions([] if tied_pairs is None else tied_pairs, "tied_pairs", len(score_array))
-    if not len(judged) and not len(tied):
-        raise EmptyTableError("comparison")
-    evaluator, names = _evaluators(evaluators, len(judged))
-    ledger = Ledger(
-        better=judged[:, 0],
-        worse=judged[:, 1],
-        trials=np.ones(len(judged), dtype=np.int64),
-        evaluator=evaluator,
-        evaluators=names,
-        tied_first=tied[:, 0],
-        tied_second=tied[:, 1],
-        tied_trials=np.ones(len(tied), dtype=np.int64),
-    )
-    return count_ledger(
-        ledger,
-        scores=numbers(score_array, "scores", "item"),
-        attributes=attributes_of(columns, continuous=continuous, intersection=intersection),
-        design=design,
-        reference=numbers(known["reference"], "reference", "item") if known else None,
-    )
-
-
-def _evaluators(evaluators: ArrayLike | None, n_pairs: int) -> tuple[Codes | None, tuple[str, ...]]:
-    if evaluators is None:
-        return None, ()
-    array = as_array(evaluators, "evaluators")
-    check_lengths({"pairs": np.empty(n_pairs), "evaluators": array})
-    codes, names = group_codes(array, "evaluators", "array", several=False)
-    return codes, tuple(names)
-
-
-def _positions(pairs: ArrayLike, name: str, n_items: int) -> NDArray[np.int64]:
-    try:
-        # np.asarray alone would forget a mask.
-        array = values_of(pairs, name) if np.ma.is_masked(pairs) else np.asarray(pairs)
-    except ValueError as error:
-        raise PositionError(name, "pairs of integers", "rows of different lengths") from error
-    if array.size == 0:
-        return np.empty((0, 2), dtype=np.int64)
-    if array.ndim != 2 or array.shape[1] != 2:
-        raise PositionError(name, "an array of shape (n, 2)", f"shape {array.shape}")
-    if array.dtype.kind not in "iu":
-        missing = np.array([any(map(is_missing, row)) for row in array.tolist()], dtype=bool)
-        if missing.any():
-            raise MissingValueError(name, "comparison", rows_of(missing))
-        raise PositionError(name, "integers", f"{array.dtype}, such as {array.tolist()[0][0]!r}")
-    outside = (array < 0) | (array >= n_items)
-    if outside.any():
-        rows = outside[:, 0] | outside[:, 1]
-        found = f"{array[outside][:5].tolist()} in {rows_of(rows)}"
-        raise PositionError(name, f"positions from 0 to {n_items - 1}", found)
-    equal = array[:, 0] == array[:, 1]
-    if equal.any():
-        raise SelfComparisonError(rows_of(equal, array[:, 0]))
-    return array.astype(np.int64)
-
-
-SIDES = ("better_", "worse_")
+OF_ONE_ITEM = ("better_", "worse_")
 """How the columns of a wide table begin that hold scores and groups."""
+
+# Integers that 64 signed bits hold.
+SMALL_INTEGERS = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32)
 
 
 def count_comparisons(
@@ -181,7 +56,7 @@ def count_comparisons(
     continuous: bool = False,
     intersection: bool = False,
     design: str = "auto",
-) -> dict[str, PairCounts | SharedPairCounts]:
+) -> dict[str, PairCounts | JudgedPairs]:
     """Count judged pairs by cell and agreement, on the engine the tables live in.
 
     Parameters
@@ -215,7 +90,7 @@ def count_comparisons(
 
     Returns
     -------
-    dict of str to PairCounts or SharedPairCounts
+    dict of str to PairCounts or JudgedPairs
         One for each sensitive column. Counts of parts may be added if all were counted against
         the same items.
 
@@ -236,7 +111,7 @@ def count_comparisons(
     >>> {str(cell): tally.rate for cell, tally in counts["sex"].items()}
     {'f > m': 1.0, 'm > f': 0.0}
     """
-    asked = _asked(
+    asked = _what_is_asked(
         sensitive,
         continuous=continuous,
         intersection=intersection,
@@ -250,7 +125,7 @@ def count_comparisons(
     check_outcome_read(comparisons, first=better, second=worse, read=(evaluator, tied))
     measured = {"score": score} | ({"reference": reference} if reference else {})
     known = open_table(items, "items", {"item": item, **measured, **asked.groups})
-    return count_joined(judged, moved(known, judged), asked)
+    return _count_joined(judged, moved(known, judged), asked)
 
 
 def count_wide_comparisons(
@@ -266,7 +141,7 @@ def count_wide_comparisons(
     continuous: bool = False,
     intersection: bool = False,
     design: str = "auto",
-) -> dict[str, PairCounts | SharedPairCounts]:
+) -> dict[str, PairCounts | JudgedPairs]:
     """Count judged pairs whose rows carry the scores and groups of both items.
 
     For ``score="model"`` and ``sensitive=["sex"]`` the columns are ``better_model``,
@@ -310,7 +185,7 @@ def count_wide_comparisons(
     >>> {str(cell): tally.rate for cell, tally in counts["sex"].items()}
     {'f > m': 1.0, 'm > f': 0.0}
     """
-    asked = _asked(
+    asked = _what_is_asked(
         sensitive,
         continuous=continuous,
         intersection=intersection,
@@ -330,14 +205,14 @@ def count_wide_comparisons(
     table = open_table(frame, "comparisons", columns)
     if better is not None:
         # Each of these speaks of one of the two items.
-        own = [c for c in opened(frame, "comparisons")[1] if str(c).startswith(SIDES)]
+        own = [c for c in opened(frame, "comparisons")[1] if str(c).startswith(OF_ONE_ITEM)]
         check_outcome_read(frame, first=better, second=worse, read=(*columns.values(), *own))
     if design == "fresh":
         return dict(count_rows(table, asked))
-    return count_joined(table, items_of_rows(table, asked), asked)
+    return _count_joined(table, items_of_rows(table, asked), asked)
 
 
-def _asked(
+def _what_is_asked(
     sensitive: Sequence[str], *, continuous: bool, intersection: bool, design: str, reference: str
 ) -> Asked:
     check_option("design", design, DESIGNS)
@@ -350,8 +225,147 @@ def _asked(
     groups = {f"group{place}": name for place, name in enumerate(sensitive)}
     return Asked(
         groups=groups,
+        numbers=("score", "reference") if reference else ("score",),
         continuous=continuous,
         intersection=intersection,
         design=design,
-        reference=reference,
+    )
+
+
+def _count_joined(
+    comparisons: Table, items: Table, asked: Asked
+) -> dict[str, PairCounts | JudgedPairs]:
+    """Count comparisons of items that have their own table, on one engine."""
+    _check_items(items, asked)
+    comparisons, items = _with_keys(comparisons, items)
+    if asked.design == "fresh":
+        return dict(count_fresh(comparisons, items, asked))
+    places, position = _place_items(items, asked)
+    columns = {name: places[ours] for ours, name in asked.groups.items()}
+    given = places["reference"].astype(np.float64) if "reference" in asked.numbers else None
+    return count_ledger(
+        _group_judgments(comparisons, items, position),
+        scores=places["score"].astype(np.float64),
+        attributes=attributes_of(
+            columns, continuous=asked.continuous, intersection=asked.intersection, table="items"
+        ),
+        design=asked.design,
+        ids=places["key"].tolist(),
+        reference=given,
+    )
+
+
+def _check_items(items: Table, asked: Asked) -> None:
+    """Raise an error unless every item has one row, a finite score and its groups."""
+    if asked.continuous:
+        check_columns(items, numeric=[*asked.numbers, *asked.groups], names=["item"])
+    else:
+        check_columns(items, complete=asked.groups, numeric=asked.numbers, names=["item"])
+    keyed = items.with_frame(items.frame.with_columns(items.text("item").alias("key")))
+    sizes = keyed.frame.group_by("key").agg(nw.len().alias("n"))
+    repeated = sizes.filter(nw.col("n") > 1).select("key")
+    if collected(repeated.select(nw.len().alias("n")))["n"][0]:
+        found = offenders(keyed, repeated, "key", how="semi")
+        raise DuplicateItemError(items.columns["item"], found)
+
+
+def _with_keys(comparisons: Table, items: Table) -> tuple[Table, Table]:
+    """Add ids that can be joined: as integers or text if all three columns are, else as text."""
+    tables = ((comparisons, "better"), (comparisons, "worse"), (items, "item"))
+    kinds = [table.schema[column] for table, column in tables]
+    small = all(isinstance(kind, SMALL_INTEGERS) for kind in kinds)
+    # PyArrow has two types of text, which it does not join; as text they are of one.
+    arrow = items.frame.implementation.is_pyarrow()
+    alike = all(isinstance(kind, nw.String) for kind in kinds) and not arrow
+
+    def key(table: Table, column: str) -> nw.Expr:
+        if small:
+            return nw.col(column).cast(nw.Int64)
+        return nw.col(column) if alike else table.text(column)
+
+    sides = [key(comparisons, side).alias(f"{side}_key") for side in SIDES]
+    return (
+        comparisons.with_frame(comparisons.frame.with_columns(*sides)),
+        items.with_frame(items.frame.with_columns(key(items, "item").alias("key"))),
+    )
+
+
+def _place_items(items: Table, asked: Asked) -> tuple[Columns, Codes]:
+    """Bring the items to numpy, ordered by id as text, and say where the engine's order went."""
+    frame = items.frame.with_row_index("place", order_by="key")
+    measured = [items.number(name).alias(name) for name in asked.numbers]
+    found = collected(frame.with_columns(*measured))
+    ids = [text_of(key) for key in found["key"].tolist()]
+    order = np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.int64)
+    position = np.empty(len(ids), dtype=np.int64)
+    position[found["place"].astype(np.int64)[order]] = np.arange(len(ids))
+    places = {name: column[order] for name, column in found.items()}
+    places["key"] = np.array(ids, dtype=object)[order]
+    return places, position
+
+
+def _group_judgments(comparisons: Table, items: Table, position: Codes) -> Ledger:
+    """Group the judgments by the positions of their items and evaluators, on the engine."""
+    indexed = items.frame.with_row_index("place", order_by="key")
+    frame = comparisons.frame
+    for side in SIDES:
+        named = indexed.select(
+            nw.col("key").alias(f"{side}_key"), nw.col("place").alias(f"{side}_place")
+        )
+        frame = frame.join(named, on=f"{side}_key", how="left")
+    keys = [_code("better_place"), _code("worse_place")]
+    evaluators: tuple[str, ...] = ()
+    if "evaluator" in comparisons.columns:
+        frame, evaluators = _with_evaluators(comparisons, frame)
+        keys.append(_code("evaluator_place"))
+    if "tied" in comparisons.columns:
+        keys.append(comparisons.truth("tied").alias("tied"))
+    chosen = frame.select(*keys)
+    names = chosen.collect_schema().names()
+    found = collected(chosen.group_by(*names).agg(nw.len().alias("n")))
+    found = {name: column.astype(np.int64) for name, column in found.items()}
+    if not len(found["n"]):
+        raise EmptyTableError(comparisons.name)
+    bad = any((column < 0).any() for column in found.values())
+    if bad or (found["better_place"] == found["worse_place"]).any():
+        explain_joined(comparisons, items)
+    return _split_ties(found, position, evaluators)
+
+
+def _code(name: str) -> nw.Expr:
+    return nw.col(name).fill_null(-1).cast(nw.Int64)
+
+
+def _with_evaluators(
+    comparisons: Table, frame: nw.LazyFrame[Any]
+) -> tuple[nw.LazyFrame[Any], tuple[str, ...]]:
+    """Give evaluators positions on the engine, because text for every pair is dear to carry."""
+    known = comparisons.frame.filter(~comparisons.missing("evaluator")).select("evaluator")
+    indexed = known.unique().with_row_index("evaluator_place", order_by="evaluator")
+    found = collected(indexed)
+    names = [""] * len(found["evaluator"])
+    for place, name in zip(found["evaluator_place"], found["evaluator"].tolist(), strict=True):
+        names[int(place)] = text_of(name)
+    return frame.join(indexed, on="evaluator", how="left"), tuple(names)
+
+
+def _split_ties(found: Columns, position: Codes, evaluators: tuple[str, ...]) -> Ledger:
+    """Separate tied judgments from ordered ones, with items at their final positions."""
+    better, worse = position[found["better_place"]], position[found["worse_place"]]
+    tied = found["tied"] == 1 if "tied" in found else np.zeros(len(better), dtype=bool)
+    evaluator = None
+    if "evaluator_place" in found:
+        # Who only ever tied has no part in any variance.
+        used, evaluator = np.unique(found["evaluator_place"][~tied], return_inverse=True)
+        evaluators = tuple(evaluators[place] for place in used)
+    return Ledger(
+        better=better[~tied],
+        worse=worse[~tied],
+        trials=found["n"][~tied],
+        evaluator=evaluator,
+        evaluators=evaluators,
+        tied_first=better[tied],
+        tied_second=worse[tied],
+        tied_trials=found["n"][tied],
+        is_distinct=True,
     )

@@ -1,4 +1,4 @@
-"""From judged pairs by position to counts, whatever table the positions came from."""
+"""Judged pairs by position, whatever table the positions came from, made into counts."""
 
 from __future__ import annotations
 
@@ -8,15 +8,41 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from comparity.counts.decisions import Tally
-from comparity.counts.pairs import Cell, JudgedPairs, PairCounts, SharedPairCounts
-from comparity.errors import OneGroupError, OptionError
-from comparity.tables.values import crossed, group_codes, numbers
+from comparity.counts.judged_pairs import Codes, JudgedPairs
+from comparity.counts.pairs import Cell, PairCounts
+from comparity.errors import (
+    EmptyTableError,
+    MissingValueError,
+    OneGroupError,
+    OptionError,
+    PositionError,
+    SelfComparisonError,
+)
+from comparity.tables.columns import check_option, check_sensitive
+from comparity.tables.frames import is_missing
+from comparity.tables.values import (
+    as_array,
+    check_lengths,
+    crossed,
+    group_codes,
+    numbers,
+    rows_of,
+    values_of,
+)
 
-Codes = NDArray[np.int64]
+__all__ = [
+    "DESIGNS",
+    "LARGER_SMALLER_EQUAL",
+    "Attribute",
+    "Ledger",
+    "attributes_of",
+    "count_ledger",
+    "count_position_pairs",
+]
 
+DESIGNS = ("auto", "fresh", "shared")
 
 LARGER_SMALLER_EQUAL = (
     Cell("smaller", "larger"),
@@ -24,8 +50,129 @@ LARGER_SMALLER_EQUAL = (
     Cell("larger", "smaller"),
 )
 
-
 MANY_CELLS = 10**6
+"""With more possible cells than this, pairs are sorted instead of looked up in a table."""
+
+
+def count_position_pairs(
+    pairs: ArrayLike,
+    *,
+    scores: ArrayLike,
+    sensitive: Mapping[str, ArrayLike],
+    evaluators: ArrayLike | None = None,
+    tied_pairs: ArrayLike | None = None,
+    reference: ArrayLike | None = None,
+    continuous: bool = False,
+    intersection: bool = False,
+    design: str = "auto",
+) -> dict[str, PairCounts | JudgedPairs]:
+    """Count judged pairs by cell and agreement, from positions of items.
+
+    Parameters
+    ----------
+    pairs : array_like of int, shape (n, 2)
+        Positions of the items, the better one first.
+    scores : array_like of float
+        The model's score of each item.
+    sensitive : mapping of str to array_like
+        Group of each item, by attribute.
+    evaluators : array_like, optional
+        Who judged, for each of `pairs`.
+    tied_pairs : array_like of int, shape (m, 2), optional
+        Pairs judged equal.
+    reference : array_like of float, optional
+        Label or reference score of each item; the counts keep it, and single pairs.
+    continuous : bool
+        Whether the attributes are numbers; the cells then say whether the better item has the
+        larger value.
+    intersection : bool
+        Whether to count the intersection of all attributes too.
+    design : {"auto", "fresh", "shared"}
+        ``"auto"`` looks whether an item or an evaluator occurs in two judgments.
+
+    Returns
+    -------
+    dict of str to PairCounts or JudgedPairs
+        One for each attribute.
+
+    Examples
+    --------
+    >>> counts = count_position_pairs(
+    ...     [[0, 1], [3, 2]], scores=[0.9, 0.2, 0.4, 0.1], sensitive={"sex": ["f", "m", "f", "m"]}
+    ... )
+    >>> counts["sex"]
+    PairCounts({Cell(better='f', worse='m'): Tally(hits=1, trials=1, ties=0), \
+Cell(better='m', worse='f'): Tally(hits=0, trials=1, ties=0)}, {})
+    """
+    check_option("design", design, DESIGNS)
+    score_array = as_array(scores, "scores", "item")
+    columns = {str(name): as_array(column, str(name)) for name, column in sensitive.items()}
+    check_sensitive(list(columns))
+    known = {} if reference is None else {"reference": as_array(reference, "reference", "item")}
+    check_lengths({"scores": score_array, **columns, **known})
+    if not len(score_array):
+        raise EmptyTableError("item")
+    judged = _check_positions(pairs, "pairs", len(score_array))
+    tied = _check_positions(
+        [] if tied_pairs is None else tied_pairs, "tied_pairs", len(score_array)
+    )
+    if not len(judged) and not len(tied):
+        raise EmptyTableError("comparison")
+    evaluator, names = _evaluator_codes(evaluators, len(judged))
+    ledger = Ledger(
+        better=judged[:, 0],
+        worse=judged[:, 1],
+        trials=np.ones(len(judged), dtype=np.int64),
+        evaluator=evaluator,
+        evaluators=names,
+        tied_first=tied[:, 0],
+        tied_second=tied[:, 1],
+        tied_trials=np.ones(len(tied), dtype=np.int64),
+    )
+    return count_ledger(
+        ledger,
+        scores=numbers(score_array, "scores", "item"),
+        attributes=attributes_of(columns, continuous=continuous, intersection=intersection),
+        design=design,
+        reference=numbers(known["reference"], "reference", "item") if known else None,
+    )
+
+
+def _evaluator_codes(
+    evaluators: ArrayLike | None, n_pairs: int
+) -> tuple[Codes | None, tuple[str, ...]]:
+    if evaluators is None:
+        return None, ()
+    array = as_array(evaluators, "evaluators")
+    check_lengths({"pairs": np.empty(n_pairs), "evaluators": array})
+    codes, names = group_codes(array, "evaluators", "array", several=False)
+    return codes, tuple(names)
+
+
+def _check_positions(pairs: ArrayLike, name: str, n_items: int) -> NDArray[np.int64]:
+    try:
+        # np.asarray alone would forget a mask.
+        array = values_of(pairs, name) if np.ma.is_masked(pairs) else np.asarray(pairs)
+    except ValueError as error:
+        raise PositionError(name, "pairs of integers", "rows of different lengths") from error
+    if array.size == 0:
+        return np.empty((0, 2), dtype=np.int64)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise PositionError(name, "an array of shape (n, 2)", f"shape {array.shape}")
+    if array.dtype.kind not in "iu":
+        missing = np.array([any(map(is_missing, row)) for row in array.tolist()], dtype=bool)
+        if missing.any():
+            raise MissingValueError(name, "comparison", rows_of(missing))
+        raise PositionError(name, "integers", f"{array.dtype}, such as {array.tolist()[0][0]!r}")
+    outside = (array < 0) | (array >= n_items)
+    if outside.any():
+        rows = outside[:, 0] | outside[:, 1]
+        found = f"{array[outside][:5].tolist()} in {rows_of(rows)}"
+        raise PositionError(name, f"positions from 0 to {n_items - 1}", found)
+    equal = array[:, 0] == array[:, 1]
+    if equal.any():
+        raise SelfComparisonError(rows_of(equal, array[:, 0]))
+    return array.astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,29 +293,6 @@ def compact_cells(
     return codes, tuple(Cell(names[first], names[second]) for first, second in pairs)
 
 
-def tallied(
-    cell: Codes, order: NDArray[np.int8], trials: Codes, cells: tuple[Cell, ...]
-) -> dict[Cell, Tally]:
-    """Add up agreement by cell."""
-    counts = np.bincount(cell * 3 + order + 1, trials, 3 * len(cells)).astype(np.int64)
-    table = counts.reshape(-1, 3).tolist()
-    return {
-        name: Tally(hits, misses + ties + hits, ties)
-        for name, (misses, ties, hits) in zip(cells, table, strict=True)
-    }
-
-
-def summed(
-    cell: Codes, hits: Codes, trials: Codes, ties: Codes, cells: tuple[Cell, ...]
-) -> dict[Cell, Tally]:
-    """Add up rows that are tallies already, by cell."""
-    columns = [
-        np.bincount(cell, column, len(cells)).astype(np.int64).tolist()
-        for column in (hits, trials, ties)
-    ]
-    return {name: Tally(*row) for name, *row in zip(cells, *columns, strict=True)}
-
-
 def tied_by_groups(
     cell: Codes, trials: Codes, cells: tuple[Cell, ...]
 ) -> dict[tuple[str, str], int]:
@@ -189,7 +313,7 @@ def count_ledger(
     design: str,
     ids: Iterable[str] = (),
     reference: NDArray[np.float64] | None = None,
-) -> dict[str, PairCounts | SharedPairCounts]:
+) -> dict[str, PairCounts | JudgedPairs]:
     """Count judged pairs for every attribute.
 
     Parameters
@@ -207,40 +331,34 @@ def count_ledger(
     """
     shared = reference is not None or design == "shared"
     shared = shared or (design == "auto" and ledger.repeats(len(scores)))
-    if shared:
-        ledger = ledger.distinct(len(scores))
-        digest = hashlib.blake2b(digest_size=16)
-        digest.update("\0".join(ids).encode("utf-8", "surrogatepass"))
-        digest.update((scores + 0.0).tobytes())
-        if reference is not None:
-            digest.update((reference + 0.0).tobytes())
+    ledger = ledger.distinct(len(scores)) if shared else ledger
+    digest = hashlib.blake2b(digest_size=16)
+    digest.update("\0".join(ids).encode("utf-8", "surrogatepass"))
+    digest.update((scores + 0.0).tobytes())
+    if reference is not None:
+        digest.update((reference + 0.0).tobytes())
     order = compared(scores, ledger.better, ledger.worse).astype(np.int8)
-    counts: dict[str, PairCounts | SharedPairCounts] = {}
+    counts: dict[str, PairCounts | JudgedPairs] = {}
     for name, attribute in attributes.items():
         cell, cells = attribute.cells(ledger.better, ledger.worse)
         tied = attribute.cells(ledger.tied_first, ledger.tied_second)
-        ties = tied_by_groups(tied[0], ledger.tied_trials, tied[1])
-        if not shared:
-            counts[name] = PairCounts(tallied(cell, order, ledger.trials, cells), ties)
-            continue
         own = digest.copy()
         own.update(attribute.content())
-        counts[name] = SharedPairCounts(
-            JudgedPairs(
-                better=ledger.better.copy(),
-                worse=ledger.worse.copy(),
-                evaluator=None if ledger.evaluator is None else ledger.evaluator.copy(),
-                cell=cell,
-                order=order.copy(),
-                trials=ledger.trials.copy(),
-                cells=cells,
-                evaluators=ledger.evaluators,
-                n_items=len(scores),
-                item_table=own.hexdigest(),
-                reference=reference,
-            ),
-            ties,
+        pairs = JudgedPairs(
+            better=ledger.better,
+            worse=ledger.worse,
+            evaluator=ledger.evaluator,
+            cell=cell,
+            order=order,
+            trials=ledger.trials,
+            cells=cells,
+            evaluators=ledger.evaluators,
+            n_items=len(scores),
+            item_table=own.hexdigest(),
+            reference=reference,
+            judgment_ties=tied_by_groups(tied[0], ledger.tied_trials, tied[1]),
         )
+        counts[name] = pairs if shared else pairs.fresh_counts()
     return counts
 
 

@@ -34,8 +34,7 @@ from comparity.counts.kernels.concordance import (
     one_class,
     signed_agreement,
 )
-from comparity.counts.pairs import Cell
-from comparity.counts.sharing import TIE_VALUE, Sharing, evenness
+from comparity.counts.pairs import TIE_VALUE, Cell, Sharing, evenness
 
 __all__ = ["EQUAL", "LARGER", "SMALLER", "OrderedPairs", "ordered_pairs"]
 

@@ -1,28 +1,89 @@
-"""Judged pairs, counted by cell: one class for each sampling design.
+r"""Counts of judged pairs by cell: one class for each sampling design.
 
-The sampling design is in the type. :class:`DecisionCounts` holds independent decisions about single
-items, :class:`PairCounts` judged pairs made of fresh items, :class:`SharedPairCounts` judged pairs
-that reuse items or evaluators. They need different variances, so a test accepts one of them only.
+:class:`PairCounts` is for pairs made of fresh items, :class:`SharedPairCounts` for pairs that reuse
+items or evaluators. They need different variances, so a test accepts one of them only. Neither
+holds a pair: tallies and, where items are shared, second moments are all that a test needs.
+
+For a contrast of cell rates with weights :math:`w` the residual of judgment :math:`p` is
+:math:`u_p`, linear in its trials and hits. Judgments that share an item or an evaluator are
+dependent, all others are not, so the variance is the sum of :math:`u_p u_q` over dependent
+:math:`p, q`. Summed cluster by cluster:
+
+.. math::
+
+    V = \sum_{items} U_i^2 - \sum_{pairs} U_{ij}^2
+        + \sum_{evaluators} U_k^2
+        - \Big( \sum_{k, items} U_{ki}^2 - \sum_{k, pairs} U_{kij}^2 \Big)
+
+where :math:`U` is the sum of :math:`u` over the judgments of the cluster. The first difference
+counts judgments that share both items once instead of twice; the last bracket takes off what
+items and evaluators both counted. A pair judged four times is one pair.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts.decisions import Tally, _added
 from comparity.errors import IncompatibleCountsError
 
 __all__ = [
+    "TIE_VALUE",
     "Cell",
-    "JudgedPairs",
+    "ClusterMoments",
     "PairCounts",
     "SharedPairCounts",
+    "Sharing",
+    "Tally",
+    "evenness",
+    "subset",
 ]
+
+Floats = NDArray[np.float64]
+Key = TypeVar("Key", bound=Hashable)
+Count = TypeVar("Count")
+
+TIE_VALUE = {"disagree": 0.0, "half": 0.5}
+"""What a tie of the model's scores counts as."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Hits among trials, and how many of the misses are ties of the model's scores.
+
+    Examples
+    --------
+    >>> tally = Tally(80, 100, 6)
+    >>> tally.rate, tally.half_rate
+    (0.8, 0.83)
+    >>> tally + Tally(1, 2)
+    Tally(hits=81, trials=102, ties=6)
+    """
+
+    hits: int
+    trials: int
+    ties: int = 0
+
+    def __post_init__(self) -> None:
+        assert min(self.hits, self.ties) >= 0, self
+        assert self.hits + self.ties <= self.trials, self
+
+    @property
+    def rate(self) -> float:
+        """Share of hits; a score tie is a miss. ``nan`` without trials."""
+        return self.hits / self.trials if self.trials else float("nan")
+
+    @property
+    def half_rate(self) -> float:
+        """Share of hits with a score tie counted as half a hit. ``nan`` without trials."""
+        return (self.hits + self.ties / 2) / self.trials if self.trials else float("nan")
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(self.hits + other.hits, self.trials + other.trials, self.ties + other.ties)
 
 
 class Cell(NamedTuple):
@@ -87,6 +148,14 @@ class _CellTallies(Mapping[Cell, Tally]):
         return sum(self._judgment_ties.values())
 
 
+def add_counts(
+    first: Mapping[Key, Count], second: Mapping[Key, Count], zero: Count
+) -> dict[Key, Count]:
+    """Add up two mappings of counts; what one of them does not have counts as `zero`."""
+    keys = {**dict.fromkeys(first), **dict.fromkeys(second)}
+    return {key: first.get(key, zero) + second.get(key, zero) for key in keys}  # type: ignore[operator]
+
+
 class PairCounts(_CellTallies):
     """Judged pairs made of fresh items: no item and no evaluator occurs twice.
 
@@ -109,6 +178,21 @@ class PairCounts(_CellTallies):
 
     __slots__ = ()
 
+    def sharing(self, score_ties: str = "disagree") -> Sharing:
+        """Return the moments of judgments that share nothing."""
+        cells = tuple(self)
+        n, hits, own, half_hits = _single_moments(self, cells, score_ties)
+        return Sharing(
+            cells=cells,
+            trials=n,
+            hits=hits,
+            dependent=own,
+            own=own,
+            half_hits=half_hits,
+            effective_items=2 * n,
+            method="score z, independent pairs",
+        )
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PairCounts):
             return NotImplemented
@@ -120,185 +204,198 @@ class PairCounts(_CellTallies):
         if not isinstance(other, PairCounts):
             raise IncompatibleCountsError("design", [type(self).__name__, type(other).__name__])
         return PairCounts(
-            _added(self, other, Tally(0, 0)), _added(self._judgment_ties, other._judgment_ties, 0)
+            add_counts(self, other, Tally(0, 0)),
+            add_counts(self._judgment_ties, other._judgment_ties, 0),
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class JudgedPairs:
-    """Distinct judged pairs and how often each was judged, as columns.
+class ClusterMoments:
+    """Second moments of trials and hits by cell, summed over each kind of cluster.
+
+    Each matrix has a row and a column for the trials of every cell, then for its hits. A further
+    kind of cluster, such as prompts, would be further moments of this kind.
 
     Attributes
     ----------
-    better, worse : ndarray of int
-        Positions of the two items in the item table.
-    evaluator : ndarray of int or None
-        Positions in `evaluators`; ``None`` where evaluators are unknown.
-    cell : ndarray of int
-        Positions in `cells`.
-    order : ndarray of int8
-        1 where the model puts the better item first, 0 where it ties, -1 where it does not.
-    trials : ndarray of int
-        How often this pair was judged this way (by this evaluator).
-    cells : tuple of Cell
-    evaluators : tuple of str
-    n_items : int
-        Length of the item table.
-    item_table : str
-        Fingerprint of the item table: positions mean nothing in another one.
-    reference : ndarray of float or None
-        Label or reference score of every item, where agreement is to be standardised to one law
-        of it.
+    items, pairs : ndarray
+        Over items, and over unordered pairs of items.
+    evaluators : ndarray or None
+        Over evaluators; ``None`` where nobody knows who judged.
+    within_evaluators : ndarray or None
+        Over items minus over pairs, each of one evaluator only.
     """
 
-    better: NDArray[np.int64]
-    worse: NDArray[np.int64]
-    evaluator: NDArray[np.int64] | None
-    cell: NDArray[np.int64]
-    order: NDArray[np.int8]
-    trials: NDArray[np.int64]
-    cells: tuple[Cell, ...]
-    evaluators: tuple[str, ...] = ()
-    n_items: int
-    item_table: str = ""
-    reference: NDArray[np.float64] | None = None
+    items: Floats
+    pairs: Floats
+    evaluators: Floats | None = None
+    within_evaluators: Floats | None = None
 
-    def __post_init__(self) -> None:
-        by_pair = (self.better, self.worse, self.evaluator, self.cell, self.order, self.trials)
-        for column in (*by_pair, self.reference):
-            if column is not None:
-                column.setflags(write=False)
+    def dependent(self, *, evaluators: bool) -> Floats:
+        """Return the sum over judgments that share an item or, if asked for, an evaluator."""
+        by_item = self.items - self.pairs
+        if not evaluators or self.evaluators is None or self.within_evaluators is None:
+            return by_item
+        return by_item + (self.evaluators - self.within_evaluators)
 
-    def __len__(self) -> int:
-        return len(self.trials)
-
-    def tallies(self) -> dict[Cell, Tally]:
-        """Return the tally of every cell."""
-        codes = 3 * self.cell + self.order + 1
-        table = np.bincount(codes, self.trials, 3 * len(self.cells)).astype(np.int64)
-        missed, tied, hit = table.reshape(-1, 3).T.tolist()
-        return {
-            cell: Tally(hit[code], missed[code] + tied[code] + hit[code], tied[code])
-            for code, cell in enumerate(self.cells)
-        }
+    def touching(self, *, evaluators: bool) -> Floats:
+        """Return the same with judgments that share twice counted twice: never negative."""
+        if not evaluators or self.evaluators is None:
+            return self.items
+        return self.items + self.evaluators
 
 
 class SharedPairCounts(_CellTallies):
-    """Judged pairs that reuse items, or evaluators, or both.
+    """Judged pairs that reuse items, or evaluators, or both: tallies and second moments.
 
-    Beside the tallies of the cells it keeps how often each distinct pair was judged, because the
-    variance depends on which judgments share an item or an evaluator. Parts that were counted
-    against the same item table can be added, whatever items and evaluators they share.
+    Made once, from :class:`comparity.counts.judged_pairs.JudgedPairs` or by any group-by that
+    knows items and evaluators. Parts that share items are added before, as judged pairs.
 
     Parameters
     ----------
-    pairs : JudgedPairs
-        Distinct judged pairs.
+    tallies : mapping of Cell to Tally
+        Agreement by cell, a cell for each row of the moments; cells may be empty.
     judgment_ties : mapping of (str, str) to int, optional
         Tied judgments by the two groups compared, in sorted order.
+    moments, half_moments : ClusterMoments
+        Where a tie of the model's scores is a miss, and where it is half a hit.
+    cell_items : ndarray
+        How many different items the judgments of each cell are about.
+    n_items, n_evaluators : int
+        Different items and evaluators in all; 0 evaluators where nobody knows who judged.
+    most_uses : int
+        Judgments about the item that occurs in most.
     """
 
-    __slots__ = ("pairs",)
+    __slots__ = (
+        "cell_items",
+        "cells",
+        "half_moments",
+        "moments",
+        "most_uses",
+        "n_evaluators",
+        "n_items",
+    )
 
     def __init__(
-        self, pairs: JudgedPairs, judgment_ties: Mapping[tuple[str, str], int] | None = None
+        self,
+        tallies: Mapping[Cell, Tally],
+        judgment_ties: Mapping[tuple[str, str], int] | None = None,
+        *,
+        moments: ClusterMoments,
+        half_moments: ClusterMoments,
+        cell_items: Floats,
+        n_items: int,
+        n_evaluators: int,
+        most_uses: int,
     ) -> None:
-        super().__init__(pairs.tallies(), judgment_ties)
-        self.pairs = pairs
+        super().__init__(tallies, judgment_ties)
+        self.cells = tuple(tallies)
+        self.moments, self.half_moments = moments, half_moments
+        self.cell_items = cell_items
+        self.n_items, self.n_evaluators, self.most_uses = n_items, n_evaluators, most_uses
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, SharedPairCounts):
-            return NotImplemented
-        return self._judgment_ties == other._judgment_ties and _same_pairs(self.pairs, other.pairs)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __add__(self, other: SharedPairCounts) -> SharedPairCounts:
-        if not isinstance(other, SharedPairCounts):
-            raise IncompatibleCountsError("design", [type(self).__name__, type(other).__name__])
-        return SharedPairCounts(
-            _merged([self.pairs, other.pairs]),
-            _added(self._judgment_ties, other._judgment_ties, 0),
+    def sharing(self, score_ties: str = "disagree", *, evaluators: bool = True) -> Sharing:
+        """Return the moments of judgments that share items, and evaluators where asked for."""
+        moments = self.half_moments if score_ties == "half" else self.moments
+        n, hits, own, half_hits = _single_moments(self, self.cells, score_ties)
+        return Sharing(
+            cells=self.cells,
+            trials=n,
+            hits=hits,
+            dependent=moments.dependent(evaluators=evaluators),
+            own=own,
+            half_hits=half_hits,
+            effective_items=evenness(n, np.diag(moments.items)),
+            touching=moments.touching(evaluators=evaluators),
+            n_clusters=self.n_evaluators if evaluators else 0,
         )
 
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sharing:
+    """Second moments of trials and hits by cell, over dependent judgments.
+
+    Each matrix has a row and a column for the trials of every cell, then for its hits, so that
+    ``w @ matrix @ w`` is the variance of a linear combination ``w`` of them.
+
+    Attributes
+    ----------
+    cells : tuple of Cell
+    trials, hits : ndarray
+        Totals by cell; hits include half of the score ties where these were scored as half.
+    dependent : ndarray
+        Over all pairs of judgments that share an item or an evaluator.
+    own : ndarray
+        Over each judgment with itself only: what is left when nothing is shared.
+    half_hits : ndarray
+        Trials that count as half a hit, by cell.
+    effective_items : ndarray
+        Items in each cell, counted by how evenly they are used: the square of all uses over the
+        sum of squared uses. Equal to their number where all are used alike, near one where one
+        item occurs in most judgments.
+    touching : ndarray or None
+        The same as `dependent` before judgments that share twice are taken off once: larger, and
+        never negative. ``None`` where no judgment was counted twice.
+    n_clusters : int
+        Independent clusters (evaluators, queries) the variance is a sum over, where these are few;
+        0 where it sums over items and the normal distribution will do.
+    method : str
+        Name of the test made from it.
+    """
+
+    cells: tuple[Cell, ...]
+    trials: Floats
+    hits: Floats
+    dependent: Floats
+    own: Floats
+    half_hits: Floats
+    effective_items: Floats
+    touching: Floats | None = None
+    n_clusters: int = 0
+    method: str = "dyadic score z"
+
     @property
-    def has_evaluators(self) -> bool:
-        """Whether it is known who judged."""
-        return self.pairs.evaluator is not None
+    def counts_all_pairs(self) -> bool:
+        """Whether all pairs that labels imply were counted, not judgments one by one."""
+        return self.touching is None and bool(np.any(self.dependent != self.own))
 
 
-def _merged(parts: Sequence[JudgedPairs]) -> JudgedPairs:
-    """Join parts into one set of distinct pairs, in a canonical order."""
-    _check_compatible(parts)
-    cells = tuple(sorted({cell for part in parts for cell in part.cells}))
-    evaluators = tuple(sorted({name for part in parts for name in part.evaluators}))
-    n_items = parts[0].n_items
-    better = np.concatenate([part.better for part in parts])
-    worse = np.concatenate([part.worse for part in parts])
-    cell = np.concatenate([_recoded(part.cell, part.cells, cells) for part in parts])
-    order = np.concatenate([part.order for part in parts])
-    trials = np.concatenate([part.trials for part in parts])
-    known = [
-        _recoded(part.evaluator, part.evaluators, evaluators)
-        for part in parts
-        if part.evaluator is not None
-    ]
-    evaluator = np.concatenate(known) if known else None
-    # The cell and the order follow from the pair, so pair and evaluator identify a row.
-    columns = (worse, better) if evaluator is None else (evaluator, worse, better)
-    sequence = np.lexsort(columns)
-    changed = np.zeros(len(sequence), dtype=bool)
-    changed[:1] = True
-    for column in columns:
-        changed[1:] |= np.diff(column[sequence]) != 0
-    first = sequence[changed]
-    return JudgedPairs(
-        better=better[first],
-        worse=worse[first],
-        evaluator=None if evaluator is None else evaluator[first],
-        cell=cell[first],
-        order=order[first],
-        trials=np.add.reduceat(trials[sequence], np.flatnonzero(changed)) if len(first) else trials,
-        cells=cells,
-        evaluators=evaluators,
-        n_items=n_items,
-        item_table=parts[0].item_table,
-        reference=parts[0].reference,
+def evenness(trials: Floats, squared_uses: Floats) -> Floats:
+    """Return how many evenly used items each cell is worth; every judgment uses two.
+
+    `squared_uses` is the sum over items of their squared uses, by cell first.
+    """
+    squares = squared_uses[: len(trials)]
+    return np.divide((2 * trials) ** 2, squares, out=np.zeros_like(trials), where=squares > 0)
+
+
+def subset(sharing: Sharing, codes: Sequence[int]) -> Sharing:
+    """Keep the cells at the given positions."""
+    chosen = np.asarray(codes, dtype=np.int64)
+    block = np.ix_(*[np.concatenate([chosen, len(sharing.cells) + chosen])] * 2)
+    return replace(
+        sharing,
+        cells=tuple(sharing.cells[code] for code in codes),
+        trials=sharing.trials[chosen],
+        hits=sharing.hits[chosen],
+        dependent=sharing.dependent[block],
+        own=sharing.own[block],
+        touching=None if sharing.touching is None else sharing.touching[block],
+        half_hits=sharing.half_hits[chosen],
+        effective_items=sharing.effective_items[chosen],
     )
 
 
-def _check_compatible(parts: Sequence[JudgedPairs]) -> None:
-    if len({(part.item_table, part.n_items) for part in parts}) > 1:
-        raise IncompatibleCountsError("item table", [part.n_items for part in parts])
-    if len({part.evaluator is None for part in parts}) > 1:
-        raise IncompatibleCountsError("evaluators", [part.evaluator is not None for part in parts])
-
-
-def _recoded(
-    codes: NDArray[np.int64], old: Sequence[Hashable], new: Sequence[Hashable]
-) -> NDArray[np.int64]:
-    if tuple(old) == tuple(new):
-        return codes
-    position = {name: code for code, name in enumerate(new)}
-    return np.array([position[name] for name in old], dtype=np.int64)[codes]
-
-
-def _same_pairs(first: JudgedPairs, second: JudgedPairs) -> bool:
-    if (first.item_table, first.n_items) != (second.item_table, second.n_items):
-        return False
-    if (first.evaluator is None) != (second.evaluator is None):
-        return False
-    one, two = _named(first), _named(second)
-    return one.keys() == two.keys() and all(np.array_equal(one[key], two[key]) for key in one)
-
-
-def _named(pairs: JudgedPairs) -> dict[str, NDArray[np.generic]]:
-    """Return the canonical columns with cells and evaluators by name instead of by code."""
-    merged = _merged([pairs])
-    columns: dict[str, NDArray[np.generic]] = {
-        name: getattr(merged, name) for name in ("better", "worse", "order", "trials")
-    }
-    columns["cell"] = np.array([str(cell) for cell in merged.cells], dtype=object)[merged.cell]
-    if merged.evaluator is not None:
-        columns["evaluator"] = np.array(merged.evaluators, dtype=object)[merged.evaluator]
-    return columns
+def _single_moments(
+    counts: _CellTallies, cells: tuple[Cell, ...], score_ties: str
+) -> tuple[Floats, ...]:
+    """Return trials and hits by cell, the moments of single judgments, and hits that are half."""
+    tie = TIE_VALUE[score_ties]
+    tallies = [counts[cell] for cell in cells]
+    n = np.array([tally.trials for tally in tallies], dtype=np.float64)
+    ties = np.array([tally.ties for tally in tallies], dtype=np.float64)
+    hits = np.array([tally.hits for tally in tallies], dtype=np.float64)
+    total, squares = hits + tie * ties, hits + tie**2 * ties
+    own = np.block([[np.diag(n), np.diag(total)], [np.diag(total), np.diag(squares)]])
+    return n, total, own, ties if tie else np.zeros_like(ties)

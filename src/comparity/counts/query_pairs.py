@@ -24,8 +24,7 @@ from comparity.counts.kernels.queries import (
     moments,
     offsets_of,
 )
-from comparity.counts.pairs import Cell
-from comparity.counts.sharing import TIE_VALUE, Sharing, evenness
+from comparity.counts.pairs import TIE_VALUE, Cell, Sharing, evenness
 
 __all__ = ["QueryPairs", "query_counts", "query_pairs", "query_units"]
 

@@ -27,9 +27,8 @@ from comparity.counts.kernels.differences import ItemPairs, Sums, item_pairs
 from comparity.counts.kernels.placements import Placements, moments_by_cell
 from comparity.counts.kernels.weighted import dominated
 from comparity.counts.ordered_pairs import EQUAL, LARGER, SMALLER, OrderedPairs
-from comparity.counts.pairs import Cell
+from comparity.counts.pairs import TIE_VALUE, Cell, Sharing, evenness
 from comparity.counts.query_pairs import query_units
-from comparity.counts.sharing import TIE_VALUE, Sharing, evenness
 
 __all__ = [
     "weighted_order",

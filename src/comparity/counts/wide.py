@@ -4,30 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.counts.judged_pairs import Codes
 from comparity.counts.ledger import (
     LARGER_SMALLER_EQUAL,
-    Codes,
     compact_cells,
-    summed,
     tied_by_groups,
 )
-from comparity.counts.pairs import Cell, PairCounts
+from comparity.counts.pairs import Cell, PairCounts, Tally
 from comparity.errors import (
     EmptyTableError,
     InconsistentItemError,
     NonBinaryError,
     OneGroupError,
     SelfComparisonError,
+    UnknownItemError,
 )
 from comparity.tables.columns import Table, check_columns, offenders
 from comparity.tables.frames import collected, text_of
 from comparity.tables.values import crossed, factorised, group_codes
+
+__all__ = ["SIDES", "Asked", "count_fresh", "count_rows", "explain_joined", "items_of_rows"]
 
 SIDES = ("better", "worse")
 # The sign of a pair whose numbers cannot be compared.
@@ -42,25 +45,21 @@ class Asked:
     ----------
     groups : mapping of str to str
         Our name of each sensitive column to the user's.
+    numbers : tuple of str
+        Our names of the columns of items that are numbers in any case: ``"score"``, and
+        ``"reference"`` where agreement is to be standardised.
     continuous, intersection : bool
     design : str
-    reference : str
-        The user's name of the column to standardise by; empty where there is none.
     """
 
     groups: Mapping[str, str]
+    numbers: tuple[str, ...]
     continuous: bool
     intersection: bool
     design: str
-    reference: str = ""
-
-    @property
-    def numbers(self) -> list[str]:
-        """Our names of the columns of items that are numbers in any case."""
-        return ["score", *(["reference"] if self.reference else [])]
 
 
-def sign(table: Table, column: str) -> nw.Expr:
+def _sign(table: Table, column: str) -> nw.Expr:
     """Return 1, 0 or -1 as the better item's number is larger, equal or smaller, else 2."""
     better, worse = table.number(f"better_{column}"), table.number(f"worse_{column}")
     order = (
@@ -108,14 +107,14 @@ def count_rows(
     found = collected(grouped.agg(nw.len().alias("n"), *(nw.col(name).sum() for name in sums)))
     if not len(found["n"]):
         raise EmptyTableError(table.name)
-    if _broken({name: found[name] for name in keys}, found):
-        (explain or (lambda: explain_rows(table, asked)))()
-    return _counted(found, asked, several=several)
+    if _is_broken({name: found[name] for name in keys}, found):
+        (explain or (lambda: _explain_rows(table, asked)))()
+    return _count_by_cell(found, asked, several=several)
 
 
 def _keys(table: Table, asked: Asked) -> dict[str, nw.Expr]:
     if asked.continuous:
-        keys = {name: sign(table, name) for name in asked.groups}
+        keys = {name: _sign(table, name) for name in asked.groups}
     else:
         names = [f"{side}_{name}" for side in SIDES for name in asked.groups]
         keys = {name: nw.col(name) for name in names}
@@ -124,7 +123,7 @@ def _keys(table: Table, asked: Asked) -> dict[str, nw.Expr]:
     return keys
 
 
-def _broken(keys: Mapping[str, NDArray[Any]], found: Mapping[str, NDArray[Any]]) -> bool:
+def _is_broken(keys: Mapping[str, NDArray[Any]], found: Mapping[str, NDArray[Any]]) -> bool:
     """Say whether any of the few distinct rows cannot be counted."""
     numeric = [name for name in keys if not name.startswith(SIDES)]
     return bool(
@@ -136,7 +135,7 @@ def _broken(keys: Mapping[str, NDArray[Any]], found: Mapping[str, NDArray[Any]])
     )
 
 
-def _counted(
+def _count_by_cell(
     found: Mapping[str, NDArray[Any]], asked: Asked, *, several: bool
 ) -> dict[str, PairCounts]:
     trials, hits, ties = (found[name].astype(np.int64) for name in ("n", "hits", "score_ties"))
@@ -144,9 +143,20 @@ def _counted(
     order = ~tied
     counts = {}
     for name, (cell, cells) in _cells(found, asked, several=several).items():
-        tallies = summed(cell[order], hits[order], trials[order], ties[order], cells)
+        tallies = _sum_tallies(cell[order], hits[order], trials[order], ties[order], cells)
         counts[name] = PairCounts(tallies, tied_by_groups(cell[tied], trials[tied], cells))
     return counts
+
+
+def _sum_tallies(
+    cell: Codes, hits: Codes, trials: Codes, ties: Codes, cells: tuple[Cell, ...]
+) -> dict[Cell, Tally]:
+    """Add up rows that are tallies already, by cell."""
+    columns = [
+        np.bincount(cell, column, len(cells)).astype(np.int64).tolist()
+        for column in (hits, trials, ties)
+    ]
+    return {name: Tally(*row) for name, *row in zip(cells, *columns, strict=True)}
 
 
 def _cells(
@@ -177,7 +187,7 @@ def _cells(
     }
 
 
-def explain_rows(table: Table, asked: Asked) -> None:
+def _explain_rows(table: Table, asked: Asked) -> None:
     """Raise the error that says what is wrong with the rows of a wide table."""
     scores = [f"{side}_score" for side in SIDES]
     groups = [f"{side}_{name}" for side in SIDES for name in asked.groups]
@@ -187,19 +197,67 @@ def explain_rows(table: Table, asked: Asked) -> None:
         check_columns(table, complete=tied, numeric=[*scores, *groups], names=ids)
     else:
         check_columns(table, complete=[*tied, *groups], numeric=scores, names=ids)
-    explain_tied(table)
+    _explain_tied(table)
     if "better" in table.columns:
         same = table.text("better") == table.text("worse")
         raise SelfComparisonError(offenders(table, same, "better"))
 
 
-def explain_tied(table: Table) -> None:
+def _explain_tied(table: Table) -> None:
     """Raise an error if the column of ties says anything but true and false."""
     if "tied" not in table.columns:
         return
     found = offenders(table, table.truth("tied") == -1, "tied")
     if found.count:
         raise NonBinaryError(table.columns["tied"], found.values, role="tied")
+
+
+def explain_joined(comparisons: Table, items: Table) -> None:
+    """Raise the error that says what is wrong with comparisons of known items."""
+    check_columns(comparisons, complete=list(comparisons.columns), names=SIDES)
+    _explain_tied(comparisons)
+    for side in SIDES:
+        known = items.frame.select(nw.col("key").alias(f"{side}_key"))
+        found = offenders(comparisons, known, f"{side}_key")
+        if found.count:
+            raise UnknownItemError(comparisons.columns[side], found)
+    same = nw.col("better_key") == nw.col("worse_key")
+    raise SelfComparisonError(offenders(comparisons, same, "better_key"))
+
+
+def count_fresh(comparisons: Table, items: Table, asked: Asked) -> dict[str, PairCounts]:
+    """Count comparisons of items that have their own table, with a key to join them by.
+
+    No pair is kept: the items' scores and groups are put beside each comparison.
+    """
+    _check_groups(items, asked)
+    explain = partial(explain_joined, comparisons, items)
+    return count_rows(_widen(comparisons, items, asked), asked, explain=explain, several=False)
+
+
+def _check_groups(items: Table, asked: Asked) -> None:
+    for ours, name in asked.groups.items():
+        kinds = collected(items.frame.select(ours).unique())[ours]
+        _, names = group_codes(kinds, name, "items", several=False)
+        if len(names) < 2:
+            raise OneGroupError(name, names)
+
+
+def _widen(comparisons: Table, items: Table, asked: Asked) -> Table:
+    """Put both items' scores and groups beside each comparison."""
+    frame = comparisons.frame
+    columns = dict(comparisons.columns)
+    as_group = items.number if asked.continuous else nw.col
+    for side in SIDES:
+        chosen = items.frame.select(
+            nw.col("key").alias(f"{side}_key"),
+            items.number("score").alias(f"{side}_score"),
+            *(as_group(name).alias(f"{side}_{name}") for name in asked.groups),
+        )
+        frame = frame.join(chosen, on=f"{side}_key", how="left")
+        columns |= {f"{side}_{name}": items.columns[name] for name in ("score", *asked.groups)}
+    schema = dict(frame.collect_schema())
+    return Table(name="comparisons", frame=frame, columns=columns, schema=schema)
 
 
 def items_of_rows(table: Table, asked: Asked) -> Table:

@@ -27,14 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.all_pairs import column_marginals, merged, row_marginals
-from comparity.counts.pairs import Cell, PairCounts, SharedPairCounts
-from comparity.counts.sharing import (
-    Sharing,
-    distinct_items,
-    independent_judgments,
-    shared_judgments,
-    subset,
-)
+from comparity.counts.pairs import Cell, PairCounts, SharedPairCounts, Sharing, subset
 from comparity.inference.dyadic import (
     FEWEST_CLUSTERS,
     FEWEST_ITEMS,
@@ -128,7 +121,7 @@ def compare_fresh(
     the score test of independent judgments takes its place.
     """
     if score_ties == "half" and any(tally.ties for tally in counts.values()):
-        sharing = independent_judgments(counts, score_ties=score_ties)
+        sharing = counts.sharing(score_ties)
         return [compare_cells(sharing, *contrast, null=contrast.null) for contrast in contrasts]
     return [
         compare_rates(counts[contrast.first], counts[contrast.second], null=contrast.null)
@@ -157,7 +150,7 @@ def compare_shared(
     """
     sharing = _sharing(counts, score_ties)
     if not guarded:
-        sharing = replace(sharing, effective_items=distinct_items(counts.pairs))
+        sharing = replace(sharing, effective_items=counts.cell_items)
     return [
         compare_cells(sharing, *contrast, null=contrast.null, guarded=guarded)
         for contrast in contrasts
@@ -253,9 +246,8 @@ def _added_by_group(cells: Sequence[Cell]) -> NDArray[np.float64]:
 
 def _sharing(counts: PairCounts | SharedPairCounts, score_ties: str) -> Sharing:
     if isinstance(counts, PairCounts):
-        return independent_judgments(counts, score_ties=score_ties)
-    few = len(counts.pairs.evaluators) < FEWEST_EVALUATORS
-    return shared_judgments(counts, score_ties=score_ties, evaluators=not few)
+        return counts.sharing(score_ties)
+    return counts.sharing(score_ties, evaluators=counts.n_evaluators >= FEWEST_EVALUATORS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

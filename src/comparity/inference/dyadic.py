@@ -32,8 +32,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts.pairs import Cell
-from comparity.counts.sharing import Sharing
+from comparity.counts.pairs import Cell, Sharing
 from comparity.inference.gap_tests import GapTest, Interval
 from comparity.inference.pivots import (
     NORMAL,

@@ -20,9 +20,8 @@ from typing import Any
 import numpy as np
 
 from comparity.counts.all_pairs import all_pairs
-from comparity.counts.pairs import Cell
+from comparity.counts.pairs import Cell, Sharing
 from comparity.counts.query_pairs import query_pairs
-from comparity.counts.sharing import Sharing
 from comparity.errors import OptionError
 from comparity.inference.dyadic import compare_wins
 from comparity.pairwise.judge import audit_items, design_of, rate_of

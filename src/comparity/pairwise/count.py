@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from comparity.counts.all_pairs import AllPairs, all_pairs, merged
 from comparity.counts.ordered_pairs import OrderedPairs, ordered_pairs
-from comparity.counts.pairs import Cell
+from comparity.counts.pairs import Cell, Sharing
 from comparity.counts.query_pairs import QueryPairs, query_counts, query_pairs
-from comparity.counts.sharing import Sharing
 from comparity.counts.weighted_pairs import weighted_order, weighted_pairs
 from comparity.pairwise.options import PairwiseOptions
 from comparity.tables.items import LabelledItems

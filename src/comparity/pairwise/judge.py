@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from comparity.counts.all_pairs import column_marginals, merged, row_marginals, without
 from comparity.counts.overlap import Overlap, overlap_weights
-from comparity.counts.pairs import Cell
-from comparity.counts.sharing import Sharing
+from comparity.counts.pairs import Cell, Sharing
 from comparity.inference.agreement import (
     EQUAL_VALUES,
     CellContrast,

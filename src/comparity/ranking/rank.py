@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity import __version__
-from comparity.counts.decision_rows import check_sensitive
 from comparity.errors import OptionError
 from comparity.ranking.bradley_terry import bradley_terry
 from comparity.ranking.judgments import Judgments, columns_of, judgments_from_frames
@@ -31,7 +30,7 @@ from comparity.ranking.panel import PanelAudit, audit_against_panel
 from comparity.ranking.result import BiasedRanking, Ranking
 from comparity.results.plain import INLINE
 from comparity.results.result import Result
-from comparity.tables.columns import check_option
+from comparity.tables.columns import check_option, check_sensitive
 from comparity.tables.files import file_sha256, read_table
 from comparity.tables.layouts import read_comparisons
 from comparity.tables.values import group_codes, numbers

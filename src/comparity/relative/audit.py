@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from comparity.counts.decision_rows import check_sensitive
 from comparity.counts.decision_sets import (
     Decisions,
     decision_arrays,
@@ -38,6 +37,7 @@ from comparity.relative.judge import (
 )
 from comparity.relative.result import DifferentialParity, MeansTest
 from comparity.relative.slopes import games_howell, welch_anova
+from comparity.tables.columns import check_sensitive
 from comparity.tables.features import (
     as_array,
     check_apart,

@@ -32,6 +32,7 @@ __all__ = [
     "Table",
     "check_columns",
     "check_option",
+    "check_sensitive",
     "offenders",
     "open_table",
 ]
@@ -309,3 +310,9 @@ def check_option(option: str, found: object, choices: Sequence[object]) -> None:
     """Raise an error unless an option is one of its choices."""
     if found not in choices:
         raise OptionError(option, found, [repr(choice) for choice in choices])
+
+
+def check_sensitive(names: Sequence[str]) -> None:
+    """Raise an error unless at least one sensitive attribute is named, and none twice."""
+    if isinstance(names, str) or not names or len(set(names)) < len(names):
+        raise OptionError("sensitive", names, ["a list of one or more different columns"])

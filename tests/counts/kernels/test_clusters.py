@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from comparity.counts.decisions import Tally
+from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.kernels.clusters import moments_by_key, moments_by_number
-from comparity.counts.pairs import Cell, JudgedPairs, PairCounts, SharedPairCounts
-from comparity.counts.sharing import independent_judgments, shared_judgments
+from comparity.counts.pairs import Cell, PairCounts, Tally
 from tests.plain.clusters import cluster_moments as plain_cluster_moments
 from tests.plain.dyadic import variance as plain_variance
 
@@ -21,7 +20,7 @@ CELLS = tuple(Cell(better, worse) for better in "ab" for worse in "ab")
 
 
 @st.composite
-def judgments(draw: st.DrawFn, *, evaluators: bool) -> SharedPairCounts:
+def judgments(draw: st.DrawFn, *, evaluators: bool) -> JudgedPairs:
     """Few items, so that pairs repeat, in both directions and by several evaluators."""
     n_items, n = draw(st.integers(2, 6)), draw(st.integers(1, 25))
     seed = draw(st.integers(0, 2**32 - 1))
@@ -29,18 +28,16 @@ def judgments(draw: st.DrawFn, *, evaluators: bool) -> SharedPairCounts:
     group, score = rng.integers(0, 2, n_items), rng.integers(0, 3, n_items)
     better = rng.integers(0, n_items, n)
     worse = (better + rng.integers(1, n_items, n)) % n_items
-    return SharedPairCounts(
-        JudgedPairs(
-            better=better,
-            worse=worse,
-            evaluator=rng.integers(0, 3, n) if evaluators else None,
-            cell=2 * group[better] + group[worse],
-            order=np.sign(score[better] - score[worse]).astype(np.int8),
-            trials=rng.integers(1, 4, n),
-            cells=CELLS,
-            evaluators=("x", "y", "z") if evaluators else (),
-            n_items=n_items,
-        )
+    return JudgedPairs(
+        better=better,
+        worse=worse,
+        evaluator=rng.integers(0, 3, n) if evaluators else None,
+        cell=2 * group[better] + group[worse],
+        order=np.sign(score[better] - score[worse]).astype(np.int8),
+        trials=rng.integers(1, 4, n),
+        cells=CELLS,
+        evaluators=("x", "y", "z") if evaluators else (),
+        n_items=n_items,
     )
 
 
@@ -86,8 +83,8 @@ def test_variance_equals_the_double_sum_over_judgments(
     evaluators: bool, score_ties: str, data: st.DataObject, weights: np.ndarray
 ) -> None:
     counts = data.draw(judgments(evaluators=evaluators))
-    pairs = counts.pairs
-    sharing = shared_judgments(counts, score_ties=score_ties)
+    pairs = counts
+    sharing = counts.shared_counts().sharing(score_ties)
     value = np.where(pairs.order > 0, 1.0, 0.0)
     if score_ties == "half":
         value[pairs.order == 0] = 0.5
@@ -103,35 +100,35 @@ def test_variance_equals_the_double_sum_over_judgments(
     assert weights @ sharing.own @ weights == pytest.approx(own, abs=1e-9)
 
 
-def judged(better: list[int], worse: list[int], cell: list[int]) -> SharedPairCounts:
+def judged(better: list[int], worse: list[int], cell: list[int]) -> JudgedPairs:
     n = len(better)
-    return SharedPairCounts(
-        JudgedPairs(
-            better=np.array(better),
-            worse=np.array(worse),
-            evaluator=None,
-            cell=np.array(cell),
-            order=np.ones(n, dtype=np.int8),
-            trials=np.ones(n, dtype=np.int64),
-            cells=CELLS,
-            n_items=1 + max(better + worse),
-        )
+    return JudgedPairs(
+        better=np.array(better),
+        worse=np.array(worse),
+        evaluator=None,
+        cell=np.array(cell),
+        order=np.ones(n, dtype=np.int8),
+        trials=np.ones(n, dtype=np.int64),
+        cells=CELLS,
+        n_items=1 + max(better + worse),
     )
 
 
 def test_items_used_alike_count_fully() -> None:
     counts = judged([0, 2, 4], [1, 3, 5], [1, 1, 2])
-    assert shared_judgments(counts).effective_items.tolist() == [0, 4, 2, 0]
+    assert counts.shared_counts().sharing().effective_items.tolist() == [0, 4, 2, 0]
 
 
 def test_an_item_in_every_pair_leaves_few_effective_items() -> None:
     """A hub used n times and n others used once: (2n)^2 / (n^2 + n) is below 4."""
     counts = judged([0] * 50, list(range(1, 51)), [1] * 50)
-    assert shared_judgments(counts).effective_items[1] == pytest.approx(100**2 / (50**2 + 50))
+    assert counts.shared_counts().sharing().effective_items[1] == pytest.approx(
+        100**2 / (50**2 + 50)
+    )
 
 
 def test_independent_judgments_have_the_binomial_variance() -> None:
     counts = PairCounts({CELLS[1]: Tally(30, 40)})
-    sharing = independent_judgments(counts)
+    sharing = counts.sharing()
     weights = np.array([-0.75 / 40, 1 / 40])  # residuals at the observed rate
     assert weights @ sharing.dependent @ weights == pytest.approx(0.75 * 0.25 / 40)

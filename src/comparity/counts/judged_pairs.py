@@ -1,0 +1,368 @@
+"""Judged pairs of items that repeat, pair by pair.
+
+Tests need counts and moments only, but some questions need the pairs: which judgments are made of
+other items, what each judgment weighs, and what comes out when parts that share items are added.
+:class:`JudgedPairs` keeps them, and makes :class:`~comparity.counts.pairs.SharedPairCounts` once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.counts.kernels.clusters import hits_of, moments_by_key, moments_by_number, pair_keys
+from comparity.counts.pairs import (
+    TIE_VALUE,
+    Cell,
+    ClusterMoments,
+    Floats,
+    PairCounts,
+    SharedPairCounts,
+    Tally,
+)
+from comparity.errors import IncompatibleCountsError
+
+__all__ = ["JudgedPairs", "cluster_moments", "disjoint_pairs"]
+
+Codes = NDArray[np.int64]
+GroupPair = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class JudgedPairs:
+    """Distinct judged pairs and how often each was judged, as columns.
+
+    Parts that were counted against the same item table can be added, whatever items and evaluators
+    they share.
+
+    Attributes
+    ----------
+    better, worse : ndarray of int
+        Positions of the two items in the item table.
+    evaluator : ndarray of int or None
+        Positions in `evaluators`; ``None`` where evaluators are unknown.
+    cell : ndarray of int
+        Positions in `cells`.
+    order : ndarray of int8
+        1 where the model puts the better item first, 0 where it ties, -1 where it does not.
+    trials : ndarray of int
+        How often this pair was judged this way (by this evaluator).
+    cells : tuple of Cell
+    evaluators : tuple of str
+    n_items : int
+        Length of the item table.
+    item_table : str
+        Fingerprint of the item table: positions mean nothing in another one.
+    reference : ndarray of float or None
+        Label or reference score of every item, where agreement is to be standardised to one
+        distribution of it.
+    judgment_ties : mapping of (str, str) to int
+        Tied judgments by the two groups compared, in sorted order.
+    """
+
+    better: Codes
+    worse: Codes
+    evaluator: Codes | None
+    cell: Codes
+    order: NDArray[np.int8]
+    trials: Codes
+    cells: tuple[Cell, ...]
+    evaluators: tuple[str, ...] = ()
+    n_items: int
+    item_table: str = ""
+    reference: Floats | None = None
+    judgment_ties: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        by_pair = (self.better, self.worse, self.evaluator, self.cell, self.order, self.trials)
+        for column in (*by_pair, self.reference):
+            if column is not None:
+                column.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.trials)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, JudgedPairs):
+            return NotImplemented
+        return self.fresh_counts() == other.fresh_counts() and _are_same_pairs(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __add__(self, other: JudgedPairs) -> JudgedPairs:
+        if not isinstance(other, JudgedPairs):
+            raise IncompatibleCountsError("design", [type(self).__name__, type(other).__name__])
+        return merge_pairs([self, other])
+
+    def tallies(self) -> dict[Cell, Tally]:
+        """Return the tally of every cell."""
+        codes = 3 * self.cell + self.order + 1
+        table = np.bincount(codes, self.trials, 3 * len(self.cells)).astype(np.int64)
+        missed, tied, hit = table.reshape(-1, 3).T.tolist()
+        return {
+            cell: Tally(hit[code], missed[code] + tied[code] + hit[code], tied[code])
+            for code, cell in enumerate(self.cells)
+        }
+
+    def uses(self) -> Codes:
+        """Return in how many judgments each item occurs."""
+        uses = np.bincount(self.better, self.trials, self.n_items)
+        return (uses + np.bincount(self.worse, self.trials, self.n_items)).astype(np.int64)
+
+    def used_evaluators(self) -> Codes:
+        """Return the positions of the evaluators who judged; none where they are unknown."""
+        return np.unique(self.trials[:0] if self.evaluator is None else self.evaluator)
+
+    def fresh_counts(self) -> PairCounts:
+        """Return the tallies alone, as if no item and no evaluator occurred twice."""
+        return PairCounts(self.tallies(), self.judgment_ties)
+
+    def shared_counts(self) -> SharedPairCounts:
+        """Return tallies, and the moments of judgments that share items and evaluators.
+
+        O(m log m) time and O(m) memory for m distinct judged pairs. The sums are defined by the
+        double loop over judgments in ``tests/plain/dyadic.py``.
+        """
+        trials = self.trials.astype(np.float64)
+        moments = cluster_moments(self, trials)
+        has_ties = bool((self.order == 0).any())
+        uses = self.uses()
+        return SharedPairCounts(
+            self.tallies(),
+            self.judgment_ties,
+            moments=moments,
+            half_moments=cluster_moments(self, trials, "half") if has_ties else moments,
+            cell_items=_distinct_items(self),
+            n_items=int((uses > 0).sum()),
+            n_evaluators=len(self.used_evaluators()),
+            most_uses=int(uses.max(initial=0)),
+        )
+
+
+def cluster_moments(
+    pairs: JudgedPairs, trials: Floats, score_ties: str = "disagree"
+) -> ClusterMoments:
+    """Sum up which judgments share items, and evaluators where these are known.
+
+    Parameters
+    ----------
+    pairs : JudgedPairs
+    trials : ndarray of float
+        How much each row counts.
+    score_ties : {"disagree", "half"}
+        What a tie of the model's scores counts as.
+    """
+    hits = hits_of(trials, pairs.order, TIE_VALUE[score_ties])
+    rows = (pairs.cell, trials, hits, len(pairs.cells))
+    same_pair = pair_keys(pairs.better, pairs.worse, pairs.n_items)
+    items = moments_by_number((pairs.better, pairs.worse), pairs.n_items, *rows)
+    by_pair = moments_by_key(same_pair, *rows)
+    if pairs.evaluator is None:
+        return ClusterMoments(items=items, pairs=by_pair)
+    return ClusterMoments(
+        items=items,
+        pairs=by_pair,
+        evaluators=moments_by_number((pairs.evaluator,), len(pairs.evaluators), *rows),
+        within_evaluators=_within_evaluators(pairs, same_pair, trials, hits),
+    )
+
+
+def _within_evaluators(
+    pairs: JudgedPairs, same_pair: Codes, trials: Floats, hits: Floats
+) -> Floats:
+    """Return the sum over judgments that share an item and were made by the same evaluator."""
+    keys = np.concatenate([pairs.better, pairs.worse])
+    size = len(pairs.cells)
+    cell, n, s = np.tile(pairs.cell, 2), np.tile(trials, 2), np.tile(hits, 2)
+    items = moments_by_key(_evaluator_keys(pairs, keys), cell, n, s, size)
+    same = _evaluator_keys(pairs, same_pair)
+    return items - moments_by_key(same, pairs.cell, trials, hits, size)
+
+
+def _evaluator_keys(pairs: JudgedPairs, keys: Codes) -> Codes:
+    """Return one number for each evaluator and key."""
+    assert pairs.evaluator is not None
+    evaluator = np.resize(pairs.evaluator, len(keys)).astype(np.int64)
+    if int(keys.max(initial=0)) >= 2**62 // max(len(pairs.evaluators), 1):
+        # Number the keys first where the product would not fit into 63 bits.
+        keys = np.unique(keys, return_inverse=True)[1].astype(np.int64)
+    return keys * len(pairs.evaluators) + evaluator
+
+
+def _distinct_items(pairs: JudgedPairs) -> Floats:
+    """Return how many different items the judgments of each cell are about."""
+    places = [pairs.cell * pairs.n_items + item for item in (pairs.better, pairs.worse)]
+    used = np.unique(np.concatenate(places)) // max(pairs.n_items, 1)
+    return np.bincount(used, minlength=len(pairs.cells)).astype(np.float64)
+
+
+def merge_pairs(parts: Sequence[JudgedPairs]) -> JudgedPairs:
+    """Join parts into one set of distinct pairs, in a canonical order."""
+    _check_compatible(parts)
+    cells = tuple(sorted({cell for part in parts for cell in part.cells}))
+    evaluators = tuple(sorted({name for part in parts for name in part.evaluators}))
+    n_items = parts[0].n_items
+    better = np.concatenate([part.better for part in parts])
+    worse = np.concatenate([part.worse for part in parts])
+    cell = np.concatenate([_recode(part.cell, part.cells, cells) for part in parts])
+    order = np.concatenate([part.order for part in parts])
+    trials = np.concatenate([part.trials for part in parts])
+    known = [
+        _recode(part.evaluator, part.evaluators, evaluators)
+        for part in parts
+        if part.evaluator is not None
+    ]
+    evaluator = np.concatenate(known) if known else None
+    # The cell and the order follow from the pair, so pair and evaluator identify a row.
+    columns = (worse, better) if evaluator is None else (evaluator, worse, better)
+    sequence = np.lexsort(columns)
+    changed = np.zeros(len(sequence), dtype=bool)
+    changed[:1] = True
+    for column in columns:
+        changed[1:] |= np.diff(column[sequence]) != 0
+    first = sequence[changed]
+    return JudgedPairs(
+        better=better[first],
+        worse=worse[first],
+        evaluator=None if evaluator is None else evaluator[first],
+        cell=cell[first],
+        order=order[first],
+        trials=np.add.reduceat(trials[sequence], np.flatnonzero(changed)) if len(first) else trials,
+        cells=cells,
+        evaluators=evaluators,
+        n_items=n_items,
+        item_table=parts[0].item_table,
+        reference=parts[0].reference,
+        judgment_ties=dict(sum((Counter(part.judgment_ties) for part in parts), Counter())),
+    )
+
+
+def _check_compatible(parts: Sequence[JudgedPairs]) -> None:
+    if len({(part.item_table, part.n_items) for part in parts}) > 1:
+        raise IncompatibleCountsError("item table", [part.n_items for part in parts])
+    if len({part.evaluator is None for part in parts}) > 1:
+        raise IncompatibleCountsError("evaluators", [part.evaluator is not None for part in parts])
+
+
+def _recode(codes: Codes, old: Sequence[Hashable], new: Sequence[Hashable]) -> Codes:
+    if tuple(old) == tuple(new):
+        return codes
+    position = {name: code for code, name in enumerate(new)}
+    return np.array([position[name] for name in old], dtype=np.int64)[codes]
+
+
+def _are_same_pairs(first: JudgedPairs, second: JudgedPairs) -> bool:
+    if (first.item_table, first.n_items) != (second.item_table, second.n_items):
+        return False
+    if (first.evaluator is None) != (second.evaluator is None):
+        return False
+    one, two = _columns_by_name(first), _columns_by_name(second)
+    return one.keys() == two.keys() and all(np.array_equal(one[key], two[key]) for key in one)
+
+
+def _columns_by_name(pairs: JudgedPairs) -> dict[str, NDArray[np.generic]]:
+    """Return the canonical columns with cells and evaluators by name instead of by code."""
+    merged = merge_pairs([pairs])
+    columns: dict[str, NDArray[np.generic]] = {
+        name: getattr(merged, name) for name in ("better", "worse", "order", "trials")
+    }
+    columns["cell"] = np.array([str(cell) for cell in merged.cells], dtype=object)[merged.cell]
+    if merged.evaluator is not None:
+        columns["evaluator"] = np.array(merged.evaluators, dtype=object)[merged.evaluator]
+    return columns
+
+
+def disjoint_pairs(pairs: JudgedPairs, *, rng: np.random.Generator) -> PairCounts:
+    """Keep a maximal set of pairs in which no item and no evaluator occurs twice.
+
+    On such pairs the tests of independent proportions are right whatever the sharing was, at the
+    price of leaving the other pairs out.
+
+    Pairs of items are chosen, not judgments: which of the two was put first, and whether the model
+    agrees, plays no part, and neither does how often a pair was judged. The choice is greedy, hence
+    maximal (no pair could be added), and takes the combinations of groups in turns, always the one
+    that has the fewest pairs for each of its cells: whatever runs out first, items or evaluators,
+    no cell is left empty that need not be. Of the judgments of a chosen pair one is then drawn at
+    random. (Choosing judgments would be wrong: a pair judged both ways would enter the way the
+    rarer cell wants it.)
+
+    Parameters
+    ----------
+    pairs : JudgedPairs
+        Judged pairs that share items or evaluators.
+    rng : numpy.random.Generator
+        Draws the order of pairs of the same groups, and one judgment of each chosen pair.
+
+    Returns
+    -------
+    PairCounts
+        One judgment for each pair that was kept.
+    """
+    kept = _take_in_turns(pairs, _rows_by_groups(pairs, rng))
+    cells: dict[Cell, Tally] = {}
+    for code, cell in enumerate(pairs.cells):
+        order = pairs.order[kept[pairs.cell[kept] == code]]
+        cells[cell] = Tally(int((order > 0).sum()), len(order), int((order == 0).sum()))
+    return PairCounts(cells, pairs.judgment_ties)
+
+
+def _rows_by_groups(pairs: JudgedPairs, rng: np.random.Generator) -> dict[GroupPair, list[int]]:
+    """Return the rows of each pair of groups: pairs at random, judgments of a pair at random."""
+    low, high = np.minimum(pairs.better, pairs.worse), np.maximum(pairs.better, pairs.worse)
+    _, first, pair = np.unique(low * pairs.n_items + high, return_index=True, return_inverse=True)
+    # A row judged n times comes first among the rows of its pair with a chance of n to all:
+    # the smallest of exponential waiting times with rates n.
+    waiting = rng.exponential(size=len(pairs)) / pairs.trials
+    sequence = np.lexsort((waiting, rng.random(len(first))[pair]))
+    kinds = [frozenset(cell) for cell in pairs.cells]
+    queues: dict[GroupPair, list[int]] = {kind: [] for kind in kinds}
+    for row in sequence.tolist():
+        queues[kinds[pairs.cell[row]]].append(row)
+    return queues
+
+
+def _take_in_turns(pairs: JudgedPairs, queues: dict[GroupPair, list[int]]) -> NDArray[np.int64]:
+    """Take from the pair of groups with the fewest pairs for each cell until nothing is left."""
+    free = _Free(pairs)
+    waiting = {kind: filter(free.is_free, rows) for kind, rows in queues.items()}
+    taken: dict[GroupPair, list[int]] = {kind: [] for kind in queues}
+    while waiting:
+        # Two groups have two cells, either may be better; one group has one.
+        kind = min(waiting, key=lambda one: len(taken[one]) / len(one))
+        row = next(waiting[kind], None)
+        if row is None:
+            del waiting[kind]
+        else:
+            free.use(row)
+            taken[kind].append(row)
+    return np.array([row for rows in taken.values() for row in rows], dtype=np.int64)
+
+
+class _Free:
+    """Which items and evaluators have not been used.
+
+    Parameters
+    ----------
+    pairs : JudgedPairs
+    """
+
+    def __init__(self, pairs: JudgedPairs) -> None:
+        self._items = np.column_stack([pairs.better, pairs.worse]).tolist()
+        self._evaluators = None if pairs.evaluator is None else pairs.evaluator.tolist()
+        self._used: set[int] = set()
+        self._heard: set[int] = set()
+
+    def is_free(self, row: int) -> bool:
+        """Return whether no item and no evaluator of a row was used."""
+        heard = self._evaluators is not None and self._evaluators[row] in self._heard
+        return not heard and self._used.isdisjoint(self._items[row])
+
+    def use(self, row: int) -> None:
+        """Use the items and the evaluator of a row."""
+        self._used.update(self._items[row])
+        if self._evaluators is not None:
+            self._heard.add(self._evaluators[row])
