@@ -84,7 +84,7 @@ def our_values(label: Any, said: Any, group: Any) -> Any:
     """Count, and work out every metric that follows from counts."""
     from comparity.counts.decision_rows import count_small_codes
     from comparity.counts.decisions import GroupedDecisions
-    from comparity.metrics.resampling import metric_values
+    from comparity.metrics.comparison import metric_values
 
     counts = count_small_codes(label, said, group)
     assert counts is not None
@@ -181,7 +181,7 @@ def bootstrap(replicates: int) -> None:
     import numpy as np
 
     from comparity.counts.decisions import GroupedDecisions
-    from comparity.metrics.resampling import resampled_values
+    from comparity.metrics.comparison import resampled_values
 
     tables = np.array([[[48.0, 12.0], [20.0, 30.0]], [[55.0, 20.0], [15.0, 60.0]]]) * 1000
     contrast = GroupedDecisions(tables, np.array([False, True]))

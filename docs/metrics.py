@@ -6,15 +6,21 @@ not what the catalogue says.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from comparity.metrics.catalogue import CATALOGUE
+from comparity.metrics.catalogue import CATALOGUE, EVERY_METRIC, FURTHER
 from comparity.metrics.entries import CLUSTERS, Entry
 
 PAGE = Path(__file__).with_suffix(".md")
 
 HEADING = "## The catalogue\n"
+
+BESIDE = (
+    "Reported beside the thirty, in no published cluster: they change neither which few are "
+    "recommended nor what is said of clusters\nand sensitivity. No range was published for them; "
+    "the one shown is that of published metrics with the same ideal value."
+)
 
 
 def page() -> str:
@@ -26,10 +32,17 @@ def page() -> str:
 def _sections() -> Iterator[str]:
     for cluster in CLUSTERS:
         yield f"### {cluster.name.capitalize()}\n"
-        yield "| id | metric | definition | ideal | range | direction | source |"
-        yield "| --- | --- | --- | --- | --- | --- | --- |"
-        yield "\n".join(_row(CATALOGUE[one]) for one in cluster.members)
-        yield ""
+        yield from _table([CATALOGUE[one] for one in cluster.members])
+    yield "### Further metrics\n"
+    yield f"{BESIDE}\n"
+    yield from _table(FURTHER.values())
+
+
+def _table(entries: Iterable[Entry]) -> Iterator[str]:
+    yield "| id | metric | definition | ideal | range | direction | source |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    yield "\n".join(map(_row, entries))
+    yield ""
 
 
 def _row(one: Entry) -> str:
@@ -46,7 +59,7 @@ def _aliases() -> str:
     lines.append("| --- | --- | --- | --- |")
     lines += [
         f"| {one.id} | {one.aif360} | {one.fairlearn} | {one.fairkit} |"
-        for one in CATALOGUE.values()
+        for one in EVERY_METRIC.values()
     ]
     return "\n".join(lines)
 

@@ -27,8 +27,8 @@ from comparity.datasets.preparations import ADULT, load_dataset
 from comparity.datasets.registry import dataset
 from comparity.errors import DatasetMissingError, UnreachedRatioWarning
 from comparity.metrics.catalogue import CATALOGUE
+from comparity.metrics.comparison import contrast_of, metric_values
 from comparity.metrics.entropy import consistency
-from comparity.metrics.resampling import contrast_of, metric_values
 from comparity.training.meta_fair import MetaFairClassifier
 from comparity.training.weights import independence_weights
 

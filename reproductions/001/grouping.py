@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from comparity.cli.published import Conclusion, Reproduction, Request
 from comparity.cli.reproductions import tracked
 from comparity.metrics.clusters import cluster_agreement, cluster_metrics, published_partition
-from comparity.metrics.resamples import MetricClusters
+from comparity.metrics.result import MetricClusters
 from comparity.tables.outputs import replace_file
 
 SEVEN_CLUSTERS = 7

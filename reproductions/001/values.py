@@ -19,7 +19,7 @@ from folds import (
 from comparity.cli.published import Conclusion, Reproduction, Request
 from comparity.cli.reproductions import tracked
 from comparity.counts.decisions import GroupedDecisions
-from comparity.metrics.resampling import metric_values
+from comparity.metrics.comparison import metric_values
 
 CELLS = [[[48, 12], [20, 30]], [[55, 20], [15, 60]]]
 """Group (unprivileged, privileged), label, prediction: the table that AIF360 was given."""

@@ -15,7 +15,7 @@ from comparity.counts.decisions import GroupedDecisions
 from comparity.counts.neighbours import count_neighbours
 from comparity.inference.bootstrap import SMOOTHING, resampled
 from comparity.metrics.cards import PROMISED, metric_rows, rate_rows
-from comparity.metrics.catalogue import CATALOGUE
+from comparity.metrics.catalogue import CATALOGUE, EVERY_METRIC
 
 LEAST = 0.93
 REPLICATES = 300
@@ -65,12 +65,12 @@ def test_intervals_of_every_metric_cover(
     assert n * truth.cells.min() >= PROMISED
     # Half a decision more in each of a billion does not matter.
     large = truth.with_cells(1e12 * truth.cells)
-    expected = {k: float(one.measure(large)) for k, one in CATALOGUE.items() if one.measure}
+    expected = {k: float(one.measure(large)) for k, one in EVERY_METRIC.items() if one.measure}
     covered = dict.fromkeys(expected, 0)
     for cells in rng.multinomial(n, truth.cells.ravel(), size=repetitions):
         seen = truth.with_cells(cells.reshape(truth.cells.shape).astype(float))
         drawn = resampled(seen, replicates=REPLICATES, rng=rng, smoothing=SMOOTHING)
-        for row in metric_rows(CATALOGUE, seen, drawn, None, level=0.95):
+        for row in metric_rows(EVERY_METRIC, seen, drawn, None, level=0.95):
             low, high, _ = row.interval
             covered[row.id] += low - 1e-9 <= expected[row.id] <= high + 1e-9
     error = np.sqrt(LEAST * (1 - LEAST) / repetitions)

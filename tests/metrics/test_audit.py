@@ -29,8 +29,8 @@ from comparity.errors import (
     UnsteadyQueryError,
 )
 from comparity.metrics.audit import metrics_frame
+from comparity.metrics.comparison import cross_validated_values
 from comparity.metrics.distortion import distortion_metrics
-from comparity.metrics.resampling import cross_validated_values
 from comparity.metrics.result import Scorecard
 
 MISSING = (MissingValueError, "600 rows")

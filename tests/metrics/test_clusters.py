@@ -27,7 +27,7 @@ from comparity.metrics.clusters import (
     cluster_stability,
     published_partition,
 )
-from comparity.metrics.resamples import Partition
+from comparity.metrics.result import Partition
 
 REFERENCE = json.loads(
     (Path(__file__).parents[1] / "reference" / "fair_enough.json").read_text(encoding="utf-8")

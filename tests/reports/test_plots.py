@@ -10,9 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from comparity import fair_topk, fairness_metrics, pairwise_accuracy, select_metrics
+from comparity.metrics.clusters import ClusterStability, ClusterTrial
 from comparity.metrics.comparison import metric_sensitivity
 from comparity.metrics.distortion import distortion_metrics
-from comparity.metrics.resamples import ClusterStability, ClusterTrial, MetricClusters
+from comparity.metrics.result import MetricClusters
 from comparity.planning.plan import plan_comparative, plan_separation
 from comparity.planning.section import plot_power
 from comparity.relative.bridges.result import Rehearsal, RehearsedCase

@@ -8,7 +8,7 @@ from scipy.cluster.hierarchy import cophenet, linkage
 from scipy.spatial.distance import squareform
 
 from comparity.metrics.plots import tree_chart
-from comparity.metrics.resamples import MetricClusters
+from comparity.metrics.result import MetricClusters
 from comparity.ranking.plots import bias_chart, rank_chart
 from comparity.reports.charts import Chart, numbers_between
 from comparity.training.result import Outcome, Training

@@ -27,9 +27,13 @@ from comparity import MetaFairClassifier
 from comparity.datasets.preparations import load_dataset
 from comparity.errors import UnreachedRatioWarning
 from comparity.metrics.catalogue import CATALOGUE
-from comparity.metrics.comparison import compare_medians
+from comparity.metrics.comparison import (
+    compare_medians,
+    contrast_of,
+    cross_validated_values,
+    metric_values,
+)
 from comparity.metrics.entropy import DOUBLED_ROOT
-from comparity.metrics.resampling import contrast_of, cross_validated_values, metric_values
 from comparity.metrics.selection import catalogue_with
 from comparity.training.weights import independence_weights
 

@@ -27,7 +27,7 @@ from comparity.metrics.clusters import (
     published_partition,
 )
 from comparity.metrics.comparison import metric_sensitivity
-from comparity.metrics.resamples import Partition
+from comparity.metrics.result import Partition
 from tests.reproductions.fair_enough import (
     OF_DATA,
     OF_MODELS,

@@ -21,8 +21,7 @@ from comparity.counts.decisions import DecisionCounts
 from comparity.counts.neighbours import count_neighbours, feature_matrix
 from comparity.errors import NoUnprivilegedError, OptionError, UnknownPrivilegedError
 from comparity.metrics.cards import MetricsOptions, scored
-from comparity.metrics.resamples import Selection
-from comparity.metrics.result import Scorecard
+from comparity.metrics.result import Scorecard, Selection
 from comparity.metrics.selection import KINDS, check_kinds
 from comparity.tables.columns import open_table
 from comparity.tables.features import as_array, check_apart, named_attributes, placed_features

@@ -15,26 +15,26 @@ from comparity.errors import OptionError, TooFewResamplesError
 from comparity.inference.bootstrap import SMOOTHING, resampled
 from comparity.inference.delta import quantile
 from comparity.inference.gap_tests import Interval
-from comparity.metrics.classification import BASE, RATES, Rate
-from comparity.metrics.clusters import cluster_differences, cluster_metrics, published_partition
-from comparity.metrics.comparison import compare_values, metric_sensitivity
-from comparity.metrics.entries import Entry
-from comparity.metrics.entropy import (
-    VARIATIONS,
-    BiasAmplification,
-    GroupEntropy,
-    GroupVariation,
-    consistency,
-)
-from comparity.metrics.intervals import (
-    Measured,
-    measure_interval,
+from comparity.metrics.catalogue import FURTHER
+from comparity.metrics.classification import (
+    BASE,
+    RATES,
+    Rate,
     widest_gap_interval,
     widest_ratio_interval,
 )
-from comparity.metrics.resamples import Comparison, MetricClusters, Selection
-from comparity.metrics.resampling import metric_values
-from comparity.metrics.result import MetricValue, RateSpread, Scorecard
+from comparity.metrics.clusters import cluster_differences, cluster_metrics, published_partition
+from comparity.metrics.comparison import compare_values, metric_sensitivity, metric_values
+from comparity.metrics.entries import Entry, Measured
+from comparity.metrics.entropy import VARIATIONS, consistency
+from comparity.metrics.result import (
+    Comparison,
+    MetricClusters,
+    MetricValue,
+    RateSpread,
+    Scorecard,
+    Selection,
+)
 from comparity.metrics.selection import catalogue_with, check_kinds, choose_metrics, ranges
 from comparity.tables.columns import check_option
 
@@ -71,7 +71,7 @@ def metric_rows(
             if not math.isnan(value):
                 # Of few rows some resamples have nobody who benefits, and no index.
                 with np.errstate(invalid="ignore"):
-                    found = measure_interval(one.measure, contrast, drawn, level=level)
+                    found = one.measure.interval(contrast, drawn, level=level)
             rows.append(_row(one, value, found, promised=_is_promised(one, contrast)))
         elif neighbours is not None:
             value, found = _consistency(neighbours, level)
@@ -98,18 +98,15 @@ def _row(one: Entry, value: float, found: Measured, *, promised: bool) -> Metric
         ideal=one.ideal,
         fair_range=one.fair_range,
         direction=one.direction,
-        cluster=one.cluster.name,
+        cluster="" if one.cluster is None else one.cluster.name,
     )
 
 
 def _is_promised(one: Entry, contrast: GroupedDecisions) -> bool:
     """Say whether all cells a metric rests on hold enough decisions."""
-    every = isinstance(one.measure, BiasAmplification) or (
-        isinstance(one.measure, GroupEntropy | GroupVariation) and one.measure.all_groups
-    )
-    if one.of_data:
-        return _enough((contrast if one.id == "D1" else contrast.two_camps).cells.sum(axis=-1))
-    return _enough((contrast if every else contrast.two_camps).cells)
+    every = one.measure is not None and one.measure.sees_all_groups
+    cells = (contrast if every else contrast.two_camps).cells
+    return _enough(cells.sum(axis=-1) if one.of_data else cells)
 
 
 def _enough(cells: NDArray[np.generic]) -> bool:
@@ -208,19 +205,21 @@ def scored(
     drawn = resampled(contrast, replicates=options.replicates, rng=rng, smoothing=SMOOTHING)
     catalogue = catalogue_with(VARIATIONS[options.variation])
     metrics = metric_rows(catalogue, contrast, drawn, neighbours, level=options.level)
+    further = metric_rows(FURTHER, contrast, drawn, None, level=options.level)
     selection = None
     if kinds:
         values = metric_values(resampled(contrast, replicates=CLUSTER_RESAMPLES, rng=rng))
         selection = _selected({one.id: one for one in metrics}, values, kinds)
     return Scorecard(
         metrics=metrics,
+        further=further,
         spreads=rate_rows(counts.groups, contrast, drawn, level=options.level),
         groups=counts.groups,
         privileged=tuple(sorted(privileged)),
         n=counts.n,
         selection=selection,
         comparison=None if paired is None else _compared(contrast, paired, options, rng),
-        notes=_notes(metrics, neighbours),
+        notes=_notes((*metrics, *further), neighbours),
         provenance={
             "comparity": __version__,
             "seed": options.seed,

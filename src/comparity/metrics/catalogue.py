@@ -1,9 +1,12 @@
-"""Thirty published metrics: names, definitions, ideal values and published ranges, as data.
+"""Thirty published metrics, and further ones beside them: definitions, ideal values and ranges.
 
 Identifiers C0-C25 (of predictions) and D0-D3 (of data) are those of [1]_; so are the ideal values,
 the ranges (-0.1 to 0.1 around an ideal of 0, 0.8 to 1.2 around an ideal of 1, both ends included)
 and the clusters. The published list gives the selection rate the ideal value 0; it is kept, though
 the number compares no groups.
+
+What is recommended, what moves together and what responds to data is about the thirty. A further
+metric (F1 and on) is worked out and reported beside them, and changes nothing of that.
 
 References
 ----------
@@ -13,7 +16,8 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
 
 from comparity.metrics.classification import (
@@ -39,8 +43,9 @@ from comparity.metrics.entropy import (
     GroupEntropy,
     GroupVariation,
 )
+from comparity.metrics.matthews import MatthewsGap
 
-__all__ = ["CATALOGUE"]
+__all__ = ["CATALOGUE", "EVERY_METRIC", "FURTHER", "check_metric"]
 
 FAIR_ENOUGH = "Majumder et al., Fair Enough, Table 1"
 SPEICHER = "Speicher et al. (2018), A unified approach to quantifying algorithmic unfairness"
@@ -49,8 +54,77 @@ HARDT = "Hardt, Price and Srebro (2016), Equality of opportunity in supervised l
 FELDMAN = "Feldman et al. (2015), Certifying and removing disparate impact"
 ZEMEL = "Zemel et al. (2013), Learning fair representations"
 CALDERS = "Calders and Verwer (2010), Three naive Bayes approaches"
+CHICCO = "Chicco and Jurman (2020), The advantages of the Matthews correlation coefficient"
 
-ENTRIES = (
+
+def _rate_entries() -> Iterator[Entry]:
+    """Yield the difference and the ratio of each rate that has both under its own name."""
+    for rate, sign, ids, more, about, peer in (
+        (FALSE_POSITIVE, "FPR", ("C1", "C5"), UNDESERVED, "false positives", "false_positive_rate"),
+        (FALSE_NEGATIVE, "FNR", ("C2", "C6"), DENIED, "false negatives", "false_negative_rate"),
+        (FALSE_OMISSION, "FOR", ("C3", "C7"), REFUSED, "false negatives", ""),
+        (FALSE_DISCOVERY, "FDR", ("C4", "C8"), SELECTED, "false positives", ""),
+        (ERROR, "ERR", ("C11", "C12"), MISJUDGED, "", "zero_one_loss"),
+    ):
+        for number, kind, operator, ideal, measure, theirs in (
+            (ids[0], "difference", "-", 0.0, RateGap((rate,)), "largest minus smallest, no sign"),
+            (ids[1], "ratio", "/", 1.0, RateRatio(rate), "smallest over largest"),
+        ):
+            name = f"{rate.name} {kind}"
+            yield Entry(
+                id=number,
+                name=name,
+                formula=f"{sign}(u) {operator} {sign}(p)",
+                ideal=ideal,
+                direction=f"above {ideal:g}: the unprivileged {more}",
+                measure=measure,
+                citation=FAIR_ENOUGH,
+                aif360=name.replace(" ", "_"),
+                fairlearn=f"{peer}_{kind} ({theirs})" if peer else "",
+                fairkit=name.replace(" ", "_"),
+                about=about,
+            )
+
+
+UNDESERVED = "get more often what they do not deserve"
+DENIED = "are denied more often what they deserve"
+REFUSED = "who are refused deserved it more often"
+SELECTED = "who are selected deserve it less often"
+MISJUDGED = "are misjudged more often"
+
+
+def _benefit_entries() -> Iterator[Entry]:
+    """Yield the indices of benefits: among people, between two camps, between all groups."""
+    camps = "larger: benefits are less equal between groups; no side is named"
+    people = "larger: benefits are less equal among people, of any group"
+    two, every = partial(GroupEntropy, all_groups=False), partial(GroupEntropy, all_groups=True)
+    of_two, of_all = "mean benefits of u and p", "mean benefits of all groups"
+    for ids, prefix, of, direction, entropy, variation in (
+        (("C16", "C19", "C20"), "", "b = yhat - y + 1", people, BenefitEntropy, BenefitVariation()),
+        (("C18", "C21", "C22"), "between-group ", of_two, camps, two, GroupVariation(False)),
+        (("C17", "C23", "C24"), "between-all-groups ", of_all, camps, every, GroupVariation(True)),
+    ):
+        for number, index, formula, measure in (
+            (ids[0], "generalised entropy index", "GE_2", entropy(2)),
+            (ids[1], "Theil index", "GE_1", entropy(1)),
+            (ids[2], "coefficient of variation", "sqrt(2 GE_2)", variation),
+        ):
+            name = prefix + index
+            yield Entry(
+                id=number,
+                name=name,
+                formula=f"{formula} of {of}",
+                ideal=0.0,
+                direction=direction,
+                measure=measure,
+                citation=SPEICHER,
+                aif360=name.lower().replace("ised", "ized").replace(" ", "_").replace("-", "_"),
+            )
+
+
+PUBLISHED = (
+    *_rate_entries(),
+    *_benefit_entries(),
     Entry(
         id="C0",
         name="true positive rate difference",
@@ -63,106 +137,6 @@ ENTRIES = (
         fairlearn="true_positive_rate_difference (largest minus smallest, no sign)",
         fairkit="equal_opportunity_difference (its size)",
         about="false negatives",
-    ),
-    Entry(
-        id="C1",
-        name="false positive rate difference",
-        formula="FPR(u) - FPR(p)",
-        ideal=0.0,
-        direction="above 0: the unprivileged get more often what they do not deserve",
-        measure=RateGap((FALSE_POSITIVE,)),
-        citation=FAIR_ENOUGH,
-        aif360="false_positive_rate_difference",
-        fairlearn="false_positive_rate_difference (largest minus smallest, no sign)",
-        fairkit="false_positive_rate_difference",
-        about="false positives",
-    ),
-    Entry(
-        id="C2",
-        name="false negative rate difference",
-        formula="FNR(u) - FNR(p)",
-        ideal=0.0,
-        direction="above 0: the unprivileged are denied more often what they deserve",
-        measure=RateGap((FALSE_NEGATIVE,)),
-        citation=FAIR_ENOUGH,
-        aif360="false_negative_rate_difference",
-        fairlearn="false_negative_rate_difference (largest minus smallest, no sign)",
-        fairkit="false_negative_rate_difference",
-        about="false negatives",
-    ),
-    Entry(
-        id="C3",
-        name="false omission rate difference",
-        formula="FOR(u) - FOR(p)",
-        ideal=0.0,
-        direction="above 0: the unprivileged who are refused deserved it more often",
-        measure=RateGap((FALSE_OMISSION,)),
-        citation=FAIR_ENOUGH,
-        aif360="false_omission_rate_difference",
-        fairkit="false_omission_rate_difference",
-        about="false negatives",
-    ),
-    Entry(
-        id="C4",
-        name="false discovery rate difference",
-        formula="FDR(u) - FDR(p)",
-        ideal=0.0,
-        direction="above 0: the unprivileged who are selected deserve it less often",
-        measure=RateGap((FALSE_DISCOVERY,)),
-        citation=FAIR_ENOUGH,
-        aif360="false_discovery_rate_difference",
-        fairkit="false_discovery_rate_difference",
-        about="false positives",
-    ),
-    Entry(
-        id="C5",
-        name="false positive rate ratio",
-        formula="FPR(u) / FPR(p)",
-        ideal=1.0,
-        direction="above 1: the unprivileged get more often what they do not deserve",
-        measure=RateRatio(FALSE_POSITIVE),
-        citation=FAIR_ENOUGH,
-        aif360="false_positive_rate_ratio",
-        fairlearn="false_positive_rate_ratio (smallest over largest)",
-        fairkit="false_positive_rate_ratio",
-        about="false positives",
-    ),
-    Entry(
-        id="C6",
-        name="false negative rate ratio",
-        formula="FNR(u) / FNR(p)",
-        ideal=1.0,
-        direction="above 1: the unprivileged are denied more often what they deserve",
-        measure=RateRatio(FALSE_NEGATIVE),
-        citation=FAIR_ENOUGH,
-        aif360="false_negative_rate_ratio",
-        fairlearn="false_negative_rate_ratio (smallest over largest)",
-        fairkit="false_negative_rate_ratio",
-        about="false negatives",
-    ),
-    Entry(
-        id="C7",
-        name="false omission rate ratio",
-        formula="FOR(u) / FOR(p)",
-        ideal=1.0,
-        direction="above 1: the unprivileged who are refused deserved it more often",
-        measure=RateRatio(FALSE_OMISSION),
-        citation=FAIR_ENOUGH,
-        aif360="false_omission_rate_ratio",
-        fairkit="false_omission_rate_ratio",
-        about="false negatives",
-    ),
-    Entry(
-        id="C8",
-        name="false discovery rate ratio",
-        formula="FDR(u) / FDR(p)",
-        ideal=1.0,
-        direction="above 1: the unprivileged who are selected deserve it less often",
-        measure=RateRatio(FALSE_DISCOVERY),
-        citation=FAIR_ENOUGH,
-        aif360="false_discovery_rate_ratio",
-        fairkit="false_discovery_rate_ratio",
-        about="false positives",
     ),
     Entry(
         id="C9",
@@ -185,30 +159,6 @@ ENTRIES = (
         citation=HARDT,
         aif360="average_abs_odds_difference",
         fairkit="average_abs_odds_difference",
-    ),
-    Entry(
-        id="C11",
-        name="error rate difference",
-        formula="ERR(u) - ERR(p)",
-        ideal=0.0,
-        direction="above 0: the unprivileged are misjudged more often",
-        measure=RateGap((ERROR,)),
-        citation=FAIR_ENOUGH,
-        aif360="error_rate_difference",
-        fairlearn="zero_one_loss_difference (largest minus smallest, no sign)",
-        fairkit="error_rate_difference",
-    ),
-    Entry(
-        id="C12",
-        name="error rate ratio",
-        formula="ERR(u) / ERR(p)",
-        ideal=1.0,
-        direction="above 1: the unprivileged are misjudged more often",
-        measure=RateRatio(ERROR),
-        citation=FAIR_ENOUGH,
-        aif360="error_rate_ratio",
-        fairlearn="zero_one_loss_ratio (smallest over largest)",
-        fairkit="error_rate_ratio",
     ),
     Entry(
         id="C13",
@@ -245,96 +195,6 @@ ENTRIES = (
         aif360="statistical_parity_difference",
         fairlearn="demographic_parity_difference (largest minus smallest, no sign)",
         fairkit="statistical_parity_difference (its size)",
-    ),
-    Entry(
-        id="C16",
-        name="generalised entropy index",
-        formula="GE_2 of b = yhat - y + 1",
-        ideal=0.0,
-        direction="larger: benefits are less equal among people, of any group",
-        measure=BenefitEntropy(2),
-        citation=SPEICHER,
-        aif360="generalized_entropy_index",
-    ),
-    Entry(
-        id="C17",
-        name="between-all-groups generalised entropy index",
-        formula="GE_2 of mean benefits of all groups",
-        ideal=0.0,
-        direction="larger: benefits are less equal between groups; no side is named",
-        measure=GroupEntropy(2, True),
-        citation=SPEICHER,
-        aif360="between_all_groups_generalized_entropy_index",
-    ),
-    Entry(
-        id="C18",
-        name="between-group generalised entropy index",
-        formula="GE_2 of mean benefits of u and p",
-        ideal=0.0,
-        direction="larger: benefits are less equal between groups; no side is named",
-        measure=GroupEntropy(2, False),
-        citation=SPEICHER,
-        aif360="between_group_generalized_entropy_index",
-    ),
-    Entry(
-        id="C19",
-        name="Theil index",
-        formula="GE_1 of b = yhat - y + 1",
-        ideal=0.0,
-        direction="larger: benefits are less equal among people, of any group",
-        measure=BenefitEntropy(1),
-        citation=SPEICHER,
-        aif360="theil_index",
-    ),
-    Entry(
-        id="C20",
-        name="coefficient of variation",
-        formula="sqrt(2 GE_2) of b = yhat - y + 1",
-        ideal=0.0,
-        direction="larger: benefits are less equal among people, of any group",
-        measure=BenefitVariation(),
-        citation=SPEICHER,
-        aif360="coefficient_of_variation",
-    ),
-    Entry(
-        id="C21",
-        name="between-group Theil index",
-        formula="GE_1 of mean benefits of u and p",
-        ideal=0.0,
-        direction="larger: benefits are less equal between groups; no side is named",
-        measure=GroupEntropy(1, False),
-        citation=SPEICHER,
-        aif360="between_group_theil_index",
-    ),
-    Entry(
-        id="C22",
-        name="between-group coefficient of variation",
-        formula="sqrt(2 GE_2) of mean benefits of u and p",
-        ideal=0.0,
-        direction="larger: benefits are less equal between groups; no side is named",
-        measure=GroupVariation(False),
-        citation=SPEICHER,
-        aif360="between_group_coefficient_of_variation",
-    ),
-    Entry(
-        id="C23",
-        name="between-all-groups Theil index",
-        formula="GE_1 of mean benefits of all groups",
-        ideal=0.0,
-        direction="larger: benefits are less equal between groups; no side is named",
-        measure=GroupEntropy(1, True),
-        citation=SPEICHER,
-        aif360="between_all_groups_theil_index",
-    ),
-    Entry(
-        id="C24",
-        name="between-all-groups coefficient of variation",
-        formula="sqrt(2 GE_2) of mean benefits of all groups",
-        ideal=0.0,
-        direction="larger: benefits are less equal between groups; no side is named",
-        measure=GroupVariation(True),
-        citation=SPEICHER,
-        aif360="between_all_groups_coefficient_of_variation",
     ),
     Entry(
         id="C25",
@@ -388,5 +248,34 @@ ENTRIES = (
     ),
 )
 
-CATALOGUE: Mapping[str, Entry] = MappingProxyType({one.id: one for one in ENTRIES})
-"""All metrics by identifier, C0 to C25 and D0 to D3."""
+CATALOGUE: Mapping[str, Entry] = MappingProxyType(
+    {one.id: one for one in sorted(PUBLISHED, key=lambda one: (one.id[0], int(one.id[1:])))}
+)
+"""The thirty published metrics by identifier, C0 to C25 and D0 to D3."""
+
+FURTHER: Mapping[str, Entry] = MappingProxyType(
+    {
+        one.id: one
+        for one in (
+            Entry(
+                id="F1",
+                name="Matthews correlation difference",
+                formula="MCC(u) - MCC(p)",
+                ideal=0.0,
+                direction="above 0: predictions follow the labels of the unprivileged more closely",
+                measure=MatthewsGap(),
+                citation=CHICCO,
+            ),
+        )
+    }
+)
+"""Metrics that are reported beside the thirty, by identifier."""
+
+
+EVERY_METRIC: Mapping[str, Entry] = MappingProxyType({**CATALOGUE, **FURTHER})
+
+
+def check_metric(identifier: object) -> None:
+    """Raise ``ValueError`` for an identifier that no metric has."""
+    if identifier not in EVERY_METRIC:
+        raise ValueError(f"metric {identifier!r}")

@@ -6,7 +6,7 @@ over privileged. A rate without trials is ``nan``; a ratio to a rate of zero is 
 if both rates are zero.
 
 Every measure is called with a :class:`~comparity.counts.decisions.GroupedDecisions` and gives one
-number for each of its tables.
+number for each of its tables; its interval is found by a method that holds at its bounds, too.
 
 References
 ----------
@@ -17,20 +17,30 @@ References
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts.decisions import GroupedDecisions
+from comparity.counts.decisions import GroupedDecisions, Tally
+from comparity.inference.bootstrap import Slopes, absolute_slopes, folded_interval, maximum_slopes
+from comparity.inference.delta import log_ratio_interval, rate_contrast_interval
+from comparity.inference.gap_tests import Interval
+from comparity.inference.proportions import wilson_interval
+from comparity.metrics.entries import Measure, Measured
 
 __all__ = [
     "BASE",
+    "DELTA",
     "ERROR",
     "FALSE_DISCOVERY",
     "FALSE_NEGATIVE",
     "FALSE_OMISSION",
     "FALSE_POSITIVE",
+    "FOLDED",
+    "LOG_DELTA",
     "RATES",
     "SELECTION",
     "TRUE_POSITIVE",
@@ -39,13 +49,21 @@ __all__ = [
     "Rate",
     "RateGap",
     "RateRatio",
+    "differences",
     "divided",
+    "widest_gap_interval",
+    "widest_ratio_interval",
 ]
 
 Floats = NDArray[np.float64]
 Places = tuple[tuple[int, int], ...]
 
 ALL: Places = ((0, 0), (0, 1), (1, 0), (1, 1))
+
+DELTA = "delta method with imaginary decisions (Price and Bonett)"
+LOG_DELTA = "delta method on the logarithm"
+WILSON = "Wilson"
+FOLDED = "folded bootstrap"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +100,10 @@ class Rate:
         """Return the share of hits; ``nan`` without trials."""
         return divided(self.n_hits(table), self.n_trials(table))
 
+    def tally(self, table: Floats) -> Tally:
+        """Return hits and trials of one table."""
+        return Tally(round(float(self.n_hits(table))), round(float(self.n_trials(table))))
+
 
 TRUE_POSITIVE = Rate("true positive rate", ((1, 1),), ((1, 0), (1, 1)))
 FALSE_POSITIVE = Rate("false positive rate", ((0, 1),), ((0, 0), (0, 1)))
@@ -100,7 +122,7 @@ RATES = (
 
 
 @dataclass(frozen=True, slots=True)
-class RateGap:
+class RateGap(Measure):
     r"""Mean over rates of unprivileged minus privileged rate.
 
     .. math:: \frac{1}{m} \sum_{j=1}^m \bigl( r_j(u) - r_j(p) \bigr)
@@ -116,15 +138,27 @@ class RateGap:
     -0.2
     """
 
+    has_sign: ClassVar[bool] = True
+
     rates: tuple[Rate, ...]
 
     def __call__(self, contrast: GroupedDecisions) -> Floats:
         """Return the measure of each table."""
         return _mean([_gap(contrast, rate) for rate in self.rates])
 
+    def interval(
+        self, contrast: GroupedDecisions, drawn: GroupedDecisions, *, level: float
+    ) -> Measured:
+        """Return the interval of the measure of one table."""
+        share = 1 / len(self.rates)
+        camps = ((contrast.unprivileged, share), (contrast.privileged, -share))
+        tallies = [rate.tally(table) for rate in self.rates for table, _ in camps]
+        weights = [weight for _ in self.rates for _, weight in camps]
+        return Measured(rate_contrast_interval(tallies, weights, level=level), DELTA)
+
 
 @dataclass(frozen=True, slots=True)
-class AverageAbsoluteGap:
+class AverageAbsoluteGap(Measure):
     r"""Mean over rates of the size of the gap.
 
     .. math:: \frac{1}{m} \sum_{j=1}^m \bigl| r_j(u) - r_j(p) \bigr|
@@ -138,9 +172,21 @@ class AverageAbsoluteGap:
         """Return the measure of each table."""
         return _mean([np.abs(_gap(contrast, rate)) for rate in self.rates])
 
+    def interval(
+        self, contrast: GroupedDecisions, drawn: GroupedDecisions, *, level: float
+    ) -> Measured:
+        """Return the interval of the measure of one table."""
+        slopes = Slopes(np.zeros(1), np.zeros(1))
+        for rate in self.rates:
+            observed = _gap(contrast, rate)
+            one = absolute_slopes(float(observed), _gap(drawn, rate) - observed)
+            slopes = slopes + (1 / len(self.rates)) * one
+        value = float(self(contrast))
+        return Measured(folded_interval(value, slopes, level=level, least=0.0), FOLDED)
+
 
 @dataclass(frozen=True, slots=True)
-class RateRatio:
+class RateRatio(Measure):
     r"""Unprivileged over privileged rate.
 
     .. math:: r(u) / r(p)
@@ -163,9 +209,16 @@ class RateRatio:
         rates = self.rate.of(contrast.two_camps.cells)
         return divided(rates[..., 0], rates[..., 1])
 
+    def interval(
+        self, contrast: GroupedDecisions, drawn: GroupedDecisions, *, level: float
+    ) -> Measured:
+        """Return the interval of the measure of one table."""
+        camps = [self.rate.tally(table) for table in (contrast.unprivileged, contrast.privileged)]
+        return Measured(log_ratio_interval(*camps, level=level), LOG_DELTA)
+
 
 @dataclass(frozen=True, slots=True)
-class OverallRate:
+class OverallRate(Measure):
     """A rate over everybody: it compares no groups.
 
     The published lists give the selection rate the ideal value 0, which no useful model has.
@@ -176,6 +229,48 @@ class OverallRate:
     def __call__(self, contrast: GroupedDecisions) -> Floats:
         """Return the measure of each table."""
         return self.rate.of(contrast.whole)
+
+    def interval(
+        self, contrast: GroupedDecisions, drawn: GroupedDecisions, *, level: float
+    ) -> Measured:
+        """Return the interval of the measure of one table."""
+        return Measured(wilson_interval(self.rate.tally(contrast.whole), level), WILSON)
+
+
+def widest_gap_interval(
+    rate: Rate, contrast: GroupedDecisions, drawn: GroupedDecisions, *, level: float
+) -> Interval:
+    """Return the interval of the largest minus the smallest rate of all groups."""
+    observed, errors = differences(rate.of(contrast.cells), rate.of(drawn.cells))
+    value = float(np.max(np.abs(observed)))
+    return folded_interval(value, maximum_slopes(observed, errors), level=level, least=0.0)
+
+
+def widest_ratio_interval(
+    rate: Rate, contrast: GroupedDecisions, drawn: GroupedDecisions, *, level: float
+) -> Interval:
+    """Return the interval of the smallest over the largest rate of all groups.
+
+    On the scale of the logarithm with half a hit added; 0 is its lower end where a rate is zero.
+    """
+    observed, errors = differences(_safe_logs(rate, contrast), _safe_logs(rate, drawn))
+    value = float(np.max(np.abs(observed)))
+    low, high, _ = folded_interval(value, maximum_slopes(observed, errors), level=level, least=0.0)
+    empty = not rate.n_hits(contrast.cells).all()
+    return Interval(0.0 if empty else math.exp(-high), math.exp(-low), level)
+
+
+def _safe_logs(rate: Rate, contrast: GroupedDecisions) -> Floats:
+    hits, trials = rate.n_hits(contrast.cells), rate.n_trials(contrast.cells)
+    logs: Floats = np.log((hits + 0.5) / (trials + 0.5))
+    return logs
+
+
+def differences(observed: Floats, drawn: Floats) -> tuple[Floats, Floats]:
+    """Return the difference of every two groups, and its errors over resamples."""
+    first, second = np.triu_indices(observed.shape[-1], k=1)
+    gaps = observed[first] - observed[second]
+    return gaps, drawn[:, first] - drawn[:, second] - gaps
 
 
 def divided(numerator: Floats, denominator: Floats) -> Floats:

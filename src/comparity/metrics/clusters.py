@@ -12,20 +12,23 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.errors import OptionError, TooFewResamplesError
+from comparity.errors import NoSuchEntryError, OptionError, TooFewResamplesError
 from comparity.metrics.entries import CLUSTERS
-from comparity.metrics.resamples import ClusterStability, ClusterTrial, MetricClusters, Partition
+from comparity.metrics.result import MetricClusters, MetricsAnswer, Partition
 from comparity.tables.columns import check_option
 from comparity.tables.values import check_lengths
 
 __all__ = [
     "CORRELATIONS",
     "LINKAGES",
+    "ClusterStability",
+    "ClusterTrial",
     "cluster_agreement",
     "cluster_differences",
     "cluster_metrics",
@@ -37,7 +40,55 @@ Floats = NDArray[np.float64]
 
 CORRELATIONS = ("spearman", "pearson", "kendall")
 LINKAGES = ("average", "complete", "single")
-FEWEST = 10
+FEWEST_RESAMPLES = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterTrial:
+    """Clusters under one choice other than the reference's.
+
+    Attributes
+    ----------
+    choice, value : str
+        What was chosen otherwise, and how: ``"linkage"``, ``"complete"``.
+    n_clusters : int
+        Clusters found.
+    agreement : float
+        Adjusted Rand index with the reference: 1 for the same clusters, 0 for what chance gives.
+    """
+
+    choice: str
+    value: str
+    n_clusters: int
+    agreement: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterStability(MetricsAnswer):
+    """Whether clusters of metrics depend on how they were found.
+
+    Attributes
+    ----------
+    reference : MetricClusters
+        What the trials are compared with.
+    trials : tuple of ClusterTrial
+        The reference itself, then other cuts, linkages, correlations and classifiers.
+    """
+
+    reference: MetricClusters
+    trials: tuple[ClusterTrial, ...]
+
+    def __getitem__(self, key: tuple[str, str]) -> ClusterTrial:
+        """Return the trial of a choice and its value."""
+        for one in self.trials:
+            if (one.choice, one.value) == key:
+                return one
+        known = [f"{one.choice}, {one.value}" for one in self.trials]
+        raise NoSuchEntryError("trial", key, known)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row for each trial."""
+        return [asdict(one) for one in self.trials]
 
 
 def cluster_metrics(
@@ -97,8 +148,8 @@ def cluster_metrics(
     table = np.column_stack([np.asarray(values[one], dtype=np.float64) for one in ids])
     exists = np.isfinite(table) if correlation == "pearson" else ~np.isnan(table)
     kept = table[exists.all(axis=1)]
-    if len(kept) < FEWEST:
-        raise TooFewResamplesError(len(kept), len(table), FEWEST)
+    if len(kept) < FEWEST_RESAMPLES:
+        raise TooFewResamplesError(len(kept), len(table), FEWEST_RESAMPLES)
     dissimilarity, constant = _dissimilarity(kept, correlation)
     merges = merged(squareform(dissimilarity, checks=False), method=linkage)
     heights = merges[:, 2]

@@ -8,6 +8,8 @@ a number. Here they are what their names say.)
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import narwhals as nw
@@ -15,18 +17,105 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.neighbours import feature_matrix, row_distances
-from comparity.errors import FeatureError, LengthMismatchError, OptionError
+from comparity.errors import FeatureError, LengthMismatchError, NoSuchEntryError, OptionError
 from comparity.inference.delta import quantile
-from comparity.inference.gap_tests import Interval
+from comparity.inference.gap_tests import Interval, plain
 from comparity.metrics.audit import privileged_groups
-from comparity.metrics.result import Distortion, Distortions, MovedRows
+from comparity.metrics.result import MetricsAnswer
 from comparity.tables.features import one_attribute, placed_features
 from comparity.tables.frames import of_engine
 from comparity.tables.values import group_codes
 
-__all__ = ["distortion_metrics"]
+__all__ = ["Distortion", "Distortions", "MovedRows", "distortion_metrics"]
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MovedRows:
+    """How far the rows of some people were moved.
+
+    Attributes
+    ----------
+    total, average, maximum : float
+        Of the distances between features before and after.
+    standard_error : float
+        Of the average.
+    n : int
+        Rows.
+    """
+
+    total: float
+    average: float
+    maximum: float
+    standard_error: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distortion:
+    """How far a change of the data moved rows, by one kind of distance.
+
+    Attributes
+    ----------
+    distance : str
+        ``"euclidean"``, ``"manhattan"`` or ``"mahalanobis"``.
+    everybody, unprivileged, privileged : MovedRows
+        Over all rows, and over the two camps.
+    difference, ratio : float
+        Average of the unprivileged minus, and over, that of the privileged.
+    difference_interval : Interval
+        Normal interval of the difference.
+    """
+
+    distance: str
+    everybody: MovedRows
+    unprivileged: MovedRows
+    privileged: MovedRows
+    difference: float
+    difference_interval: Interval
+    ratio: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distortions(MetricsAnswer):
+    """How far a change of the data moved rows, by several kinds of distance.
+
+    Attributes
+    ----------
+    distances : tuple of Distortion
+        One for each kind; ``distortions["euclidean"]`` finds one.
+    """
+
+    distances: tuple[Distortion, ...]
+
+    def __getitem__(self, name: str) -> Distortion:
+        for one in self.distances:
+            if one.distance == name:
+                return one
+        raise NoSuchEntryError("distance", name, [one.distance for one in self.distances])
+
+    def __iter__(self) -> Iterator[Distortion]:
+        return iter(self.distances)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row for each kind of distance."""
+        return [
+            {
+                "distance": one.distance,
+                **{
+                    f"{camp}_{name}": plain(value)
+                    for camp in ("everybody", "unprivileged", "privileged")
+                    for name, value in asdict(getattr(one, camp)).items()
+                },
+                "difference": plain(one.difference),
+                "low": plain(one.difference_interval.low),
+                "high": plain(one.difference_interval.high),
+                "level": one.difference_interval.level,
+                "ratio": plain(one.ratio),
+            }
+            for one in self.distances
+        ]
 
 
 def distortion_metrics(

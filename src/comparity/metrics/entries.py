@@ -1,4 +1,4 @@
-"""What the catalogue says of a metric, and of a cluster of metrics.
+"""What a metric is: a measure of counts with its interval, and what the catalogue says of it.
 
 References
 ----------
@@ -8,16 +8,69 @@ References
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
-from comparity.metrics.classification import RateGap
-from comparity.metrics.entropy import BiasAmplification
-from comparity.metrics.intervals import Measure
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["CLUSTERS", "Cluster", "Entry", "check_metric"]
+from comparity.counts.decisions import GroupedDecisions
+from comparity.inference.gap_tests import Interval
+
+__all__ = ["CLUSTERS", "Cluster", "Entry", "Measure", "Measured"]
+
+Floats = NDArray[np.float64]
+
+
+class Measured(NamedTuple):
+    """An interval and the name of the method behind it."""
+
+    interval: Interval
+    method: str
+
+
+class Measure(ABC):
+    """A metric as a function of counts, with its interval.
+
+    Attributes
+    ----------
+    has_sign : bool
+        Whether values on either side of the ideal speak of different camps, or of opposites.
+    """
+
+    __slots__ = ()
+
+    has_sign: ClassVar[bool] = False
+
+    @property
+    def sees_all_groups(self) -> bool:
+        """Whether it tells all groups apart, and not only the two camps."""
+        return False
+
+    @abstractmethod
+    def __call__(self, contrast: GroupedDecisions) -> Floats:
+        """Return the measure of each table."""
+
+    @abstractmethod
+    def interval(
+        self, contrast: GroupedDecisions, drawn: GroupedDecisions, *, level: float
+    ) -> Measured:
+        """Return the interval of the measure of one table.
+
+        Parameters
+        ----------
+        contrast : GroupedDecisions
+            The counts.
+        drawn : GroupedDecisions
+            Tables resampled from them, used where a measure has a kink.
+        level : float
+            Confidence level.
+        """
+
 
 RANGES = {0.0: (-0.1, 0.1), 1.0: (0.8, 1.2)}
-"""Published range by ideal value, both ends included."""
+"""Published range by ideal value, both ends included; further metrics borrow it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,12 +115,6 @@ CLUSTERS = (
 """Seven clusters of metrics of predictions, then three of metrics of data."""
 
 
-def check_metric(identifier: object) -> None:
-    """Raise ``ValueError`` for an identifier that no metric has."""
-    if not any(identifier in cluster.members for cluster in CLUSTERS):
-        raise ValueError(f"metric {identifier!r}")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """One metric of the catalogue.
@@ -99,20 +146,20 @@ class Entry:
     direction: str
     measure: Measure | None
     citation: str
-    aif360: str
+    aif360: str = ""
     fairlearn: str = ""
     fairkit: str = ""
     about: str = ""
 
     @property
     def fair_range(self) -> tuple[float, float]:
-        """Published range, both ends included."""
+        """Range around the ideal value, both ends included; published for the thirty."""
         return RANGES[self.ideal]
 
     @property
-    def cluster(self) -> Cluster:
-        """The published cluster of the metric."""
-        return next(cluster for cluster in CLUSTERS if self.id in cluster.members)
+    def cluster(self) -> Cluster | None:
+        """The published cluster of the metric; a further metric has none."""
+        return next((cluster for cluster in CLUSTERS if self.id in cluster.members), None)
 
     @property
     def of_data(self) -> bool:
@@ -122,7 +169,7 @@ class Entry:
     @property
     def has_sign(self) -> bool:
         """Whether values on either side of the ideal speak of different camps, or of opposites."""
-        return isinstance(self.measure, RateGap | BiasAmplification)
+        return self.measure is not None and self.measure.has_sign
 
     def distance(self, value: float) -> float:
         """Return how far a value is from the ideal."""

@@ -44,14 +44,28 @@ among their neighbours. :mod:`comparity.counts.neighbours` finds the neighbours.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from comparity.counts.decisions import GroupedDecisions, NeighbourCounts
-from comparity.metrics.classification import BASE, SELECTION, Rate, divided
+from comparity.inference.bootstrap import Slopes, folded_interval, maximum_slopes, norm_slopes
+from comparity.inference.delta import entropy_interval, transformed
+from comparity.inference.gap_tests import Interval
+from comparity.metrics.classification import (
+    BASE,
+    FOLDED,
+    LOG_DELTA,
+    SELECTION,
+    Rate,
+    differences,
+    divided,
+)
+from comparity.metrics.entries import Measure, Measured
 
 __all__ = [
     "DOUBLED_ROOT",
@@ -89,7 +103,7 @@ VARIATIONS = {"standard": STANDARD, "doubled root": DOUBLED_ROOT}
 
 
 @dataclass(frozen=True, slots=True)
-class BenefitEntropy:
+class BenefitEntropy(Measure):
     """Generalised entropy index of the benefits of individuals; order 1 is Theil's index.
 
     At least 0, and 0 when all benefits are equal: no error at all, or only errors.
@@ -110,9 +124,17 @@ class BenefitEntropy:
         cells = table.reshape(*table.shape[:-2], 4)
         return _entropy(cells, BENEFITS, self.order)
 
+    def interval(
+        self, contrast: GroupedDecisions, drawn: GroupedDecisions, *, level: float
+    ) -> Measured:
+        """Return the interval of the measure of one table."""
+        table = contrast.whole
+        benefits = np.array([table[1, 0], table[0, 0] + table[1, 1], table[0, 1]])
+        return Measured(entropy_interval(benefits, self.order, level=level), LOG_DELTA)
+
 
 @dataclass(frozen=True, slots=True)
-class GroupEntropy:
+class GroupEntropy(Measure):
     """Generalised entropy index of the mean benefits of groups; order 1 is Theil's index.
 
     At least 0, and 0 when all groups have the same mean benefit, that is the same difference of
@@ -129,15 +151,40 @@ class GroupEntropy:
     order: int
     all_groups: bool
 
+    @property
+    def sees_all_groups(self) -> bool:
+        """Whether it tells all groups apart, and not only the two camps."""
+        return self.all_groups
+
     def __call__(self, contrast: GroupedDecisions) -> Floats:
         """Return the measure of each table."""
         sizes, means = group_benefits(contrast if self.all_groups else contrast.two_camps)
         # A group without members has no mean, and no weight.
         return _entropy(sizes, np.where(sizes > 0, means, 0.0), self.order)
 
+    def interval(
+        self, contrast: GroupedDecisions, drawn: GroupedDecisions, *, level: float
+    ) -> Measured:
+        """Return the interval of the measure of one table."""
+        root = self.root_interval(contrast, drawn, level=level)
+        return Measured(transformed(root, 0.5, 2), FOLDED)
+
+    def root_interval(
+        self, contrast: GroupedDecisions, drawn: GroupedDecisions, *, level: float
+    ) -> Interval:
+        """Return the interval of the root of twice an index between groups, which is a length."""
+        root = math.sqrt(2 * max(float(self(contrast)), 0.0))
+        vectors = [
+            _deviations(one if self.all_groups else one.two_camps) for one in (contrast, drawn)
+        ]
+        # Rounding can leave an index of nothing a little below zero.
+        moved = np.sqrt(2 * np.maximum(self(drawn), 0.0)) - root
+        slopes = norm_slopes(vectors[0], vectors[1] - vectors[0], moved)
+        return folded_interval(root, slopes, level=level, least=0.0)
+
 
 @dataclass(frozen=True, slots=True)
-class BenefitVariation:
+class BenefitVariation(Measure):
     """Coefficient of variation of the benefits of individuals: `scale` times a root of an index."""
 
     scale: float = STANDARD
@@ -146,17 +193,37 @@ class BenefitVariation:
         """Return the measure of each table."""
         return self.scale * _root(BenefitEntropy(2)(contrast))
 
+    def interval(
+        self, contrast: GroupedDecisions, drawn: GroupedDecisions, *, level: float
+    ) -> Measured:
+        """Return the interval of the measure of one table."""
+        index, method = BenefitEntropy(2).interval(contrast, drawn, level=level)
+        return Measured(transformed(index, self.scale, 0.5), method)
+
 
 @dataclass(frozen=True, slots=True)
-class GroupVariation:
+class GroupVariation(Measure):
     """Coefficient of variation of the mean benefits of groups: `scale` times a root of an index."""
 
     all_groups: bool
     scale: float = STANDARD
 
+    @property
+    def sees_all_groups(self) -> bool:
+        """Whether it tells all groups apart, and not only the two camps."""
+        return self.all_groups
+
     def __call__(self, contrast: GroupedDecisions) -> Floats:
         """Return the measure of each table."""
         return self.scale * _root(GroupEntropy(2, self.all_groups)(contrast))
+
+    def interval(
+        self, contrast: GroupedDecisions, drawn: GroupedDecisions, *, level: float
+    ) -> Measured:
+        """Return the interval of the measure of one table."""
+        entropy = GroupEntropy(2, self.all_groups)
+        root = entropy.root_interval(contrast, drawn, level=level)
+        return Measured(transformed(root, self.scale / math.sqrt(2), 1), FOLDED)
 
 
 def group_benefits(contrast: GroupedDecisions) -> tuple[Floats, Floats]:
@@ -164,6 +231,16 @@ def group_benefits(contrast: GroupedDecisions) -> tuple[Floats, Floats]:
     cells = contrast.cells
     sizes = cells.sum(axis=(-2, -1))
     return sizes, 1 + divided(cells[..., 0, 1] - cells[..., 1, 0], sizes)
+
+
+def _deviations(contrast: GroupedDecisions) -> Floats:
+    """Return the vector whose squared length is twice the index of order 2."""
+    sizes, means = group_benefits(contrast)
+    shares = sizes / sizes.sum(axis=-1, keepdims=True)
+    means = np.where(sizes > 0, means, 0.0)
+    overall = (shares * means).sum(axis=-1, keepdims=True)
+    vector: Floats = np.sqrt(shares) * (means / overall - 1)
+    return vector
 
 
 def _entropy(counts: Floats, values: Floats, order: int) -> Floats:
@@ -192,7 +269,7 @@ SMOOTHING = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class DifferentialFairness:
+class DifferentialFairness(Measure):
     """Smoothed empirical differential fairness of labels (`BASE`) or predictions (`SELECTION`).
 
     Examples
@@ -205,22 +282,49 @@ class DifferentialFairness:
 
     rate: Rate = BASE
 
+    @property
+    def sees_all_groups(self) -> bool:
+        """Whether it tells all groups apart, and not only the two camps."""
+        return True
+
     def __call__(self, contrast: GroupedDecisions) -> Floats:
         """Return the measure of each table."""
         return widest_log_ratio(log_rates(contrast, self.rate))
 
+    def interval(
+        self, contrast: GroupedDecisions, drawn: GroupedDecisions, *, level: float
+    ) -> Measured:
+        """Return the interval of the measure of one table."""
+        slopes = _log_slopes(self.rate, contrast, drawn)
+        value = float(self(contrast))
+        return Measured(folded_interval(value, slopes, level=level, least=0.0), FOLDED)
+
 
 @dataclass(frozen=True, slots=True)
-class BiasAmplification:
+class BiasAmplification(Measure):
     """Differential fairness of predictions minus that of labels.
 
     Positive where the model tells groups apart more than the labels do. Without bound.
     """
 
+    has_sign: ClassVar[bool] = True
+
+    @property
+    def sees_all_groups(self) -> bool:
+        """Whether it tells all groups apart, and not only the two camps."""
+        return True
+
     def __call__(self, contrast: GroupedDecisions) -> Floats:
         """Return the measure of each table."""
         predicted = DifferentialFairness(SELECTION)(contrast)
         return predicted - DifferentialFairness(BASE)(contrast)
+
+    def interval(
+        self, contrast: GroupedDecisions, drawn: GroupedDecisions, *, level: float
+    ) -> Measured:
+        """Return the interval of the measure of one table."""
+        slopes = _log_slopes(SELECTION, contrast, drawn) - _log_slopes(BASE, contrast, drawn)
+        return Measured(folded_interval(float(self(contrast)), slopes, level=level), FOLDED)
 
 
 def log_rates(contrast: GroupedDecisions, rate: Rate) -> Floats:
@@ -235,6 +339,15 @@ def widest_log_ratio(logs: Floats) -> Floats:
     """Return the largest difference between two groups, in yes or in no."""
     widest: Floats = np.ptp(logs, axis=-1).max(axis=-1)
     return widest
+
+
+def _log_slopes(rate: Rate, contrast: GroupedDecisions, drawn: GroupedDecisions) -> Slopes:
+    yes_no = [
+        differences(log_rates(contrast, rate)[place], log_rates(drawn, rate)[:, place])
+        for place in (0, 1)
+    ]
+    observed, errors = zip(*yes_no, strict=True)
+    return maximum_slopes(np.concatenate(observed), np.concatenate(errors, axis=1))
 
 
 def consistency(counts: NeighbourCounts) -> float:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
-from comparity.metrics.resamples import (
-    ClusterStability,
+from comparity.metrics.clusters import ClusterStability
+from comparity.metrics.comparison import Sensitivity
+from comparity.metrics.distortion import Distortions
+from comparity.metrics.result import (
     Comparison,
     MetricClusters,
+    MetricsAnswer,
+    MetricValue,
+    Scorecard,
     Selection,
-    Sensitivity,
 )
-from comparity.metrics.result import Distortions, MetricValue, Scorecard
 from comparity.reports.charts import AXIS, LABELS, WIDTH, Chart, Tick, round_numbers
 from comparity.reports.formats import count, several
 from comparity.reports.plots import (
@@ -30,14 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FARTHEST",
+    "draw",
     "moves_in_words",
-    "plot_changes",
-    "plot_choices",
-    "plot_dendrogram",
-    "plot_distortions",
-    "plot_scorecard",
-    "plot_sensitivity",
-    "plot_stability",
     "scaled",
     "tree_chart",
 ]
@@ -126,6 +124,13 @@ PLACES = {
 MOVES = {"towards": INSIDE, "away": OUTSIDE, "unchanged": GREY}
 
 
+@singledispatch
+def draw(answer: MetricsAnswer, ax: Axes | None = None) -> Axes:
+    """Draw an answer about metrics."""
+    raise TypeError(type(answer).__name__)
+
+
+@draw.register(Scorecard)
 def plot_scorecard(card: Scorecard, ax: Axes | None = None) -> Axes:
     """Draw every metric's interval around its ideal value, on the scale of its published range.
 
@@ -153,6 +158,7 @@ def plot_scorecard(card: Scorecard, ax: Axes | None = None) -> Axes:
     return finished(ax, title=title, across=across, own=own)
 
 
+@draw.register(MetricClusters)
 def plot_dendrogram(clusters: MetricClusters, ax: Axes | None = None) -> Axes:
     """Draw the tree of merges, with the cut."""
     own = ax is None
@@ -165,6 +171,7 @@ def plot_dendrogram(clusters: MetricClusters, ax: Axes | None = None) -> Axes:
     return finished(ax, title=title, across="metric", own=own)
 
 
+@draw.register(Selection)
 def plot_choices(selection: Selection, ax: Axes | None = None) -> Axes:
     """Draw which metrics move together in this data, and which few of them are to be reported.
 
@@ -190,6 +197,7 @@ def plot_choices(selection: Selection, ax: Axes | None = None) -> Axes:
     return finished(ax, title=title, across=across, own=own)
 
 
+@draw.register(Comparison)
 def plot_changes(comparison: Comparison, ax: Axes | None = None) -> Axes:
     """Draw how far each metric is from its ideal value, before and after."""
     shown, own = [one for one in comparison.changes if one.moved != "unknown"], ax is None
@@ -208,6 +216,7 @@ def plot_changes(comparison: Comparison, ax: Axes | None = None) -> Axes:
     return finished(ax, title=moves_in_words(comparison), across=across, own=own)
 
 
+@draw.register(Sensitivity)
 def plot_sensitivity(sensitivity: Sensitivity, ax: Axes | None = None) -> Axes:
     """Draw the interquartile range of each metric over resamples, and what is too small."""
     own = ax is None
@@ -224,6 +233,7 @@ def plot_sensitivity(sensitivity: Sensitivity, ax: Axes | None = None) -> Axes:
     return finished(ax, title=title, across=across, own=own)
 
 
+@draw.register(ClusterStability)
 def plot_stability(stability: ClusterStability, ax: Axes | None = None) -> Axes:
     """Draw how far clusters found otherwise agree with those of the reference."""
     own, reference = ax is None, stability.reference
@@ -242,6 +252,7 @@ def plot_stability(stability: ClusterStability, ax: Axes | None = None) -> Axes:
     return finished(ax, title=title, across=across, own=own)
 
 
+@draw.register(Distortions)
 def plot_distortions(distortions: Distortions, ax: Axes | None = None) -> Axes:
     """Draw how far rows of both camps were moved on average, by every kind of distance."""
     own, found = ax is None, distortions.distances

@@ -1,15 +1,18 @@
-"""Frozen answers: every metric of the catalogue for one set of predictions."""
+"""Frozen answers: every metric for one set of predictions, the few to report, and what changed."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from comparity.errors import NoSuchEntryError
-from comparity.inference.gap_tests import Interval, plain
-from comparity.metrics.entries import check_metric
-from comparity.metrics.resamples import Comparison, Selection
+from comparity.inference.gap_tests import Interval
+from comparity.metrics.catalogue import check_metric
 from comparity.results.plain import as_plain
 from comparity.results.result import Result
 
@@ -18,7 +21,45 @@ if TYPE_CHECKING:
 
     from comparity.reports.sections import Section
 
-__all__ = ["Distortion", "Distortions", "MetricValue", "MovedRows", "RateSpread", "Scorecard"]
+__all__ = ["Change", "ChosenMetric", "Comparison", "MetricClusters", "MetricValue"]
+__all__ += ["MetricsAnswer", "Partition", "RateSpread", "Scorecard", "Selection"]
+
+Floats = NDArray[np.float64]
+Partition = tuple[tuple[str, ...], ...]
+
+
+class MetricsAnswer(Result):
+    """An answer about metrics: what is told and drawn follows from its kind."""
+
+    __slots__ = ()
+
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        from comparity.metrics.section import section
+
+        return section(self)
+
+    @abstractmethod
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the rows of the table of this answer."""
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return the rows of this answer as a frame of the named engine.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            The engine; the first of these that is installed by default.
+        """
+        from comparity.reports.frames import frame_of_rows
+
+        return frame_of_rows(self.rows(), backend)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw this answer."""
+        from comparity.metrics.plots import draw
+
+        return draw(self, ax)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,11 +81,11 @@ class MetricValue:
     ideal : float
         Value at parity.
     fair_range : tuple of float
-        Published range, both ends included.
+        Published range, both ends included; the usual one around the ideal of a further metric.
     direction : str
         What a value away from the ideal says.
     cluster : str
-        Published cluster.
+        Published cluster; empty for a further metric.
     """
 
     id: str
@@ -114,118 +155,199 @@ class RateSpread:
     promised: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MovedRows:
-    """How far the rows of some people were moved.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MetricClusters(MetricsAnswer):
+    """Metrics that move together over resamples.
 
     Attributes
     ----------
-    total, average, maximum : float
-        Of the distances between features before and after.
-    standard_error : float
-        Of the average.
-    n : int
-        Rows.
+    clusters : tuple of tuple of str
+        Identifiers by cluster, largest cluster first.
+    threshold : float
+        Height of the cut.
+    stretch : tuple of float
+        Heights between which the clusters stay the same.
+    heights : tuple of float
+        Heights at which two clusters merge.
+    ids : tuple of str
+        The metrics, in the order of `dissimilarity`.
+    dissimilarity : ndarray
+        One minus the size of the correlation of every two metrics.
+    merges : ndarray
+        The tree, as scipy writes it.
+    correlation, linkage : str
+        How metrics, and clusters of them, were compared.
+    n_resamples, n_dropped : int
+        Resamples used, and left out because a metric did not exist in them.
+    constant : tuple of str
+        Metrics without variation: they correlate with nothing.
     """
 
-    total: float
-    average: float
-    maximum: float
-    standard_error: float
-    n: int
+    clusters: Partition
+    threshold: float
+    stretch: tuple[float, float]
+    heights: tuple[float, ...]
+    ids: tuple[str, ...]
+    dissimilarity: Floats
+    merges: Floats
+    correlation: str
+    linkage: str
+    n_resamples: int
+    n_dropped: int
+    constant: tuple[str, ...] = ()
+
+    @staticmethod
+    def completed_from(content: Mapping[str, Any]) -> dict[str, Any]:
+        """Refuse merges of clusters that are not there."""
+        left = set(range(len(content["ids"])))
+        for made, (first, second, *_) in enumerate(content["merges"], start=len(left)):
+            if not {first, second} <= left:
+                raise ValueError(f"a merge of {first} and {second}")
+            left = (left - {first, second}) | {made}
+        if len(left) != 1:
+            raise ValueError(f"{len(left)} clusters that were never merged")
+        return {}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row for each metric: its identifier and the number of its cluster."""
+        places = {one: place for place, cluster in enumerate(self.clusters) for one in cluster}
+        return [{"metric": one, "cluster": places[one]} for one in self.ids]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Distortion:
-    """How far a change of the data moved rows, by one kind of distance.
+class ChosenMetric:
+    """A metric to report, and why.
 
     Attributes
     ----------
-    distance : str
-        ``"euclidean"``, ``"manhattan"`` or ``"mahalanobis"``.
-    everybody, unprivileged, privileged : MovedRows
-        Over all rows, and over the two camps.
-    difference, ratio : float
-        Average of the unprivileged minus, and over, that of the privileged.
-    difference_interval : Interval
-        Normal interval of the difference.
+    id, name : str
+        The metric.
+    kinds : tuple of str
+        The kinds of fairness that asked for its cluster.
+    cluster : str
+        Name of the published cluster.
+    reason : str
+        Why this one of its cluster.
     """
 
-    distance: str
-    everybody: MovedRows
-    unprivileged: MovedRows
-    privileged: MovedRows
-    difference: float
-    difference_interval: Interval
-    ratio: float
+    id: str
+    name: str
+    kinds: tuple[str, ...]
+    cluster: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Distortions(Result):
-    """How far a change of the data moved rows, by several kinds of distance.
+class Selection(MetricsAnswer):
+    """The few metrics to report for this data and model.
 
     Attributes
     ----------
-    distances : tuple of Distortion
-        One for each kind; ``distortions["euclidean"]`` finds one.
+    chosen : tuple of ChosenMetric
+        One for each cluster that matters; two where metrics of a cluster disagree.
+    kinds : tuple of str
+        Kinds of fairness asked for.
+    clusters : MetricClusters or None
+        Clusters in resamples of this very data; ``None`` where there were too few of them.
+    differences : tuple of str
+        Where clusters of this data and published ones differ.
+    deaf : tuple of str
+        Metrics that hardly respond to resampling this data.
     """
 
-    distances: tuple[Distortion, ...]
+    chosen: tuple[ChosenMetric, ...]
+    kinds: tuple[str, ...]
+    clusters: MetricClusters | None
+    differences: tuple[str, ...] = ()
+    deaf: tuple[str, ...] = ()
 
-    def __getitem__(self, name: str) -> Distortion:
-        for one in self.distances:
-            if one.distance == name:
-                return one
-        raise NoSuchEntryError("distance", name, [one.distance for one in self.distances])
-
-    def __iter__(self) -> Iterator[Distortion]:
-        return iter(self.distances)
-
-    def section(self) -> Section:
-        """Return what is told of this answer."""
-        from comparity.metrics.section import section
-
-        return section(self)
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return one row for each kind of distance."""
-        from comparity.reports.frames import frame_of_rows
-
-        return frame_of_rows(self._rows(), backend)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw how far rows of both camps were moved, by every kind of distance."""
-        from comparity.metrics.plots import plot_distortions
-
-        return plot_distortions(self, ax)
-
-    def _rows(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "distance": one.distance,
-                **{
-                    f"{camp}_{name}": plain(value)
-                    for camp in ("everybody", "unprivileged", "privileged")
-                    for name, value in asdict(getattr(one, camp)).items()
-                },
-                "difference": plain(one.difference),
-                "low": plain(one.difference_interval.low),
-                "high": plain(one.difference_interval.high),
-                "level": one.difference_interval.level,
-                "ratio": plain(one.ratio),
-            }
-            for one in self.distances
-        ]
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row for each chosen metric."""
+        rows = as_plain(self.chosen)
+        return [{**row, "kinds": ", ".join(row["kinds"])} for row in rows]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scorecard(Result):
-    """Every metric of the catalogue for one set of predictions.
+class Change:
+    """What became of one metric.
+
+    Attributes
+    ----------
+    id, name : str
+        The metric.
+    before, after, ideal : float
+        Its values and its ideal value.
+    moved : str
+        ``"towards"``, ``"away"`` or ``"unchanged"``; ``"unknown"`` where a value does not exist.
+    interval : Interval or None
+        Of the change in the distance from the ideal, over paired resamples in which both values
+        are finite; negative is towards.
+    """
+
+    id: str
+    name: str
+    before: float
+    after: float
+    ideal: float
+    moved: str
+    interval: Interval | None = None
+
+    DERIVED: ClassVar[Mapping[str, str]] = {"clear": "is_clear"}
+
+    @staticmethod
+    def completed_from(content: Mapping[str, Any]) -> dict[str, Any]:
+        """Refuse a metric that the catalogue does not have."""
+        check_metric(content["id"])
+        return {}
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the interval leaves no doubt about the direction."""
+        return self.interval is not None and (self.interval.low > 0 or self.interval.high < 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison(MetricsAnswer):
+    """All metrics before and after, such as without and with a mitigation.
+
+    Attributes
+    ----------
+    changes : tuple of Change
+        One for each metric.
+    names : tuple of str
+        What is compared: before, after.
+    """
+
+    changes: tuple[Change, ...]
+    names: tuple[str, str] = ("before", "after")
+
+    DERIVED: ClassVar[Mapping[str, str]] = {"counts": "counts"}
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many metrics moved which way."""
+        moves = [change.moved for change in self.changes]
+        words = ("towards", "away", "unchanged", "unknown")
+        return {word: moves.count(word) for word in words}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row for each metric."""
+        rows: list[dict[str, Any]] = as_plain(self.changes)
+        for row in rows:
+            row |= row.pop("interval") or {"low": None, "high": None, "level": None}
+        return rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scorecard(MetricsAnswer):
+    """Every metric for one set of predictions: the thirty published ones, and further ones.
 
     Attributes
     ----------
     metrics : tuple of MetricValue
-        In the order of the catalogue; ``scorecard["C0"]`` finds one.
+        The published ones, in the order of the catalogue; ``scorecard["C0"]`` finds one.
+    further : tuple of MetricValue
+        Metrics reported beside them; ``scorecard["F1"]`` finds one.
     spreads : tuple of RateSpread
         Rates of all groups.
     groups, privileged : tuple of str
@@ -247,6 +369,7 @@ class Scorecard(Result):
     groups: tuple[str, ...]
     privileged: tuple[str, ...]
     n: int
+    further: tuple[MetricValue, ...] = ()
     selection: Selection | None = None
     comparison: Comparison | None = None
     notes: tuple[str, ...] = ()
@@ -254,39 +377,20 @@ class Scorecard(Result):
 
     def __getitem__(self, name: str) -> MetricValue:
         """Return the metric with this id or name."""
-        for one in self.metrics:
+        every = (*self.metrics, *self.further)
+        for one in every:
             if name in (one.id, one.name):
                 return one
-        known = [word for one in self.metrics for word in (one.id, one.name)]
+        known = [word for one in every for word in (one.id, one.name)]
         raise NoSuchEntryError("metric", name, known)
 
     def __iter__(self) -> Iterator[MetricValue]:
         return iter(self.metrics)
 
-    def section(self) -> Section:
-        """Return what is told of this answer."""
-        from comparity.metrics.section import section
-
-        return section(self)
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return one row for each metric, as a frame of the named engine.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}, optional
-            The engine; the first of these that is installed by default.
-        """
-        from comparity.reports.frames import frame_of_rows
-
-        rows = as_plain(self.metrics)
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row for each metric."""
+        rows: list[dict[str, Any]] = as_plain((*self.metrics, *self.further))
         for row in rows:
             row |= row.pop("interval")
             row["range_low"], row["range_high"] = row.pop("fair_range")
-        return frame_of_rows(rows, backend)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw every metric with its interval and its published range, by cluster."""
-        from comparity.metrics.plots import plot_scorecard
-
-        return plot_scorecard(self, ax)
+        return rows

@@ -9,17 +9,20 @@ from typing import Any
 
 from comparity.errors.spelling import visible
 from comparity.inference.gap_tests import Interval
-from comparity.metrics.catalogue import CATALOGUE
+from comparity.metrics.catalogue import EVERY_METRIC
+from comparity.metrics.clusters import ClusterStability
+from comparity.metrics.comparison import Sensitivity
+from comparity.metrics.distortion import Distortions
 from comparity.metrics.plots import FARTHEST, moves_in_words, scaled, tree_chart
-from comparity.metrics.resamples import (
+from comparity.metrics.result import (
     Change,
-    ClusterStability,
     Comparison,
     MetricClusters,
+    MetricValue,
+    RateSpread,
+    Scorecard,
     Selection,
-    Sensitivity,
 )
-from comparity.metrics.result import Distortions, MetricValue, RateSpread, Scorecard
 from comparity.metrics.selection import ranges
 from comparity.reports.charts import ROW, WIDTH, Chart, Mark, Tick, round_numbers
 from comparity.reports.formats import count, interval, percent, rate, several, signed
@@ -175,6 +178,9 @@ def _card_grids(card: Scorecard) -> Iterator[Grid]:
     for cluster in dict.fromkeys(one.cluster for one in card.metrics):
         rows = [_metric_row(one) for one in card.metrics if one.cluster == cluster]
         yield Grid(title=visible(cluster).capitalize(), header=METRIC, rows=tuple(rows))
+    if card.further:
+        rows = [_metric_row(one) for one in card.further]
+        yield Grid(title="Further metrics", header=METRIC, rows=tuple(rows))
     yield _rates(card)
 
 
@@ -266,7 +272,7 @@ def _choice_lists(selection: Selection | None) -> dict[str, list[str]]:
 def _methods(card: Scorecard) -> list[str]:
     """Say how the intervals were found, by method."""
     ids: dict[str, list[str]] = {}
-    for one in card.metrics:
+    for one in (*card.metrics, *card.further):
         if one.place != "none":
             ids.setdefault(one.method, []).append(one.id)
     return [f"{ranges(found)}: {method}" for method, found in ids.items()]
@@ -323,7 +329,7 @@ def _by_group(rates: Mapping[str, float]) -> str:
 
 def _has_sign(one: MetricValue | Change) -> bool:
     """Say whether a metric takes both signs, so that the plus is worth printing."""
-    return CATALOGUE[one.id].has_sign
+    return EVERY_METRIC[one.id].has_sign
 
 
 def _number(value: float, *, sign: bool) -> str:

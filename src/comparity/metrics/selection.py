@@ -15,11 +15,10 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from comparity.errors import OptionError, UnknownMetricError
-from comparity.metrics.catalogue import CATALOGUE
+from comparity.metrics.catalogue import CATALOGUE, EVERY_METRIC
 from comparity.metrics.entries import CLUSTERS, Cluster, Entry
 from comparity.metrics.entropy import STANDARD, BenefitVariation, GroupVariation
-from comparity.metrics.resamples import ChosenMetric
-from comparity.metrics.result import MetricValue
+from comparity.metrics.result import ChosenMetric, MetricValue
 
 __all__ = [
     "KINDS",
@@ -217,10 +216,10 @@ def entry(name: str) -> Entry:
     >>> entry("C14").name, entry("average_odds_difference").id
     ('disparate impact', 'C9')
     """
-    for one in CATALOGUE.values():
-        if name in (one.id, one.name, one.aif360):
+    for one in EVERY_METRIC.values():
+        if name and name in (one.id, one.name, one.aif360):
             return one
-    raise UnknownMetricError(name, list(CATALOGUE))
+    raise UnknownMetricError(name, list(EVERY_METRIC))
 
 
 def ranges(ids: Iterable[str]) -> str:
@@ -232,7 +231,7 @@ def ranges(ids: Iterable[str]) -> str:
     'C0-C3, C9, C10, D1'
     """
     runs: list[list[str]] = []
-    order = list(CATALOGUE)
+    order = list(EVERY_METRIC)
     for one in ids:
         follows = runs and one[0] == runs[-1][-1][0]
         if follows and order.index(one) == order.index(runs[-1][-1]) + 1:
