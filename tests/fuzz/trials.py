@@ -20,6 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Any
+from unittest.mock import patch
 
 from comparity.cli import main
 from tests.fuzz.cases import Case, Twin, write_files
@@ -28,6 +29,8 @@ __all__ = ["BrokenPromiseError", "Outcome", "run_here", "try_case"]
 
 STATUSES = {0, 1, 2, 3}
 MOST_SECONDS = 60
+# Whether data sets are here must not change what is tried.
+NO_DATA = {"COMPARITY_DATA": "no data here"}
 # What differs where the same rows come from another file, or in another order.
 OF_THE_FILE = {"provenance"}
 # What is drawn at random is drawn for rows as they come: which are held out, which are permuted.
@@ -49,7 +52,7 @@ class Outcome:
 
 def try_case(case: Case, *, thoroughly: bool = False) -> None:
     """Run a case and check all that is promised; `thoroughly` runs it in its own process, too."""
-    with TemporaryDirectory(prefix="fuzz") as name:
+    with TemporaryDirectory(prefix="fuzz") as name, patch.dict(os.environ, NO_DATA):
         folder = Path(name)
         case.write(folder)
         before = _hashes(folder)

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from scipy.stats import false_discovery_control, norm
 from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from comparity import barp
 from comparity.errors import (
@@ -22,6 +23,7 @@ from comparity.errors import (
     SelfComparisonError,
     UnknownReferenceError,
 )
+from comparity.ranking import score_dependence
 from comparity.ranking.contrasts import attributes_of, contrasts_of
 from comparity.ranking.rank import rank_frames
 from comparity.ranking.simulators import SimulatedPanel, simulate_comparisons
@@ -237,6 +239,22 @@ def test_the_test_of_slopes_is_raos_on_the_dense_design() -> None:
     assert found.statistic == pytest.approx(((1 - chance) @ steep) ** 2 / information, rel=1e-4)
 
 
+def test_slopes_are_searched_by_one_thread_of_linear_algebra(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    threads = set()
+
+    def counted(*given: Any, **choices: Any) -> Any:
+        blas = [one for one in threadpool_info() if one["user_api"] == "blas"]
+        threads.update(one["num_threads"] for one in blas)
+        return minimize(*given, **choices)
+
+    monkeypatch.setattr("scipy.optimize.minimize", counted)
+    with threadpool_limits(2, "blas"):
+        fitted(panel(25), score_dependent=True)
+    assert threads == {1}
+
+
 def test_tests_of_biases_with_slopes_belong_to_the_biases_shown() -> None:
     found = fitted(panel(25), score_dependent=True)
     assert found.z == pytest.approx(found.bias / found.bias_standard_errors)
@@ -246,7 +264,6 @@ def test_tests_of_biases_with_slopes_belong_to_the_biases_shown() -> None:
 def test_the_gradient_of_the_model_with_slopes_is_a_finite_difference() -> None:
     from scipy.optimize import approx_fprime
 
-    from comparity.ranking import score_dependence
     from comparity.ranking.judgments import judgments_of
     from comparity.ranking.likelihood.objective import Penalised, Penalty, pass_over, rows_of
 

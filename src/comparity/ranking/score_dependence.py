@@ -25,7 +25,7 @@ from comparity.ranking.fits import ScoreDependence
 from comparity.ranking.judgments import Judgments
 from comparity.ranking.likelihood.fitting import Fit
 from comparity.ranking.likelihood.margins import add_product
-from comparity.ranking.likelihood.newton import conjugate_gradients
+from comparity.ranking.likelihood.newton import conjugate_gradients, one_thread
 from comparity.ranking.likelihood.passes import logistic
 from comparity.ranking.result import BiasedRanking
 from comparity.ranking.shares import tests_of
@@ -99,10 +99,12 @@ def _refitted(model: Dependent, constant: Floats) -> tuple[Floats, bool]:
 
     found, run = np.concatenate([constant, np.zeros(model.n_contrasts)]), cast("Any", None)
     options = {"maxiter": 2000, "maxfun": 4000, "ftol": 1e-14, "gtol": 1e-6}
-    # The slopes have another scale than the rest; a second run from the end makes sure of it.
-    for _ in range(2):
-        run = minimize(model.evaluate, found, jac=True, method="L-BFGS-B", options=options)
-        found = run.x
+    # Its matrices are a few numbers wide: threads that wait for each other take most of the time.
+    with one_thread():
+        # The slopes have another scale than the rest; a second run from the end makes sure of it.
+        for _ in range(2):
+            run = minimize(model.evaluate, found, jac=True, method="L-BFGS-B", options=options)
+            found = run.x
     return found, bool(run.success)
 
 
