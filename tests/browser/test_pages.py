@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from comparity.cli import main
-from comparity.reports.combined import read_results
-from comparity.reports.page import page
+from comparity.reports.page import page, read_results
 from tests.browser.conftest import CHECKING, SCREENS, Look, Once, failures, program, ran
 from tests.browser.results import extremes
 from tests.reports.commands import COMMANDS, Printer, printer

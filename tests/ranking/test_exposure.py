@@ -134,5 +134,7 @@ def test_an_exposure_prints_and_becomes_data_and_a_picture() -> None:
     assert "2 tied items" in str(found)
     assert found.to_dict()["means"] == dict(found.means)
     assert list(found.to_frame("pandas")["group"]) == ["a", "b"]
-    assert len(found.plot().patches) == 2
+    assert [float(line.get_xdata()[-1]) for line in found.plot().lines[1::2]] == list(
+        found.means.values()
+    )
     assert "Mean exposure" in found._repr_html_()

@@ -15,8 +15,7 @@ from comparity.errors import FileAccessError, ForeignResultError
 from comparity.gate.check import check
 from comparity.gate.result import CheckedAudit, GateResult
 from comparity.planning.plan import plan_separation
-from comparity.reports.combined import read_results
-from comparity.reports.page import page
+from comparity.reports.page import page, read_results
 from comparity.reports.terminal import as_text
 from comparity.results.audit import Audit
 from comparity.results.result import read_result

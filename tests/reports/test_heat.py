@@ -13,8 +13,8 @@ from matplotlib.textpath import TextPath
 
 from comparity import pairwise_accuracy
 from comparity.pairwise.result import PairwiseAccuracy
-from comparity.pairwise.section import matrix_grids
-from comparity.reports.heat import colours, tile_chart
+from comparity.pairwise.section import matrix_charts
+from comparity.reports.heat import HeatMap, colours
 from comparity.reports.page import page
 from comparity.reports.terminal import as_text
 
@@ -52,7 +52,7 @@ def test_lighter_cells_are_lighter_in_grey_too() -> None:
 
 
 def test_both_matrices_are_shown_with_pairs_on_one_scale(result: PairwiseAccuracy) -> None:
-    raw, standardised = matrix_grids(result)
+    raw, standardised = (chart.grid for chart in matrix_charts(result))
     assert raw.rows[0][1].startswith(f"{result.matrix[0, 0]:.3f}\nn ")
     assert raw.scale == standardised.scale == ("0.5", "1")
     assert raw.shades[0][1] == pytest.approx(2 * result.matrix[0, 1] - 1)
@@ -64,7 +64,7 @@ def test_binary_labels_have_one_matrix_and_bad_models_the_whole_scale() -> None:
     rng = np.random.default_rng(9)
     label, group = rng.integers(0, 2, 300), rng.choice(["a", "b"], 300)
     result = pairwise_accuracy(label, rng.normal(size=300) - label, sensitive_features=group)
-    (only,) = matrix_grids(result)
+    (only,) = (chart.grid for chart in matrix_charts(result))
     assert only.scale == ("0", "1")
     assert only.shades[0] == pytest.approx(result.matrix[0])
 
@@ -117,9 +117,15 @@ def test_a_matrix_of_many_groups_is_a_picture_of_tiles_and_its_numbers_a_table()
     "name", ["Straße & Söhne <b>GmbH</b>", "WWWWWWWWWW", "Mammoth mummies", "a", "iiii", "GDR ÖÄÜ?"]
 )
 def test_names_beside_tiles_have_the_room_they_take_in_a_wide_font(name: str) -> None:
-    cells, shades = [["0.5"] * 7] * 7, [[0.5] * 7] * 7
-    words = {"title": "", "about": "", "axis": "", "both_ways": False}
-    chart = tile_chart([name, *"abcdef"], cells, shades, **words)
+    chart = HeatMap(
+        title="",
+        names=(name, *"abcdef"),
+        values=((0.5,) * 7,) * 7,
+        cells=(("0.5",) * 7,) * 7,
+        low=0.0,
+        high=1.0,
+        unit="",
+    )
     # Twelve pixels, as the style sheet has it; the name ends eight pixels before its row.
     drawn = TextPath((0, 0), chart.levels[0].label, size=12, prop=FontProperties("DejaVu Sans"))
     assert drawn.get_extents().width <= chart.left - 8

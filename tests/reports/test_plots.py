@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from scipy.stats import norm
 
 from comparity import fair_topk, fairness_metrics, pairwise_accuracy, select_metrics
 from comparity.metrics.clusters import ClusterStability, ClusterTrial
@@ -15,11 +16,10 @@ from comparity.metrics.comparison import metric_sensitivity
 from comparity.metrics.distortion import distortion_metrics
 from comparity.metrics.result import MetricClusters
 from comparity.planning.plan import plan_comparative, plan_separation
-from comparity.planning.section import plot_power
 from comparity.relative.bridges.result import Rehearsal, RehearsedCase
-from comparity.reports.gap_charts import plot_gaps
 from comparity.reports.plots import save
 from comparity.results.audit import Audit
+from comparity.results.result import read_result
 from comparity.separation.information import information_separation
 
 HALVES = {"shares": [0.5, 0.5], "base_rates": [0.5, 0.5]}
@@ -32,13 +32,13 @@ def segments(ax: Axes) -> list[tuple[float, float]]:
 
 
 def test_every_gap_is_drawn_with_the_interval_it_was_judged_by(audit: Audit) -> None:
-    ax = plot_gaps(audit)
+    ax = audit.plot()
     for drawn, test in zip(segments(ax), audit.tests, strict=True):
         assert drawn == pytest.approx(test.interval(test.level)[:2])
 
 
 def test_findings_differ_by_marker_as_well_as_colour(audit: Audit) -> None:
-    marks = [line for line in plot_gaps(audit).lines if line.get_marker() not in ("None", "")]
+    marks = [line for line in audit.plot().lines if line.get_marker() not in ("None", "")]
     assert len({line.get_marker() for line in marks}) == 2
     assert len({line.get_color() for line in marks}) == 2
 
@@ -47,7 +47,7 @@ def test_labels_hold_names_literally_and_the_number_of_judgments(
     audit: Audit, tmp_path: Path
 ) -> None:
     tests = (replace(audit.tests[0], null="agree($x > \N{CJK UNIFIED IDEOGRAPH-7537}\x1b)"),)
-    ax = plot_gaps(replace(audit, tests=tests))
+    ax = replace(audit, tests=tests).plot()
     assert (
         ax.get_yticklabels()[0]
         .get_text()
@@ -59,21 +59,21 @@ def test_labels_hold_names_literally_and_the_number_of_judgments(
 
 def test_an_untestable_hypothesis_keeps_its_row_without_a_mark(audit: Audit) -> None:
     untested = replace(audit.tests[0], pivot=None, gap=float("nan"))
-    ax = plot_gaps(replace(audit, tests=(untested, audit.tests[1])))
+    ax = replace(audit, tests=(untested, audit.tests[1])).plot()
     assert len(ax.get_yticks()) == 2
     assert len(segments(ax)) == 1
 
 
 def test_given_axes_are_drawn_on_and_no_global_figure_is_made(audit: Audit) -> None:
     ax = Figure().subplots()
-    assert plot_gaps(audit, ax) is ax
+    assert audit.plot(ax) is ax
     pyplot = sys.modules.get("matplotlib.pyplot")
     assert pyplot is None or not pyplot.get_fignums()
 
 
 def test_power_is_drawn_as_the_plan_says_with_the_target() -> None:
     plan = plan_separation(tpr=[0.8, 0.8], fpr=[0.4, 0.32], power=0.8, **HALVES)
-    lines = plot_power(plan).lines
+    lines = plan.plot().lines
     sizes, powers = lines[0].get_data()
     assert list(zip(sizes, powers, strict=True)) == list(plan.curve())
     assert list(lines[1].get_ydata()) == [0.8, 0.8]
@@ -81,8 +81,10 @@ def test_power_is_drawn_as_the_plan_says_with_the_target() -> None:
 
 def test_power_on_shared_items_is_drawn_for_other_numbers_of_items_too() -> None:
     plan = plan_comparative(tpr=[0.8, 0.84], tnr=[0.6, 0.56], n_pairs=4000, n_items=2000, **HALVES)
-    labels = [line.get_label() for line in plot_power(plan).lines]
+    labels = [line.get_label() for line in plan.plot().lines]
     assert labels[:4] == ["2,000 items", "fresh items", "half the items", "twice the items"]
+    # JSON holds the plan's own curve only.
+    assert read_result(plan.to_dict()).plot().lines[0].get_label() == "this plan"
 
 
 def longest_line(ax: Axes) -> int:
@@ -107,7 +109,7 @@ def test_of_very_many_tests_those_with_the_smallest_p_values_are_drawn(audit: Au
     tests = tuple(
         replace(audit.tests[0], null=f"{p:.6f} = 0", p_value=float(p)) for p in [*ps, math.nan]
     )
-    ax = plot_gaps(replace(audit, tests=tests))
+    ax = replace(audit, tests=tests).plot()
     drawn = [float(one.get_text().split(" ")[0]) for one in ax.get_yticklabels()]
     assert sorted(drawn) == pytest.approx(sorted(ps)[:40], abs=1e-6)
     assert "the 40 of 381 tests" in ax.get_title(loc="left").replace("\n", " ")
@@ -138,9 +140,8 @@ def test_what_hardly_responds_is_drawn_in_the_band() -> None:
     spread = {"C0": 1.0, "C1": 0.5, "C2": 0.001}
     found = metric_sensitivity({one: rng.normal(0, sd, 200) for one, sd in spread.items()})
     ax = found.plot()
-    ends = [float(line.get_xdata()[-1]) for line in ax.lines[::2]]
-    assert ends == pytest.approx([one.iqr for one in found.spreads])
-    labels = [line.get_label() for line in ax.lines[1::2]]
+    assert segments(ax) == [(0, one.iqr) for one in found.spreads]
+    labels = [line.get_label() for line in ax.lines if line.get_marker() != "None"]
     assert labels == ["responds", "responds", "hardly responds"]
 
 
@@ -149,8 +150,7 @@ def test_information_is_drawn_beside_what_chance_gives() -> None:
     label, group = rng.integers(0, 2, 200), rng.choice(["a", "b"], 200)
     scores = label + rng.normal(size=200)
     found = information_separation(label, scores, sensitive_features=group, permutations=19)
-    ends = [float(line.get_xdata()[-1]) for line in found.plot().lines[1::2]]
-    assert ends == pytest.approx([found.information, found.by_chance])
+    assert segments(found.plot()) == [(0, found.information), (0, found.by_chance)]
 
 
 def test_bridges_are_drawn_against_direct_measurement() -> None:
@@ -175,7 +175,7 @@ def test_metrics_to_report_stand_out_in_the_tree_of_what_moves_together() -> Non
     label, group = rng.integers(0, 2, 300), rng.choice(["a", "b"], 300)
     decided = np.where(rng.random(300) < 0.8, label, 1 - label)
     found = select_metrics(label, decided, sensitive_features=group, privileged="a", replicates=100)
-    bold = {one.get_text() for one in found.plot().get_xticklabels() if one.get_weight() == "bold"}
+    bold = {one.get_text() for one in found.plot().get_yticklabels() if one.get_weight() == "bold"}
     assert bold == {one.id for one in found.chosen} & set(found.clusters.ids)
     assert "\n".join(f"{one.id} {one.name}" for one in found.chosen) in {
         text.get_text() for text in replace(found, clusters=None).plot().texts
@@ -190,10 +190,14 @@ def test_how_far_rows_were_moved_is_drawn_with_its_error_for_both_camps() -> Non
     found = distortion_metrics(
         before, before + rng.normal(size=(80, 3)), sensitive_features=group, privileged="a"
     )
-    drawn = {one.get_label(): one.lines[0].get_xdata() for one in found.plot().containers}
+    lines = found.plot().lines
     for camp in ("unprivileged", "privileged"):
-        averages = [getattr(one, camp).average for one in found]
-        assert list(drawn[camp]) == pytest.approx(averages)
+        drawn = [float(line.get_xdata()[0]) for line in lines if line.get_label() == camp]
+        assert drawn == pytest.approx([getattr(one, camp).average for one in found])
+    first = found.distances[0].unprivileged
+    half = norm.isf(0.025) * first.standard_error
+    expected = (first.average - half, first.average + half)
+    assert segments(found.plot())[0] == pytest.approx(expected, rel=1e-4)
 
 
 def test_clusters_found_otherwise_are_drawn_by_how_far_they_agree() -> None:
@@ -215,7 +219,7 @@ def test_clusters_found_otherwise_are_drawn_by_how_far_they_agree() -> None:
         for name, agreement in (("average", 1.0), ("single", 0.25))
     )
     ax = ClusterStability(reference=clusters, trials=trials).plot(Figure().subplots())
-    assert [float(line.get_xdata()[-1]) for line in ax.lines[:4:2]] == [1.0, 0.25]
+    assert segments(ax) == [(0.0, 1.0), (0.0, 0.25)]
     # On axes of somebody else the legend stays inside, and the figure is theirs.
     assert ax.get_legend() is not None
     assert not ax.get_figure(root=True).legends

@@ -7,12 +7,12 @@ import pytest
 from scipy.cluster.hierarchy import cophenet, linkage
 from scipy.spatial.distance import squareform
 
-from comparity.metrics.plots import tree_chart
+from comparity.metrics.charts import tree_chart
 from comparity.metrics.result import MetricClusters
 from comparity.ranking.plots import bias_chart, rank_chart
-from comparity.reports.charts import Chart, numbers_between
+from comparity.reports.charts import Axis, round_numbers
 from comparity.training.result import Outcome, Training
-from comparity.training.section import plot_training, training_chart
+from comparity.training.section import training_chart
 
 BEFORE, AFTER = {"f > m": 0.71, "m > f": 0.93}, {"f > m": 0.8, "m > f": 0.85}
 
@@ -38,25 +38,24 @@ def training() -> Training:
     )
 
 
-def read_off(chart: Chart, x: float | None) -> float:
-    """Return the number at a place, read off the ticks of the axis as a reader would."""
-    assert x is not None
-    at = [tick.at for tick in chart.ticks]
-    value = [float(tick.label.replace(",", "")) for tick in chart.ticks]
-    slope, start = np.polyfit(at, value, 1)
-    return float(slope * x + start)
+def read_off(axis: Axis, value: float) -> float:
+    """Return the number at the place of a value, read off the ticks as a reader would."""
+    at = [axis.across(tick.at) for tick in axis.ticks]
+    known = [float(tick.label.replace(",", "")) for tick in axis.ticks]
+    slope, start = np.polyfit(at, known, 1)
+    return float(slope * axis.across(value) + start)
 
 
 def test_rates_before_and_after_training_are_where_the_axis_says(training: Training) -> None:
     chart = training_chart(training)
-    for (name, before), marks in zip(BEFORE.items(), chart.rows, strict=True):
-        assert marks[0].label == name
-        assert read_off(chart, marks[0].x) == pytest.approx(before, abs=1e-3)
-        assert read_off(chart, marks[1].x) == pytest.approx(AFTER[name], abs=1e-3)
+    for (name, before), row in zip(BEFORE.items(), chart.rows, strict=True):
+        assert row.label == name
+        assert read_off(chart.axis, row.marks[0].x) == pytest.approx(before, abs=1e-3)
+        assert read_off(chart.axis, row.marks[1].x) == pytest.approx(AFTER[name], abs=1e-3)
 
 
 def test_the_plot_of_training_has_both_rates_of_every_kind_of_pair(training: Training) -> None:
-    drawn = [line.get_xdata().tolist() for line in plot_training(training).lines]
+    drawn = [line.get_xdata().tolist() for line in training.plot().lines]
     for name in BEFORE:
         assert [BEFORE[name], AFTER[name]] in drawn
     assert "10 rows" in training.plot().get_xlabel()
@@ -70,24 +69,26 @@ def bias(name: str, value: float, q: float) -> dict[str, Any]:
 def test_biases_are_in_order_and_where_the_axis_says() -> None:
     rows = [bias("a", 1.5, 0.001), bias("b", -0.75, 0.04), bias("c", 0.25, 0.9)]
     chart = bias_chart(rows, level=0.05)
-    assert [mark.label for mark in chart.marks] == ["b", "c", "a"]
-    assert [mark.finding for mark in chart.marks] == ["found", "open", "found"]
-    assert {mark.note for mark in chart.marks} == {"1 comparison"}
-    for mark, value in zip(chart.marks, (-0.75, 0.25, 1.5), strict=True):
-        places = [read_off(chart, end) for end in (mark.low, mark.x, mark.high)]
+    marks = [row.marks[0] for row in chart.rows]
+    assert [row.label for row in chart.rows] == ["b", "c", "a"]
+    assert [mark.kind for mark in marks] == ["found", "open", "found"]
+    assert {row.note for row in chart.rows} == {"1 comparison"}
+    assert "squares are found to lean, diamonds are not" in chart.caption
+    for mark, value in zip(marks, (-0.75, 0.25, 1.5), strict=True):
+        places = [read_off(chart.axis, end) for end in (mark.low, mark.x, mark.high)]
         assert places == pytest.approx([value - 0.5, value, value + 0.5], abs=0.01)
 
 
 def test_of_many_evaluators_the_surest_are_drawn_and_the_title_says_so() -> None:
     chart = bias_chart([bias(str(k), 0.1 * k, 0.5) for k in range(90)], level=0.05)
-    assert len(chart.marks) == 40
+    assert len(chart.rows) == 40
     assert "the 40 of 90 evaluators who stand out most" in chart.title
 
 
 def test_an_evaluator_without_a_bias_has_a_row_without_a_mark() -> None:
     nothing = {"bias": None, "low": None, "high": None, "q_value": None}
     chart = bias_chart([bias("a", 1.0, 0.01), bias("b", 0.0, 0.5) | nothing], level=0.05)
-    assert sorted(mark.is_known for mark in chart.marks) == [False, True]
+    assert sorted(row.marks[0].is_known for row in chart.rows) == [False, True]
 
 
 def test_ranks_are_where_the_axis_says() -> None:
@@ -96,9 +97,9 @@ def test_ranks_are_where_the_axis_says() -> None:
         for k in range(1, 201)
     ]
     chart = rank_chart(rows)
-    assert len(chart.marks) == 15
-    mark, row = chart.marks[9], rows[9]
-    assert [read_off(chart, end) for end in (mark.low, mark.x, mark.high)] == pytest.approx(
+    assert len(chart.rows) == 15
+    (mark,), row = chart.rows[9].marks, rows[9]
+    assert [read_off(chart.axis, end) for end in (mark.low, mark.x, mark.high)] == pytest.approx(
         [row["rank_low"], row["rank"], row["rank_high"]], abs=0.2
     )
 
@@ -124,18 +125,19 @@ def test_the_tree_merges_metrics_at_the_heights_of_scipy() -> None:
             n_dropped=0,
         )
     )
-    assert sorted(level.label for level in chart.levels) == sorted(ids)
-    heights = [read_off(chart, branch[1][0]) for branch in chart.branches]
+    assert sorted(chart.leaves) == sorted(ids)
+    heights = [read_off(chart.axis, branch[1][0]) for branch in chart.branches]
     assert heights == pytest.approx(merges[:, 2].tolist(), abs=0.01)
     assert max(heights) == pytest.approx(cophenet(merges).max(), abs=0.01)
-    # No two leaves share a row, and every branch stays inside.
-    assert len({level.at for level in chart.levels}) == 7
-    assert all(0 <= y <= chart.floor for branch in chart.branches for _, y in branch)
+    # Every branch stays between the first leaf and the last.
+    places = [chart.down(place) for branch in chart.branches for _, place in branch]
+    assert min(places) > 0
+    assert max(places) < chart.floor
 
 
 @pytest.mark.parametrize(("low", "high"), [(-1, 1), (0.81, 0.83), (-250, 3), (1e-6, 3e-6)])
 def test_ticks_are_round_and_inside(low: float, high: float) -> None:
-    found = numbers_between(low, high)
+    found = round_numbers(low, high)
     assert 2 <= len(found) <= 8
     assert min(found) >= low
     assert max(found) <= high

@@ -113,11 +113,12 @@ def test_the_count_of_findings_adds_up() -> None:
 def test_tiles_of_the_heat_map_say_their_numbers_and_leave_no_gap() -> None:
     result = raters(12)
     (chart,) = result.section().charts
-    assert len(chart.tiles) == 144
+    tiles = list(chart.tiles())
+    assert len(tiles) == 144
     order = list(result.leaning())
-    for tile in chart.tiles:
-        row = round(tile.y / tile.size)
-        column = round((tile.x - chart.left) / tile.size)
+    for tile in tiles:
+        row = round(tile.y / chart.size)
+        column = round((tile.x - chart.left) / chart.size)
         value = result.dpd[result.raters.index(order[row]), result.raters.index(order[column])]
         assert tile.about == f"{order[row]} over {order[column]}: {value:+.3f}"
         red, _, blue = (int(part, 16) for part in re.findall(r"[0-9a-f]{2}", tile.fill))

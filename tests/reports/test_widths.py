@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from comparity.reports.grids import Grid
+from comparity.reports.sections import Grid
 from comparity.reports.terminal import GridView
 from comparity.reports.widths import GAP, shared, wrapped
 

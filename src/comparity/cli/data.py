@@ -15,7 +15,7 @@ from comparity.tables.outputs import check_apart, write_csv
 if TYPE_CHECKING:
     from comparity.datasets.preparations import PreparedData
     from comparity.datasets.registry import Dataset
-    from comparity.reports.grids import Grid
+    from comparity.reports.sections import Grid
 
 EXAMPLE = """\b
 Example:
@@ -88,7 +88,7 @@ def _list(entries: list[Dataset], folder: Path | None, *, as_json: bool) -> None
 def _grid(entries: list[Dataset], folder: Path | None) -> Grid:
     from comparity.datasets.folders import is_here
     from comparity.reports.formats import count
-    from comparity.reports.grids import Grid
+    from comparity.reports.sections import Grid
 
     rows = tuple(
         (

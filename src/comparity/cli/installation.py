@@ -17,8 +17,7 @@ from comparity.datasets.folders import data_folder, is_here
 from comparity.datasets.registry import DATASETS
 from comparity.errors.requirements import read_requirements
 from comparity.errors.spelling import visible
-from comparity.reports.grids import Grid
-from comparity.reports.sections import Section
+from comparity.reports.sections import Grid, Section
 from comparity.results.result import Result
 
 __all__ = [

@@ -28,7 +28,7 @@ def report(results: tuple[Path, ...], html: Path | None, title: str) -> None:
     Nothing is judged: the exit status is 0, or 2 for bad input.
     """
     # Imported here so that --help loads no numpy.
-    from comparity.reports.combined import read_results
+    from comparity.reports.page import read_results
 
     found = read_results(results)
     if html is None:

@@ -19,8 +19,7 @@ from comparity.errors import (
     UnknownPartError,
 )
 from comparity.errors.spelling import visible
-from comparity.reports.grids import Grid
-from comparity.reports.sections import Section
+from comparity.reports.sections import Grid, Section
 
 __all__ = [
     "Parts",

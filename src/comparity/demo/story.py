@@ -7,16 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from comparity.errors.spelling import visible
-from comparity.reports.charts import LABELS, ROW, WIDTH, Chart, Mark, Tick, round_numbers
+from comparity.reports.charts import KINDS, Mark, Row, RowChart, axis_around
 from comparity.reports.formats import interval, percent, signed
-from comparity.reports.grids import Grid
-from comparity.reports.sections import Section
+from comparity.reports.sections import Grid, Section
 from comparity.results.audit import JudgedGap
 from comparity.results.result import Result
 
 __all__ = ["Fact", "FoundGap", "Step", "Story", "found_gaps", "section", "step_grids"]
-
-TRUTH_BELOW = 15.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,46 +173,32 @@ def section(story: Story) -> Section:
     )
 
 
-def _chart(gaps: Sequence[tuple[Step, FoundGap]], margin: float) -> Chart:
-    """Place every gap that crosses groups with its interval, and the truth underneath."""
+def _chart(gaps: Sequence[tuple[Step, FoundGap]], margin: float) -> RowChart:
+    """Describe every gap that crosses groups with its interval, and the truth underneath."""
     across = [(step, gap) for step, gap in gaps if _crosses(gap.null)]
-    ends = [abs(end) for _, gap in across for end in (gap.low, gap.high, gap.true) if end == end]
-    reach = 1.08 * max([margin, *ends])
-    left, right = LABELS + 10.0, WIDTH - 20.0
-
-    def place(gap: float) -> float:
-        return round(left + (gap + reach) / (2 * reach) * (right - left), 1)
-
-    marks = []
-    for row, (step, gap) in enumerate(across):
-        y = ROW * (row + 0.5)
-        judged = place(gap.found), place(gap.low), place(gap.high)
-        # The number of the step is all that fits beside the picture.
-        label = f"{visible(gap.model)}, step {step.title.partition(' ')[0].rstrip('.')}"
-        note = f"found {signed(gap.found)}, true {signed(gap.true)}"
-        marks.append(_mark(label, note, gap.finding, y, judged))
-        marks.append(_mark("", "", "plain", y + TRUTH_BELOW, (place(gap.true),) * 3))
-    return Chart(
+    ends = [end for _, gap in across for end in (gap.low, gap.high, gap.true)]
+    return RowChart(
         title="Gap between women and men in mixed pairs, as found with its interval, and as it is "
         "(grey diamond below)",
         about="; ".join(
             f"{gap.model}: found {signed(gap.found)}, true {signed(gap.true)}" for _, gap in across
         ),
-        height=ROW * len(across) + 48.0,
-        left=left,
-        right=right,
-        ticks=tuple(Tick(place(at), f"{at:+g}" if at else "0") for at in round_numbers(reach)),
-        axis="gap; below zero women are put too low",
-        marks=tuple(marks),
-        band=(place(-margin), place(margin), place(0.0)),
+        axis=axis_around("gap; below zero women are put too low", [margin, *ends]),
+        rows=tuple(
+            Row(
+                # The number of the step is all that fits beside the picture.
+                label=f"{visible(gap.model)}, step {step.title.partition(' ')[0].rstrip('.')}",
+                note=f"found {signed(gap.found)}, true {signed(gap.true)}",
+                marks=(
+                    Mark(kind=KINDS[gap.finding], x=gap.found, low=gap.low, high=gap.high),
+                    Mark(kind="plain", x=gap.true, low=gap.true, high=gap.true, below=0.3),
+                ),
+            )
+            for step, gap in across
+        ),
+        band=(-margin, margin),
+        line=0.0,
     )
-
-
-def _mark(
-    label: str, note: str, finding: str, y: float, places: tuple[float, float, float]
-) -> Mark:
-    x, low, high = places
-    return Mark(label=label, note=note, finding=finding, y=y, x=x, low=low, high=high)
 
 
 def _crosses(null: str) -> bool:

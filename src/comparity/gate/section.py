@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from comparity.gate.result import CheckedAudit, GateResult
+from comparity.reports.charts import KINDS
 from comparity.reports.formats import clipped, count, interval, p_value, percent, signed, sizes
-from comparity.reports.grids import Grid
-from comparity.reports.sections import KINDS, Section
+from comparity.reports.sections import Grid, Section
 from comparity.results.audit import JudgedGap
 from comparity.results.findings import UNDECIDED, VIOLATED
 

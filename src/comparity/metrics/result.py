@@ -57,9 +57,9 @@ class MetricsAnswer(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw this answer."""
-        from comparity.metrics.plots import draw
+        from comparity.metrics.charts import plot_answer
 
-        return draw(self, ax)
+        return plot_answer(self, ax)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

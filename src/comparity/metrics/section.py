@@ -9,11 +9,16 @@ from typing import Any
 
 from comparity.errors.spelling import visible
 from comparity.inference.gap_tests import Interval
-from comparity.metrics.catalogue import EVERY_METRIC
+from comparity.metrics.charts import (
+    has_sign,
+    metrics_chart,
+    moves_in_words,
+    number_text,
+    tree_chart,
+)
 from comparity.metrics.clusters import ClusterStability
 from comparity.metrics.comparison import Sensitivity
 from comparity.metrics.distortion import Distortions
-from comparity.metrics.plots import FARTHEST, moves_in_words, scaled, tree_chart
 from comparity.metrics.result import (
     Change,
     Comparison,
@@ -24,10 +29,9 @@ from comparity.metrics.result import (
     Selection,
 )
 from comparity.metrics.selection import ranges
-from comparity.reports.charts import ROW, WIDTH, Chart, Mark, Tick, round_numbers
+from comparity.reports.charts import Chart
 from comparity.reports.formats import count, interval, percent, rate, several, signed
-from comparity.reports.grids import Grid
-from comparity.reports.sections import Section
+from comparity.reports.sections import Grid, Section
 
 __all__ = [
     "section",
@@ -38,10 +42,6 @@ MOST_GROUPS = 6
 
 
 METRIC = ("metric", "value", "interval", "range", "value is", "interval is")
-
-
-KINDS = {"inside": "inside", "outside": "found", "across": "open", "none": "open"}
-"""How media mark where an interval lies."""
 
 
 @singledispatch
@@ -82,7 +82,7 @@ def _(distortions: Distortions) -> Section:
             f"{one.distance}\nfarthest {one.everybody.maximum:.3f}",
             *(rate(camp.average) for camp in (one.unprivileged, one.privileged)),
             f"{signed(one.difference)}\n{_ends(one.difference_interval, sign=True)}",
-            _number(one.ratio, sign=False),
+            number_text(one.ratio, sign=False),
         )
         for one in distortions
     )
@@ -188,8 +188,8 @@ def _metric_row(one: MetricValue) -> tuple[str, ...]:
     low, high = one.fair_range
     return (
         f"{one.id} {visible(one.name)}\n{visible(one.direction)}",
-        _number(one.value, sign=_has_sign(one)),
-        f"{_ends(one.interval, sign=_has_sign(one))}{'' if one.promised else ' ?'}",
+        number_text(one.value, sign=has_sign(one)),
+        f"{_ends(one.interval, sign=has_sign(one))}{'' if one.promised else ' ?'}",
         f"{low:g} to {high:g}",
         one.place,
         one.interval_place,
@@ -214,48 +214,11 @@ def _charts(card: Scorecard) -> Iterator[Chart]:
     """Yield the metrics with their ranges, then the tree of what moves together here."""
     chosen = card.selection
     if chosen is None:
-        yield _chart("All metrics", [one for one in card.metrics if one.place != "none"])
+        yield metrics_chart("All metrics", [one for one in card.metrics if one.place != "none"])
         return
-    yield _chart("The few to report", [card[one.id] for one in chosen.chosen])
+    yield metrics_chart("The few to report", [card[one.id] for one in chosen.chosen])
     if chosen.clusters is not None and len(chosen.clusters.merges):
         yield tree_chart(chosen.clusters)
-
-
-def _chart(title: str, shown: list[MetricValue]) -> Chart:
-    """Place metrics around their ideal values, on the scale of their published ranges."""
-    left, right = 300.0, WIDTH - 20.0
-
-    def place(value: float) -> float:
-        return round(left + (right - left) * (value + FARTHEST) / (2 * FARTHEST), 1)
-
-    marks = []
-    for row, one in enumerate(shown):
-        low, x, high = map(place, scaled(one))
-        marks.append(
-            Mark(
-                label=f"{one.id} {one.name}",
-                note=f"{_number(one.value, sign=_has_sign(one))}, ideal {one.ideal:g}",
-                finding=KINDS[one.interval_place],
-                y=ROW * (row + 0.5),
-                x=x,
-                low=low,
-                high=high,
-            )
-        )
-    return Chart(
-        title=f"{title}; what is further out than {FARTHEST:g} is drawn there",
-        about="; ".join(f"{one.id} {one.name}: {one.value:.3f}" for one in shown),
-        height=ROW * len(marks) + 48.0,
-        left=left,
-        right=right,
-        ticks=tuple(
-            Tick(place(at), f"{at:+g}" if at else "ideal") for at in round_numbers(FARTHEST)
-        ),
-        axis="distance from the ideal value, in half-widths of the published range",
-        marks=tuple(marks),
-        band=(place(-1.0), place(1.0), place(0.0)),
-        band_is="the published range",
-    )
 
 
 def _choice_lists(selection: Selection | None) -> dict[str, list[str]]:
@@ -288,11 +251,11 @@ def _changes(comparison: Comparison) -> Grid:
 
 
 def _change_row(change: Change) -> tuple[str, ...]:
-    sign = _has_sign(change)
+    sign = has_sign(change)
     return (
         f"{change.id} {visible(change.name)}",
-        _number(change.before, sign=sign),
-        _number(change.after, sign=sign),
+        number_text(change.before, sign=sign),
+        number_text(change.after, sign=sign),
         f"{change.ideal:g}",
         f"{change.moved}{'' if change.is_clear or change.interval is None else ' ?'}",
         "" if change.interval is None else _ends(change.interval, sign=True),
@@ -327,21 +290,10 @@ def _by_group(rates: Mapping[str, float]) -> str:
     return ", ".join([*shown, *([f"{count(left)} more groups"] if left else [])])
 
 
-def _has_sign(one: MetricValue | Change) -> bool:
-    """Say whether a metric takes both signs, so that the plus is worth printing."""
-    return EVERY_METRIC[one.id].has_sign
-
-
-def _number(value: float, *, sign: bool) -> str:
-    if value == math.inf:
-        return "inf"
-    return signed(value) if sign else rate(value)
-
-
 def _ends(found: Interval, *, sign: bool) -> str:
     low, high, _ = found
     if high == math.inf and low == low:
-        return f"[{_number(low, sign=sign)}, inf)"
+        return f"[{number_text(low, sign=sign)}, inf)"
     return interval(low, high, sign=sign)
 
 

@@ -125,6 +125,7 @@ class PairwiseAccuracy(JudgedResult):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the matrix as a heat map."""
-        from comparity.pairwise.section import plot_matrix
+        from comparity.pairwise.section import matrix_charts
+        from comparity.reports.plots import draw
 
-        return plot_matrix(self, ax)
+        return draw(next(matrix_charts(self)), ax)

@@ -242,9 +242,10 @@ class Plan(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the power against the number of decisions or judgments."""
-        from comparity.planning.section import plot_power
+        from comparity.planning.section import power_chart
+        from comparity.reports.plots import draw
 
-        return plot_power(self, ax)
+        return draw(power_chart(self, other_items=True), ax)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,27 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from comparity.errors.spelling import visible
 from comparity.inference.agreement import FEWEST_EVALUATORS
 from comparity.planning.ranking_result import PlannedLean, RankingPlan
-from comparity.planning.result import ComparativePlan, Plan
-from comparity.reports.charts import CURVE, WIDTH, Chart, Tick
+from comparity.planning.result import ComparativePlan, Plan, RecordedPower
+from comparity.reports.charts import Axis, Curve, CurveChart, Tick
 from comparity.reports.formats import count, expected, percent, rate, several, signed
-from comparity.reports.grids import Grid
-from comparity.reports.plots import finished, own_axes
-from comparity.reports.sections import Section
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from comparity.reports.sections import Deferred, Grid, Section
 
 __all__ = [
     "plan_basis",
     "plan_grids",
     "plan_headline",
     "plan_lists",
-    "plot_power",
     "power_chart",
     "ranking_plan_section",
     "section",
@@ -107,33 +100,43 @@ def _planned_error_rate(plan: Plan) -> str:
     return f"overall false-alarm rate {percent(plan.alpha)} ({plan.rule.capitalize()})"
 
 
-def power_chart(plan: Plan) -> Chart:
-    """Place the power against the size, on a logarithmic axis."""
+def power_chart(plan: Plan, *, other_items: bool = False) -> CurveChart:
+    """Describe the power against the size, on a logarithmic axis.
+
+    Parameters
+    ----------
+    plan : Plan
+        The plan.
+    other_items : bool
+        Whether a plan for judged pairs drawn from a number of items gets a curve for fresh items
+        and for half and twice as many items, too. JSON does not hold these, so that a plan read
+        from it has its own curve only.
+    """
+    curves = _curves(plan) if other_items else {"this plan": plan.curve()}
     points = plan.curve()
-    smallest, largest = math.log(points[0][0]), math.log(points[-1][0])
-    left, right = 60.0, WIDTH - 20.0
-
-    def across(size: float) -> float:
-        share = (math.log(size) - smallest) / (largest - smallest)
-        return round(left + share * (right - left), 1)
-
-    def up(power: float) -> float:
-        return round(10 + CURVE * (1 - power), 1)
-
-    levels = [0, 0.2, 0.4, 0.6, 0.8, 1]
-    size = plan.size
-    return Chart(
+    low, high = points[0][0], points[-1][0]
+    return CurveChart(
         title="Power against size",
         about="; ".join(f"{count(n)}: {power:.2f}" for n, power in points[::8]),
-        height=CURVE + 58.0,
-        left=left,
-        right=right,
-        ticks=tuple(Tick(across(at), count(at)) for at in _decades(points[0][0], points[-1][0])),
-        levels=tuple(Tick(up(level), f"{level:g}") for level in levels),
-        axis=plan.unit,
-        curve=tuple((across(n), up(power)) for n, power in points),
-        target=None if plan.target is None else up(plan.target),
-        point=None if size is None else (across(size), up(plan.power)),
+        heading=plan_headline(plan),
+        axis=Axis(
+            label=plan.unit,
+            low=low,
+            high=high,
+            ticks=tuple(Tick(at, count(at)) for at in _decades(low, high)),
+            is_log=True,
+        ),
+        up=Axis(
+            label="power",
+            low=0.0,
+            high=1.0,
+            ticks=tuple(Tick(level / 5, f"{level / 5:g}") for level in range(6)),
+        ),
+        curves=tuple(Curve(label=label, points=of) for label, of in curves.items()),
+        target=plan.target,
+        target_is="the power wanted",
+        point=None if plan.size is None else (plan.size, plan.power),
+        point_is="" if plan.size is None else count(plan.size),
     )
 
 
@@ -189,7 +192,7 @@ def section(plan: Plan) -> Section:
     return Section(
         headline=plan_headline(plan),
         sentences=(plan_basis(plan),),
-        charts=(power_chart(plan),),
+        charts=Deferred(1, lambda _: power_chart(plan)),
         grids=tuple(plan_grids(plan)),
         lists=plan_lists(plan),
     )
@@ -209,7 +212,7 @@ def ranking_plan_section(plan: RankingPlan) -> Section:
     return Section(
         headline=plan_headline(plan),
         sentences=(_meaning(plan), _basis(plan)),
-        charts=(power_chart(plan),),
+        charts=Deferred(1, lambda _: power_chart(plan)),
         grids=(_leans(plan),),
         lists={
             "What was assumed": [
@@ -269,51 +272,11 @@ def _leans(plan: RankingPlan) -> Grid:
     )
 
 
-CURVES = ("#0072B2", "#E69F00", "#CC79A7", "#009E73")
-
-
-LINES = ("-", "--", "-.", ":")
-
-
-def plot_power(plan: Plan, ax: Axes | None = None) -> Axes:
-    """Draw power against the number of decisions or judged pairs.
-
-    Parameters
-    ----------
-    plan : Plan
-        The plan. One for judged pairs drawn from a number of items gets a curve for fresh items
-        and for half and twice as many items, too.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a figure of its own by default.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes; ``.figure`` has the figure.
-    """
-    own = ax is None
-    ax = own_axes(width=8.0, height=4.5) if ax is None else ax
-    for (label, points), colour, line in zip(_curves(plan).items(), CURVES, LINES, strict=False):
-        ax.plot(*zip(*points, strict=True), color=colour, ls=line, lw=2, label=label)
-    if plan.target is not None:
-        ax.axhline(plan.target, color="#666666", lw=1, ls=(0, (1, 2)), label="power wanted")
-    if plan.size is not None:
-        ax.plot(plan.size, plan.power, "o", color=CURVES[0], ms=8)
-        ax.annotate(
-            count(plan.size), (plan.size, plan.power), xytext=(8, -14), textcoords="offset points"
-        )
-    ax.set_xscale("log")
-    ax.xaxis.set_major_formatter(lambda value, _: count(round(value)))
-    ax.set_ylim(0, 1.02)
-    ax.set_ylabel("power")
-    ax.grid(visible=True, alpha=0.3)
-    return finished(ax, title=plan_headline(plan), across=plan.unit, own=own)
-
-
 def _curves(plan: Plan) -> dict[str, tuple[tuple[int, float], ...]]:
     """Return curves by their label, that of the plan itself first."""
     own = plan.curve()
-    if not isinstance(plan, ComparativePlan) or plan.n_items is None:
+    is_recorded = isinstance(plan.question, RecordedPower)
+    if not isinstance(plan, ComparativePlan) or plan.n_items is None or is_recorded:
         return {"this plan": own}
     sizes = [size for size, _ in own]
     others = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from comparity.errors import OptionError, UnknownGroupError
 from comparity.errors.spelling import visible
+from comparity.reports.charts import Curve, CurveChart, Mark, Row, RowChart, axis_between
 from comparity.reports.formats import count, rate, several, signed
-from comparity.reports.grids import Grid
-from comparity.reports.plots import PALETTE, finished, fitted, label_rows, own_axes, row_height
-from comparity.reports.sections import Section
+from comparity.reports.plots import draw
+from comparity.reports.sections import Grid, Section
 from comparity.results.result import Result
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 __all__ = [
     "FairTopK",
     "GroupExposure",
-    "plot_exposure",
-    "plot_places",
+    "exposure_chart",
+    "places_chart",
     "section",
 ]
 
@@ -110,9 +110,7 @@ class GroupExposure(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the mean exposure of each group as a bar."""
-        pass  # REMOVED
-
-        return plot_exposure(self, ax)
+        return draw(exposure_chart(self), ax)
 
     def _pair(self, first: str | None, second: str | None) -> tuple[str, str]:
         if first is None and second is None and len(self.means) == 2:
@@ -210,9 +208,7 @@ class FairTopK(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw how many protected items the first places hold, and how many they must."""
-        pass  # REMOVED
-
-        return plot_places(self, ax)
+        return draw(places_chart(self), ax)
 
 
 # So many places are shown; all of them are in to_frame().
@@ -292,62 +288,47 @@ def _places(result: FairTopK) -> Grid:
     )
 
 
-def plot_exposure(exposure: GroupExposure, ax: Axes | None = None) -> Axes:
-    """Draw the mean exposure of each group as a bar.
-
-    Parameters
-    ----------
-    exposure : GroupExposure
-        The exposures.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a figure of its own by default.
-    """
-    own = ax is None
-    labels = [f"{fitted(group)}\nn {count(exposure.n_items[group])}" for group in exposure.groups]
-    if ax is None:
-        ax = own_axes(width=7.0, height=1.3 + row_height(labels) * len(labels))
-    ax.barh(range(len(labels)), list(exposure.means.values()), color=PALETTE[0], height=0.7)
-    label_rows(ax, labels)
-    title = f"Mean exposure by group, {several(sum(exposure.n_items.values()), 'item')}"
+def exposure_chart(exposure: GroupExposure) -> RowChart:
+    """Describe the mean exposure of each group."""
+    means = exposure.means
     across = f"mean exposure; a place is worth {FORMULAS[exposure.discount]}"
-    return finished(ax, title=title, across=across, own=own)
-
-
-def plot_places(result: FairTopK, ax: Axes | None = None) -> Axes:
-    """Draw how many protected items the first places hold, and how many they must.
-
-    Parameters
-    ----------
-    result : FairTopK
-        The ranking.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a figure of its own by default.
-    """
-    from matplotlib.ticker import MaxNLocator
-
-    own = ax is None
-    ax = own_axes(width=7.5, height=4.4) if ax is None else ax
-    places = range(1, result.k + 1)
-    held = result.protected.cumsum()
-    ax.plot(places, held, drawstyle="steps-post", color=PALETTE[0], lw=2, label="held")
-    ax.plot(
-        places,
-        result.table,
-        drawstyle="steps-post",
-        color=PALETTE[5],
-        ls="--",
-        lw=2,
-        label="needed",
+    return RowChart(
+        title=f"Mean exposure by group, {several(sum(exposure.n_items.values()), 'item')}",
+        axis=axis_between(across, means.values(), from_zero=True),
+        rows=tuple(
+            Row(
+                label=visible(group),
+                note=f"n {count(exposure.n_items[group])}",
+                marks=(Mark(kind="second", x=means[group], low=0.0, high=means[group]),),
+            )
+            for group in exposure.groups
+        ),
+        line=0.0,
     )
-    share = [result.p * place for place in places]
-    ax.plot(places, share, color="#666666", ls=":", lw=1, label=f"a share of {result.p:g}")
+
+
+def places_chart(result: FairTopK) -> CurveChart:
+    """Describe how many protected items the first places hold, and how many they must."""
+    places, held = range(1, result.k + 1), result.protected.cumsum().tolist()
+    most = max(*held, *result.table, result.p * result.k)
+    curves = [
+        Curve(label="held", points=list(zip(places, held, strict=True)), style="steps"),
+        Curve(label="needed", points=list(zip(places, result.table, strict=True)), style="steps"),
+        Curve(
+            label=f"a share of {result.p:g}",
+            points=[(place, result.p * place) for place in places],
+            style="guide",
+        ),
+    ]
     if result.failed_at is not None:
         told = f"scores alone fail at place {count(result.failed_at)}"
-        ax.axvline(result.failed_at, color=PALETTE[3], ls="-.", lw=1.2, label=told)
-    ax.set_ylim(bottom=0)
-    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_ylabel(
-        fitted(f"items of {result.group!r} among the first", letters=34), parse_math=False
-    )
+        ends = [(result.failed_at, 0.0), (result.failed_at, most)]
+        curves.append(Curve(label=told, points=ends))
     across = f"place, of {count(result.k)}; chosen from {several(result.n_items, 'item')}"
-    return finished(ax, title=_headline(result), across=across, own=own)
+    up = axis_between(f"items of {result.group!r} among the first", [0.0, most], from_zero=True)
+    return CurveChart(
+        title=_headline(result),
+        axis=axis_between(across, places),
+        up=replace(up, ticks=tuple(tick for tick in up.ticks if tick.at == round(tick.at))),
+        curves=tuple(curves),
+    )

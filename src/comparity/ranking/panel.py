@@ -26,7 +26,7 @@ from comparity.pairwise.options import PairwiseOptions
 from comparity.pairwise.result import PairwiseAccuracy
 from comparity.ranking.result import BiasedRanking, Ranking
 from comparity.reports.formats import rate, signed, visible
-from comparity.reports.grids import Grid
+from comparity.reports.sections import Grid
 from comparity.results.audit import Audit, JudgedGap, JudgedResult
 from comparity.results.findings import EXIT_STATUS
 from comparity.results.judging import judge, overall_finding

@@ -16,8 +16,7 @@ from comparity.ranking.rank import RankedPanel
 from comparity.ranking.result import BiasedRanking, Ranking
 from comparity.reports.charts import Chart
 from comparity.reports.formats import count, interval, p_value, percent, rate, several, signed
-from comparity.reports.grids import Grid
-from comparity.reports.sections import Section
+from comparity.reports.sections import Grid, Section
 
 __all__ = [
     "section",

@@ -296,9 +296,10 @@ class RaterParity(RatersResult):
         contrast : str, optional
             One of the keys of `matrices`; the first by default.
         """
-        from comparity.relative.section import plot_raters
+        from comparity.relative.section import rater_chart
+        from comparity.reports.plots import draw
 
-        return plot_raters(self, ax, contrast=contrast)
+        return draw(rater_chart(self, contrast or next(iter(self.matrices))), ax)
 
 
 def _means_of(raters: Sequence[str], matrix: Matrix) -> list[tuple[str, float]]:

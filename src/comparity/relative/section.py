@@ -5,34 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from comparity.errors.spelling import visible
 from comparity.relative.result import DifferentialParity, RaterContrast, RaterParity, RatersResult
-from comparity.reports.audits import audit_grids, audit_lists, basis, explanation, headline
-from comparity.reports.charts import Chart
+from comparity.reports.audit_tables import audit_grids
+from comparity.reports.audits import audit_lists, basis, explanation, gap_charts, headline
+from comparity.reports.charts import KINDS
 from comparity.reports.formats import count, interval, p_value, percent, rate, several, signed
-from comparity.reports.gap_charts import gap_charts
-from comparity.reports.grids import Grid
-from comparity.reports.heat import BLUE, ORANGE, tile_chart
-from comparity.reports.plots import fitted, lettered, own_axes
-from comparity.reports.sections import KINDS, Section
+from comparity.reports.heat import HeatMap
+from comparity.reports.sections import Grid, Section
 from comparity.results.findings import UNDECIDED, VIOLATED, WITHIN
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = ["plot_raters", "section"]
+__all__ = ["rater_chart", "section"]
 
 # With more raters than this the entries of a matrix are signs, not numbers.
 NUMBERED = 10
 # With more than this a row of signs is wider than a terminal.
 SIGNED = 70
-# Names of at most so many letters stand beside each other under a picture.
-SHORT = 8
 # So many raters at either end, and so many contrasts, are listed.
 LISTED = 8
 # DPD that gets the full colour.
@@ -73,7 +64,7 @@ def _(result: RaterParity) -> Section:
         headline=headline(audit),
         sentences=(_tallied(result), _foremost(result.contrasts), basis(audit)),
         kind=KINDS[audit.finding],
-        charts=() if _numbers(result) else tuple(_heat_map(result, one) for one in result.matrices),
+        charts=() if _numbers(result) else [rater_chart(result, one) for one in result.matrices],
         signs=tuple(_signs(result, name) for name in result.matrices if _fits(result)),
         grids=tuple(_rater_grids(result)),
         lists={"What was assumed": assumed},
@@ -202,7 +193,7 @@ def _rater_grids(result: RaterParity) -> Iterator[Grid]:
     for name in result.matrices:
         leaning = result.leaning(name)
         if _numbers(result):
-            yield _numbered(result, name, list(leaning))
+            yield rater_chart(result, name).grid
         yield _leaning(result, name, leaning)
     largest = sorted(result.contrasts, key=lambda one: -abs(one.dpd))[:LISTED]
     yield Grid(
@@ -220,21 +211,6 @@ def _judged(one: RaterContrast) -> tuple[str, str]:
     low, high, level = one.test.interval(one.test.level)
     at = "" if one.test.pivot is None else f"\nat {percent(level)}"
     return f"{interval(low, high)}{at}", p_value(one.test.p_adjusted)
-
-
-def _numbered(result: RaterParity, name: str, order: Sequence[str]) -> Grid:
-    matrix = _ordered(result, name, order)
-    return Grid(
-        title=visible(f"DPD of the row over the column, {name}"),
-        header=("rater", *map(visible, order)),
-        rows=tuple(
-            (visible(rater), *(signed(value) for value in row))
-            for rater, row in zip(order, matrix.tolist(), strict=True)
-        ),
-        shades=_shades(matrix.tolist()),
-        scale=(f"{-DEEPEST:+g}", f"{DEEPEST:+g}"),
-        both_ways=True,
-    )
 
 
 def _numbers(result: RaterParity) -> bool:
@@ -282,73 +258,37 @@ def _leaning(result: RaterParity, name: str, leaning: dict[str, float]) -> Grid:
     )
 
 
-def _ordered(result: RaterParity, name: str, order: Sequence[str]) -> NDArray[np.float64]:
-    places = [result.raters.index(rater) for rater in order]
-    return result.matrices[name][np.ix_(places, places)]
+def rater_chart(result: RaterParity, name: str) -> HeatMap:
+    """Describe the matrix of DPD as a heat map, raters in the order of their leaning.
 
-
-def _heat_map(result: RaterParity, name: str) -> Chart:
-    """Place one tile for each two raters, in the order of their leaning."""
+    Parameters
+    ----------
+    result : RaterParity
+        The raters.
+    name : str
+        One of the keys of ``result.matrices``.
+    """
     order = list(result.leaning(name))
-    matrix = _ordered(result, name, order).tolist()
-    return tile_chart(
-        [visible(rater) for rater in order],
-        [[signed(value) for value in row] for row in matrix],
-        _shades(matrix),
-        title=visible(
-            f"DPD of the row over the column, {name}; orange is positive, blue negative, "
-            f"{DEEPEST:g} and more in full colour"
-        ),
+    places = [result.raters.index(rater) for rater in order]
+    matrix = result.matrices[name][np.ix_(places, places)].tolist()
+    title = visible(f"DPD of the row over the column, {name}")
+    return HeatMap(
+        title=title,
         about="; ".join(f"{visible(rater)}: {signed(mean)}" for rater, mean in _ends(result, name)),
-        axis="columns in the order of the rows, by mean DPD over all others",
+        heading=f"{title}, {several(result.audit.n, 'decision')}",
+        under="in the order of the rows, by mean DPD",
+        names=tuple(map(visible, order)),
+        values=tuple(map(tuple, matrix)),
+        cells=tuple(tuple(map(signed, row)) for row in matrix),
+        low=-DEEPEST,
+        high=DEEPEST,
         both_ways=True,
-    )
-
-
-def _shades(matrix: Sequence[Sequence[float]]) -> tuple[tuple[float, ...], ...]:
-    """Return 1/2 for no gap, 0 and 1 for the deepest, whatever is beyond."""
-    return tuple(
-        tuple((1 + min(max(value / DEEPEST, -1.0), 1.0)) / 2 for value in row) for row in matrix
+        unit="DPD, in standard deviations",
+        corner="rater",
+        order="columns in the order of the rows, by mean DPD over all others",
     )
 
 
 def _ends(result: RaterParity, name: str) -> list[tuple[str, float]]:
     leaning = list(result.leaning(name).items())
     return leaning if len(leaning) <= 6 else [*leaning[:3], *leaning[-3:]]
-
-
-def plot_raters(result: RaterParity, ax: Axes | None, *, contrast: str | None = None) -> Axes:
-    """Draw the matrix of DPD as a heat map, raters in the order of their leaning.
-
-    Parameters
-    ----------
-    result : RaterParity
-        The raters.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a figure of its own by default.
-    contrast : str, optional
-        One of the keys of ``result.matrices``; the first by default.
-    """
-    from matplotlib.colors import LinearSegmentedColormap
-
-    name, own = contrast or next(iter(result.matrices)), ax is None
-    order = list(result.leaning(name))
-    k = len(order)
-    side = 3.2 + min(0.16 * k, 12.0) if k > NUMBERED else 2.6 + 0.7 * k
-    ax = own_axes(width=side + 1.6, height=side) if ax is None else ax
-    scale = LinearSegmentedColormap.from_list("leaning", [BLUE, "#ffffff", ORANGE])
-    colours = scale.with_extremes(bad="#888888")
-    matrix = _ordered(result, name, order)
-    shown = ax.imshow(matrix, vmin=-DEEPEST, vmax=DEEPEST, cmap=colours)
-    if k <= NUMBERED:
-        for (row, column), value in np.ndenumerate(matrix):
-            ax.text(column, row, signed(float(value)), ha="center", va="center")
-    names = [fitted(rater, letters=24, lines=1) for rater in order]
-    style: dict[str, Any] = {"parse_math": False, "fontsize": 6 if k > 25 else 9}
-    short = max(map(len, names)) <= SHORT and k <= NUMBERED
-    ax.set_xticks(range(k), names, rotation=0 if short else 90, **style)
-    ax.set_yticks(range(k), names, **style)
-    title = f"DPD of the row over the column, {name}, {several(result.audit.n, 'decision')}"
-    lettered(ax, title=title, across="in the order of the rows, by mean DPD", own=own, aside=1.4)
-    ax.figure.colorbar(shown, ax=ax, label="DPD, in standard deviations", shrink=0.8, extend="both")
-    return ax

@@ -1,4 +1,4 @@
-"""What an audit says in sentences and tables, the same in a terminal and on a page.
+"""What an audit says, the same in every medium: headline, sentences, lists, and its chart.
 
 The three findings come from :mod:`comparity.results.findings`; here is only what surrounds them.
 """
@@ -8,46 +8,37 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from comparity.counts.pairs import Cell
 from comparity.errors.spelling import visible
-from comparity.inference.gap_tests import Needed, RateEstimate
-from comparity.reports.deferred import Deferred
-from comparity.reports.formats import (
-    count,
-    interval,
-    p_value,
-    percent,
-    rate,
-    rounded_up,
-    several,
-    signed,
-    sizes,
-)
-from comparity.reports.grids import Grid
+from comparity.inference.gap_tests import Needed
+from comparity.reports.audit_tables import audit_grids
+from comparity.reports.charts import KINDS, Chart, Mark, Row, RowChart, axis_around
+from comparity.reports.formats import clipped, count, percent, rounded_up, several, signed, sizes
+from comparity.reports.sections import Deferred, Section
 from comparity.results.audit import Audit, JudgedGap
 from comparity.results.findings import UNDECIDED, VIOLATED, WITHIN
 
 __all__ = [
-    "audit_grids",
+    "MOST_TESTS",
     "audit_lists",
+    "audit_section",
     "basis",
     "explanation",
-    "gap_axis",
+    "gap_chart",
+    "gap_charts",
     "headline",
 ]
 
+MOST_TESTS = 40
+"""So many tests or evaluators are drawn; all of them are in to_dict() and --json."""
 
 # So many lines of one kind are told; all are in to_dict() and --json.
 LISTED = 40
 
-
 SINGULAR = {"judgments": "judgment", "decisions": "decision", "pairs": "pair", "queries": "query"}
 """What an audit counts, where there is one of it."""
 
-
 # So many kinds of pairs are named in one sentence.
-KINDS = 4
-
+MOST_KINDS = 4
 
 # From about so many evaluators on, Student's law of the errors is near the normal one.
 FEW_EVALUATORS = 10
@@ -79,7 +70,7 @@ def explanation(audit: Audit) -> str:
     }[audit.finding]
 
 
-def gap_axis(audit: Audit) -> str:
+def _gap_axis(audit: Audit) -> str:
     """Say what gaps are measured in."""
     if "differential" in audit.notion:
         return "gap (DPD: in standard deviations of the difference)"
@@ -222,9 +213,9 @@ def _by(counts: Mapping[str, int]) -> str:
     kinds = {name: number for name, number in counts.items() if number}
     more = []
     # Two groups make four kinds of pairs, twelve make 144.
-    if len(kinds) > KINDS + 1:
-        more = [f"and {count(len(kinds) - KINDS)} more kinds"]
-        kinds = dict(sorted(kinds.items(), key=lambda kind: -kind[1])[:KINDS])
+    if len(kinds) > MOST_KINDS + 1:
+        more = [f"and {count(len(kinds) - MOST_KINDS)} more kinds"]
+        kinds = dict(sorted(kinds.items(), key=lambda kind: -kind[1])[:MOST_KINDS])
     listed = [f"{visible(name)}: {count(number)}" for name, number in kinds.items()] + more
     return f" ({', '.join(listed)})" if listed else ""
 
@@ -249,158 +240,59 @@ def _units(number: int, unit: str) -> str:
     return f"1 {SINGULAR.get(unit, unit)}" if number == 1 else f"{count(number)} {unit}"
 
 
-# A matrix of more groups than this is wider than a terminal; it is listed instead.
-MATRIX_GROUPS = 4
+def gap_charts(audit: Audit) -> Sequence[Chart]:
+    """Return the picture of an audit, which is made where it is drawn; none without a test."""
+    return Deferred(1, lambda _: gap_chart(audit)) if audit.tests else ()
 
 
-# With many groups there are hundreds of pairs of them; a terminal shows so many rows.
-ROWS = 40
+def gap_chart(audit: Audit) -> RowChart:
+    """Describe every gap with the interval it was judged by, and the margin.
 
-
-def audit_grids(audit: Audit) -> Iterator[Grid]:
-    """Yield the tables of an audit: tests, rates, and what is reported without being judged."""
-    if audit.tests:
-        yield _tests(audit)
-    if audit.rates:
-        yield _rates(audit)
-    if audit.raw is not None:
-        yield _raw_and_standardised(audit.raw, audit, audit.imbalance, audit.effective_sizes)
-    if audit.summary:
-        rows = tuple((visible(name), signed(value)) for name, value in audit.summary.items())
-        yield Grid(title="Well-known numbers", header=("number", "value"), rows=rows)
-    if audit.joint_tests:
-        yield _joint(audit)
-
-
-def _raw_and_standardised(
-    before: Audit, after: Audit, apart: float, sizes: Mapping[str, float]
-) -> Grid:
-    raw = {one.of: one.rate for one in before.rates}
-    even = {one.of: one.rate for one in after.rates}
-    judged = before.unit == "judgments"
-    weighting = [(f"{'reference' if judged else 'label'} laws still apart by", "", rate(apart))]
-    weighting += [
-        (f"effective items of {visible(group)}", "", f"{size:,.0f}")
-        for group, size in sizes.items()
-    ]
-    return Grid(
-        title="Raw agreement, and standardised to one law of the reference"
-        if judged
-        else "Raw accuracy, and standardised to one law of labels",
-        header=("pairs", "raw", "standardised"),
-        rows=(
-            *((visible(of), rate(raw[of]), rate(even[of]) if of in even else "none") for of in raw),
-            ("finding", before.finding, after.finding),
-            *weighting,
-        ),
-        most=ROWS,
-    )
-
-
-def _tests(audit: Audit) -> Grid:
-    return Grid(
-        title="Tests",
-        header=("hypothesis", "gap", "interval judged", "p (adj.)", audit.unit, "finding"),
-        rows=Deferred(len(audit.tests), lambda place: _test_row(audit.tests[place], audit)),
-        findings=tuple(test.finding for test in audit.tests),
-        most=ROWS,
-    )
-
-
-def _test_row(test: JudgedGap, audit: Audit) -> tuple[str, ...]:
-    low, high, level = test.interval(test.level)
-    judged = interval(low, high)
-    p = p_value(test.p_adjusted)
-    finding = test.finding
-    if test.finding == WITHIN:
-        # It is the p value of a gap as large as the margin that decided.
-        p += f"\n≥ {audit.margin:g}: {p_value(test.equivalence_p)}"
-        finding += "\nyet not zero" if test.differs_from_zero else ""
-    return (
-        visible(test.null),
-        signed(test.gap),
-        judged if test.pivot is None else f"{judged}\nat {percent(level)}",
-        p,
-        sizes(test.n, audit.n),
-        finding,
-    )
-
-
-def _rates(audit: Audit) -> Grid:
-    names = list(dict.fromkeys(estimate.name for estimate in audit.rates))
-    if len(names) > 1:
-        return _by_group(audit.rates, names)
-    if names == ["win share"]:
-        # Without labels no item is the better one, and a share says what its mirror is.
-        return _listed("Share of pairs in which the first has the higher score", audit.rates)
-    by_cell = {estimate.of: estimate for estimate in audit.rates}
-    cells = {str(Cell(better, worse)) for better in audit.groups for worse in audit.groups}
-    if by_cell.keys() <= cells and len(audit.groups) <= MATRIX_GROUPS:
-        return _matrix(audit, by_cell)
-    return _listed(f"{names[0].capitalize()} by kind of pair (better > worse)", audit.rates)
-
-
-def _listed(title: str, rates: Sequence[RateEstimate]) -> Grid:
-    return Grid(
-        title=visible(title),
-        header=("pairs", "rate"),
-        rows=tuple((visible(one.of), _estimate(one)) for one in rates),
-        most=ROWS,
-    )
-
-
-def _by_group(rates: Sequence[RateEstimate], names: Sequence[str]) -> Grid:
-    found = {(estimate.of, estimate.name): estimate for estimate in rates}
-    return Grid(
-        title="Rates by group",
-        header=("group", *map(visible, names)),
+    Of very many tests those with the smallest p values are drawn. Tests that could not be made
+    have a label and no mark.
+    """
+    tests, n = _drawn_tests(audit), len(audit.tests)
+    intervals = [test.interval(test.level) for test in tests]
+    ends = [end for low, high, _ in intervals for end in (low, high)]
+    most = f"; the {MOST_TESTS} of {count(n)} tests with the smallest p values"
+    some = most if n > MOST_TESTS else ""
+    axis = _gap_axis(audit)
+    return RowChart(
+        title=f"Gaps with the intervals they were judged by{some}",
+        about="; ".join(f"{clipped(test.null)}: {signed(test.gap)}" for test in tests),
+        heading=f"{headline(audit)}{some}",
+        under=f"{axis}, with the interval it was judged by",
+        axis=axis_around(axis, [audit.margin, *ends]),
         rows=tuple(
-            (visible(group), *(_estimate(found.get((group, name))) for name in names))
-            for group in dict.fromkeys(estimate.of for estimate in rates)
-        ),
-    )
-
-
-def _matrix(audit: Audit, by_cell: dict[str, RateEstimate]) -> Grid:
-    groups = audit.groups
-    source = "judges" if audit.unit == "judgments" else "labels"
-    source = "panel" if "panel" in audit.notion else source
-    what = "Standardised agreement" if "(standardised)" in audit.notion else "Agreement"
-    # The matrix beside it counts pairs.
-    unit = " (n queries)" if audit.unit == "queries" else ""
-    return Grid(
-        title=f"{what} with the {source}, by the groups of the better and the worse item{unit}",
-        header=("better item", *(f"over {visible(worse)}" for worse in groups)),
-        rows=tuple(
-            (
-                visible(better),
-                *(_estimate(by_cell.get(str(Cell(better, worse)))) for worse in groups),
+            Row(
+                label=clipped(test.null),
+                note=f"{sizes(test.n, audit.n)} {audit.unit}",
+                marks=(Mark(kind=KINDS[test.finding], x=test.gap, low=low, high=high),),
             )
-            for better in groups
+            for test, (low, high, _) in zip(tests, intervals, strict=True)
         ),
+        band=(-audit.margin, audit.margin),
+        line=0.0,
+        legend={kind: finding for finding, kind in KINDS.items()},
     )
 
 
-def _estimate(estimate: RateEstimate | None) -> str:
-    if estimate is None or not estimate.trials:
-        return "none"
-    low, high, _ = estimate.interval
-    bounds = interval(low, high, sign=False)
-    return f"{rate(estimate.rate)}\n{bounds} n {count(estimate.trials)}"
+def _drawn_tests(audit: Audit) -> list[JudgedGap]:
+    """Return all tests in their order, or of very many those with the smallest p values."""
+    if len(audit.tests) <= MOST_TESTS:
+        return list(audit.tests)
+    ps = [math.inf if math.isnan(test.p_value) else test.p_value for test in audit.tests]
+    surest = sorted(range(len(ps)), key=ps.__getitem__)[:MOST_TESTS]
+    return [audit.tests[place] for place in sorted(surest)]
 
 
-def _joint(audit: Audit) -> Grid:
-    return Grid(
-        title="Tests of several equalities at once (reported, never judged)",
-        header=("hypothesis", "chi-square", "df", "p", "method"),
-        rows=tuple(
-            (
-                visible(joint.null),
-                "n/a" if math.isnan(joint.statistic) else f"{joint.statistic:.2f}",
-                count(joint.dof),
-                p_value(joint.p_value),
-                visible(joint.method),
-            )
-            for joint in audit.joint_tests
-        ),
+def audit_section(audit: Audit) -> Section:
+    """Return what is told of an audit."""
+    return Section(
+        headline=headline(audit),
+        sentences=(explanation(audit), basis(audit)),
+        kind=KINDS[audit.finding],
+        charts=gap_charts(audit),
+        grids=tuple(audit_grids(audit)),
+        lists=audit_lists(audit),
     )

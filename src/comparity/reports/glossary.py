@@ -121,7 +121,7 @@ def _pieces(section: Section) -> Iterator[str]:
     """Yield everything a section says, in pieces."""
     yield from (section.headline, *section.sentences)
     for chart in section.charts:
-        yield from (chart.title, chart.axis)
+        yield from (chart.title, chart.axis_label)
     for grid in section.grids:
         yield from (grid.title, *grid.header)
         yield from (cell for row in grid.rows for cell in row)

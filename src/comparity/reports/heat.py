@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from comparity.reports.charts import WIDTH, Chart, Tick, Tile
-from comparity.reports.grids import Grid
+from comparity.reports.charts import Chart, Tick
+from comparity.reports.sections import Grid
 
 __all__ = [
     "BLUE",
     "CIVIDIS",
     "ORANGE",
     "UNKNOWN",
+    "HeatMap",
+    "Tile",
     "colours",
     "leaning",
-    "tile_chart",
-    "tiles_of",
 ]
 
 
@@ -108,7 +109,8 @@ UNKNOWN = "#888888"
 """Colour of an entry without a number."""
 
 
-LARGEST = 60.0
+# Pixels of a page: its width, and the side of the largest tile.
+PAGE_WIDTH, LARGEST = 760, 60.0
 
 
 # Most letters to the left of a row, and how far apart rows with names are.
@@ -122,77 +124,126 @@ NARROW, CAPITAL, WIDEST = 7.7, 9.8, 12.6
 WIDE_LETTERS = frozenset("MWmw@%…—")
 
 
-def tiles_of(grid: Grid) -> Chart:
-    """Place the cells of a heat map that would be too wide as a table."""
-    ends = ("blue", "orange") if grid.both_ways else ("blue", "yellow")
-    low, high = (f"{value} ({colour})" for value, colour in zip(grid.scale, ends, strict=True))
-    return tile_chart(
-        [row[0] for row in grid.rows],
-        [[cell.partition("\n")[0] for cell in row[1:]] for row in grid.rows],
-        grid.shades,
-        title=f"{grid.title}, from {low} to {high}",
-        about="the tables have all numbers",
-        axis="columns in the order of the rows",
-        both_ways=grid.both_ways,
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tile:
+    """One entry of a heat map on a page: its place, its colour and what it says."""
+
+    x: float
+    y: float
+    fill: str
+    about: str
 
 
-def tile_chart(
-    names: Sequence[str],
-    cells: Sequence[Sequence[str]],
-    shades: Sequence[Sequence[float]],
-    *,
-    title: str,
-    about: str,
-    axis: str,
-    both_ways: bool,
-) -> Chart:
-    """Place one tile for each entry of a square matrix.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeatMap(Chart):
+    """A square matrix in colours: a table where it is small, tiles where it is large.
 
-    Parameters
+    Attributes
     ----------
-    names : sequence of str
-        What rows and columns are called, safe to show.
-    cells : sequence of rows
-        The entries as they are written.
-    shades : sequence of rows
-        From 0 to 1; ``nan`` where there is no number.
-    title, about, axis : str
-        As in :class:`~comparity.reports.charts.Chart`.
+    names : tuple of str
+        What rows and columns stand for, as it is shown.
+    values : tuple of tuple of float
+        Entries by row; ``nan`` for an entry without a number.
+    cells : tuple of tuple of str
+        What each entry says; the lines after the first are shown where there is room.
+    low, high : float
+        Values at the ends of the scale; what lies beyond has the colour of the end.
     both_ways : bool
-        Whether a shade of 1/2 is zero, and what is below and above differ in colour.
+        Whether the middle of the scale is zero, and what is below and above differ in colour.
+    unit : str
+        What the values are.
+    corner, beside : str
+        What the rows are, in a table and in a picture that stands alone.
+    order : str
+        What is said of the columns on a page.
     """
-    k, colour = len(names), leaning if both_ways else colours
-    beside = [_short(name) for name in names]
-    left = 20.0 + max(map(_width, beside))
-    size = min((WIDTH - left - 10) / k, LARGEST)
-    tiles = tuple(
-        Tile(
-            x=round(left + column * size, 2),
-            y=round(row * size, 2),
-            size=round(size, 2),
-            fill=UNKNOWN if math.isnan(shade) else colour(shade)[0],
-            about=f"{names[row]} over {names[column]}: {cells[row][column]}",
+
+    names: tuple[str, ...]
+    values: tuple[tuple[float, ...], ...]
+    cells: tuple[tuple[str, ...], ...]
+    low: float
+    high: float
+    both_ways: bool = False
+    unit: str
+    corner: str = ""
+    beside: str = ""
+    order: str = "columns in the order of the rows"
+
+    @property
+    def axis_label(self) -> str:
+        """What is said of the columns on a page."""
+        return self.order
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Which colour stands for what."""
+        if self.both_ways:
+            full = f"{self.high:g} and more in full colour"
+            return (f"orange is positive, blue negative, {full}",)
+        return (f"from {self.low:g} (blue) to {self.high:g} (yellow)",)
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The colours of the scale, from the lowest value to the highest."""
+        return (BLUE, "#ffffff", ORANGE) if self.both_ways else CIVIDIS
+
+    @property
+    def shades(self) -> tuple[tuple[float, ...], ...]:
+        """How far each entry lies from the low end of the scale to the high one, from 0 to 1."""
+        return tuple(
+            tuple(min(max((one - self.low) / (self.high - self.low), 0.0), 1.0) for one in row)
+            for row in self.values
         )
-        for row, line in enumerate(shades)
-        for column, shade in enumerate(line)
-    )
-    every = math.ceil(APART / size)
-    return Chart(
-        title=title,
-        about=about,
-        height=k * size + 6.0,
-        left=left,
-        right=left + k * size,
-        ticks=(),
-        levels=tuple(Tick((row + 0.5) * size, beside[row]) for row in range(0, k, every)),
-        axis=axis,
-        tiles=tiles,
-    )
 
+    @property
+    def grid(self) -> Grid:
+        """The same as a table."""
+        sign = "+" if self.both_ways else ""
+        return Grid(
+            title=self.title,
+            header=(self.corner, *self.names),
+            rows=tuple((name, *row) for name, row in zip(self.names, self.cells, strict=True)),
+            shades=self.shades,
+            scale=(f"{self.low:{sign}g}", f"{self.high:{sign}g}"),
+            both_ways=self.both_ways,
+        )
 
-def _short(name: str) -> str:
-    return name if len(name) <= LETTERS else f"{name[: LETTERS - 1]}…"
+    @property
+    def labels(self) -> list[str]:
+        """The names as they stand to the left of the tiles on a page."""
+        long = LETTERS - 1
+        return [name if len(name) <= LETTERS else f"{name[:long]}…" for name in self.names]
+
+    @property
+    def left(self) -> float:
+        """Where tiles begin, in pixels of a page."""
+        return 20.0 + max(map(_width, self.labels))
+
+    @property
+    def size(self) -> float:
+        """Width and height of a tile, in pixels of a page."""
+        return min((PAGE_WIDTH - self.left - 10) / len(self.names), LARGEST)
+
+    @property
+    def levels(self) -> tuple[Tick, ...]:
+        """Names of rows and where they stand, as many as there is room for."""
+        every, labels = math.ceil(APART / self.size), self.labels
+        return tuple(
+            Tick((row + 0.5) * self.size, labels[row]) for row in range(0, len(labels), every)
+        )
+
+    def tiles(self) -> Iterator[Tile]:
+        """Yield one tile for each entry."""
+        left, size, colour = self.left, self.size, leaning if self.both_ways else colours
+        for row, shades in enumerate(self.shades):
+            for column, shade in enumerate(shades):
+                said = self.cells[row][column].partition("\n")[0]
+                yield Tile(
+                    x=round(left + column * size, 2),
+                    y=round(row * size, 2),
+                    fill=UNKNOWN if math.isnan(self.values[row][column]) else colour(shade)[0],
+                    about=f"{self.names[row]} over {self.names[column]}: {said}",
+                )
 
 
 def _width(name: str) -> float:

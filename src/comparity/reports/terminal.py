@@ -12,9 +12,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from comparity.reports.charts import KINDS
 from comparity.reports.formats import count, shortened
-from comparity.reports.grids import Grid
-from comparity.reports.sections import KINDS
+from comparity.reports.sections import Grid
 from comparity.reports.widths import GAP, shared, splits, wrapped
 from comparity.results.result import Result
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len, chop_cells
 
-from comparity.reports.grids import Grid
+from comparity.reports.sections import Grid
 
 __all__ = ["GAP", "shared", "splits", "wrapped"]
 

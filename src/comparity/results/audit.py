@@ -188,7 +188,7 @@ class Audit(Result):
 
     def section(self) -> Section:
         """Return what is told of an audit."""
-        from comparity.reports.sections import audit_section
+        from comparity.reports.audits import audit_section
 
         return audit_section(self)
 
@@ -206,9 +206,10 @@ class Audit(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw every gap with the interval it was judged by and the margin."""
-        from comparity.reports.gap_charts import plot_gaps
+        from comparity.reports.audits import gap_chart
+        from comparity.reports.plots import draw
 
-        return plot_gaps(self, ax)
+        return draw(gap_chart(self), ax)
 
 
 class JudgedResult(Result):

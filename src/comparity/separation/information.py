@@ -13,10 +13,10 @@ from comparity.errors import OptionError
 from comparity.errors.spelling import visible
 from comparity.inference.gap_tests import plain
 from comparity.inference.permutation import PermutationTest
+from comparity.reports.charts import Mark, Row, RowChart, axis_between
 from comparity.reports.formats import count, p_value, several
-from comparity.reports.grids import Grid
-from comparity.reports.plots import PALETTE, finished, label_rows, own_axes
-from comparity.reports.sections import Section
+from comparity.reports.plots import draw
+from comparity.reports.sections import Grid, Section
 from comparity.results.result import Result
 from comparity.separation.attribute_information import (
     LEVELS,
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "InformationSeparation",
+    "information_chart",
     "information_separation",
-    "plot_information",
     "section",
 ]
 
@@ -97,9 +97,7 @@ class InformationSeparation(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw what scores tell beside what chance alone would show."""
-        pass  # REMOVED
-
-        return plot_information(self, ax)
+        return draw(information_chart(self), ax)
 
 
 HELD_BACK = 10.0
@@ -254,27 +252,22 @@ def section(result: InformationSeparation) -> Section:
     )
 
 
-def plot_information(result: InformationSeparation, ax: Axes | None = None) -> Axes:
-    """Draw what scores tell beside what no relation at all would show.
-
-    Parameters
-    ----------
-    result : InformationSeparation
-        The information.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a figure of its own by default.
-    """
-    own, test = ax is None, result.test
-    ax = own_axes(width=7.5, height=2.4) if ax is None else ax
-    ax.axvline(0, color="#666666", lw=0.8)
-    labels = ["these scores", f"by chance, mean of\n{count(test.permutations)} permutations"]
-    values, looks = (result.information, result.by_chance), ((PALETTE[5], "X"), (PALETTE[0], "D"))
-    for row, (value, (colour, marker)) in enumerate(zip(values, looks, strict=True)):
-        ax.plot([0, value], [row, row], color=colour, lw=2)
-        ax.plot(value, row, marker, color=colour, ms=8)
-    label_rows(ax, labels)
-    title = (
-        "What scores tell about the attribute beyond labels: "
-        f"p = {p_value(test.p_value)}, {several(result.n, 'row')}"
+def information_chart(result: InformationSeparation) -> RowChart:
+    """Describe what scores tell beside what no relation at all would show."""
+    test = result.test
+    by_chance = f"mean of {count(test.permutations)} permutations"
+    shown = (
+        ("these scores", "", "first", result.information),
+        ("by chance", by_chance, "second", result.by_chance),
     )
-    return finished(ax, title=title, across="mean information in nats; 0 under separation", own=own)
+    values = [value for *_, value in shown]
+    return RowChart(
+        title="What scores tell about the attribute beyond labels: "
+        f"p = {p_value(test.p_value)}, {several(result.n, 'row')}",
+        axis=axis_between("mean information in nats; 0 under separation", values, from_zero=True),
+        rows=tuple(
+            Row(label=label, note=note, marks=(Mark(kind=kind, x=value, low=0.0, high=value),))
+            for label, note, kind, value in shown
+        ),
+        line=0.0,
+    )

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from comparity.errors.spelling import visible
 from comparity.reports.formats import count
-from comparity.reports.grids import Grid
-from comparity.reports.sections import Section
+from comparity.reports.sections import Grid, Section
 from comparity.results.result import Result
 
 if TYPE_CHECKING:

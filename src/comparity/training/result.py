@@ -151,9 +151,10 @@ class Training(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the rates that the goals compare, before and after."""
-        from comparity.training.section import plot_training
+        from comparity.reports.plots import draw
+        from comparity.training.section import training_chart
 
-        return plot_training(self, ax)
+        return draw(training_chart(self, most=None), ax)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,9 +200,10 @@ class TradeOff(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw accuracy, or squared error, against the largest difference."""
-        from comparity.training.section import plot_trade_off
+        from comparity.reports.plots import draw
+        from comparity.training.section import trade_off_chart
 
-        return plot_trade_off(self, ax)
+        return draw(trade_off_chart(self), ax)
 
 
 class WeighedCell(NamedTuple):

@@ -4,43 +4,31 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import singledispatch
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from comparity.errors.spelling import visible
 from comparity.reports.charts import (
-    DRAWN_ROWS,
-    LEFT,
-    RIGHT,
-    ROW,
-    Chart,
+    MOST_ROWS,
+    Curve,
+    CurveChart,
     Mark,
-    Tick,
-    numbers_between,
+    Row,
+    RowChart,
+    axis_between,
 )
 from comparity.reports.formats import count, rate, several, signed
-from comparity.reports.grids import Grid
-from comparity.reports.plots import PALETTE, finished, fitted, label_rows, own_axes, row_height
-from comparity.reports.sections import Section
+from comparity.reports.sections import Grid, Section
 from comparity.training.goals import PARITY
 from comparity.training.result import Outcome, TradeOff, TrainedScorer, Training, Weighing
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 __all__ = [
-    "plot_trade_off",
-    "plot_training",
     "rows_behind",
     "section",
+    "trade_off_chart",
     "trained_section",
     "training_chart",
 ]
-
-
-# From the palette of Okabe and Ito.
-BEFORE, AFTER = "#E69F00", "#0072B2"
 
 
 def rows_behind(training: Training) -> str:
@@ -51,65 +39,30 @@ def rows_behind(training: Training) -> str:
     return f"on all {rows} (those trained on weigh {rate(training.training_share)})"
 
 
-def training_chart(training: Training) -> Chart:
-    """Place every rate that the goals compare, without a goal and after training."""
-    terms = list(training.best.terms)[:DRAWN_ROWS]
+def training_chart(training: Training, *, most: int | None = MOST_ROWS) -> RowChart:
+    """Describe the first rates that the goals compare, without a goal and after training."""
+    terms = list(training.best.terms)[:most]
     pairs = [(training.start.terms[name], training.best.terms[name]) for name in terms]
-    ends = [end for pair in pairs for end in pair]
-    low, high = min(ends), max(ends)
-    room = 0.1 * (high - low) or 0.05
-    low, high = low - room, high + room
-
-    def place(value: float) -> float:
-        return round(LEFT + (value - low) / (high - low) * (RIGHT - LEFT), 1)
-
-    marks = []
-    for row, (name, (before, after)) in enumerate(zip(map(visible, terms), pairs, strict=True)):
-        y, (start, end) = ROW * (row + 0.5), map(place, (before, after))
-        told = f"{rate(before)} to {rate(after)}"
-        marks += [
-            Mark(
-                label=visible(name), note=told, finding="plain", y=y, x=start, low=start, high=end
-            ),
-            Mark(label="", note="", finding="inside", y=y, x=end, low=end, high=end),
-        ]
-    return Chart(
-        title=f"Rates {rows_behind(training)}: without a goal (diamond), after training (circle)",
-        about="; ".join(f"{mark.label}: {mark.note}" for mark in marks[::2]),
-        height=ROW * len(terms) + 48.0,
-        left=LEFT,
-        right=RIGHT,
-        ticks=tuple(Tick(place(at), f"{at:g}") for at in numbers_between(low, high)),
-        axis="rate",
-        marks=tuple(marks),
-        band=(LEFT, LEFT, LEFT),
-    )
-
-
-def plot_training(training: Training, ax: Axes | None = None) -> Axes:
-    """Draw every rate that the goals compare, without a goal and after training.
-
-    Parameters
-    ----------
-    training : Training
-        The account of training.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a figure of its own by default.
-    """
-    own, terms = ax is None, list(training.best.terms)
-    labels = [fitted(name) for name in terms]
-    if ax is None:
-        ax = own_axes(width=7.0, height=1.8 + row_height(labels) * len(terms))
-    for row, name in enumerate(terms):
-        before, after = training.start.terms[name], training.best.terms[name]
-        ax.plot([before, after], [row, row], color="#666666", lw=1.5)
-        ax.plot(before, row, "D", color=BEFORE, ls="", label="without a goal")
-        ax.plot(after, row, "o", color=AFTER, ls="", label="after training")
-    label_rows(ax, labels)
+    told = [f"{rate(before)} to {rate(after)}" for before, after in pairs]
     goals = " and ".join(training.goals) or "no goal"
-    across = f"rate {rows_behind(training)}"
-    return finished(
-        ax, title=f"Trained for {goals}, slack {training.slack:g}", across=across, own=own
+    return RowChart(
+        title=f"Rates {rows_behind(training)}",
+        about="; ".join(f"{visible(name)}: {note}" for name, note in zip(terms, told, strict=True)),
+        heading=f"Trained for {goals}, slack {training.slack:g}",
+        under=f"rate {rows_behind(training)}",
+        axis=axis_between("rate", [end for pair in pairs for end in pair]),
+        rows=tuple(
+            Row(
+                label=visible(name),
+                note=note,
+                marks=(
+                    Mark(kind="first", x=before, low=before, high=after),
+                    Mark(kind="second", x=after, low=after, high=after),
+                ),
+            )
+            for name, note, (before, after) in zip(terms, told, pairs, strict=True)
+        ),
+        legend={"first": "without a goal", "second": "after training"},
     )
 
 
@@ -219,39 +172,29 @@ def _(result: Weighing) -> Section:
     )
 
 
-def plot_trade_off(result: TradeOff, ax: Axes | None = None) -> Axes:
-    """Draw what is lost in accuracy, or in squared error, against the largest difference.
-
-    Parameters
-    ----------
-    result : TradeOff
-        Trainings at several slacks.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a figure of its own by default.
-    """
-    own, first = ax is None, result.trainings[0]
-    ax = own_axes(width=6.8, height=4.8) if ax is None else ax
-    for name, marker, line, colour in (
-        ("best", "o", "-", PALETTE[0]),
-        ("mixture", "D", "--", PALETTE[1]),
-    ):
-        outcomes = [getattr(one, name) for one in result.trainings]
-        points = [(one.largest_difference, _objective(one)) for one in outcomes]
-        label = "best single model" if name == "best" else "mixture"
-        ax.plot(*zip(*points, strict=True), marker=marker, ls=line, color=colour, label=label)
-    for one in result.trainings:
-        at = (one.best.largest_difference, _objective(one.best))
-        ax.annotate(f"{one.slack:g}", at, xytext=(5, 5), textcoords="offset points")
-    at = (first.start.largest_difference, _objective(first.start))
-    ax.plot(*at, "X", ms=9, color=PALETTE[5], ls="", label=_free(first))
-    predicted = first.best.squared_error is not None
-    ax.set_ylabel("mean squared error" if predicted else "pairwise accuracy")
+def trade_off_chart(result: TradeOff) -> CurveChart:
+    """Describe what is lost in accuracy, or in squared error, against the largest difference."""
+    first = result.trainings[0]
+    slacks = tuple(f"{one.slack:g}" for one in result.trainings)
+    found = [[one.best for one in result.trainings], [one.mixture for one in result.trainings]]
+    best, mixture, start = (
+        [(one.largest_difference, _objective(one)) for one in outcomes]
+        for outcomes in (*found, [first.start])
+    )
+    points = [*best, *mixture, *start]
     judged = several(first.judged_rows, "row")
-    return finished(
-        ax,
+    across = f"largest difference on the {judged} that models are chosen by (numbers: slack)"
+    predicted = first.best.squared_error is not None
+    up = "mean squared error" if predicted else "pairwise accuracy"
+    return CurveChart(
         title=f"What {' and '.join(first.goals) or 'no goal'} costs, by slack",
-        across=f"largest difference on the {judged} that models are chosen by (numbers: slack)",
-        own=own,
+        axis=axis_between(across, [x for x, _ in points]),
+        up=axis_between(up, [y for _, y in points]),
+        curves=(
+            Curve(label="best single model", points=best, style="both", notes=slacks),
+            Curve(label="mixture", points=mixture, style="both"),
+            Curve(label=_free(first), points=start, style="points"),
+        ),
     )
 
 

@@ -240,6 +240,7 @@ class Rehearsal(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw DPD across each bridge against what was measured directly."""
-        from comparity.relative.bridges.section import plot_rehearsal
+        from comparity.relative.bridges.section import rehearsal_chart
+        from comparity.reports.plots import draw
 
-        return plot_rehearsal(self, ax)
+        return draw(rehearsal_chart(self), ax)

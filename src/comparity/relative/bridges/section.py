@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import singledispatch
-from itertools import cycle
 from statistics import fmean
-from typing import TYPE_CHECKING
 
 from comparity.errors.spelling import visible
 from comparity.relative import section as relative
@@ -17,16 +15,12 @@ from comparity.relative.bridges.result import (
     Rehearsal,
     RehearsedCase,
 )
+from comparity.reports.charts import Curve, CurveChart, axis_between
 from comparity.reports.formats import count, p_value, percent, rate, several, signed
-from comparity.reports.grids import Grid
-from comparity.reports.plots import PALETTE, finished, own_axes
-from comparity.reports.sections import Section
+from comparity.reports.sections import Grid, Section
 from comparity.results.plain import as_plain
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = ["plot_rehearsal", "section"]
+__all__ = ["rehearsal_chart", "section"]
 
 COUNTED = ("right", "opposite", "refused")
 
@@ -123,28 +117,27 @@ def _diagnosis(found: BridgeDiagnosis) -> Grid:
     return Grid(title="How good the bridge is", header=("", "value"), rows=tuple(rows))
 
 
-def plot_rehearsal(result: Rehearsal, ax: Axes | None = None) -> Axes:
-    """Draw DPD across each bridge against what was measured directly.
-
-    Parameters
-    ----------
-    result : Rehearsal
-        Cases in which both decided about everybody.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a figure of its own by default.
-    """
-    own = ax is None
-    ax = own_axes(width=6.6, height=6.0) if ax is None else ax
+def rehearsal_chart(result: Rehearsal) -> CurveChart:
+    """Describe DPD across each bridge against what was measured directly."""
     direct = [fmean(case.direct_dpd) for case in result.cases]
-    for name, colour, marker in zip(result.bridges, cycle(PALETTE), cycle("oDs^"), strict=False):
-        found = [case.dpd[name] for case in result.cases]
-        label = f"{name}: right in {result.right(name):.1f} of {count(result.n_cases)}"
-        ax.plot(direct, found, marker, color=colour, ms=4, ls="", alpha=0.5, label=label)
-    ax.axline((0, 0), slope=1, color="#666666", lw=1, ls="--", label="the same")
-    ax.set_ylabel("DPD across the bridge")
-    return finished(
-        ax,
+    curves = [
+        Curve(
+            label=f"{name}: right in {result.right(name):.1f} of {count(result.n_cases)}",
+            points=[(one, case.dpd[name]) for one, case in zip(direct, result.cases, strict=True)],
+            style="points",
+        )
+        for name in result.bridges
+    ]
+    across = "DPD measured directly, mean of both parts (standard deviations of the difference)"
+    axis = axis_between(across, direct)
+    same = Curve(
+        label="the same", points=[(end, end) for end in (axis.low, axis.high)], style="guide"
+    )
+    found = [value for curve in (*curves, same) for _, value in curve.points]
+    return CurveChart(
         title=f"Bridges against direct measurement, {several(len(result.cases), 'case')}",
-        across="DPD measured directly, mean of both parts (standard deviations of the difference)",
-        own=own,
+        axis=axis,
+        up=axis_between("DPD across the bridge", found),
+        curves=(*curves, same),
+        is_square=True,
     )
