@@ -27,16 +27,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import block_diag, csr_array
 
-from comparity.counts.kernels.dominance import line_counts, line_placements, lined_up
-from comparity.counts.kernels.grid import binned, binned_placements
-from comparity.counts.kernels.levels import level_counts, level_placements, levels_of
-from comparity.counts.kernels.placements import (
-    Placements,
+from comparity.counts.kernels.dominance import Line, line_totals, line_up
+from comparity.counts.kernels.moments import (
+    binned_products,
+    fill_grid,
     moments_by_cell,
-    no_placements,
     pair_moments,
+    placement_products,
 )
-from comparity.counts.kernels.weighted import weighted_placements
 from comparity.counts.pairs import TIE_VALUE, Cell, Sharing, evenness
 
 __all__ = [
@@ -116,16 +114,14 @@ def all_pairs(
 
     Notes
     -----
-    Trials, hits and ties are exact, and so are second moments of fewer than 100,000 items or with
-    weights: O(N log N + N K^2) time and O(N) memory for N items of K groups where labels have few
-    levels, O(N log N K + N K^2) time where they have many, and O(N K) memory too with weights.
+    Trials, hits and ties are exact (to rounding, with weights that are no whole numbers), and so
+    are second moments of fewer than 100,000 items: O(N log N + N K^2) time and O(N K) memory for N
+    items of K groups.
 
-    From 100,000 items on (:data:`MANY`) items with nearly the same placement share one, and time no
-    longer grows with N K^2. Up to 64 levels, standard errors of rates and of their differences are
-    too small by about 1e-4 of themselves at 100,000 items, less with more; by up to 2 % where
-    99.8 % of the pairs agree or more, by 0.5 % where one of two levels is as rare. With more levels
-    they are within 0.5 %; where a coarser table shows that they would not be, as happens where most
-    pairs agree, they are exact after all.
+    From 100,000 items on (:data:`MANY`) items with nearly the same label and score share their
+    placement: O(N log N) time and O(N) memory. Standard errors of rates and of their differences
+    are then within 0.5 %, and much nearer where labels have few levels; where a coarser table shows
+    that they would not be, as happens where most pairs agree, they are exact after all.
 
     Examples
     --------
@@ -139,28 +135,22 @@ def all_pairs(
     b > b 1 0
     """
     tie = TIE_VALUE[score_ties]
-    k = len(groups)
-    if not len(y):
-        placed = squared = no_placements(k)
-    elif weights is None:
-        placed = squared = _placed(y, f, group, k, tie)
-    else:
-        placed = weighted_placements(y, f, group, k, weights, tie)
-        squared = weighted_placements(y, f, group, k, weights**2, tie)
-    moments = moments_by_cell(placed.products)
-    own = pair_moments(squared, tie)
-    trials, ties = placed.trials.ravel(), placed.ties.ravel()
+    line = line_up(y, f, group, len(groups), weights)
+    trials, hits, ties = totals = line_totals(line)
+    squares = totals if weights is None else line_totals(line._replace(weight=line.weight**2))
+    moments = moments_by_cell(_products(line, trials, hits + tie * ties, tie))
+    own = pair_moments(*squares, tie)
     sharing = Sharing(
         cells=tuple(Cell(better, worse) for better in groups for worse in groups),
-        trials=trials,
-        hits=placed.hits.ravel(),
+        trials=trials.ravel(),
+        hits=(hits + tie * ties).ravel(),
         dependent=moments - own,
         own=own,
-        half_hits=ties if tie else np.zeros_like(ties),
-        effective_items=evenness(trials, np.diag(moments)),
+        half_hits=ties.ravel() if tie else np.zeros(ties.size),
+        effective_items=evenness(trials.ravel(), np.diag(moments)),
         method=METHOD,
     )
-    return AllPairs(sharing=sharing, score_ties=ties)
+    return AllPairs(sharing=sharing, score_ties=ties.ravel())
 
 
 def cell_counts(y: Floats, f: Floats, group: Codes, n_groups: int) -> tuple[Codes, Codes, Codes]:
@@ -168,22 +158,16 @@ def cell_counts(y: Floats, f: Floats, group: Codes, n_groups: int) -> tuple[Code
 
     Parameters are those of :func:`all_pairs`; three K x K arrays. A score tie is no hit.
     """
-    if not len(y):
-        nothing = np.zeros((n_groups, n_groups), dtype=np.int64)
-        return nothing, nothing.copy(), nothing.copy()
-    levels = levels_of(y, f, group, n_groups)
-    if levels is not None:
-        return level_counts(levels)
-    return line_counts(lined_up(y, f, group, n_groups))
+    trials, hits, ties = line_totals(line_up(y, f, group, n_groups))
+    return trials.astype(np.int64), hits.astype(np.int64), ties.astype(np.int64)
 
 
-def _placed(y: Floats, f: Floats, group: Codes, k: int, tie: float) -> Placements:
-    levels = levels_of(y, f, group, k)
-    if levels is not None:
-        return level_placements(levels, tie, pooled=len(y) >= MANY)
-    line = lined_up(y, f, group, k)
-    found = binned_placements(binned(line), *line_counts(line), tie) if len(y) >= MANY else None
-    return found or line_placements(line, tie)
+def _products(line: Line, trials: Floats, hits: Floats, tie: float) -> Floats:
+    """Return sums of products of placements, from a table where there are many items."""
+    if len(line.level) < MANY:
+        return placement_products(line, tie)
+    found = binned_products(fill_grid(line), trials, hits, tie)
+    return placement_products(line, tie) if found is None else found
 
 
 class AnyGroup(str):

@@ -22,6 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.counts.kernels.sorting import order_of, ranks_of
+
 __all__ = [
     "FEWEST_EFFECTIVE_ITEMS",
     "LARGEST_IMBALANCE",
@@ -194,8 +196,9 @@ def _reason(groups: Sequence[str], sizes: Floats, imbalance: float, limit: float
 
 def _levels(label: Floats, max_levels: int) -> tuple[Floats, Codes]:
     """Return the distinct labels in order, and which of them each item has."""
-    levels, code = np.unique(label, return_inverse=True)
-    code = code.astype(np.int64)
+    order, same = order_of(label)
+    code, _ = ranks_of(order, same)
+    levels = label[order[~same]]
     if len(levels) <= max(MOST_BINS, max_levels):
         return levels, code
     code = code * MOST_BINS // len(levels)

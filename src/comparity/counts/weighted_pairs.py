@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 from comparity.counts.all_pairs import AllPairs
 from comparity.counts.kernels.clusters import moments_by_number
 from comparity.counts.kernels.concordance import classes, joint_classes
-from comparity.counts.kernels.differences import ItemPairs, Sums, item_pairs
-from comparity.counts.kernels.placements import Placements, moments_by_cell
-from comparity.counts.kernels.weighted import dominated
+from comparity.counts.kernels.differences import ItemPairs, Sums, dominated, item_pairs
+from comparity.counts.kernels.moments import moments_by_cell, pair_moments
 from comparity.counts.ordered_pairs import EQUAL, LARGER, SMALLER, OrderedPairs
 from comparity.counts.pairs import TIE_VALUE, Cell, Sharing, evenness
 from comparity.counts.query_pairs import query_units
@@ -99,16 +98,17 @@ def weighted_pairs(
     items = _Items(group[pairs.order], len(groups), query_of[pairs.order])
     if average == "queries":
         pairs = items.averaged(pairs, query_units(len(groups), once_in))
-    placed = items.placements(pairs, tie)
-    moments, own = moments_by_cell(placed.products), items.single(pairs.squares, tie)
+    moments = moments_by_cell(items.placement_products(pairs, tie))
+    n, strict, tied = (items.by_cell(part) for part in pairs.squares)
+    own = pair_moments(n, strict, tied, tie)
     n_clusters, dependent = 0, moments - own
     if query is not None:
         n_clusters, dependent = items.by_query(pairs, tie)
-    trials, ties = placed.trials.ravel(), placed.ties.ravel()
+    trials, hits, ties = (items.by_cell(part).ravel() for part in pairs.better)
     sharing = Sharing(
         cells=tuple(Cell(better, worse) for better in groups for worse in groups),
         trials=trials,
-        hits=placed.hits.ravel(),
+        hits=hits + tie * ties,
         dependent=dependent,
         own=own,
         half_hits=ties if tie else np.zeros_like(ties),
@@ -127,25 +127,16 @@ class _Items:
     k: int
     query: Codes
 
-    def placements(self, pairs: ItemPairs, tie: float) -> Placements:
-        """Sum up pairs by group of the item, with their products."""
+    def placement_products(self, pairs: ItemPairs, tie: float) -> Floats:
+        """Sum up the products of what each item's pairs are, by group of the item."""
         hits = [part.hits + tie * part.ties for part in (pairs.better, pairs.worse)]
         rows = np.hstack([pairs.better.trials, pairs.worse.trials, *hits])
-        sums, products = np.zeros((self.k, 4 * self.k)), np.zeros((self.k, *[4 * self.k] * 2))
-        for g in range(self.k):
-            own = rows[self.group == g]
-            sums[g], products[g] = own.sum(axis=0), own.T @ own
-        return Placements(sums=sums, products=products, ties=self.by_cell(pairs.better.ties))
+        groups = [rows[self.group == g] for g in range(self.k)]
+        return np.array([own.T @ own for own in groups])
 
     def by_cell(self, part: Floats) -> Floats:
         """Sum up by group of the item, (K, K)."""
         return np.array([part[self.group == g].sum(axis=0) for g in range(self.k)])
-
-    def single(self, squares: Sums, tie: float) -> Floats:
-        """Return the moments of single pairs from their squared weights."""
-        n, hits, ties = (self.by_cell(part).ravel() for part in squares)
-        cross, both = np.diag(hits + tie * ties), np.diag(hits + tie**2 * ties)
-        return np.block([[np.diag(n), cross], [cross, both]])
 
     def by_query(self, pairs: ItemPairs, tie: float) -> tuple[int, Floats]:
         """Return how many queries hold a pair, and the products of their sums by cell."""
@@ -215,22 +206,22 @@ def weighted_order(
     items = _OrderedItems(y, f, z, weight, cluster)
     better, worse, squares = items.pairs()
     vectors = (better + worse).with_ties(tie)
-    moments, own = vectors @ vectors.T, squares.single(tie)
+    moments, own = vectors @ vectors.T, pair_moments(*squares.totals(), tie)
     dependent, n_clusters = moments - own, 0
     if query is not None:
         rows = better.with_ties(tie)
         held = np.unique(cluster[rows[:3].any(axis=0)])
         sums = np.array([np.bincount(cluster, row) for row in rows])
         dependent, n_clusters = sums @ sums.T, len(held)
-    totals, ties = better.with_ties(tie).sum(axis=1), better.ties.sum(axis=1)
+    trials, hits, ties = better.totals()
     sharing = Sharing(
         cells=(LARGER, SMALLER, EQUAL),
-        trials=totals[:3],
-        hits=totals[3:],
+        trials=trials,
+        hits=hits + tie * ties,
         dependent=dependent,
         own=own,
         half_hits=ties if tie else np.zeros(3),
-        effective_items=evenness(totals[:3], np.diag(moments)),
+        effective_items=evenness(trials, np.diag(moments)),
         n_clusters=n_clusters,
         method="all-pairs score z" if query is None else "query-clustered score z",
     )
@@ -254,11 +245,9 @@ class _Cells:
         """Return trials, then hits, of the three cells."""
         return np.vstack([self.trials, self.hits + tie * self.ties])
 
-    def single(self, tie: float) -> Floats:
-        """Return the moments of single pairs, where these are squared weights."""
-        n, hits, ties = (part.sum(axis=1) for part in (self.trials, self.hits, self.ties))
-        cross, both = np.diag(hits + tie * ties), np.diag(hits + tie**2 * ties)
-        return np.block([[np.diag(n), cross], [cross, both]])
+    def totals(self) -> tuple[Floats, Floats, Floats]:
+        """Return the three parts summed over items."""
+        return self.trials.sum(axis=1), self.hits.sum(axis=1), self.ties.sum(axis=1)
 
 
 @dataclass(frozen=True, slots=True)

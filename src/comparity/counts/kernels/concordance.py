@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.kernels.compilation import njit
-from comparity.counts.kernels.sorting import order_of
+from comparity.counts.kernels.sorting import order_of, ranks_of
 
 __all__ = ["Classes", "classes", "grouped", "joint_classes", "one_class", "signed_agreement"]
 
@@ -44,12 +44,12 @@ class Classes(NamedTuple):
 
 def classes(values: NDArray[np.float64] | NDArray[np.int64]) -> Classes:
     """Rank values; equal values share a rank."""
-    if values.dtype == np.float64 and len(values):
+    if values.dtype == np.float64:
         order, same = order_of(np.asarray(values, dtype=np.float64))
     else:
         order = np.argsort(values, kind="stable")
         same = np.append(False, np.diff(values[order]) == 0)[: len(values)]
-    rank, n_distinct = _ranks(order, same)
+    rank, n_distinct = ranks_of(order, same)
     return Classes(order, rank, n_distinct)
 
 
@@ -98,17 +98,6 @@ def signed_agreement(
     answer = np.zeros(len(order))
     _merge_segments(order, segment, first, second, weight, answer)
     return answer
-
-
-@njit(cache=True, nogil=True)
-def _ranks(order, same):  # type: ignore[no-untyped-def]
-    """Return the rank of each item, and how many there are."""
-    rank = np.empty(len(order), dtype=np.int64)
-    current = -1
-    for place in range(len(order)):
-        current += not same[place]
-        rank[order[place]] = current
-    return rank, current + 1
 
 
 @njit(cache=True, nogil=True)

@@ -1,303 +1,242 @@
-"""All pairs where labels have many levels: how many items are lower in label and in score.
+"""Who is above whom in label and in score, item by item or by group, for any labels and weights.
 
-Items are numbered by label, from the highest, and lined up by score, from the lowest. The hits of
-an item as better item are the items before it in the line with larger numbers, which
-:mod:`comparity.counts.kernels.dealing` counts. Ties need no care: items with equal labels are
-numbered by score and items with equal scores are lined up by number, so that neither count as hits.
-As worse item the same holds in the reversed line. Defined by the loops in
-``tests/plain/all_pairs.py``.
+Items are lined up by score, from the lowest, and each is told the weight of the items before it
+that have lower labels, by group: its hits as better item. Labels are numbered, and items are dealt
+out by the digits of these numbers, from the first digit on. While items with the same leading
+digits are dealt out by the next one, a table holds, for each value of that digit, the weight of the
+items seen with smaller values. So each item is looked at once for each digit, whatever the number
+of pairs.
+
+Ties need no care on the way: equal labels have equal numbers, and of equal scores the one with the
+highest label comes first. As worse item an item is the better one in the reversed line. Defined by
+the loops in ``tests/plain/all_pairs.py``.
 """
 
 from __future__ import annotations
 
-from functools import reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.kernels.compilation import njit
-from comparity.counts.kernels.dealing import NO_GROUP, RECORDS, deal, equal_to, lanes_for, tell
-from comparity.counts.kernels.placements import HELD, Placements, add_held, add_rest
-from comparity.counts.kernels.sorting import records_of
+from comparity.counts.kernels.sorting import order_of, ranks_of
 
-__all__ = ["line_counts", "line_placements", "lined_up"]
+__all__ = ["Line", "hits_by_item", "line_totals", "line_up"]
 
-SLAB = 2**22
-"""So many numbers of hits are in memory at once. Each slab takes a walk through the whole line."""
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+DIGIT = 4
+"""Bits of a digit: more take longer to enter in the table than they save walks."""
+
+VALUES = 1 << DIGIT
+
+FEW_LEVELS = 64
+"""So many different labels are found without sorting them."""
+
+SLOTS = 1024
+"""Size of the hash table of labels: sparse, and small enough for the fastest cache."""
 
 
 class Line(NamedTuple):
-    """Items in the order of scores.
+    """Items by score, lowest first; of equal scores the highest label first.
 
     Attributes
     ----------
-    records : ndarray
-        Number of the item by label, highest first, and its group in the lowest bits.
+    level : ndarray of int
+        The place of the label among the different labels, lowest first.
+    group : ndarray of int
+    weight : ndarray of float
+        Empty where all items weigh one.
     same_score : ndarray of bool
         Whether the score equals the one before.
-    first : ndarray of int
-        The least number of an item with the same label, by number.
-    group : ndarray of int
-        Group by number.
+    starts : ndarray of int
+        How many items are below each level, then how many there are.
     n_groups : int
     """
 
-    records: NDArray[np.uint32] | NDArray[np.int64]
+    level: Codes
+    group: Codes
+    weight: Floats
     same_score: NDArray[np.bool_]
-    first: NDArray[np.uint32]
-    group: NDArray[np.uint16]
+    starts: NDArray[np.int64]
     n_groups: int
 
-    @property
-    def bits(self) -> int:
-        """Bits of a record that hold the group."""
-        return max(self.n_groups - 1, 1).bit_length()
-
-    @property
-    def width(self) -> int:
-        """Numbers in a row of groups, which is a whole number of lanes."""
-        return lanes_for(self.n_groups)
-
-    @property
-    def slabs(self) -> list[tuple[int, int]]:
-        """First and last number of the items looked at together."""
-        n, size = len(self.records), max(SLAB // self.width, 1)
-        return [(low, min(low + size, n)) for low in range(0, n, size)]
+    def backwards(self) -> Line:
+        """Return the line in which worse items are better ones."""
+        same = np.zeros_like(self.same_score)
+        same[1:] = self.same_score[:0:-1]
+        starts = len(self.level) - self.starts[::-1]
+        level = (len(starts) - 2 - self.level)[::-1].copy()
+        group, weight = self.group[::-1].copy(), self.weight[::-1].copy()
+        return Line(level, group, weight, same, starts, self.n_groups)
 
 
-def lined_up(
-    y: NDArray[np.float64], f: NDArray[np.float64], group: NDArray[np.int64], n_groups: int
+def line_up(
+    y: Floats, f: Floats, group: NDArray[np.int64], n_groups: int, weights: Floats | None = None
 ) -> Line:
-    """Line up items by score, numbered by label. O(N log N) time."""
-    bits = max(n_groups - 1, 1).bit_length()
-    by_label, same_label = records_of(y, group, bits, descending=True)
-    first = _first_of(same_label)
-    score, narrow = _looked_up(f, by_label, bits)
-    records, same_score = records_of(score, narrow, bits)
-    if same_label.any():
-        narrow = _number(records, first, narrow, bits)
-    return Line(records, same_score, first, narrow, n_groups)
+    """Line up items by score. O(N log N) time."""
+    level, starts = _levels(y)
+    order, same_score = order_of(f)
+    if same_score.any():
+        _order_ties(order, same_score, level)
+    weight = np.empty(0) if weights is None else weights[order]
+    own = group.astype(np.int32)[order]
+    return Line(level[order], own, weight, same_score, starts, n_groups)
 
 
-def line_counts(line: Line) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return trials, hits and score ties by group of the better and group of the worse item."""
-    k = line.n_groups
-    ties = np.zeros((k, k), dtype=np.int64)
-    trials = np.zeros((k, line.width), dtype=np.int64)
-    _count_trials(line.first, line.group, trials)
-    _count_ties(line.records, line.same_score, line.first, line.bits, ties)
-    hits = np.zeros((k, line.width), dtype=np.int64)
-    deal(line.records.copy(), hits, hits, line.bits, False)
-    return trials[:, :k].T, hits[:, :k], ties
+def line_totals(line: Line) -> tuple[Floats, Floats, Floats]:
+    """Return trials, hits and score ties by group of the better and group of the worse item.
 
-
-def line_placements(line: Line, tie: float) -> Placements:
-    """Return sums and products of the placements of all items.
-
-    O(N log N K + N K^2) time; O(N) memory for the line and O(K) for each item of a slab.
+    O(N log L) time for L different labels and O(N) memory. Sums of whole numbers are exact.
     """
-    k, n = line.n_groups, len(line.records)
-    ties = np.zeros((k, k), dtype=np.int64)
-    _count_ties(line.records, line.same_score, line.first, line.bits, ties)
-    lines = [line.records]
-    if tie and ties.any():
-        # Half a hit for a tie is the mean of a line that breaks ties against and one for hits.
-        lines.append(_favourable(line.records, line.same_score, line.first, line.bits))
-    backwards = [_reversed(records, line.bits) for records in lines]
-    sums, products = np.zeros((k, 4 * k)), np.zeros((k, 4 * k, 4 * k))
-    above = np.zeros((3, k))
-    above[2] = np.bincount(line.group, minlength=k)
-    for low, high in line.slabs:
-        better = reduce(np.add, [_hits(records, low, high, line) for records in lines])
-        worse = reduce(np.add, [_hits(records, n - high, n - low, line) for records in backwards])
-        slab = low, better, worse[::-1], 1 / len(lines)
-        _place(line.first, line.group, *slab, above, sums, products)
-    return Placements(sums=sums, products=products, ties=ties.astype(np.float64))
+    trials, hits, ties = np.zeros((3, line.n_groups, line.n_groups))
+    row = np.empty(0, dtype=np.int32)
+    dealt = _deal(*line[:3], row, line.starts, hits)
+    _add_trials(*dealt[:3], trials)
+    _add_ties(*line[:4], row, 1.0, ties)
+    return trials, hits, ties
 
 
-def _hits(records: NDArray[Any], low: int, high: int, line: Line) -> NDArray[np.int32]:
-    """Return the hits against each group of the items numbered from `low` to `high`, by number."""
-    own, rows = _collect(records, low, high, line.bits, line.n_groups, line.width)
-    hits: NDArray[np.int32] = deal(own, rows, np.empty_like(rows), line.bits, True)
-    return hits
+def hits_by_item(line: Line, tie: float) -> tuple[Floats, tuple[Codes, Codes, Floats, Codes]]:
+    """Return the hits of each item as better item against each group, a tie counted as given.
 
-
-@njit(cache=True, nogil=True)
-def _looked_up(f, records, bits):  # type: ignore[no-untyped-def]
-    """Return the scores and the groups of the items that records tell."""
-    score, group = np.empty_like(f), np.empty(len(f), dtype=np.uint16)
-    mask = (1 << bits) - 1
-    for place in range(len(records)):
-        record = np.int64(records[place])
-        score[place] = f[np.uint64(record >> bits)]
-        group[place] = record & mask
-    return score, group
-
-
-@njit(cache=True, nogil=True)
-def _first_of(same):  # type: ignore[no-untyped-def]
-    """Return where the run of equal values that each is in begins."""
-    first = np.empty(len(same), dtype=np.uint32)
-    start = 0
-    for number in range(len(same)):
-        if not same[number]:
-            start = number
-        first[number] = start
-    return first
-
-
-@njit(cache=True, nogil=True)
-def _number(records, first, group, bits):  # type: ignore[no-untyped-def]
-    """Give equal labels new numbers, in the order of scores; return groups by number."""
-    used, group_of = np.zeros(len(records), dtype=np.uint32), np.empty_like(group)
-    mask = (1 << bits) - 1
-    for place in range(len(records)):
-        record = np.int64(records[place])
-        start, own = np.int64(first[record >> bits]), record & mask
-        number = start + np.int64(used[start])
-        used[start] += 1
-        records[place] = (number << bits) | own
-        group_of[number] = own
-    return group_of
-
-
-@njit(cache=True, nogil=True)
-def _count_trials(first, group, higher):  # type: ignore[no-untyped-def]
-    """Count for each group, as worse items, the items with higher labels by group.
-
-    Items come 64 at a time, by number: those before have been counted, the others are bits of a
-    word. Items before with the same label are taken off again.
+    With them level, group, weight and place in the line of all items, in the order of levels.
+    O(N log L + N K) time and O(N K) memory.
     """
-    width = higher.shape[1]
-    seen, nothing = np.zeros((1, width), dtype=np.int64), np.zeros((1, width), dtype=np.int64)
-    groups, names = np.empty(width, dtype=np.uint64), np.empty(RECORDS, dtype=np.uint16)
-    zero, one = np.uint64(0), np.uint64(1)
-    equal = np.zeros(width, dtype=np.int64)
-    for start in range(0, len(group), RECORDS):
-        n = min(RECORDS, len(group) - start)
-        for bit in range(RECORDS):
-            names[bit] = group[start + bit] if bit < n else NO_GROUP
-        for g in range(np.uint64(width)):
-            groups[g] = equal_to(names, g)
-        for bit in range(np.uint64(n)):
-            tell(higher, np.uint64(names[bit]), seen, zero, groups, (one << bit) - one)
-        tell(seen, zero, nothing, zero, groups, ~zero)
-    for number in range(1, len(first)):
-        if first[number] == number:
-            continue
-        if first[number] == number - 1:
-            for g in range(width):
-                equal[g] = 0
-        equal[group[number - 1]] += 1
-        for g in range(width):
-            higher[group[number], g] -= equal[g]
+    row = np.arange(len(line.level), dtype=np.int32)
+    hits = np.zeros((len(row), line.n_groups))
+    dealt: tuple[Codes, Codes, Floats, Codes] = _deal(*line[:3], row, line.starts, hits)
+    if tie:
+        _add_ties(*line[:4], row, tie, hits)
+    return hits, dealt
+
+
+def _levels(y: Floats) -> tuple[Codes, NDArray[np.int64]]:
+    """Return the place of each label among the different labels, and how many are below each."""
+    distinct, found = _find_levels((y + 0.0).view(np.int64))
+    if len(distinct):
+        rank = np.argsort(np.argsort(distinct.view(np.float64))).astype(np.int32)
+        level = rank[found]
+        return level, np.concatenate([[0], np.cumsum(np.bincount(level))])
+    order, same = order_of(y)
+    starts = np.append(np.flatnonzero(~same), len(y))
+    return ranks_of(order, same)[0].astype(np.int32), starts
 
 
 @njit(cache=True, nogil=True)
-def _count_ties(records, same_score, first, bits, ties):  # type: ignore[no-untyped-def]
-    """Count the pairs with equal scores; the items of a block come by label, highest first."""
-    above, equal = np.zeros(len(ties), dtype=np.int64), np.zeros(len(ties), dtype=np.int64)
-    mask = (1 << bits) - 1
-    for place in range(1, len(records)):
-        if not same_score[place]:
-            continue
-        record, before = np.int64(records[place]), np.int64(records[place - 1])
-        if not same_score[place - 1]:
-            for g in range(len(ties)):
-                above[g] = equal[g] = 0
-            equal[before & mask] = 1
-        if first[record >> bits] != first[before >> bits]:
-            for g in range(len(ties)):
-                above[g] += equal[g]
-                equal[g] = 0
-        own = record & mask
-        for g in range(len(ties)):
-            ties[g, own] += above[g]
-        equal[own] += 1
+def _find_levels(numbers):  # type: ignore[no-untyped-def]
+    """Give numbers to labels in the order they come in; no label if there are too many.
 
-
-@njit(cache=True, nogil=True)
-def _favourable(records, same_score, first, bits):  # type: ignore[no-untyped-def]
-    """Return the line with equal scores in the order of labels, lowest first."""
-    line = np.empty_like(records)
-    start = 0
-    for end in range(1, len(records) + 1):
-        if end < len(records) and same_score[end]:
-            continue
-        place, last = start, end
-        while last > start:
-            run = last - 1
-            label = first[np.int64(records[run]) >> bits]
-            while run > start and first[np.int64(records[run - 1]) >> bits] == label:
-                run -= 1
-            for source in range(run, last):
-                line[place] = records[source]
-                place += 1
-            last = run
-        start = end
-    return line
-
-
-@njit(cache=True, nogil=True)
-def _reversed(records, bits):  # type: ignore[no-untyped-def]
-    line = np.empty_like(records)
-    n, mask = len(records), (1 << bits) - 1
-    for place in range(n):
-        record = np.int64(records[n - 1 - place])
-        line[place] = ((n - 1 - (record >> bits)) << bits) | (record & mask)
-    return line
-
-
-@njit(cache=True, nogil=True)
-def _collect(records, low, high, bits, n_groups, width):  # type: ignore[no-untyped-def]
-    """Return the records from `low` to `high`, numbered anew, and the larger ones before each."""
-    size, mask = high - low, (1 << bits) - 1
-    own, rows = np.empty_like(records[:size]), np.zeros((size, width), dtype=np.int32)
-    larger = np.zeros(n_groups, dtype=np.int32)
-    found = 0
-    for place in range(len(records)):
-        record = np.int64(records[place])
-        number = record >> bits
-        if low <= number < high:
-            own[found] = record - (low << bits)
-            for g in range(n_groups):
-                rows[found, g] = larger[g]
-            found += 1
-        larger[record & mask] += np.int32(number >= high)
-    return own, rows
-
-
-@njit(cache=True, nogil=True)
-def _place(first, group, low, better, worse, scale, state, sums, products):  # type: ignore[no-untyped-def]
-    """Add up the placements of the items numbered from `low` on.
-
-    `state` holds the items above the present label, at it, and all, by group.
+    `numbers` are the bits of the labels, without negative zeros.
     """
-    above, at, total = state[0], state[1], state[2]
-    k = len(above)
-    held, n_held = np.zeros((k, HELD, 4 * k)), np.zeros(k, dtype=np.int64)
-    for place in range(len(better)):
-        number = low + place
-        if first[number] == number:
-            for g in range(k):
-                above[g] += at[g]
-                at[g] = 0.0
-            last = number
-            while last < len(first) and first[last] == number:
-                at[group[last]] += 1.0
-                last += 1
-        own = group[number]
-        row = held[own, n_held[own]]
-        for g in range(k):
-            row[g] = total[g] - above[g] - at[g]
-            row[k + g] = above[g]
-            row[2 * k + g] = better[place, g] * scale
-            row[3 * k + g] = worse[place, g] * scale
-        for entry in range(4 * k):
-            sums[own, entry] += row[entry]
-        n_held[own] += 1
-        if n_held[own] == HELD:
-            add_held(held[own], products[own])
-            n_held[own] = 0
-    add_rest(held, n_held, products)
+    slots, found = np.empty(SLOTS, dtype=np.int64), np.full(SLOTS, -1, dtype=np.int64)
+    distinct = np.empty(FEW_LEVELS, dtype=np.int64)
+    level = np.empty(len(numbers), dtype=np.uint8)
+    n_levels = 0
+    for position in range(len(numbers)):
+        number = numbers[position]
+        slot = np.int64((np.uint64(number) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(54))
+        while found[slot] >= 0 and slots[slot] != number:
+            slot = (slot + 1) % SLOTS
+        if found[slot] < 0:
+            if n_levels == FEW_LEVELS:
+                return distinct[:0], level
+            slots[slot], found[slot], distinct[n_levels] = number, n_levels, number
+            n_levels += 1
+        level[position] = found[slot]
+    return distinct[:n_levels], level
+
+
+@njit(cache=True, nogil=True)
+def _order_ties(order, same_score, level):  # type: ignore[no-untyped-def]
+    """Put the items of each block of equal scores in the order of labels, highest first."""
+    end = 0
+    while end < len(order):
+        start, end = end, end + 1
+        while end < len(order) and same_score[end]:
+            end += 1
+        if end - start > 1:
+            block = order[start:end].copy()
+            order[start:end] = block[np.argsort(-level[block], kind="mergesort")]
+
+
+@njit(cache=True, nogil=True)
+def _deal(level, group, weight, row, starts, hits):  # type: ignore[no-untyped-def]
+    """Add to rows of hits the weight of items before with lower levels, by group of these.
+
+    An item adds to the row of its group where `row` is empty. Returns level, group, weight and row
+    of all items in the order of levels.
+    """
+    columns = level, group, weight, row
+    dealt = np.empty_like(level), np.empty_like(group), np.empty_like(weight), np.empty_like(row)
+    spare = np.empty_like(level), np.empty_like(group), np.empty_like(weight), np.empty_like(row)
+    lower, places = np.zeros((hits.shape[1], VALUES)), np.empty(VALUES, dtype=np.int64)
+    n_levels, shift = len(starts) - 1, 0
+    while n_levels > VALUES << shift:
+        shift += DIGIT
+    while shift >= 0:
+        for first in range(0, n_levels, VALUES << shift):
+            for value in range(VALUES):
+                places[value] = starts[min(first + (value << shift), n_levels)]
+            lower[:] = 0.0
+            end = starts[min(first + (VALUES << shift), n_levels)]
+            _deal_block(columns, dealt, places[0], end, shift, lower, places, hits)
+        columns, dealt, spare = dealt, spare, dealt
+        shift -= DIGIT
+    return columns
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _deal_block(columns, dealt, start, end, shift, lower, places, hits):  # type: ignore[no-untyped-def]
+    """Deal out items with the same leading digits, which lie together, by the next digit."""
+    level, group, weight, row = columns
+    for place in range(start, end):
+        digit, own = (level[place] >> shift) & (VALUES - 1), group[place]
+        to = places[digit]
+        places[digit] = to + 1
+        dealt[0][to], dealt[1][to] = level[place], own
+        w, target = 1.0, own
+        if len(weight):
+            w = weight[place]
+            dealt[2][to] = w
+        if len(row):
+            target = row[place]
+            dealt[3][to] = target
+        for g in range(len(lower)):
+            hits[target, g] += w * lower[g, digit]
+        for value in range(digit + 1, VALUES):
+            lower[own, value] += w
+
+
+@njit(cache=True, nogil=True)
+def _add_trials(level, group, weight, trials):  # type: ignore[no-untyped-def]
+    """Add the weight of items with lower levels to the row of each item's group."""
+    below, upto = np.zeros(len(trials)), np.zeros(len(trials))
+    for place in range(len(level)):
+        if place and level[place] != level[place - 1]:
+            below[:] = upto
+        own, w = group[place], weight[place] if len(weight) else 1.0
+        for g in range(len(below)):
+            trials[own, g] += w * below[g]
+        upto[own] += w
+
+
+@njit(cache=True, nogil=True)
+def _add_ties(level, group, weight, same_score, row, tie, rows):  # type: ignore[no-untyped-def]
+    """Add to rows `tie` times the weight of items with equal scores and lower levels, by group."""
+    lower, upto = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
+    for place in range(len(level) - 2, -1, -1):
+        if not same_score[place + 1]:
+            continue
+        if place + 2 == len(level) or not same_score[place + 2]:
+            lower[:] = 0.0
+            upto[:] = 0.0
+        upto[group[place + 1]] += weight[place + 1] if len(weight) else 1.0
+        if level[place] != level[place + 1]:
+            lower[:] = upto
+        w = weight[place] if len(weight) else 1.0
+        target = row[place] if len(row) else group[place]
+        for g in range(len(lower)):
+            rows[target, g] += tie * w * lower[g]
