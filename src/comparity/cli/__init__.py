@@ -22,26 +22,27 @@ from comparity.errors.spelling import visible
 
 __all__ = ["commands", "main"]
 
-NAMES = (
-    "separation",
-    "comparative",
-    "pairwise",
-    "relative",
-    "rank",
-    "metrics",
-    "weights",
-    "train",
-    "plan",
-    "gate",
-    "report",
-    "data",
-    "demo",
-    "reproduce",
-    "doctor",
-)
+HOMES = {
+    "separation": "audits",
+    "comparative": "audits",
+    "pairwise": "audits",
+    "relative": "relative",
+    "rank": "rank",
+    "metrics": "audits",
+    "weights": "training",
+    "train": "training",
+    "plan": "plan",
+    "gate": "gate",
+    "report": "gate",
+    "data": "data",
+    "demo": "demo",
+    "reproduce": "reproduce",
+    "doctor": "data",
+}
+"""The module of each command, in the order of a piece of work."""
 
 
-@click.group(cls=LazyGroup, names=NAMES)
+@click.group(cls=LazyGroup, homes=HOMES)
 @click.version_option(__version__, prog_name="comparity")
 def commands() -> None:
     """Test fairness from judgments: labels, comparisons between pairs, or two decision makers.

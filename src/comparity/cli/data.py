@@ -1,4 +1,4 @@
-"""``comparity data``: the data sets the papers use."""
+"""``comparity data`` and ``comparity doctor``: published data sets, and what is installed here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from comparity.cli.options import OUTPUT_FILE
-from comparity.cli.output import working
+from comparity.cli.output import deliver, working
 from comparity.tables.outputs import check_apart, write_csv
 
 if TYPE_CHECKING:
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 EXAMPLE = """\b
 Example:
   comparity data german --fetch --output german.csv
+"""
+DOCTOR_EXAMPLE = """\b
+Example:
+  comparity doctor --data ~/data
 """
 
 
@@ -108,3 +112,21 @@ def _write(path: Path, prepared: PreparedData) -> None:
     names = [*prepared.feature_names, "label", *groups]
     columns = [*prepared.features.T, prepared.labels, *groups.values()]
     write_csv(path, names, [column.tolist() for column in columns])
+
+
+@click.command(epilog=DOCTOR_EXAMPLE, short_help="Versions, extras, Java and data found here.")
+@click.option("--data", type=click.Path(path_type=Path), help="The data folder.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def doctor(data: Path | None, as_json: bool) -> None:
+    """Say what is installed here, and what is missing for which command.
+
+    Nothing is installed, downloaded or changed.
+
+    Exit status: 0, or 2 if something is missing that every command needs.
+    """
+    # Imported here so that --help stays quick.
+    from comparity.cli.installation import inspect_installation
+
+    found = inspect_installation(data)
+    deliver(found, as_json=as_json, html=None)
+    raise SystemExit(0 if found.complete else 2)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from comparity.cli.options import PROPORTION, SEED, output_options
+from comparity.cli.options import choice_options, output_options
 from comparity.cli.output import as_json_text, working
+from comparity.results.options import Options, choice
 from comparity.tables.outputs import check_apart, write_text
 
 if TYPE_CHECKING:
@@ -54,6 +56,22 @@ NOTES = (
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoOptions(Options):
+    """What year is simulated, and how it is judged."""
+
+    seed: int = choice(1, "Seed of the year.", least=0)
+    n_items: int = choice(
+        9000,
+        "Applicants of each round; each is compared 30 times.",
+        option="applicants",
+        least=100,
+    )
+    quick: bool = choice(False, f"At most {QUICK} applicants: too few to find much, in seconds.")
+    alpha: float = choice(0.05, "Overall false-alarm rate of each audit.", above=0, below=1)
+    margin: float = choice(0.05, "Largest gap that is harmless.", above=0, below=1)
+
+
 @click.command(epilog=EXAMPLE, short_help="Simulate a hiring panel, plan, audit, retrain, report.")
 @click.option(
     "--directory",
@@ -62,32 +80,7 @@ NOTES = (
     show_default=True,
     help="Where the files go.",
 )
-@click.option("--seed", type=SEED, default=1, show_default=True, help="Seed of the year.")
-@click.option(
-    "--applicants",
-    "n_items",
-    type=click.IntRange(min=100),
-    default=9000,
-    show_default=True,
-    help="Applicants of each round; each is compared 30 times.",
-)
-@click.option(
-    "--quick", is_flag=True, help=f"At most {QUICK} applicants: too few to find much, in seconds."
-)
-@click.option(
-    "--alpha",
-    type=PROPORTION,
-    default=0.05,
-    show_default=True,
-    help="Overall false-alarm rate of each audit.",
-)
-@click.option(
-    "--margin",
-    type=PROPORTION,
-    default=0.05,
-    show_default=True,
-    help="Largest gap that is harmless.",
-)
+@partial(choice_options, options=DemoOptions)
 @output_options
 def demo(
     directory: Path, as_json: bool, html: Path | None, quick: bool, n_items: int, **choices: Any

@@ -1,10 +1,10 @@
-"""``comparity gate``: whether a policy lets a change pass."""
+"""``comparity gate`` and ``comparity report``: whether a policy lets a change pass, and pages."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 EXAMPLE = """\b
 Example:
   comparity gate policy.toml --junit gate.xml --sarif gate.sarif --markdown summary.md
+"""
+REPORT_EXAMPLE = """\b
+Example:
+  comparity report separation.json comparative.json --html report.html --title 'Model 7'
 """
 
 
@@ -101,3 +105,33 @@ def _from_here(path: Path) -> str:
     """Return a path from this folder on: code scanning knows no folder of this machine."""
     full, here = Path(os.path.abspath(path)), Path.cwd()
     return (full.relative_to(here) if full.is_relative_to(here) else path).as_posix()
+
+
+@click.command(epilog=REPORT_EXAMPLE, short_help="Several results on one page, from their JSON.")
+@click.argument("results", type=INPUT_FILE, nargs=-1, required=True)
+@click.option("--html", type=OUTPUT_FILE, help="Write the page; otherwise all is printed.")
+@click.option("--title", default="Audits", show_default=True, help="Title of the page.")
+def report(results: tuple[Path, ...], html: Path | None, title: str) -> None:
+    """Show results again that commands printed with --json, on one page or in the terminal.
+
+    Every number is the one of the JSON; nothing is computed again.
+
+    Nothing is judged: the exit status is 0, or 2 for bad input.
+    """
+    # Imported here so that --help loads no numpy.
+    from comparity.reports.page import read_results
+
+    found = read_results(results)
+    if html is None:
+        from comparity.reports.formats import clipped
+        from comparity.reports.terminal import show
+
+        shown: list[Any] = []
+        for name, result in found.items():
+            shown += [f"[{clipped(name)}]", result] if len(found) > 1 else [result]
+        show(*shown)
+        return
+    from comparity.reports.page import page
+
+    write_text(html, page(found, title=title))
+    click.echo(f"wrote {html}", err=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
@@ -13,22 +13,10 @@ import click
 from comparity.cli.exits import BadInput, check_memory, tell_faults
 from comparity.errors import ComparityError
 
-__all__ = ["BadInput", "LazyGroup", "SuggestingGroup", "as_options"]
+__all__ = ["LazyGroup", "SuggestingGroup", "declared_options", "spell_options"]
 
-OPTIONS = (
-    *("positive", "threshold", "continuous", "design", "better", "worse", "evaluator", "tied"),
-    *("left", "right", "winner"),
-    *("margin", "alpha", "n_evaluators", "n_items", "n_pairs", "power", "tpr", "fpr", "tnr"),
-    *("score_ties", "intersection", "notions", "looks", "layout"),
-    *("first", "second", "raters", "order", "labels", "reference", "anchor"),
-    *("privileged", "slack", "steps"),
-)
-# A flag is set by naming it; an option that takes a value is followed by it.
-OPTION = re.compile(rf"\b({'|'.join(OPTIONS)})=(?:True\b)?")
-UNSET = re.compile(rf"\b({'|'.join(OPTIONS)})=False\b")
-VALUE = re.compile(rf"(--(?:{'|'.join(OPTIONS).replace('_', '-')}))(?=['\[(0-9])")
-# Several values stand in brackets in Python, and behind each other here.
-LISTED = re.compile(r"(--[a-z-]+) \[([^\]]*)\]")
+# How every error names a choice: design='fresh', tpr=[0.8, 0.84], continuous=True, or positive=.
+NAMED = re.compile(r"\b([a-z_]+)=('[^']*'|\[[^]]*\]|[\w.]*\w|)")
 
 
 UNCHECKED = ("doctor",)
@@ -53,21 +41,21 @@ class SuggestingGroup(click.Group):
 
 
 class LazyGroup(SuggestingGroup):
-    """Commands by name; the command ``x`` is the object ``x`` of :mod:`comparity.cli.x`.
+    """Commands by name, each an object of that name in a module of :mod:`comparity.cli`.
 
     Parameters
     ----------
-    names : sequence of str
-        The commands, in the order ``--help`` lists them.
+    homes : mapping of str to str
+        The module of each command, in the order ``--help`` lists them.
     """
 
-    def __init__(self, *args: Any, names: Sequence[str] = (), **kwargs: Any) -> None:
+    def __init__(self, *args: Any, homes: Mapping[str, str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.names = tuple(names)
+        self.homes = dict(homes)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of a piece of work."""
-        return list(self.names)
+        return list(self.homes)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -83,9 +71,9 @@ class LazyGroup(SuggestingGroup):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command."""
-        if cmd_name not in self.names:
+        if cmd_name not in self.homes:
             return None
-        command = getattr(import_module(f"comparity.cli.{cmd_name}"), cmd_name)
+        command = getattr(import_module(f"comparity.cli.{self.homes[cmd_name]}"), cmd_name)
         assert isinstance(command, click.Command), cmd_name
         return command
 
@@ -101,23 +89,52 @@ class LazyGroup(SuggestingGroup):
                 check_memory()
                 return super().invoke(ctx)
             except ComparityError as error:
-                raise BadInput(as_options(str(error))) from error
+                raise BadInput(spell_options(str(error), declared_options(self))) from error
 
 
-def as_options(message: str) -> str:
-    """Name options as the command line writes them, in the hint of an error.
+def declared_options(group: click.Group) -> dict[str, click.Option]:
+    """Return the options of all commands of a group by the names of their choices."""
+    context = click.Context(group)
+    found: dict[str, click.Option] = {}
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None, name
+        if isinstance(command, click.Group):
+            found |= declared_options(command)
+        found |= {one.name or "": one for one in command.params if isinstance(one, click.Option)}
+    return found
+
+
+def spell_options(message: str, known: Mapping[str, click.Option]) -> str:
+    """Name choices as the command line writes them, in the hint of an error.
 
     What the error found is left as it is: it may quote data.
 
     Examples
     --------
-    >>> as_options("a  hint:  name it with positive=, or use design='fresh' or continuous=True.")
-    "a  hint:  name it with --positive, or use --design 'fresh' or --continuous."
-    >>> as_options("a  hint:  give one rate per group, such as tpr=[0.8, 0.84]")
-    'a  hint:  give one rate per group, such as --tpr 0.8,0.84'
+    >>> known = {
+    ...     "positive": click.Option(["--positive"]),
+    ...     "score_ties": click.Option(["--score-ties"]),
+    ...     "tpr": click.Option(["--tpr"]),
+    ...     "continuous": click.Option(["--continuous"], is_flag=True),
+    ... }
+    >>> spell_options("a  hint:  name it with positive=, or say score_ties='half'.", known)
+    "a  hint:  name it with --positive, or say --score-ties 'half'."
+    >>> spell_options("a  hint:  choose tpr=[0.8, 0.84] and continuous=False, not x=1", known)
+    'a  hint:  choose --tpr 0.8,0.84 and no --continuous, not x=1'
     """
     start, hint, rest = message.rpartition("hint:")
-    rest = UNSET.sub(lambda found: "no --" + found[1].replace("_", "-"), rest)
-    rest = OPTION.sub(lambda found: "--" + found[1].replace("_", "-"), rest)
-    rest = VALUE.sub(r"\1 ", rest)
-    return start + hint + LISTED.sub(lambda one: f"{one[1]} {one[2].replace(', ', ',')}", rest)
+
+    def spell(found: re.Match[str]) -> str:
+        name, value = found[1], found[2]
+        if name not in known:
+            return found[0]
+        option = known[name].opts[0]
+        # A flag is set by naming it, and whatever has no value is left out.
+        if value in ("False", "None"):
+            return f"no {option}"
+        if not value or value == "True":
+            return option
+        return f"{option} {value.strip('[]').replace(', ', ',') if value[0] == '[' else value}"
+
+    return start + hint + NAMED.sub(spell, rest)

@@ -1,36 +1,34 @@
-"""Options that several commands share, columns the Tab key offers, and the types of values."""
+"""Options of commands, made from declared choices; columns the Tab key offers; types of values."""
 
 from __future__ import annotations
 
 import csv
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
+from comparity.results.options import REQUIRED, Choice, Options, declared_choices
 from comparity.tables.outputs import is_same_file, is_stream
 
 __all__ = [
     "INPUT_FILE",
     "OUTPUT_FILE",
-    "PROPORTION",
-    "SEED",
     "Column",
     "Command",
     "NamedFile",
-    "audit_options",
+    "choice_options",
     "combine",
-    "comparison_options",
-    "error_options",
     "looks",
     "names",
     "numbers",
+    "option_of",
     "output_options",
-    "sensitive_options",
+    "units",
 ]
 
 
@@ -121,12 +119,6 @@ INPUT_FILE = NamedFile(exists=True, written=False)
 OUTPUT_FILE = NamedFile(writable=True, written=True)
 
 
-SEED = click.IntRange(min=0)
-
-
-PROPORTION = click.FloatRange(0, 1, min_open=True, max_open=True)
-
-
 def names(value: str) -> tuple[str, ...]:
     """Split names at commas; a name with a comma or a line break is put in double quotes.
 
@@ -176,92 +168,102 @@ def looks(value: str) -> tuple[int, int]:
     return int(look), int(planned)
 
 
-def sensitive_options(command: Command) -> Command:
-    """Add the options that name the groups."""
-    return combine(
-        command,
-        click.option(
-            "--sensitive",
-            cls=Column,
-            type=names,
-            required=True,
-            help="Column with the group; several separated by commas.",
-        ),
-        click.option(
-            "--intersection",
-            is_flag=True,
-            help="Judge the combinations of several sensitive columns, too.",
-        ),
-    )
+def units(value: str) -> tuple[int, ...]:
+    """Split whole numbers at commas.
+
+    Examples
+    --------
+    >>> units("32,32")
+    (32, 32)
+    """
+    parts = value.split(",")
+    if not all(part.strip().isdecimal() and int(part) for part in parts):
+        raise click.BadParameter(f"{value!r} is not a list of whole numbers such as 32,32.")
+    return tuple(int(part) for part in parts)
 
 
-def comparison_options(command: Command) -> Command:
-    """Add the options that say how comparisons are written."""
-    return combine(
-        command,
-        click.option("--evaluator", cls=Column, help="Column of the comparisons with who judged."),
-        click.option(
-            "--layout",
-            default="auto",
-            show_default=True,
-            help="How a comparison is written, such as 'left, right, winner'; 'auto' looks.",
-        ),
-        click.option(
-            "--better", cls=Column, help="Column with the better item, where it has another name."
-        ),
-        click.option(
-            "--worse", cls=Column, help="Column with the worse item, where it has another name."
-        ),
-        click.option("--left", cls=Column, help="Column with one item, beside --winner."),
-        click.option("--right", cls=Column, help="Column with the other item, beside --winner."),
-        click.option(
-            "--winner",
-            cls=Column,
-            help="Column that says which of --left and --right won: left, right, tie or an id.",
-        ),
-    )
+CHOSEN = ("marginal likelihood", "cross-validation", "none")
 
 
-def error_options(command: Command) -> Command:
-    """Add the false-alarm rate and the rule for several tests."""
-    return combine(
-        command,
-        click.option(
-            "--alpha",
-            type=PROPORTION,
-            default=0.05,
-            show_default=True,
-            help="Overall false-alarm rate.",
-        ),
-        click.option(
-            "--rule",
-            type=click.Choice(["holm", "paper"]),
-            default="holm",
-            show_default=True,
-            help="Correction for several tests; 'paper' makes none.",
-        ),
-    )
+def prior(value: str) -> float | str:
+    """Read a standard deviation, or how to choose it.
+
+    Examples
+    --------
+    >>> prior("2.5"), prior("none")
+    (2.5, 'none')
+    """
+    if value in CHOSEN:
+        return value
+    try:
+        return float(value)
+    except ValueError as error:
+        known = f"{', '.join(map(repr, CHOSEN[:-1]))} or {CHOSEN[-1]!r}"
+        raise click.BadParameter(f"{value!r} is no number, nor {known}.") from error
 
 
-def audit_options(command: Command) -> Command:
-    """Add what every audit can be told about its verdict."""
-    return combine(
-        command,
-        error_options,
-        click.option(
-            "--margin",
-            type=PROPORTION,
-            default=0.05,
-            show_default=True,
-            help="Largest gap that is harmless.",
-        ),
-        click.option(
-            "--looks",
-            type=looks,
-            help="Which of how many planned looks at growing data this is, such as 2/4.",
-        ),
-        click.option("--seed", type=SEED, help="Seed of whatever is drawn at random."),
-    )
+class Words(click.Choice):  # type: ignore[type-arg]
+    """Words to choose from; others may stand for them."""
+
+    def __init__(self, words: Sequence[str], aliases: Mapping[str, str]) -> None:
+        super().__init__(words)
+        self.aliases = aliases
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the word itself."""
+        return super().convert(self.aliases.get(value, value), param, ctx)
+
+
+PARSERS: dict[Any, Callable[[str], Any]] = {
+    tuple[float, ...]: numbers,
+    tuple[int, ...]: units,
+    tuple[int, int]: looks,
+    float | str: prior,
+}
+"""How several values in one word are read, by the declared type; several names otherwise."""
+
+
+def option_of(one: Choice) -> Callable[[Command], Command]:
+    """Make the option of a command from a declared choice."""
+    facts: dict[str, Any] = {"help": one.says, "type": _type_of(one)}
+    if one.kind is bool:
+        facts = {"help": one.says, "is_flag": True}
+    elif one.default is REQUIRED:
+        facts["required"] = True
+    elif one.shown:
+        facts["show_default"] = one.shown
+    elif one.default not in (None, ()):
+        written = ",".join(one.default) if one.is_list else one.default
+        facts |= {"default": written, "show_default": True}
+    if one.is_column:
+        facts["cls"] = Column
+    return click.option(f"--{one.option}", one.name, **facts)
+
+
+def _type_of(one: Choice) -> Any:
+    """Return how click reads a value; None for any text."""
+    limits = one.bounds
+    if one.kind in (int, float):
+        low, high = limits.least, limits.most
+        ends: dict[str, Any] = {"min": low if limits.above is None else limits.above}
+        ends["max"] = high if limits.below is None else limits.below
+        if one.kind is int:
+            return int if set(ends.values()) == {None} else click.IntRange(**ends)
+        if set(ends.values()) == {None}:
+            return float
+        opened = {"min_open": limits.above is not None, "max_open": limits.below is not None}
+        return click.FloatRange(**ends, **opened)
+    if one.is_list or one.kind in PARSERS:
+        return PARSERS.get(one.kind, names)
+    if one.kind is Path:
+        return INPUT_FILE
+    return Words(one.words, one.aliases) if one.words else None
+
+
+def choice_options(command: Command, options: type[Options]) -> Command:
+    """Add an option for each declared choice of a class, in the order of the declarations."""
+    offered = [one for one in declared_choices(options).values() if one.offered]
+    return combine(command, *map(option_of, offered))
 
 
 def output_options(command: Command) -> Command:

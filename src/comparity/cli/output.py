@@ -1,4 +1,4 @@
-"""Where a command's result goes: the terminal, JSON, a page."""
+"""Commands that answer a question, and where the answer goes: the terminal, JSON, a page."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import click
 
 from comparity.cli.exits import BadInput
+from comparity.cli.options import OUTPUT_FILE, choice_options, combine, output_options
 from comparity.tables.outputs import write_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from comparity.results.options import Options
     from comparity.results.result import Result
 
-__all__ = ["Drawable", "as_json_text", "deliver", "working", "write_plot"]
+__all__ = ["Drawable", "as_json_text", "command", "deliver", "working", "write_plot"]
 
 
 class Drawable(Protocol):
@@ -27,6 +30,47 @@ class Drawable(Protocol):
 
     def plot(self) -> Axes:
         """Draw it."""
+
+
+def command(
+    options: type[Options] | Callable[[Any], Any], *, doing: str = "", plot: str = "", **about: Any
+) -> Callable[[Callable[..., Result]], click.Command]:
+    """Make a command of a function that takes files and choices and returns a result.
+
+    Parameters
+    ----------
+    options : class or callable
+        Every declared choice of a class becomes an option; a callable adds options itself. What
+        was not given is not handed on.
+    doing : str
+        What is shown on a terminal meanwhile.
+    plot : str
+        Help of ``--plot``; no such option without it.
+    **about
+        Of :func:`click.command`: ``epilog``, ``short_help``.
+    """
+
+    def decorate(answer: Callable[..., Result]) -> click.Command:
+        @wraps(answer)
+        def run(as_json: bool, html: Path | None, plot: Path | None = None, **given: Any) -> None:
+            known = {name: value for name, value in given.items() if value is not None}
+            with working(doing) if doing else nullcontext():
+                result: Any = answer(**known)
+            if plot is not None:
+                write_plot(plot, result)
+            deliver(result, as_json=as_json, html=html)
+            # What judges nothing has no status of its own.
+            raise SystemExit(getattr(result, "exit_status", 0))
+
+        # Files come first, then the choices, then where the result goes.
+        files = run.__dict__.pop("__click_params__", [])
+        draw = [click.option("--plot", type=OUTPUT_FILE, help=plot)] if plot else []
+        add = partial(choice_options, options=options) if isinstance(options, type) else options
+        combine(run, add, *draw, output_options)
+        run.__dict__["__click_params__"] += files
+        return cast("click.Command", click.command(**about)(run))
+
+    return decorate
 
 
 def deliver(

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from comparity.cli.options import (
-    INPUT_FILE,
-    OUTPUT_FILE,
-    PROPORTION,
-    SEED,
-    Column,
-    comparison_options,
-    names,
-    output_options,
-)
+from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, choice_options, output_options
 from comparity.cli.output import deliver, working, write_plot
-from comparity.ranking.models import COMMANDS, MODULES, model_of, why_refused
+from comparity.ranking.models import model_of, why_refused
+from comparity.ranking.options import RankForm
 
 EXAMPLE = """\b
 Example:
@@ -27,93 +20,12 @@ Example:
   comparity rank battles.jsonl --model bt --seats
 """
 
-CHOSEN = ("marginal likelihood", "cross-validation")
-
-
-class ModelName(click.Choice):  # type: ignore[type-arg]
-    """The name of a model, or of its function."""
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return the name of the model."""
-        return super().convert(COMMANDS.get(value, value), param, ctx)
-
-
-def prior(value: str) -> float | str:
-    """Read a standard deviation, or how to choose it.
-
-    Examples
-    --------
-    >>> prior("2.5"), prior("none")
-    (2.5, 'none')
-    """
-    if value in (*CHOSEN, "none"):
-        return value
-    try:
-        return float(value)
-    except ValueError as error:
-        known = ", ".join(map(repr, CHOSEN))
-        raise click.BadParameter(f"{value!r} is no number, nor {known} or 'none'.") from error
-
-
 @click.command(epilog=EXAMPLE, short_help="Who leans, by how much, and the order without it.")
 @click.argument("comparisons", type=INPUT_FILE)
 @click.option("--items", type=INPUT_FILE, help="One row for each item: id, groups.")
-@click.option(
-    "--sensitive", cls=Column, type=names, help="Column with the group; several by commas."
-)
-@comparison_options
-@click.option(
-    "--model",
-    type=ModelName([*MODULES]),
-    default="barp",
-    show_default=True,
-    help="How to rank; 'bt' takes every evaluator at their word.",
-)
-@click.option(
-    "--anchor",
-    type=click.Choice(["equal group means", "zero mean bias"]),
-    help="What fixes the common level of the biases: an assumption.  [default: equal group means]",
-)
-@click.option(
-    "--reference",
-    type=names,
-    help="Group that biases are measured against, one for each --sensitive column.  "
-    "[default: the first in sorted order]",
-)
-@click.option(
-    "--trusted", type=names, help="Who are taken not to lean, as the anchor: names, or human-*."
-)
-@click.option(
-    "--score-prior",
-    type=prior,
-    help="SD of the scores in logits, 'marginal likelihood', 'cross-validation' or 'none'.  "
-    "[default: marginal likelihood; 5 for crowdbt and factorbt]",
-)
-@click.option("--bias-prior", type=prior, help="The same for the biases.  [default: 10]")
-@click.option(
-    "--score",
-    cls=Column,
-    help="Column of the items with a model's score, to audit against the panel.",
-)
-@click.option("--alpha", type=PROPORTION, default=0.05, show_default=True, help="Of that audit.")
-@click.option("--margin", type=PROPORTION, default=0.05, show_default=True, help="Of that audit.")
-@click.option("--seats", is_flag=True, help="Estimate what standing on the left is worth.")
-@click.option("--own-seats", is_flag=True, help="Estimate that for each evaluator.")
-@click.option("--suggest", is_flag=True, help="Look which intersections deserve a bias.")
-@click.option(
-    "--score-dependent", is_flag=True, help="Test whether biases grow with the score of the item."
-)
-@click.option(
-    "--uncorrected",
-    is_flag=True,
-    help="Leave biases as the joint maximum has them, drawn to zero by the errors of the scores.",
-)
-@click.option(
-    "--item", cls=Column, default="item", show_default=True, help="Column of the items with the id."
-)
+@partial(choice_options, options=RankForm)
 @click.option("--plot", type=OUTPUT_FILE, help="Draw the evaluators' biases (.png, .svg, .pdf).")
 @click.option("--plot-scores", type=OUTPUT_FILE, help="Draw scores by group, before and after.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of what is random.")
 @output_options
 def rank(
     comparisons: Path,

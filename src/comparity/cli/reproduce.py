@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from comparity.cli.exits import BadInput
-from comparity.cli.options import SEED, names, output_options
+from comparity.cli.options import names, output_options
 from comparity.cli.output import deliver
 from comparity.tables.outputs import check_apart, write_text
 
@@ -40,7 +40,13 @@ Wanted = tuple[Path, str]
 @click.option("--data", type=FOLDER, help="The data folder; COMPARITY_DATA by default.")
 @click.option("--output", type=FOLDER, help="Where pictures go; without it none is drawn.")
 @click.option("--directory", type=FOLDER, help="The folder of reproductions.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of what is random.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Seed of what is random.",
+)
 @output_options
 def reproduce(
     paper: str | None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,14 @@ import narwhals as nw
 import numpy as np
 
 from comparity.comparative.judge import audit_counts, design_to_count
-from comparity.comparative.options import ComparativeOptions
+from comparity.comparative.options import ComparativeForm, ComparativeOptions
 from comparity.counts.judged_rows import count_comparisons, count_wide_comparisons
 from comparity.counts.ledger import count_position_pairs
 from comparity.errors import MissingColumnError, OptionError
 from comparity.results.audit import Audit
+from comparity.results.options import shows
 from comparity.tables.features import as_array, named_attributes
-from comparity.tables.files import file_sha256, read_table
+from comparity.tables.files import read_table
 from comparity.tables.frames import collected, of_engine, opened
 from comparity.tables.layouts import read_comparisons
 from comparity.tables.outcomes import check_outcome_read
@@ -26,6 +26,7 @@ from comparity.tables.values import check_lengths, said_true
 __all__ = ["audit_counts", "audit_files", "audit_frames", "comparative_separation"]
 
 
+@shows(ComparativeOptions)
 def comparative_separation(
     comparisons: Any,
     *,
@@ -34,16 +35,7 @@ def comparative_separation(
     evaluators: Any = None,
     ties: Any = None,
     reference: Any = None,
-    design: str = "auto",
-    method: str = "auto",
-    score_ties: str = "disagree",
-    continuous: bool = False,
-    intersection: bool = False,
-    alpha: float = 0.05,
-    margin: float = 0.05,
-    rule: str = "holm",
-    looks: tuple[int, int] | None = None,
-    seed: int | None = None,
+    **choices: Any,
 ) -> Audit:
     r"""Test whether a model agrees with judges equally often in every kind of pair.
 
@@ -122,19 +114,7 @@ def comparative_separation(
     >>> audit.finding, audit.design
     ('violated', 'shared items')
     """
-    options = ComparativeOptions(
-        alpha=alpha,
-        margin=margin,
-        rule=rule,
-        looks=looks,
-        intersection=intersection,
-        seed=seed,
-        design=design,
-        method=method,
-        score_ties=score_ties,
-        continuous=continuous,
-        reference=None if reference is None else "reference",
-    )
+    options = ComparativeOptions(reference=None if reference is None else "reference", **choices)
     pairs, judges, ties = _positions(comparisons, evaluators, ties)
     counts = count_position_pairs(
         pairs,
@@ -143,8 +123,8 @@ def comparative_separation(
         evaluators=judges,
         tied_pairs=ties,
         reference=None if reference is None else as_array(reference, "reference"),
-        continuous=continuous,
-        intersection=intersection,
+        continuous=options.continuous,
+        intersection=options.intersection,
         design=design_to_count(options),
     )
     return audit_counts(counts, options, evaluators_known=judges is not None)
@@ -178,12 +158,8 @@ def audit_frames(
     comparisons: Any,
     items: Any = None,
     *,
-    score: str,
-    sensitive: Sequence[str],
-    item: str = "item",
     better: str | None = "better",
     worse: str | None = "worse",
-    evaluator: str | None = None,
     tied: str | None = None,
     **choices: Any,
 ) -> Audit:
@@ -196,22 +172,31 @@ def audit_frames(
     items : frame, optional
         One row for each item. Without it every row of `comparisons` must carry the score and the
         groups of both items, in columns such as ``better_score`` and ``worse_score``.
-    score, sensitive, item : str
-        Columns of `items`.
-    better, worse, evaluator, tied : str
+    better, worse, tied : str
         Columns of `comparisons`. A column called ``tied`` says which judgments are ties unless
         another is named.
     **choices
-        As in :func:`comparative_separation`; `reference` is a column of `items`.
+        Those of :class:`ComparativeForm` but for what says how files are written.
     """
-    options = ComparativeOptions(**choices)
+    form = ComparativeForm(better=better, worse=worse, **choices)
+    for key in ("layout", "left", "right", "winner"):
+        if key in choices:
+            why = "frames have columns that are named by better and worse"
+            raise OptionError(key, choices[key], [f"no {key}", "files"], why)
+    return _audit_tables(comparisons, items, form, tied=tied)
+
+
+def _audit_tables(
+    comparisons: Any, items: Any, form: ComparativeForm, *, tied: str | None
+) -> Audit:
+    options = form.narrow(ComparativeOptions)
     columns: dict[str, Any] = {
-        "better": better,
-        "worse": worse,
-        "evaluator": evaluator,
+        "better": form.better,
+        "worse": form.worse,
+        "evaluator": form.evaluator,
         "tied": tied or _if_present(comparisons, "tied"),
-        "score": score,
-        "sensitive": list(sensitive),
+        "score": form.score,
+        "sensitive": list(form.sensitive),
         "reference": options.reference,
         "continuous": options.continuous,
         "intersection": options.intersection,
@@ -220,30 +205,18 @@ def audit_frames(
     if items is None:
         counts = count_wide_comparisons(comparisons, **columns)
     else:
-        counts = count_comparisons(comparisons, items, item=item, **columns)
+        counts = count_comparisons(comparisons, items, item=form.item, **columns)
     return audit_counts(
         counts,
         options,
-        evaluators_known=evaluator is not None,
-        score=score,
-        sensitive=list(sensitive),
-        evaluator=evaluator,
+        evaluators_known=form.evaluator is not None,
+        score=form.score,
+        sensitive=list(form.sensitive),
+        evaluator=form.evaluator,
     )
 
 
-def audit_files(
-    comparisons: str | Path,
-    items: str | Path | None = None,
-    *,
-    layout: str = "auto",
-    better: str | None = None,
-    worse: str | None = None,
-    left: str | None = None,
-    right: str | None = None,
-    winner: str | None = None,
-    evaluator: str | None = None,
-    **choices: Any,
-) -> Audit:
+def audit_files(comparisons: str | Path, items: str | Path | None = None, **choices: Any) -> Audit:
     """Test comparative separation in files.
 
     Parameters
@@ -252,49 +225,31 @@ def audit_files(
         One row for each judgment, in any layout of :mod:`comparity.tables.layouts`.
     items : path, optional
         One row for each item; without it the comparisons carry scores and groups themselves.
-    layout, better, worse, left, right, winner, evaluator : str, optional
-        How a comparison is written, where it cannot be recognised by its column names.
     **choices
-        As in :func:`audit_frames`.
+        Those of :class:`ComparativeForm`.
     """
-    columns: dict[str, Any] = {"better": better, "worse": worse, "evaluator": evaluator}
-    sides: dict[str, Any] = {"left": left, "right": right, "winner": winner}
+    form = ComparativeForm(**choices)
+    columns: dict[str, Any] = {"better": form.better, "worse": form.worse}
+    columns["evaluator"] = form.evaluator
+    sides: dict[str, Any] = {"left": form.left, "right": form.right, "winner": form.winner}
     if items is None:
         _check_no_sides(sides)
         table = read_table(comparisons)
         known: dict[str, Any] = {
             role: name or _if_present(table, role) for role, name in columns.items()
         }
-        audit = audit_frames(table, **known, **choices)
-        data: dict[str, Any] = {}
-        notes: tuple[str, ...] = ()
-    else:
-        read = read_comparisons(comparisons, layout=layout, **columns, **sides)
-        judge = "evaluator" if read.has_evaluators else None
-        audit = audit_frames(read.frame, read_table(items), evaluator=judge, tied="tied", **choices)
-        data = {"layout": read.layout, "columns": dict(read.columns)}
-        data["evaluator"] = read.columns.get("evaluator")
-        notes = read.notes
-        if evaluator is None and read.has_evaluators:
-            notes = (*notes, f"Who judged was read from column {data['evaluator']!r}.")
-    files = [
-        {"name": Path(path).name, "sha256": file_sha256(path)}
-        for path in (comparisons, items)
-        if path is not None
-    ]
-
-    def traced(found: Audit) -> Audit:
-        return replace(
-            found,
-            notes=(*found.notes, *notes),
-            provenance={
-                **found.provenance,
-                "data": {**found.provenance["data"], **data, "files": files},
-            },
-            raw=None if found.raw is None else traced(found.raw),
-        )
-
-    return traced(audit)
+        audit = _audit_tables(table, None, replace(form, **known), tied=None)
+        return audit.with_files(comparisons)
+    read = read_comparisons(comparisons, layout=form.layout, **columns, **sides)
+    judge = "evaluator" if read.has_evaluators else None
+    form = replace(form, better="better", worse="worse", evaluator=judge)
+    audit = _audit_tables(read.frame, read_table(items), form, tied="tied")
+    data: dict[str, Any] = {"layout": read.layout, "columns": dict(read.columns)}
+    data["evaluator"] = read.columns.get("evaluator")
+    notes = read.notes
+    if columns["evaluator"] is None and read.has_evaluators:
+        notes = (*notes, f"Who judged was read from column {data['evaluator']!r}.")
+    return audit.with_files(comparisons, items, notes=notes, **data)
 
 
 def _check_no_sides(sides: dict[str, Any]) -> None:

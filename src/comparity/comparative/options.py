@@ -3,51 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from comparity.errors import OptionError
-from comparity.results.options import SeparationOptions, _check_word
+from comparity.results.options import AuditOptions, ComparisonColumns, choice, column
 
-__all__ = [
-    "ComparativeOptions",
-]
+__all__ = ["ComparativeForm", "ComparativeOptions"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComparativeOptions(SeparationOptions):
-    """How to judge comparisons.
+class ComparativeOptions(AuditOptions):
+    """How to judge comparisons."""
 
-    Attributes
-    ----------
-    design : {"auto", "fresh", "shared"}
-        Whether items repeat; looked up in the data by default.
-    method : {"auto", "disjoint", "dyadic"}
-        ``"disjoint"`` uses only pairs that share no item and no evaluator; ``"dyadic"`` the
-        variance of squared residuals and the normal law even where counts are small.
-    score_ties : {"disagree", "half"}
-        What a tie of the model's scores counts as.
-    continuous : bool
-        Whether the sensitive attribute is a number to be compared, not a group.
-    reference : str, optional
-        Name of what agreement is standardised by.
-    """
+    intersection: bool = choice(False, "Judge the combinations of several sensitive columns, too.")
+    reference: str | None = column(
+        "Column of the items with a label or score to standardise agreement by.", None
+    )
+    continuous: bool = choice(False, "The sensitive column is a number, not a group.")
+    design: Literal["auto", "fresh", "shared"] = choice(
+        "auto", "Whether items repeat; 'auto' looks."
+    )
+    method: Literal["auto", "disjoint", "dyadic"] = choice(
+        "auto",
+        "'disjoint' tests exactly on pairs that share nothing; 'dyadic' keeps to the printed "
+        "formula where counts are small.",
+    )
+    score_ties: Literal["disagree", "half"] = choice(
+        "disagree", "What equal scores of the model count as."
+    )
 
-    design: str = "auto"
-    method: str = "auto"
-    score_ties: str = "disagree"
-    continuous: bool = False
-    reference: str | None = None
-
-    def __post_init__(self) -> None:
-        # Zero-argument super() does not work in a dataclass with slots.
-        SeparationOptions.__post_init__(self)
-        _check_word("design", self.design, ("auto", "fresh", "shared"))
-        _check_word("method", self.method, ("auto", "disjoint", "dyadic"))
-        _check_word("score_ties", self.score_ties, ("disagree", "half"))
-        if self.reference is not None:
-            self._check_weighable()
-
-    def _check_weighable(self) -> None:
+    def _check_together(self) -> None:
         """Refuse what cannot be had with weights on judgments."""
+        if self.reference is None:
+            return
         without = "no reference"
         if self.continuous:
             why = "agreement can be standardised only between groups"
@@ -61,3 +49,12 @@ class ComparativeOptions(SeparationOptions):
         if self.rule == "paper":
             why = "the rule of the paper takes no weights"
             raise OptionError("rule", self.rule, ["'holm'", without], why)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparativeForm(ComparisonColumns, ComparativeOptions):
+    """The same of frames or files: which columns are what."""
+
+    score: str = column("Column of the items with the model's score.")
+    item: str = column("Column of the items with their id.", "item")
+    sensitive: tuple[str, ...] = column("Column with the group; several separated by commas.")

@@ -234,7 +234,7 @@ def _name(content: Mapping[str, Any], where: str) -> str:
 
 def _check_choices(where: str, choices: Mapping[str, Any], kind: Notion) -> None:
     """Refuse keys that are unknown, missing or of another type."""
-    known = {**COMMON, UNDECIDED: "text", **kind.files, **kind.keys}
+    known = {**COMMON, UNDECIDED: "text", **dict.fromkeys(kind.files, "text"), **kind.keys}
     _check_types(where, choices, known)
     for key in kind.required:
         if key not in choices:

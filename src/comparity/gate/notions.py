@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from comparity.comparative.options import ComparativeForm
 from comparity.errors import OptionError
 from comparity.gate.result import Auditable
+from comparity.pairwise.options import PairwiseForm
+from comparity.relative.options import RatersForm, RelativeForm
+from comparity.results.options import (
+    REQUIRED,
+    AuditOptions,
+    Choice,
+    Options,
+    declared_choices,
+)
+from comparity.separation.options import SeparationForm
 from comparity.tables.files import read_table
 
 __all__ = ["COMMON", "NOTIONS", "Notion", "matches"]
@@ -24,10 +35,17 @@ TEXT, NAMES, NUMBER, WHOLE, FLAG = (
 )
 VALUE, LOOKS = "text or a number", "two whole numbers"
 
-COMMON = {"alpha": NUMBER, "margin": NUMBER, "rule": TEXT, "looks": LOOKS, "seed": WHOLE}
+
+def what_it_holds(one: Choice) -> str:
+    """Return what a key of a policy holds, from the declared type of the choice."""
+    if one.is_list or one.name == "sensitive":
+        return NAMES
+    kinds = {bool: FLAG, int: WHOLE, float: NUMBER, tuple[int, int]: LOOKS, Any: VALUE}
+    return kinds.get(one.kind, TEXT)
+
+
+COMMON = {name: what_it_holds(one) for name, one in declared_choices(AuditOptions).items()}
 """Keys of every audit, with what they hold."""
-LAYOUT_KEYS = ("layout", "left", "right", "winner")
-"""Keys that say how comparisons are written in a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,14 +60,10 @@ class Notion:
         Module of its functions.
     from_files, from_frames : str
         Names of the functions for files and for frames.
-    files : mapping of str to str
-        Roles of its tables, the first of them positional.
-    keys : mapping of str to str
-        Further keys, with what they hold.
-    required : tuple of str
-        Keys that must be there.
-    several : bool
-        Whether it takes several sensitive attributes.
+    files : tuple of str
+        Roles of its tables, the first of them needed.
+    form : class
+        Its choices, all of which are keys.
     margin_of_rates : bool
         Whether its margin is a difference of rates; otherwise the policy's common margin, which
         is one, does not apply.
@@ -59,27 +73,32 @@ class Notion:
     module: str
     from_files: str
     from_frames: str
-    files: Mapping[str, str]
-    keys: Mapping[str, str]
-    required: tuple[str, ...]
-    several: bool = True
+    files: tuple[str, ...]
+    form: type[Options]
     margin_of_rates: bool = True
-    lists: tuple[str, ...] = field(default=("order", "notions", "raters"))
+
+    @property
+    def keys(self) -> Mapping[str, str]:
+        """Keys beside the common ones, with what they hold."""
+        known = declared_choices(self.form).values()
+        return {
+            one.name: what_it_holds(one) for one in known if one.offered and one.name not in COMMON
+        }
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """Keys that must be there."""
+        known = declared_choices(self.form).values()
+        return (self.files[0], *(one.name for one in known if one.default is REQUIRED))
 
     def as_taken(self, key: str, value: Any) -> Any:
         """Return a value as the function takes it."""
-        if key == "looks":
-            return tuple(value)
-        if key == "sensitive":
-            names = [value] if isinstance(value, str) else list(value)
-            if self.several:
-                return names
-            if len(names) != 1:
+        one = declared_choices(self.form)[key]
+        if key == "sensitive" and not one.is_list and not isinstance(value, str):
+            if len(value) != 1:
                 why = f"{self.name} takes one attribute at a time"
-                raise OptionError("sensitive", names, ["one column"], why)
-            return names[0]
-        if key in self.lists:
-            return (value,) if isinstance(value, str) else tuple(value)
+                raise OptionError("sensitive", list(value), ["one column"], why)
+            return value[0]
         return value
 
     def audit(
@@ -95,9 +114,6 @@ class Notion:
         if not any(name in data for name in files.values()):
             make: Callable[..., Auditable] = getattr(home, self.from_files)
             return make(*(folder / name for name in files.values()), **choices)
-        for key in [key for key in LAYOUT_KEYS if key in choices]:
-            why = "frames have columns that are named by better and worse"
-            raise OptionError(key, choices[key], [f"no {key}", "files"], why)
         frames = [data[n] if n in data else read_table(folder / n) for n in files.values()]
         make = getattr(home, self.from_frames)
         return make(*frames, **choices)
@@ -111,84 +127,32 @@ NOTIONS = {
             module="comparity.separation.audit",
             from_files="audit_file",
             from_frames="audit_frame",
-            files={"file": TEXT},
-            keys={
-                "label": TEXT,
-                "prediction": TEXT,
-                "sensitive": NAMES,
-                "positive": VALUE,
-                "threshold": NUMBER,
-                "intersection": FLAG,
-            },
-            required=("file", "label", "prediction", "sensitive"),
+            files=("file",),
+            form=SeparationForm,
         ),
         Notion(
             name="comparative",
             module="comparity.comparative.audit",
             from_files="audit_files",
             from_frames="audit_frames",
-            files={"comparisons": TEXT, "items": TEXT},
-            keys={
-                "score": TEXT,
-                "sensitive": NAMES,
-                "item": TEXT,
-                "better": TEXT,
-                "worse": TEXT,
-                "left": TEXT,
-                "right": TEXT,
-                "winner": TEXT,
-                "evaluator": TEXT,
-                "layout": TEXT,
-                "reference": TEXT,
-                "design": TEXT,
-                "method": TEXT,
-                "score_ties": TEXT,
-                "continuous": FLAG,
-                "intersection": FLAG,
-            },
-            required=("comparisons", "score", "sensitive"),
+            files=("comparisons", "items"),
+            form=ComparativeForm,
         ),
         Notion(
             name="pairwise",
             module="comparity.pairwise.audit",
             from_files="audit_file",
             from_frames="audit_frame",
-            files={"file": TEXT},
-            keys={
-                "label": TEXT,
-                "score": TEXT,
-                "sensitive": NAMES,
-                "query": TEXT,
-                "weight": TEXT,
-                "no_group": VALUE,
-                "average": TEXT,
-                "pair_weight": TEXT,
-                "score_ties": TEXT,
-                "continuous": FLAG,
-                "notions": NAMES,
-            },
-            required=("file", "label", "score", "sensitive"),
-            several=False,
+            files=("file",),
+            form=PairwiseForm,
         ),
         Notion(
             name="relative",
             module="comparity.relative.audit",
             from_files="audit_file",
             from_frames="audit_frame",
-            files={"file": TEXT},
-            keys={
-                "first": TEXT,
-                "second": TEXT,
-                "sensitive": NAMES,
-                "reference": TEXT,
-                "order": NAMES,
-                "labels": FLAG,
-                "separator": TEXT,
-                "continuous": FLAG,
-                "intersection": FLAG,
-                "permutations": WHOLE,
-            },
-            required=("file", "first", "second", "sensitive"),
+            files=("file",),
+            form=RelativeForm,
             margin_of_rates=False,
         ),
         Notion(
@@ -196,15 +160,8 @@ NOTIONS = {
             module="comparity.relative.raters",
             from_files="audit_rater_file",
             from_frames="audit_rater_frame",
-            files={"file": TEXT},
-            keys={
-                "raters": NAMES,
-                "sensitive": NAMES,
-                "reference": TEXT,
-                "order": NAMES,
-                "intersection": FLAG,
-            },
-            required=("file", "raters", "sensitive"),
+            files=("file",),
+            form=RatersForm,
             margin_of_rates=False,
         ),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,22 +19,25 @@ from comparity.counts.decision_rows import (
 )
 from comparity.counts.decisions import DecisionCounts
 from comparity.counts.neighbours import count_neighbours, feature_matrix
-from comparity.errors import NoUnprivilegedError, OptionError, UnknownPrivilegedError
-from comparity.metrics.cards import MetricsOptions, scored
+from comparity.errors import NoUnprivilegedError, UnknownPrivilegedError
+from comparity.metrics.cards import scored
+from comparity.metrics.options import KINDS, MetricsForm, MetricsOptions
 from comparity.metrics.result import Scorecard, Selection
-from comparity.metrics.selection import KINDS, check_kinds
+from comparity.metrics.selection import check_kinds
+from comparity.results.options import shows
 from comparity.tables.columns import open_table
 from comparity.tables.features import as_array, check_apart, named_attributes, placed_features
 from comparity.tables.files import file_sha256, read_table
 from comparity.tables.frames import collected, text_of
 from comparity.tables.values import check_groups, check_lengths, crossed, group_codes, numbers
 
-__all__ = ["MetricsOptions", "fairness_metrics", "metrics_file", "metrics_frame", "select_metrics"]
+__all__ = ["fairness_metrics", "metrics_file", "metrics_frame", "select_metrics"]
 
 
 TABLE = "decisions"
 
 
+@shows(MetricsOptions)
 def fairness_metrics(
     y_true: Any,
     y_pred: Any,
@@ -46,11 +49,7 @@ def fairness_metrics(
     kinds: Sequence[str] = (),
     positive: Any = None,
     threshold: float | None = None,
-    variation: str = "standard",
-    n_neighbors: int = 5,
-    level: float = 0.95,
-    replicates: int = 2000,
-    seed: int = 0,
+    **choices: Any,
 ) -> Scorecard:
     """Work out the thirty published metrics of predictions and data, each with its interval.
 
@@ -108,13 +107,7 @@ def fairness_metrics(
     >>> round(card["C0"].value, 3), card["C0"].place, round(card["C14"].value, 3)
     (-0.2, 'outside', 0.716)
     """
-    options = MetricsOptions(
-        level=level,
-        replicates=replicates,
-        variation=variation,
-        n_neighbors=n_neighbors,
-        seed=seed,
-    )
+    options = MetricsOptions(**choices)
     attribute, groups = _groups(sensitive_features)
     labels, predictions = as_array(y_true), as_array(y_pred)
     counts = _counted(labels, predictions, attribute, groups, positive, threshold)
@@ -185,102 +178,64 @@ def select_metrics(
     return card.selection
 
 
-def metrics_frame(
-    frame: Any,
-    *,
-    label: str,
-    prediction: str,
-    sensitive: Sequence[str],
-    privileged: Any,
-    features: Sequence[str] = (),
-    compare: str | None = None,
-    **choices: Any,
-) -> Scorecard:
-    """Work out the metrics of a frame of any engine; `choices` as in :func:`fairness_metrics`.
+def metrics_frame(frame: Any, **choices: Any) -> Scorecard:
+    """Work out the metrics of a frame of any engine; `choices` are those of :class:`MetricsForm`.
 
     Without features and other predictions, rows are counted on the engine the frame lives in.
     """
-    columns: dict[str, Any] = {"label": label, "prediction": prediction}
-    columns["sensitive"] = list(sensitive)
-    for option, column in (("prediction", prediction), ("compare", compare)):
-        if column == label:
-            raise OptionError(option, column, ["another column than the label"])
-    check_apart(sensitive, (label, prediction))
-    if compare == prediction:
-        raise OptionError("compare", compare, ["another column than the prediction"])
-    if features or compare is not None:
-        card = _collected_card(
-            frame, features=features, compare=compare, privileged=privileged, **columns, **choices
-        )
-    else:
-        card = _counted_card(frame, privileged=privileged, **columns, **choices)
-    if compare is not None and card.comparison is not None:
-        card = replace(card, comparison=replace(card.comparison, names=(prediction, compare)))
-    data = {**columns, "features": list(features), "compare": compare}
-    return replace(card, provenance={**card.provenance, "data": data})
+    form = MetricsForm(**choices)
+    check_apart(form.sensitive, (form.label, form.prediction))
+    collect = bool(form.features) or form.compare is not None
+    card = _collected_card(frame, form) if collect else _counted_card(frame, form)
+    if form.compare is not None and card.comparison is not None:
+        names = (form.prediction, form.compare)
+        card = replace(card, comparison=replace(card.comparison, names=names))
+    data: dict[str, Any] = {"label": form.label, "prediction": form.prediction}
+    data |= {"sensitive": list(form.sensitive), "features": list(form.features)}
+    return replace(card, provenance={**card.provenance, "data": data | {"compare": form.compare}})
 
 
-def _counted_card(
-    frame: Any,
-    *,
-    privileged: Any,
-    kinds: Sequence[str] = (),
-    positive: Any = None,
-    threshold: float | None = None,
-    sensitive: Sequence[str],
-    label: str,
-    prediction: str,
-    **choices: Any,
-) -> Scorecard:
-    options = MetricsOptions(**choices)
+def _counted_card(frame: Any, form: MetricsForm) -> Scorecard:
     counts = count_decisions(
         frame,
-        label=label,
-        prediction=prediction,
-        sensitive=sensitive,
-        positive=positive,
-        threshold=threshold,
+        label=form.label,
+        prediction=form.prediction,
+        sensitive=form.sensitive,
+        positive=form.positive,
+        threshold=form.threshold,
         intersection=True,
     )
-    attribute = " & ".join(sensitive)
+    attribute = " & ".join(form.sensitive)
     check_groups({attribute: counts[attribute].groups})
-    camps = privileged_groups(privileged, attribute, counts[attribute].groups)
-    rng = np.random.default_rng(options.seed)
-    return scored(counts[attribute], camps, options, kinds=kinds, rng=rng)
+    camps = privileged_groups(form.privileged, attribute, counts[attribute].groups)
+    options, rng = form.narrow(MetricsOptions), np.random.default_rng(form.seed)
+    return scored(counts[attribute], camps, options, kinds=form.kinds, rng=rng)
 
 
-def _collected_card(
-    frame: Any,
-    *,
-    label: str,
-    prediction: str,
-    sensitive: Sequence[str],
-    features: Sequence[str],
-    compare: str | None,
-    positive: Any = None,
-    threshold: float | None = None,
-    **choices: Any,
-) -> Scorecard:
-    said = {"positive": positive, "threshold": threshold}
-    for one in (prediction, compare):
+def _collected_card(frame: Any, form: MetricsForm) -> Scorecard:
+    label, sensitive = form.label, form.sensitive
+    said = {"positive": form.positive, "threshold": form.threshold}
+    for one in (form.prediction, form.compare):
         if one is not None:
             # What is wrong with a column is told by its name here, and by its role below.
             count_decisions(frame, label=label, prediction=one, sensitive=sensitive, **said)
     groups = {f"group{place}": name for place, name in enumerate(sensitive)}
-    inputs = {f"feature{place}": name for place, name in enumerate(features)}
-    named = {"label": label, "prediction": prediction, **groups, **inputs}
-    if compare is not None:
-        named["compare"] = compare
+    inputs = {f"feature{place}": name for place, name in enumerate(form.features)}
+    named = {"label": label, "prediction": form.prediction, **groups, **inputs}
+    if form.compare is not None:
+        named["compare"] = form.compare
     columns = collected(open_table(frame, TABLE, named).frame)
     matrix = [numbers(columns[ours], name, TABLE) for ours, name in inputs.items()]
     return fairness_metrics(
         columns["label"],
         columns["prediction"],
         sensitive_features={name: columns[ours] for ours, name in groups.items()},
+        privileged=form.privileged,
         X=np.column_stack(matrix) if matrix else None,
         compare=columns.get("compare"),
+        kinds=form.kinds,
         **said,
-        **choices,
+        **asdict(form.narrow(MetricsOptions)),
     )
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from comparity import __version__
 from comparity.counts.decisions import DecisionCounts, GroupedDecisions, NeighbourCounts
-from comparity.errors import OptionError, TooFewResamplesError
+from comparity.errors import TooFewResamplesError
 from comparity.inference.bootstrap import SMOOTHING, resampled
 from comparity.inference.delta import quantile
 from comparity.inference.gap_tests import Interval
@@ -27,6 +27,7 @@ from comparity.metrics.clusters import cluster_differences, cluster_metrics, pub
 from comparity.metrics.comparison import compare_values, metric_sensitivity, metric_values
 from comparity.metrics.entries import Entry, Measured
 from comparity.metrics.entropy import VARIATIONS, consistency
+from comparity.metrics.options import MetricsOptions
 from comparity.metrics.result import (
     Comparison,
     MetricClusters,
@@ -36,11 +37,9 @@ from comparity.metrics.result import (
     Selection,
 )
 from comparity.metrics.selection import catalogue_with, check_kinds, choose_metrics, ranges
-from comparity.tables.columns import check_option
 
 __all__ = [
     "PROMISED",
-    "MetricsOptions",
     "metric_rows",
     "rate_rows",
     "scored",
@@ -152,42 +151,6 @@ TOO_SMALL = "this data is too small to see which metrics move together."
 
 
 CLUSTER_RESAMPLES = 500
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetricsOptions:
-    """How to work out metrics.
-
-    Attributes
-    ----------
-    level : float
-        Confidence level of the intervals.
-    replicates : int
-        Resamples of the counts for metrics with a kink.
-    variation : {"standard", "doubled root"}
-        Definition of the coefficient of variation.
-    n_neighbors : int
-        Neighbours for consistency, the item itself included.
-    seed : int
-        Seed of the resamples.
-    """
-
-    level: float = 0.95
-    replicates: int = 2000
-    variation: str = "standard"
-    n_neighbors: int = 5
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.level, float) or not 0 < self.level < 1:
-            raise OptionError("level", self.level, ["a number between 0 and 1, both excluded"])
-        check_option("variation", self.variation, tuple(VARIATIONS))
-        for option, least in (("replicates", 100), ("n_neighbors", 1), ("seed", 0)):
-            found = getattr(self, option)
-            if not isinstance(found, int | np.integer) or isinstance(found, bool) or found < least:
-                raise OptionError(option, found, [f"a whole number, at least {least}"])
-            # Whole numbers of numpy could not be written as JSON.
-            object.__setattr__(self, option, int(found))
 
 
 def scored(

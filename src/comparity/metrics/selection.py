@@ -18,20 +18,16 @@ from comparity.errors import OptionError, UnknownMetricError
 from comparity.metrics.catalogue import CATALOGUE, EVERY_METRIC
 from comparity.metrics.entries import CLUSTERS, Cluster, Entry
 from comparity.metrics.entropy import STANDARD, BenefitVariation, GroupVariation
+from comparity.metrics.options import KINDS
 from comparity.metrics.result import ChosenMetric, MetricValue
 
 __all__ = [
-    "KINDS",
     "catalogue_with",
     "check_kinds",
     "choose_metrics",
     "entry",
     "ranges",
 ]
-
-
-KINDS = ("group", "individual", "false negatives", "false positives")
-"""Parity between groups, among individuals, and which error is the graver harm."""
 
 
 Merit = tuple[bool, ...]

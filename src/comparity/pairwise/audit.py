@@ -11,7 +11,6 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -25,14 +24,14 @@ from comparity.counts.query_pairs import query_pairs
 from comparity.errors import OptionError
 from comparity.inference.dyadic import compare_wins
 from comparity.pairwise.judge import audit_items, design_of, rate_of
-from comparity.pairwise.options import PairwiseOptions
+from comparity.pairwise.options import PairwiseForm, PairwiseOptions
 from comparity.pairwise.result import PairwiseAccuracy
 from comparity.results.audit import Audit
 from comparity.results.findings import EXIT_STATUS
 from comparity.results.judging import judge, overall_finding
-from comparity.results.options import provenance
+from comparity.results.options import provenance, shows
 from comparity.tables.features import as_array, one_attribute
-from comparity.tables.files import file_sha256, read_table
+from comparity.tables.files import read_table
 from comparity.tables.items import NAMES, LabelledItems, labelled_columns, labelled_items
 from comparity.tables.values import check_groups
 
@@ -44,22 +43,16 @@ __all__ = [
 ]
 
 
+@shows(PairwiseOptions)
 def pairwise_accuracy(
     y_true: Any,
     y_score: Any,
     *,
     sensitive_features: Any,
     queries: Any = None,
-    average: str = "pairs",
-    pair_weight: str = "equal",
     sample_weight: Any = None,
-    score_ties: str = "disagree",
-    continuous: bool = False,
     no_group: Any = None,
-    notions: Sequence[str] = ("cross-group", "within-group"),
-    alpha: float = 0.05,
-    margin: float = 0.05,
-    looks: tuple[int, int] | None = None,
+    **choices: Any,
 ) -> PairwiseAccuracy:
     r"""Return how often scores order pairs as labels do, by group, and audit it.
 
@@ -121,16 +114,7 @@ def pairwise_accuracy(
     >>> bool(result.matrix[0, 1] > result.matrix[1, 0])
     True
     """
-    options = PairwiseOptions(
-        alpha=alpha,
-        margin=margin,
-        looks=looks,
-        average=average,
-        pair_weight=pair_weight,
-        score_ties=score_ties,
-        continuous=continuous,
-        notions=(notions,) if isinstance(notions, str) else tuple(notions),
-    )
+    options = PairwiseOptions(**choices)
     _check_average(options, queries)
     items = labelled_items(
         as_array(y_true, "y_true"),
@@ -138,7 +122,7 @@ def pairwise_accuracy(
         one_attribute(sensitive_features),
         queries=None if queries is None else as_array(queries, "queries"),
         weights=None if sample_weight is None else as_array(sample_weight, "sample_weight"),
-        continuous=continuous,
+        continuous=options.continuous,
         no_group=no_group,
     )
     return audit_items(items, options)
@@ -150,49 +134,34 @@ def _check_average(options: PairwiseOptions, queries: Any) -> None:
         raise OptionError("average", options.average, ["'pairs'", "name the queries"], why)
 
 
-def audit_frame(
-    frame: Any,
-    *,
-    label: str,
-    score: str,
-    sensitive: str,
-    query: str | None = None,
-    weight: str | None = None,
-    no_group: Any = None,
-    **choices: Any,
-) -> PairwiseAccuracy:
-    """Audit all pairs of the rows of a frame; `choices` as in :func:`pairwise_accuracy`."""
-    options = PairwiseOptions(**choices)
-    _check_average(options, query)
-    roles = {"label": label, "score": score, "sensitive": sensitive}
-    roles |= {"queries": query} if query else {}
-    roles |= {"weights": weight} if weight else {}
+def audit_frame(frame: Any, **choices: Any) -> PairwiseAccuracy:
+    """Audit all pairs of the rows of a frame; `choices` are those of :class:`PairwiseForm`."""
+    form = PairwiseForm(**choices)
+    _check_average(form, form.query)
+    roles = {"label": form.label, "score": form.score, "sensitive": form.sensitive}
+    roles |= {"queries": form.query} if form.query else {}
+    roles |= {"weights": form.weight} if form.weight else {}
     columns = labelled_columns(frame, list(roles.values()))
     items = labelled_items(
-        columns[label],
-        columns[score],
-        columns[sensitive],
-        queries=columns[query] if query else None,
-        weights=columns[weight] if weight else None,
-        continuous=options.continuous,
-        no_group=no_group,
+        columns[form.label],
+        columns[form.score],
+        columns[form.sensitive],
+        queries=columns[form.query] if form.query else None,
+        weights=columns[form.weight] if form.weight else None,
+        continuous=form.continuous,
+        no_group=form.no_group,
         names={**NAMES, **roles},
     )
-    return audit_items(items, options, **roles)
+    return audit_items(items, form.narrow(PairwiseOptions), **roles)
 
 
 def audit_file(path: str | Path, **choices: Any) -> PairwiseAccuracy:
     """Audit all pairs of the rows of a file; `choices` as in :func:`audit_frame`."""
     result = audit_frame(read_table(path), **choices)
-    files = [{"name": Path(path).name, "sha256": file_sha256(path)}]
-
-    def known(audit: Audit) -> Audit:
-        data = {**audit.provenance["data"], "files": files}
-        return replace(audit, provenance={**audit.provenance, "data": data})
-
-    raw = known(result.raw)
+    raw = result.raw.with_files(path)
     same = result.standardised is result.raw
-    return replace(result, raw=raw, standardised=raw if same else known(result.standardised))
+    known = raw if same else result.standardised.with_files(path)
+    return replace(result, raw=raw, standardised=known)
 
 
 def pairwise_parity(

@@ -26,7 +26,7 @@ from comparity.planning.scenarios import (
     PowerQuestion,
     SeparationScenario,
 )
-from comparity.results.options import SeparationOptions
+from comparity.results.options import AuditOptions
 
 __all__ = ["plan_comparative", "plan_separation"]
 
@@ -329,7 +329,7 @@ def _nothing_left_to_chance(question: PowerQuestion, certain: Sequence[str]) -> 
 
 def _small_gaps(question: PowerQuestion, tests: Sequence[PlannedTest]) -> Iterator[str]:
     """Say when an audit would not report what the plan is to find."""
-    usual = SeparationOptions().margin
+    usual = AuditOptions().margin
     # By the rule of the paper a gap that differs from zero is reported whatever the margin.
     if question.margin is not None or question.rule == "paper":
         return

@@ -23,11 +23,10 @@ from comparity.counts.decision_sets import (
     labelled_decisions,
 )
 from comparity.counts.differences import NARROWEST
-from comparity.errors import OptionError, TooNarrowError
+from comparity.errors import TooNarrowError
 from comparity.inference.permutation import PermutationTest, independence_test, same_distribution
 from comparity.relative.judge import (
     Question,
-    RelativeOptions,
     ask,
     audit_of,
     contrast_of,
@@ -35,8 +34,10 @@ from comparity.relative.judge import (
     null_of,
     range_notes,
 )
+from comparity.relative.options import RelativeForm, RelativeOptions
 from comparity.relative.result import DifferentialParity, MeansTest
 from comparity.relative.slopes import games_howell, welch_anova
+from comparity.results.options import shows
 from comparity.tables.columns import check_sensitive
 from comparity.tables.features import (
     as_array,
@@ -48,7 +49,7 @@ from comparity.tables.features import (
     named_attributes,
     names_of,
 )
-from comparity.tables.files import file_sha256, read_table
+from comparity.tables.files import read_table
 from comparity.tables.values import check_groups
 
 __all__ = ["audit_decisions", "audit_file", "audit_frame", "differential_parity"]
@@ -58,6 +59,7 @@ __all__ = ["audit_decisions", "audit_file", "audit_frame", "differential_parity"
 PULL = 0.2
 
 
+@shows(RelativeOptions)
 def differential_parity(
     first: Any,
     second: Any,
@@ -68,14 +70,7 @@ def differential_parity(
     labels: bool = False,
     order: Sequence[Any] | None = None,
     separator: str | None = None,
-    continuous: bool = False,
-    intersection: bool = False,
-    alpha: float = 0.05,
-    margin: float = 0.2,
-    rule: str = "holm",
-    looks: tuple[int, int] | None = None,
-    permutations: int = 999,
-    seed: int = 0,
+    **choices: Any,
 ) -> DifferentialParity:
     r"""Test whether the difference of two sets of decisions is independent of the group.
 
@@ -147,19 +142,10 @@ def differential_parity(
     >>> result.direction
     'HR 0 rates m lower, relative to f, than HR 1 does'
     """
-    options = RelativeOptions(
-        alpha=alpha,
-        margin=margin,
-        rule=rule,
-        looks=looks,
-        continuous=continuous,
-        intersection=intersection,
-        permutations=permutations,
-        seed=seed,
-    )
+    options = RelativeOptions(**choices)
     check_words(labels=labels, order=order, separator=separator)
-    check_reference(reference, continuous=continuous)
-    choices = {"continuous": continuous, "intersection": intersection, "reference": reference}
+    check_reference(reference, continuous=options.continuous)
+    ways = _ways(options, reference)
     groups = named_attributes(sensitive_features)
     check_sensitive(list(groups))
     if names is not None:
@@ -168,75 +154,59 @@ def differential_parity(
     sets = label_matrices(first, second)
     if sets is not None:
         decisions = {
-            label: decision_arrays(dict(zip(called, pair, strict=True)), groups, **choices)
+            label: decision_arrays(dict(zip(called, pair, strict=True)), groups, **ways)
             for label, pair in sets.items()
         }
     elif labels or separator is not None:
         given = dict(zip(called, (as_array(first), as_array(second)), strict=True))
-        decisions = labelled_decisions(given, groups, separator=separator, **choices)
+        decisions = labelled_decisions(given, groups, separator=separator, **ways)
     else:
         given = dict(zip(called, (as_array(first), as_array(second)), strict=True))
-        decisions = {"": decision_arrays(given, groups, order=order, **choices)}
+        decisions = {"": decision_arrays(given, groups, order=order, **ways)}
     return audit_decisions(decisions, options, ordinal=order is not None)
 
 
-def audit_frame(
-    frame: Any,
-    *,
-    first: str,
-    second: str,
-    sensitive: Sequence[str],
-    reference: Any = None,
-    labels: bool = False,
-    order: Sequence[Any] | None = None,
-    separator: str | None = None,
-    **choices: Any,
-) -> DifferentialParity:
+def _ways(options: RelativeOptions, reference: Any) -> dict[str, Any]:
+    """Return how groups are formed."""
+    return {
+        "continuous": options.continuous,
+        "intersection": options.intersection,
+        "reference": reference,
+    }
+
+
+def audit_frame(frame: Any, **choices: Any) -> DifferentialParity:
     """Test differential parity in a frame of any engine.
 
     Parameters
     ----------
     frame : frame of any engine
         One row for each subject.
-    first, second : str
-        Columns with the decisions.
-    sensitive : sequence of str
-        Columns with groups.
-    reference, labels, order, separator, **choices
-        As in :func:`differential_parity`.
+    **choices
+        Those of :class:`RelativeForm`.
     """
-    options = RelativeOptions(**choices)
-    check_words(labels=labels, order=order, separator=separator)
-    check_reference(reference, continuous=options.continuous)
-    check_sensitive(sensitive)
-    if first == second:
-        raise OptionError("second", second, ["another column than the first"])
-    check_apart(sensitive, (first, second))
-    ways: dict[str, Any] = {
-        "continuous": options.continuous,
-        "intersection": options.intersection,
-        "reference": reference,
-    }
-    if labels or separator is not None:
-        given, groups = label_columns(frame, raters=[first, second], sensitive=list(sensitive))
-        decisions = labelled_decisions(given, groups, separator=separator, **ways)
+    form = RelativeForm(**choices)
+    check_words(labels=form.labels, order=form.order, separator=form.separator)
+    check_reference(form.reference, continuous=form.continuous)
+    check_sensitive(form.sensitive)
+    raters, sensitive = [form.first, form.second], list(form.sensitive)
+    check_apart(sensitive, raters)
+    ways = _ways(form, form.reference)
+    if form.labels or form.separator is not None:
+        given, groups = label_columns(frame, raters=raters, sensitive=sensitive)
+        decisions = labelled_decisions(given, groups, separator=form.separator, **ways)
     else:
-        decisions = {
-            "": decision_table(
-                frame, raters=[first, second], sensitive=list(sensitive), order=order, **ways
-            )
-        }
-    columns = {"first": first, "second": second, "sensitive": list(sensitive)}
-    return audit_decisions(decisions, options, ordinal=order is not None, columns=columns)
+        table = decision_table(frame, raters=raters, sensitive=sensitive, order=form.order, **ways)
+        decisions = {"": table}
+    columns = {"first": form.first, "second": form.second, "sensitive": sensitive}
+    options = form.narrow(RelativeOptions)
+    return audit_decisions(decisions, options, ordinal=form.order is not None, columns=columns)
 
 
 def audit_file(path: str | Path, **choices: Any) -> DifferentialParity:
     """Test differential parity in a file; `choices` as in :func:`audit_frame`."""
     result = audit_frame(read_table(path), **choices)
-    files = [{"name": Path(path).name, "sha256": file_sha256(path)}]
-    known = result.audit.provenance
-    audit = replace(result.audit, provenance={**known, "data": {**known["data"], "files": files}})
-    return replace(result, audit=audit)
+    return replace(result, audit=result.audit.with_files(path))
 
 
 def audit_decisions(

@@ -10,7 +10,6 @@ from typing import Any
 
 from comparity.counts.decision_sets import Decisions
 from comparity.counts.differences import DecisionRange, Moments
-from comparity.errors import OptionError
 from comparity.inference.differences import (
     magnitude,
     mean_gap,
@@ -20,19 +19,19 @@ from comparity.inference.differences import (
 )
 from comparity.inference.gap_tests import GapTest
 from comparity.inference.means import RatioPivot, compare_means, one_sided_p_value, satterthwaite
+from comparity.relative.options import RelativeOptions
 from comparity.relative.result import RaterContrast
 from comparity.relative.slopes import compare_slope
 from comparity.results.audit import Audit, JudgedGap
 from comparity.results.findings import EXIT_STATUS
 from comparity.results.judging import judge, overall_finding
-from comparity.results.options import SeparationOptions, provenance
+from comparity.results.options import provenance
 from comparity.tables.features import qualified
 
 __all__ = [
     "BIASED_REFERENCE",
     "PAPER_RULE",
     "Question",
-    "RelativeOptions",
     "ask",
     "audit_of",
     "contrast_of",
@@ -58,37 +57,6 @@ PAPER_RULE = (
 )
 # Ranges and deviations this many times as wide are hardly one scale.
 WIDER = 3.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RelativeOptions(SeparationOptions):
-    """How to judge differences of decisions.
-
-    Attributes
-    ----------
-    margin : float
-        Largest harmless gap, on the scale of DPD.
-    continuous : bool
-        Whether the sensitive attribute is a number to be compared, not a group.
-    permutations : int
-        How many permutations the tests of whole distributions draw; 0 leaves them out.
-    seed : int
-        Seed of the permutations.
-    """
-
-    margin: float = 0.2
-    continuous: bool = False
-    permutations: int = 999
-    seed: int | None = 0
-
-    def __post_init__(self) -> None:
-        # Zero-argument super() does not work in a dataclass with slots.
-        SeparationOptions.__post_init__(self)
-        if not isinstance(self.permutations, int) or self.permutations < 0:
-            raise OptionError("permutations", self.permutations, ["a whole number, such as 999"])
-        if self.continuous and self.intersection:
-            why = "continuous attributes have no groups to cross"
-            raise OptionError("intersection", True, ["intersection=False"], why)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

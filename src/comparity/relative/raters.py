@@ -14,19 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.decision_sets import Decisions, decision_arrays, decision_table
-from comparity.errors import MissingColumnError, OptionError, TooFewRatersError
+from comparity.errors import MissingColumnError, TooFewRatersError
 from comparity.relative.judge import (
     Question,
-    RelativeOptions,
     audit_of,
     contrast_of,
     group_question,
     judged,
     range_notes,
 )
+from comparity.relative.options import RatersForm, RatersOptions, RelativeOptions
 from comparity.relative.result import RaterContrast, RaterParity
+from comparity.results.options import shows
 from comparity.tables.features import named_attributes
-from comparity.tables.files import file_sha256, read_table
+from comparity.tables.files import read_table
 from comparity.tables.frames import opened
 from comparity.tables.values import check_groups
 
@@ -36,17 +37,14 @@ __all__ = ["audit_rater_file", "audit_rater_frame", "audit_raters", "compare_rat
 LONG = 50_000_000
 
 
+@shows(RatersOptions)
 def compare_raters(
     decisions: Any,
     *,
     sensitive_features: Any,
     reference: Any = None,
     order: Sequence[Any] | None = None,
-    intersection: bool = False,
-    alpha: float = 0.05,
-    margin: float = 0.2,
-    rule: str = "holm",
-    looks: tuple[int, int] | None = None,
+    **choices: Any,
 ) -> RaterParity:
     """Test differential parity of every two of many decision makers.
 
@@ -75,66 +73,47 @@ def compare_raters(
     >>> list(result.leaning())[0], result.dpd.shape
     ('c', (3, 3))
     """
-    options = RelativeOptions(
-        alpha=alpha, margin=margin, rule=rule, looks=looks, intersection=intersection
-    )
+    options = RatersOptions(**choices)
     found = decision_arrays(
         named_attributes(decisions),
         named_attributes(sensitive_features),
         order=order,
-        intersection=intersection,
+        intersection=options.intersection,
         reference=reference,
     )
     return audit_raters(found, options)
 
 
-def audit_rater_frame(
-    frame: Any,
-    *,
-    raters: Sequence[str],
-    sensitive: Sequence[str],
-    reference: Any = None,
-    order: Sequence[Any] | None = None,
-    **choices: Any,
-) -> RaterParity:
+def audit_rater_frame(frame: Any, **choices: Any) -> RaterParity:
     """Test differential parity of every two raters in a frame of any engine.
 
     Parameters
     ----------
     frame : frame of any engine
         One row for each subject.
-    raters : sequence of str
-        Columns with decisions; ``P*`` is every column that begins with P (unless one has that
-        very name).
-    sensitive : sequence of str
-        Columns with groups.
-    reference, order, **choices
-        As in :func:`compare_raters`.
+    **choices
+        Those of :class:`RatersForm`. Of `raters`, ``P*`` is every column that begins with P
+        (unless one has that very name).
     """
-    options = RelativeOptions(**choices)
-    if options.continuous:
-        why = "many raters are compared by groups"
-        raise OptionError("continuous", True, ["two raters at a time"], why)
-    columns = _matching(frame, raters, sensitive)
+    form = RatersForm(**choices)
+    columns = _matching(frame, form.raters, form.sensitive)
     with _reading():
         found = decision_table(
             frame,
             raters=columns,
-            sensitive=list(sensitive),
-            order=order,
-            intersection=options.intersection,
-            reference=reference,
+            sensitive=list(form.sensitive),
+            order=form.order,
+            intersection=form.intersection,
+            reference=form.reference,
         )
-    return audit_raters(found, options, columns={"raters": columns, "sensitive": list(sensitive)})
+    known = {"raters": columns, "sensitive": list(form.sensitive)}
+    return audit_raters(found, form.narrow(RatersOptions), columns=known)
 
 
 def audit_rater_file(path: str | Path, **choices: Any) -> RaterParity:
     """Test differential parity of every two raters in a file, see :func:`audit_rater_frame`."""
     result = audit_rater_frame(read_table(path), **choices)
-    files = [{"name": Path(path).name, "sha256": file_sha256(path)}]
-    known = result.audit.provenance
-    data = {**known["data"], "files": files}
-    return replace(result, audit=replace(result.audit, provenance={**known, "data": data}))
+    return replace(result, audit=result.audit.with_files(path))
 
 
 def audit_raters(decisions: Decisions, options: RelativeOptions, **data: Any) -> RaterParity:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from comparity.inference.gap_tests import (
@@ -23,6 +24,7 @@ from comparity.inference.gap_tests import (
 from comparity.results.findings import check_finding
 from comparity.results.plain import from_plain
 from comparity.results.result import Result
+from comparity.tables.files import file_sha256
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -185,6 +187,17 @@ class Audit(Result):
         """Refuse a finding that is none."""
         check_finding(content["finding"])
         return {}
+
+    def with_files(self, *paths: str | Path, notes: tuple[str, ...] = (), **data: Any) -> Audit:
+        """Return the audit with the files it was made from, and what else is known of them."""
+        files = [{"name": Path(path).name, "sha256": file_sha256(path)} for path in paths]
+        known = {**self.provenance["data"], **data, "files": files}
+        return replace(
+            self,
+            notes=(*self.notes, *notes),
+            provenance={**self.provenance, "data": known},
+            raw=None if self.raw is None else self.raw.with_files(*paths, notes=notes, **data),
+        )
 
     def section(self) -> Section:
         """Return what is told of an audit."""

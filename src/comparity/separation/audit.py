@@ -6,30 +6,29 @@ rates; all of them form one family (see :mod:`comparity.results.findings`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from comparity.counts.decision_rows import count_decision_arrays, count_decisions
 from comparity.counts.decisions import DecisionCounts, Tally
-from comparity.errors import OptionError
 from comparity.inference.gap_tests import GapTest, JointTest, RateEstimate
 from comparity.inference.multiplicity import homogeneous_rates
 from comparity.inference.proportions import compare_rates, compare_rates_wald, wilson_interval
 from comparity.results.audit import Audit
 from comparity.results.findings import EXIT_STATUS
 from comparity.results.judging import judge, overall_finding
-from comparity.results.options import SeparationOptions, provenance
+from comparity.results.options import provenance, shows
 from comparity.separation.measures import (
     average_odds_gap,
     equalized_odds_gap,
     false_positive_rate_gap,
     true_positive_rate_gap,
 )
+from comparity.separation.options import SeparationForm, SeparationOptions
 from comparity.tables.features import as_array, named_attributes, qualified
-from comparity.tables.files import file_sha256, read_table
+from comparity.tables.files import read_table
 from comparity.tables.values import check_groups
 
 __all__ = ["audit_counts", "audit_file", "audit_frame", "separation"]
@@ -37,6 +36,7 @@ __all__ = ["audit_counts", "audit_file", "audit_frame", "separation"]
 RATES = {"true positive rate": "TPR", "false positive rate": "FPR"}
 
 
+@shows(SeparationOptions)
 def separation(
     y_true: Any,
     y_pred: Any,
@@ -44,11 +44,7 @@ def separation(
     sensitive_features: Any,
     positive: Any = None,
     threshold: float | None = None,
-    alpha: float = 0.05,
-    margin: float = 0.05,
-    rule: str = "holm",
-    looks: tuple[int, int] | None = None,
-    intersection: bool = False,
+    **choices: Any,
 ) -> Audit:
     r"""Test whether true and false positive rates are equal in all groups.
 
@@ -99,53 +95,36 @@ def separation(
     >>> [(test.null, test.gap) for test in audit.tests]
     [('TPR(a) = TPR(b)', 0.5), ('FPR(a) = FPR(b)', 0.0)]
     """
-    options = SeparationOptions(
-        alpha=alpha, margin=margin, rule=rule, looks=looks, intersection=intersection
-    )
+    options = SeparationOptions(**choices)
     counts = count_decision_arrays(
         as_array(y_true, "y_true"),
         as_array(y_pred, "y_pred"),
         sensitive=named_attributes(sensitive_features),
         positive=positive,
         threshold=threshold,
-        intersection=intersection,
+        intersection=options.intersection,
     )
     return audit_counts(counts, options)
 
 
-def audit_frame(
-    frame: Any,
-    *,
-    label: str,
-    prediction: str,
-    sensitive: Sequence[str],
-    positive: Any = None,
-    threshold: float | None = None,
-    **choices: Any,
-) -> Audit:
-    """Test separation in a frame of any engine; `choices` as in :func:`separation`."""
-    options = SeparationOptions(**choices)
-    if label == prediction:
-        raise OptionError("prediction", prediction, ["another column than the label"])
+def audit_frame(frame: Any, **choices: Any) -> Audit:
+    """Test separation in a frame of any engine; `choices` are those of :class:`SeparationForm`."""
+    form = SeparationForm(**choices)
+    columns: dict[str, Any] = {"label": form.label, "prediction": form.prediction}
+    columns["sensitive"] = list(form.sensitive)
     counts = count_decisions(
         frame,
-        label=label,
-        prediction=prediction,
-        sensitive=list(sensitive),
-        positive=positive,
-        threshold=threshold,
-        intersection=options.intersection,
+        **columns,
+        positive=form.positive,
+        threshold=form.threshold,
+        intersection=form.intersection,
     )
-    columns = {"label": label, "prediction": prediction, "sensitive": list(sensitive)}
-    return audit_counts(counts, options, columns=columns)
+    return audit_counts(counts, form.narrow(SeparationOptions), columns=columns)
 
 
 def audit_file(path: str | Path, **choices: Any) -> Audit:
     """Test separation in a file; `choices` as in :func:`audit_frame`."""
-    audit = audit_frame(read_table(path), **choices)
-    files = [{"name": Path(path).name, "sha256": file_sha256(path)}]
-    data = {**audit.provenance["data"], "files": files}
-    return replace(audit, provenance={**audit.provenance, "data": data})
+    return audit_frame(read_table(path), **choices).with_files(path)
 
 
 def audit_counts(

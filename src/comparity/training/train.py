@@ -343,7 +343,9 @@ def _options(goal: Sequence[str], columns: Columns, **choices: Any) -> PairwiseO
     """Return how to audit, where that can be had."""
     for one in goal:
         check_option("goal", one, list(GOALS))
-    notions = tuple(dict.fromkeys(notion for one in goal for notion in NOTIONS_OF[one]))
+    notions: tuple[Any, ...] = tuple(
+        dict.fromkeys(notion for one in goal for notion in NOTIONS_OF[one])
+    )
     options = PairwiseOptions(
         continuous=columns.continuous, notions=notions or ("cross-group",), **choices
     )

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from comparity.errors import OptionError, PairOfSidesError
-from comparity.relative.bridges.judge import BRIDGES, BridgeOptions, Foretold, audit_sides
+from comparity.relative.bridges.judge import Foretold, audit_sides
 from comparity.relative.bridges.prediction import Predictions
 from comparity.relative.bridges.result import BridgedParity
 from comparity.relative.bridges.subjects import (
@@ -25,7 +25,8 @@ from comparity.relative.bridges.subjects import (
     matched_columns,
     matched_features,
 )
-from comparity.tables.columns import check_option
+from comparity.relative.options import BridgeForm, BridgeOptions
+from comparity.results.options import shows
 from comparity.tables.features import (
     as_array,
     check_apart,
@@ -40,6 +41,7 @@ from comparity.tables.values import bounded_numbers, check_lengths
 __all__ = ["audit_files", "audit_frames", "biased_bridge", "unbiased_bridge"]
 
 
+@shows(BridgeOptions)
 def biased_bridge(
     first: Any,
     second: Any,
@@ -51,13 +53,7 @@ def biased_bridge(
     subjects: tuple[Any, Any] | None = None,
     names: tuple[str, str] = SIDES,
     reference: Any = None,
-    errors: str = "cross-fitted",
-    folds: int = 5,
-    held_out: float = 1 / 3,
-    alpha: float = 0.05,
-    margin: float = 0.2,
-    rule: str = "holm",
-    seed: int = 0,
+    **choices: Any,
 ) -> BridgedParity:
     r"""Test whether two decision makers lean differently, from decisions about different subjects.
 
@@ -122,15 +118,7 @@ def biased_bridge(
     >>> result.finding, result.direction
     ('violated', 'first rates m lower, relative to f, than second does')
     """
-    options = BridgeOptions(
-        alpha=alpha,
-        margin=margin,
-        rule=rule,
-        seed=seed,
-        errors=errors,
-        folds=folds,
-        held_out=held_out,
-    )
+    options = BridgeOptions(**choices)
     sides = _checked((first, second), sensitive_features, subjects, names, reference)
     foretold = _matched(sides, features, predictions)
     attribute = next(iter(named_attributes(sensitive_features[0])))
@@ -151,7 +139,7 @@ def unbiased_bridge(
     reference: Any = None,
     alpha: float = 0.05,
     margin: float = 0.2,
-    rule: str = "holm",
+    rule: Literal["holm", "paper"] = "holm",
     seed: int = 0,
 ) -> BridgedParity:
     """Test predictions of the first's decisions against the second's, as if they were decisions.
@@ -199,61 +187,37 @@ def unbiased_bridge(
     )
 
 
-def audit_frames(
-    decisions: Any,
-    others: Any,
-    *,
-    first: str,
-    second: str,
-    sensitive: str,
-    features: Sequence[str] = (),
-    prediction: str | None = None,
-    subject: str | None = None,
-    regressor: Any = "ridge",
-    reference: Any = None,
-    bridge: str = "biased",
-    **choices: Any,
-) -> BridgedParity:
+def audit_frames(decisions: Any, others: Any, **choices: Any) -> BridgedParity:
     """Test across a bridge between two frames of any engine.
 
     Parameters
     ----------
     decisions, others : frame of any engine
         Subjects of the first and of the second, one row for each.
-    first, second : str
-        Column of `decisions` with the first's decisions, of `others` with the second's.
-    sensitive : str
-        Column of both with the group.
-    features : sequence of str
-        Columns of both with what is known about subjects, numbers or text.
-    prediction : str, optional
-        Column of both with predictions already made, in place of features.
-    subject : str, optional
-        Column of both with ids.
-    regressor, reference, **choices
-        As in :func:`biased_bridge`.
-    bridge : {"biased", "unbiased"}
+    **choices
+        Those of :class:`BridgeForm`; `first` is a column of `decisions`, `second` one of `others`,
+        all other columns are in both.
     """
-    check_option("bridge", bridge, BRIDGES)
-    if bridge == "unbiased":
-        choices["errors"] = "training"
-    options = BridgeOptions(**choices)
+    form = BridgeForm(**choices)
+    if form.bridge == "unbiased":
+        form = replace(form, errors="training")
+    first, second, sensitive, features = form.first, form.second, form.sensitive, form.features
     check_apart([sensitive], (first, second))
-    _check_no_decision_predicts(first, second, features, prediction)
-    needed = [*features, *([prediction] if prediction else []), *([subject] if subject else [])]
+    _check_no_decision_predicts(first, second, features, form.prediction)
+    needed = [*features, *(name for name in (form.prediction, form.subject) if name)]
     one = labelled_columns(decisions, [first, sensitive, *needed], table="first's")
     two = labelled_columns(others, [second, sensitive, *needed], table="second's")
     names = (first, second) if first != second else (f"{first} (first)", f"{second} (second)")
     sides = decided_subjects(
         (one[first], two[second]),
         (one[sensitive], two[sensitive]),
-        (one[subject], two[subject]) if subject else None,
+        (one[form.subject], two[form.subject]) if form.subject else None,
         names=names,
         attribute=sensitive,
-        reference=reference,
+        reference=form.reference,
     )
     known = tuple({name: columns[name] for name in features} for columns in (one, two))
-    made = (one[prediction], two[prediction]) if prediction else None
+    made = (one[form.prediction], two[form.prediction]) if form.prediction else None
     foretold = Foretold(
         features=matched_columns(*known) if features else None,
         predictions=None if made is None else _given(sides, made),
@@ -262,11 +226,11 @@ def audit_frames(
     return audit_sides(
         sides,
         foretold,
-        regressor,
-        options,
+        form.regressor,
+        form.narrow(BridgeOptions),
         names=names,
         attribute=sensitive,
-        bridge=bridge,
+        bridge=form.bridge,
         columns=columns,
     )
 
@@ -287,16 +251,13 @@ def _check_no_decision_predicts(
 
 def audit_files(decisions: str | Path, others: str | Path, **choices: Any) -> BridgedParity:
     """Test across a bridge between two files; `choices` as in :func:`audit_frames`."""
-    files = [{"name": Path(path).name, "sha256": file_sha256(path)} for path in (decisions, others)]
-    if files[0]["sha256"] == files[1]["sha256"] and not choices.get("subject"):
+    if file_sha256(decisions) == file_sha256(others) and not choices.get("subject"):
         why = "both files hold the same subjects, who are compared directly without a bridge"
         raise OptionError(
-            "on", files[1]["name"], ["the file of other subjects", "name the ids as subject"], why
+            "on", Path(others).name, ["the file of other subjects", "name the ids as subject"], why
         )
     result = audit_frames(read_table(decisions), read_table(others), **choices)
-    known = result.audit.provenance
-    audit = replace(result.audit, provenance={**known, "data": {**known["data"], "files": files}})
-    return replace(result, audit=audit)
+    return replace(result, audit=result.audit.with_files(decisions, others))
 
 
 def _checked(

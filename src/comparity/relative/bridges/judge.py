@@ -28,7 +28,6 @@ from comparity.relative.bridges.result import BridgeDiagnosis, BridgedParity
 from comparity.relative.bridges.subjects import DecidedSubjects
 from comparity.relative.judge import (
     Question,
-    RelativeOptions,
     audit_of,
     contrast_of,
     direction,
@@ -37,13 +36,12 @@ from comparity.relative.judge import (
     notes_on_ranges,
     null_of,
 )
+from comparity.relative.options import BridgeOptions
 from comparity.results.findings import UNDECIDED
 from comparity.tables.columns import check_option
 
-__all__ = ["BRIDGES", "BridgeOptions", "Foretold", "audit_sides"]
+__all__ = ["Foretold", "audit_sides"]
 
-ERRORS = ("cross-fitted", "held-out", "training")
-BRIDGES = ("biased", "unbiased")
 GIVEN = "given predictions"
 
 ALIKE = (
@@ -67,37 +65,6 @@ STRANGERS = (
     "WARNING: no id occurs on both sides, so nobody counts as decided about by both. Ids are "
     "compared as they are written: 007 is not 7."
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BridgeOptions(RelativeOptions):
-    """How to build and judge a bridge.
-
-    Attributes
-    ----------
-    errors : {"cross-fitted", "held-out", "training"}
-        What the errors of the prediction on the first's side are taken on.
-    folds : int
-        Number of parts of cross-fitting.
-    held_out : float
-        Share of the first's subjects that is held out.
-    seed : int
-        Seed of the parts, and of a regressor that has none of its own.
-    """
-
-    permutations: int = 0
-    errors: str = "cross-fitted"
-    folds: int = 5
-    held_out: float = 1 / 3
-
-    def __post_init__(self) -> None:
-        # Zero-argument super() does not work in a dataclass with slots.
-        RelativeOptions.__post_init__(self)
-        check_option("errors", self.errors, ERRORS)
-        if not isinstance(self.folds, int) or self.folds < 2:
-            raise OptionError("folds", self.folds, ["a whole number from 2 on"])
-        if not isinstance(self.held_out, int | float) or not 0 < self.held_out < 1:
-            raise OptionError("held_out", self.held_out, ["a share between 0 and 1"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

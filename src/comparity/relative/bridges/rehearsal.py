@@ -14,7 +14,7 @@ from comparity.relative.audit import differential_parity
 from comparity.relative.bridges.audit import biased_bridge, unbiased_bridge
 from comparity.relative.bridges.result import BridgedParity, Rehearsal, RehearsedCase
 from comparity.relative.bridges.subjects import matched_features
-from comparity.relative.judge import RelativeOptions
+from comparity.relative.options import RelativeOptions
 from comparity.relative.result import DifferentialParity
 from comparity.tables.features import named_attributes
 from comparity.tables.values import check_lengths, numbers

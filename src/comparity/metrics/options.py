@@ -1,0 +1,69 @@
+"""The choices of a scorecard of metrics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from comparity.errors import OptionError
+from comparity.results.options import REQUIRED, Options, choice, column
+
+__all__ = ["KINDS", "MetricsForm", "MetricsOptions"]
+
+KINDS = ("group", "individual", "false negatives", "false positives")
+"""Parity between groups, among individuals, and which error is the graver harm."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricsOptions(Options):
+    """How to work out metrics."""
+
+    variation: Literal["standard", "doubled root"] = choice(
+        "standard", "Definition of the coefficient of variation."
+    )
+    level: float = choice(0.95, "Level of the intervals.", above=0, below=1)
+    replicates: int = choice(
+        2000,
+        "Resamples of the counts for metrics with a kink.",
+        least=100,
+        allowed="a whole number, at least 100",
+        offered=False,
+    )
+    n_neighbors: int = choice(
+        5,
+        "Neighbours for consistency, the item itself included.",
+        least=1,
+        allowed="a whole number, at least 1",
+        offered=False,
+    )
+    seed: int = choice(0, "Seed of the resamples.", least=0, allowed="a whole number, at least 0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricsForm(MetricsOptions):
+    """The same of a frame or a file: which columns are what."""
+
+    label: str = column("Column with the decision taken as right.")
+    prediction: str = column("Column with the model's decision or score.")
+    sensitive: tuple[str, ...] = column("Column with the group; several are combined.")
+    privileged: tuple[str, ...] | Any = choice(
+        REQUIRED, "The group that has the advantage; several separated by commas."
+    )
+    features: tuple[str, ...] = column("Columns for nearest neighbours (D0).", ())
+    kinds: tuple[str, ...] = choice(
+        (),
+        f"Fairness that matters, with --select: {', '.join(KINDS)}.  [default: group, individual]",
+    )
+    compare: str | None = column("Column with other decisions for the same rows.", None)
+    positive: Any = choice(None, "The value that means yes, where the columns are not 0 and 1.")
+    threshold: float | None = choice(
+        None, "Score from which on the model says yes.", allowed="a finite number"
+    )
+
+    def _check_together(self) -> None:
+        """Refuse one column in two parts."""
+        for option in ("prediction", "compare"):
+            if getattr(self, option) == self.label:
+                raise OptionError(option, self.label, ["another column than the label"])
+        if self.compare == self.prediction:
+            raise OptionError("compare", self.compare, ["another column than the prediction"])

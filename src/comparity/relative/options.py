@@ -1,0 +1,133 @@
+"""The choices of an audit of two decision makers, of many, and of two across a bridge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from comparity.errors import OptionError
+from comparity.results.options import AuditOptions, choice, column
+
+__all__ = [
+    "BridgeForm",
+    "BridgeOptions",
+    "RatersForm",
+    "RatersOptions",
+    "RelativeForm",
+    "RelativeOptions",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelativeOptions(AuditOptions):
+    """How to judge differences of decisions."""
+
+    intersection: bool = choice(False, "Judge the combinations of several sensitive columns, too.")
+    continuous: bool = choice(False, "The sensitive column is a number, not a group.")
+    margin: float = choice(
+        0.2,
+        "Largest harmless gap, in standard deviations of the difference.",
+        above=0,
+        below=1,
+    )
+    permutations: int = choice(
+        999,
+        "Permutations of the tests of whole distributions.",
+        least=0,
+        most=10**6,
+        allowed="a whole number, such as 999",
+    )
+    seed: int | None = choice(0, "Seed of what is drawn.", least=0)
+
+    def _check_together(self) -> None:
+        if self.continuous and self.intersection:
+            why = "continuous attributes have no groups to cross"
+            raise OptionError("intersection", True, ["intersection=False"], why)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelativeForm(RelativeOptions):
+    """The same of a frame or a file with a column for each of two decision makers."""
+
+    first: str = column("Column with one decision maker's decisions.")
+    second: str = column("Column with the other's.")
+    sensitive: tuple[str, ...] = column("Column with the group; several separated by commas.")
+    reference: Any = choice(None, "Group that others are compared with; the first by default.")
+    order: tuple[Any, ...] | None = choice(None, "Values of ordinal decisions, from the lowest up.")
+    labels: bool = choice(False, "Decisions are labels without an order.")
+    separator: str | None = choice(None, "What stands between labels, where there may be several.")
+
+    def _check_together(self) -> None:
+        RelativeOptions._check_together(self)
+        if self.first == self.second:
+            raise OptionError("second", self.second, ["another column than the first"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatersOptions(RelativeOptions):
+    """How to judge every two of many decision makers: by groups, and by means alone."""
+
+    continuous: bool = False
+    permutations: int = 999
+
+    def _check_together(self) -> None:
+        if self.continuous:
+            why = "many raters are compared by groups"
+            raise OptionError("continuous", True, ["two raters at a time"], why)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatersForm(RatersOptions):
+    """The same of a frame or a file with a column for each of many decision makers."""
+
+    raters: tuple[str, ...] = column(
+        "Columns of several decision makers: P* is all that begin with P."
+    )
+    sensitive: tuple[str, ...] = column("Column with the group; several separated by commas.")
+    reference: Any = choice(None, "Group that others are compared with; the first by default.")
+    order: tuple[Any, ...] | None = choice(None, "Values of ordinal decisions, from the lowest up.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BridgeOptions(RelativeOptions):
+    """How to build and judge a bridge, between two groups."""
+
+    intersection: bool = False
+    continuous: bool = False
+    permutations: int = 0
+    errors: Literal["cross-fitted", "held-out", "training"] = choice(
+        "cross-fitted", "What its errors are taken on.  [default: cross-fitted]"
+    )
+    folds: int = choice(5, "Parts of cross-fitting (5).", least=2)
+    held_out: float = choice(
+        1 / 3,
+        "Share that is held out (a third).",
+        above=0,
+        below=1,
+        allowed="a share between 0 and 1",
+    )
+
+    def _check_together(self) -> None:
+        for name in ("intersection", "continuous"):
+            if getattr(self, name):
+                why = "a bridge compares two groups"
+                raise OptionError(name, True, [f"{name}=False"], why)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BridgeForm(BridgeOptions):
+    """The same of two frames or files with different subjects."""
+
+    first: str = column("Column with one decision maker's decisions.")
+    second: str = column("Column with the other's.")
+    sensitive: str = column("Column with the group.")
+    features: tuple[str, ...] = column("Columns of both files the first is predicted from.", ())
+    prediction: str | None = column("Column of both files with predictions already made.", None)
+    subject: str | None = column("Column of both files with ids, if some are in both.", None)
+    reference: Any = choice(None, "Group that others are compared with; the first by default.")
+    bridge: Literal["biased", "unbiased"] = choice(
+        "biased", "Which bridge; 'unbiased' is kept for comparison.  [default: biased]"
+    )
+    regressor: Literal["ridge", "forest"] | Any = choice(
+        "ridge", "What predicts the first's decisions.  [default: ridge]"
+    )

@@ -1,0 +1,97 @@
+"""The choices of weights of rows, and of training a score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from comparity.results.options import AuditOptions, Options, choice, column
+
+__all__ = ["TrainForm", "WeightsForm"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightsForm(Options):
+    """Which weights, and which columns of a file they are made from."""
+
+    label: str = column("Column with the label.")
+    sensitive: tuple[str, ...] = column(
+        "Column with the group; of several, separated by commas, the combinations are groups."
+    )
+    method: Literal[
+        "reweighing", "fair-balance", "fair-balance-equal-groups", "fair-reweighing"
+    ] = choice("reweighing", "Which weights; fair-reweighing is for labels that are numbers.")
+    column: str = choice("weight", "Name of the column.", option="name")
+    numeric: tuple[str, ...] | None = choice(
+        None,
+        "Columns among the sensitive ones that hold numbers, for fair-reweighing.",
+        column=True,
+    )
+    density: Literal["neighbours", "kernel"] | None = choice(
+        None, "How fair-reweighing estimates densities.", shown="neighbours"
+    )
+    radius: float | None = choice(
+        None,
+        "Neighbours are nearer than this, in standard deviations; for fair-reweighing.",
+        shown="0.5",
+        above=0,
+        allowed="a positive number of standard deviations",
+    )
+    bandwidth: float | None = choice(
+        None,
+        "Width of the kernel, in standard deviations; for fair-reweighing.",
+        shown="0.2",
+        above=0,
+        allowed="a positive number of standard deviations",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainForm(AuditOptions):
+    """What is trained on a file, under which goal, and how the audit judges."""
+
+    features: tuple[str, ...] = column("Columns of numbers to score by.")
+    label: str = column("Column with the label, a number; larger is better.")
+    sensitive: str = column("Column with the group.")
+    query: str | None = column(
+        "Column with the query; only items of the same one are compared.", None
+    )
+    weight: str | None = column("Column with positive weights of items.", None)
+    scorer: Literal["linear", "neural", "boosted"] = choice(
+        "linear",
+        "What is trained; a network needs the extra torch, boosted trees the extra boosting.",
+    )
+    hidden: tuple[int, ...] | None = choice(
+        None, "Units of a network's hidden layers, such as 32,32."
+    )
+    leaves: int | None = choice(None, "Most leaves of a boosted tree.", least=2)
+    task: Literal["ranking", "regression"] = choice(
+        "ranking", "Whether labels are to be ordered, or predicted."
+    )
+    goal: tuple[
+        Literal[
+            "cross-group",
+            "within-group",
+            "marginal",
+            "symmetric",
+            "all cells",
+            "statistical parity",
+        ],
+        ...,
+    ] = choice(
+        ("cross-group",),
+        "What shall be alike: cross-group, within-group, marginal, symmetric, all cells, "
+        "statistical parity; several separated by commas.",
+    )
+    slack: float = choice(0.01, "Largest difference allowed in training.", least=0)
+    form: Literal["constrained", "robust"] = choice(
+        "constrained", "Limit differences, or raise the least rate."
+    )
+    continuous: bool = choice(False, "The sensitive column is a number, not a group.")
+    no_group: str | None = choice(None, "The value that marks items in no group.")
+    steps: int = choice(500, "Steps of training.", least=1)
+    held_out: float = choice(
+        0.25, "Share of rows, or of queries, to audit and not to train on.", above=0, below=1
+    )
+    audit_on: Path | None = choice(None, "Audit the rows of this file instead.")
