@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import comparity
-from comparity.cli import NAMES
+from comparity.cli import HOMES
 from tests.documentation.blocks import NOT_RUN, ROOT, blocks, pages
 
 DOCS = ROOT / "docs"
@@ -93,7 +93,7 @@ def test_every_example_has_a_link_on_their_page(script: Path) -> None:
     assert f"](../{place})" in (DOCS / "examples.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("command", NAMES)
+@pytest.mark.parametrize("command", HOMES)
 def test_every_command_has_a_how_to_that_shows_it(command: str) -> None:
     page = f"docs/how_to/{command}.md"
     assert f"`comparity {command}`" in (ROOT / page).read_text(encoding="utf-8").partition("\n")[0]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from comparity.cli import commands
 from comparity.cli.options import Column
-from comparity.cli.relative import EXCLUDED, OWN, SIZES
+from comparity.cli.relative import EXCLUDED, OWN
 from tests.fuzz.sheets import ODD_NAMES, ODD_VALUES, Sheet
 
 __all__ = ["find_command", "is_input", "is_output", "option_words", "paths_of_commands"]
@@ -170,7 +170,7 @@ def option_words(
         if one.name not in LEFT_OUT and not is_input(one) and not is_output(one)
     ]
     # A bridge to another file has options of its own, and cannot have some of the others.
-    idle = {*EXCLUDED} if "on" in sheets else {*OWN, *SIZES} if path == ("relative",) else set()
+    idle = {*EXCLUDED} if "on" in sheets else {"on", *OWN} if path == ("relative",) else set()
     useful = [str(one.name) for one in known if odd or one.name not in idle]
     further = draw(st.lists(st.sampled_from(useful), max_size=3))
     for parameter in known:

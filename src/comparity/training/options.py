@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from comparity.errors import OptionError
 from comparity.results.options import AuditOptions, Options, choice, column
 
 __all__ = ["TrainForm", "WeightsForm"]
@@ -45,6 +46,17 @@ class WeightsForm(Options):
         above=0,
         allowed="a positive number of standard deviations",
     )
+
+    def _check_together(self) -> None:
+        """Refuse what a method would not look at."""
+        for name in ("numeric", "density", "radius", "bandwidth"):
+            found = getattr(self, name)
+            if found and self.method != "fair-reweighing":
+                why = f"{self.method} knows groups and no densities"
+                raise OptionError(name, found, ["method 'fair-reweighing'", f"no {name}"], why)
+        for name in self.numeric or ():
+            if name not in self.sensitive:
+                raise OptionError("numeric", name, [repr(known) for known in self.sensitive])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,3 +107,11 @@ class TrainForm(AuditOptions):
         0.25, "Share of rows, or of queries, to audit and not to train on.", above=0, below=1
     )
     audit_on: Path | None = choice(None, "Audit the rows of this file instead.")
+
+    def _check_together(self) -> None:
+        """Refuse what the scorer has not."""
+        for name, owner in (("hidden", "neural"), ("leaves", "boosted")):
+            found = getattr(self, name)
+            if found is not None and self.scorer != owner:
+                why = f"a {self.scorer} score has none"
+                raise OptionError(name, found, [f"scorer {owner!r}"], why)

@@ -18,22 +18,21 @@ from comparity.pairwise.options import PairwiseOptions
 from comparity.results.audit import Audit
 from comparity.results.findings import EXIT_STATUS
 from comparity.results.judging import overall_finding
-from comparity.tables.columns import check_option
 from comparity.tables.files import file_sha256, read_table
 from comparity.tables.items import NAMES, LabelledItems, labelled_columns, labelled_items
 from comparity.tables.outputs import check_apart
 from comparity.tables.values import bounded_numbers, numbers
 from comparity.training.fitting import Prepared, TrainingFit, fitted, prepared
-from comparity.training.goals import GOALS, PARITY, Choices, choices_of
-from comparity.training.linear import KINDS, LinearModel, kind_of
+from comparity.training.goals import PARITY, Choices, choices_of
+from comparity.training.linear import LinearModel, kind_of
 from comparity.training.model_files import LinearScorer, write_model
+from comparity.training.options import TrainForm
 from comparity.training.result import ScorerAudit, TrainedScorer
 from comparity.training.rows import held_out
 from comparity.training.saved_models import SavedScorer
 
 __all__ = [
     "NOTIONS_OF",
-    "TASKS",
     "Columns",
     "FileRows",
     "row_sets",
@@ -161,9 +160,6 @@ def _read(path: str | Path, columns: Columns) -> FileRows:
     )
 
 
-TASKS = ("ranking", "regression")
-
-
 CHOSEN_BY = 0.25
 """Share of the rows for training, or of their queries, that models are chosen by."""
 
@@ -189,26 +185,8 @@ def train_file(
     path: str | Path,
     output: str | Path,
     *,
-    features: Sequence[str],
-    label: str,
-    sensitive: str,
-    query: str | None = None,
-    weight: str | None = None,
-    scorer: str = "linear",
-    hidden: Sequence[int] | None = None,
-    leaves: int | None = None,
-    task: str = "ranking",
-    goal: Sequence[str] = ("cross-group",),
-    slack: float = 0.01,
-    form: str = "constrained",
-    continuous: bool = False,
-    no_group: str | None = None,
-    steps: int = 500,
-    held_out: float = 0.25,
-    audit_on: str | Path | None = None,
-    seed: int | None = None,
     tell: Callable[[str], object] = lambda told: None,
-    **verdict: Any,
+    **choices: Any,
 ) -> TrainedScorer:
     """Train a score under a goal, write it, and audit it beside one without a goal.
 
@@ -218,49 +196,35 @@ def train_file(
         A table with one row for each item.
     output : path
         The model file, JSON.
-    features : sequence of str
-        Columns of numbers to score by.
-    label, sensitive, query, weight : str
-        Columns with the label (a number, larger is better), the group, the query, and positive
-        weights of items.
-    scorer : {"linear", "neural", "boosted"}
-        What is trained.
-    hidden : sequence of int, optional
-        Units of a network's hidden layers.
-    leaves : int, optional
-        Most leaves of a boosted tree.
-    task : {"ranking", "regression"}
-        Whether labels are to be ordered or predicted.
-    goal : sequence of str
-        What is to be alike: keys of :data:`NOTIONS_OF`.
-    slack, form, continuous, no_group, steps
-        As in :class:`comparity.FairRanker`.
-    held_out : float
-        Share of rows, or of queries, that are audited and not trained on.
-    audit_on : path, optional
-        Another file whose rows are audited instead.
-    seed : int, optional
-        Of whatever is drawn; one is drawn and told by default.
     tell : callable, optional
         Told what is known before training is done: rows read, and the audit without a goal.
-    verdict
-        `alpha`, `margin`, `rule` and `looks` of the audits.
+    **choices
+        Those of :class:`TrainForm`; without a `seed` one is drawn and told.
     """
-    check_option("task", task, list(TASKS))
-    own = _own_choices(scorer, hidden=hidden, leaves=leaves)
-    _check_files(path, output, audit_on)
+    asked = TrainForm(**choices)
+    goal, features, steps = asked.goal, asked.features, asked.steps
+    _check_files(path, output, asked.audit_on)
+    seed = asked.seed
     seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
-    columns = Columns(features, label, sensitive, query, weight, continuous, no_group)
-    options = _options(goal, columns, seed=seed, **verdict)
-    shared: dict[str, Any] = {"continuous": continuous, "steps": steps}
-    shared["predicted"] = task == "regression"
-    bound = choices_of(goal=tuple(goal), slack=slack, form=form, **shared)
-    rows, others = row_sets(path, audit_on, columns, held_out, seed)
+    columns = Columns(
+        features,
+        asked.label,
+        asked.sensitive,
+        asked.query,
+        asked.weight,
+        asked.continuous,
+        asked.no_group,
+    )
+    options = _options(asked, columns, seed)
+    shared: dict[str, Any] = {"continuous": asked.continuous, "steps": steps}
+    shared["predicted"] = asked.task == "regression"
+    bound = choices_of(goal=goal, slack=asked.slack, form=asked.form, **shared)
+    rows, others = row_sets(path, asked.audit_on, columns, asked.held_out, seed)
     counted = {"trained": len(rows), "audited": len(others)}
-    work = _Work(rows, others, columns, tuple(goal), options, seed, shared["predicted"])
+    work = _Work(rows, others, columns, goal, options, seed, shared["predicted"])
     ready = work.prepared(bound)
     tell(f"Read {len(rows):,} rows to train on and {len(others):,} to audit.")
-    kind = kind_of(scorer, **own)
+    kind = kind_of(asked.scorer, **_own_choices(asked))
     kind.check()
     many = steps if kind.from_nothing else min(steps, WITHOUT_GOAL)
     free = choices_of(goal=None, **{**shared, "steps": many})
@@ -268,10 +232,11 @@ def train_file(
     share = f"{before.accuracy.overall:.3f} of all pairs in the right order"
     tell(f"Without a goal: {before.finding}, {share}. Training for {' and '.join(goal)} ...")
     fit = fitted(kind, ready, bound)
-    asked = {"task": task, "scorer": scorer, "goal": list(goal), "slack": slack, "form": form}
+    about: dict[str, Any] = {name: getattr(asked, name) for name in ("task", "scorer", "goal")}
+    about |= {"goal": list(goal), "slack": asked.slack, "form": asked.form}
     source = {"name": Path(path).name, "sha256": file_sha256(path)}
-    asked |= {"seed": seed, **columns.roles, "file": source, "rows": counted}
-    write_model(output, _record(fit, features, {"comparity": __version__, **asked}))
+    about |= {"seed": seed, **columns.roles, "file": source, "rows": counted}
+    write_model(output, _record(fit, features, {"comparity": __version__, **about}))
     return TrainedScorer(
         output=str(output),
         coefficients=_coefficients(fit, features),
@@ -319,17 +284,10 @@ class _Work:
         )
 
 
-def _own_choices(
-    scorer: str, *, hidden: Sequence[int] | None, leaves: int | None
-) -> dict[str, Any]:
-    """Return what was said of a scorer that belongs to it alone, where it does."""
-    check_option("scorer", scorer, list(KINDS))
-    said: dict[str, Any] = {}
-    for name, found, owner in (("hidden", hidden, "neural"), ("leaves", leaves, "boosted")):
-        if found is not None and scorer != owner:
-            raise OptionError(name, found, [f"scorer {owner!r}"], f"a {scorer} score has none")
-        said |= {} if found is None else {name: found}
-    return said
+def _own_choices(asked: TrainForm) -> dict[str, Any]:
+    """Return what was said of a scorer that belongs to it alone."""
+    said = {"hidden": asked.hidden, "leaves": asked.leaves}
+    return {name: value for name, value in said.items() if value is not None}
 
 
 def _check_files(path: str | Path, output: str | Path, audit_on: str | Path | None) -> None:
@@ -339,15 +297,20 @@ def _check_files(path: str | Path, output: str | Path, audit_on: str | Path | No
         raise FileAccessError(str(output), "there is no such folder", doing="write")
 
 
-def _options(goal: Sequence[str], columns: Columns, **choices: Any) -> PairwiseOptions:
+def _options(asked: TrainForm, columns: Columns, seed: int) -> PairwiseOptions:
     """Return how to audit, where that can be had."""
-    for one in goal:
-        check_option("goal", one, list(GOALS))
+    goal = asked.goal
     notions: tuple[Any, ...] = tuple(
         dict.fromkeys(notion for one in goal for notion in NOTIONS_OF[one])
     )
     options = PairwiseOptions(
-        continuous=columns.continuous, notions=notions or ("cross-group",), **choices
+        continuous=asked.continuous,
+        notions=notions or ("cross-group",),
+        alpha=asked.alpha,
+        margin=asked.margin,
+        rule=asked.rule,
+        looks=asked.looks,
+        seed=seed,
     )
     if PARITY not in goal:
         return options

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from numbers import Number
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from comparity.tables.outputs import check_apart
 from comparity.tables.values import as_array as checked_array
 from comparity.tables.values import bounded_numbers, check_lengths, crossed, factorised, group_codes
 from comparity.tables.writing import write_table
+from comparity.training.options import WeightsForm
 from comparity.training.result import WeighedCell, Weighing
 from comparity.training.weights import (
     balancing_weights,
@@ -271,17 +272,7 @@ METHODS: dict[str, Callable[..., Floats]] = {
 """Weights by the name that the command line gives them."""
 
 
-def weigh_file(
-    path: str | Path,
-    output: str | Path,
-    *,
-    label: str,
-    sensitive: Sequence[str],
-    method: str = "reweighing",
-    column: str = "weight",
-    numeric: Sequence[str] | None = None,
-    **choices: Any,
-) -> Weighing:
+def weigh_file(path: str | Path, output: str | Path, **choices: Any) -> Weighing:
     """Write a file again with a column of weights.
 
     Parameters
@@ -289,23 +280,15 @@ def weigh_file(
     path, output : path
         Files; the format of either follows from its name. They must be two. `output` is written
         whole or not at all.
-    label : str
-        Column with the label.
-    sensitive : sequence of str
-        Columns with groups, or with numbers.
-    method : str
-        One of :data:`METHODS`.
-    column : str
-        Name of the new column, which must not exist.
-    numeric : sequence of str
-        Which sensitive columns hold numbers, for ``"fair-reweighing"``; none by default.
-    choices
-        `density`, `radius` and `bandwidth` of :func:`fair_reweighing`; None for its own.
+    **choices
+        Those of :class:`WeightsForm`; `density`, `radius` and `bandwidth` are None for those of
+        :func:`fair_reweighing`.
     """
     check_apart(output, [path])
-    check_option("method", method, list(METHODS))
-    given = {name: value for name, value in choices.items() if value is not None}
-    _check_choices(method, sensitive, {"numeric": numeric, **given} if numeric else given)
+    form = WeightsForm(**choices)
+    method, label, sensitive, column = form.method, form.label, form.sensitive, form.column
+    own = {name: getattr(form, name) for name in ("density", "radius", "bandwidth")}
+    given = {name: value for name, value in own.items() if value is not None}
     table = read_table(path)
     columns = labelled_columns(table, [label, *sensitive])
     # To DuckDB, which would call the new column another, capital letters make no difference.
@@ -317,7 +300,7 @@ def weigh_file(
     group_codes(y, label, "items", several=False)
     attributes = {name: _words(columns[name]) for name in sensitive}
     # Groups written as numbers are groups, unless they are said to be numbers.
-    for name in numeric or ():
+    for name in form.numeric or ():
         attributes[name] = bounded_numbers(columns[name], name, "items")
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", MissingCombinationWarning)
@@ -333,17 +316,6 @@ def weigh_file(
         cells=() if continuous else _cells(attributes, y, weights),
         notes=(*(str(one.message) for one in told), *_nothing_to_balance(y, label)),
     )
-
-
-def _check_choices(method: str, sensitive: Sequence[str], given: Mapping[str, Any]) -> None:
-    """Refuse what a method would not look at."""
-    if given and method != "fair-reweighing":
-        name, value = next(iter(given.items()))
-        why = f"{method} knows groups and no densities"
-        raise OptionError(name, value, ["method 'fair-reweighing'", f"no {name}"], why)
-    unknown = [name for name in given.get("numeric", ()) if name not in sensitive]
-    if unknown:
-        raise OptionError("numeric", unknown[0], [repr(name) for name in sensitive])
 
 
 def _nothing_to_balance(y: NDArray[Any], name: str) -> tuple[str, ...]:
