@@ -20,6 +20,7 @@ Example:
   comparity rank battles.jsonl --model bt --seats
 """
 
+
 @click.command(epilog=EXAMPLE, short_help="Who leans, by how much, and the order without it.")
 @click.argument("comparisons", type=INPUT_FILE)
 @click.option("--items", type=INPUT_FILE, help="One row for each item: id, groups.")
