@@ -13,6 +13,7 @@ import pytest
 import comparity
 from comparity.cli import commands
 from comparity.cli.exits import CUT_OFF, DEFECT, INTERRUPTED, BadInput
+from comparity.cli.lazy import declared_options, spell_options
 from comparity.cli.output import working
 
 Run = Callable[..., Any]
@@ -120,3 +121,27 @@ def test_a_reader_who_went_away_is_no_finding(words: list[str]) -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == CUT_OFF
+
+
+@pytest.mark.parametrize(
+    ("hint", "spelled"),
+    [
+        ("name it with positive=, or cut with threshold=.", "--positive, or cut with --threshold."),
+        ("take it as it is (continuous=True of train).", "(--continuous of train)."),
+        ("choose intersection=False or alpha=0.05.", "no --intersection or --alpha 0.05."),
+        ("say anchor='equal group means'.", "say --anchor 'equal group means'."),
+        ("such as tpr=[0.8, 0.84]", "such as --tpr 0.8,0.84"),
+        ("raise slack=, or give slack=None for the least.", "--slack, or give no --slack for"),
+        ("or say score_ties='half'", "or say --score-ties 'half'"),
+        ("choose n_items=100", "choose --n-items 100"),
+        ("choose column='w'", "choose --name 'w'"),
+        ("use colour='red'", "use colour='red'"),
+    ],
+)
+def test_hints_name_every_declared_choice_as_the_command_line_writes_it(
+    hint: str, spelled: str
+) -> None:
+    known = declared_options(commands)
+    told = spell_options(f"bad.\n  found: positive='x'\n  hint:  {hint}", known)
+    assert spelled in told
+    assert "found: positive='x'" in told

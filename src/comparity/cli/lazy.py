@@ -89,19 +89,21 @@ class LazyGroup(SuggestingGroup):
                 check_memory()
                 return super().invoke(ctx)
             except ComparityError as error:
-                raise BadInput(spell_options(str(error), declared_options(self))) from error
+                # Of two commands that call an option differently, the one that runs is right.
+                running = self.get_command(ctx, ctx.invoked_subcommand or "") or self
+                known = declared_options(self) | declared_options(running)
+                raise BadInput(spell_options(str(error), known)) from error
 
 
-def declared_options(group: click.Group) -> dict[str, click.Option]:
-    """Return the options of all commands of a group by the names of their choices."""
-    context = click.Context(group)
-    found: dict[str, click.Option] = {}
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        assert command is not None, name
-        if isinstance(command, click.Group):
-            found |= declared_options(command)
-        found |= {one.name or "": one for one in command.params if isinstance(one, click.Option)}
+def declared_options(command: click.Command) -> dict[str, click.Option]:
+    """Return the options of a command, or of all commands of a group, by the names of choices."""
+    found = {one.name or "": one for one in command.params if isinstance(one, click.Option)}
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            one = command.get_command(context, name)
+            assert one is not None, name
+            found = declared_options(one) | found
     return found
 
 
