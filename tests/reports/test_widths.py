@@ -9,8 +9,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from comparity.reports.sections import Grid
-from comparity.reports.terminal import GridView
-from comparity.reports.widths import GAP, shared, wrapped
+from comparity.reports.terminal import GAP, GridView, share_width, wrap_line
 
 numbers = st.floats(-1, 1).map(lambda value: f"{value:+.3f}")
 intervals = st.tuples(numbers, numbers).map(lambda ends: f"[{ends[0]}, {ends[1]}]")
@@ -30,7 +29,7 @@ grids = st.integers(1, 6).flatmap(
 def test_no_part_of_a_line_is_wider_than_there_is_room_and_none_is_lost(
     line: str, width: int
 ) -> None:
-    parts = wrapped(line, width)
+    parts = wrap_line(line, width)
     # A sign two columns wide cannot be cut in half.
     assert max(map(cell_len, parts)) <= max(width, 2)
     assert "".join(parts).replace(" ", "") == line.replace(" ", "")
@@ -38,18 +37,21 @@ def test_no_part_of_a_line_is_wider_than_there_is_room_and_none_is_lost(
 
 @given(st.lists(intervals, min_size=1), st.integers(16, 40))
 def test_no_interval_is_broken(found: list[str], width: int) -> None:
-    assert all(line.count("[") == line.count("]") for line in wrapped(" ".join(found), width))
+    assert all(line.count("[") == line.count("]") for line in wrap_line(" ".join(found), width))
 
 
 @pytest.mark.parametrize("width", range(16, 52))
 def test_no_sign_stands_alone_on_its_line(width: int) -> None:
     line = "agree(Asian > Caucasian) = agree(Caucasian > Asian)"
-    assert not {"=", ">"} & {*wrapped(line, width), *wrapped(line.replace("n)", "n (US))"), width)}
+    assert not {"=", ">"} & {
+        *wrap_line(line, width),
+        *wrap_line(line.replace("n)", "n (US))"), width),
+    }
 
 
 @given(grids, st.integers(20, 120))
 def test_columns_share_the_room_there_is(grid: Grid, room: int) -> None:
-    widths = shared(grid, room)
+    widths = share_width(grid, room)
     if widths is not None:
         assert sum(widths) + GAP * (len(widths) - 1) <= room
 

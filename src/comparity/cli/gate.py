@@ -79,16 +79,16 @@ def _write_reports(
     """Write the verdict in every form asked for."""
     texts: list[tuple[Path, str]] = []
     if junit is not None:
-        from comparity.gate.junit import junit_xml
+        from comparity.gate.exports import junit_xml
 
         texts.append((junit, junit_xml(result)))
     if sarif is not None:
-        from comparity.gate.sarif import audit_lines, sarif_json
+        from comparity.gate.exports import audit_lines, sarif_json
 
         lines = audit_lines(policy.read_text(encoding="utf-8-sig"))
         texts.append((sarif, sarif_json(result, policy=_from_here(policy), lines=lines)))
     if markdown is not None:
-        from comparity.gate.markdown import markdown as summary
+        from comparity.gate.exports import markdown as summary
 
         texts.append((markdown, summary(result)))
     if html is not None:

@@ -98,9 +98,9 @@ def deliver(
 
 
 def _terminal_text(result: Result, more: Mapping[str, Result] | None) -> str:
-    from comparity.reports.terminal import rendered
+    from comparity.reports.terminal import render
 
-    return rendered(result, *(more or {}).values())
+    return render(result, *(more or {}).values())
 
 
 def working(doing: str) -> AbstractContextManager[object]:

@@ -2,15 +2,25 @@
 
 from comparity.errors.base import ComparityError, Offenders
 from comparity.errors.choices import (
+    DataHashError,
+    DatasetMissingError,
     DesignUnknownError,
+    DownloadError,
+    FeatureError,
     IncompatibleCountsError,
     LookError,
     MissingEngineError,
     MixedEnginesError,
+    NoSuchEntryError,
+    NoUnprivilegedError,
     OptionError,
     PlanError,
+    TooFewResamplesError,
     TooManyGroupsError,
     TooManyLooksError,
+    UnknownDatasetError,
+    UnknownMetricError,
+    UnknownPrivilegedError,
 )
 from comparity.errors.files import (
     AmbiguousWinnerError,
@@ -38,26 +48,31 @@ from comparity.errors.files import (
     UnsupportedFileError,
     translate_duckdb,
 )
-from comparity.errors.metrics import (
-    DataHashError,
-    DatasetMissingError,
-    DownloadError,
-    FeatureError,
-    NoSuchEntryError,
-    NoUnprivilegedError,
-    TooFewResamplesError,
-    UnknownDatasetError,
-    UnknownMetricError,
-    UnknownPrivilegedError,
-)
-from comparity.errors.ranking import (
+from comparity.errors.fits import (
     AnchorError,
+    ClassCountError,
+    ConstantFeaturesError,
     DependentGroupsError,
+    EmptyCellError,
+    ExposureInfeasibleError,
+    InfeasibleGoalWarning,
+    LabelAbsentError,
+    MissingCombinationWarning,
+    MissingSensitiveError,
+    ModelFileError,
+    ModelScoreError,
+    ModelVersionError,
+    NonFiniteFeatureError,
     NoPriorError,
+    NoTreeError,
+    NoUtilityError,
     SeatError,
     TiesOnlyError,
+    TooFewRowsError,
+    TwoGroupsOnlyError,
     UnknownGroupError,
     UnknownReferenceError,
+    UnreachedRatioWarning,
 )
 from comparity.errors.relative import (
     ConstantDecisionError,
@@ -77,25 +92,6 @@ from comparity.errors.relative import (
     TwoGroupsError,
     UnorderedDecisionError,
     WordDecisionError,
-)
-from comparity.errors.training import (
-    ClassCountError,
-    ConstantFeaturesError,
-    EmptyCellError,
-    ExposureInfeasibleError,
-    InfeasibleGoalWarning,
-    LabelAbsentError,
-    MissingCombinationWarning,
-    MissingSensitiveError,
-    ModelFileError,
-    ModelScoreError,
-    ModelVersionError,
-    NonFiniteFeatureError,
-    NoTreeError,
-    NoUtilityError,
-    TooFewRowsError,
-    TwoGroupsOnlyError,
-    UnreachedRatioWarning,
 )
 from comparity.errors.values import (
     BlankNameError,

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from comparity.errors import ConstantLabelError, WeightError
-from comparity.errors.training import MissingSensitiveError
+from comparity.errors.fits import MissingSensitiveError
 from comparity.tables.frames import text_of
 from comparity.tables.items import LabelledItems, labelled_items
 from comparity.tables.values import (

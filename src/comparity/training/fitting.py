@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.errors.training import (
+from comparity.errors.fits import (
     ConstantFeaturesError,
     EmptyCellError,
     InfeasibleGoalWarning,

@@ -19,7 +19,7 @@ from comparity.counts.all_pairs import ANY
 from comparity.counts.ordered_pairs import EQUAL, LARGER, SMALLER
 from comparity.counts.pairs import Cell
 from comparity.errors import OptionError
-from comparity.errors.training import EmptyCellError
+from comparity.errors.fits import EmptyCellError
 from comparity.tables.columns import check_option
 from comparity.training.losses import PairFamily
 

@@ -20,7 +20,7 @@ from scipy.special import expit
 from comparity.counts.all_pairs import cell_counts
 from comparity.counts.query_pairs import query_counts
 from comparity.errors import EmptyCellError, OptionError, UnknownGroupError
-from comparity.errors.training import TwoGroupsOnlyError
+from comparity.errors.fits import TwoGroupsOnlyError
 from comparity.tables.columns import check_option
 from comparity.tables.frames import text_of
 from comparity.tables.items import NAMES, LabelledItems, labelled_items

@@ -14,7 +14,7 @@ from sklearn.base import RegressorMixin, clone
 from comparity.counts.all_pairs import cell_counts
 from comparity.counts.query_pairs import query_pairs
 from comparity.errors import OptionError
-from comparity.errors.training import InfeasibleGoalWarning
+from comparity.errors.fits import InfeasibleGoalWarning
 from comparity.tables.values import as_array, check_lengths, group_codes, numbers
 from comparity.training.estimators import FairScorer, weighed
 from comparity.training.losses import labelled_pairs

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors import OptionError, OutOfRangeError
-from comparity.errors.training import NonFiniteFeatureError
+from comparity.errors.fits import NonFiniteFeatureError
 from comparity.tables.frames import of_engine, text_of
 from comparity.tables.items import LabelledItems
 from comparity.tables.values import LARGEST, as_array, rows_of, values_of

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors import EmptyTableError, OneGroupError, OptionError
-from comparity.errors.training import MissingCombinationWarning
+from comparity.errors.fits import MissingCombinationWarning
 from comparity.tables.columns import check_option
 from comparity.tables.features import UNNAMED, as_array, named_attributes
 from comparity.tables.files import read_table

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from comparity.counts.densities import kernel_densities, neighbour_counts, standardised
 from comparity.errors import UnknownGroupError
-from comparity.errors.training import LabelAbsentError
+from comparity.errors.fits import LabelAbsentError
 from comparity.tables.frames import text_of
 from comparity.tables.values import as_array, binary, check_lengths, factorised, group_codes
 
