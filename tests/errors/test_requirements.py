@@ -13,7 +13,7 @@ from comparity.cli import main
 from comparity.errors import UnmetRequirementError, requirements
 from comparity.errors.requirements import Requirement, check_requirements, read_requirements
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
