@@ -156,10 +156,11 @@ def test_what_does_not_exist_is_refused_with_what_does(
     assert said in outcome.err
 
 
+@pytest.mark.parametrize("name", ["", "none", "x" * 300])
 def test_an_installation_without_source_says_where_the_scripts_are(
-    run: Run, tmp_path: Path
+    run: Run, tmp_path: Path, name: str
 ) -> None:
-    outcome = run("reproduce", "--directory", tmp_path)
+    outcome = run("reproduce", "--directory", tmp_path / name)
     assert outcome.status == 2
     assert "clone the repository" in outcome.err
 

@@ -77,6 +77,12 @@ def test_another_version_is_refused_by_name(audit: Audit) -> None:
         read_result(content)
 
 
+@pytest.mark.parametrize("kind", [[], {}, None, 1, "no such"])
+def test_a_kind_that_is_none_of_ours_is_refused(audit: Audit, kind: Any) -> None:
+    with pytest.raises(ForeignResultError, match="kind"):
+        read_result(through_json(audit) | {"kind": kind})
+
+
 def ranked() -> Any:
     names = np.array([f"judge {k}" for k in range(8)])[RNG.integers(0, 8, len(PAIRS))]
     return barp(PAIRS, evaluators=names, sensitive_features=GROUP)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -62,7 +63,9 @@ def find_papers(directory: Path | None = None) -> dict[str, Path]:
     """
     # This module lies three folders below the root of the source.
     home = Path(__file__).parents[3] / "reproductions" if directory is None else directory
-    found = {path.parent.name: path.parent for path in sorted(home.glob(f"*/{NUMBERS}"))}
+    # Asked first, because a search in a folder whose name is too long is no empty one but an error.
+    files = sorted(home.glob(f"*/{NUMBERS}")) if os.path.isdir(home) else []
+    found = {path.parent.name: path.parent for path in files}
     if not found:
         raise ReproductionsMissingError(str(home))
     return found

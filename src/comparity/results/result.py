@@ -153,7 +153,7 @@ def read_result(content: Any, *, expected: type[Result] | None = None, source: s
     if not isinstance(content, Mapping) or "kind" not in content:
         raise ForeignResultError(source, "no object that says its kind")
     kind, version = content["kind"], content.get("version")
-    if kind not in known:
+    if not isinstance(kind, str) or kind not in known:
         raise ForeignResultError(source, f"kind {kind!r}")
     if version != known[kind].VERSION:
         found = f"version {version!r} of {kind!r}; this comparity reads {known[kind].VERSION}"
