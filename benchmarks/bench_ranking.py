@@ -196,10 +196,10 @@ def run_batches(n_evaluators: int) -> None:
     _, core, errors = least(fitted.errors, 3)
     band = objective.data.rows.band
     assert band is not None
-    passes = _curvature._local(objective, move, known)
+    passes = _curvature._errors_by_passes(objective, move, known)
     off = np.nan
     if objective.size < 5000:
-        inverse = _curvature._exact(objective, move, known)
+        inverse = _curvature._errors_by_inverse(objective, move, known)
         off = float(np.abs(errors.centred / inverse.centred - 1).max())
     ratio = float(np.median(passes.centred / errors.centred))
     report(n=100 * n_evaluators, width=band.width, core=core, off=off, passes=ratio)

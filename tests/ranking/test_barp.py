@@ -23,7 +23,7 @@ from comparity.errors import (
     SelfComparisonError,
     UnknownReferenceError,
 )
-from comparity.ranking import score_dependence
+from comparity.ranking import bias_tests
 from comparity.ranking.contrasts import attributes_of, contrasts_of
 from comparity.ranking.rank import rank_frames
 from comparity.ranking.simulators import SimulatedPanel, simulate_comparisons
@@ -278,7 +278,7 @@ def test_the_gradient_of_the_model_with_slopes_is_a_finite_difference() -> None:
 
     fit: Any = Fit()
     fit.objective = objective
-    model = score_dependence.Dependent(contrasts, fit)
+    model = bias_tests.Dependent(contrasts, fit)
     point = np.random.default_rng(0).normal(size=objective.size + 2)
     numeric = approx_fprime(point, lambda v: model.evaluate(v)[0], 1e-6)
     assert model.evaluate(point)[1] == pytest.approx(numeric, abs=2e-4)

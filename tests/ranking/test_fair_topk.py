@@ -24,8 +24,7 @@ from comparity.errors import (
     OptionError,
     UnknownGroupError,
 )
-from comparity.ranking.fair_topk import failure_probability, required_protected
-from comparity.ranking.orderings import FairTopK
+from comparity.ranking.fair_topk import FairTopK, failure_probability, required_protected
 
 LIBRARY = [
     # k, p, alpha, adjusted table, its failure probability

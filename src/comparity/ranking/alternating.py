@@ -21,6 +21,12 @@ Floats = NDArray[np.float64]
 
 STEPS = 100
 GRADIENT = 1e-5
+UNKNOWN = (
+    *("bias_standard_errors", "cautious_standard_errors", "centred_standard_errors"),
+    *("z", "p", "q", "cautious_q"),
+)
+UNKNOWN_LEVELS = ("mean_bias_standard_errors", "level_standard_errors")
+"""What the scheme does not tell: errors and tests, of each bias and of their levels."""
 
 
 def alternate(judgments: Judgments, contrasts: Contrasts, *, steps: int = STEPS) -> BiasedRanking:
@@ -110,7 +116,9 @@ def _result(
 ) -> BiasedRanking:
     loss, gradient = model.in_scores(scores, bias)
     more = model.in_bias(scores, bias.ravel())[1]
-    unknown, mean = np.full_like(bias, np.nan), bias.mean(axis=0)
+    mean = bias.mean(axis=0)
+    unknown: dict[str, Any] = dict.fromkeys(UNKNOWN, np.full_like(bias, np.nan))
+    unknown |= dict.fromkeys(UNKNOWN_LEVELS, np.full_like(mean, np.nan))
     rows = rows_of(judgments, contrasts.columns, seat_by_evaluator=False)
     diagnosis = diagnose(judgments, rows)
     return BiasedRanking(
@@ -128,17 +136,9 @@ def _result(
         notes=(*diagnosis.notes, "Alternating scheme: no prior, no errors, stopped early."),
         contrasts=contrasts.names,
         bias=bias,
-        bias_standard_errors=unknown,
-        z=unknown,
-        p=unknown,
-        q=unknown,
-        cautious_standard_errors=unknown,
-        cautious_q=unknown,
         mean_bias=mean,
-        mean_bias_standard_errors=np.full_like(mean, np.nan),
-        level_standard_errors=np.full_like(mean, np.nan),
         centred_bias=bias - mean,
-        centred_standard_errors=unknown,
+        **unknown,
         anchor="none: started at zero and stopped after a fixed number of steps",
         n_judged=np.bincount(rows.evaluator, minlength=rows.n_evaluators),
         n_informative=leanings(rows.evaluator, rows.contrast, rows.n_evaluators).sum(axis=2),

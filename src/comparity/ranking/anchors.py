@@ -23,21 +23,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.errors import AnchorError, OptionError
+from comparity.errors import AnchorError, NoPriorError, OptionError
 from comparity.ranking.contrasts import Signs
-from comparity.ranking.fits import Prior
+from comparity.ranking.fits import Diagnosis, Prior
 from comparity.tables.frames import text_of
 
 __all__ = [
     "ANCHORS",
     "CROSS_VALIDATION",
+    "DEFAULT_BETA",
+    "DEFAULT_SD",
     "MARGINAL_LIKELIHOOD",
     "Anchor",
     "Move",
     "Wish",
     "anchor_of",
     "by_cross_validation",
+    "check_amount",
+    "check_beta",
+    "check_joined",
+    "check_search",
     "folds",
+    "gaussian",
     "move_of",
     "wish_of",
     "words_on_one",
@@ -103,7 +110,7 @@ def anchor_of(anchor: Any, evaluators: NDArray[Any]) -> Anchor:
         }
         return Anchor(kind=anchor, trusted=none, words=words[anchor])
     place = {text_of(name): k for k, name in enumerate(evaluators.tolist())}
-    names = [one for name in anchor for one in _meant(text_of(name), place)]
+    names = [one for name in anchor for one in _matching_names(text_of(name), place)]
     unknown = [name for name in names if name not in place]
     if not names or unknown:
         reason = f"{', '.join(unknown)} judged nothing" if unknown else "nobody is named"
@@ -116,7 +123,7 @@ def anchor_of(anchor: Any, evaluators: NDArray[Any]) -> Anchor:
     return Anchor(kind="trusted evaluators", trusted=trusted, words=said)
 
 
-def _meant(name: str, known: Iterable[str]) -> list[str]:
+def _matching_names(name: str, known: Iterable[str]) -> list[str]:
     """Return who is meant by a name or a pattern; the pattern itself where it fits nobody."""
     if "*" not in name or name in known:
         return [name]
@@ -290,8 +297,7 @@ def wish_of(prior: Any, of: str, default: Any) -> Wish:
         if prior not in (MARGINAL_LIKELIHOOD, CROSS_VALIDATION):
             raise OptionError(f"the prior of {of}", prior, _choices())
         return Wish(of=of, sd=START_SD, chosen_by=prior)
-    number = isinstance(prior, int | float | np.number) and not isinstance(prior, bool)
-    if not number or not LEAST_SD <= prior <= MOST_SD:
+    if not _is_number(prior) or not LEAST_SD <= prior <= MOST_SD:
         raise OptionError(f"the prior of {of}", prior, _choices())
     same = not isinstance(default, str) and default is not None and float(prior) == default
     return Wish(of=of, sd=float(prior), chosen_by="default" if same else "the caller")
@@ -320,3 +326,57 @@ def by_cross_validation(loss: Callable[[float], float]) -> float:
     """Return the standard deviation of the grid with the least loss on comparisons left out."""
     losses = [loss(sd) for sd in GRID]
     return GRID[int(np.argmin(losses))]
+
+
+DEFAULT_SD = 5.0
+
+
+DEFAULT_BETA = (10.0, 1.0)
+
+
+MOST_JUDGMENTS = 1e6
+"""A prior worth more judgments than this leaves those made no say, and searches no digits."""
+
+
+def gaussian(of: str, sd: Any) -> Prior:
+    """Return the Gaussian prior with this standard deviation; ``None`` is no prior."""
+    if sd is None:
+        return Prior(of=of, sd=math.inf, chosen_by="the caller")
+    if not _is_number(sd) or not LEAST_SD <= sd <= MOST_SD:
+        allowed = [f"a standard deviation in logits from {LEAST_SD:g} to {MOST_SD:g}", "None"]
+        raise OptionError(f"the prior of {of}", sd, allowed)
+    return Prior(of=of, sd=float(sd), chosen_by="default" if sd == DEFAULT_SD else "the caller")
+
+
+def check_joined(diagnosis: Diagnosis, *, regular: bool) -> None:
+    """Raise an error where items would run away and nothing holds them."""
+    if not regular and diagnosis.separated:
+        found = f"{diagnosis.n_strong_components:,} parts of the items that never lost to the next"
+        raise NoPriorError("scores", found)
+
+
+def check_beta(option: str, value: Any) -> None:
+    """Raise an error unless these are two parameters of a Beta prior without a pole."""
+    pair = isinstance(value, tuple | list) and len(value) == 2 and all(map(_is_number, value))
+    if not pair or not all(1 <= one <= MOST_JUDGMENTS for one in value):
+        allowed = f"two numbers from 1 to {MOST_JUDGMENTS:g}, such as (10, 1); (1, 1) is flat"
+        raise OptionError(option, value, [allowed])
+
+
+def check_search(max_iterations: Any, tolerance: Any) -> None:
+    """Raise an error unless the search has at least one step and a goal."""
+    if not isinstance(max_iterations, int | np.integer) or max_iterations < 1:
+        raise OptionError("max_iterations", max_iterations, ["a whole number from 1"])
+    if not _is_number(tolerance) or not 0 < tolerance < 1:
+        raise OptionError("tolerance", tolerance, ["a number between 0 and 1, both excluded"])
+
+
+def check_amount(option: str, value: Any) -> None:
+    """Raise an error unless this is a number of judgments that leaves a say to those made."""
+    if not _is_number(value) or not 0 <= value <= MOST_JUDGMENTS:
+        raise OptionError(option, value, [f"a number from 0 to {MOST_JUDGMENTS:g}"])
+
+
+def _is_number(value: Any) -> bool:
+    real = isinstance(value, float | int | np.floating | np.integer)
+    return real and not isinstance(value, bool) and not math.isnan(value)

@@ -19,17 +19,22 @@ from comparity.ranking.anchors import (
     wish_of,
     words_on_one,
 )
+from comparity.ranking.bias_tests import (
+    chosen_intersections,
+    suggest,
+    tests_of,
+    with_score_dependence,
+    words_on,
+)
+from comparity.ranking.bradley_terry import facts_of
 from comparity.ranking.connectivity import diagnose, groups_apart
 from comparity.ranking.contrasts import Contrasts, ItemAttribute, attributes_of, contrasts_of
 from comparity.ranking.fits import Diagnosis, GroupContrast
-from comparity.ranking.interactions import chosen_intersections, suggest, words_on
 from comparity.ranking.judgments import Judgments, judgments_of
 from comparity.ranking.likelihood.curvature import Errors
 from comparity.ranking.likelihood.fitting import TOLERANCE, Fit, Task, check_finite, fit, rows_for
 from comparity.ranking.models import RankingModel
 from comparity.ranking.result import BiasedRanking
-from comparity.ranking.score_dependence import with_score_dependence
-from comparity.ranking.shares import facts_of, tests_of
 from comparity.tables.columns import check_option
 from comparity.tables.frames import text_of
 
@@ -212,7 +217,7 @@ def _fit_panel(
     if suggesting:
         # Score tests look at the maximum of the likelihood.
         plain = fit(replace(task, corrected=False), rows) if task.corrected else fitted
-        looked_at = suggest(task.judgments, contrasts.attributes, plain)
+        looked_at = suggest(contrasts.attributes, plain)
         notes = (*result.notes, words_on(looked_at))
         result = replace(result, suggestions=looked_at, notes=notes)
     if score_dependent:
@@ -263,7 +268,7 @@ def _result(
     own_seat = (SEAT,) if bias.shape[1] > len(contrasts.names) else ()
     rows = fitted.objective.data.rows
     facts = facts_of(judgments, fitted, errors, diagnosis)
-    facts["notes"] += (*_alone(task, contrasts), *_untested(own, diagnosis))
+    facts["notes"] += (*_notes_on_lone(task, contrasts), *_notes_on_untested(own, diagnosis))
     facts["notes"] += (CORRECTED,) if task.corrected else ()
     return BiasedRanking(
         model=MODEL.name,
@@ -289,7 +294,7 @@ def _result(
     )
 
 
-def _alone(task: Task, contrasts: Contrasts) -> Iterator[str]:
+def _notes_on_lone(task: Task, contrasts: Contrasts) -> Iterator[str]:
     """Warn of one evaluator, and of groups of one item, whose numbers the anchor alone fixes."""
     if task.judgments.n_evaluators == 1:
         yield words_on_one(task.anchor)
@@ -306,7 +311,7 @@ def _alone(task: Task, contrasts: Contrasts) -> Iterator[str]:
             )
 
 
-def _untested(errors: Floats, diagnosis: Diagnosis) -> Iterator[str]:
+def _notes_on_untested(errors: Floats, diagnosis: Diagnosis) -> Iterator[str]:
     """Warn of biases whose error is not known, other than those of groups never met."""
     if lost := int(np.isnan(np.delete(errors, diagnosis.unmet, axis=1)).sum()):
         yield (

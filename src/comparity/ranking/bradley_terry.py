@@ -10,13 +10,14 @@ from scipy.special import log_expit
 
 from comparity.ranking.anchors import MARGINAL_LIKELIHOOD, Wish, wish_of
 from comparity.ranking.connectivity import diagnose
+from comparity.ranking.fits import Diagnosis, Effect
 from comparity.ranking.judgments import Judgments, judgments_of
-from comparity.ranking.likelihood.fitting import NO_ANCHOR, TOLERANCE, Task, check_finite, fit
+from comparity.ranking.likelihood.curvature import Errors
+from comparity.ranking.likelihood.fitting import NO_ANCHOR, TOLERANCE, Fit, Task, check_finite, fit
 from comparity.ranking.models import RankingModel
 from comparity.ranking.result import Ranking
-from comparity.ranking.shares import facts_of
 
-__all__ = ["MODEL", "bradley_terry", "log_likelihood_at"]
+__all__ = ["MODEL", "bradley_terry", "facts_of", "log_likelihood_at"]
 
 
 def bradley_terry(
@@ -102,6 +103,43 @@ def bradley_terry(
         **facts_of(judgments, fitted, fitted.errors(), diagnosis),
         provenance={"prior": prior, "seed": seed},
     )
+
+
+def facts_of(
+    judgments: Judgments, fitted: Fit, errors: Errors, diagnosis: Diagnosis
+) -> dict[str, Any]:
+    """Return what every fitted ranking holds, by the names of its fields."""
+    seat, ties = _effects(fitted, errors)
+    return {
+        "items": judgments.items,
+        "scores": fitted.scores,
+        "standard_errors": errors.scores,
+        "log_likelihood": fitted.log_likelihood,
+        "converged": fitted.solution.converged,
+        "n_comparisons": len(judgments),
+        "n_ties": judgments.n_ties,
+        "diagnosis": diagnosis,
+        "priors": fitted.priors,
+        "seat": seat,
+        "ties": ties,
+        "gradient_norm": fitted.solution.gradient_norm,
+        "iterations": fitted.solution.steps,
+        "notes": diagnosis.notes,
+    }
+
+
+def _effects(fitted: Fit, errors: Errors) -> tuple[Effect | None, Effect | None]:
+    """Return the common seat effect and the tie parameter, where the model has them."""
+    rows = fitted.objective.data.rows
+    values = list(zip(fitted.extra.tolist(), errors.extra.tolist(), strict=True))
+    seat = ties = None
+    if rows.seat is not None:
+        value, error = values.pop(0)
+        seat = Effect(name="shown first", value=value, standard_error=error)
+    if rows.tied is not None:
+        value, error = values.pop(0)
+        ties = Effect(name="log tie parameter", value=value, standard_error=error)
+    return seat, ties
 
 
 def log_likelihood_at(judgments: Judgments, scores: NDArray[np.float64]) -> float:

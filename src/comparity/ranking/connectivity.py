@@ -107,7 +107,7 @@ def diagnose(
     unmet = np.zeros(0, dtype=bool)
     if rows is not None and contrasts is not None:
         unmet = unmet_contrasts(judgments, rows, contrasts)
-    silent, one_sided = _evaluators(rows, unmet)
+    silent, one_sided = _find_evaluators(rows, unmet)
     found = Diagnosis(
         n_items=n,
         n_comparisons=len(judgments),
@@ -146,7 +146,7 @@ def unmet_contrasts(
     for attribute in contrasts.attributes:
         if len(attribute.groups) == 2:
             continue
-        part = _joined_groups(attribute, judgments.better, judgments.worse)
+        part = _parts_of_groups(attribute, judgments.better, judgments.worse)
         for place, contrast in enumerate(contrasts.names):
             if contrast.attribute == attribute.name:
                 unmet[place] = part[attribute.groups.index(contrast.group)] != part[0]
@@ -165,7 +165,7 @@ def groups_apart(
     found = []
     for attribute in contrasts.attributes:
         parts = [
-            _joined_groups(attribute, judgments.better[kept], judgments.worse[kept])
+            _parts_of_groups(attribute, judgments.better[kept], judgments.worse[kept])
             for kept in (own, slice(None))
         ]
         for code, group in enumerate(attribute.groups):
@@ -175,7 +175,7 @@ def groups_apart(
     return found
 
 
-def _joined_groups(
+def _parts_of_groups(
     attribute: ItemAttribute, better: NDArray[np.int32], worse: NDArray[np.int32]
 ) -> Ints:
     """Return the part of each group among those that comparisons join."""
@@ -185,7 +185,7 @@ def _joined_groups(
     return np.asarray(connected_components(met, directed=False)[1], dtype=np.int64)
 
 
-def _evaluators(rows: ComparisonRows | None, unmet: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+def _find_evaluators(rows: ComparisonRows | None, unmet: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     """Find evaluators without information on some bias, and those who always lean one way."""
     if rows is None:
         return np.empty(0, np.int64), np.empty(0, np.int64)
@@ -204,7 +204,7 @@ def _item_notes(found: Diagnosis, items: NDArray[np.generic]) -> list[str]:
         )
     if len(found.uncompared):
         notes.append(
-            f"In no comparison: {_named(found.uncompared, items)}; nothing tells where they belong."
+            f"In no comparison: {_names(found.uncompared, items)}; nothing tells where they belong."
         )
     # Items in no comparison are parts of their own, and named already.
     n_parts = found.n_components - len(found.uncompared)
@@ -213,7 +213,7 @@ def _item_notes(found: Diagnosis, items: NDArray[np.generic]) -> list[str]:
         apart = np.setdiff1d(np.flatnonzero(found.component != inside), found.uncompared)
         notes.append(
             f"Comparisons fall into {n_parts:,} parts that were never compared with each other, "
-            f"and do not tell how these compare. Outside the largest part: {_named(apart, items)}."
+            f"and do not tell how these compare. Outside the largest part: {_names(apart, items)}."
         )
     return notes
 
@@ -227,18 +227,18 @@ def _bound_notes(found: Diagnosis, items: NDArray[np.generic]) -> list[str]:
     if n_strong > n_parts:
         notes.append(
             f"Comparisons alone would make scores infinite: items fall into {n_strong:,} parts, of "
-            f"any two of which one never lost to the other.{_one_way(found, items)}"
+            f"any two of which one never lost to the other.{_note_on_cut_off(found, items)}"
         )
     for word, places in (("lost", found.undefeated), ("won", found.winless)):
         if len(places):
             notes.append(
-                f"Never {word}: {_named(places, items)}; comparisons alone set no bound to their "
+                f"Never {word}: {_names(places, items)}; comparisons alone set no bound to their "
                 "scores."
             )
     return notes
 
 
-def _one_way(found: Diagnosis, items: NDArray[np.generic]) -> str:
+def _note_on_cut_off(found: Diagnosis, items: NDArray[np.generic]) -> str:
     """Name items that one-way outcomes cut off though each of them has won and lost."""
     size = np.bincount(found.strong_component)[found.strong_component]
     # The largest part among those that comparisons join, the last one where sizes are equal.
@@ -249,25 +249,25 @@ def _one_way(found: Diagnosis, items: NDArray[np.generic]) -> str:
     cut = np.setdiff1d(cut, np.append(found.undefeated, found.winless))
     if not len(cut):
         return ""
-    return f" Outside the largest, though each of them won and lost: {_named(cut, items)}."
+    return f" Outside the largest, though each of them won and lost: {_names(cut, items)}."
 
 
 def _judge_notes(found: Diagnosis, evaluators: NDArray[np.generic]) -> list[str]:
     notes = []
     if len(found.silent):
         notes.append(
-            f"No comparison bears on some bias of {_named(found.silent, evaluators)}; "
+            f"No comparison bears on some bias of {_names(found.silent, evaluators)}; "
             f"it is the mean of the others, with the prior's error."
         )
     if len(found.one_sided):
         notes.append(
-            f"Always decided for one group where groups met: {_named(found.one_sided, evaluators)};"
+            f"Always decided for one group where groups met: {_names(found.one_sided, evaluators)};"
             " comparisons alone set no bound to their biases."
         )
     return notes
 
 
-def _named(places: Ints, names: NDArray[np.generic]) -> str:
+def _names(places: Ints, names: NDArray[np.generic]) -> str:
     shown = ", ".join(str(names[place]) for place in places[:NAMED])
     more = len(places) - NAMED
     return f"{shown} and {more:,} more" if more > 0 else shown

@@ -82,7 +82,7 @@ def attributes_of(sensitive_features: Any, reference: Any = None) -> tuple[ItemA
     >>> attributes_of(["f", "m", "m"], reference="m")[0].groups
     ('m', 'f')
     """
-    columns = _named(sensitive_features)
+    columns = _columns_by_name(sensitive_features)
     if not columns:
         raise OptionError("sensitive_features", sensitive_features, ["one or more columns"])
     check_lengths(columns)
@@ -135,12 +135,7 @@ def contrasts_of(
     kinds = table[_one_of_each_kind(attributes)]
     if np.linalg.matrix_rank(np.column_stack([np.ones(len(kinds)), kinds])) <= size:
         raise DependentGroupsError(names)
-    return Contrasts(
-        columns=table,
-        names=tuple(names),
-        precision=precision,
-        attributes=attributes,
-    )
+    return Contrasts(columns=table, names=tuple(names), precision=precision, attributes=attributes)
 
 
 def _one_of_each_kind(attributes: tuple[ItemAttribute, ...]) -> NDArray[np.intp]:
@@ -180,9 +175,9 @@ def _attribute(name: str, array: NDArray[Any], reference: object) -> ItemAttribu
     return ItemAttribute(name=name, codes=place[codes], groups=tuple(order))
 
 
-def _named(sensitive_features: Any) -> dict[str, NDArray[Any]]:
+def _columns_by_name(sensitive_features: Any) -> dict[str, NDArray[Any]]:
     if isinstance(sensitive_features, Mapping):
-        return {str(name): _array(values, name) for name, values in sensitive_features.items()}
+        return {str(name): _to_array(values, name) for name, values in sensitive_features.items()}
     native = of_engine(sensitive_features)
     if isinstance(native, nw.DataFrame | nw.LazyFrame):
         return collected(native.lazy())
@@ -191,10 +186,10 @@ def _named(sensitive_features: Any) -> dict[str, NDArray[Any]]:
     values = sensitive_features
     if isinstance(values, np.ndarray) and values.ndim == 2:
         return {str(column): values[:, column] for column in range(values.shape[1])}
-    return {UNNAMED: _array(values, UNNAMED)}
+    return {UNNAMED: _to_array(values, UNNAMED)}
 
 
-def _array(values: Any, name: object) -> NDArray[Any]:
+def _to_array(values: Any, name: object) -> NDArray[Any]:
     native = of_engine(values)
     plain = native.to_numpy() if isinstance(native, nw.Series) else values
     return as_array(plain, str(name), "items")

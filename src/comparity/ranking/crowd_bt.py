@@ -17,12 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors import OptionError
-from comparity.ranking.connectivity import diagnose
-from comparity.ranking.judgments import judgments_of
-from comparity.ranking.mixtures import MixtureModel, Optimum, maximise, mixture_of
-from comparity.ranking.models import RankingModel
-from comparity.ranking.result import Ranking
-from comparity.ranking.shares import (
+from comparity.ranking.anchors import (
     DEFAULT_BETA,
     DEFAULT_SD,
     check_amount,
@@ -30,9 +25,19 @@ from comparity.ranking.shares import (
     check_joined,
     check_search,
     gaussian,
-    ranking_of,
-    words_on,
 )
+from comparity.ranking.connectivity import diagnose
+from comparity.ranking.judgments import judgments_of
+from comparity.ranking.mixtures import (
+    MixtureModel,
+    Optimum,
+    maximise,
+    mixture_of,
+    mixture_ranking,
+    notes_on_search,
+)
+from comparity.ranking.models import RankingModel
+from comparity.ranking.result import Ranking
 
 __all__ = ["MODEL", "crowd_bt"]
 
@@ -127,16 +132,16 @@ def crowd_bt(
     model = mixture_of(judgments, score_sd=prior.sd, virtual=virtual_node, beta=reliability_prior)
     found = maximise(model, most=max_iterations, tolerance=tolerance)
     scores, reliability = _reliable(model, found, reliability_prior)
-    notes = words_on("reliability", reliability_prior, found, judgments)
+    notes = notes_on_search("reliability", reliability_prior, found, judgments)
     if virtual_node:
         notes.append(f"Every item won and lost {virtual_node:g} times against a virtual item.")
-    return ranking_of(
+    return mixture_ranking(
         MODEL.name,
         judgments,
         model,
         found,
-        scores=scores,
-        diagnosis=diagnosis,
+        diagnosis,
+        scores,
         priors=(prior,),
         parameters={"reliability": reliability},
         notes=notes,

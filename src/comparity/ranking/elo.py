@@ -12,7 +12,7 @@ from comparity.ranking.bradley_terry import log_likelihood_at
 from comparity.ranking.connectivity import diagnose
 from comparity.ranking.judgments import judgments_of
 from comparity.ranking.models import RankingModel
-from comparity.ranking.result import Ranking
+from comparity.ranking.result import Ranking, ranking_of
 
 __all__ = ["MODEL", "elo"]
 
@@ -86,18 +86,14 @@ def elo(
         "points. They have no standard errors.",
         *judgments.notes_on_ties,
     ]
-    return Ranking(
-        model=MODEL.name,
-        items=judgments.items,
-        scores=scores,
-        standard_errors=np.full(len(scores), np.nan),
+    return ranking_of(
+        MODEL.name,
+        judgments,
+        diagnosis,
+        scores,
         log_likelihood=log_likelihood_at(judgments, scores * math.log(10) / scale),
-        converged=True,
-        n_comparisons=len(judgments),
-        n_ties=judgments.n_ties,
-        diagnosis=diagnosis,
         unit="points",
-        notes=(*notes, *diagnosis.notes),
+        notes=notes,
         provenance={"k_factor": k_factor, "start": start, "scale": scale},
     )
 

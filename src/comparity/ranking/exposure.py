@@ -22,22 +22,154 @@ References
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from comparity.errors import EmptyTableError
-from comparity.ranking.orderings import FairTopK, GroupExposure
+from comparity.errors import EmptyTableError, OptionError, UnknownGroupError
+from comparity.errors.spelling import visible
+from comparity.ranking.fair_topk import FairTopK
 from comparity.ranking.result import Ranking
+from comparity.reports.charts import Mark, Row, RowChart, axis_between
+from comparity.reports.formats import count, rate, several, signed
+from comparity.reports.plots import draw
+from comparity.reports.sections import Grid, Section
+from comparity.results.result import Result
 from comparity.tables.columns import check_option
 from comparity.tables.values import as_array, check_lengths, group_codes, numbers
 
-__all__ = ["DISCOUNTS", "exposure", "kendall_tau", "place_worth", "shared_worth"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["DISCOUNTS", "GroupExposure", "exposure", "kendall_tau", "place_worth", "shared_worth"]
 
 DISCOUNTS = ("singh-joachims", "ferrara")
 
 Floats = NDArray[np.float64]
+
+
+FORMULAS = {"singh-joachims": "1 / log2(rank + 1)", "ferrara": "1 / (log2(rank + 1) + 1)"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupExposure(Result):
+    """Mean exposure of the items of each group in one ranking.
+
+    Attributes
+    ----------
+    means : mapping of str to float
+        Mean exposure by group, groups in sorted order.
+    n_items : mapping of str to int
+        Items by group.
+    discount : str
+        What a rank is worth: ``"singh-joachims"`` or ``"ferrara"``.
+    tied : int
+        Items that share their score with another one; they share what their places are worth.
+    unranked : int
+        Items that the ranking does not show; their exposure is 0.
+    """
+
+    means: Mapping[str, float]
+    n_items: Mapping[str, int]
+    discount: str
+    tied: int = 0
+    unranked: int = 0
+
+    DERIVED: ClassVar[Mapping[str, str]] = {
+        "largest_gap": "largest_gap",
+        "smallest_ratio": "smallest_ratio",
+    }
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups, sorted."""
+        return tuple(self.means)
+
+    def gap(self, first: str | None = None, second: str | None = None) -> float:
+        """Return the mean exposure of one group minus that of another: 0 at parity.
+
+        Parameters
+        ----------
+        first, second : str, optional
+            The groups. Without them, the two groups there are, in sorted order.
+        """
+        one, other = self._pair(first, second)
+        return self.means[one] - self.means[other]
+
+    def ratio(self, first: str | None = None, second: str | None = None) -> float:
+        """Return the mean exposure of one group over that of another: 1 at parity.
+
+        ``nan`` where the second group is not shown at all.
+        """
+        one, other = self._pair(first, second)
+        return self.means[one] / self.means[other] if self.means[other] > 0 else math.nan
+
+    @property
+    def largest_gap(self) -> float:
+        """Largest mean exposure of a group minus the smallest: 0 at parity, never negative."""
+        return max(self.means.values()) - min(self.means.values())
+
+    @property
+    def smallest_ratio(self) -> float:
+        """Smallest mean exposure of a group over the largest: 1 at parity, never above 1."""
+        return min(self.means.values()) / max(self.means.values())
+
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        notes = [
+            f"{count(number)} {what}"
+            for number, what in (
+                (self.tied, "tied items share what their places are worth."),
+                (self.unranked, "items are not shown; their exposure is 0."),
+            )
+            if number
+        ]
+        worth = f"A place is worth {FORMULAS[self.discount]} ({self.discount}), rank 1 is best."
+        return Section(
+            headline=f"Exposure by group: widest gap {signed(self.largest_gap)}, "
+            f"ratio {rate(self.smallest_ratio)}",
+            sentences=(worth,),
+            grids=(
+                Grid(
+                    title="Mean exposure",
+                    header=("group", "mean exposure", "items"),
+                    rows=tuple(
+                        (visible(group), f"{mean:.4f}", count(self.n_items[group]))
+                        for group, mean in self.means.items()
+                    ),
+                ),
+            ),
+            lists={"Notes": notes},
+        )
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row for each group, as a frame of the named engine."""
+        from comparity.reports.frames import frame_of_rows
+
+        rows = [
+            {"group": group, "exposure": mean, "n_items": self.n_items[group]}
+            for group, mean in self.means.items()
+        ]
+        return frame_of_rows(rows, backend)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the mean exposure of each group as a bar."""
+        return draw(exposure_chart(self), ax)
+
+    def _pair(self, first: str | None, second: str | None) -> tuple[str, str]:
+        if first is None and second is None and len(self.means) == 2:
+            return self.groups[0], self.groups[1]
+        if first is None or second is None:
+            why = f"there are {len(self.means)} groups"
+            raise OptionError("first, second", (first, second), ["the names of two groups"], why)
+        for group in (first, second):
+            if group not in self.means:
+                raise UnknownGroupError(group, "sensitive_features", self.groups)
+        return first, second
 
 
 def exposure(
@@ -104,6 +236,25 @@ def exposure(
         discount=discount,
         tied=tied,
         unranked=int((~shown).sum()),
+    )
+
+
+def exposure_chart(exposure: GroupExposure) -> RowChart:
+    """Describe the mean exposure of each group."""
+    means = exposure.means
+    across = f"mean exposure; a place is worth {FORMULAS[exposure.discount]}"
+    return RowChart(
+        title=f"Mean exposure by group, {several(sum(exposure.n_items.values()), 'item')}",
+        axis=axis_between(across, means.values(), from_zero=True),
+        rows=tuple(
+            Row(
+                label=visible(group),
+                note=f"n {count(exposure.n_items[group])}",
+                marks=(Mark(kind="second", x=means[group], low=0.0, high=means[group]),),
+            )
+            for group in exposure.groups
+        ),
+        line=0.0,
     )
 
 

@@ -19,23 +19,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors import NoPriorError, OptionError
-from comparity.ranking.connectivity import diagnose
-from comparity.ranking.contrasts import attributes_of, contrasts_of
-from comparity.ranking.fits import Diagnosis, Prior
-from comparity.ranking.judgments import Judgments, judgments_of
-from comparity.ranking.mixtures import maximise, mixture_of
-from comparity.ranking.models import RankingModel
-from comparity.ranking.result import Ranking
-from comparity.ranking.shares import (
+from comparity.ranking.anchors import (
     DEFAULT_BETA,
     DEFAULT_SD,
     check_beta,
     check_joined,
     check_search,
     gaussian,
-    ranking_of,
-    words_on,
 )
+from comparity.ranking.connectivity import diagnose
+from comparity.ranking.contrasts import attributes_of, contrasts_of
+from comparity.ranking.fits import Diagnosis, Prior
+from comparity.ranking.judgments import Judgments, judgments_of
+from comparity.ranking.mixtures import maximise, mixture_of, mixture_ranking, notes_on_search
+from comparity.ranking.models import RankingModel
+from comparity.ranking.result import Ranking
 
 __all__ = ["MODEL", "factor_bt"]
 
@@ -128,7 +126,7 @@ def factor_bt(
     check_search(max_iterations, tolerance)
     contrasts = contrasts_of(attributes)
     sides = contrasts.columns[judgments.better] - contrasts.columns[judgments.worse]
-    diagnosis = replace(diagnose(judgments), one_sided=_one_sided(judgments, sides))
+    diagnosis = replace(diagnose(judgments), one_sided=_find_one_sided(judgments, sides))
     _check_finite(diagnosis, *priors)
     model = mixture_of(
         judgments,
@@ -140,17 +138,17 @@ def factor_bt(
     found = maximise(model, most=max_iterations, tolerance=tolerance)
     scores, attention, slopes = model.parts(found.parameters)
     columns = f"Columns of the slopes: {'; '.join(map(str, contrasts.names))}."
-    notes = [*words_on("attention", attention_prior, found, judgments), columns]
+    notes = [*notes_on_search("attention", attention_prior, found, judgments), columns]
     if len(diagnosis.one_sided):
         number = f"{len(diagnosis.one_sided):,}"
         notes.append(f"{number} evaluators always chose one group; the prior keeps their slopes.")
-    return ranking_of(
+    return mixture_ranking(
         MODEL.name,
         judgments,
         model,
         found,
-        scores=scores,
-        diagnosis=diagnosis,
+        diagnosis,
+        scores,
         priors=priors,
         parameters={"attention": attention, "slopes": slopes},
         notes=notes,
@@ -178,7 +176,7 @@ def _check_finite(diagnosis: Diagnosis, of_scores: Prior, of_slopes: Prior) -> N
         raise NoPriorError("slopes", f"{len(diagnosis.one_sided):,} evaluators chose one group")
 
 
-def _one_sided(judgments: Judgments, sides: NDArray[np.int8]) -> NDArray[np.int64]:
+def _find_one_sided(judgments: Judgments, sides: NDArray[np.int8]) -> NDArray[np.int64]:
     """Find evaluators who always decided for the same group where groups met."""
     found = np.zeros(judgments.n_evaluators, dtype=bool)
     assert judgments.evaluator is not None

@@ -13,17 +13,28 @@ these finds the best level there is.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from comparity.errors import EmptyTableError, OptionError, UnknownGroupError
-from comparity.ranking.orderings import FairTopK
+from comparity.errors.spelling import visible
 from comparity.ranking.result import Ranking
+from comparity.reports.formats import count
+from comparity.reports.plots import draw
+from comparity.reports.sections import Grid, Section
+from comparity.results.result import Result
 from comparity.tables.columns import check_option
 from comparity.tables.frames import text_of
 from comparity.tables.values import as_array, check_lengths, group_codes, numbers
 
-__all__ = ["CORRECTIONS", "failure_probability", "fair_topk", "required_protected"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["CORRECTIONS", "FairTopK", "failure_probability", "fair_topk", "required_protected"]
 
 CORRECTIONS = ("at most", "closest", "none")
 
@@ -32,6 +43,125 @@ Ints = NDArray[np.int64]
 
 # Levels closer than this, relatively, are one level: equal sums of products differ by rounding.
 SAME = 1e-10
+
+
+# So many places are shown; all of them are in to_frame().
+SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FairTopK(Result):
+    """The best k items, with enough of a protected group in every prefix.
+
+    Attributes
+    ----------
+    ranking : ndarray of int, (k,)
+        Positions of the chosen items in the input, best first.
+    protected : ndarray of bool, (k,)
+        Whether each of them is of the protected group.
+    group : str
+        The protected group.
+    table : ndarray of int, (k,)
+        How many protected items the first 1, 2, ..., k places must hold at least.
+    p : float
+        Share of protected items that a prefix is tested against.
+    alpha : float
+        The false-alarm rate asked for.
+    adjusted_alpha : float
+        The level of each of the k tests; 0 where no requirement at all keeps `alpha`.
+    failure_probability : float
+        How often a ranking whose places are filled by independent draws with share `p` breaks
+        the table, exactly.
+    correction : str
+        ``"at most"``, ``"closest"`` or ``"none"``.
+    passed : bool
+        Whether the k best items by score met the table as they were.
+    failed_at : int or None
+        The first place, counted from 1, at which they did not.
+    satisfied : bool
+        Whether the new ranking meets the table; false only where the protected group is too small.
+    n_items : int
+        Items to choose from.
+    """
+
+    ranking: NDArray[np.int64]
+    protected: NDArray[np.bool_]
+    group: str
+    table: NDArray[np.int64]
+    p: float
+    alpha: float
+    adjusted_alpha: float
+    failure_probability: float
+    correction: str
+    passed: bool
+    failed_at: int | None
+    satisfied: bool
+    n_items: int
+
+    DERIVED: ClassVar[Mapping[str, str]] = {"k": "k"}
+
+    @property
+    def k(self) -> int:
+        """Number of places."""
+        return len(self.ranking)
+
+    @property
+    def ranks(self) -> NDArray[np.float64]:
+        """Rank of every item of the input, 1 for the best; ``nan`` for those left out."""
+        ranks = np.full(self.n_items, np.nan)
+        ranks[self.ranking] = np.arange(1, self.k + 1)
+        return ranks
+
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        return Section(
+            headline=self.headline,
+            sentences=(
+                f"alpha {self.alpha:g}, each place tested at {self.adjusted_alpha:.4g}; a ranking "
+                f"drawn with that share fails with probability {self.failure_probability:.4g}.",
+            ),
+            grids=(self._places(),),
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row for each place."""
+        columns = (self.ranking, self.protected, np.cumsum(self.protected), self.table)
+        names = ("rank", "item", "protected", "held", "needed")
+        places = zip(*(column.tolist() for column in columns), strict=True)
+        return [
+            dict(zip(names, (rank, *row), strict=True)) for rank, row in enumerate(places, start=1)
+        ]
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row for each place, as a frame of the named engine."""
+        from comparity.reports.frames import frame_of_rows
+
+        return frame_of_rows(self.rows(), backend)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw how many protected items the first places hold, and how many they must."""
+        from comparity.ranking.plots import places_chart
+
+        return draw(places_chart(self), ax)
+
+    @property
+    def headline(self) -> str:
+        """What came of it, in a line."""
+        passed = "passed" if self.passed else f"failed at place {count(self.failed_at or 0)}"
+        missed = "" if self.satisfied else "; the group is too small to meet the table"
+        return (
+            f"Top {count(self.k)} with at least a share of {self.p:g} of "
+            f"{visible(self.group)!r}: scores alone {passed}{missed}"
+        )
+
+    def _places(self) -> Grid:
+        more = f", the first {SHOWN} of {count(self.k)}" if self.k > SHOWN else ""
+        rows = [row | {"protected": "yes" if row["protected"] else ""} for row in self.rows()]
+        return Grid(
+            title=f"Places{more}",
+            header=tuple(rows[0]),
+            rows=tuple(tuple(map(str, row.values())) for row in rows[:SHOWN]),
+        )
 
 
 def fair_topk(
@@ -100,13 +230,14 @@ def fair_topk(
     >>> found.table.tolist(), found.passed, found.ranking.tolist()
     ([0, 0, 0, 1, 1], False, [0, 1, 2, 4, 3])
     """
-    values = numbers(_score_array(scores), "scores", "item")
-    is_protected, name = _protected(sensitive_features, protected, len(values))
+    given = scores.scores if isinstance(scores, Ranking) else scores
+    values = numbers(as_array(given, "scores"), "scores", "item")
+    is_protected, name = _find_protected(sensitive_features, protected, len(values))
     _check(k, p, alpha, len(values))
     check_option("correction", correction, CORRECTIONS)
-    level, table = _adjusted(k, p, alpha, correction)
+    level, table = _adjust_level(k, p, alpha, correction)
     order = np.argsort(-values, kind="stable")
-    ranking = _filled(order, is_protected[order], table)
+    ranking = _fill_places(order, is_protected[order], table)
     missing = np.flatnonzero(np.cumsum(is_protected[order[:k]]) < table)
     return FairTopK(
         ranking=ranking,
@@ -190,12 +321,12 @@ def failure_probability(table: ArrayLike, p: float) -> float:
     return failed
 
 
-def _adjusted(k: int, p: float, alpha: float, correction: str) -> tuple[float, Ints]:
+def _adjust_level(k: int, p: float, alpha: float, correction: str) -> tuple[float, Ints]:
     """Return the level of each test and the table it gives."""
     table = required_protected(k, p, alpha)
     if correction == "none" or failure_probability(table, p) <= alpha:
         return float(alpha), table
-    levels = _steps(k, p, alpha)
+    levels = _levels_of_steps(k, p, alpha)
     # levels[low] keeps alpha and levels[high] does not: a larger level asks for no less.
     low, high = 0, len(levels)
     while high - low > 1:
@@ -212,7 +343,7 @@ def _adjusted(k: int, p: float, alpha: float, correction: str) -> tuple[float, I
     return level, required_protected(k, p, level)
 
 
-def _steps(k: int, p: float, alpha: float) -> Floats:
+def _levels_of_steps(k: int, p: float, alpha: float) -> Floats:
     """Return 0 and all levels up to alpha at which the table changes, rising."""
     from scipy.stats import binom
 
@@ -228,7 +359,7 @@ def _steps(k: int, p: float, alpha: float) -> Floats:
     return distinct
 
 
-def _filled(order: Ints, is_protected: NDArray[np.bool_], table: Ints) -> Ints:
+def _fill_places(order: Ints, is_protected: NDArray[np.bool_], table: Ints) -> Ints:
     """Fill the places: the best item left, or the best protected one where the table wants it."""
     others, candidates = np.flatnonzero(~is_protected), np.flatnonzero(is_protected)
     chosen, held = [], 0
@@ -243,11 +374,9 @@ def _filled(order: Ints, is_protected: NDArray[np.bool_], table: Ints) -> Ints:
     return order[np.array(chosen, dtype=np.int64)]
 
 
-def _score_array(scores: ArrayLike | Ranking) -> NDArray[np.generic]:
-    return as_array(scores.scores if isinstance(scores, Ranking) else scores, "scores")
-
-
-def _protected(features: ArrayLike, protected: object, n: int) -> tuple[NDArray[np.bool_], str]:
+def _find_protected(
+    features: ArrayLike, protected: object, n: int
+) -> tuple[NDArray[np.bool_], str]:
     column = as_array(features, "sensitive_features")
     check_lengths({"scores": np.empty(n), "sensitive_features": column})
     if not n:

@@ -58,8 +58,8 @@ class Prior:
         return 0.0 if math.isinf(self.sd) else self.sd**-2
 
     def __str__(self) -> str:
-        law = "no prior" if math.isinf(self.sd) else f"Normal with SD {self.sd:.4g}"
-        return f"{self.of}: {law} ({self.chosen_by})"
+        prior = "no prior" if math.isinf(self.sd) else f"Normal with SD {self.sd:.4g}"
+        return f"{self.of}: {prior} ({self.chosen_by})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

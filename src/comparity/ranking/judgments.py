@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -91,6 +91,15 @@ class Judgments:
     def __len__(self) -> int:
         return len(self.better)
 
+    def subset(self, kept: NDArray[np.bool_]) -> Judgments:
+        """Return some of the comparisons, of the same items and evaluators."""
+        names = ("better", "worse", "evaluator", "tied", "seat")
+        found = {name: getattr(self, name) for name in names}
+        columns: dict[str, Any] = {
+            name: one if one is None else one[kept] for name, one in found.items()
+        }
+        return replace(self, **columns)
+
 
 def judgments_of(
     comparisons: Any,
@@ -134,9 +143,9 @@ def judgments_of(
     if isinstance(comparisons, Judgments):
         return comparisons
     ties = TIED if ties is None and _has_ties(comparisons) else ties
-    pairs, columns = _pairs(comparisons, evaluators, ties, seats)
-    better, worse, n = _checked(pairs, n_items)
-    return _assembled(better, worse, np.arange(n), *columns)
+    pairs, columns = _find_pairs(comparisons, evaluators, ties, seats)
+    better, worse, n = _check_positions(pairs, n_items)
+    return _assemble(better, worse, np.arange(n), *columns)
 
 
 def judgments_from_frames(
@@ -166,7 +175,7 @@ def judgments_from_frames(
     """
     columns = columns_of(comparisons, "comparisons", [better, worse, evaluator, tied, seat])
     check_outcome_read(comparisons, first=better, second=worse, read=(evaluator, tied, seat))
-    both = _joined(columns[better], columns[worse])
+    both = _join_columns(columns[better], columns[worse])
     codes, names = factorised(both)
     n = len(codes) // 2
     for name, part in ((better, codes[:n]), (worse, codes[n:])):
@@ -189,12 +198,12 @@ def judgments_from_frames(
     equal = position[:n] == position[n:]
     if equal.any():
         raise SelfComparisonError(rows_of(equal, both[:n]))
-    first, second, _ = _checked(np.column_stack([position[:n], position[n:]]), len(known))
+    first, second, _ = _check_positions(np.column_stack([position[:n], position[n:]]), len(known))
     extra = [None if name is None else columns[name] for name in (evaluator, tied, seat)]
-    return _assembled(first, second, np.array(known, dtype=object), *extra)
+    return _assemble(first, second, np.array(known, dtype=object), *extra)
 
 
-def _joined(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
+def _join_columns(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
     # Numbers and text would both become text, and 1 would not be 1.0 any more.
     if first.dtype == second.dtype:
         return np.concatenate([first, second])
@@ -245,7 +254,7 @@ def _has_ties(comparisons: Any) -> bool:
     return is_frame(native) and TIED in native.collect_schema().names()
 
 
-def _pairs(comparisons: Any, *extra: Any) -> tuple[Any, list[Any]]:
+def _find_pairs(comparisons: Any, *extra: Any) -> tuple[Any, list[Any]]:
     """Return positions and the columns that go with them, looked up in a frame where named."""
     if not is_frame(of_engine(comparisons, "comparisons")):
         return comparisons, list(extra)
@@ -256,7 +265,7 @@ def _pairs(comparisons: Any, *extra: Any) -> tuple[Any, list[Any]]:
     return pairs, [columns[one] if isinstance(one, str) else one for one in extra]
 
 
-def _checked(pairs: Any, n_items: int | None) -> tuple[Ints, Ints, int]:
+def _check_positions(pairs: Any, n_items: int | None) -> tuple[Ints, Ints, int]:
     try:
         array = np.asarray(pairs)
     except ValueError as error:
@@ -287,11 +296,11 @@ def _checked(pairs: Any, n_items: int | None) -> tuple[Ints, Ints, int]:
     return first, second, n
 
 
-def _assembled(
+def _assemble(
     better: Ints, worse: Ints, items: NDArray[Any], evaluators: Any, ties: Any, seats: Any
 ) -> Judgments:
-    evaluator, names = _coded(evaluators, len(better))
-    tied = _truth(ties, len(better))
+    evaluator, names = _code_evaluators(evaluators, len(better))
+    tied = _read_ties(ties, len(better))
     if tied is not None and tied.all():
         raise TiesOnlyError(len(tied))
     return Judgments(
@@ -301,21 +310,21 @@ def _assembled(
         evaluator=evaluator,
         evaluators=names,
         tied=tied if tied is not None and tied.any() else None,
-        seat=_seats(seats, len(better)),
+        seat=_read_seats(seats, len(better)),
     )
 
 
-def _coded(evaluators: Any, n: int) -> tuple[Ints | None, NDArray[Any]]:
+def _code_evaluators(evaluators: Any, n: int) -> tuple[Ints | None, NDArray[Any]]:
     if evaluators is None:
         return None, np.empty(0, dtype=object)
     array = _column(evaluators, "evaluators", n)
     if array.dtype.kind in "iu":
-        return _numbered(array)
+        return _code_numbers(array)
     codes, known = group_codes(array, "evaluators", "comparisons", several=False)
     return codes.astype(np.int32), np.array(known, dtype=object)
 
 
-def _numbered(array: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
+def _code_numbers(array: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
     """Code whole numbers by counting where they are small, which spares sorting millions."""
     low, high = int(array.min()), int(array.max())
     if low < 0 or high > 4 * len(array):
@@ -335,10 +344,10 @@ def _column(values: Any, name: str, n: int) -> NDArray[Any]:
     return array
 
 
-def _truth(ties: Any, n: int) -> NDArray[np.bool_] | None:
+def _read_ties(ties: Any, n: int) -> NDArray[np.bool_] | None:
     if ties is None:
         return None
-    codes, words = _words(ties, "ties", n)
+    codes, words = _code_words(ties, "ties", n)
     known = [word in TRUE_WORDS for word in words]
     strange = [word for word in words if word not in (*TRUE_WORDS, *FALSE_WORDS)]
     if strange:
@@ -348,10 +357,10 @@ def _truth(ties: Any, n: int) -> NDArray[np.bool_] | None:
     return np.array(known, dtype=bool)[codes]
 
 
-def _seats(seats: Any, n: int) -> NDArray[np.int8] | None:
+def _read_seats(seats: Any, n: int) -> NDArray[np.int8] | None:
     if seats is None:
         return None
-    codes, words = _words(seats, "seats", n)
+    codes, words = _code_words(seats, "seats", n)
     strange = [word for word in words if word not in (*FIRST_WORDS, *SECOND_WORDS, *UNKNOWN_WORDS)]
     if strange:
         raise SeatError(strange)
@@ -360,7 +369,7 @@ def _seats(seats: Any, n: int) -> NDArray[np.int8] | None:
     return found if found.any() else None
 
 
-def _words(values: Any, name: str, n: int) -> tuple[NDArray[np.int64], list[str]]:
+def _code_words(values: Any, name: str, n: int) -> tuple[NDArray[np.int64], list[str]]:
     array = _column(values, name, n)
     codes, words = factorised(array)
     if (codes < 0).any():

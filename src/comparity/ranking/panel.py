@@ -1,6 +1,6 @@
 """Audit a model against a panel whose evaluators' bias was estimated and removed.
 
-The panel's scores, freed of bias, are the labels of an audit of all pairs. They are estimates, and
+The panel's bias-adjusted scores are the labels of an audit of all pairs. They are estimates, and
 what their error does to each gap is carried into its test (:mod:`comparity.inference.dyadic`).
 Where too many pairs would be the other way round in truth, there is no verdict.
 """
@@ -45,10 +45,10 @@ __all__ = ["MOST_REVERSALS", "PanelAudit", "audit_against_panel"]
 MOST_REVERSALS = 0.15
 """With a larger share of pairs of a cell in the wrong order, nothing is said about the cell."""
 
-TIMES = 2.0
+ALLOWANCE_FACTOR = 2.0
 """How often the observed effect of item errors is allowed for; see the calibration tests."""
 
-AT_ITS_WORD = "taken at its word"
+AT_FACE_VALUE = "taken at its word"
 TRUSTING = (
     "Evaluators are taken at their word: what they lean together is in the reference, and in no "
     "interval or p value."
@@ -112,7 +112,7 @@ def audit_against_panel(
     alpha: float = 0.05,
     margin: float = 0.05,
 ) -> PanelAudit:
-    """Test whether a model agrees with a panel freed of bias equally often in every kind of pair.
+    """Test whether a model agrees with a bias-adjusted panel equally often in all kinds of pairs.
 
     Parameters
     ----------
@@ -146,9 +146,9 @@ def audit_against_panel(
     moved, reversals = gaps.with_errors(
         panel.standard_errors[known], draws, np.random.default_rng(seed)
     )
-    allowance = TIMES * np.abs(moved - gaps.observed)
+    allowance = ALLOWANCE_FACTOR * np.abs(moved - gaps.observed)
     tests = [
-        _carried(test, float(variance), float(slack), worst)
+        _carry_error(test, float(variance), float(slack), worst)
         for test, variance, slack, worst in zip(
             at_face_value.tests,
             gaps.shift_variance(shifts),
@@ -184,10 +184,7 @@ def _compared_items(
 
 
 def _shifts(
-    panel: Ranking,
-    items: LabelledItems,
-    given: Mapping[str, float] | None,
-    left_out: NDArray[Any],
+    panel: Ranking, items: LabelledItems, given: Mapping[str, float] | None, left_out: NDArray[Any]
 ) -> dict[str, float]:
     """Return the standard errors of the levels of the groups that are in pairs."""
     # A group of which no item was compared is in no pair, and its level moves nothing.
@@ -205,7 +202,7 @@ class _Gaps:
         self, items: LabelledItems, options: PairwiseOptions, found: PairwiseAccuracy
     ) -> None:
         self.items, self.options = items, options
-        self.observed = _gaps(found)
+        self.observed = _gaps_of(found)
         self._cells = [_cells_of(test.null, items.groups) for test in found.tests]
 
     def at(self, labels: Floats) -> Floats:
@@ -228,7 +225,7 @@ class _Gaps:
         """Return the mean gaps under errors drawn anew, and the share of pairs they reverse."""
         items, k = self.items, len(self.items.groups)
         total, reversed_pairs = np.zeros_like(self.observed), np.zeros((k, k))
-        for labels in self._drawn(errors, draws, rng):
+        for labels in self._draw_labels(errors, draws, rng):
             total += self.at(labels)
             pairs, kept, _ = cell_counts(items.label, labels, items.group, k)
             reversed_pairs += 1 - np.divide(
@@ -240,12 +237,14 @@ class _Gaps:
         """Return for each test the larger share of reversed pairs of its two cells."""
         return [max(float(reversals[cell]) for cell in cells) for cells in self._cells]
 
-    def _drawn(self, errors: Floats, draws: int, rng: np.random.Generator) -> Iterator[Floats]:
+    def _draw_labels(
+        self, errors: Floats, draws: int, rng: np.random.Generator
+    ) -> Iterator[Floats]:
         for _ in range(draws):
             yield self.items.label + errors * rng.standard_normal(len(errors))
 
 
-def _gaps(found: PairwiseAccuracy) -> Floats:
+def _gaps_of(found: PairwiseAccuracy) -> Floats:
     return np.array([test.gap for test in found.tests])
 
 
@@ -254,10 +253,7 @@ def _cells_of(null: str, groups: tuple[str, ...]) -> tuple[tuple[int, int], tupl
     place = {group: code for code, group in enumerate(groups)}
     (contrast,) = (one for one in contrasts_of_groups(groups) if one.null == null)
     first, second = contrast
-    return (
-        (place[first.better], place[first.worse]),
-        (place[second.better], place[second.worse]),
-    )
+    return ((place[first.better], place[first.worse]), (place[second.better], place[second.worse]))
 
 
 def _check_shifts(shifts: Mapping[str, float], groups: tuple[str, ...]) -> None:
@@ -282,7 +278,9 @@ def _shift_errors(panel: Ranking, groups: set[str]) -> dict[str, float]:
     return {one.group: max(errors[two] for two in known if two.group == one.group) for one in known}
 
 
-def _carried(test: JudgedGap, shift_variance: float, allowance: float, reversals: float) -> GapTest:
+def _carry_error(
+    test: JudgedGap, shift_variance: float, allowance: float, reversals: float
+) -> GapTest:
     """Return a test with the error of the panel, or without a verdict where it is too large."""
     base = {one.name: getattr(test, one.name) for one in fields(GapTest)}
     base["standard_error"] = float(np.sqrt(test.standard_error**2 + shift_variance))
@@ -326,7 +324,7 @@ def _audit(given: Audit, tests: list[GapTest], panel: Ranking, *, left_out: int)
     ]
     return replace(
         given,
-        notion=f"pairwise agreement with a panel {'freed of bias' if anchor else AT_ITS_WORD}",
+        notion=f"pairwise agreement with a panel {'freed of bias' if anchor else AT_FACE_VALUE}",
         tests=judged,
         finding=finding,
         exit_status=EXIT_STATUS[finding],

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors.spelling import visible
+from comparity.ranking.fair_topk import FairTopK
 from comparity.ranking.rank import RankedPanel
 from comparity.ranking.result import BiasedRanking, Ranking
 from comparity.reports.audits import MOST_TESTS
 from comparity.reports.charts import (
     MOST_ROWS,
     Axis,
+    Curve,
+    CurveChart,
     Mark,
     Row,
     RowChart,
@@ -41,6 +45,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LEVEL",
     "bias_chart",
+    "places_chart",
     "plot_biases",
     "plot_ranking",
     "plot_scores",
@@ -208,7 +213,7 @@ def _caterpillar(ranking: BiasedRanking, contrast: int | None) -> RowChart:
 def plot_scores(
     panel: RankedPanel, attribute: str | None = None, *, ax: Axes | None = None
 ) -> Axes:
-    """Draw the scores of each group, with evaluators at their word and freed of their biases.
+    """Draw the scores of each group, with evaluators at face value and adjusted for their biases.
 
     Parameters
     ----------
@@ -259,3 +264,30 @@ def _groups(panel: RankedPanel, attribute: str | None) -> dict[str, Any]:
     column = panel.groups[attribute or next(iter(panel.groups))]
     names = np.array([str(name) for name in column.tolist()])
     return {group: names == group for group in sorted(set(names.tolist()))}
+
+
+def places_chart(result: FairTopK) -> CurveChart:
+    """Describe how many protected items the first places hold, and how many they must."""
+    places, held = range(1, result.k + 1), result.protected.cumsum().tolist()
+    most = max(*held, *result.table, result.p * result.k)
+    curves = [
+        Curve(label="held", points=list(zip(places, held, strict=True)), style="steps"),
+        Curve(label="needed", points=list(zip(places, result.table, strict=True)), style="steps"),
+        Curve(
+            label=f"a share of {result.p:g}",
+            points=[(place, result.p * place) for place in places],
+            style="guide",
+        ),
+    ]
+    if result.failed_at is not None:
+        told = f"scores alone fail at place {count(result.failed_at)}"
+        ends = [(result.failed_at, 0.0), (result.failed_at, most)]
+        curves.append(Curve(label=told, points=ends))
+    across = f"place, of {count(result.k)}; chosen from {several(result.n_items, 'item')}"
+    up = axis_between(f"items of {result.group!r} among the first", [0.0, most], from_zero=True)
+    return CurveChart(
+        title=result.headline,
+        axis=axis_between(across, places),
+        up=replace(up, ticks=tuple(tick for tick in up.ticks if tick.at == round(tick.at))),
+        curves=tuple(curves),
+    )

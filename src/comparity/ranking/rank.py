@@ -53,7 +53,7 @@ class RankedPanel(Result):
         The ranking asked for.
     before : Ranking or None
         The Bradley-Terry ranking of the same comparisons with the same prior of scores, which
-        takes every evaluator at their word, where the ranking asked for does not.
+        takes every evaluator at face value, where the ranking asked for does not.
     groups : mapping of str to ndarray
         Group of each item, by attribute.
     audit : PanelAudit or None
@@ -95,7 +95,7 @@ class RankedPanel(Result):
         return [{**row, **self._about(row["position"])} for row in self.ranking.rows()]
 
     def _about(self, item: int) -> dict[str, Any]:
-        """Return the groups of an item, and its score with every evaluator at their word."""
+        """Return the groups of an item, and its score with every evaluator at face value."""
         groups = {name: str(column[item]) for name, column in self.groups.items()}
         before = None if self.before is None else float(self.before.scores[item])
         return {"groups": groups, "score_before": before}
@@ -165,7 +165,7 @@ def rank_frames(
     item : str
         Column of `items` with the id.
     score : str, optional
-        Column of `items` with a model's score, to be audited against the panel freed of bias.
+        Column of `items` with a model's score, to be audited against the bias-adjusted panel.
     alpha, margin : float
         As in :func:`comparity.separation`, for that audit.
     seed : int
@@ -241,10 +241,7 @@ def _audit_score(
         raise OptionError("score", score, ["None", "barp with one sensitive column"], why)
     (group,) = groups.values()
     return audit_against_panel(
-        ranking,
-        numbers(held[score], score, "items"),
-        sensitive_features=group,
-        **choices,
+        ranking, numbers(held[score], score, "items"), sensitive_features=group, **choices
     )
 
 

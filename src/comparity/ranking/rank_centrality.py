@@ -5,8 +5,8 @@ that j won, and stays otherwise:
 
 .. math:: P_{ij} = a_{ij} / c \ (i \ne j), \qquad P_{ii} = 1 - \sum_{j \ne i} a_{ij} / c
 
-with c at least the largest sum of rates, so that all entries are probabilities. The stationary law
-:math:`\pi` does not depend on c; under a Bradley-Terry model it tends to
+with c at least the largest sum of rates, so that all entries are probabilities. The stationary
+distribution :math:`\pi` does not depend on c; under a Bradley-Terry model it tends to
 :math:`\pi_i \propto e^{s_i}`, so its logarithm is a score.
 """
 
@@ -20,21 +20,16 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, splu
 
 from comparity.errors import NoPriorError
+from comparity.ranking.anchors import check_amount
 from comparity.ranking.bradley_terry import log_likelihood_at
 from comparity.ranking.connectivity import diagnose
 from comparity.ranking.fits import Diagnosis
 from comparity.ranking.judgments import Judgments, judgments_of
 from comparity.ranking.models import RankingModel
-from comparity.ranking.result import Ranking
-from comparity.ranking.shares import check_amount
+from comparity.ranking.result import Ranking, ranking_of
 from comparity.tables.columns import check_option
 
-__all__ = [
-    "MODEL",
-    "SMOOTHED",
-    "rank_centrality",
-    "stationary",
-]
+__all__ = ["MODEL", "SMOOTHED", "rank_centrality", "stationary"]
 
 
 Floats = NDArray[np.float64]
@@ -49,11 +44,11 @@ RESTARTS = 100
 
 
 def stationary(rates: csr_array, everywhere: float) -> tuple[Floats, float]:
-    """Return the stationary law of a walk that can get from every item to every other one.
+    """Return the stationary distribution of a walk that can get from every item to every other one.
 
     The rate from i to j is ``rates[i, j] + everywhere``. In balance what leaves an item comes in:
-    ``leaving * law = rates.T @ law + everywhere * sum(law)``, where an item's rate to itself is
-    counted on both sides.
+    ``leaving * weights = rates.T @ weights + everywhere * sum(weights)``, where an item's rate to
+    itself is counted on both sides.
 
     Parameters
     ----------
@@ -64,7 +59,7 @@ def stationary(rates: csr_array, everywhere: float) -> tuple[Floats, float]:
 
     Returns
     -------
-    law : ndarray
+    weights : ndarray
         Positive, with mean 1.
     error : float
         Largest relative imbalance of an item.
@@ -75,26 +70,26 @@ def stationary(rates: csr_array, everywhere: float) -> tuple[Floats, float]:
     leaving = np.asarray(rates.sum(axis=1)).ravel() + everywhere * n
     incoming = rates.T.tocsr()
     if n <= DENSE:
-        law = _solved(incoming.toarray() + everywhere, leaving)
+        weights = _solve_balance(incoming.toarray() + everywhere, leaving)
     else:
-        law = _searched(incoming, everywhere, leaving)
-    law = law / law.mean()
-    imbalance = (incoming @ law + everywhere * law.sum()) / (leaving * law) - 1
-    return law, float(np.abs(imbalance).max())
+        weights = _search_vector(incoming, everywhere, leaving)
+    weights = weights / weights.mean()
+    imbalance = (incoming @ weights + everywhere * weights.sum()) / (leaving * weights) - 1
+    return weights, float(np.abs(imbalance).max())
 
 
-def _solved(incoming: Floats, leaving: Floats) -> Floats:
-    """Solve the balance of all items but the last, whose law is set to 1."""
+def _solve_balance(incoming: Floats, leaving: Floats) -> Floats:
+    """Solve the balance of all items but the last, whose share is set to 1."""
     balance = np.diag(leaving) - incoming
     return np.append(np.linalg.solve(balance[:-1, :-1], incoming[:-1, -1]), 1.0)
 
 
-def _searched(incoming: csr_array, everywhere: float, leaving: Floats) -> Floats:
+def _search_vector(incoming: csr_array, everywhere: float, leaving: Floats) -> Floats:
     """Search the leading vector of the walk that never stays, which needs the fewest steps."""
 
     def step(flow: Floats) -> Floats:
-        law = flow.ravel() / leaving
-        return np.asarray(incoming @ law + everywhere * law.sum())
+        weights = flow.ravel() / leaving
+        return np.asarray(incoming @ weights + everywhere * weights.sum())
 
     n = len(leaving)
     try:
@@ -103,13 +98,13 @@ def _searched(incoming: csr_array, everywhere: float, leaving: Floats) -> Floats
     except ArpackNoConvergence:
         # Long chains of items mix slowly, and their balance is quick to solve.
         if everywhere > 0:
-            return _solved(incoming.toarray() + everywhere, leaving)
+            return _solve_balance(incoming.toarray() + everywhere, leaving)
         balance = (-incoming).tolil()
         balance.setdiag(leaving)
         last = incoming[:-1, [-1]].toarray().ravel()
         return np.append(splu(balance.tocsc()[:-1, :-1]).solve(last), 1.0)
-    law: Floats = np.abs(vectors[:, 0].real) / leaving
-    return law
+    weights: Floats = np.abs(vectors[:, 0].real) / leaving
+    return weights
 
 
 SMOOTHED = ("compared", "all")
@@ -124,7 +119,7 @@ def rank_centrality(
     smoothed: str = "compared",
     teleport: float = 0.0,
 ) -> Ranking:
-    r"""Rank items by the stationary law of a walk along comparisons.
+    r"""Rank items by the stationary distribution of a walk along comparisons.
 
     Negahban, Oh and Shah [1]_. Nothing is known of evaluators, so their biases stay in the scores.
 
@@ -146,7 +141,7 @@ def rank_centrality(
     teleport : float
         Rate added between every two items. The published code for [2]_ adds 1 and takes no
         smoothing; it divides by too small a c, so that its matrix has negative entries, but its
-        leading vector is the stationary law of the proper walk with these rates.
+        leading vector is the stationary distribution of the proper walk with these rates.
 
     Returns
     -------
@@ -184,22 +179,19 @@ def rank_centrality(
     if smoothed == "all" and smoothing > 0:
         # 1/2 is everywhere already; compared pairs differ from it by so much.
         rates.data -= 0.5
-    law, error = _laws(rates, everywhere, diagnosis)
-    scores = np.log(law)
+    weights, error = _stationary_by_part(rates, everywhere, diagnosis)
+    scores = np.log(weights)
     scores -= scores.mean()
-    return Ranking(
-        model=MODEL.name,
-        items=judgments.items,
-        scores=scores,
-        standard_errors=np.full(len(scores), np.nan),
+    return ranking_of(
+        MODEL.name,
+        judgments,
+        diagnosis,
+        scores,
         log_likelihood=log_likelihood_at(judgments, scores),
         converged=error <= 1e-8,
-        n_comparisons=len(judgments),
-        n_ties=judgments.n_ties,
-        diagnosis=diagnosis,
-        parameters={"stationary": law / law.sum()},
+        parameters={"stationary": weights / weights.sum()},
         gradient_norm=error,
-        notes=(*_notes(judgments, smoothing, smoothed, teleport), *diagnosis.notes),
+        notes=_notes(judgments, smoothing, smoothed, teleport),
         provenance={"smoothing": smoothing, "smoothed": smoothed, "teleport": teleport},
     )
 
@@ -233,17 +225,19 @@ def _rates(judgments: Judgments, smoothing: float) -> csr_array:
     return wins
 
 
-def _laws(rates: csr_array, everywhere: float, diagnosis: Diagnosis) -> tuple[Floats, float]:
-    """Return the law of each part of the items on its own, the mean of whose logarithm is 0."""
+def _stationary_by_part(
+    rates: csr_array, everywhere: float, diagnosis: Diagnosis
+) -> tuple[Floats, float]:
+    """Return the distribution within each part of the items; the mean of its logarithm is 0."""
     n = rates.shape[0]
     parts = diagnosis.component if everywhere == 0 else np.zeros(n, dtype=np.int64)
-    law, worst = np.ones(n), 0.0
+    weights, worst = np.ones(n), 0.0
     for part in range(int(parts.max()) + 1):
         inside = np.flatnonzero(parts == part)
         found, error = stationary(rates[inside][:, inside], everywhere)
-        law[inside] = found / np.exp(np.log(found).mean())
+        weights[inside] = found / np.exp(np.log(found).mean())
         worst = max(worst, error)
-    return law, worst
+    return weights, worst
 
 
 def _notes(judgments: Judgments, smoothing: float, smoothed: str, teleport: float) -> list[str]:

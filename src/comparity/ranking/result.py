@@ -8,7 +8,7 @@ whatever the caller's table calls them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -30,6 +30,7 @@ from comparity.results.result import Result
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from comparity.ranking.judgments import Judgments
     from comparity.reports.sections import Section
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "Ranking",
     "ScoreDependence",
     "Suggestion",
+    "ranking_of",
 ]
 
 Floats = NDArray[np.float64]
@@ -147,8 +149,7 @@ class Ranking(Result):
 
     def score_intervals(self, level: float = 0.95) -> Floats:
         """Return the normal interval of every score, as (n, 2)."""
-        half = normal_quantile(level) * self.standard_errors
-        return np.column_stack([self.scores - half, self.scores + half])
+        return _intervals(self.scores, self.standard_errors, level)
 
     def rank_intervals(self, level: float = 0.95) -> Ints:
         """Return the ranks each item can have, as (n, 2).
@@ -170,7 +171,7 @@ class Ranking(Result):
             above = n - np.searchsorted(np.sort(low), high, side="right")
             below = np.searchsorted(np.sort(high), low, side="left")
         else:
-            above, below = _certain(self.scores, errors, cut)
+            above, below = _count_certain(self.scores, errors, cut)
         return np.column_stack([above + 1, n - below]).astype(np.int64)
 
     def section(self) -> Section:
@@ -214,7 +215,7 @@ class Ranking(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BiasedRanking(Ranking):
-    """Scores freed of the evaluators' biases, and the biases: an array (evaluators, contrasts).
+    """Scores adjusted for the evaluators' biases, and the biases: an array (evaluators, contrasts).
 
     Data fix only differences between evaluators, so centred biases stand by themselves; their
     common level, `mean_bias`, rests on `anchor`, which is an assumption.
@@ -239,7 +240,7 @@ class BiasedRanking(Ranking):
         and of the reference, by as much as the groups may be off as wholes. It includes that chance
         too.
     centred_bias, centred_standard_errors : ndarray
-        Bias less the mean; free of the anchor.
+        Bias minus the mean; independent of the anchor.
     anchor : str
         The assumption that fixes the level, in words.
     n_judged : ndarray
@@ -278,23 +279,19 @@ class BiasedRanking(Ranking):
 
     def bias_intervals(self, level: float = 0.95) -> Floats:
         """Return the normal interval of every bias, as (evaluators, contrasts, 2)."""
-        half = normal_quantile(level) * self.bias_standard_errors
-        return np.stack([self.bias - half, self.bias + half], axis=-1)
+        return _intervals(self.bias, self.bias_standard_errors, level)
 
     def cautious_intervals(self, level: float = 0.95) -> Floats:
         """Return the interval of every bias with its cautious error, as `bias_intervals` does."""
-        half = normal_quantile(level) * self.cautious_standard_errors
-        return np.stack([self.bias - half, self.bias + half], axis=-1)
+        return _intervals(self.bias, self.cautious_standard_errors, level)
 
     def mean_bias_intervals(self, level: float = 0.95) -> Floats:
         """Return the normal interval of every mean bias, as (contrasts, 2)."""
-        half = normal_quantile(level) * self.mean_bias_standard_errors
-        return np.column_stack([self.mean_bias - half, self.mean_bias + half])
+        return _intervals(self.mean_bias, self.mean_bias_standard_errors, level)
 
     def centred_intervals(self, level: float = 0.95) -> Floats:
         """Return the normal interval of every centred bias, as (evaluators, contrasts, 2)."""
-        half = normal_quantile(level) * self.centred_standard_errors
-        return np.stack([self.centred_bias - half, self.centred_bias + half], axis=-1)
+        return _intervals(self.centred_bias, self.centred_standard_errors, level)
 
     def bias_frame(self, backend: str | None = None) -> Any:
         """Return one row for each evaluator and contrast, those who lean most first."""
@@ -331,7 +328,40 @@ class BiasedRanking(Ranking):
         return rows
 
 
-def _certain(scores: Floats, errors: Floats, cut: float) -> tuple[Ints, Ints]:
+def ranking_of(
+    model: str,
+    judgments: Judgments,
+    diagnosis: Diagnosis,
+    scores: Floats,
+    *,
+    notes: Iterable[str] = (),
+    **facts: Any,
+) -> Ranking:
+    """Return a ranking with what the comparisons tell of themselves.
+
+    It has no standard errors and counts as converged, unless `facts` about the fit, by the names of
+    the fields of :class:`Ranking`, say otherwise.
+    """
+    unless: dict[str, Any] = {"standard_errors": np.full(len(scores), np.nan), "converged": True}
+    return Ranking(
+        model=model,
+        items=judgments.items,
+        scores=scores,
+        n_comparisons=len(judgments),
+        n_ties=judgments.n_ties,
+        diagnosis=diagnosis,
+        notes=(*notes, *diagnosis.notes),
+        **unless | facts,
+    )
+
+
+def _intervals(values: Floats, errors: Floats, level: float) -> Floats:
+    """Return normal intervals, their two ends along a last axis."""
+    half = normal_quantile(level) * errors
+    return np.stack([values - half, values + half], axis=-1)
+
+
+def _count_certain(scores: Floats, errors: Floats, cut: float) -> tuple[Ints, Ints]:
     """Count for every item those certainly above and certainly below it, block by block."""
     above, below = np.zeros(len(scores), np.int64), np.zeros(len(scores), np.int64)
     rows = max(1, 2_000_000 // len(scores))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,7 @@ from comparity.reports.charts import Chart
 from comparity.reports.formats import count, interval, p_value, percent, rate, several, signed
 from comparity.reports.sections import Grid, Section
 
-__all__ = [
-    "section",
-]
+__all__ = ["section"]
 
 
 Rows = list[dict[str, Any]]
@@ -38,25 +35,10 @@ EVALUATORS, ITEMS = 15, 15
 CONTRASTS = 4
 
 
-@singledispatch
 def section(result: Ranking | RankedPanel) -> Section:
     """Return what is shown of a ranking."""
-    raise TypeError(f"{type(result).__name__} is no ranking")
-
-
-@section.register
-def _(ranking: Ranking) -> Section:
-    return _section(RankedPanel(ranking=ranking))
-
-
-@section.register
-def _(panel: RankedPanel) -> Section:
-    return _section(panel)
-
-
-def _section(panel: RankedPanel) -> Section:
-    ranking = panel.ranking
-    shown = ranking.to_dict()
+    panel = RankedPanel(ranking=result) if isinstance(result, Ranking) else result
+    ranking, shown = panel.ranking, panel.ranking.to_dict()
     biases, places = shown.get("biases"), shown["ranking"]
     return Section(
         headline=f"Ranking of {count(len(ranking.items))} items by {visible(ranking.model)}",
@@ -90,7 +72,7 @@ def _sentences(ranking: Ranking) -> Iterator[str]:
         yield _level(ranking.anchor)
         yield from _found_with_caution(ranking)
     ties = f", {count(ranking.n_ties)} of them ties" if ranking.n_ties else ""
-    yield f"{several(ranking.n_comparisons, 'comparison')}{ties}; {_fitted(ranking)}."
+    yield f"{several(ranking.n_comparisons, 'comparison')}{ties}; {_describe_fit(ranking)}."
 
 
 def _found(ranking: BiasedRanking) -> str:
@@ -145,7 +127,7 @@ def _level(anchor: str) -> str:
     return f"The common level of the biases is an assumption: {kind}: {words}."
 
 
-def _fitted(ranking: Ranking) -> str:
+def _describe_fit(ranking: Ranking) -> str:
     priors = "; ".join(visible(str(prior)) for prior in ranking.priors) or "no prior"
     return priors if ranking.converged else f"{priors}; THE FIT DID NOT CONVERGE"
 
@@ -157,49 +139,42 @@ def _notes(ranking: Ranking) -> list[str]:
 def _grids(panel: RankedPanel, biases: Rows | None, places: Rows) -> Iterator[Grid]:
     ranking = panel.ranking
     if isinstance(ranking, BiasedRanking):
-        yield _leaning(biases or [], ranking.contrasts)
-        yield _levels(ranking)
+        yield _bias_grid(biases or [], ranking.contrasts)
+        yield _mean_bias_grid(ranking)
         if ranking.suggestions:
-            yield _suggested(ranking)
+            yield _suggestion_grid(ranking)
         if ranking.score_dependence is not None:
-            yield _dependence(ranking.score_dependence)
+            yield _dependence_grid(ranking.score_dependence)
     if ranking.seat is not None or ranking.ties is not None:
-        yield _effects(ranking.seat, ranking.ties)
+        yield _effect_grid(ranking.seat, ranking.ties)
     if len(ranking.evaluators) and ranking.parameters:
-        yield _of_evaluators(ranking)
-    yield _places(places, ranking.unit)
+        yield _evaluator_grid(ranking)
+    yield _rank_grid(places, ranking.unit)
     if panel.groups:
-        yield _means(panel)
+        yield _mean_grid(panel)
 
 
-def _leaning(rows: Rows, contrasts: Sequence[GroupContrast]) -> Grid:
+def _bias_grid(rows: Rows, contrasts: Sequence[GroupContrast]) -> Grid:
     several = len(contrasts) > 1
     of = f"{count(len(rows))}{' biases' if several else ''}"
     toward = "" if several else "".join(f" ({visible(str(one))})" for one in contrasts)
     more = f", the first {EVALUATORS} of {of}" if len(rows) > EVALUATORS else ""
     return Grid(
         title=f"Evaluators by how surely they lean{toward}{more}",
-        header=(
-            "evaluator",
-            "bias (logits)",
-            "95% interval",
-            "p",
-            "q",
-            "between groups",
-        ),
+        header=("evaluator", "bias (logits)", "95% interval", "p", "q", "between groups"),
         rows=tuple(
             (
                 visible(str(row["evaluator"]))
                 + (f"\n{visible(row['contrast'])}" if several else ""),
                 signed(row["bias"]),
-                *_known(row),
+                *_bias_cells(row),
             )
             for row in rows[:EVALUATORS]
         ),
     )
 
 
-def _known(row: dict[str, Any]) -> tuple[str, ...]:
+def _bias_cells(row: dict[str, Any]) -> tuple[str, ...]:
     """Return what is known of a bias; of one that is assumed, only that."""
     if row["low"] == row["high"] == row["bias"]:
         return ("trusted", "", "", "")
@@ -211,7 +186,7 @@ def _known(row: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _levels(ranking: BiasedRanking) -> Grid:
+def _mean_bias_grid(ranking: BiasedRanking) -> Grid:
     means = zip(ranking.contrasts, ranking.mean_bias, ranking.mean_bias_intervals(), strict=True)
     return Grid(
         title="Mean bias of all evaluators",
@@ -223,7 +198,7 @@ def _levels(ranking: BiasedRanking) -> Grid:
     )
 
 
-def _suggested(ranking: BiasedRanking) -> Grid:
+def _suggestion_grid(ranking: BiasedRanking) -> Grid:
     return Grid(
         title="Intersections, whether they deserve a bias of their own",
         header=("intersection", "items", "score gap", "p of gap", "p of spread", "q", "deserves"),
@@ -242,7 +217,7 @@ def _suggested(ranking: BiasedRanking) -> Grid:
     )
 
 
-def _dependence(found: ScoreDependence) -> Grid:
+def _dependence_grid(found: ScoreDependence) -> Grid:
     return Grid(
         title="Do biases grow with the score?",
         header=("slopes", "chi-square", "df", "p of none"),
@@ -257,7 +232,7 @@ def _dependence(found: ScoreDependence) -> Grid:
     )
 
 
-def _effects(seat: Effect | None, ties: Effect | None) -> Grid:
+def _effect_grid(seat: Effect | None, ties: Effect | None) -> Grid:
     effects = [effect for effect in (seat, ties) if effect is not None]
     return Grid(
         title="Seat and ties",
@@ -275,7 +250,7 @@ def _effects(seat: Effect | None, ties: Effect | None) -> Grid:
     )
 
 
-def _of_evaluators(ranking: Ranking) -> Grid:
+def _evaluator_grid(ranking: Ranking) -> Grid:
     """List what else a model says of evaluators, the lowest of the first first."""
     n = len(ranking.evaluators)
     columns = {name: np.reshape(values, (n, -1)) for name, values in ranking.parameters.items()}
@@ -299,7 +274,7 @@ def _format_of(values: NDArray[np.float64]) -> Callable[[float], str]:
     return rate if ((values >= 0) & (values <= 1)).all() else signed
 
 
-def _places(rows: Rows, unit: str) -> Grid:
+def _rank_grid(rows: Rows, unit: str) -> Grid:
     """List the order, with errors where the model gives them."""
     score, told = _score_format(unit), _have_errors(rows)
     more = f", the first {ITEMS} of {count(len(rows))}" if len(rows) > ITEMS else ""
@@ -327,7 +302,7 @@ def _score_format(unit: str) -> Callable[[float], str]:
     return {"points": "{:,.1f}".format, "share of wins": rate}.get(unit, signed)
 
 
-def _means(panel: RankedPanel) -> Grid:
+def _mean_grid(panel: RankedPanel) -> Grid:
     several, compared = len(panel.groups) > 1, panel.before is not None
     before = ("evaluators taken at their word",) if compared else ()
     score = _score_format(panel.ranking.unit)

@@ -136,12 +136,12 @@ def simulate_comparisons(
         Source of randomness. What is drawn or given in log odds (qualities, biases, the seat, and
         what they come to for a pair) lies between -1000 and 1000.
     bias : distribution or mapping of str to distribution, optional
-        Law of the evaluators' bias for group ``"b"``: of the first attribute, or by attribute; a
-        name such as ``"sex & race"`` is for items in group ``"b"`` of both, on top of the others.
+        Of the evaluators' bias for group ``"b"``: of the first attribute, or by attribute; a name
+        such as ``"sex & race"`` is for items in group ``"b"`` of both, on top of the others.
         No bias by default. Any frozen distribution of :mod:`scipy.stats` will do: ``norm(2, 0.1)``,
         ``uniform(-5, 10)``, ``expon(scale=2)``.
     scores : distribution or array-like, optional
-        Law of the items' quality, or the quality of every item; normal with standard deviation 5 by
+        Of the items' quality, or the quality of every item; normal with standard deviation 5 by
         default.
     groups : mapping of str to int or sequence of str, optional
         How many items are of group ``"b"``, by attribute, drawn independently, or the group of
@@ -177,15 +177,15 @@ def simulate_comparisons(
     wanted = {"group": 30} if groups is None else dict(groups)
     _check(n_items, n_evaluators, wanted)
     _check_effects(seat=seat, tie=tie, slope=slope)
-    members = {name: _drawn_groups(name, n_items, want, rng) for name, want in wanted.items()}
-    names, drawn = _drawn_bias(bias, members, n_evaluators, rng)
-    quality = _drawn_scores(norm(0, 5) if scores is None else scores, n_items, rng)
+    members = {name: _draw_groups(name, n_items, want, rng) for name, want in wanted.items()}
+    names, drawn = _draw_bias(bias, members, n_evaluators, rng)
+    quality = _draw_scores(norm(0, 5) if scores is None else scores, n_items, rng)
     if equal_means:
         inside = np.column_stack([np.ones(n_items), _membership(members, tuple(members))])
         quality -= inside @ np.linalg.lstsq(inside, quality, rcond=None)[0]
-    evaluator = np.repeat(np.arange(n_evaluators), _drawn_pairs(pairs, n_evaluators, rng))
+    evaluator = np.repeat(np.arange(n_evaluators), _draw_pair_counts(pairs, n_evaluators, rng))
     panel = SimulatedPanel(
-        comparisons=_drawn_items(len(evaluator), n_items, rng),
+        comparisons=_draw_items(len(evaluator), n_items, rng),
         evaluators=evaluator,
         ties=np.zeros(len(evaluator), dtype=bool),
         seats=np.ones(len(evaluator), dtype=np.int64),
@@ -197,7 +197,7 @@ def simulate_comparisons(
         tie=tie,
         slope=slope,
     )
-    return _judged(panel, rng)
+    return _judge_pairs(panel, rng)
 
 
 def pair_counts(name: str, *, n_evaluators: int = 50) -> Size | Law:
@@ -222,14 +222,14 @@ def pair_counts(name: str, *, n_evaluators: int = 50) -> Size | Law:
         ladder = ladders[name]
         return [ladder[k * len(ladder) // n_evaluators] for k in range(n_evaluators)]
     if name == "poisson":
-        law: Law = poisson(100)
-        return law
+        drawn: Law = poisson(100)
+        return drawn
     if name != "equal":
         raise OptionError("name", name, ["'equal'", "'poisson'", "'spread'", "'extreme'"])
     return 100
 
 
-def _judged(panel: SimulatedPanel, rng: np.random.Generator) -> SimulatedPanel:
+def _judge_pairs(panel: SimulatedPanel, rng: np.random.Generator) -> SimulatedPanel:
     """Let every evaluator say which of the two items shown is better."""
     shown = panel.comparisons
     margin = panel.margins(shown[:, 0], shown[:, 1], panel.evaluators)
@@ -246,13 +246,13 @@ def _judged(panel: SimulatedPanel, rng: np.random.Generator) -> SimulatedPanel:
     )
 
 
-def _drawn_items(n: int, items: int, rng: np.random.Generator) -> Ints:
+def _draw_items(n: int, items: int, rng: np.random.Generator) -> Ints:
     first = rng.integers(items, size=n)
     # A shift of 1 to n - 1 places never leads back to the same item, and to all others alike.
     return np.column_stack([first, (first + rng.integers(1, items, size=n)) % items])
 
 
-def _drawn_groups(
+def _draw_groups(
     name: str, n: int, wanted: int | Sequence[str], rng: np.random.Generator
 ) -> NDArray[np.str_]:
     if isinstance(wanted, int | np.integer):
@@ -266,7 +266,7 @@ def _drawn_groups(
     return group
 
 
-def _drawn_scores(scores: Any, n: int, rng: np.random.Generator) -> Floats:
+def _draw_scores(scores: Any, n: int, rng: np.random.Generator) -> Floats:
     if hasattr(scores, "rvs"):
         return _draw("scores", scores, n, rng)
     try:
@@ -279,7 +279,7 @@ def _drawn_scores(scores: Any, n: int, rng: np.random.Generator) -> Floats:
     return given
 
 
-def _drawn_bias(
+def _draw_bias(
     bias: Law | Mapping[str, Law] | None,
     members: Mapping[str, NDArray[np.str_]],
     n: int,
@@ -292,10 +292,12 @@ def _drawn_bias(
     for name in laws:
         if not set(name.split(AND)) <= set(members):
             raise OptionError("bias", name, [repr(known) for known in members])
-    return tuple(laws), np.column_stack([_draw("bias", law, n, rng) for law in laws.values()])
+    return tuple(laws), np.column_stack(
+        [_draw("bias", distribution, n, rng) for distribution in laws.values()]
+    )
 
 
-def _drawn_pairs(pairs: Any, n: int, rng: np.random.Generator) -> Ints:
+def _draw_pair_counts(pairs: Any, n: int, rng: np.random.Generator) -> Ints:
     sizes = pairs.rvs(size=n, random_state=rng) if hasattr(pairs, "rvs") else pairs
     counts = np.broadcast_to(np.asarray(sizes), n) if np.ndim(sizes) == 0 else np.asarray(sizes)
     if counts.shape != (n,) or counts.dtype.kind not in "iu" or counts.min() < 0:
@@ -303,13 +305,15 @@ def _drawn_pairs(pairs: Any, n: int, rng: np.random.Generator) -> Ints:
     return counts.astype(np.int64)
 
 
-def _draw(option: str, law: Law, n: int, rng: np.random.Generator) -> Floats:
+def _draw(option: str, distribution: Law, n: int, rng: np.random.Generator) -> Floats:
     # What overflows is refused below.
     with np.errstate(all="ignore"):
         try:
-            drawn = np.asarray(law.rvs(size=n, random_state=rng), dtype=np.float64)
+            drawn = np.asarray(distribution.rvs(size=n, random_state=rng), dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise OptionError(option, law, ["a distribution with proper parameters"]) from error
+            raise OptionError(
+                option, distribution, ["a distribution with proper parameters"]
+            ) from error
     _check_range(option, drawn)
     return drawn
 

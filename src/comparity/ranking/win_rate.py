@@ -12,7 +12,7 @@ from comparity.ranking.fits import normal_quantile
 from comparity.ranking.judgments import judgments_of
 from comparity.ranking.likelihood.margins import outcomes
 from comparity.ranking.models import RankingModel
-from comparity.ranking.result import Ranking
+from comparity.ranking.result import Ranking, ranking_of
 
 __all__ = ["MODEL", "win_rate"]
 
@@ -77,18 +77,15 @@ def win_rate(comparisons: Any, *, n_items: int | None = None, ties: Any = None) 
     errors = (z * np.abs(shares - 0.5) + half_width) / (n + z**2)
     diagnosis = diagnose(judgments, bounded=True)
     note = "A share of wins depends on which opponents an item met; it is not adjusted for them."
-    return Ranking(
-        model=MODEL.name,
-        items=judgments.items,
-        scores=shares,
+    return ranking_of(
+        MODEL.name,
+        judgments,
+        diagnosis,
+        shares,
         standard_errors=errors,
         log_likelihood=math.nan,
-        converged=True,
-        n_comparisons=len(judgments),
-        n_ties=judgments.n_ties,
-        diagnosis=diagnosis,
         unit="share of wins",
-        notes=(note, *judgments.notes_on_ties, *diagnosis.notes),
+        notes=(note, *judgments.notes_on_ties),
     )
 
 

@@ -186,13 +186,13 @@ def test_rounds_that_choose_priors_leave_wide_bands_alone(
     monkeypatch: pytest.MonkeyPatch, errors_by: Callable[[str], None]
 ) -> None:
     """Only the errors at the end are worth a factor that takes seconds, on the thread that asks."""
-    threads, factored = [], _banded._factored
+    threads, factored = [], _banded._factor_band
 
     def counted(*given: Any, **choices: Any) -> Any:
         threads.extend(library["num_threads"] for library in threadpool_info())
         return factored(*given, **choices)
 
-    monkeypatch.setattr(_banded, "_factored", counted)
+    monkeypatch.setattr(_banded, "_factor_band", counted)
     monkeypatch.setattr("comparity.ranking.likelihood.fitting.SOON", 0.0)
     errors_by("in a band")
     fitted(in_batches("overlapping"), score_prior="marginal likelihood")

@@ -34,15 +34,13 @@ from comparity.ranking.likelihood.margins import add_product, margins
 from comparity.ranking.likelihood.objective import Penalised, Solving
 from comparity.ranking.likelihood.passes import GeneralPass
 
-__all__ = ["Banded", "banded", "variances_given_biases"]
-
 Floats = NDArray[np.float64]
 
-TOO_WIDE = 1e-14
-"""Precision of scores, as a part of what holds them, up to which a prior is lost in rounding."""
+LOST_PRECISION = 1e-14
+"""Precision of scores, as a part of their curvature, up to which a prior is lost in rounding."""
 LEAST_PIVOT = 1e-14
 """Part of a diagonal entry that is left at least: of less, rounding decides."""
-FIRM = 1e30
+FIXED_PRECISION = 1e30
 """What holds a parameter that nothing is told about, so that it has no error, as in the inverse."""
 
 
@@ -51,7 +49,7 @@ def banded(objective: Penalised) -> Banded | None:
     band = objective.data.rows.band
     if band is None or not band.has_biases:
         return None
-    factor = _factored(objective, band, biases_known=False)
+    factor = _factor_band(objective, band, biases_known=False)
     return None if factor is None else Banded(objective, band, factor)
 
 
@@ -63,13 +61,13 @@ def variances_given_biases(objective: Penalised, most_work: float = math.inf) ->
     band = objective.data.rows.band
     if band is None or band.work > most_work:
         return None
-    factor = _factored(objective, band, biases_known=True)
+    factor = _factor_band(objective, band, biases_known=True)
     if factor is None:
         return None
     places = band.place[: objective.n_items]
     mean = np.zeros((band.length, 1))
     mean[places] = 1 / len(places)
-    with_mean = _solved(factor, mean)[places, 0]
+    with_mean = _solve_band(factor, mean)[places, 0]
     found: Floats = _inverse_near(factor, 1)[places, 0] - 2 * with_mean + with_mean.mean()
     return found
 
@@ -97,7 +95,7 @@ class Banded(Solving):
         for contrast in range(c):
             self._within[band.place[n + inside] + contrast] = n + inside * c + contrast
         self._border = np.setdiff1d(np.arange(objective.size), self._within)
-        self._columns, self._added, self._left_out = _all_at_once(objective)
+        self._columns, self._added, self._left_out = _shared_priors(objective)
 
     @property
     def variances(self) -> Floats:
@@ -129,11 +127,11 @@ class Banded(Solving):
         found = np.zeros((self._objective.size, depth))
         over, through = fence @ rest, self._pulled @ self._taken
         for after in range(depth):
-            inside[:, after] += _side_by_side(over, fence, after)
+            inside[:, after] += _inner_of_rows(over, fence, after)
             found[self._within, after] = inside[:, after]
             beside = np.diagonal(rest, after)
             found[self._border[: len(beside)], after] = beside
-            found[:, after] -= _side_by_side(through, self._pulled, after)
+            found[:, after] -= _inner_of_rows(through, self._pulled, after)
         return found
 
     @cached_property
@@ -148,10 +146,10 @@ class Banded(Solving):
         With P the precisions of the priors that are left out along Q, C is less than zero by
         :math:`P N`, :math:`N = (Q^T Q)^{-1}`, and where they hold nearly everything,
         :math:`I + Q^T Y C` is a small difference. But K Q is Q P plus what comparisons tell of Q,
-        so that :math:`Q^T Y P N` is :math:`Q^T Q N` less what the inverse makes of that.
+        so that :math:`Q^T Y P N` is :math:`Q^T Q N` minus the inverse times that.
         """
         columns, inverse = self._columns, np.linalg.pinv(self._columns.T @ self._columns)
-        told = columns.T @ self._drawn(_told(self._objective, columns))
+        told = columns.T @ self._drawn(_multiply_likelihood(self._objective, columns))
         free = np.eye(len(inverse)) - columns.T @ columns @ inverse
         inner = free + told @ inverse + columns.T @ self._pulled @ self._added
         taken: Floats = (self._added - self._left_out @ inverse) @ np.linalg.pinv(inner)
@@ -161,7 +159,7 @@ class Banded(Solving):
     def _fence(self) -> tuple[Floats, Floats]:
         """The border's columns through the band, and the covariance of the parameters in it."""
         over, corner = self._beside()
-        fence = _solved(self._factor, over)
+        fence = _solve_band(self._factor, over)
         sizes = np.diagonal(corner) ** -0.5
         scale = np.outer(sizes, sizes)
         left = np.linalg.pinv((corner - over.T @ fence) * scale, hermitian=True)
@@ -185,34 +183,34 @@ class Banded(Solving):
             found = objective.product(unit)
             over[:, column] = found[self._within]
             corner[column] = corner[:, column] = found[self._border]
-        corner[np.diag_indices(size)] += FIRM * (np.diagonal(corner) == 0.0)
+        corner[np.diag_indices(size)] += FIXED_PRECISION * (np.diagonal(corner) == 0.0)
         return over, corner
 
     def _drawn(self, right: Floats) -> Floats:
         """Multiply columns with the inverse of band and border."""
         fence, rest = self._fence
-        inside, found = _solved(self._factor, right[self._within]), np.empty_like(right)
+        inside, found = _solve_band(self._factor, right[self._within]), np.empty_like(right)
         # What the band leaves of the border's rows: its columns over the band are symmetric.
         outside = rest @ (right[self._border] - fence.T @ right[self._within])
         found[self._within], found[self._border] = inside - fence @ outside, outside
         return found
 
 
-def _solved(factor: Floats, right: Floats) -> Floats:
+def _solve_band(factor: Floats, right: Floats) -> Floats:
     """Multiply columns with the inverse of a band."""
     if not right.shape[1]:
         return right
     return np.asarray(lapack.dpbtrs(factor.T, right, lower=1)[0], dtype=np.float64)
 
 
-def _side_by_side(one: Floats, two: Floats, after: int) -> Floats:
+def _inner_of_rows(one: Floats, two: Floats, after: int) -> Floats:
     """Return the inner product of each row of one with that of two so many rows after it."""
     found, last = np.zeros(len(one)), max(0, len(one) - after)
     found[:last] = np.einsum("ij,ij->i", one[:last], two[after:])
     return found
 
 
-def _all_at_once(objective: Penalised) -> tuple[Floats, Floats, Floats]:
+def _shared_priors(objective: Penalised) -> tuple[Floats, Floats, Floats]:
     """Return along which columns priors act on all at once: how, and what they leave out there."""
     penalty, n = objective.penalty, objective.n_items
     m = objective.n_evaluators
@@ -231,7 +229,7 @@ def _all_at_once(objective: Penalised) -> tuple[Floats, Floats, Floats]:
     return columns, added, left_out
 
 
-def _told(objective: Penalised, columns: Floats) -> Floats:
+def _multiply_likelihood(objective: Penalised, columns: Floats) -> Floats:
     """Multiply columns with the Hessian of the likelihood, up to multiples of K beside them.
 
     Where all biases together are flat against scores, comparisons tell of both the same. The
@@ -243,14 +241,14 @@ def _told(objective: Penalised, columns: Floats) -> Floats:
     biases = columns.shape[1] and columns[n:].any(axis=0).sum()
     for column in range(columns.shape[1]):
         if column < min(directions, biases):
-            held = _hold_of_scores(objective, biases_known=False)
+            held = _precision_of_scores(objective, biases_known=False)
             found[:n, column] = -held * flat[:, column + 1]
         else:
-            found[:, column] = _by_comparisons(objective, columns[:, column].copy())
+            found[:, column] = _multiply_comparisons(objective, columns[:, column].copy())
     return found
 
 
-def _by_comparisons(objective: Penalised, vector: Floats) -> Floats:
+def _multiply_comparisons(objective: Penalised, vector: Floats) -> Floats:
     """Multiply the Hessian of the likelihood, in double precision however many items there are."""
     data, parts = objective.data, objective.split(vector)
     if isinstance(data, GeneralPass):
@@ -267,7 +265,7 @@ def _columns_of(objective: Penalised, n_contrasts: int) -> tuple[Any, ...]:
     return rows.better, rows.worse, rows.evaluator, rows.contrast[:, :n_contrasts]
 
 
-def _factored(objective: Penalised, band: Band, *, biases_known: bool) -> Floats | None:
+def _factor_band(objective: Penalised, band: Band, *, biases_known: bool) -> Floats | None:
     """Return Cholesky's factor of the band: of each column the diagonal and what is below it.
 
     None where rounding decides about it: parts of the items are not held against each other.
@@ -276,12 +274,12 @@ def _factored(objective: Penalised, band: Band, *, biases_known: bool) -> Floats
     bars = np.zeros((band.length, band.width + 1))
     columns = (*_columns_of(objective, c), objective.data.weights())
     _add_bars(*(*columns, band.place, n, bars))
-    bars[band.place[:n], 0] += _hold_of_scores(objective, biases_known=biases_known)
+    bars[band.place[:n], 0] += _precision_of_scores(objective, biases_known=biases_known)
     firsts = band.place[n:][band.place[n:] >= 0]
     for one in range(c):
         for two in range(one, c):
             bars[firsts + one, two - one] += objective.penalty.bias[one, two]
-    bars[bars[:, 0] == 0.0, 0] = FIRM
+    bars[bars[:, 0] == 0.0, 0] = FIXED_PRECISION
     diagonal = bars[:, 0].copy()
     factor, failed = lapack.dpbtrf(bars.T, lower=1, overwrite_ab=1)
     if failed or (factor[0] ** 2 < LEAST_PIVOT * diagonal).any():
@@ -289,14 +287,14 @@ def _factored(objective: Penalised, band: Band, *, biases_known: bool) -> Floats
     return np.asarray(factor.T, dtype=np.float64)
 
 
-def _hold_of_scores(objective: Penalised, *, biases_known: bool) -> Floats:
-    """Return the precision of each score's prior, and what holds some items where it has none.
+def _precision_of_scores(objective: Penalised, *, biases_known: bool) -> Floats:
+    """Return the precision of each score's prior; without a prior some items are held fixed.
 
     Of these there are as many as directions in which the likelihood is flat, far apart along them.
     """
     penalty, whole = objective.penalty, float(objective.last.scores[:, 1].mean())
     held = np.full(objective.n_items, penalty.scores)
-    if penalty.scores <= TOO_WIDE * whole:
+    if penalty.scores <= LOST_PRECISION * whole:
         alone = biases_known or penalty.mean > 0
         basis = objective.flat_basis[:, :1] if alone else objective.flat_basis
         left, order = qr(basis.T, mode="r", pivoting=True)

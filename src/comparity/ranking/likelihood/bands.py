@@ -22,8 +22,6 @@ from comparity.counts.kernels.compilation import njit
 if TYPE_CHECKING:
     from comparity.ranking.likelihood.passes import ComparisonRows
 
-__all__ = ["Band", "band_of"]
-
 Longs = NDArray[np.int64]
 
 LITTLE_WORK, MOST_WORK, NARROW = 1e9, 5e10, 0.1
@@ -75,31 +73,31 @@ def band_of(rows: ComparisonRows) -> Band | None:
     reach = np.zeros(rows.n_evaluators, np.int64)
     _count_items(rows.better, rows.worse, rows.evaluator, rows.contrast, n, reach)
     near = reach <= widest
-    band = _bordered(rows, near, widest)
+    band = _band_with_border(rows, near, widest)
     if band is not None or not c:
         return band
-    scores_alone = _narrow(rows, rows.contrast[:, :0], near)
+    scores_alone = _narrow_band(rows, rows.contrast[:, :0], near)
     if scores_alone is None:
         return None
     # Evaluators of few items may have found them everywhere.
     spans = _spans(rows.better, rows.worse, rows.evaluator, rows.contrast, scores_alone.place, n)
     if (near & (spans > widest)).any():
-        band = _bordered(rows, near & (spans <= widest), widest)
+        band = _band_with_border(rows, near & (spans <= widest), widest)
     return band or (scores_alone if scores_alone.work <= LITTLE_WORK else None)
 
 
-def _bordered(rows: ComparisonRows, near: NDArray[np.bool_], widest: int) -> Band | None:
+def _band_with_border(rows: ComparisonRows, near: NDArray[np.bool_], widest: int) -> Band | None:
     """Return a narrow band with a border of evaluators who are not near, if these are few."""
     few = 2 * rows.contrast.shape[1] * (~near).sum() <= widest
-    return _narrow(rows, rows.contrast, near) if few else None
+    return _narrow_band(rows, rows.contrast, near) if few else None
 
 
-def _narrow(
+def _narrow_band(
     rows: ComparisonRows, contrast: NDArray[np.int8], near: NDArray[np.bool_]
 ) -> Band | None:
     """Return the band of items and evaluators who are near, if it is narrow."""
     n_items, n_contrasts = rows.n_items, contrast.shape[1]
-    nodes = _ordered(rows, contrast, near)
+    nodes = _order_nodes(rows, contrast, near)
     steps = np.where(nodes >= n_items, n_contrasts, 1)
     place = np.full(n_items + rows.n_evaluators, -1, np.int64)
     place[nodes] = np.cumsum(steps) - steps
@@ -117,7 +115,9 @@ def _widest(length: int) -> int:
     return int(min(width, MOST_NUMBERS / length))
 
 
-def _ordered(rows: ComparisonRows, contrast: NDArray[np.int8], near: NDArray[np.bool_]) -> Longs:
+def _order_nodes(
+    rows: ComparisonRows, contrast: NDArray[np.int8], near: NDArray[np.bool_]
+) -> Longs:
     """Return items and evaluators who are near in the order of Cuthill and McKee."""
     n_items, n = rows.n_items, rows.n_items + rows.n_evaluators
     judged = contrast.any(axis=1) & near[rows.evaluator]

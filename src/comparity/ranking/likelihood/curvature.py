@@ -28,15 +28,6 @@ from comparity.ranking.likelihood.objective import EFFECT_SD, Penalised, Solving
 from comparity.ranking.likelihood.one_pass import OnePass
 from comparity.ranking.likelihood.passes import GeneralPass
 
-__all__ = [
-    "DENSE",
-    "Covariances",
-    "Errors",
-    "covariances_of",
-    "dense_hessian",
-    "errors_of",
-]
-
 Floats = NDArray[np.float64]
 
 DENSE = 1500
@@ -54,7 +45,7 @@ class Errors:
     scores : ndarray
         Of scores about their mean.
     bias, centred : ndarray, (evaluators, contrasts)
-        Of biases, the anchor taken for a fact, and of biases less their mean.
+        Of biases, the anchor taken for a fact, and of biases minus their mean.
     level : ndarray, (contrasts,)
         Of the mean bias, the anchor taken for a fact.
     gap : ndarray, (contrasts of groups,)
@@ -82,12 +73,12 @@ def errors_of(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Err
         Biases that are zero by assumption, and have no error.
     """
     if objective.size <= DENSE:
-        return _exact(objective, move, known)
+        return _errors_by_inverse(objective, move, known)
     with one_thread():
         solved = banded(objective) or few_items(objective, DENSE)
         if solved is not None:
-            return _solved(objective, solved, move, known)
-    return _local(objective, move, known)
+            return _errors_by_solving(objective, solved, move, known)
+    return _errors_by_passes(objective, move, known)
 
 
 def dense_hessian(objective: Penalised) -> Floats:
@@ -104,7 +95,7 @@ def dense_hessian(objective: Penalised) -> Floats:
     extra = np.arange(end, objective.size)
     hessian[extra, extra] += EFFECT_SD**-2
     if prior.scores == 0 or prior.basis is not None:
-        hessian += _flat(objective)
+        hessian += _flat_filler(objective)
     return hessian
 
 
@@ -142,10 +133,9 @@ def covariances_of(objective: Penalised) -> Covariances:
 def _likelihood_part(objective: Penalised) -> Floats:
     """Return the Hessian of the negative log-likelihood, dense."""
     rows, data = objective.data.rows, objective.data
-    columns = (rows.better, rows.worse, rows.evaluator, rows.contrast)
-    weights = data.weights()
+    columns, weights = rows.columns(), data.weights()
     hessian = np.zeros((objective.size, objective.size))
-    add_hessian(*(*columns, weights, rows.n_items, hessian))
+    add_hessian(*columns, weights, rows.n_items, hessian)
     place = objective.size - rows.n_extra
     borders: list[Floats] = []
     if rows.seat is not None:
@@ -155,7 +145,7 @@ def _likelihood_part(objective: Penalised) -> Floats:
     for change in borders:
         column = np.zeros(objective.size)
         scores, bias, extra = objective.split(column)
-        add_product(*(*columns, change, scores, bias))
+        add_product(*columns, change, scores, bias)
         if rows.seat is not None:
             extra[0] = change @ rows.seat
         hessian[place] = hessian[:, place] = column
@@ -165,7 +155,7 @@ def _likelihood_part(objective: Penalised) -> Floats:
     return hessian
 
 
-def _flat(objective: Penalised) -> Floats:
+def _flat_filler(objective: Penalised) -> Floats:
     """Return a matrix that is positive along the flat directions and zero across them."""
     none = np.zeros_like(objective.flat_basis)
     move = Move(basis=objective.flat_basis, score_weights=none, bias_weight=0.0)
@@ -174,11 +164,11 @@ def _flat(objective: Penalised) -> Floats:
     return filled
 
 
-def _exact(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Errors:
+def _errors_by_inverse(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Errors:
     n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
     end = n + m * c
     joint, targets = covariances_of(objective).joint, _gap_targets(objective, move)
-    variances, block = _anchored(joint, objective, move)
+    variances, block = _anchor_covariance(joint, objective, move)
     bias = np.where(known.ravel()[:, None] | known.ravel(), 0.0, block).reshape(m, c, m, c)
     own = np.einsum("kiki->ki", bias)
     with_mean = np.einsum("kii->ki", bias.mean(axis=2))
@@ -193,7 +183,9 @@ def _exact(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Errors
     )
 
 
-def _anchored(covariance: Floats, objective: Penalised, move: Move) -> tuple[Floats, Floats]:
+def _anchor_covariance(
+    covariance: Floats, objective: Penalised, move: Move
+) -> tuple[Floats, Floats]:
     """Move a covariance to the anchor; return its diagonal and the block of the biases."""
     flat, weights = _move_matrices(objective, move)
     right = covariance @ weights
@@ -230,7 +222,9 @@ def _gap_targets(objective: Penalised, move: Move) -> Floats:
     return targets[:, 1:]
 
 
-def _solved(objective: Penalised, solved: Solving, move: Move, known: NDArray[np.bool_]) -> Errors:
+def _errors_by_solving(
+    objective: Penalised, solved: Solving, move: Move, known: NDArray[np.bool_]
+) -> Errors:
     n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
     end, targets = n + m * c, _gap_targets(objective, move)
     flat, weights = _move_matrices(objective, move)
@@ -257,7 +251,7 @@ def _solved(objective: Penalised, solved: Solving, move: Move, known: NDArray[np
     )
 
 
-def _local(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Errors:
+def _errors_by_passes(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Errors:
     near = OnePass(objective)
     apart = np.einsum("kii->ki", near.evaluators)
     bias, centred, level = np.empty_like(apart), np.empty_like(apart), np.empty(apart.shape[1])
@@ -281,7 +275,7 @@ def _local(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Errors
 def _about_mean(
     apart: Floats, with_mean: Floats, free: NDArray[np.bool_]
 ) -> tuple[Floats, Floats, float]:
-    """Return variances of biases, of biases less the mean of all, and of that mean.
+    """Return variances of biases, of biases minus the mean of all, and of that mean.
 
     Parameters
     ----------
@@ -299,12 +293,12 @@ def _about_mean(
     # The mean of all is that of the free ones times their share.
     share = free.mean()
     rest = 1 - share
-    bias = np.where(free, _known(about + 2 * both + level), 0.0)
-    own = _known(about + 2 * rest * both + rest**2 * level)
+    bias = np.where(free, _nan_below_zero(about + 2 * both + level), 0.0)
+    own = _nan_below_zero(about + 2 * rest * both + rest**2 * level)
     return bias, np.where(free, own, share**2 * level), float(share**2 * level)
 
 
-def _known(variances: Floats) -> Floats:
+def _nan_below_zero(variances: Floats) -> Floats:
     """Return variances; what approximations leave below zero is not known."""
     return np.where(variances >= 0, variances, np.nan)
 

@@ -13,8 +13,9 @@ where items were compared 20 times. :class:`Ascent` learns that part from the ro
 A joint maximum of likelihood times priors takes every score for known. Items that were compared
 a few times have scores with errors, an evaluator's log odds are averaged over these errors, and a
 mean of logistic curves is flatter than the curve: biases come out too small, by a tenth where
-items were compared 30 times, by a third where 8 times. Biases themselves have no such law behind
-them; their maximum lies too far out (Firth, 1993). Both follow from the spread of a margin,
+items were compared 30 times, by a third where 8 times. Biases themselves have no such
+distribution behind them; their maximum lies too far out (Firth, 1993). Both follow from the spread
+of a margin,
 
 .. math:: v_p = V_s - (V - V_s), \qquad V_s = \operatorname{Var}(m_p \mid \theta),
                 \quad V = \operatorname{Var}(m_p),
@@ -38,14 +39,6 @@ from comparity.ranking.likelihood.curvature import Covariances
 from comparity.ranking.likelihood.margins import add_product
 from comparity.ranking.likelihood.objective import Penalised, Solving
 from comparity.ranking.likelihood.one_pass import OnePass
-
-__all__ = [
-    "LEAST_SCORE_SD",
-    "Ascent",
-    "fixed_point",
-    "tilt_of",
-]
-
 
 Floats = NDArray[np.float64]
 
@@ -141,19 +134,19 @@ def fixed_point(
     if chosen[0]:
         # Where groups explain all scores, what is left of their squares is rounding.
         squares = max(0.0, float(scores @ penalty.pull_within(scores))) * sds[0] ** 2
-        left = _scores_left(objective, covariances)
+        left = _free_scores(objective, covariances)
         found[0] = max(LEAST_SCORE_SD, bounded(math.sqrt(squares / left)))
     if chosen[1] and objective.n_contrasts and objective.n_evaluators > 1:
         centred = bias - bias.mean(axis=0)
         squares = float((centred @ penalty.bias * centred).sum()) * sds[1] ** 2
-        found[1] = bounded(math.sqrt(squares / _biases_left(objective, covariances)))
+        found[1] = bounded(math.sqrt(squares / _free_biases(objective, covariances)))
     return found
 
 
-def _scores_left(objective: Penalised, covariances: Covariances | Solving | OnePass) -> float:
+def _free_scores(objective: Penalised, covariances: Covariances | Solving | OnePass) -> float:
     """Return the degrees of freedom of the scores that data determine.
 
-    Their number less the trace of prior precision times covariance: near their number where data
+    Their number minus the trace of prior precision times covariance: near their number where data
     are plenty, near zero where the prior says it all.
     """
     prior, n = objective.penalty, objective.n_items
@@ -174,7 +167,7 @@ def _scores_left(objective: Penalised, covariances: Covariances | Solving | OneP
     return max(penalised - trace, 1.0)
 
 
-def _biases_left(objective: Penalised, covariances: Covariances | Solving | OnePass) -> float:
+def _free_biases(objective: Penalised, covariances: Covariances | Solving | OnePass) -> float:
     """Return the degrees of freedom of the biases about their mean that data determine."""
     n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
     precision = objective.penalty.bias
@@ -220,42 +213,40 @@ def tilt_of(objective: Penalised, point: Floats, covariances: Covariances | OneP
     data, rows = objective.data, objective.data.rows
     scores, bias, extra = objective.split(point)
     if isinstance(covariances, Covariances):
-        spread_of = _dense(objective, covariances)
+        spread_of = _spread_by_inverse(objective, covariances)
     else:
-        spread_of = _local(objective, covariances)
+        spread_of = _spread_by_pass(objective, covariances)
     tilt = np.zeros_like(point)
     tilt_scores, tilt_bias, tilt_extra = objective.split(tilt)
     for start in range(0, len(rows.better), CHUNK):
         part = slice(start, start + CHUNK)
         change = data.bend(part, spread_of(part), scores, bias, extra)
-        columns = rows.better[part], rows.worse[part], rows.evaluator[part], rows.contrast[part]
-        add_product(*columns, change, tilt_scores, tilt_bias)
+        add_product(*rows.columns(part), change, tilt_scores, tilt_bias)
         if rows.seat is not None:
             tilt_extra[0] += change @ rows.seat[part]
     return tilt
 
 
-def _dense(objective: Penalised, covariances: Covariances) -> Spread:
+def _spread_by_inverse(objective: Penalised, covariances: Covariances) -> Spread:
     """Return the spread of margins from the inverse of the Hessian."""
     rows = objective.data.rows
 
     def spread(part: slice) -> Floats:
-        columns = rows.better[part], rows.worse[part], rows.evaluator[part], rows.contrast[part]
-        found: Floats = _dense_spread(*columns, *covariances)
+        found: Floats = _dense_spread(*rows.columns(part), *covariances)
         return found
 
     return spread
 
 
-def _local(objective: Penalised, near: OnePass) -> Spread:
+def _spread_by_pass(objective: Penalised, near: OnePass) -> Spread:
     """Return the spread of margins as nearly as one pass over the comparisons tells it."""
     rows, weight = objective.data.rows, objective.data.weights()
     of_scores, of_biases = near.scores_given_biases, near.evaluators
     diagonal = objective.last.scores[:, 1] + objective.penalty.scores
 
     def spread(part: slice) -> Floats:
-        columns = rows.better[part], rows.worse[part], rows.evaluator[part], rows.contrast[part]
-        found: Floats = _local_spread(*columns, weight[part], of_scores, of_biases, diagonal)
+        told = weight[part], of_scores, of_biases, diagonal
+        found: Floats = _local_spread(*rows.columns(part), *told)
         return found
 
     return spread
@@ -263,7 +254,7 @@ def _local(objective: Penalised, near: OnePass) -> Spread:
 
 @njit(cache=True, nogil=True)
 def _dense_spread(better, worse, evaluator, contrast, joint, given):  # type: ignore[no-untyped-def]
-    """Return twice the variance of the scores' part given the biases, less that of the margin."""
+    """Return twice the variance of the scores' part given the biases, minus that of the margin."""
     n, n_contrasts = len(given), contrast.shape[1]
     out = np.empty(len(better))
     for p in range(len(better)):

@@ -25,8 +25,6 @@ from scipy.sparse import coo_array
 from comparity.ranking.likelihood.newton import inverse
 from comparity.ranking.likelihood.objective import Penalised, Solving
 
-__all__ = ["FewItems", "few_items"]
-
 Floats = NDArray[np.float64]
 
 MOST_NUMBERS = 20_000_000
@@ -81,7 +79,7 @@ class FewItems(Solving):
     def variances(self) -> Floats:
         """Variances of all parameters: scores, biases, effects."""
         bias = np.einsum("kcc->kc", self._of_biases).ravel()
-        return self._ordered(np.diagonal(self._outer), bias)
+        return self._in_order(np.diagonal(self._outer), bias)
 
     @cached_property
     def _of_biases(self) -> Floats:
@@ -102,9 +100,9 @@ class FewItems(Solving):
         left = own - self._between.reshape(size, -1) @ alone.reshape(m * c, -1)
         solved = self._outer @ left
         bias = alone.reshape(m * c, -1) - self._following.reshape(size, -1).T @ solved
-        return self._ordered(solved, bias)
+        return self._in_order(solved, bias)
 
-    def _ordered(self, outer: Floats, bias: Floats) -> Floats:
+    def _in_order(self, outer: Floats, bias: Floats) -> Floats:
         n = self._n
         return np.concatenate([outer[:n], bias, outer[n : n + self._n_extra]])
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,8 +48,6 @@ from comparity.ranking.likelihood.objective import (
 from comparity.ranking.likelihood.one_pass import OnePass
 from comparity.ranking.likelihood.passes import ComparisonRows, Pass
 
-__all__ = ["Fit", "Task", "check_finite", "fit", "rows_for"]
-
 Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-6
@@ -62,6 +62,7 @@ STEADY = 0.02
 """Relative change of a tilt beyond which rounds before and after cannot be compared."""
 TINY = 1e-300
 N_FOLDS = 5
+PRIORS = ("score_prior", "bias_prior")
 SMALL = 600
 """Parameters up to which an inverse takes no longer than what passes would save of the search."""
 SOON = 2e8
@@ -153,11 +154,11 @@ def fit(task: Task, rows: ComparisonRows | None = None) -> Fit:
 
     `rows` are what :func:`rows_for` makes of the task, where they are there already.
     """
-    task = _cross_validated(task)
+    task = _choose_by_folds(task)
     rows = rows_for(task) if rows is None else rows
     move = move_of(task.anchor, task.columns, rows.n_evaluators)
     with watching(len(rows.better), WATCHED) as watch:
-        objective, solution, sds = _solved(task, rows, move, watch)
+        objective, solution, sds = _fit_and_choose(task, rows, move, watch)
     scores, bias, extra = objective.split(solution.point)
     scores, bias = move.apply(scores, bias)
     bias = bias.copy()
@@ -203,7 +204,7 @@ def rows_for(task: Task) -> ComparisonRows:
     return replace(rows, contrast=contrast)
 
 
-def _solved(
+def _fit_and_choose(
     task: Task, rows: ComparisonRows, move: Move, watch: Watch | None
 ) -> tuple[Penalised, Solution, Floats]:
     """Fit, choose priors and correct in turns until nothing moves, then fit to the end."""
@@ -267,7 +268,7 @@ class _Search:
         moved = 0.0
         if any(self.chosen):
             with one_thread():
-                best = _exact_or(covariances, objective)
+                best = _exact_if_quick(covariances, objective)
                 fixed = fixed_point(objective, self.point, self.sds, best, chosen=self.chosen)
             before, self.sds = self.sds, self.ascent.step(self.sds, fixed)
             own = np.array(self.chosen)
@@ -299,7 +300,7 @@ class _Search:
         return _objective(self.task, self.data, self.move, self.sds, self.tilt)
 
 
-def _exact_or(
+def _exact_if_quick(
     covariances: Covariances | OnePass, objective: Penalised
 ) -> Covariances | Solving | OnePass:
     """Return exact errors where they are soon worked out, instead of those by one pass."""
@@ -322,12 +323,12 @@ def _objective(task: Task, data: Pass, move: Move, sds: Floats, tilt: Floats | N
         basis=move.basis if trusted else None,
         # Two halves of the items that differ by one have a fourth of their number as squares.
         level=4 * EFFECT_SD**-2 / len(move.basis),
-        mean=0.0 if math.isinf(bias_sd) or _both_ways(data.rows) else EFFECT_SD**-2,
+        mean=0.0 if math.isinf(bias_sd) or _groups_won_both_ways(data.rows) else EFFECT_SD**-2,
     )
     return Penalised(data, penalty, move.basis, flat=not trusted, tilt=tilt)
 
 
-def _both_ways(rows: ComparisonRows) -> bool:
+def _groups_won_both_ways(rows: ComparisonRows) -> bool:
     """Say whether each group won over others somewhere in the panel."""
     return bool(rows.leanings.sum(axis=0).all())
 
@@ -353,7 +354,7 @@ def _priors(task: Task, rows: ComparisonRows, sds: Floats) -> tuple[Prior, ...]:
     priors = [task.score_prior.granted(score_sd, least=LEAST_SCORE_SD)]
     if rows.contrast.shape[1]:
         priors.append(task.bias_prior.granted(bias_sd))
-        if not math.isinf(bias_sd) and not _both_ways(rows):
+        if not math.isinf(bias_sd) and not _groups_won_both_ways(rows):
             priors.append(Prior(of="mean bias", sd=EFFECT_SD, chosen_by="default"))
     if len(task.anchor.trusted) and not math.isinf(score_sd):
         priors.append(Prior(of="levels of groups", sd=EFFECT_SD, chosen_by="default"))
@@ -362,50 +363,29 @@ def _priors(task: Task, rows: ComparisonRows, sds: Floats) -> tuple[Prior, ...]:
     return tuple(priors)
 
 
-def _cross_validated(task: Task) -> Task:
+def _choose_by_folds(task: Task) -> Task:
     """Replace wishes for cross-validation by the best standard deviation, scores first."""
-    if task.score_prior.by_folds:
-        sd = by_cross_validation(lambda sd: _left_out(_with(task, score_sd=sd)))
-        task = replace(task, score_prior=replace(task.score_prior, sd=sd))
-    if task.bias_prior.by_folds:
-        sd = by_cross_validation(lambda sd: _left_out(_with(task, bias_sd=sd)))
-        task = replace(task, bias_prior=replace(task.bias_prior, sd=sd))
+    for of in PRIORS:
+        if getattr(task, of).by_folds:
+            sd = by_cross_validation(partial(_loss_left_out, task, of))
+            task = replace(task, **{of: replace(getattr(task, of), sd=sd)})
     return task
 
 
-def _with(task: Task, *, score_sd: float | None = None, bias_sd: float | None = None) -> Task:
-    """Hold both priors where they are, or at the values given."""
-    scores, bias = task.score_prior, task.bias_prior
-    given = "the caller"
-    return replace(
-        task,
-        score_prior=replace(scores, sd=score_sd or scores.sd, chosen_by=given),
-        bias_prior=replace(bias, sd=bias_sd or bias.sd, chosen_by=given),
-    )
-
-
-def _left_out(task: Task) -> float:
-    """Return the loss on comparisons left out, five parts in turn."""
+def _loss_left_out(task: Task, chosen: str, sd: float) -> float:
+    """Return the loss on comparisons left out, a part at a time, with one prior at this SD."""
+    priors: dict[str, Any] = {
+        of: replace(getattr(task, of), chosen_by="the caller") for of in PRIORS
+    }
+    priors[chosen] = replace(priors[chosen], sd=sd)
+    task = replace(task, corrected=False, **priors)
     fold = folds(len(task.judgments), N_FOLDS, np.random.default_rng(task.seed))
     total = 0.0
     for k in range(N_FOLDS):
-        known = replace(task, judgments=_subset(task.judgments, fold != k), corrected=False)
-        fitted = fit(known)
-        test = rows_for(replace(task, judgments=_subset(task.judgments, fold == k)))
+        fitted = fit(replace(task, judgments=task.judgments.subset(fold != k)))
+        test = rows_for(replace(task, judgments=task.judgments.subset(fold == k)))
         total += pass_over(test).evaluate(*fitted.objective.split(fitted.solution.point)).loss
     return total
-
-
-def _subset(judgments: Judgments, kept: NDArray[np.bool_]) -> Judgments:
-    evaluator, tied, seat = judgments.evaluator, judgments.tied, judgments.seat
-    return replace(
-        judgments,
-        better=judgments.better[kept],
-        worse=judgments.worse[kept],
-        evaluator=None if evaluator is None else evaluator[kept],
-        tied=None if tied is None else tied[kept],
-        seat=None if seat is None else seat[kept],
-    )
 
 
 NO_ANCHOR = Anchor(kind=ZERO_MEAN, trusted=np.empty(0, dtype=np.int64), words="")

@@ -24,22 +24,6 @@ from scipy.linalg import lapack
 
 from comparity.counts.kernels.compilation import njit
 
-__all__ = [
-    "Objective",
-    "Solution",
-    "Watch",
-    "add_combination",
-    "conjugate_gradients",
-    "inner",
-    "inner_with_columns",
-    "inverse",
-    "minimise",
-    "norm",
-    "one_thread",
-    "watching",
-]
-
-
 Floats = NDArray[np.float64]
 
 

@@ -20,16 +20,6 @@ from comparity.ranking.likelihood.passes import (
     Pass,
 )
 
-__all__ = [
-    "EFFECT_SD",
-    "Penalised",
-    "Penalty",
-    "Solving",
-    "pass_over",
-    "rows_of",
-]
-
-
 Floats = NDArray[np.float64]
 
 
@@ -160,13 +150,7 @@ class Penalised:
     """
 
     def __init__(
-        self,
-        data: Pass,
-        penalty: Penalty,
-        basis: Floats,
-        *,
-        flat: bool,
-        tilt: Floats | None = None,
+        self, data: Pass, penalty: Penalty, basis: Floats, *, flat: bool, tilt: Floats | None = None
     ) -> None:
         self.data, self.penalty, self.tilt = data, penalty, tilt
         rows = data.rows
@@ -195,7 +179,9 @@ class Penalised:
         value = (
             found.loss + (inner(scores, pull) + (bias * bias_pull).sum() + inner(extra, held)) / 2
         )
-        gradient = _joined(found.scores[:, 0] + pull, found.bias + bias_pull, found.extra + held)
+        gradient = _join_parts(
+            found.scores[:, 0] + pull, found.bias + bias_pull, found.extra + held
+        )
         if self.tilt is not None:
             value += inner(self.tilt, point)
             gradient += self.tilt
@@ -212,7 +198,7 @@ class Penalised:
         m = self.n_evaluators
         kept = np.diagonal(self.penalty.bias) * (1 - 1 / m) + self.penalty.mean / m**2
         curvature = np.diagonal(found.bias_blocks, axis1=1, axis2=2) + kept
-        return _joined(
+        return _join_parts(
             found.scores[:, 1] + self.penalty.scores,
             curvature,
             found.extra_diagonal + EFFECT_SD**-2,
@@ -226,7 +212,7 @@ class Penalised:
         if self._scores_alone:
             return out
         bias_out = bias_out + self.penalty.bias_pull(bias)
-        return _joined(out, bias_out, extra_out + extra / EFFECT_SD**2)
+        return _join_parts(out, bias_out, extra_out + extra / EFFECT_SD**2)
 
     def precondition(self, vector: Floats) -> Floats:
         """Divide by the diagonal, and solve exactly along the flat directions."""
@@ -262,7 +248,7 @@ class Penalised:
         return np.asarray(np.linalg.pinv(bend), dtype=np.float64)
 
 
-def _joined(scores: Floats, bias: Floats, extra: Floats) -> Floats:
+def _join_parts(scores: Floats, bias: Floats, extra: Floats) -> Floats:
     return np.concatenate([scores, bias.ravel(), extra])
 
 
@@ -301,7 +287,7 @@ class Solving(ABC):
 
     @cached_property
     def evaluators(self) -> Floats:
-        """Covariance of each evaluator's biases less the mean of all evaluators."""
+        """Covariance of each evaluator's biases minus the mean of all evaluators."""
         m, c = self._objective.n_evaluators, self._objective.n_contrasts
         means = np.zeros((self._objective.size, c))
         means[self._biases] = np.tile(np.eye(c), (m, 1)) / m

@@ -17,7 +17,7 @@ own is missing in the others, so that it counts more the larger its share :math:
 curvature: twice where there are two evaluators.
 
 With the diagonal alone, :math:`r_k^T A_k^{-1} r_k` is a sum over the items an evaluator touched.
-If no more than :math:`a` of what holds any of them is its own, the comparisons that tie them
+If no more than :math:`a` of the curvature of any of them is its own, the comparisons that tie them
 together change that sum by at most :math:`a / (1 - a)` of itself (Gershgorin), and are followed
 only where that matters.
 """
@@ -37,14 +37,12 @@ from comparity.ranking.likelihood.newton import one_thread
 from comparity.ranking.likelihood.objective import Penalised
 from comparity.ranking.likelihood.passes import SINGLE
 
-__all__ = ["OnePass", "variances_of"]
-
 Floats = NDArray[np.float64]
 
 LEAST_LEFT = 1e-3
 """Part of an evaluator's curvature that is left at least once scores follow."""
 NOTHING_LEFT = 1e-6
-"""Part of what holds an item that is left at least once biases follow."""
+"""Part of the curvature of a score that is left at least once biases follow."""
 CLOSE, MOST_SOLVES = 0.01, 30
 """Relative change at which scores are taken to have followed, and the most steps they get."""
 SLIGHT = 0.01
@@ -68,14 +66,14 @@ class OnePass:
     @property
     def evaluators(self) -> Floats:
         """Covariance of each evaluator's biases, their common level known."""
-        return self._looked_over[0]
+        return self._covariances[0]
 
     @cached_property
     def scores(self) -> Floats:
         """Variances of scores, which biases of evaluators make larger."""
         whole = _curvature_of_items(self._objective)
         # What is left of an item that its evaluators' biases explain is beyond single precision.
-        left = whole - np.minimum(self._looked_over[1], (1 - NOTHING_LEFT) * whole)
+        left = whole - np.minimum(self._covariances[1], (1 - NOTHING_LEFT) * whole)
         found = _second_order(self._objective, left, self._objective.n_contrasts)
         with one_thread():
             in_band = variances_given_biases(self._objective, self._most_work)
@@ -87,12 +85,12 @@ class OnePass:
         return _second_order(self._objective, _curvature_of_items(self._objective), 0)
 
     @cached_property
-    def _looked_over(self) -> tuple[Floats, Floats]:
+    def _covariances(self) -> tuple[Floats, Floats]:
         objective = self._objective
         if not objective.n_contrasts:
             return objective.last.bias_blocks, np.zeros(objective.n_items)
         contrast, bias_prior = objective.data.rows.contrast, objective.penalty.bias
-        return _looked_over(objective, contrast, objective.last.bias_blocks, bias_prior)
+        return _covariances(objective, contrast, objective.last.bias_blocks, bias_prior)
 
 
 def variances_of(
@@ -110,13 +108,13 @@ def variances_of(
     precision : ndarray, (contrasts, contrasts)
         Of the biases' prior.
     """
-    return _looked_over(objective, contrast, blocks, precision)[0]
+    return _covariances(objective, contrast, blocks, precision)[0]
 
 
-def _looked_over(
+def _covariances(
     objective: Penalised, contrast: NDArray[np.int8], blocks: Floats, precision: Floats
 ) -> tuple[Floats, Floats]:
-    """Return that covariance, and of what holds each item the part that biases explain."""
+    """Return that covariance, and the part of each score's curvature that biases explain."""
     rows, weights = objective.data.rows, objective.data.weights()
     columns = (rows.better, rows.worse, rows.evaluator, contrast, weights)
     whole, held = _curvature_of_items(objective), blocks + precision
@@ -124,9 +122,9 @@ def _looked_over(
     # Of an evaluator's curvature, six times its share of all at most is in common with others.
     if 6 * of_all.max() > SLIGHT:
         _add_common(rows.better, rows.worse, contrast, weights, common)
-    known = _inverted(held)
+    known = _invert_blocks(held)
     squares, mixed, alone, explained = _sums(columns, known, whole, common)
-    part = _inverted(blocks.sum(axis=0)) @ blocks
+    part = _invert_blocks(blocks.sum(axis=0)) @ blocks
     crossed = mixed @ part
     lost = squares - crossed - crossed.transpose(0, 2, 1)
     all_of_it = np.einsum("ic,id->cd", common / whole[:, None], common)
@@ -161,21 +159,21 @@ def _second_order(objective: Penalised, left: Floats, n_contrasts: int) -> Float
     ----------
     objective : Penalised
     left : ndarray
-        What holds each item.
+        Curvature of each score.
     n_contrasts : int
         Contrasts for which biases are unknown: all or none.
     """
     rows = objective.data.rows
-    known = _inverted(objective.last.bias_blocks + objective.penalty.bias)
+    known = _invert_blocks(objective.last.bias_blocks + objective.penalty.bias)
     items = np.column_stack([1 / left, np.zeros_like(left)])
-    columns = (rows.better, rows.worse, rows.evaluator, rows.contrast, objective.data.weights())
-    _add_opponents(*columns, known, items, (0,) * n_contrasts)
+    weights = objective.data.weights()
+    _add_opponents(*rows.columns(), weights, known, items, (0,) * n_contrasts)
     with np.errstate(invalid="ignore"):
         return np.where(np.isfinite(left), (1 + items[:, 1] / left) / left, np.inf)
 
 
 def _curvature_of_items(objective: Penalised) -> Floats:
-    """Return what holds each item, infinite where nothing does."""
+    """Return the curvature of each score, infinite where nothing is known of it."""
     diagonal = objective.last.scores[:, 1] + objective.penalty.scores
     return np.where(diagonal > 0, diagonal, np.inf)
 
@@ -188,9 +186,9 @@ def _shares_of_all(blocks: Floats) -> Floats:
 
 
 def _schur_inverse(blocks: Floats, lost: Floats) -> Floats:
-    """Invert symmetric blocks less what is lost, or less nearly all of them where that is more."""
+    """Invert symmetric blocks minus what is lost, or minus nearly all where that is more."""
     if blocks.shape[1] == 1:
-        return _inverted(blocks - np.minimum(lost, (1 - LEAST_LEFT) * blocks))
+        return _invert_blocks(blocks - np.minimum(lost, (1 - LEAST_LEFT) * blocks))
     values, vectors = np.linalg.eigh(blocks)
     known = values > 1e-12 * values.max(axis=1, keepdims=True)
     roots = np.where(known, np.abs(values), np.inf) ** -0.5
@@ -201,7 +199,7 @@ def _schur_inverse(blocks: Floats, lost: Floats) -> Floats:
     return np.asarray(root / kept[:, None, :] @ root.transpose(0, 2, 1), dtype=np.float64)
 
 
-def _inverted(blocks: Floats) -> Floats:
+def _invert_blocks(blocks: Floats) -> Floats:
     """Invert symmetric blocks; where they say nothing the inverse is zero."""
     if blocks.shape[-1] == 1:
         return np.divide(1.0, blocks, out=np.zeros_like(blocks), where=blocks > 0)
@@ -226,10 +224,10 @@ def _add_sums(  # type: ignore[no-untyped-def]
 ):
     """Add up over the items that each evaluator touched, whose comparisons come in one run.
 
-    Into `squares` what it tells about them squared, over what holds them; into `mixed` that times
+    Into `squares` what it tells about them squared, over their curvature; into `mixed` that times
     what they have in common with all biases; into `alone` the largest share of one that is its
-    own. `items` has one over what holds each, two columns for what an evaluator holds of it and
-    what biases explain of it, and by contrast what an evaluator tells and the share in common.
+    own. `items` has one over the curvature of each, two columns for what an evaluator holds of it
+    and what biases explain of it, and by contrast what an evaluator tells and the share in common.
     """
     count, n = len(better), len(each)
     sums = np.zeros((2, n, n))
@@ -270,7 +268,7 @@ def _add_sums(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _add_opponents(better, worse, evaluator, contrast, weight, known, items, each):  # type: ignore[no-untyped-def]
-    """Add to the second column of items what opponents take of them; the first is what holds it."""
+    """Add to the second column of items what opponents take of them; the first is 1 / curvature."""
     for p in range(len(better)):
         one, two, k, left = better[p], worse[p], evaluator[p], 1.0
         for c in range(len(each)):
@@ -287,7 +285,7 @@ def _add_ties(  # type: ignore[no-untyped-def]
 ):
     """Add to `lost` what comparisons between the items of an evaluator change, where it is tied.
 
-    `items` has what holds each, and then what it has in common with all biases.
+    `items` has the curvature of each, and then what it has in common with all biases.
     """
     count, n_contrasts = contrast.shape
     longest = _longest_run(evaluator, tied)
@@ -334,7 +332,7 @@ def _gather(  # type: ignore[no-untyped-def]
 ):
     """Fill in the items that evaluator k touched, in the order of their first comparison.
 
-    Where the items of each comparison stand, what holds each item, and what is the evaluator's own
+    Where the items of each comparison stand, the curvature of each, and what is the evaluator's own
     of what it tells about it. Returns how many items there are.
     """
     n_contrasts, n = contrast.shape[1], 0

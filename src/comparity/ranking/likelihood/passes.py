@@ -12,23 +12,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from comparity.ranking.likelihood import margins as _margins
 from comparity.ranking.likelihood.bands import Band, band_of
-
-__all__ = [
-    "ComparisonRows",
-    "Evaluation",
-    "FusedPass",
-    "GeneralPass",
-    "Pass",
-    "davidson",
-    "logistic",
-]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -51,7 +41,7 @@ class ComparisonRows:
     ----------
     better, worse, evaluator : ndarray of int32
     contrast : ndarray of int8, (comparisons, contrasts)
-        Contrasts of the better item less those of the worse one.
+        Contrasts of the better item minus those of the worse one.
     n_items, n_evaluators : int
     seat : ndarray of int8 or None
         1 where the better item was shown first, -1 where second.
@@ -71,6 +61,10 @@ class ComparisonRows:
     def n_extra(self) -> int:
         """Parameters that are neither scores nor biases: seat effect, then tie parameter."""
         return int(self.seat is not None) + int(self.tied is not None)
+
+    def columns(self, part: slice = ALL) -> tuple[Any, ...]:
+        """Return better and worse item, evaluator and contrasts, as kernels take them."""
+        return self.better[part], self.worse[part], self.evaluator[part], self.contrast[part]
 
     @cached_property
     def leanings(self) -> NDArray[np.int64]:
@@ -97,32 +91,6 @@ class Evaluation(NamedTuple):
     """Curvature of each evaluator's biases, (evaluators, contrasts, contrasts)."""
     extra: Floats
     extra_diagonal: Floats
-
-
-class Pass(Protocol):
-    """What the objective asks of the data."""
-
-    rows: ComparisonRows
-
-    def evaluate(self, scores: Floats, bias: Floats, extra: Floats) -> Evaluation:
-        """Return loss, gradient and curvature; remember the curvature of every comparison."""
-
-    def product(self, scores: Floats, bias: Floats, extra: Floats) -> tuple[Floats, Floats, Floats]:
-        """Multiply the Hessian at the point evaluated last."""
-
-    def weights(self) -> NDArray[np.floating]:
-        """Return the curvature of every comparison in its margin."""
-
-    def slopes(self, scores: Floats, bias: Floats, extra: Floats) -> Floats:
-        """Return the slope of the loss in the margin of every comparison."""
-
-    def bend(
-        self, part: slice, spread: Floats, scores: Floats, bias: Floats, extra: Floats
-    ) -> Floats:
-        """Return by how much mean slopes over margins with this variance differ from slopes.
-
-        Where the spread is negative, the difference of as much variance with the other sign.
-        """
 
 
 def logistic(margin: Floats) -> tuple[float, Floats, Floats]:
@@ -180,7 +148,7 @@ class GeneralPass:
         self._tie_curvature = 0.0
 
     def evaluate(self, scores: Floats, bias: Floats, extra: Floats) -> Evaluation:
-        """Return loss, gradient and curvature."""
+        """Return loss, gradient and curvature; remember the curvature of every comparison."""
         rows = self.rows
         margin = self._margin(scores, bias, extra)
         if rows.tied is None:
@@ -197,7 +165,7 @@ class GeneralPass:
         gradient = np.zeros((rows.n_evaluators, n_contrasts))
         blocks = np.zeros((rows.n_evaluators, n_contrasts, n_contrasts))
         slopes = (slope, self._curvature, sums, gradient, blocks)
-        _margins.add_gradient(*(*self._columns(), *slopes))
+        _margins.add_gradient(*rows.columns(), *slopes)
         seat = [] if rows.seat is None else [float(slope @ rows.seat)]
         seat_diagonal = [] if rows.seat is None else [float(self._curvature @ rows.seat**2)]
         return Evaluation(
@@ -219,7 +187,7 @@ class GeneralPass:
             change += self._cross * extra[-1]
             tail = [float(self._cross @ step + self._tie_curvature * extra[-1])]
         out, bias_out = np.zeros_like(scores), np.zeros_like(bias)
-        _margins.add_product(*(*self._columns(), change, out, bias_out))
+        _margins.add_product(*rows.columns(), change, out, bias_out)
         head = [] if rows.seat is None else [float(change @ rows.seat)]
         return out, bias_out, np.array(head + tail)
 
@@ -237,7 +205,10 @@ class GeneralPass:
     def bend(
         self, part: slice, spread: Floats, scores: Floats, bias: Floats, extra: Floats
     ) -> Floats:
-        """Return by how much mean slopes over margins with this variance differ from slopes."""
+        """Return by how much mean slopes over margins with this variance differ from slopes.
+
+        Where the spread is negative, the difference of as much variance with the other sign.
+        """
         rows = self.rows
         margin = self._margin(scores, bias, extra, part)
         if rows.tied is None:
@@ -253,12 +224,8 @@ class GeneralPass:
         """Return the mixed derivative of every comparison in margin and tie parameter."""
         return self._cross
 
-    def _columns(self, part: slice = ALL) -> tuple[Any, ...]:
-        rows = self.rows
-        return rows.better[part], rows.worse[part], rows.evaluator[part], rows.contrast[part]
-
     def _margin(self, scores: Floats, bias: Floats, extra: Floats, part: slice = ALL) -> Floats:
-        margin: Floats = _margins.margins(*(*self._columns(part), scores, bias))
+        margin: Floats = _margins.margins(*self.rows.columns(part), scores, bias)
         if self.rows.seat is not None:
             margin += extra[0] * self.rows.seat[part]
         return margin
@@ -340,6 +307,10 @@ class FusedPass:
             return [run(self._parts[0])]
         with ThreadPoolExecutor(len(self._parts)) as pool:
             return list(pool.map(run, self._parts))
+
+
+Pass = FusedPass | GeneralPass
+"""What the objective asks of the data."""
 
 
 def _total(parts: list[tuple[float, Any, Any]]) -> tuple[float, Any, Any]:

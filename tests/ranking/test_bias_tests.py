@@ -11,8 +11,8 @@ from statsmodels.api import OLS
 
 from comparity import barp
 from comparity.errors import OptionError, UnknownReferenceError
+from comparity.ranking.bias_tests import chosen_intersections
 from comparity.ranking.contrasts import attributes_of
-from comparity.ranking.interactions import chosen_intersections
 from comparity.ranking.simulators import SimulatedPanel, simulate_comparisons
 
 
