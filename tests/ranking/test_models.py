@@ -32,12 +32,14 @@ ITEMS = pl.DataFrame({"item": np.arange(20), "sex": WORLD.group})
 
 
 @pytest.mark.parametrize("command", MODULES)
-def test_functions_take_what_their_model_needs_and_accepts(command: str) -> None:
+def test_models_need_and_accept_what_their_function_does(command: str) -> None:
     model = model_of(command)
     known = inspect.signature(model.fit).parameters
-    wanted = {"groups": "sensitive_features", "evaluators": "evaluators", "seats": "seats"}
-    named = [model.keywords.get(one, one) for one in model.accepts if one != "biases"]
-    assert {*named, *(wanted[need] for need in model.needs)} <= {*known}
+    needed = {name for name, one in known.items() if one.default is inspect.Parameter.empty}
+    words = {"groups": "sensitive_features", "evaluators": "evaluators", "seats": "seats"}
+    assert needed == {"comparisons", *(words[need] for need in model.needs)}
+    signs = {trait: model.keywords.get(trait, trait) for trait in OPTIONS} | {"biases": "anchor"}
+    assert {*model.accepts} == {trait for trait, keyword in signs.items() if keyword in known}
     assert getattr(comparity, model.fit.__name__) is model.fit
 
 
