@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from comparity import barp
-from comparity.pairwise.result import PanelAudit
-from comparity.ranking.panel import audit_against_panel
+from comparity.ranking.panel import PanelAudit, audit_against_panel
 from comparity.results.findings import VIOLATED
 from tests.calibration.panels import leaning_panel
 
