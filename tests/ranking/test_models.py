@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import runpy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,29 @@ def test_options_are_refused_where_they_would_have_no_effect(command: str) -> No
         else:
             with pytest.raises(OptionError, match=f"{command}"):
                 rank_frames(COMPARISONS, ITEMS, model=command, **known)
+
+
+def test_ties_are_refused_by_a_model_that_knows_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    tied = COMPARISONS.with_columns(tied=np.arange(600) % 5 == 0)
+    monkeypatch.setattr(
+        "comparity.ranking.win_rate.MODEL", replace(model_of("winrate"), accepts=())
+    )
+    with pytest.raises(OptionError, match="winrate knows no ties"):
+        rank_frames(tied, model="winrate", tied="tied")
+    assert rank_frames(COMPARISONS, model="winrate").ranking.n_ties == 0
+
+
+def test_a_model_of_groups_without_a_prior_has_scores_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fit(comparisons: Any, *, sensitive_features: Any) -> Any:
+        return comparity.win_rate(comparisons)
+
+    model = replace(model_of("winrate"), fit=fit, needs=("groups",))
+    monkeypatch.setattr("comparity.ranking.win_rate.MODEL", model)
+    found = rank_frames(COMPARISONS, ITEMS, model="winrate", sensitive=["sex"])
+    assert found.before is not None
+    assert found.before.priors[0].chosen_by == "marginal likelihood"
 
 
 def test_models_may_be_called_by_their_function() -> None:

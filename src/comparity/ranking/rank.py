@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from comparity import __version__
 from comparity.errors import OptionError
+from comparity.ranking.anchors import MARGINAL_LIKELIHOOD
 from comparity.ranking.bradley_terry import bradley_terry
 from comparity.ranking.judgments import Judgments, columns_of, judgments_from_frames
 from comparity.ranking.models import (
@@ -191,6 +192,8 @@ def rank_frames(
     who = evaluator if "evaluators" in description.needs else None
     columns: dict[str, Any] = {"better": better, "worse": worse, "tied": tied, "item": item}
     judgments = judgments_from_frames(comparisons, held, evaluator=who, seat=seat, **columns)
+    if judgments.n_ties and "ties" not in description.accepts:
+        raise OptionError("tied", tied, ["comparisons without ties"], f"{model} knows no ties")
     choices |= {"seed": seed} if "seed" in description.accepts else {}
     features = {} if held is None else {name: held[name] for name in sensitive}
     ranking = _fit(description, judgments, features, choices)
@@ -198,7 +201,7 @@ def rank_frames(
     before = None
     if "groups" in description.needs:
         unnamed = replace(judgments, evaluator=None, evaluators=np.empty(0, dtype=object))
-        before = bradley_terry(unnamed, prior=_score_sd(ranking))
+        before = bradley_terry(unnamed, prior=_score_prior(ranking))
     audit = None
     if score is not None:
         audit = _audit_score(ranking, held, groups, score, alpha=alpha, margin=margin, seed=seed)
@@ -227,10 +230,12 @@ def _group_of_items(column: NDArray[Any], name: str) -> NDArray[Any]:
     return np.array(names, dtype=object)[codes]
 
 
-def _score_sd(ranking: Ranking) -> float | None:
-    """Return the SD of the prior of scores, with which others are on the same scale."""
-    (sd,) = (prior.sd for prior in ranking.priors if prior.of == "scores")
-    return None if math.isinf(sd) else sd
+def _score_prior(ranking: Ranking) -> float | str | None:
+    """Return a prior of scores with which others are on the same scale."""
+    sds = [prior.sd for prior in ranking.priors if prior.of == "scores"]
+    if not sds:
+        return MARGINAL_LIKELIHOOD
+    return None if math.isinf(sds[0]) else sds[0]
 
 
 def _audit_score(
