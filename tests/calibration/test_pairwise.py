@@ -17,13 +17,13 @@ from comparity.counts.ordered_pairs import ordered_pairs
 from comparity.counts.query_pairs import query_pairs
 from comparity.counts.weighted_pairs import weighted_order, weighted_pairs
 from comparity.inference.agreement import (
-    compare_symmetric,
     contrasts_of_groups,
     contrasts_of_order,
     equal_cells,
 )
 from comparity.inference.dyadic import compare_cells, rate_interval
 from comparity.inference.gap_tests import GapTest
+from comparity.pairwise.notions import compare_symmetric
 from comparity.results.findings import VIOLATED
 from comparity.results.judging import judge, overall_finding
 

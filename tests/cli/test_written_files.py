@@ -259,7 +259,7 @@ def test_copies_that_fail_again_and_again_all_come_to_an_end() -> None:
     program = """
 import numpy as np
 from comparity.tables.files import read_table
-from comparity.tables.writing import write_table
+from comparity.tables.files import write_table
 from comparity.errors import UnreadableFileError
 for _ in range(100):
     try:

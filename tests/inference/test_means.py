@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm, ttest_ind
 
 from comparity.counts.differences import Moments
+from comparity.inference.differences import one_sided_p_value
 from comparity.inference.gap_tests import GapTest
 from comparity.inference.means import (
     ConstantPivot,
@@ -18,7 +19,6 @@ from comparity.inference.means import (
     Term,
     compare_means,
     contrast_of_means,
-    one_sided_p_value,
     satterthwaite,
 )
 from tests.plain import relative as plain

@@ -33,8 +33,7 @@ from comparity.results.audit import Audit, JudgedGap, Ties
 from comparity.results.findings import EXIT_STATUS
 from comparity.results.judging import judge, overall_finding
 from comparity.results.options import provenance
-from comparity.tables.features import qualified
-from comparity.tables.values import check_groups
+from comparity.tables.values import check_groups, qualified
 
 __all__ = ["audit_counts", "design_to_count"]
 

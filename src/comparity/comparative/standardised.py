@@ -33,8 +33,8 @@ from comparity.inference.gap_tests import GapTest, RateEstimate
 from comparity.results.audit import Audit, JudgedGap
 from comparity.results.findings import EXIT_STATUS
 from comparity.results.judging import judge, overall_finding
-from comparity.tables.features import qualified
 from comparity.tables.frames import text_of
+from comparity.tables.values import qualified
 
 __all__ = ["n_levels", "standardised_audit"]
 

@@ -28,9 +28,9 @@ from comparity.tables.columns import (
     offenders,
     open_table,
 )
-from comparity.tables.engines import moved
+from comparity.tables.files import move_items
 from comparity.tables.frames import Columns, collected, opened, text_of
-from comparity.tables.outcomes import check_outcome_read
+from comparity.tables.layouts import check_outcome_read
 
 __all__ = ["count_comparisons", "count_wide_comparisons"]
 
@@ -125,7 +125,7 @@ def count_comparisons(
     check_outcome_read(comparisons, first=better, second=worse, read=(evaluator, tied))
     measured = {"score": score} | ({"reference": reference} if reference else {})
     known = open_table(items, "items", {"item": item, **measured, **asked.groups})
-    return _count_joined(judged, moved(known, judged), asked)
+    return _count_joined(judged, move_items(known, judged), asked)
 
 
 def count_wide_comparisons(

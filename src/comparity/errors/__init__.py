@@ -46,7 +46,6 @@ from comparity.errors.files import (
     UnreadableFileError,
     UnreadOutcomeError,
     UnsupportedFileError,
-    translate_duckdb,
 )
 from comparity.errors.fits import (
     AnchorError,
@@ -226,5 +225,4 @@ __all__ = [
     "UnsupportedTableError",
     "WeightError",
     "WordDecisionError",
-    "translate_duckdb",
 ]

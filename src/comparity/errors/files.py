@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 
 from comparity.errors.base import ComparityError, Offenders, listed, message
@@ -33,7 +31,6 @@ __all__ = [
     "UnreadOutcomeError",
     "UnreadableFileError",
     "UnsupportedFileError",
-    "translate_duckdb",
 ]
 
 
@@ -176,13 +173,6 @@ class AmbiguousWinnerError(ComparityError, ValueError):
         self.offenders = offenders
 
 
-# How DuckDB says which file broke while it was read.
-NAMED_FILE = re.compile(r"^\s*file ?= ?(.+)$|stream: (.+)$", re.MULTILINE)
-
-
-INTERRUPTED = "Query interrupted"
-
-
 class OutOfMemoryError(ComparityError, MemoryError):
     """A question needs more memory than there is."""
 
@@ -209,41 +199,6 @@ class BusyConnectionError(ComparityError, RuntimeError):
                 "make the table of each thread on a connection of its own: connection.cursor().",
             )
         )
-
-
-@contextmanager
-def translate_duckdb(name: str | None = None) -> Iterator[None]:
-    """Raise what DuckDB says as an error of ours, and its word for Ctrl-C as what Python raises.
-
-    Parameters
-    ----------
-    name : str, optional
-        The file that is read; what DuckDB names by default.
-    """
-    import duckdb
-
-    # Older versions wait for the other thread.
-    busy = getattr(duckdb, "ResourceInUseException", ())
-    try:
-        yield
-    except duckdb.OutOfMemoryException as error:
-        raise OutOfMemoryError(str(error)) from error
-    except duckdb.InterruptException as error:
-        raise KeyboardInterrupt from error
-    except busy as error:
-        raise BusyConnectionError(str(error)) from error
-    except duckdb.Error as error:
-        raise UnreadableFileError(_file(name, str(error)), str(error)) from error
-    except RuntimeError as error:
-        if INTERRUPTED not in str(error):
-            raise
-        raise KeyboardInterrupt from error
-
-
-def _file(name: str | None, reason: str) -> str:
-    found = NAMED_FILE.search(reason)
-    told = name or (found and (found[1] or found[2]))
-    return repr(told) if told else "the table"
 
 
 class MissingExtraError(ComparityError, ImportError):

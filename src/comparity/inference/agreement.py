@@ -18,16 +18,16 @@ References
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import chdtrc
 
-from comparity.counts.all_pairs import column_marginals, merged, row_marginals
-from comparity.counts.pairs import Cell, PairCounts, SharedPairCounts, Sharing, subset
+from comparity.counts.pairs import Cell, PairCounts, SharedPairCounts, Sharing, Tally, subset
 from comparity.inference.dyadic import (
     FEWEST_CLUSTERS,
     FEWEST_ITEMS,
@@ -36,25 +36,24 @@ from comparity.inference.dyadic import (
     rate_covariance,
     rate_interval,
 )
-from comparity.inference.gap_tests import GapTest, Interval, JointTest, RateEstimate
-from comparity.inference.multiplicity import joint_equality
-from comparity.inference.pivots import NORMAL, Reference, Statistic
+from comparity.inference.gap_tests import GapTest, JointTest, RateEstimate
+from comparity.inference.pivots import ROUNDING_TOLERANCE
 from comparity.inference.proportions import compare_rates, compare_rates_wald, wilson_interval
 
 __all__ = [
     "EQUAL_VALUES",
     "FEWEST_EVALUATORS",
     "CellContrast",
-    "NullGap",
     "agreement_rates",
     "all_cells_equal",
     "compare_fresh",
     "compare_fresh_wald",
     "compare_shared",
-    "compare_symmetric",
     "contrasts_of_groups",
     "contrasts_of_order",
     "equal_cells",
+    "homogeneous_rates",
+    "joint_equality",
 ]
 
 
@@ -66,8 +65,9 @@ FEWEST_EVALUATORS = FEWEST_CLUSTERS
 MANY_CLUSTERS = 1000
 
 
-# A singular value of a table of zeros and ones below this is rounding.
-ROUNDING = 1e-9
+# Below this ratio of the smallest to the largest eigenvalue a covariance carries no information in
+# some direction: double precision leaves nothing to divide by.
+SINGULAR = 1e-12
 
 
 LARGER, SMALLER = Cell("larger", "smaller"), Cell("smaller", "larger")
@@ -240,7 +240,7 @@ def _added_by_group(cells: Sequence[Cell]) -> NDArray[np.float64]:
     sides = [(cell.better == group, cell.worse == group) for cell in cells for group in groups]
     indicators = np.array(sides, dtype=np.float64).reshape(len(cells), -1)
     directions, sizes, _ = np.linalg.svd(indicators - indicators.mean(axis=0), full_matrices=False)
-    contrasts: NDArray[np.float64] = directions[:, sizes > ROUNDING].T
+    contrasts: NDArray[np.float64] = directions[:, sizes > ROUNDING_TOLERANCE].T
     return contrasts
 
 
@@ -250,93 +250,135 @@ def _sharing(counts: PairCounts | SharedPairCounts, score_ties: str) -> Sharing:
     return counts.sharing(score_ties, evaluators=counts.n_evaluators >= FEWEST_EVALUATORS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NullGap(Statistic):
-    """A gap with the standard error it has if there is none: a pivot.
+def homogeneous_rates(tallies: Mapping[str, Tally], *, null: str) -> JointTest:
+    r"""Test whether independent proportions are all equal.
 
-    Attributes
-    ----------
-    gap, standard_error : float
-    reference : Reference
-    """
+    Pearson's chi-square with :math:`K - 1` degrees of freedom [1]_:
 
-    gap: float
-    standard_error: float
-    reference: Reference = NORMAL
+    .. math:: X^2 = \sum_{k=1}^{K} \frac{n_k (\hat p_k - \bar p)^2}{\bar p (1 - \bar p)}
 
-    def interval(self, level: float) -> Interval:
-        """Return the gaps that the two-sided test at ``1 - level`` does not reject."""
-        half = self.reference.quantile(1 - level) * self.standard_error
-        return Interval(max(self.gap - half, -1.0), min(self.gap + half, 1.0), level)
-
-    def statistic(self, hypothesised: float) -> float:
-        """Return the distance between observed and hypothesised gap in standard errors."""
-        return (self.gap - hypothesised) / self.standard_error
-
-
-def compare_symmetric(
-    sharing: Sharing, groups: Sequence[str], others: Sequence[str] = ()
-) -> list[GapTest]:
-    """Test for every two groups whether their symmetric accuracies are equal.
+    with :math:`\bar p` the rate over all trials. For two groups it is the square of the pooled z.
 
     Parameters
     ----------
-    sharing : Sharing
-        Pairs by cell and what they share.
-    groups, others : sequence of str
-        The groups to compare, and what stands for items in no group.
+    tallies : mapping of str to Tally
+        Hits and trials of each group. Groups without trials are left out.
+    null : str
+        The hypothesis in words.
+
+    Returns
+    -------
+    JointTest
+        Statistic and p value are ``nan``, and `method` says why, when fewer than two groups have
+        trials or when all trials came out alike.
+
+    References
+    ----------
+    .. [1] Pearson (1900), "On the criterion that a given system of deviations...", and any text on
+       contingency tables.
+
+    Examples
+    --------
+    >>> rates = {"a": Tally(30, 50), "b": Tally(35, 50), "c": Tally(20, 50)}
+    >>> test = homogeneous_rates(rates, null="tpr(a) = tpr(b) = tpr(c)")
+    >>> test.dof, round(test.statistic, 3), round(test.p_value, 4)
+    (2, 9.502, 0.0086)
     """
-    parts = {**row_marginals(groups, others), **column_marginals(groups, others)}
-    sides = merged(sharing, parts)
-    held = subset(sharing, np.flatnonzero(sharing.trials).tolist())
-    share = np.array([[cell in cells for cell in held.cells] for cells in parts.values()])
-    share = share * held.trials
-    k = len(groups)
-    tests = []
-    for i, j in combinations(range(k), 2):
-        null = f"symmetric({groups[i]}) = symmetric({groups[j]})"
-        n = tuple(round(float(sides.trials[[g, k + g]].sum())) for g in (i, j))
-        used = [i, k + i, j, k + j]
-        if sides.effective_items[used].min() < FEWEST_ITEMS or _few(sharing):
-            tests.append(_untested(null, n))
-            continue
-        weights = np.array([0.5, 0.5, -0.5, -0.5]) @ (
-            share[used] / share[used].sum(axis=1, keepdims=True)
+    method = "Pearson chi-square"
+    hits, trials = (
+        np.array(
+            [(tally.hits, tally.trials) for tally in tallies.values() if tally.trials],
+            dtype=np.float64,
         )
-        tests.append(_tested(held, weights, null, n))
-    return tests
-
-
-def _few(sharing: Sharing) -> bool:
-    return 0 < sharing.n_clusters < FEWEST_CLUSTERS
-
-
-def _tested(held: Sharing, weights: NDArray[np.float64], null: str, n: tuple[int, ...]) -> GapTest:
-    gap = float(weights @ (held.hits / held.trials))
-    variance = float(weights @ null_covariance(held) @ weights)
-    if variance <= 0:
-        return _untested(null, n)
-    error = math.sqrt(variance)
-    pivot = NullGap(gap=gap, standard_error=error, reference=Reference(n_clusters=held.n_clusters))
-    return GapTest(
-        null=null,
-        gap=gap,
-        standard_error=error,
-        p_value=pivot.p_value(0.0),
-        n=(n[0], n[1]),
-        method=held.method,
-        pivot=pivot,
+        .reshape(-1, 2)
+        .T
     )
+    if len(trials) < 2:
+        return _no_joint_test(null, method, 0, "fewer than two groups have trials")
+    dof = len(trials) - 1
+    pooled = hits.sum() / trials.sum()
+    if pooled in (0, 1):
+        return _no_joint_test(null, method, dof, "all trials came out alike")
+    deviations = trials * (hits / trials - pooled) ** 2
+    return _joint_test(null, method, float(deviations.sum() / (pooled * (1 - pooled))), dof)
 
 
-def _untested(null: str, n: tuple[int, ...]) -> GapTest:
-    return GapTest(
+def joint_equality(
+    rates: NDArray[np.float64],
+    covariance: NDArray[np.float64],
+    *,
+    null: str,
+    method: str = "Wald chi-square",
+    contrasts: NDArray[np.float64] | None = None,
+) -> JointTest:
+    r"""Test whether dependent rates are all equal, given the covariance of their estimates.
+
+    The Wald chi-square of the :math:`K - 1` successive differences,
+
+    .. math:: W = (C \hat p)^\top (C \Sigma C^\top)^{-1} C \hat p, \qquad (C \hat p)_k = \hat p_k -
+       \hat p_{k+1}
+
+    which no other choice of :math:`K - 1` contrasts would change [1]_.
+
+    Parameters
+    ----------
+    rates : ndarray of shape (K,)
+        Estimated rates.
+    covariance : ndarray of shape (K, K)
+        Covariance of the estimates; under the hypothesis the test is a score test.
+    null : str
+        The hypothesis in words.
+    method : str
+        What the test is called.
+    contrasts : ndarray of shape (d, K), optional
+        Sums of rates that are to be zero, in the place of the differences.
+
+    Returns
+    -------
+    JointTest
+        Statistic and p value are ``nan``, and `method` says why, for fewer than two rates, for
+        numbers that are not finite, and where the covariance of the differences is singular or not
+        positive definite.
+
+    References
+    ----------
+    .. [1] Wald (1943), "Tests of statistical hypotheses concerning several parameters when the
+       number of observations is large".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> test = joint_equality(np.array([0.6, 0.5]), np.diag([0.001, 0.0015]), null="p1 = p2")
+    >>> test.dof, round(test.statistic, 6), round(test.p_value, 4)
+    (1, 4.0, 0.0455)
+    """
+    if len(rates) < 2:
+        return _no_joint_test(null, method, 0, "fewer than two rates")
+    tested = -np.diff(np.eye(len(rates)), axis=0) if contrasts is None else contrasts
+    dof = len(tested)
+    if not (np.isfinite(rates).all() and np.isfinite(covariance).all()):
+        return _no_joint_test(null, method, dof, "a rate has no trials")
+    differences = tested @ rates
+    spread = tested @ covariance @ tested.T
+    eigenvalues = np.linalg.eigvalsh(spread)
+    if eigenvalues[0] <= SINGULAR * max(eigenvalues[-1], 0):
+        return _no_joint_test(
+            null, method, dof, "the covariance of the differences is not positive definite"
+        )
+    statistic = float(differences @ np.linalg.solve(spread, differences))
+    return _joint_test(null, method, statistic, dof)
+
+
+def _joint_test(null: str, method: str, statistic: float, dof: int) -> JointTest:
+    p_value = float(chdtrc(dof, statistic))
+    return JointTest(null=null, statistic=statistic, dof=dof, p_value=p_value, method=method)
+
+
+def _no_joint_test(null: str, method: str, dof: int, reason: str) -> JointTest:
+    return JointTest(
         null=null,
-        gap=math.nan,
-        standard_error=math.nan,
+        statistic=math.nan,
+        dof=dof,
         p_value=math.nan,
-        n=(n[0], n[1]),
-        method="none",
-        pivot=None,
-        reason="too few items or queries, or nothing varies",
+        method=f"{method}; not testable: {reason}",
     )

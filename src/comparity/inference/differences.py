@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import math
 
+from scipy.special import stdtr
+
 from comparity.counts.differences import Moments
 
 __all__ = [
     "MAGNITUDES",
     "magnitude",
     "mean_gap",
+    "one_sided_p_value",
     "pooled_variance",
     "standardised_gap",
     "standardised_gap_total",
@@ -83,6 +86,24 @@ def welch_statistic(group: Moments, reference: Moments) -> float:
     """
     variance = group.variance / max(group.n, 1) + reference.variance / max(reference.n, 1)
     return _ratio(mean_gap(group, reference), variance)
+
+
+def one_sided_p_value(statistic: float, dof: float) -> float:
+    """Return the probability beyond the size of a t statistic, on its side.
+
+    This is the p value of the paper. Read in both directions at 0.05, as the paper does, it raises
+    false alarms in 0.10 of cases without any bias. A statistic of zero gives 0.5, whatever `dof`.
+
+    Examples
+    --------
+    >>> one_sided_p_value(0.0, float("nan")), round(one_sided_p_value(-1.812, 10), 3)
+    (0.5, 0.05)
+    """
+    if math.isnan(statistic):
+        return math.nan
+    if statistic == 0 or math.isinf(statistic):
+        return 0.5 if statistic == 0 else 0.0
+    return float(stdtr(dof, -abs(statistic)))
 
 
 def standardised_gap(group: Moments, reference: Moments) -> float:

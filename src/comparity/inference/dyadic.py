@@ -33,10 +33,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.pairs import Cell, Sharing
-from comparity.inference.gap_tests import GapTest, Interval
+from comparity.inference.gap_tests import GapTest, Interval, untested_gap
 from comparity.inference.pivots import (
     NORMAL,
     NOTHING,
+    ROUNDING_TOLERANCE,
     DyadicGap,
     Reference,
     SharedGap,
@@ -67,10 +68,6 @@ FEWEST_ITEMS = 10
 
 FEWEST_CLUSTERS = 3
 """With fewer evaluators or queries as clusters no variance is believed."""
-
-
-# A variance this small beside that of no gap is rounding.
-ROUNDING = 1e-9
 
 
 AMPLE = 15
@@ -105,18 +102,20 @@ def compare_cells(
     for cell in (first, second):
         if cell not in known or not sharing.trials[known[cell]]:
             n = _judgments(sharing, known, first, second)
-            return _untested(null, math.nan, n, f"no pair of the kind {cell}")
+            return untested_gap(null, n, f"no pair of the kind {cell}")
     codes = [known[first], known[second]]
     pivot, variance = _pivot(sharing, codes, guarded=guarded)
     n = _judgments(sharing, known, first, second)
     scarce = min(codes, key=lambda code: float(sharing.effective_items[code]))
     found = float(sharing.effective_items[scarce])
     if found < FEWEST_ITEMS:
-        return _untested(null, pivot.gap, n, _few(sharing.cells[scarce], found, evenly=guarded))
+        return untested_gap(
+            null, n, _few(sharing.cells[scarce], found, evenly=guarded), gap=pivot.gap
+        )
     if 0 < sharing.n_clusters < FEWEST_CLUSTERS:
-        return _untested(null, pivot.gap, n, _few_clusters(sharing))
+        return untested_gap(null, n, _few_clusters(sharing), gap=pivot.gap)
     if pivot.variance_at(0.0) < NOTHING:
-        return _untested(null, pivot.gap, n, "all outcomes are equal, nothing varies")
+        return untested_gap(null, n, "all outcomes are equal, nothing varies", gap=pivot.gap)
     single, shared = pivot.parts_at(pivot.gap)
     return GapTest(
         null=null,
@@ -153,7 +152,7 @@ def _pivot(
     listed = shares and sharing.touching is not None
     many = worth * min(ample.pooled, 1 - ample.pooled) >= AMPLE
     if listed and (many or not guarded):
-        least, rounding = ample.least_variance(), ROUNDING * abs(ample.variance_at(0.0))
+        least, rounding = ample.least_variance(), ROUNDING_TOLERANCE * abs(ample.variance_at(0.0))
         if least > rounding or (not guarded and least >= -rounding):
             return ample, ""
         # Rates of one and zero have no variance at their own gap, which is not a negative one.
@@ -194,19 +193,6 @@ def _few_clusters(sharing: Sharing) -> str:
     return f"only {sharing.n_clusters} independent clusters, {FEWEST_CLUSTERS} are needed"
 
 
-def _untested(null: str, gap: float, n: tuple[int, int], reason: str) -> GapTest:
-    return GapTest(
-        null=null,
-        gap=gap,
-        standard_error=math.nan,
-        p_value=math.nan,
-        n=n,
-        method="none",
-        pivot=None,
-        reason=reason,
-    )
-
-
 def shared_rate(sharing: Sharing, cell: Cell) -> SharedRate:
     """Return the rate of a cell that holds pairs."""
     code, size = sharing.cells.index(cell), len(sharing.cells)
@@ -245,15 +231,17 @@ def compare_wins(sharing: Sharing, cell: Cell, *, null: str) -> GapTest:
     code = sharing.cells.index(cell)
     n = round(float(sharing.trials[code]))
     if not n:
-        return _untested(null, math.nan, (0, 0), f"no pair of the kind {cell}")
+        return untested_gap(null, (0, 0), f"no pair of the kind {cell}")
     wins = shared_rate(sharing, cell)
     found = float(sharing.effective_items[code])
     if found < FEWEST_ITEMS:
-        return _untested(null, 2 * wins.rate - 1, (n, n), _few(cell, found))
+        return untested_gap(null, (n, n), _few(cell, found), gap=2 * wins.rate - 1)
     if 0 < sharing.n_clusters < FEWEST_CLUSTERS:
-        return _untested(null, 2 * wins.rate - 1, (n, n), _few_clusters(sharing))
+        return untested_gap(null, (n, n), _few_clusters(sharing), gap=2 * wins.rate - 1)
     if wins.variance_at(0.5) < NOTHING:
-        return _untested(null, 2 * wins.rate - 1, (n, n), "all outcomes are equal, nothing varies")
+        return untested_gap(
+            null, (n, n), "all outcomes are equal, nothing varies", gap=2 * wins.rate - 1
+        )
     pivot = WinGap(wins=wins)
     return GapTest(
         null=null,

@@ -60,6 +60,7 @@ from comparity.inference.gap_tests import Interval
 __all__ = [
     "NORMAL",
     "NOTHING",
+    "ROUNDING_TOLERANCE",
     "DyadicGap",
     "Reference",
     "SharedGap",
@@ -73,8 +74,8 @@ __all__ = [
 # A variance below this is rounding.
 NOTHING = 1e-15
 
-# Roots whose imaginary part is smaller are real.
-ROUNDING = 1e-12
+ROUNDING_TOLERANCE = 1e-9
+"""What is this small beside the numbers it was worked out from is rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,7 +201,7 @@ class DyadicGap(Statistic):
         squared = self.reference.quantile(1 - level) ** 2
         constant, slope, bend = (squared * c for c in self._quadratic())
         polynomial = [1 - bend, -2 * self.gap - slope, self.gap**2 - constant]
-        roots = [root.real for root in np.roots(polynomial) if abs(root.imag) < ROUNDING]
+        roots = [root.real for root in np.roots(polynomial) if abs(root.imag) < ROUNDING_TOLERANCE]
         low = max((root for root in roots if root <= self.gap), default=-1.0)
         high = min((root for root in roots if root >= self.gap), default=1.0)
         return Interval(max(float(low), -1.0), min(float(high), 1.0), level)

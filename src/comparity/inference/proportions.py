@@ -16,7 +16,7 @@ from scipy.special import ndtr, ndtri
 
 from comparity.counts.decisions import Tally
 from comparity.inference.exact import ExactPivot, score_statistic
-from comparity.inference.gap_tests import GapTest, Interval
+from comparity.inference.gap_tests import GapTest, Interval, untested_gap
 
 __all__ = [
     "ExactPivot",
@@ -215,7 +215,7 @@ def compare_rates(first: Tally, second: Tally, *, null: str, what: str = "trials
     ('exact unconditional', 0.65, True)
     """
     if not first.trials or not second.trials:
-        return _untested(first, second, null, "none", _absent(first, what))
+        return _no_test(first, second, null, "none", _absent(first, what))
     if min(first.trials, second.trials) >= LARGE and _rarest(first, second) >= COMMON:
         return compare_rates_wald(first, second, null=null)
     method, pivot = _small_sample_test(first, second)
@@ -278,10 +278,10 @@ def compare_rates_wald(first: Tally, second: Tally, *, null: str) -> GapTest:
     (0.0687, 0.467)
     """
     if not first.trials or not second.trials:
-        return _untested(first, second, null, "Wald z", _absent(first, "trials"))
+        return _no_test(first, second, null, "Wald z", _absent(first, "trials"))
     if not _varies(first) and not _varies(second):
         reason = "both rates are 0 or 1, so the observed rates show no variance"
-        return _untested(first, second, null, "Wald z", reason)
+        return _no_test(first, second, null, "Wald z", reason)
     pivot = WaldPivot(first.rate - second.rate, math.sqrt(_variance(first) + _variance(second)))
     return GapTest(
         null=null,
@@ -352,14 +352,6 @@ def _absent(first: Tally, what: str) -> str:
     return f"there are no {what} behind the {'second' if first.trials else 'first'} rate"
 
 
-def _untested(first: Tally, second: Tally, null: str, method: str, reason: str) -> GapTest:
-    return GapTest(
-        null=null,
-        gap=first.rate - second.rate,
-        standard_error=math.nan,
-        p_value=math.nan,
-        n=(first.trials, second.trials),
-        method=method,
-        pivot=None,
-        reason=reason,
-    )
+def _no_test(first: Tally, second: Tally, null: str, method: str, reason: str) -> GapTest:
+    n, gap = (first.trials, second.trials), first.rate - second.rate
+    return untested_gap(null, n, reason, gap=gap, method=method)

@@ -15,7 +15,6 @@ from comparity.counts.pairs import Cell, Sharing
 from comparity.inference.agreement import (
     EQUAL_VALUES,
     CellContrast,
-    compare_symmetric,
     contrasts_of_groups,
     contrasts_of_order,
     equal_cells,
@@ -24,6 +23,7 @@ from comparity.inference.dyadic import compare_cells, rate_covariance, rate_inte
 from comparity.inference.gap_tests import GapTest, RateEstimate
 from comparity.pairwise.count import CountedPairs, counted_pairs
 from comparity.pairwise.notions import (
+    compare_symmetric,
     cross_group_gap,
     least_accuracy,
     marginal_gap,

@@ -12,10 +12,23 @@ pairs is ``nan``, and so is every number that would need it.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from comparity.counts.all_pairs import column_marginals, merged, row_marginals
+from comparity.counts.pairs import Sharing, subset
+from comparity.inference.dyadic import FEWEST_CLUSTERS, FEWEST_ITEMS, null_covariance
+from comparity.inference.gap_tests import GapTest, Interval, untested_gap
+from comparity.inference.pivots import NORMAL, Reference, Statistic
+
 __all__ = [
+    "NullGap",
+    "compare_symmetric",
     "cross_group_gap",
     "least_accuracy",
     "least_cross_group_accuracy",
@@ -25,6 +38,10 @@ __all__ = [
     "symmetric_accuracy_gap",
     "within_group_gap",
 ]
+
+
+UNTESTED = "too few items or queries, or nothing varies"
+"""Why symmetric accuracies are not compared."""
 
 
 def pairwise_equal_opportunity_gap(matrix: ArrayLike) -> float:
@@ -253,3 +270,84 @@ def _across(matrix: ArrayLike) -> NDArray[np.float64]:
 def _range(rates: NDArray[np.float64]) -> float:
     """Return the largest minus the smallest rate; ``nan`` if any is ``nan`` or there is none."""
     return float(np.ptp(rates)) if rates.size else float("nan")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NullGap(Statistic):
+    """A gap with the standard error it has if there is none: a pivot.
+
+    Attributes
+    ----------
+    gap, standard_error : float
+    reference : Reference
+    """
+
+    gap: float
+    standard_error: float
+    reference: Reference = NORMAL
+
+    def interval(self, level: float) -> Interval:
+        """Return the gaps that the two-sided test at ``1 - level`` does not reject."""
+        half = self.reference.quantile(1 - level) * self.standard_error
+        return Interval(max(self.gap - half, -1.0), min(self.gap + half, 1.0), level)
+
+    def statistic(self, hypothesised: float) -> float:
+        """Return the distance between observed and hypothesised gap in standard errors."""
+        return (self.gap - hypothesised) / self.standard_error
+
+
+def compare_symmetric(
+    sharing: Sharing, groups: Sequence[str], others: Sequence[str] = ()
+) -> list[GapTest]:
+    """Test for every two groups whether their symmetric accuracies are equal.
+
+    Parameters
+    ----------
+    sharing : Sharing
+        Pairs by cell and what they share.
+    groups, others : sequence of str
+        The groups to compare, and what stands for items in no group.
+    """
+    parts = {**row_marginals(groups, others), **column_marginals(groups, others)}
+    sides = merged(sharing, parts)
+    held = subset(sharing, np.flatnonzero(sharing.trials).tolist())
+    share = np.array([[cell in cells for cell in held.cells] for cells in parts.values()])
+    share = share * held.trials
+    k = len(groups)
+    tests = []
+    for i, j in combinations(range(k), 2):
+        null = f"symmetric({groups[i]}) = symmetric({groups[j]})"
+        one, two = (round(float(sides.trials[[g, k + g]].sum())) for g in (i, j))
+        used = [i, k + i, j, k + j]
+        if sides.effective_items[used].min() < FEWEST_ITEMS or _has_few_clusters(sharing):
+            tests.append(untested_gap(null, (one, two), UNTESTED))
+            continue
+        weights = np.array([0.5, 0.5, -0.5, -0.5]) @ (
+            share[used] / share[used].sum(axis=1, keepdims=True)
+        )
+        tests.append(_test_null(held, weights, null, (one, two)))
+    return tests
+
+
+def _has_few_clusters(sharing: Sharing) -> bool:
+    return 0 < sharing.n_clusters < FEWEST_CLUSTERS
+
+
+def _test_null(
+    held: Sharing, weights: NDArray[np.float64], null: str, n: tuple[int, int]
+) -> GapTest:
+    gap = float(weights @ (held.hits / held.trials))
+    variance = float(weights @ null_covariance(held) @ weights)
+    if variance <= 0:
+        return untested_gap(null, n, UNTESTED)
+    error = math.sqrt(variance)
+    pivot = NullGap(gap=gap, standard_error=error, reference=Reference(n_clusters=held.n_clusters))
+    return GapTest(
+        null=null,
+        gap=gap,
+        standard_error=error,
+        p_value=pivot.p_value(0.0),
+        n=n,
+        method=held.method,
+        pivot=pivot,
+    )

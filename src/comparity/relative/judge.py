@@ -13,12 +13,13 @@ from comparity.counts.differences import DecisionRange, Moments
 from comparity.inference.differences import (
     magnitude,
     mean_gap,
+    one_sided_p_value,
     standardised_gap,
     standardised_gap_total,
     welch_statistic,
 )
 from comparity.inference.gap_tests import GapTest
-from comparity.inference.means import RatioPivot, compare_means, one_sided_p_value, satterthwaite
+from comparity.inference.means import RatioPivot, compare_means, satterthwaite
 from comparity.relative.options import RelativeOptions
 from comparity.relative.result import RaterContrast
 from comparity.relative.slopes import compare_slope
@@ -26,7 +27,7 @@ from comparity.results.audit import Audit, JudgedGap
 from comparity.results.findings import EXIT_STATUS
 from comparity.results.judging import judge, overall_finding
 from comparity.results.options import provenance
-from comparity.tables.features import qualified
+from comparity.tables.values import qualified
 
 __all__ = [
     "BIASED_REFERENCE",

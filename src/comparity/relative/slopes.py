@@ -31,13 +31,12 @@ from numpy.typing import NDArray
 from scipy.special import fdtrc
 
 from comparity.counts.differences import Moments
-from comparity.inference.gap_tests import GapTest
+from comparity.inference.gap_tests import GapTest, untested_gap
 from comparity.inference.means import (
     ConstantPivot,
     RatioPivot,
     is_rare,
     satterthwaite,
-    untestable,
     without_variation,
 )
 from comparity.relative.result import MeansTest
@@ -83,7 +82,7 @@ def compare_slope(differences: Floats, attribute: Floats, *, null: str) -> GapTe
     line = SlopeFit.over(attribute)
     reason = _impossible(moments, line)
     if reason:
-        return untestable(null, (n, n), reason)
+        return untested_gap(null, (n, n), reason)
     slope = _pivot(differences, line)
     return GapTest(
         null=null,

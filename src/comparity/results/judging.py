@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields
 
-from comparity.inference.gap_tests import GapTest
+from comparity.inference.gap_tests import GapTest, holm, uncorrected
 from comparity.inference.looks import nominal_level, overall_p_value
-from comparity.inference.multiplicity import holm, uncorrected
 from comparity.inference.requirement import needed_by_tests
 from comparity.results.audit import JudgedGap
 from comparity.results.findings import UNDECIDED, VIOLATED, WITHIN
@@ -41,13 +40,15 @@ def judge(
         Judgments and items there are now, for what would decide.
     """
     look, planned = looks or (1, 1)
-    p_values = [overall_p_value(test.p_value, look, planned) for test in tests]
+    p_values = [test.p_value for test in tests]
+    if planned > 1:
+        p_values = [overall_p_value(p, look, planned) for p in p_values]
     family = holm(p_values, alpha) if rule == "holm" else uncorrected(p_values, alpha)
     # One-sided at alpha is half of two-sided at twice alpha, at this look as at any other.
     twice = min(2 * alpha, 1.0)
-    inside_alpha = nominal_level(twice, look, planned) / 2
+    inside_alpha = _level_at(twice, look, planned) / 2
     # More data will be judged at the last look, not at the level of this one.
-    final_inside_alpha = nominal_level(twice, planned, planned) / 2
+    final_inside_alpha = _level_at(twice, planned, planned) / 2
     equivalence = [test.equivalence_p_value(margin) for test in tests]
     findings = [
         _finding(rejected=bool(rejected), inside=p <= inside_alpha, paper=rule == "paper")
@@ -59,8 +60,7 @@ def judge(
         margin=margin,
         alpha=final_inside_alpha,
         local_alphas=[
-            nominal_level(float(family.local_alpha[place]), planned, planned)
-            for place in still_open
+            _level_at(family.local_alpha[place], planned, planned) for place in still_open
         ],
         n=n,
         n_items=n_items,
@@ -70,7 +70,7 @@ def judge(
         JudgedGap(
             **{field.name: getattr(test, field.name) for field in fields(GapTest)},
             p_adjusted=float(family.adjusted[place]),
-            level=1 - nominal_level(float(family.local_alpha[place]), look, planned),
+            level=1 - _level_at(family.local_alpha[place], look, planned),
             finding=findings[place],
             differs_from_zero=bool(family.rejected[place]),
             equivalence_p=equivalence[place],
@@ -78,6 +78,11 @@ def judge(
         )
         for place, test in enumerate(tests)
     )
+
+
+def _level_at(alpha: float, look: int, planned: int) -> float:
+    """Return the level of a look; the only one has all of it."""
+    return alpha if planned == 1 else nominal_level(alpha, look, planned)
 
 
 def _finding(*, rejected: bool, inside: bool, paper: bool) -> str:

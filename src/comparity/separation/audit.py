@@ -13,8 +13,8 @@ from typing import Any
 
 from comparity.counts.decision_rows import count_decision_arrays, count_decisions
 from comparity.counts.decisions import DecisionCounts, Tally
+from comparity.inference.agreement import homogeneous_rates
 from comparity.inference.gap_tests import GapTest, JointTest, RateEstimate
-from comparity.inference.multiplicity import homogeneous_rates
 from comparity.inference.proportions import compare_rates, compare_rates_wald, wilson_interval
 from comparity.results.audit import Audit
 from comparity.results.findings import EXIT_STATUS
@@ -27,9 +27,9 @@ from comparity.separation.measures import (
     true_positive_rate_gap,
 )
 from comparity.separation.options import SeparationForm, SeparationOptions
-from comparity.tables.features import as_array, named_attributes, qualified
+from comparity.tables.features import as_array, named_attributes
 from comparity.tables.files import read_table
-from comparity.tables.values import check_groups
+from comparity.tables.values import check_groups, qualified
 
 __all__ = ["audit_counts", "audit_file", "audit_frame", "separation"]
 

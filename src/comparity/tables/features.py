@@ -25,7 +25,6 @@ __all__ = [
     "names_of",
     "one_attribute",
     "placed_features",
-    "qualified",
 ]
 
 
@@ -122,11 +121,6 @@ def placed_features(X: Any) -> Any:
     if not isinstance(native, nw.LazyFrame):
         return X
     return np.column_stack(list(placed_columns(native).values()))
-
-
-def qualified(attribute: str, text: str, *, several: bool) -> str:
-    """Put the attribute before a text where more than one attribute is audited."""
-    return f"{attribute}: {text}" if several else text
 
 
 def one_attribute(sensitive_features: Any) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Files as tables: CSV, TSV, Parquet and JSON lines, read by DuckDB.
+"""Files as tables and back: CSV, TSV, Parquet and JSON lines, read and written by DuckDB.
 
 Ids and groups in text files stay text (``007``, ``NA`` and ``None`` survive); only an empty cell is
 missing. A path names one file on this machine; patterns and addresses are refused unless asked for.
@@ -13,25 +13,38 @@ import os
 import re
 import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, TextIO
 
 import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
 
 from comparity.errors import (
     FileAccessError,
+    MixedEnginesError,
     RemotePathError,
     UnreadableFileError,
     UnsupportedFileError,
-    translate_duckdb,
 )
-from comparity.tables.headers import check_names, parquet_names
+from comparity.tables.columns import Table
+from comparity.tables.frames import check_names, collected, translate_duckdb
 from comparity.tables.json_records import relate_records
+from comparity.tables.outputs import replace_file
 
-__all__ = ["ENDINGS", "connection", "file_sha256", "in_memory", "local_file", "read_table"]
+__all__ = [
+    "ENDINGS",
+    "connection",
+    "file_sha256",
+    "in_memory",
+    "local_file",
+    "move_items",
+    "read_table",
+    "write_table",
+]
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
 # A folder called pred=1 would become a column.
@@ -41,6 +54,16 @@ IGNORE_FOLDERS = {"hive_partitioning": False}
 NO_CELL = "\x01no cell\x01"
 # What DuckDB reads as one line, in characters.
 LONGEST = 2_000_000
+
+FORMATS = {
+    ".csv": "format csv, header true, delimiter ','",
+    ".tsv": "format csv, header true, delimiter '\t'",
+    ".parquet": "format parquet",
+    ".jsonl": "format json",
+    ".ndjson": "format json",
+}
+# Where DuckDB says why the system refused to write.
+ERRNO = re.compile(r'"errno":"(\d+)"')
 
 _thread, _opening = threading.local(), threading.Lock()
 
@@ -58,7 +81,7 @@ def read_table(
         Whether addresses (``https://``, ``s3://``) and patterns (``*``) are allowed.
     typed : bool
         Whether numbers and nested values of JSON keep their type, so that
-        :func:`comparity.tables.writing.write_table` writes them as they were.
+        :func:`write_table` writes them as they were.
 
     Returns
     -------
@@ -190,7 +213,7 @@ def _remote_header(reader: Any, source: str, choices: dict[str, Any]) -> list[st
 def _parquet_relation(source: str, name: str) -> Any:
     reader = connection()
     rows = reader.read_parquet(source, **IGNORE_FOLDERS)
-    check_names(parquet_names(reader, source), name)
+    check_names(_parquet_names(reader, source), name)
     # Text of type JSON cannot be compared with other text.
     plain = [
         f"{column}::varchar as {column}" if str(kind) == "JSON" else column
@@ -256,3 +279,121 @@ def in_memory(arrays_for_comparity: dict[str, Any], home: Any = None) -> nw.Lazy
     relation = connection().sql(query) if home is None else home.query("home", query)
     frame: nw.LazyFrame[Any] = nw.from_native(relation)
     return frame
+
+
+def _parquet_names(reader: Any, source: str) -> list[str]:
+    """Return the names of columns as a Parquet file, or the first of a pattern, has them."""
+    query = "select file_name, name, num_children from parquet_schema(?)"
+    rows = reader.execute(query, [source]).fetchall()
+    schema = [(name, children or 0) for file, name, children in rows if file == rows[0][0]]
+    names, place = [], 1
+    while place < len(schema):
+        names.append(schema[place][0])
+        place = _next_column(schema, place)
+    return names
+
+
+def _next_column(schema: Sequence[tuple[str, int]], place: int) -> int:
+    """Return where the next column begins: what a nested one holds is listed behind it."""
+    left = 1
+    while left:
+        left += schema[place][1] - 1
+        place += 1
+    return place
+
+
+def move_items(items: Table, comparisons: Table) -> Table:
+    """Return the items, the smaller table, on the engine of the comparisons.
+
+    Raises
+    ------
+    MixedEnginesError
+        The comparisons live in an engine that takes no rows from outside.
+    """
+    source, target = items.frame.implementation, comparisons.frame.implementation
+    if target.is_duckdb():
+        home: Any = comparisons.frame.to_native()
+        if source.is_duckdb() and _are_joinable(home, items.frame.to_native()):
+            return items
+        return items.with_frame(in_memory(collected(items.frame), home))
+    if source is target:
+        return items
+    if target.is_spark_like():
+        raise MixedEnginesError(str(target.value), str(source.value))
+    columns = {name: column.tolist() for name, column in collected(items.frame).items()}
+    frame = nw.from_dict(columns, schema=dict(items.schema), backend=target).lazy()
+    return items.with_frame(frame)
+
+
+def _are_joinable(first: Any, second: Any) -> bool:
+    """Say whether two relations belong to one connection; DuckDB tells only by refusing."""
+    import duckdb
+
+    try:
+        first.limit(0).set_alias("first").cross(second.limit(0).set_alias("second"))
+    except duckdb.InvalidInputException:
+        return False
+    return True
+
+
+def write_table(
+    table: nw.LazyFrame[Any],
+    path: str | os.PathLike[str],
+    added: Mapping[str, NDArray[np.float64]],
+) -> None:
+    """Write a table that was read from a file, with columns of numbers added at its right.
+
+    Parameters
+    ----------
+    table : narwhals.LazyFrame
+        Of :func:`read_table`; its rows keep their order.
+    path : path
+        Where to; the format follows from the ending.
+    added : mapping of str to ndarray
+        One number for each row.
+
+    Raises
+    ------
+    UnsupportedFileError
+        The ending names no format.
+    FileAccessError
+        The file cannot be written; one that was there is as it was.
+    UnreadableFileError
+        The table breaks off, such as at bytes that are no UTF-8. Nothing is written.
+    """
+    name = os.fspath(path)
+    ending = Path(name).suffix.lower()
+    if ending not in FORMATS:
+        raise UnsupportedFileError(name, ending, tuple(FORMATS))
+    with replace_file(name) as part:
+        _copy_table(table.to_native(), added, part, FORMATS[ending], name)
+
+
+def _copy_table(rows: Any, added: Mapping[str, Any], part: Path, form: str, name: str) -> None:
+    """Let DuckDB write rows and what is added to them."""
+    home = connection()
+    _write_in_this_thread(home)
+    # DuckDB finds `rows` and `columns` by the names of these variables.
+    columns = dict(added)  # noqa: F841
+    both = "select * from rows positional join (select * from columns)"
+    try:
+        with translate_duckdb():
+            home.execute(f"copy ({both}) to ? ({form}, use_tmp_file false)", [str(part)])
+    except UnreadableFileError as error:
+        told = str(error.__cause__)
+        if part.name not in told:
+            raise
+        code = ERRNO.search(told)
+        reason = os.strerror(int(code[1])) if code else told
+        raise FileAccessError(name, reason, doing="write") from error
+
+
+def _write_in_this_thread(home: Any) -> None:
+    """Let no thread of its own write files for DuckDB, where it has such threads.
+
+    In version 2.0 a copy that fails or is interrupted waits for them while it holds the lock that
+    they wait for, once in some twenty times, and then not even Ctrl-C ends it.
+    """
+    known = "select name from duckdb_settings() where name = 'async_threads'"
+    if home.execute(known).fetchall():
+        home.execute("set async_threads = 0")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -13,14 +16,18 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
 from comparity.errors import (
+    BusyConnectionError,
     DuplicateColumnError,
+    OutOfMemoryError,
+    UnnamedColumnError,
+    UnreadableFileError,
     UnsteadyQueryError,
     UnsupportedTableError,
-    translate_duckdb,
 )
 from comparity.errors.base import listed
 
 __all__ = [
+    "check_names",
     "collected",
     "is_frame",
     "is_missing",
@@ -28,10 +35,17 @@ __all__ = [
     "opened",
     "placed_columns",
     "text_of",
+    "translate_duckdb",
 ]
 
 
 Columns = dict[str, NDArray[Any]]
+
+
+INTERRUPTED = "Query interrupted"
+
+# How DuckDB says which file broke while it was read.
+NAMED_FILE = re.compile(r"^\s*file ?= ?(.+)$|stream: (.+)$", re.MULTILINE)
 
 
 WHOLE = 2.0**53
@@ -169,3 +183,54 @@ def _as_numpy(series: nw.Series[Any]) -> NDArray[Any]:
     values = np.empty(len(series), dtype=object)
     values[:] = [None if is_missing(value) else value for value in series.to_list()]
     return values
+
+
+def check_names(names: Sequence[str | None], file: str) -> None:
+    """Raise an error unless every column of a file has a name of its own.
+
+    DuckDB would call the second of two, and one without a name, something else. To DuckDB capital
+    letters make no difference.
+    """
+    table = repr(Path(file).name)
+    unnamed = [place for place, name in enumerate(names, start=1) if not (name or "").strip()]
+    if unnamed:
+        raise UnnamedColumnError(table, unnamed, len(names))
+    lower = [(name or "").lower() for name in names]
+    if len(set(lower)) < len(lower):
+        twice = [repr(name) for name in names if lower.count((name or "").lower()) > 1]
+        raise DuplicateColumnError(table, ", ".join(twice))
+
+
+@contextmanager
+def translate_duckdb(name: str | None = None) -> Iterator[None]:
+    """Raise what DuckDB says as an error of ours, and its word for Ctrl-C as what Python raises.
+
+    Parameters
+    ----------
+    name : str, optional
+        The file that is read; what DuckDB names by default.
+    """
+    import duckdb
+
+    # Older versions wait for the other thread.
+    busy = getattr(duckdb, "ResourceInUseException", ())
+    try:
+        yield
+    except duckdb.OutOfMemoryException as error:
+        raise OutOfMemoryError(str(error)) from error
+    except duckdb.InterruptException as error:
+        raise KeyboardInterrupt from error
+    except busy as error:
+        raise BusyConnectionError(str(error)) from error
+    except duckdb.Error as error:
+        raise UnreadableFileError(_file_named(name, str(error)), str(error)) from error
+    except RuntimeError as error:
+        if INTERRUPTED not in str(error):
+            raise
+        raise KeyboardInterrupt from error
+
+
+def _file_named(name: str | None, reason: str) -> str:
+    found = NAMED_FILE.search(reason)
+    told = name or (found and (found[1] or found[2]))
+    return repr(told) if told else "the table"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from comparity.errors import UnreadableFileError
-from comparity.tables.headers import check_names
+from comparity.tables.frames import check_names
 
 __all__ = ["first_record", "parse_records", "relate_records"]
 

@@ -28,8 +28,7 @@ Row = tuple[str | None, str | None, str | None, str | None]
 def is_label_studio(path: str | os.PathLike[str]) -> bool:
     """Say whether a JSON file begins like an export of annotated tasks."""
     name = os.fspath(path)
-    endings = (".json", ".jsonl", ".ndjson")
-    if not name.lower().removesuffix(".gz").endswith(endings) or not Path(name).is_file():
+    if not Path(name).is_file():
         return False
     local_file(name)
     task = first_record(name)

@@ -19,26 +19,31 @@ completed_by and user.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
 
 from comparity.errors import (
-    AmbiguousWinnerError,
     NonBinaryError,
     OptionError,
     UnknownLayoutError,
-    UnknownWinnerError,
 )
-from comparity.tables.columns import BLANKS, Table, check_columns, offenders, open_table
+from comparity.tables.columns import Table, check_columns, offenders, open_table
 from comparity.tables.files import read_table
 from comparity.tables.frames import opened
 from comparity.tables.label_studio import is_label_studio, read_label_studio
-from comparity.tables.outcomes import LEFT, RIGHT, TIE, check_outcome_read
+from comparity.tables.outcomes import explain_winners, refuse_contradictions, winning_side
 
-__all__ = ["LAYOUTS", "ComparisonTable", "read_comparisons", "to_comparisons"]
+__all__ = [
+    "LAYOUTS",
+    "ComparisonTable",
+    "check_outcome_read",
+    "read_comparisons",
+    "to_comparisons",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +71,25 @@ LAYOUTS = (
     Layout("label studio", "text1", "text2", "pairwise"),
 )
 EVALUATORS = (
-    "evaluator",
-    "judge",
-    "worker",
-    "annotator",
-    "rater",
-    "performer",
-    "completed_by",
-    "user",
+    *("evaluator", "judge", "worker", "annotator", "rater"),
+    *("performer", "completed_by", "user"),
 )
+JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
+
+OUTCOMES = (
+    *("winner", "win", "won", "outcome", "result", "preference", "preferred", "pref", "choice"),
+    *("choose", "chosen", "selected", "selection", "pick", "picked", "vote", "voted", "verdict"),
+    *("decision", "judgment", "judgement", "label", "pw", "pairwise", "better", "best"),
+)
+WINNERS = ("winner", "preferred", "preference")
+"""What a name begins with that speaks of the outcome whatever follows."""
+
+TELLING = (
+    *("better", "best", "worse", "worst", "winner", "loser", "win", "won", "lost"),
+    *("chosen", "rejected", "preferred", "dispreferred", "unpreferred"),
+)
+SIDES = (*TELLING, "left", "right", "first", "second", "a", "b", "1", "2")
+"""Words in the names of columns that speak of one of the two items alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +171,9 @@ def to_comparisons(
     ('arena', [('y', 'x', False, -1), ('y', 'z', True, 1)])
     """
     given, known = opened(frame, "comparisons")
-    named = _named(known, layout, better=better, worse=worse, left=left, right=right, winner=winner)
+    named = _find_layout(
+        known, layout, better=better, worse=worse, left=left, right=right, winner=winner
+    )
     if tied and named.winner:
         why = f"ties are read from column {named.winner!r}, which says who won"
         raise OptionError("tied", tied, ["None", "the columns of the better and worse item"], why)
@@ -172,7 +189,7 @@ def to_comparisons(
         check_outcome_read(frame, first=named.first, second=named.second, read=read)
     table = open_table(frame, "comparisons", columns)
     check_columns(table, complete=columns, names=("first", "second"))
-    turned = _oriented(table)
+    turned = _put_better_first(table)
     result = turned.collect() if isinstance(given, nw.DataFrame) else turned
     return ComparisonTable(
         frame=result if given is frame else result.to_native(),
@@ -183,7 +200,7 @@ def to_comparisons(
     )
 
 
-def _named(
+def _find_layout(
     known: Sequence[str],
     layout: str,
     *,
@@ -221,18 +238,18 @@ def _check_one_way(layout: str, **sides: str | None) -> None:
         raise OptionError("layout", layout, ["'auto'", "neither better= nor worse="], why)
 
 
-def _oriented(table: Table) -> nw.LazyFrame[Any]:
+def _put_better_first(table: Table) -> nw.LazyFrame[Any]:
     """Put the better item first."""
     extra = [nw.col("evaluator")] if "evaluator" in table.columns else []
     alike = table.schema["first"] == table.schema["second"]
     first, second = (nw.col(name) if alike else table.text(name) for name in ("first", "second"))
     if "winner" not in table.columns:
         return table.frame.select(
-            first.alias("better"), second.alias("worse"), _tied(table).alias("tied"), *extra
+            first.alias("better"), second.alias("worse"), _read_ties(table).alias("tied"), *extra
         )
     side = winning_side(table)
     if offenders(table, side.is_in(["unknown", "two ways"]), "winner").count:
-        _explain_winners(table, side)
+        explain_winners(table, side)
     turned = side == "right"
     return table.frame.select(
         nw.when(turned).then(second).otherwise(first).alias("better"),
@@ -243,50 +260,7 @@ def _oriented(table: Table) -> nw.LazyFrame[Any]:
     )
 
 
-def _explain_winners(table: Table, side: nw.Expr) -> None:
-    """Raise the error that says why winners cannot be read."""
-    column = table.columns["winner"]
-    unknown = offenders(table, side == "unknown", "winner")
-    if unknown.count:
-        left, right = _side_words(table)
-        raise UnknownWinnerError(column, unknown, [*left, *right, *TIE])
-    raise AmbiguousWinnerError(column, offenders(table, side == "two ways", "winner"))
-
-
-def winning_side(table: Table) -> nw.Expr:
-    """Say which side won: an id of one of the two items, or a word, unless these contradict."""
-    text = table.text("winner")
-    word = text.str.strip_chars(BLANKS).str.to_lowercase()
-    left, right = _side_words(table)
-    first_or_not = (text == table.text("first")) & word.is_in([*right, *TIE])
-    second_or_not = (text == table.text("second")) & word.is_in([*left, *TIE])
-    return (
-        nw.when(first_or_not | second_or_not)
-        .then(nw.lit("two ways"))
-        .when(text == table.text("first"))
-        .then(nw.lit("left"))
-        .when(text == table.text("second"))
-        .then(nw.lit("right"))
-        .when(word.is_in(left))
-        .then(nw.lit("left"))
-        .when(word.is_in(right))
-        .then(nw.lit("right"))
-        .when(word.is_in(TIE))
-        .then(nw.lit("tie"))
-        .otherwise(nw.lit("unknown"))
-    )
-
-
-def _side_words(table: Table) -> tuple[list[str], list[str]]:
-    """Return the words for each side: the usual ones, and what its column is called."""
-    first, second = (str(table.columns[side]).strip().lower() for side in ("first", "second"))
-    # A column may be called anything, such as the word for the other side.
-    left = [*LEFT, *({first} - {*LEFT, *RIGHT, *TIE, second})]
-    right = [*RIGHT, *({second} - {*LEFT, *RIGHT, *TIE, first})]
-    return left, right
-
-
-def _tied(table: Table) -> nw.Expr:
+def _read_ties(table: Table) -> nw.Expr:
     if "tied" not in table.columns:
         return nw.lit(False)
     broken = offenders(table, table.truth("tied") == -1, "tied")
@@ -314,7 +288,8 @@ def read_comparisons(
     **columns : str
         Column names, as in :func:`to_comparisons`.
     """
-    if layout in ("auto", "label studio") and is_label_studio(path):
+    may_be_nested = layout in ("auto", "label studio") and _is_json(path)
+    if may_be_nested and is_label_studio(path):
         frame, notes = read_label_studio(path, left=columns.get("left"), right=columns.get("right"))
         table = to_comparisons(frame)
         return ComparisonTable(
@@ -326,3 +301,70 @@ def read_comparisons(
             notes=notes,
         )
     return to_comparisons(read_table(path, allow_remote=allow_remote), layout=layout, **columns)
+
+
+def check_outcome_read(
+    native: Any, *, first: Any, second: Any, read: Iterable[str | None] = ()
+) -> None:
+    """Refuse a table of comparisons if a column that nobody reads says who won.
+
+    Parameters
+    ----------
+    native : frame of any engine
+        The comparisons.
+    first, second : str
+        Columns read as the better and the worse item.
+    read : iterable of str or None
+        Further columns that are read: the evaluator, ties, seats.
+
+    Raises
+    ------
+    UnreadOutcomeError
+        As the top of :mod:`comparity.tables.outcomes` says.
+    """
+    _, known = opened(native, "comparisons")
+    if first not in known or second not in known:
+        return  # Whoever reads the table says which column is missing.
+    telling = any(word in TELLING for name in (first, second) for word in name_words(name))
+    unread = [name for name in known if name not in {first, second, *read}]
+    called = [name for name in unread if is_called_outcome(name)]
+    suspects = called if telling else unread
+    if not suspects:
+        return
+    refuse_contradictions(
+        native, suspects, first=first, second=second, called=called, telling=telling
+    )
+
+
+def is_called_outcome(column: object) -> bool:
+    """Say whether the name of a column speaks of the outcome of a comparison.
+
+    Examples
+    --------
+    >>> [is_called_outcome(name) for name in ("preference", "HumanLabel", "winner_model_a")]
+    [True, True, True]
+    >>> [is_called_outcome(name) for name in ("better_label", "label_time", "score", "judge")]
+    [False, False, False, False]
+    """
+    words = name_words(column)
+    if not words:
+        return False
+    # A label of the better item says nothing about who won.
+    of_one_item = any(word in SIDES for word in words[:-1])
+    return words[0] in WINNERS or (words[-1] in OUTCOMES and not of_one_item)
+
+
+def name_words(column: object) -> list[str]:
+    """Return the words that the name of a column is made of.
+
+    Examples
+    --------
+    >>> name_words("item_1"), name_words("winnerName"), name_words("Better ID")
+    (['item', '1'], ['winner', 'name'], ['better', 'id'])
+    """
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(column))
+    return re.findall(r"[^\W_]+", parted.lower())
+
+
+def _is_json(path: str | os.PathLike[str]) -> bool:
+    return os.fspath(path).lower().removesuffix(".gz").endswith(JSON_ENDINGS)

@@ -17,18 +17,17 @@ A column that names the first item in each row agrees with what is read, and is 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
 
-from comparity.errors import UnreadOutcomeError
-from comparity.tables.columns import BLANKS, SHOWN, Table, open_table
+from comparity.errors import AmbiguousWinnerError, UnknownWinnerError, UnreadOutcomeError
+from comparity.tables.columns import BLANKS, SHOWN, Table, offenders, open_table
 from comparity.tables.frames import collected, is_missing, opened, text_of
 
-__all__ = ["LEFT", "RIGHT", "TIE", "check_outcome_read"]
+__all__ = ["explain_winners", "refuse_contradictions", "winning_side"]
 
 LEFT = ("left", "model_a")
 RIGHT = ("right", "model_b")
@@ -41,22 +40,6 @@ TIE_WORDS = (*TIE, "tied", "same", "none")
 FIRST_CODES = ("1", "1.0", "+1", "a")
 SECOND_CODES = ("2", "2.0", "-1", "-1.0", "b")
 TIE_CODES = ("0", "0.0")
-
-OUTCOMES = (
-    *("winner", "win", "won", "outcome", "result", "preference", "preferred", "pref", "choice"),
-    *("choose", "chosen", "selected", "selection", "pick", "picked", "vote", "voted", "verdict"),
-    *("decision", "judgment", "judgement", "label", "pw", "pairwise", "better", "best"),
-)
-WINNERS = ("winner", "preferred", "preference")
-"""What a name begins with that speaks of the outcome whatever follows."""
-
-TELLING = (
-    *("better", "best", "worse", "worst", "winner", "loser", "win", "won", "lost"),
-    *("chosen", "rejected", "preferred", "dispreferred", "unpreferred"),
-)
-SIDES = (*TELLING, "left", "right", "first", "second", "a", "b", "1", "2")
-"""Words in the names of columns that speak of one of the two items alone."""
-
 
 KINDS = ("first", "second", "tie", "first_code", "second_code", "tie_code")
 MOST_LOOKED_AT = 1000
@@ -97,70 +80,35 @@ class Sides:
         return first > 0 < second and first + second + self.tie + self.tie_code == self.rows
 
 
-def check_outcome_read(
-    native: Any, *, first: Any, second: Any, read: Iterable[str | None] = ()
+def refuse_contradictions(
+    native: Any,
+    suspects: Sequence[str],
+    *,
+    first: str,
+    second: str,
+    called: Sequence[str],
+    telling: bool,
 ) -> None:
-    """Refuse a table of comparisons if a column that nobody reads says who won.
+    """Refuse a table if a column that nobody reads says who won, and not always the first item.
 
     Parameters
     ----------
     native : frame of any engine
         The comparisons.
+    suspects, called : sequence of str
+        Columns that nobody reads, and those of them that are called like an outcome.
     first, second : str
         Columns read as the better and the worse item.
-    read : iterable of str or None
-        Further columns that are read: the evaluator, ties, seats.
-
-    Raises
-    ------
-    UnreadOutcomeError
-        As the top of this module says.
+    telling : bool
+        Whether the names of these two say who won.
     """
-    frame, known = opened(native, "comparisons")
-    if first not in known or second not in known:
-        return  # Whoever reads the table says which column is missing.
-    telling = any(word in TELLING for name in (first, second) for word in name_words(name))
-    unread = [name for name in known if name not in {first, second, *read}]
-    called = [name for name in unread if is_called_outcome(name)]
-    suspects = called if telling else unread
-    if not suspects:
-        return
+    frame, _ = opened(native, "comparisons")
     ours = {f"unread{place}": name for place, name in enumerate(_comparable(frame, suspects))}
     table = open_table(native, "comparisons", {"first": first, "second": second, **ours})
     counts = {ours[key]: sides for key, sides in _count_sides(table, ours).items()}
     for name in suspects:
         if _contradicts(counts.get(name), named=name in called, telling=telling):
             raise UnreadOutcomeError(name, first, second, _first_values(frame, name))
-
-
-def is_called_outcome(column: object) -> bool:
-    """Say whether the name of a column speaks of the outcome of a comparison.
-
-    Examples
-    --------
-    >>> [is_called_outcome(name) for name in ("preference", "HumanLabel", "winner_model_a")]
-    [True, True, True]
-    >>> [is_called_outcome(name) for name in ("better_label", "label_time", "score", "judge")]
-    [False, False, False, False]
-    """
-    words = name_words(column)
-    if not words:
-        return False
-    # A label of the better item says nothing about who won.
-    of_one_item = any(word in SIDES for word in words[:-1])
-    return words[0] in WINNERS or (words[-1] in OUTCOMES and not of_one_item)
-
-
-def name_words(column: object) -> list[str]:
-    """Return the words that the name of a column is made of.
-
-    Examples
-    --------
-    >>> name_words("item_1"), name_words("winnerName"), name_words("Better ID")
-    (['item', '1'], ['winner', 'name'], ['better', 'id'])
-    """
-    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(column))
-    return re.findall(r"[^\W_]+", parted.lower())
 
 
 def _comparable(frame: Any, names: Iterable[str]) -> list[str]:
@@ -231,3 +179,46 @@ def _first_values(frame: Any, column: str) -> list[str]:
     """Return a few distinct values of a column."""
     values = collected(frame.lazy().select(column).head(MOST_LOOKED_AT))[column].tolist()
     return list(dict.fromkeys("nothing" if is_missing(v) else text_of(v) for v in values))[:SHOWN]
+
+
+def explain_winners(table: Table, side: nw.Expr) -> None:
+    """Raise the error that says why winners cannot be read."""
+    column = table.columns["winner"]
+    unknown = offenders(table, side == "unknown", "winner")
+    if unknown.count:
+        left, right = _side_words(table)
+        raise UnknownWinnerError(column, unknown, [*left, *right, *TIE])
+    raise AmbiguousWinnerError(column, offenders(table, side == "two ways", "winner"))
+
+
+def winning_side(table: Table) -> nw.Expr:
+    """Say which side won: an id of one of the two items, or a word, unless these contradict."""
+    text = table.text("winner")
+    word = text.str.strip_chars(BLANKS).str.to_lowercase()
+    left, right = _side_words(table)
+    first_or_not = (text == table.text("first")) & word.is_in([*right, *TIE])
+    second_or_not = (text == table.text("second")) & word.is_in([*left, *TIE])
+    return (
+        nw.when(first_or_not | second_or_not)
+        .then(nw.lit("two ways"))
+        .when(text == table.text("first"))
+        .then(nw.lit("left"))
+        .when(text == table.text("second"))
+        .then(nw.lit("right"))
+        .when(word.is_in(left))
+        .then(nw.lit("left"))
+        .when(word.is_in(right))
+        .then(nw.lit("right"))
+        .when(word.is_in(TIE))
+        .then(nw.lit("tie"))
+        .otherwise(nw.lit("unknown"))
+    )
+
+
+def _side_words(table: Table) -> tuple[list[str], list[str]]:
+    """Return the words for each side: the usual ones, and what its column is called."""
+    first, second = (str(table.columns[side]).strip().lower() for side in ("first", "second"))
+    # A column may be called anything, such as the word for the other side.
+    left = [*LEFT, *({first} - {*LEFT, *RIGHT, *TIE, second})]
+    right = [*RIGHT, *({second} - {*LEFT, *RIGHT, *TIE, first})]
+    return left, right

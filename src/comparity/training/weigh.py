@@ -17,13 +17,12 @@ from comparity.errors import EmptyTableError, OneGroupError, OptionError
 from comparity.errors.fits import MissingCombinationWarning
 from comparity.tables.columns import check_option
 from comparity.tables.features import UNNAMED, as_array, named_attributes
-from comparity.tables.files import read_table
+from comparity.tables.files import read_table, write_table
 from comparity.tables.frames import is_missing, of_engine, text_of
 from comparity.tables.items import labelled_columns
 from comparity.tables.outputs import check_apart
 from comparity.tables.values import as_array as checked_array
 from comparity.tables.values import bounded_numbers, check_lengths, crossed, factorised, group_codes
-from comparity.tables.writing import write_table
 from comparity.training.options import WeightsForm
 from comparity.training.result import WeighedCell, Weighing
 from comparity.training.weights import (

@@ -9,8 +9,7 @@ import numpy as np
 
 from comparity.counts.differences import DecisionRange
 from comparity.errors import NoBridgeError, OptionError
-from comparity.inference.differences import magnitude
-from comparity.inference.means import one_sided_p_value
+from comparity.inference.differences import magnitude, one_sided_p_value
 from comparity.relative.bridges.diagnosis import diagnose
 from comparity.relative.bridges.gaps import biased_estimate, biased_gap
 from comparity.relative.bridges.prediction import (
