@@ -227,7 +227,7 @@ def test_two_files_are_joined_and_numbers_read_from_text(tmp_path: Path) -> None
     counts = count_comparisons(
         read_table(judged), read_table(items), score="model", sensitive=["sex"]
     )
-    assert dict(counts["sex"]) == {Cell("f", "m"): Tally(1, 2)}
+    assert counts["sex"].tallies() == {Cell("f", "m"): Tally(1, 2)}
 
 
 def test_words_among_numbers_are_named(tmp_path: Path) -> None:
@@ -323,8 +323,9 @@ judged, items = sys.argv[1:]
 table = read_comparisons(judged)
 options = {"tied": "tied", "evaluator": "evaluator", "score": "model", "sensitive": ["sex"]}
 for design in ("fresh", "shared"):
-    counts = count_comparisons(table.frame, read_table(items), design=design, **options)
-    print({str(cell): tally.trials for cell, tally in counts["sex"].items()})
+    counts = count_comparisons(table.frame, read_table(items), design=design, **options)["sex"]
+    tallies = counts.tallies() if design == "shared" else counts
+    print({str(cell): tally.trials for cell, tally in tallies.items()})
 """
 
 

@@ -98,6 +98,11 @@ class JudgedPairs:
             raise IncompatibleCountsError("design", [type(self).__name__, type(other).__name__])
         return merge_pairs([self, other])
 
+    @property
+    def n(self) -> int:
+        """Number of judgments that put one item first."""
+        return int(self.trials.sum())
+
     def tallies(self) -> dict[Cell, Tally]:
         """Return the tally of every cell."""
         codes = 3 * self.cell + self.order + 1
