@@ -15,8 +15,8 @@ from sklearn.linear_model import Ridge
 
 from comparity.cli.published import Conclusion, Reproduction, Request
 from comparity.cli.reproductions import tracked
-from comparity.inference.differences import mean_gap
-from comparity.inference.means import compare_means, one_sided_p_value
+from comparity.inference.differences import mean_gap, one_sided_p_value
+from comparity.inference.means import compare_means
 from comparity.relative.bridges.gaps import biased_estimate
 from comparity.relative.bridges.prediction import (
     Predictions,

@@ -19,8 +19,12 @@ from numpy.typing import NDArray
 from comparity.cli.published import Conclusion, Reproduction, Request, one_run_away
 from comparity.cli.reproductions import read_published, tracked
 from comparity.counts.differences import Moments
-from comparity.inference.differences import standardised_gap_total, welch_statistic
-from comparity.inference.means import one_sided_p_value, satterthwaite
+from comparity.inference.differences import (
+    one_sided_p_value,
+    standardised_gap_total,
+    welch_statistic,
+)
+from comparity.inference.means import satterthwaite
 
 PUBLISHED = read_published(Path(__file__).parent)
 

@@ -20,7 +20,8 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 
-from comparity.inference.means import compare_means, one_sided_p_value
+from comparity.inference.differences import one_sided_p_value
+from comparity.inference.means import compare_means
 from comparity.relative.bridges.gaps import biased_estimate, biased_gap
 from comparity.relative.bridges.prediction import (
     BridgeErrors,

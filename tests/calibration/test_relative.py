@@ -16,9 +16,9 @@ from scipy.stats import ttest_ind
 
 from comparity import compare_raters, differential_parity
 from comparity.counts.differences import DifferenceCounts, Moments
-from comparity.inference.differences import welch_statistic
+from comparity.inference.differences import one_sided_p_value, welch_statistic
 from comparity.inference.gap_tests import GapTest
-from comparity.inference.means import compare_means, one_sided_p_value, satterthwaite
+from comparity.inference.means import compare_means, satterthwaite
 from comparity.inference.permutation import independence_test, same_distribution
 from comparity.relative.slopes import compare_slope, games_howell, welch_anova
 from comparity.results.findings import VIOLATED
