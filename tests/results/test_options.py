@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -12,8 +13,14 @@ import numpy as np
 import pytest
 
 from comparity.cli.options import choice_options
+from comparity.comparative.options import ComparativeForm
+from comparity.counts.ledger import DESIGNS
 from comparity.errors import OptionError
 from comparity.gate.notions import Notion
+from comparity.metrics.entropy import VARIATIONS
+from comparity.metrics.options import MetricsForm
+from comparity.relative.bridges.prediction import REGRESSORS
+from comparity.relative.options import BridgeForm
 from comparity.results.options import (
     REQUIRED,
     AuditOptions,
@@ -23,6 +30,10 @@ from comparity.results.options import (
     declared_choices,
     shows,
 )
+from comparity.training.goals import GOALS
+from comparity.training.linear import KINDS as SCORERS
+from comparity.training.options import TrainForm, WeightsForm
+from comparity.training.weigh import METHODS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,3 +125,20 @@ def test_one_line_is_an_option_a_key_and_a_parameter() -> None:
     assert keys.required == ("file", "label", "sensitive")
     assert inspect.signature(audit).parameters["floor"].default == 0.5
     assert "label" not in inspect.signature(audit).parameters
+
+
+@pytest.mark.parametrize(
+    ("form", "name", "known"),
+    [
+        (TrainForm, "goal", GOALS),
+        (TrainForm, "scorer", SCORERS),
+        (WeightsForm, "method", METHODS),
+        (MetricsForm, "variation", VARIATIONS),
+        (BridgeForm, "regressor", REGRESSORS),
+        (ComparativeForm, "design", DESIGNS),
+    ],
+)
+def test_the_words_declared_are_those_that_are_understood(
+    form: type[Options], name: str, known: Collection[str]
+) -> None:
+    assert set(declared_choices(form)[name].words) == set(known)

@@ -14,7 +14,7 @@ rejecting at ``alpha``, uncorrected, is a violation whatever the margin, so 2. c
 
 from __future__ import annotations
 
-__all__ = ["EXIT_STATUS", "RULES", "UNDECIDED", "VIOLATED", "WITHIN", "check_finding"]
+__all__ = ["EXIT_STATUS", "UNDECIDED", "VIOLATED", "WITHIN", "check_finding"]
 
 VIOLATED = "violated"
 WITHIN = "within the margin"
@@ -22,8 +22,6 @@ UNDECIDED = "undecided"
 
 EXIT_STATUS = {WITHIN: 0, VIOLATED: 1, UNDECIDED: 3}
 """What a command returns to the shell; 2 is bad input."""
-
-RULES = ("holm", "paper")
 
 
 def check_finding(finding: object) -> None:
