@@ -69,7 +69,7 @@ class Demo:
         yield "judging", self.judge
         yield "auditing against the judges", self.audit
         yield "finding who leans", self.find_who_leans
-        yield "auditing against the panel freed of bias", self.audit_freed
+        yield "auditing against the panel freed of bias", self.audit_adjusted
         yield "training anew", self.retrain
         yield "judging fresh applicants and auditing again", self.audit_again
 
@@ -119,7 +119,7 @@ class Demo:
         )
 
     def audit(self) -> Step:
-        """Audit the model against the judges at their word."""
+        """Audit the model against the judges' answers, taken at face value."""
         audit = audit_files(
             *self._files(""),
             score="model",
@@ -141,7 +141,7 @@ class Demo:
 
     def find_who_leans(self) -> Step:
         """Rank the applicants and say which judges lean."""
-        self.panel = self._ranked("")
+        self.panel = self._rank_panel("")
         self.results["panel"] = self.panel
         ranking = biased(self.panel)
         leans = self.world.leans[np.argsort(self.world.judge_names)]
@@ -167,8 +167,8 @@ class Demo:
             ),
         )
 
-    def audit_freed(self) -> Step:
-        """Audit the same model against the panel freed of bias."""
+    def audit_adjusted(self) -> Step:
+        """Audit the same model against the bias-adjusted panel."""
         audit = self.panel.audit
         assert audit is not None, "rank_files was asked for one"
         self.results["model-panel"] = audit
@@ -182,7 +182,7 @@ class Demo:
         )
 
     def retrain(self) -> Step:
-        """Train on scores freed of bias, without and with a goal."""
+        """Train on bias-adjusted scores, without and with a goal."""
         labels = self.panel.ranking.scores
         for name, goal in (("relabelled", None), ("revised", "cross-group")):
             ranker = FairRanker(goal=goal, slack=SLACK, random_state=self.seed)
@@ -210,7 +210,7 @@ class Demo:
         """Let the panel judge fresh applicants, and audit all models on them."""
         self.fresh = self.world.draw(**self.sizes, rng=self._rng, prefix="z")
         self._write("fresh_", self.fresh)
-        panel = self._ranked("fresh_")
+        panel = self._rank_panel("fresh_")
         self.results["fresh-panel"] = panel
         audits = {"model": panel.audit}
         for name in ("relabelled", "revised"):
@@ -249,7 +249,7 @@ class Demo:
     def _beside(self, name: str, audit: PanelAudit) -> tuple[FoundGap, ...]:
         return found_gaps(name, audit.tests, self._truth(name))
 
-    def _ranked(self, prefix: str) -> RankedPanel:
+    def _rank_panel(self, prefix: str) -> RankedPanel:
         return rank_files(
             *self._files(prefix),
             sensitive=("sex",),

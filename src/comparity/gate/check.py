@@ -127,7 +127,7 @@ def check(
     for name in given:
         if name not in named:
             raise UnknownKeyError("data", name, sorted(named))
-    checks = tuple(_checked(one, plan.folder, given) for one in plan.audits)
+    checks = tuple(_check_audit(one, plan.folder, given) for one in plan.audits)
     return GateResult(
         policy=plan.name,
         checks=checks,
@@ -254,7 +254,7 @@ def _check_types(where: str, choices: Mapping[str, Any], known: Mapping[str, str
             raise PolicyError(where, asked, f"{key}={value!r}", hint)
 
 
-def _checked(one: AuditPolicy, folder: Path, data: Mapping[str, Any]) -> CheckedAudit:
+def _check_audit(one: AuditPolicy, folder: Path, data: Mapping[str, Any]) -> CheckedAudit:
     try:
         result = NOTIONS[one.notion].audit(one.files, one.choices, folder=folder, data=data)
     except ComparityError as error:

@@ -150,7 +150,7 @@ def bnsp_auc(matrix: ArrayLike, n_pairs: ArrayLike, group: int) -> float:
     0.6875
     """
     cells = _cells(n_pairs, [group], _others(n_pairs, group))
-    return _pooled(matrix, cells)
+    return _pool_cells(matrix, cells)
 
 
 def bpsn_auc(matrix: ArrayLike, n_pairs: ArrayLike, group: int) -> float:
@@ -185,7 +185,7 @@ def bpsn_auc(matrix: ArrayLike, n_pairs: ArrayLike, group: int) -> float:
     0.75
     """
     cells = _cells(n_pairs, _others(n_pairs, group), [group])
-    return _pooled(matrix, cells)
+    return _pool_cells(matrix, cells)
 
 
 def pinned_auc(matrix: ArrayLike, positives: ArrayLike, negatives: ArrayLike, group: int) -> float:
@@ -233,7 +233,7 @@ def pinned_auc(matrix: ArrayLike, positives: ArrayLike, negatives: ArrayLike, gr
         return float("nan")
     value = np.full(len(size), 1 / size.sum())
     value[group] += 1 / size[group]
-    return _pooled(matrix, np.outer(value * p, value * n))
+    return _pool_cells(matrix, np.outer(value * p, value * n))
 
 
 def weighted_pinned_auc(matrix: ArrayLike, n_pairs: ArrayLike, group: int) -> float:
@@ -271,7 +271,7 @@ def weighted_pinned_auc(matrix: ArrayLike, n_pairs: ArrayLike, group: int) -> fl
     0.625
     """
     others = _others(n_pairs, group)
-    background = _pooled(matrix, _cells(n_pairs, others, others))
+    background = _pool_cells(matrix, _cells(n_pairs, others, others))
     across = bnsp_auc(matrix, n_pairs, group) + bpsn_auc(matrix, n_pairs, group)
     return (subgroup_auc(matrix, group) + across + background) / 4
 
@@ -287,7 +287,7 @@ def _cells(n_pairs: ArrayLike, better: list[int], worse: list[int]) -> NDArray[n
     return chosen
 
 
-def _pooled(matrix: ArrayLike, weights: NDArray[np.float64]) -> float:
+def _pool_cells(matrix: ArrayLike, weights: NDArray[np.float64]) -> float:
     """Return the weighted mean of the entries; those without weight may be ``nan``."""
     rates = np.where(weights > 0, np.asarray(matrix, dtype=np.float64), 0.0)
     total = weights.sum()

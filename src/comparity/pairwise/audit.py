@@ -95,7 +95,8 @@ def pairwise_accuracy(
     Returns
     -------
     PairwiseAccuracy
-        The matrix with its covariance, and two audits: `raw`, and `standardised` to one label law.
+        The matrix with its covariance, and two audits: `raw`, and `standardised` to one
+        distribution of labels.
 
     References
     ----------

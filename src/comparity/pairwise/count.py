@@ -94,7 +94,7 @@ def counted_pairs(
     if options.pair_weight != "equal":
         bounded_numbers(items.label, "y_true", "item")
         weigh = _by_difference
-    counted = _united(items, options, partial(weigh, items, options, how))
+    counted = _join_counts(items, options, partial(weigh, items, options, how))
     if not numbered:
         return counted
     if counted.recount is not None:
@@ -102,10 +102,10 @@ def counted_pairs(
     if items.weight is None and weigh is _alike:
         return counted
     plain = partial(_alike, items, options, {**how, "weights": None})
-    return replace(counted, unweighted=_united(items, options, plain))
+    return replace(counted, unweighted=_join_counts(items, options, plain))
 
 
-def _united(
+def _join_counts(
     items: LabelledItems, options: PairwiseOptions, count: Callable[[str], Pairs]
 ) -> CountedPairs:
     pairs = count("cells")

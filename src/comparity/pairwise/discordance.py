@@ -43,7 +43,7 @@ def rank_equality_error(matrix: ArrayLike, n_pairs: ArrayLike, group: int) -> fl
     >>> rank_equality_error([[1.0, 0.5], [0.75, 1.0]], [[1, 6], [2, 1]], 0)
     0.0625
     """
-    wrong, n = _wrong(matrix, n_pairs)
+    wrong, n = _errors_and_pairs(matrix, n_pairs)
     total = _outside(n, group).sum() + _outside(n.T, group).sum()
     return _ratio(_outside(wrong.T, group).sum(), total)
 
@@ -78,7 +78,7 @@ def rank_calibration_error(matrix: ArrayLike, n_pairs: ArrayLike, group: int) ->
     >>> rank_calibration_error([[1.0, 0.5], [0.5, 0.0]], [[1, 4], [3, 9]], 0)
     0.4375
     """
-    wrong, n = _wrong(matrix, n_pairs)
+    wrong, n = _errors_and_pairs(matrix, n_pairs)
     errors, pairs = (part[group].sum() + _outside(part.T, group).sum() for part in (wrong, n))
     return _ratio(errors, pairs)
 
@@ -114,11 +114,11 @@ def rank_parity_error(wins: ArrayLike, n_pairs: ArrayLike, group: int) -> float:
     >>> rank_parity_error([[0.5, 0.75], [0.25, 0.5]], [[6, 12], [12, 3]], 0)
     0.75
     """
-    won, n = _weighted(wins, n_pairs)
+    won, n = _hits_and_pairs(wins, n_pairs)
     return _ratio(_outside(won, group).sum(), _outside(n, group).sum())
 
 
-def _weighted(
+def _hits_and_pairs(
     matrix: ArrayLike, n_pairs: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return hits and pairs by cell; a cell without pairs has neither."""
@@ -126,10 +126,10 @@ def _weighted(
     return n * np.where(n > 0, np.asarray(matrix, dtype=np.float64), 0.0), n
 
 
-def _wrong(
+def _errors_and_pairs(
     matrix: ArrayLike, n_pairs: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    hits, n = _weighted(matrix, n_pairs)
+    hits, n = _hits_and_pairs(matrix, n_pairs)
     return n - hits, n
 
 

@@ -54,7 +54,7 @@ def audit_items(items: LabelledItems, options: PairwiseOptions, **data: Any) -> 
         overlap = overlap_weights(
             items.label, items.group, items.groups, sample_weight=items.weight
         )
-        standardised = _standardised(items, options, overlap, raw, **data)
+        standardised = _audit_standardised(items, options, overlap, raw, **data)
     return _result(counted, labels, raw, standardised, overlap)
 
 
@@ -62,7 +62,7 @@ def gaps_of_items(items: LabelledItems, options: PairwiseOptions) -> Matrix:
     """Return the gaps of the tests between cells that decide, without their errors."""
     if _kind(items) != "binary" and not options.continuous:
         columns = items.label, items.group, items.groups
-        items = _weighted(items, overlap_weights(*columns, sample_weight=items.weight))
+        items = _weigh_items(items, overlap_weights(*columns, sample_weight=items.weight))
     sharing = counted_pairs(items, options, numbered=False).sharing
     rates = np.full(len(sharing.cells), np.nan)
     np.divide(sharing.hits, sharing.trials, out=rates, where=sharing.trials > 0)
@@ -76,11 +76,11 @@ def _kind(items: LabelledItems) -> str:
     return "binary" if levels == 2 else "ordinal" if levels <= 20 else "continuous"
 
 
-def _standardised(
+def _audit_standardised(
     items: LabelledItems, options: PairwiseOptions, overlap: Overlap, raw: Audit, **data: Any
 ) -> Audit:
-    """Audit the items weighted to one label law; without tests where the weights fail."""
-    weighted = _weighted(items, overlap)
+    """Audit the items weighted to one label distribution; without tests where the weights fail."""
+    weighted = _weigh_items(items, overlap)
     counted = counted_pairs(weighted, options, numbered=False)
     audit = _audit(counted, weighted, options, "standardised", **data)
     audit = _counted_like(audit, raw)
@@ -90,7 +90,7 @@ def _standardised(
     return audit if overlap.trusted else _without_verdict(audit, overlap.reason)
 
 
-def _weighted(items: LabelledItems, overlap: Overlap) -> LabelledItems:
+def _weigh_items(items: LabelledItems, overlap: Overlap) -> LabelledItems:
     """Return the items that weigh anything, with these weights."""
     kept = overlap.weights > 0
     return replace(
@@ -138,7 +138,7 @@ def _without_verdict(audit: Audit, reason: str) -> Audit:
 def _audit(
     counted: CountedPairs, items: LabelledItems, options: PairwiseOptions, which: str, **data: Any
 ) -> Audit:
-    judged = _judged(counted, items, options)
+    judged = _judge_tests(counted, items, options)
     finding = overall_finding(judged)
     inner, numbers = without(counted.sharing, counted.others), counted.numbers.sharing
     cells = [cell for cell in inner.cells if cell != EQUAL_VALUES]
@@ -172,7 +172,7 @@ def _audit(
     )
 
 
-def _judged(
+def _judge_tests(
     counted: CountedPairs, items: LabelledItems, options: PairwiseOptions
 ) -> tuple[Any, ...]:
     tests = _tests(counted, options)
@@ -251,7 +251,7 @@ def _ties(
     if total:
         other = "half" if options.score_ties == "disagree" else "disagree"
         scored = counted_pairs(items, options, other, numbered=False)
-        judged = _judged(scored, items, options)
+        judged = _judge_tests(scored, items, options)
         changes = overall_finding(judged) != finding
     return Ties(
         scores=round(total),

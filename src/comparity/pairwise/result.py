@@ -49,12 +49,12 @@ class PairwiseAccuracy(JudgedResult):
     raw : Audit
         Of the matrix as it is.
     standardised : Audit
-        Of the matrix over items weighted so that labels have the same law in every group. With
-        binary labels both matrices agree, and so do the audits.
+        Of the matrix over items weighted so that labels have the same distribution in every group.
+        With binary labels both matrices agree, and so do the audits.
     effective_sizes : mapping of str to float
         What the items of each group are worth after weighting.
     imbalance : float
-        How far the weighted label laws of two groups are still apart.
+        How far the weighted label distributions of two groups are still apart.
     """
 
     groups: tuple[str, ...]

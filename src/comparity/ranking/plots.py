@@ -26,7 +26,7 @@ from comparity.reports.charts import (
     Tick,
     axis_around,
     axis_between,
-    shortened,
+    shorten_label,
 )
 from comparity.reports.formats import clipped, count, several, signed
 from comparity.reports.plots import (
@@ -81,12 +81,13 @@ def bias_chart(biases: Rows, *, level: float) -> RowChart:
     return RowChart(
         title=f"Bias of {some} with its 95% interval ({contrast}){chosen}",
         about="; ".join(
-            f"{shortened(visible(str(row['evaluator'])))}: {signed(row['bias'])}" for row in shown
+            f"{shorten_label(visible(str(row['evaluator'])))}: {signed(row['bias'])}"
+            for row in shown
         ),
         axis=axis_around("bias in logits", _ends(shown)),
         rows=tuple(
             Row(
-                label=shortened(visible(str(row["evaluator"]))),
+                label=shorten_label(visible(str(row["evaluator"]))),
                 note=several(row["comparisons"], "comparison"),
                 marks=(_bias_mark(row, level),),
             )
@@ -123,7 +124,7 @@ def rank_chart(ranking: Rows) -> RowChart:
         Rows as they are in JSON, the best first.
     """
     n, shown = len(ranking), ranking[:MOST_ROWS]
-    names = [shortened(visible(str(row["item"]))) for row in shown]
+    names = [shorten_label(visible(str(row["item"]))) for row in shown]
     notes = [f"{count(row['rank_low'])} to {count(row['rank_high'])}" for row in shown]
     steps = sorted({1, *(round(n * share / 4) for share in range(1, 5))} - {0})
     return RowChart(

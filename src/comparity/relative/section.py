@@ -43,7 +43,7 @@ def _(result: DifferentialParity) -> Section:
     audit = result.audit
     return Section(
         headline=headline(audit),
-        sentences=(_foremost(result.contrasts), explanation(audit), basis(audit)),
+        sentences=(_largest_gap(result.contrasts), explanation(audit), basis(audit)),
         kind=KINDS[audit.finding],
         charts=gap_charts(audit),
         grids=(*audit_grids(audit), *_parity_grids(result)),
@@ -62,16 +62,18 @@ def _(result: RaterParity) -> Section:
         assumed.append(f"{count(rare)} {remarks} that --json and to_dict() show.")
     return Section(
         headline=headline(audit),
-        sentences=(_tallied(result), _foremost(result.contrasts), basis(audit)),
+        sentences=(_count_findings(result), _largest_gap(result.contrasts), basis(audit)),
         kind=KINDS[audit.finding],
-        charts=() if _numbers(result) else [rater_chart(result, one) for one in result.matrices],
-        signs=tuple(_signs(result, name) for name in result.matrices if _fits(result)),
+        charts=()
+        if _has_numbers(result)
+        else [rater_chart(result, one) for one in result.matrices],
+        signs=tuple(_signs(result, name) for name in result.matrices if _has_signs(result)),
         grids=tuple(_rater_grids(result)),
         lists={"What was assumed": assumed},
     )
 
 
-def _foremost(contrasts: Sequence[RaterContrast]) -> str:
+def _largest_gap(contrasts: Sequence[RaterContrast]) -> str:
     """Say in words what the largest gap is."""
     known = [one for one in contrasts if not math.isnan(one.dpd)]
     if not known:
@@ -86,7 +88,7 @@ def _foremost(contrasts: Sequence[RaterContrast]) -> str:
     return visible(f"{start}{largest.direction}{label}: {size}{told if largest.dpd else ''}.")
 
 
-def _tallied(result: RaterParity) -> str:
+def _count_findings(result: RaterParity) -> str:
     found = [one.finding for one in result.contrasts]
     parts = [f"{count(found.count(word))} {word}" for word in (VIOLATED, WITHIN, UNDECIDED)]
     return f"{count(len(result.raters))} raters, {count(len(found))} tests: {', '.join(parts)}."
@@ -138,7 +140,7 @@ def _measures(contrasts: Sequence[RaterContrast]) -> Grid:
         ),
         rows=tuple(
             (
-                visible(_named(one)),
+                visible(_contrast_name(one)),
                 signed(one.dpt),
                 "n/a" if math.isnan(one.dof) else f"{one.dof:,.1f}",
                 p_value(one.p_one_sided),
@@ -152,7 +154,7 @@ def _measures(contrasts: Sequence[RaterContrast]) -> Grid:
     )
 
 
-def _named(one: RaterContrast) -> str:
+def _contrast_name(one: RaterContrast) -> str:
     label = f" [{one.label}]" if one.label else ""
     return f"{one.group} over {one.reference}{label}"
 
@@ -192,7 +194,7 @@ def _changes(contrasts: Sequence[RaterContrast]) -> Grid:
 def _rater_grids(result: RaterParity) -> Iterator[Grid]:
     for name in result.matrices:
         leaning = result.leaning(name)
-        if _numbers(result):
+        if _has_numbers(result):
             yield rater_chart(result, name).grid
         yield _leaning(result, name, leaning)
     largest = sorted(result.contrasts, key=lambda one: -abs(one.dpd))[:LISTED]
@@ -200,25 +202,26 @@ def _rater_grids(result: RaterParity) -> Iterator[Grid]:
         title="Largest gaps",
         header=("direction", "DPD", "interval judged", "p (adj.)", "finding"),
         rows=tuple(
-            (visible(one.direction), signed(one.dpd), *_judged(one), one.finding) for one in largest
+            (visible(one.direction), signed(one.dpd), *_interval_and_p(one), one.finding)
+            for one in largest
         ),
         findings=tuple(one.finding for one in largest),
     )
 
 
-def _judged(one: RaterContrast) -> tuple[str, str]:
+def _interval_and_p(one: RaterContrast) -> tuple[str, str]:
     """Return the interval and the p value that a contrast was judged by."""
     low, high, level = one.test.interval(one.test.level)
     at = "" if one.test.pivot is None else f"\nat {percent(level)}"
     return f"{interval(low, high)}{at}", p_value(one.test.p_adjusted)
 
 
-def _numbers(result: RaterParity) -> bool:
+def _has_numbers(result: RaterParity) -> bool:
     """Say whether raters are few enough for a table of numbers, which is then the heat map."""
     return len(result.raters) <= NUMBERED
 
 
-def _fits(result: RaterParity) -> bool:
+def _has_signs(result: RaterParity) -> bool:
     return NUMBERED < len(result.raters) <= SIGNED
 
 

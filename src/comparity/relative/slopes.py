@@ -7,12 +7,12 @@ residuals:
 
 .. math:: \frac{2 \, \mathrm{sd}(A) \, \hat\beta}{s_e}
 
-The law of t allows for how few subjects the error may rest on: its degrees of freedom are those of
-a chi-square with the mean and variance that HC3 has where the spread is equal (Satterthwaite; Bell
-and McCaffrey, "Bias reduction in standard errors for linear regression with multi-stage samples",
-Survey Methodology 28, 2002): n where two groups have equal sizes, about a third of that with a
-normal attribute, and 1 where a subject far out draws the line. With n - 2 of them, false alarms at
-0.05 would be 0.08 to 0.17 there.
+The t distribution allows for how few subjects the error may rest on: its degrees of freedom are
+those of a chi-square with the mean and variance that HC3 has where the spread is equal
+(Satterthwaite; Bell and McCaffrey, "Bias reduction in standard errors for linear regression with
+multi-stage samples", Survey Methodology 28, 2002): n where two groups have equal sizes, about a
+third of that with a normal attribute, and 1 where a subject far out draws the line. With n - 2 of
+them, false alarms at 0.05 would be 0.08 to 0.17 there.
 
 With two groups of equal size coded 0 and 1 that is DPD, so one margin serves both (Gelman,
 "Scaling regression inputs by dividing by two standard deviations", Statistics in Medicine 27,
@@ -132,7 +132,7 @@ class SlopeFit:
         x, n, own = self.x, len(self.x), self.leverages
         d = (x / (1 - own)) ** 2
         d /= d.max()
-        # M is the identity less 1/n + x x' / squares, whose square is summed without its diagonal.
+        # M is the identity minus 1/n + x x' / squares, whose square is summed without its diagonal.
         crossed = (d.sum() / n) ** 2 + 2 * (d @ x) ** 2 / (n * self.squares)
         crossed += (d @ x**2 / self.squares) ** 2
         trace_of_square = crossed + d**2 @ ((1 - own) ** 2 - own**2)
@@ -276,11 +276,12 @@ def games_howell(groups: Mapping[str, Moments]) -> dict[tuple[str, str], float]:
     {('a', 'b'): 0.723, ('a', 'c'): 0.295, ('b', 'c'): 0.723}
     """
     return {
-        (a, b): _studentised(groups[a], groups[b], len(groups)) for a, b in combinations(groups, 2)
+        (a, b): _games_howell_p(groups[a], groups[b], len(groups))
+        for a, b in combinations(groups, 2)
     }
 
 
-def _studentised(first: Moments, second: Moments, k: int) -> float:
+def _games_howell_p(first: Moments, second: Moments, k: int) -> float:
     from scipy.stats import studentized_range
 
     if min(first.n, second.n) < 2:

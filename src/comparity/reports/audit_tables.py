@@ -25,16 +25,16 @@ ROWS = 40
 def audit_grids(audit: Audit) -> Iterator[Grid]:
     """Yield the tables of an audit: tests, rates, and what is reported without being judged."""
     if audit.tests:
-        yield _tests(audit)
+        yield _tests_grid(audit)
     if audit.rates:
-        yield _rates(audit)
+        yield _rates_grid(audit)
     if audit.raw is not None:
         yield raw_and_standardised_grid(audit.raw, audit, audit.imbalance, audit.effective_sizes)
     if audit.summary:
         rows = tuple((visible(name), signed(value)) for name, value in audit.summary.items())
         yield Grid(title="Well-known numbers", header=("number", "value"), rows=rows)
     if audit.joint_tests:
-        yield _joint(audit)
+        yield _joint_grid(audit)
 
 
 def raw_and_standardised_grid(
@@ -63,7 +63,7 @@ def raw_and_standardised_grid(
     )
 
 
-def _tests(audit: Audit) -> Grid:
+def _tests_grid(audit: Audit) -> Grid:
     return Grid(
         title="Tests",
         header=("hypothesis", "gap", "interval judged", "p (adj.)", audit.unit, "finding"),
@@ -92,21 +92,21 @@ def _test_row(test: JudgedGap, audit: Audit) -> tuple[str, ...]:
     )
 
 
-def _rates(audit: Audit) -> Grid:
+def _rates_grid(audit: Audit) -> Grid:
     names = list(dict.fromkeys(estimate.name for estimate in audit.rates))
     if len(names) > 1:
         return _by_group(audit.rates, names)
     if names == ["win share"]:
         # Without labels no item is the better one, and a share says what its mirror is.
-        return _listed("Share of pairs in which the first has the higher score", audit.rates)
+        return _rate_list("Share of pairs in which the first has the higher score", audit.rates)
     by_cell = {estimate.of: estimate for estimate in audit.rates}
     cells = {str(Cell(better, worse)) for better in audit.groups for worse in audit.groups}
     if by_cell.keys() <= cells and len(audit.groups) <= MATRIX_GROUPS:
         return _matrix(audit, by_cell)
-    return _listed(f"{names[0].capitalize()} by kind of pair (better > worse)", audit.rates)
+    return _rate_list(f"{names[0].capitalize()} by kind of pair (better > worse)", audit.rates)
 
 
-def _listed(title: str, rates: Sequence[RateEstimate]) -> Grid:
+def _rate_list(title: str, rates: Sequence[RateEstimate]) -> Grid:
     return Grid(
         title=visible(title),
         header=("pairs", "rate"),
@@ -155,7 +155,7 @@ def _estimate(estimate: RateEstimate | None) -> str:
     return f"{rate(estimate.rate)}\n{bounds} n {count(estimate.trials)}"
 
 
-def _joint(audit: Audit) -> Grid:
+def _joint_grid(audit: Audit) -> Grid:
     return Grid(
         title="Tests of several equalities at once (reported, never judged)",
         header=("hypothesis", "chi-square", "df", "p", "method"),

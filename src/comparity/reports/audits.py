@@ -40,7 +40,7 @@ SINGULAR = {"judgments": "judgment", "decisions": "decision", "pairs": "pair", "
 # So many kinds of pairs are named in one sentence.
 MOST_KINDS = 4
 
-# From about so many evaluators on, Student's law of the errors is near the normal one.
+# From about so many evaluators on, Student's t distribution is near the normal one.
 FEW_EVALUATORS = 10
 
 

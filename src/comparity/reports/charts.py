@@ -29,7 +29,7 @@ __all__ = [
     "axis_around",
     "axis_between",
     "round_numbers",
-    "shortened",
+    "shorten_label",
 ]
 
 KINDS = {VIOLATED: "found", WITHIN: "inside", UNDECIDED: "open"}
@@ -331,6 +331,6 @@ def round_numbers(low: float, high: float) -> Sequence[float]:
     return [round(step * number, 10) for number in range(first, last + 1)]
 
 
-def shortened(text: str) -> str:
+def shorten_label(text: str) -> str:
     """Return a text that fits beside a picture."""
     return text if len(text) <= LABEL_LETTERS else f"{text[: LABEL_LETTERS - 1]}…"

@@ -207,10 +207,10 @@ MODELS = {
 def sources_of(content: Mapping[str, Any]) -> tuple[str, ...]:
     """Return citations for a result, from what ``to_dict()`` returns."""
     # A trained score rests on what its audit rests on.
-    return tuple(dict.fromkeys([*_cited(content), *_cited(content.get("after") or {})]))
+    return tuple(dict.fromkeys([*_citations(content), *_citations(content.get("after") or {})]))
 
 
-def _cited(content: Mapping[str, Any]) -> Iterator[str]:
+def _citations(content: Mapping[str, Any]) -> Iterator[str]:
     notion, methods = str(content.get("notion", "")), _methods(content)
     if notion == "separation":
         yield SEPARATION

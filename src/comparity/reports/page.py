@@ -81,13 +81,13 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["isolated"] = _isolated
+    environment.filters["isolated"] = _isolate_names
     environment.globals |= {"kinds": KINDS, "colours": colours, "leaning": leaning}
     environment.globals |= {"spectrum": CIVIDIS, "ends": (BLUE, "#ffffff", ORANGE)}
     return environment
 
 
-def _isolated(text: object) -> Markup:
+def _isolate_names(text: object) -> Markup:
     """Return a text in which names that run from right to left do not turn what surrounds them.
 
     Without that, ``agree(A > B) = agree(B > A)`` of two such names shows its brackets and signs in

@@ -195,17 +195,19 @@ def _linear_gap(errors: BridgeErrors, *, null: str) -> GapTest:
 
 
 def _pooled_variances(errors: BridgeErrors) -> tuple[float, float]:
-    first, second = (_pooled([errors.all_of(side, place) for place in (0, 1)]) for side in (0, 1))
+    first, second = (
+        _pooled_variance([errors.all_of(side, place) for place in (0, 1)]) for side in (0, 1)
+    )
     return first, second
 
 
-def _pooled(groups: Sequence[Floats]) -> float:
+def _pooled_variance(groups: Sequence[Floats]) -> float:
     """Return the variance within groups."""
-    squares = sum(float((_centred(own) ** 2).sum()) for own in groups)
+    squares = sum(float((_subtract_mean(own) ** 2).sum()) for own in groups)
     return squares / sum(len(own) - 1 for own in groups)
 
 
-def _centred(values: Floats) -> Floats:
+def _subtract_mean(values: Floats) -> Floats:
     """Return distances from the mean, which are zero for equal numbers whatever it rounds to."""
     if not len(values) or values.min() == values.max():
         return np.zeros(len(values))
@@ -225,7 +227,7 @@ def _blocks(errors: BridgeErrors, place: int, sign: float, correlation: float) -
         slope = 1.0
         if correlation:
             slope -= correlation * math.sqrt(variances[1 - side] / variances[side])
-        square = slope * _centred(every) ** 2 / rows
+        square = slope * _subtract_mean(every) ** 2 / rows
         alone = len(every) - len(both)
         together = together + square[alone:]
         if alone:
@@ -246,7 +248,7 @@ def _of_correlation(errors: BridgeErrors, place: int) -> Floats:
     if not all(variances):
         return np.zeros(len(both))
     first, second = (
-        _centred(own) / math.sqrt(variance)
+        _subtract_mean(own) / math.sqrt(variance)
         for own, variance in zip((both.first, both.second), variances, strict=True)
     )
     moved = first * second - _correlation(errors) * (first**2 + second**2) / 2
@@ -261,7 +263,7 @@ def _shared_variances(errors: BridgeErrors) -> tuple[float, float]:
 def _sums_of_products(errors: BridgeErrors) -> Floats:
     sums = np.zeros((2, 2))
     for both in errors.shared:
-        centred = np.array([_centred(both.first), _centred(both.second)])
+        centred = np.array([_subtract_mean(both.first), _subtract_mean(both.second)])
         sums += centred @ centred.T
     return sums
 
@@ -303,10 +305,10 @@ def _weights(errors: BridgeErrors, place: int, correlation: float) -> tuple[floa
             continue
         matrix[side, side] += v[side] / alone[side]
         target[side] = v[side] / alone[side]
-    return _solved(matrix, target, fixed)
+    return _solve_weights(matrix, target, fixed)
 
 
-def _solved(matrix: Floats, target: Floats, fixed: Sequence[bool]) -> tuple[float, float]:
+def _solve_weights(matrix: Floats, target: Floats, fixed: Sequence[bool]) -> tuple[float, float]:
     """Solve for the weights that are free; a side with no other subjects has weight 1."""
     weights = np.array([1.0 if one else 0.0 for one in fixed])
     free = np.flatnonzero(~np.array(fixed))

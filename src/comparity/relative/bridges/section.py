@@ -40,7 +40,9 @@ def _(result: BridgedParity) -> Section:
         foremost, _, *others = sentences
         refused = "The bridge does not carry a finding; the notes say why."
         sentences = (refused, foremost, *others)
-    return replace(shown, sentences=sentences, grids=(*shown.grids, _diagnosis(result.diagnosis)))
+    return replace(
+        shown, sentences=sentences, grids=(*shown.grids, _diagnosis_grid(result.diagnosis))
+    )
 
 
 @section.register
@@ -65,12 +67,12 @@ def _(result: Rehearsal) -> Section:
                     for name in result.bridges
                 ),
             ),
-            _compared(result),
+            _mean_dpd_grid(result),
         ),
     )
 
 
-def _compared(result: Rehearsal) -> Grid:
+def _mean_dpd_grid(result: Rehearsal) -> Grid:
     """Set the mean DPD of each two decision makers beside what was measured directly."""
     found: dict[tuple[str, str, str], list[RehearsedCase]] = {}
     for case in result.cases:
@@ -89,7 +91,7 @@ def _compared(result: Rehearsal) -> Grid:
     )
 
 
-def _diagnosis(found: BridgeDiagnosis) -> Grid:
+def _diagnosis_grid(found: BridgeDiagnosis) -> Grid:
     rows = [
         ("variance of the first's decisions explained", percent(found.explained)),
         ("error against the first, the second", ", ".join(map(rate, found.errors))),

@@ -149,7 +149,7 @@ def decided_subjects(
     )
     group, groups = _groups((given[0][attribute], given[1][attribute]), names, attribute)
     if reference is not None:
-        group, groups = _turned(group, groups, text_of(reference))
+        group, groups = _put_first(group, groups, text_of(reference))
     twin = np.full(len(second), -1, dtype=np.int64)
     if subjects is not None:
         twin = twins(given[0]["subjects"], given[1]["subjects"])
@@ -197,7 +197,7 @@ def _groups(
     return (one, two), (known[0], known[1])
 
 
-def _turned(
+def _put_first(
     group: tuple[Codes, Codes], groups: tuple[str, str], reference: str
 ) -> tuple[tuple[Codes, Codes], tuple[str, str]]:
     """Put the reference group first."""
@@ -252,7 +252,7 @@ def matched_features(first: Any, second: Any, *, sizes: tuple[int, int]) -> tupl
         Other columns, or numbers on one side and text on the other; gaps; infinite numbers; other
         than one row for each subject.
     """
-    named = [_named(side) for side in (first, second)]
+    named = [_feature_columns(side) for side in (first, second)]
     if named[0] is not None and named[1] is not None:
         pair: tuple[Any, Any] = matched_columns(named[0], named[1])
     elif named[0] is None and named[1] is None:
@@ -280,11 +280,11 @@ def matched_columns(first: Columns, second: Columns) -> tuple[Floats, Floats]:
         apart = sorted(map(str, first.keys() ^ second.keys()))
         where = f" ({', '.join(apart)} on one side only)" if apart else ""
         raise FeatureMismatchError(f"{len(first)} columns{where}", f"{len(second)} columns")
-    blocks = [_encoded(str(name), first[name], second[name]) for name in first]
+    blocks = [_encode_column(str(name), first[name], second[name]) for name in first]
     return np.hstack([one for one, _ in blocks]), np.hstack([two for _, two in blocks])
 
 
-def _named(features: Any) -> Columns | None:
+def _feature_columns(features: Any) -> Columns | None:
     native = of_engine(features, "features")
     if isinstance(native, nw.DataFrame | nw.LazyFrame):
         return placed_columns(native)
@@ -334,7 +334,7 @@ def _single(first: NDArray[Any], second: NDArray[Any]) -> tuple[Any, Any]:
     raise FeatureMismatchError(kinds[0], kinds[1])
 
 
-def _encoded(name: str, first: NDArray[Any], second: NDArray[Any]) -> tuple[Floats, Floats]:
+def _encode_column(name: str, first: NDArray[Any], second: NDArray[Any]) -> tuple[Floats, Floats]:
     """Return a column of numbers as it is, and one column for each value of a column of text."""
     one, two = _as_numbers(name, first), _as_numbers(name, second)
     if one is not None and two is not None:
