@@ -15,6 +15,7 @@ from comparity.results.result import HOMES, Result
 NO_PICTURE = {
     "GateResult": "a list of audits, each with a picture of its own",
     "Installation": "a list of versions",
+    "RankingPolicy": "rankings with their probabilities, which its page lists",
     "Reproduction": "published numbers beside ours; figures are drawn from their own data",
     "Story": "the steps of the demo, whose page has their pictures",
     "Weighing": "an account of weights that are in a file",
