@@ -164,9 +164,11 @@ def read_result(content: Any, *, expected: type[Result] | None = None, source: s
         # What is derived is written too: a number changed by hand contradicts it, or is missing.
         if as_plain(answer) != content:
             raise ValueError("numbers that do not follow from each other")
+        # What fits its fields may still not fit together, as a list with a name too few.
+        tuple(answer.section().charts)
     except KeyError as error:
         raise ForeignResultError(source, f"{kind!r} without {error}") from error
-    except (TypeError, ValueError, OverflowError) as error:
+    except (TypeError, ValueError, IndexError, ArithmeticError, StopIteration) as error:
         raise ForeignResultError(source, f"{kind!r} with {error}") from error
     return answer
 
