@@ -7,7 +7,6 @@ decisions are coarse.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +15,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from comparity.counts.differences import DecisionRange, DifferenceCounts
+from comparity.counts.differences import DecisionRange, DifferenceCounts, significant_decimals
 from comparity.errors import (
     EmptyTableError,
     MissingValueError,
@@ -50,11 +49,6 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 TABLE = "decisions"
-# A double has between 15 and 16 significant decimals; a difference of two may lose one. In single
-# precision there are between 7 and 8.
-SIGNIFICANT, SINGLE = 14, 6
-EXACT = 2.0**10
-"""Numbers with so many parts of one are exact in any precision."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -162,7 +156,7 @@ def decision_arrays(
     attributes = {name: as_array(column, name) for name, column in sensitive.items()}
     check_lengths({**columns, **attributes})
     weights = np.ones(len(next(iter(columns.values()))), dtype=np.int64)
-    return _checked(
+    return _make_decisions(
         columns,
         attributes,
         weights,
@@ -203,7 +197,7 @@ def decision_table(
     >>> counts.values.tolist(), counts.counts.tolist(), found.n
     ([0.0, 1.0], [[1, 0], [0, 2]], 3)
     """
-    table = _opened(frame, raters, sensitive)
+    table = _open_decisions(frame, raters, sensitive)
     rated = [f"rater{place}" for place in range(len(raters))]
     coded = [f"group{place}" for place in range(len(sensitive))]
     numeric = [*([] if order is not None else rated), *(coded if continuous else [])]
@@ -212,8 +206,8 @@ def decision_table(
     except NotNumericError as error:
         raise WordDecisionError(error.column, error.offenders) from None
     check_columns(table, complete=rated, numeric=coded if continuous else [])
-    found = _counted(table, numeric)
-    return _checked(
+    found = _count_equal_rows(table, numeric)
+    return _make_decisions(
         {name: found[ours] for ours, name in zip(rated, raters, strict=True)},
         {name: found[ours] for ours, name in zip(coded, sensitive, strict=True)},
         found["n"].astype(np.int64),
@@ -288,7 +282,7 @@ def label_columns(
     raters, sensitive : sequence of str
         Columns with labels, and with groups.
     """
-    table = _opened(frame, raters, sensitive)
+    table = _open_decisions(frame, raters, sensitive)
     check_columns(table, complete=table.columns)
     found = collected(table.frame)
     return (
@@ -308,13 +302,13 @@ def _label_sets(column: NDArray[Any], name: str, separator: str | None) -> list[
     return [frozenset(filter(None, (part.strip() for part in labels))) for labels in parts]
 
 
-def _opened(frame: Any, raters: Sequence[str], sensitive: Sequence[str]) -> Table:
+def _open_decisions(frame: Any, raters: Sequence[str], sensitive: Sequence[str]) -> Table:
     columns = {f"rater{place}": name for place, name in enumerate(raters)}
     columns |= {f"group{place}": name for place, name in enumerate(sensitive)}
     return open_table(frame, TABLE, columns)
 
 
-def _counted(table: Table, numeric: Sequence[str]) -> dict[str, NDArray[Any]]:
+def _count_equal_rows(table: Table, numeric: Sequence[str]) -> dict[str, NDArray[Any]]:
     """Count equal rows."""
     rows = table.frame
     if numeric:
@@ -322,7 +316,7 @@ def _counted(table: Table, numeric: Sequence[str]) -> dict[str, NDArray[Any]]:
     return collected(rows.group_by(*table.columns).agg(nw.len().alias("n")))
 
 
-def _checked(
+def _make_decisions(
     columns: Mapping[str, NDArray[Any]],
     attributes: Mapping[str, NDArray[Any]],
     weights: Codes,
@@ -343,35 +337,19 @@ def _checked(
     coded: dict[str, tuple[Codes, list[str]]] = {}
     for name, column in attributes.items():
         if continuous:
-            as_numbers[name] = _varying(column, name, table)
+            as_numbers[name] = _check_varies(column, name, table)
         else:
             coded[name] = group_codes(column, name, table)
     matrix = np.asfortranarray(np.column_stack(values))  # columns are read one by one
     found = Decisions(
         raters=tuple(columns),
         values=matrix,
-        digits=_digits(matrix),
+        digits=significant_decimals(matrix),
         weights=weights,
         groups=crossed(coded, intersection=intersection) if coded else {},
         numbers=as_numbers,
     )
     return found if reference is None else _with_reference(found, text_of(reference))
-
-
-def _digits(values: Floats) -> int | None:
-    """Return how many decimals of a difference of floats are not rounding errors."""
-    rounded = [column for column in values.T if not _is_exact(column)]
-    if not rounded:
-        return None
-    # What single precision keeps was kept in it: hardly a decimal is one of its numbers.
-    single = any(np.array_equal(column, column.astype(np.float32)) for column in rounded)
-    significant = SINGLE if single else SIGNIFICANT
-    return significant - math.ceil(math.log10(float(np.abs(values).max())))
-
-
-def _is_exact(column: Floats) -> bool:
-    """Say whether these are whole numbers, halves, quarters and the like, as differences are."""
-    return np.array_equal(column * EXACT, np.rint(column * EXACT))
 
 
 def _as_numbers(column: NDArray[Any], name: str, table: str) -> Floats:
@@ -390,7 +368,7 @@ def _ranks(column: NDArray[Any], name: str, order: Sequence[object], table: str)
     return np.array([rank[word] for word in words])[codes]
 
 
-def _varying(column: NDArray[Any], name: str, table: str) -> Floats:
+def _check_varies(column: NDArray[Any], name: str, table: str) -> Floats:
     values = bounded_numbers(column, name, table)
     if values.min() == values.max():
         raise OneGroupError(name, [text_of(values[0])])

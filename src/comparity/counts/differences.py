@@ -8,6 +8,7 @@ there are rows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -16,13 +17,19 @@ from numpy.typing import NDArray
 
 from comparity.errors import IncompatibleCountsError
 
-__all__ = ["NARROWEST", "DecisionRange", "DifferenceCounts", "Moments"]
+__all__ = ["NARROWEST", "DecisionRange", "DifferenceCounts", "Moments", "significant_decimals"]
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 NARROWEST = 1e-30
 """Decisions that lie closer together have fourth powers that are not told from zero."""
+
+# A double has between 15 and 16 significant decimals; a difference of two may lose one. In single
+# precision there are between 7 and 8.
+SIGNIFICANT, SINGLE = 14, 6
+EXACT = 2.0**10
+"""Numbers with so many parts of one are exact in any precision."""
 
 # Whole numbers that span less than this are counted without sorting.
 STEPS = 1024
@@ -206,3 +213,19 @@ def _distinct(values: Floats) -> tuple[Floats, Counts]:
             return np.arange(low, high + 1, dtype=np.float64), place
     distinct, inverse = np.unique(values, return_inverse=True)
     return distinct, inverse.reshape(-1).astype(np.int64)
+
+
+def significant_decimals(values: Floats) -> int | None:
+    """Return how many decimals of a difference of floats are not rounding errors."""
+    rounded = [column for column in values.T if not _is_exact(column)]
+    if not rounded:
+        return None
+    # What single precision keeps was kept in it: hardly a decimal is one of its numbers.
+    single = any(np.array_equal(column, column.astype(np.float32)) for column in rounded)
+    significant = SINGLE if single else SIGNIFICANT
+    return significant - math.ceil(math.log10(float(np.abs(values).max())))
+
+
+def _is_exact(column: Floats) -> bool:
+    """Say whether these are whole numbers, halves, quarters and the like, as differences are."""
+    return np.array_equal(column * EXACT, np.rint(column * EXACT))

@@ -57,10 +57,9 @@ class Tally:
 
     Examples
     --------
-    >>> tally = Tally(80, 100, 6)
-    >>> tally.rate, tally.half_rate
+    >>> Tally(80, 100, 6).rate, Tally(80, 100, 6).half_rate
     (0.8, 0.83)
-    >>> tally + Tally(1, 2)
+    >>> Tally(80, 100, 6) + Tally(1, 2)
     Tally(hits=81, trials=102, ties=6)
     """
 
@@ -213,8 +212,8 @@ class PairCounts(_CellTallies):
 class ClusterMoments:
     """Second moments of trials and hits by cell, summed over each kind of cluster.
 
-    Each matrix has a row and a column for the trials of every cell, then for its hits. A further
-    kind of cluster, such as prompts, would be further moments of this kind.
+    Rows and columns are the trials of every cell, then its hits. A further kind of cluster, such
+    as prompts, would be further moments of this kind.
 
     Attributes
     ----------
