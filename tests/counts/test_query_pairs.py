@@ -105,24 +105,26 @@ def test_pairs_within_queries_equal_the_double_loop(
 @AVERAGES
 @settings(max_examples=15, deadline=None)
 @given(rows=tables(largest=140, n_queries=1))
-def test_queries_around_the_size_of_a_word_equal_the_double_loop(
+def test_queries_that_are_merged_equal_the_double_loop(
     rows: Rows, average: str, score_ties: str
 ) -> None:
-    assert_equals_the_loops(rows, average, score_ties)
+    with mock.patch.object(module, "SMALL", 20):
+        assert_equals_the_loops(rows, average, score_ties)
 
 
 @settings(max_examples=50, deadline=None)
 @given(rows=tables() | tables(largest=140, n_queries=1))
 def test_counts_alone_equal_the_double_loop(rows: Rows) -> None:
     k = len(rows.groups)
-    found = query_counts(rows.y, rows.f, rows.group, k, rows.query)
+    with mock.patch.object(module, "SMALL", 20):
+        found = query_counts(rows.y, rows.f, rows.group, k, rows.query)
     cells = group_cells(rows.group.tolist(), k)
     pairs = pairs_of(rows.y, rows.f, cells, rows.query.tolist(), np.ones(len(rows.y)), 0.0)
     assert np.reshape(found, (3, -1)).tolist() == np.array(totals(pairs, k * k)).tolist()
 
 
 @pytest.mark.parametrize("k", [1, 2, 20])
-def test_counts_alone_survive_full_lanes(k: int) -> None:
+def test_counts_alone_are_those_with_moments(k: int) -> None:
     rows = many_small_queries(20_000, k)
     found = query_counts(rows.y, rows.f, rows.group, k, rows.query)
     expected = rows.counted()
@@ -171,11 +173,11 @@ def many_small_queries(n_queries: int, k: int) -> Rows:
 
 
 @pytest.mark.parametrize("k", [1, 2, 20])
-def test_moments_survive_full_lanes(k: int) -> None:
+def test_items_compared_and_items_merged_give_the_same(k: int) -> None:
     rows = many_small_queries(3000, k)
     found = rows.counted(score_ties="half")
-    rows.weights = np.ones(len(rows.y))
-    merged = rows.counted(score_ties="half")
+    with mock.patch.object(module, "SMALL", 1):
+        merged = rows.counted(score_ties="half")
     assert found.sharing.dependent.tolist() == merged.sharing.dependent.tolist()
     assert found.sharing.own.tolist() == merged.sharing.own.tolist()
     assert found.sharing.effective_items.tolist() == merged.sharing.effective_items.tolist()

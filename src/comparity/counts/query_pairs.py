@@ -14,11 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.kernels.concordance import classes, grouped, joint_classes
-from comparity.counts.kernels.merging import count_merged
 from comparity.counts.kernels.queries import (
-    WORD,
-    count_masked,
-    count_small,
+    count_queries,
     empty_sums,
     is_sorted,
     moments,
@@ -34,6 +31,9 @@ METHOD = "query-clustered score z"
 ROWS_FOR_THREADS = 10**6
 CELLS_FOR_THREADS = 10**3
 
+SMALL = 256
+"""Largest query whose items are all compared with each other."""
+
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 Column = NDArray[Any]
@@ -42,9 +42,7 @@ NO_UNIT = np.empty(0, dtype=np.int64)
 """Every pair counts once."""
 
 # numba's own types know no arguments.
-_count_masked: Any = count_masked
-_count_merged: Any = count_merged
-_count_small: Any = count_small
+_count_queries: Any = count_queries
 _is_sorted: Any = is_sorted
 _offsets_of: Any = offsets_of
 
@@ -112,9 +110,9 @@ def query_pairs(
 
     Notes
     -----
-    O(n) memory for n items, beside the moments: O(K^4) for K groups. Queries of up to 64 items
-    take the time of n m / 64 words for m items to a query; larger ones O(n log n + n K log L) for
-    L distinct labels. To this add the square of the number of cells that each query touches.
+    O(n) memory for n items, beside the moments: O(K^4) for K groups. Queries of m items, up to 256,
+    take O(n m) time, several items compared at once; larger ones O(n log n + n K log L) for L
+    distinct labels. To this add the square of the number of cells that each query touches.
     Defined by the double loops in ``tests/plain/query_pairs.py``.
 
     References
@@ -131,22 +129,13 @@ def query_pairs(
     ([0.0, 2.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], 2)
     """
     unit = query_units(len(groups), once_in) if average == "queries" else NO_UNIT
-    how = (len(groups), unit, TIE_VALUE[score_ties])
-    columns = [y, f, group] if weights is None else [y, f, group, weights]
-    query, columns = _by_query(query, columns)
-    offsets = _offsets_of(query)
-    sizes = np.diff(offsets)
+    columns, offsets = _by_query(y, f, group, weights, query)
+    tie = TIE_VALUE[score_ties]
     sums, products = empty_sums(len(groups) ** 2)
-    n_clusters = 0
-    if weights is None:
-        n_clusters += _add_small(columns, offsets, how, (sums, products))
-    large = sizes > (WORD if weights is None else 1)
-    if large.any():
-        rows = np.flatnonzero(np.repeat(large, sizes))
-        n_clusters += _add_large(columns, query, rows, how, (sums, products))
+    n_clusters = _count(columns, offsets, (len(groups), unit, tie), (sums, products))
     cells = tuple(Cell(better, worse) for better in groups for worse in groups)
-    sharing = _sharing(cells, sums, moments(products), how[2], n_clusters)
-    return QueryPairs(sharing=sharing, score_ties=sums[:, 2], n_queries=len(sizes))
+    sharing = _sharing(cells, sums, moments(products), tie, n_clusters)
+    return QueryPairs(sharing=sharing, score_ties=sums[:, 2], n_queries=len(offsets) - 1)
 
 
 def query_counts(
@@ -158,17 +147,10 @@ def query_counts(
     second moments this is the faster the more groups there are: a query of ten items has 45 pairs,
     but up to 45 * 46 / 2 products of its cells.
     """
-    query, columns = _by_query(query, [y, f, group])
-    offsets = _offsets_of(query)
-    counts = np.zeros((3, n_groups**2), dtype=np.int64)
-    _in_two(_count_small, columns, offsets, (n_groups,), (counts,))
-    sizes = np.diff(offsets)
-    if sizes.max(initial=0) > WORD:
-        rows = np.flatnonzero(np.repeat(sizes > WORD, sizes))
-        sums, products = empty_sums(n_groups**2)
-        _add_large(columns, query, rows, (n_groups, NO_UNIT, 0.0), (sums, products))
-        counts += sums[:, :3].T.astype(np.int64)
-    trials, hits, ties = counts.reshape(3, n_groups, n_groups)
+    columns, offsets = _by_query(y, f, group, None, query)
+    sums, products = empty_sums(n_groups**2)
+    _count(columns, offsets, (n_groups, NO_UNIT, 0.0), (sums, products[:0]))
+    trials, hits, ties = sums[:, :3].T.astype(np.int64).reshape(3, n_groups, n_groups)
     return trials, hits, ties
 
 
@@ -207,59 +189,54 @@ def _sharing(
     )
 
 
-def _by_query(query: Codes, columns: list[Column]) -> tuple[Codes, list[Column]]:
-    """Bring rows of one query together; rows that are so already are not copied."""
-    if _is_sorted(query):
-        return query, columns
-    first, n_codes = query.min(), int(query.max()) - int(query.min()) + 1
-    if n_codes <= 2 * len(query):
-        order = grouped(np.arange(len(query)), query - first, n_codes)
-    else:
-        order = np.argsort(query, kind="stable")
-    return query[order], [column[order] for column in columns]
+def _by_query(
+    y: Floats, f: Floats, group: Codes, weights: Floats | None, query: Codes
+) -> tuple[list[Column], Codes]:
+    """Bring rows of one query together, those of large ones by label, then by score.
+
+    Returns the columns, and where each query starts and the last one ends. Rows that are together
+    already are not copied.
+    """
+    columns: list[Column] = [y, f, group, np.ones(len(y)) if weights is None else weights]
+    if not _is_sorted(query):
+        first, n_codes = query.min(), int(query.max()) - int(query.min()) + 1
+        if n_codes <= 2 * len(query):
+            order = grouped(np.arange(len(query)), query - first, n_codes)
+        else:
+            order = np.argsort(query, kind="stable")
+        query, columns = query[order], [column[order] for column in columns]
+    offsets = _offsets_of(query)
+    sizes = np.diff(offsets)
+    if sizes.max(initial=0) > SMALL:
+        rows = np.flatnonzero(np.repeat(sizes > SMALL, sizes))
+        # Ranks first: one sort of whole numbers then orders by query, label and score.
+        y, f = columns[0][rows], columns[1][rows]
+        labels = joint_classes(classes(query[rows]), classes(y))
+        order = np.arange(len(query))
+        order[rows] = rows[joint_classes(labels, classes(f)).order]
+        columns = [column[order] for column in columns]
+    return columns, offsets
 
 
-def _add_small(
-    columns: list[Column], offsets: Codes, how: tuple[int, Codes, float], total: tuple[Floats, ...]
+def _count(
+    columns: list[Column],
+    offsets: Codes,
+    how: tuple[int, Codes, float],
+    total: tuple[Floats, Floats],
 ) -> int:
-    """Add queries of at most 64 items; return how many hold a pair."""
-    if how[0] ** 2 > CELLS_FOR_THREADS:
-        return int(_count_masked(*columns, offsets, 0, len(offsets) - 1, *how, *total))
-    return sum(_in_two(_count_masked, columns, offsets, how, total))
+    """Add all queries, half of them each in two threads where there are many rows.
 
-
-def _in_two(
-    count: Any, columns: list[Column], offsets: Codes, how: tuple[Any, ...], total: tuple[Any, ...]
-) -> list[int]:
-    """Run a kernel over all queries, half of them each in two threads where there are many rows.
-
-    Each adds to arrays of its own; those given hold the sums in the end.
+    Each adds to arrays of its own; those given hold the sums in the end. Returns how many queries
+    hold a pair.
     """
     n_queries = len(offsets) - 1
-    if len(columns[0]) < ROWS_FOR_THREADS:
-        return [count(*columns, offsets, 0, n_queries, *how, *total)]
+    if len(columns[0]) < ROWS_FOR_THREADS or total[1].shape[0] > CELLS_FOR_THREADS:
+        return int(_count_queries(*columns, offsets, SMALL, 0, n_queries, *how, *total))
     middle, other = n_queries // 2, tuple(np.zeros_like(part) for part in total)
     with ThreadPoolExecutor(1) as pool:
-        rest: tuple[Any, ...] = (*columns, offsets, middle, n_queries, *how, *other)
-        running = pool.submit(count, *rest)
-        answers = [count(*columns, offsets, 0, middle, *how, *total), running.result()]
+        rest: tuple[Any, ...] = (*columns, offsets, SMALL, middle, n_queries, *how, *other)
+        running = pool.submit(_count_queries, *rest)
+        held = _count_queries(*columns, offsets, SMALL, 0, middle, *how, *total) + running.result()
     for part, more in zip(total, other, strict=True):
         part += more
-    return answers
-
-
-def _add_large(
-    columns: list[Column],
-    query: Codes,
-    rows: Codes,
-    how: tuple[int, Codes, float],
-    total: tuple[Floats, ...],
-) -> int:
-    """Add the queries of the given rows, whatever their size; return how many hold a pair."""
-    query, y, f, group = (column[rows] for column in (query, *columns[:3]))
-    weight = columns[3][rows] if len(columns) > 3 else np.ones(len(rows))
-    # Ranks first: one sort of whole numbers then orders by query, label and score.
-    labels = joint_classes(classes(query), classes(y))
-    order = joint_classes(labels, classes(f)).order
-    in_order = (labels.rank[order], f[order], group[order], weight[order])
-    return int(_count_merged(*in_order, _offsets_of(query), *how, *total))
+    return int(held)
