@@ -15,8 +15,8 @@ import numpy as np
 # The row-by-row loop is the twin that the tests use; it lives outside the package.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from comparity.planning.power import simulate_comparative, simulate_separation
 from comparity.planning.scenarios import ComparativeScenario, SeparationScenario
-from comparity.planning.simulation import simulate_comparative, simulate_separation
 from tests.plain.power import decisions_violate, pairs_violate
 
 TABLE_1 = {

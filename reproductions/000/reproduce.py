@@ -19,8 +19,8 @@ from comparity.cli.reproductions import Parts, read_published
 from comparity.counts.decisions import Tally
 from comparity.counts.pairs import Cell, PairCounts
 from comparity.inference.agreement import compare_fresh, contrasts_of_groups
+from comparity.planning.power import simulate_comparative, simulate_separation
 from comparity.planning.scenarios import ComparativeScenario, SeparationScenario
-from comparity.planning.simulation import simulate_comparative, simulate_separation
 from comparity.tables.outputs import replace_file
 
 PUBLISHED = read_published(Path(__file__).parent)

@@ -22,15 +22,14 @@ from sklearn.model_selection import KFold, train_test_split
 
 from comparity.cli.reproductions import read_published
 from comparity.counts.neighbours import count_neighbours
-from comparity.datasets.columns import scaled
-from comparity.datasets.preparations import ADULT, load_dataset
+from comparity.datasets.preparations import ADULT, load_dataset, scaled
 from comparity.datasets.registry import dataset
 from comparity.errors import DatasetMissingError, UnreachedRatioWarning
 from comparity.metrics.catalogue import CATALOGUE
 from comparity.metrics.comparison import contrast_of, metric_values
 from comparity.metrics.entropy import consistency
+from comparity.training.balance import independence_weights
 from comparity.training.meta_fair import MetaFairClassifier
-from comparity.training.weights import independence_weights
 
 PUBLISHED = read_published(Path(__file__).parent)
 

@@ -9,8 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from comparity.datasets.columns import numbers, one_hot, read_columns, scaled, standardised
-from comparity.datasets.preparations import PREPARATIONS, load_dataset
+from comparity.datasets.preparations import (
+    PREPARATIONS,
+    load_dataset,
+    numbers,
+    one_hot,
+    read_columns,
+    scaled,
+    standardised,
+)
 from comparity.datasets.registry import DATASETS
 from comparity.errors import UnknownDatasetError
 

@@ -16,8 +16,8 @@ from statsmodels.stats.power import TTestPower
 
 from comparity.errors import PlanError
 from comparity.planning.plan import plan_comparative, plan_separation
+from comparity.planning.power import simulate_comparative, simulate_separation
 from comparity.planning.scenarios import ComparativeScenario, SeparationScenario
-from comparity.planning.simulation import simulate_comparative, simulate_separation
 from comparity.results.findings import UNDECIDED, VIOLATED, WITHIN
 from comparity.separation.audit import separation as separation_audit
 from tests.plain.power import rates_of_random_pairs

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from comparity.planning.power import simulate_comparative, simulate_separation
 from comparity.planning.scenarios import ComparativeScenario, SeparationScenario
-from comparity.planning.simulation import simulate_comparative, simulate_separation
 from tests.plain.power import decisions_violate, pairs_violate
 
 # Xi et al., Table 1: true positive and true negative rates of the groups A = 1 and A = 0.

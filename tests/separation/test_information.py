@@ -12,12 +12,12 @@ from sklearn.metrics import mutual_info_score
 
 from comparity.counts.densities import fit_groups
 from comparity.errors import ComparityError, OutOfRangeError
-from comparity.separation.attribute_information import (
+from comparity.separation.information import (
     blocks_of,
+    information_separation,
     permuted_within,
     separation_information,
 )
-from comparity.separation.information import information_separation
 
 
 def world(n: int = 200, k: int = 2, lean: float = 0.6) -> tuple[np.ndarray, ...]:

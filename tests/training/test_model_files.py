@@ -25,8 +25,8 @@ from comparity.errors import (
     ModelVersionError,
     NotNumericError,
 )
-from comparity.training.model_files import LinearScorer, read_model, write_model
-from comparity.training.saved_models import SavedScorer
+from comparity.training.model_files import read_model, write_model
+from comparity.training.scorers import LinearScorer, SavedScorer
 from tests.training.interaction import interaction
 
 STUMP = {

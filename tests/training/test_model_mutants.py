@@ -11,9 +11,9 @@ import pytest
 from comparity import FairRegressor
 from comparity.errors import ComparityError
 from comparity.training.boosted import BoostedTrees
-from comparity.training.model_files import LinearScorer, read_model, write_model
+from comparity.training.model_files import read_model, write_model
 from comparity.training.networks import NeuralNetwork
-from comparity.training.saved_models import SavedScorer
+from comparity.training.scorers import LinearScorer, SavedScorer
 from tests.mutants import json_mutants
 from tests.training.interaction import interaction
 

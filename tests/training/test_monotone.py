@@ -9,7 +9,7 @@ import pytest
 
 from comparity import pairwise_accuracy
 from comparity.errors import EmptyCellError, OptionError, TwoGroupsOnlyError, UnknownGroupError
-from comparity.training.monotone import monotone_transform
+from comparity.training.score_transforms import monotone_transform
 from tests.training.simulated import population, ranking
 
 AUC_OPTIMAL = np.array([np.cos(np.radians(40.5)), np.sin(np.radians(40.5))])

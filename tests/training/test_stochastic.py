@@ -10,8 +10,8 @@ import pytest
 
 from comparity import FairRanker
 from comparity.errors import LengthMismatchError, NonFiniteFeatureError
-from comparity.training.linear import LinearModel
 from comparity.training.mixtures import StochasticScorer
+from comparity.training.scorers import LinearModel
 
 MIXTURE = StochasticScorer(
     [LinearModel(np.array([slope, 0.0]), 0.0) for slope in (1.0, -1.0, 10.0)],

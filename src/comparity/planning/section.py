@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from comparity.errors.spelling import visible
 from comparity.inference.agreement import FEWEST_EVALUATORS
-from comparity.planning.ranking_result import PlannedLean, RankingPlan
+from comparity.planning.plan_ranking import PlannedLean, RankingPlan
 from comparity.planning.result import ComparativePlan, Plan, RecordedPower
 from comparity.reports.charts import Axis, Curve, CurveChart, Tick
 from comparity.reports.formats import count, expected, percent, rate, several, signed

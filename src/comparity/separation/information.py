@@ -1,14 +1,33 @@
-"""Separation by information: what scores tell about an attribute that labels do not."""
+r"""Separation by information: what scores tell about an attribute that labels do not.
+
+Separation is the same as a conditional mutual information of zero,
+
+.. math:: I(A; \hat Y \mid Y) = E \log \frac{p(a \mid y, \hat y)}{p(a \mid y)}.
+
+The probabilities have to be estimated by models, and three things follow. The estimate on the rows
+a model was fitted on is positive by chance alone, by about the number of added coefficients over
+twice the number of rows. It depends on the models: where log-odds are not linear in the label, a
+linear model finds information in scores that only repeat the label. And it is not comparable
+between data sets: a test by permutation says whether it is more than chance, and pairwise
+accuracies say how much.
+
+Where separation holds, permuting the attribute among rows with the same label changes nothing.
+Labels of few values are kept exactly, and the test is exact. Among many values, rows with
+neighbouring labels take the place of rows with the same one, which is nearly exact where the label
+changes little within a block.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from comparity.counts.densities import CURVES, fit_groups, fit_numbers
+from comparity.counts.densities import CURVES, AttributeFit, fit_groups, fit_numbers
 from comparity.errors import OptionError
 from comparity.errors.spelling import visible
 from comparity.inference.gap_tests import plain
@@ -18,10 +37,8 @@ from comparity.reports.formats import count, p_value, several
 from comparity.reports.plots import draw
 from comparity.reports.sections import Grid, Section
 from comparity.results.result import Result
-from comparity.separation.attribute_information import (
-    LEVELS,
+from comparity.separation.measures import (
     relative_separation_information,
-    separation_by_permutation,
     separation_information,
     separation_odds_ratio,
 )
@@ -35,9 +52,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "InformationSeparation",
+    "blocks_of",
     "information_chart",
     "information_separation",
+    "permuted_within",
     "section",
+    "separation_by_permutation",
 ]
 
 
@@ -99,6 +119,19 @@ class InformationSeparation(Result):
         """Draw what scores tell beside what chance alone would show."""
         return draw(information_chart(self), ax)
 
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+Fit = Callable[[NDArray[np.generic]], AttributeFit]
+
+LEVELS = 20
+"""Labels of at most so many values are kept exactly."""
+
+BLOCK = 10
+"""Neighbours by label that an attribute is permuted among."""
+
+# Two statistics this close are one number reached by sums in another order.
+SAME = 1e-10
 
 HELD_BACK = 10.0
 """Where rows tell less than so many times the ridge, it takes a tenth of a coefficient or more."""
@@ -197,6 +230,82 @@ def information_separation(
         n=len(items),
         notes=_notes(items, curves),
     )
+
+
+def blocks_of(y: Floats) -> Codes:
+    """Return a code for rows with the same label, or with neighbouring ones where many differ.
+
+    Examples
+    --------
+    >>> blocks_of(np.array([0.0, 1.0, 0.0])).tolist()
+    [0, 1, 0]
+    >>> np.bincount(blocks_of(np.arange(45.0))).tolist()
+    [10, 10, 10, 15]
+    """
+    values, code = np.unique(y, return_inverse=True)
+    if len(values) <= LEVELS:
+        return code.reshape(-1).astype(np.int64)
+    rank = np.argsort(np.argsort(y, kind="stable"), kind="stable")
+    return np.minimum(rank // BLOCK, max(len(y) // BLOCK - 1, 0))
+
+
+def permuted_within(
+    blocks: Codes, attribute: NDArray[np.generic], rng: np.random.Generator
+) -> NDArray[np.generic]:
+    """Permute an attribute among the rows of each block."""
+    order = np.argsort(blocks, kind="stable")
+    drawn = np.lexsort((rng.random(len(blocks)), blocks))
+    dealt = np.empty_like(attribute)
+    dealt[order] = attribute[drawn]
+    return dealt
+
+
+def separation_by_permutation(
+    fit: Fit,
+    y: Floats,
+    attribute: NDArray[np.generic],
+    *,
+    permutations: int,
+    rng: np.random.Generator,
+) -> tuple[PermutationTest, float]:
+    """Test whether scores tell anything about an attribute that labels do not.
+
+    Parameters
+    ----------
+    fit : callable
+        From an attribute to the log-likelihoods of its models; labels and scores stay.
+    y : ndarray
+        Labels.
+    attribute : ndarray
+        Groups as codes, or numbers.
+    permutations : int
+        How often it is permuted; the smallest possible p value is one over this plus 1.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    test : PermutationTest
+        Of the mean information.
+    by_chance : float
+        Mean of the mean information over the permutations.
+    """
+    observed = separation_information(fit(attribute))
+    blocks = blocks_of(y)
+    drawn = np.array(
+        [
+            separation_information(fit(permuted_within(blocks, attribute, rng)))
+            for _ in range(permutations)
+        ]
+    )
+    beyond = int((drawn >= observed - SAME).sum())
+    test = PermutationTest(
+        null="score independent of the attribute, given the label",
+        name="mutual information",
+        statistic=observed,
+        p_value=(1 + beyond) / (1 + permutations),
+        permutations=permutations,
+    )
+    return test, float(drawn.mean())
 
 
 def _notes(items: LabelledItems, curves: str) -> tuple[str, ...]:

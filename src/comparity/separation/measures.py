@@ -1,48 +1,46 @@
-"""How far decisions are from separation: the same error rates in every group.
+r"""How far decisions and scores are from separation: by error rates, and by information.
 
 Separation asks that a prediction :math:`C` is independent of the group :math:`A` given the label
 :math:`Y`; for binary labels and predictions, that true and false positive rates do not depend on
-the group.
+the group. Gaps are first group minus second, between -1 and 1 [1]_; they are ``nan`` where a group
+lacks positives or negatives, and a group that does not occur raises ``KeyError``. For scores and
+labels of every kind it is the same as a conditional mutual information of zero [3]_.
+
+References
+----------
+.. [1] Xi, Capak, Stockwell and Yu, "Comparative Separation", eqs. (11) and (12), section 4.2.2.
+.. [2] Hardt, Price and Srebro (2016), "Equality of opportunity in supervised learning".
+.. [3] Steinberg, Reid and O'Callaghan (2020), "Fairness measures for regression via probabilistic
+   classification".
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from comparity.counts.decisions import DecisionCounts
+from comparity.counts.densities import AttributeFit
 
 __all__ = [
     "average_odds_gap",
     "equalized_odds_gap",
     "false_positive_rate",
     "false_positive_rate_gap",
+    "relative_separation_information",
+    "separation_information",
+    "separation_odds_ratio",
     "true_positive_rate",
     "true_positive_rate_gap",
 ]
 
 
 def true_positive_rate(counts: DecisionCounts, group: str) -> float:
-    r"""Share of a group's positives that were predicted positive.
+    r"""Share of a group's positives that were predicted positive; ``nan`` without positives.
 
     .. math:: \mathrm{TPR}(a) = P(C = 1 \mid Y = 1, A = a)
-
-    Parameters
-    ----------
-    counts : DecisionCounts
-        Decisions by group.
-    group : str
-        A group that occurs in `counts`; any other raises ``KeyError``.
-
-    Returns
-    -------
-    float
-        Between 0 and 1; ``nan`` when the group has no positives.
-
-    References
-    ----------
-    .. [1] Xi, Capak, Stockwell and Yu, "Comparative Separation", eq. (12).
 
     Examples
     --------
@@ -55,25 +53,9 @@ def true_positive_rate(counts: DecisionCounts, group: str) -> float:
 
 
 def false_positive_rate(counts: DecisionCounts, group: str) -> float:
-    r"""Share of a group's negatives that were predicted positive.
+    r"""Share of a group's negatives that were predicted positive; ``nan`` without negatives.
 
     .. math:: \mathrm{FPR}(a) = P(C = 1 \mid Y = 0, A = a)
-
-    Parameters
-    ----------
-    counts : DecisionCounts
-        Decisions by group.
-    group : str
-        A group that occurs in `counts`; any other raises ``KeyError``.
-
-    Returns
-    -------
-    float
-        Between 0 and 1; ``nan`` when the group has no negatives.
-
-    References
-    ----------
-    .. [1] Xi, Capak, Stockwell and Yu, "Comparative Separation", eq. (12).
 
     Examples
     --------
@@ -91,24 +73,7 @@ def true_positive_rate_gap(counts: DecisionCounts, first: str, second: str) -> f
     .. math:: \mathrm{EOD} = \mathrm{TPR}(a) - \mathrm{TPR}(b)
 
     Equal opportunity [2]_ holds when it is zero; it is known as the equal opportunity difference.
-
-    Parameters
-    ----------
-    counts : DecisionCounts
-        Decisions by group.
-    first, second : str
-        The groups to compare.
-
-    Returns
-    -------
-    float
-        Between -1 and 1; positive when the positives of `first` are found more often. ``nan`` when
-        either group has no positives.
-
-    References
-    ----------
-    .. [1] Xi, Capak, Stockwell and Yu, "Comparative Separation", eq. (11).
-    .. [2] Hardt, Price and Srebro (2016), "Equality of opportunity in supervised learning".
+    Positive when the positives of `first` are found more often.
 
     Examples
     --------
@@ -128,22 +93,7 @@ def false_positive_rate_gap(counts: DecisionCounts, first: str, second: str) -> 
 
     .. math:: \mathrm{FPR}(a) - \mathrm{FPR}(b)
 
-    Parameters
-    ----------
-    counts : DecisionCounts
-        Decisions by group.
-    first, second : str
-        The groups to compare.
-
-    Returns
-    -------
-    float
-        Between -1 and 1; positive when `first` has more false alarms among its negatives. ``nan``
-        when either group has no negatives.
-
-    References
-    ----------
-    .. [1] Xi, Capak, Stockwell and Yu, "Comparative Separation", eq. (11).
+    Positive when `first` has more false alarms among its negatives.
 
     Examples
     --------
@@ -166,22 +116,7 @@ def average_odds_gap(counts: DecisionCounts, first: str, second: str) -> float:
 
     The two gaps can cancel, so zero does not mean that both rates are equal.
 
-    Parameters
-    ----------
-    counts : DecisionCounts
-        Decisions by group.
-    first, second : str
-        The groups to compare.
-
-    Returns
-    -------
-    float
-        Between -1 and 1; positive when `first` is predicted positive more often, labels being
-        equal. ``nan`` when either group lacks positives or negatives.
-
-    References
-    ----------
-    .. [1] Xi, Capak, Stockwell and Yu, "Comparative Separation", eq. (11).
+    Positive when `first` is predicted positive more often, labels being equal.
 
     Examples
     --------
@@ -238,3 +173,69 @@ def equalized_odds_gap(counts: DecisionCounts) -> float:
 def _range(rates: Sequence[float]) -> float:
     """Return the largest minus the smallest rate; ``nan`` if any is ``nan`` or there is none."""
     return float(np.ptp(rates)) if rates else float("nan")
+
+
+def separation_information(fit: AttributeFit) -> float:
+    r"""Mean information, in nats, that a score adds about the attribute.
+
+    .. math:: \hat I = \frac1n \sum_i \log \frac{\rho(a_i \mid y_i, \hat y_i)}{\rho(a_i \mid y_i)}
+
+    as printed in Xi, Capak, Stockwell and Yu, "Comparative Separation", section 4.2.2.
+
+    Returns
+    -------
+    float
+        At best 0; at most the entropy of the attribute. Slightly negative values are possible,
+        because a ridge holds the larger model back.
+
+    Examples
+    --------
+    >>> separation_information(AttributeFit(n=10, joint=-5.0, margin=-6.0))
+    0.1
+    """
+    return (fit.joint - fit.margin) / fit.n
+
+
+def relative_separation_information(fit: AttributeFit) -> float:
+    r"""Share of what labels leave unknown about the attribute that a score tells.
+
+    .. math:: \hat I / \hat H(A \mid Y), \qquad
+       \hat H(A \mid Y) = -\frac1n \sum_i \log \rho(a_i \mid y_i)
+
+    which is what the authors' code of "Comparative Separation" reports.
+
+    Returns
+    -------
+    float
+        Between 0 and 1, up to chance; ``nan`` where labels tell the attribute entirely. For
+        an attribute that is a number the denominator is a differential entropy, which may be
+        negative or zero and depends on units: ``nan`` then.
+
+    Examples
+    --------
+    >>> round(relative_separation_information(AttributeFit(n=10, joint=-5.0, margin=-6.0)), 4)
+    0.1667
+    """
+    return (fit.joint - fit.margin) / -fit.margin if fit.margin < 0 else math.nan
+
+
+def separation_odds_ratio(fit: AttributeFit) -> float:
+    r"""Mean odds ratio of two groups given label and score against given the label.
+
+    .. math:: r_{sep} = \frac1n \sum_i \frac{\rho(1 \mid y_i, \hat y_i)}{\rho(0 \mid y_i, \hat y_i)}
+       \cdot \frac{\rho(0 \mid y_i)}{\rho(1 \mid y_i)}
+
+    the density-ratio form of Steinberg et al.: 1 under separation. It is a mean of ratios, which
+    few rows with extreme odds can dominate.
+
+    Returns
+    -------
+    float
+        Positive; ``nan`` unless there are two groups.
+
+    Examples
+    --------
+    >>> separation_odds_ratio(AttributeFit(n=10, joint=-5.0, margin=-6.0, odds_ratio=12.0))
+    1.2
+    """
+    return fit.odds_ratio / fit.n

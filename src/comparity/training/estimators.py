@@ -23,13 +23,12 @@ from comparity.tables.values import (
     numbers,
     rows_of,
 )
-from comparity.training.accounts import account
-from comparity.training.fitting import fitted, laid_out, prepared
+from comparity.training.fitting import account, fitted, laid_out, prepared
 from comparity.training.goals import Choices, check_share, choices_of
-from comparity.training.linear import LinearModel, kind_of
 from comparity.training.mixtures import StochasticScorer
 from comparity.training.result import Training
 from comparity.training.rows import Rows, Scale, check_features, sensitive_column, unmasked
+from comparity.training.scorers import LinearModel, kind_of
 from comparity.training.solve import Candidates, Chosen
 
 __all__ = ["FairScorer", "weighed"]

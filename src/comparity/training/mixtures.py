@@ -120,7 +120,7 @@ class StochasticScorer:
 
         Examples
         --------
-        >>> from comparity.training.linear import LinearModel
+        >>> from comparity.training.scorers import LinearModel
         >>> up, down = LinearModel(np.ones(1), 0.0), LinearModel(-np.ones(1), 0.0)
         >>> mixture = StochasticScorer([up, down], np.array([0.75, 0.25]))
         >>> mixture.predict([[1.0], [2.0]], 1).tolist()

@@ -24,12 +24,11 @@ from comparity.tables.outputs import check_apart
 from comparity.tables.values import bounded_numbers, numbers
 from comparity.training.fitting import Prepared, TrainingFit, fitted, prepared
 from comparity.training.goals import PARITY, Choices, choices_of
-from comparity.training.linear import LinearModel, kind_of
-from comparity.training.model_files import LinearScorer, write_model
+from comparity.training.model_files import write_model
 from comparity.training.options import TrainForm
 from comparity.training.result import ScorerAudit, TrainedScorer
 from comparity.training.rows import held_out
-from comparity.training.saved_models import SavedScorer
+from comparity.training.scorers import KINDS, LinearModel, LinearScorer, SavedScorer, kind_of
 
 __all__ = [
     "NOTIONS_OF",

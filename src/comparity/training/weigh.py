@@ -25,13 +25,14 @@ from comparity.tables.values import as_array as checked_array
 from comparity.tables.values import bounded_numbers, check_lengths, crossed, factorised, group_codes
 from comparity.training.options import WeightsForm
 from comparity.training.result import WeighedCell, Weighing
-from comparity.training.weights import (
+from comparity.training.balance import (
     balancing_weights,
     density_weights,
     effective_rows,
     independence_weights,
     table_of,
 )
+from comparity.training.result import WeighedCell, Weighing
 
 __all__ = ["METHODS", "fair_balance", "fair_reweighing", "reweighing", "weigh_file"]
 

@@ -1,15 +1,8 @@
-r"""A monotone transform of one group's scores that evens out errors across two groups.
-
-The transform :math:`\phi(z) = 1 / (1 + e^{-(\alpha z + \beta)})` of one group's scores is compared
-with the other group's: with :math:`1 / (1 + e^{-z'})`, where scores have no scale of their own, or
-with :math:`z'` as it is, where scores are probabilities. The logistic function changes no order, so
-that in the first case only :math:`\alpha z + \beta` against :math:`z'` matters, which is what is
-computed.
-"""
+"""Scores moved after training: to one distribution, or to even accuracies across two groups."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,17 +12,157 @@ from scipy.special import expit
 
 from comparity.counts.all_pairs import cell_counts
 from comparity.counts.query_pairs import query_counts
-from comparity.errors import EmptyCellError, OptionError, UnknownGroupError
+from comparity.errors import EmptyCellError, EmptyTableError, OptionError, UnknownGroupError
 from comparity.errors.fits import TwoGroupsOnlyError
 from comparity.tables.columns import check_option
 from comparity.tables.frames import text_of
 from comparity.tables.items import NAMES, LabelledItems, labelled_items
 from comparity.tables.values import as_array, check_lengths, group_codes, numbers
 
-__all__ = ["SLOPES", "MonotoneTransform", "monotone_transform"]
+__all__ = [
+    "SLOPES",
+    "HistogramMatching",
+    "MonotoneTransform",
+    "match_histograms",
+    "monotone_transform",
+]
 
 Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HistogramMatching:
+    """How scores of each group are moved to one distribution.
+
+    Attributes
+    ----------
+    groups : tuple of str
+        The groups, sorted.
+    shares : mapping of str to float
+        What the distribution of each group counts in the common one; they sum to 1.
+    """
+
+    groups: tuple[str, ...]
+    shares: Mapping[str, float]
+    _sorted: tuple[Floats, ...]
+
+    def transform(self, scores: ArrayLike, *, sensitive_features: ArrayLike) -> Floats:
+        """Return the matched scores, of the rows fitted to or of new ones.
+
+        The order within a group stays; equal scores stay equal. A new score outside the range of
+        its group is moved as the nearest score of the group.
+
+        Parameters
+        ----------
+        scores : array-like
+            Finite scores.
+        sensitive_features : array-like
+            Group of each row; every group must be known.
+        """
+        values, codes = _group_positions(scores, sensitive_features, self.groups)
+        matched = np.empty(len(values))
+        for code, known in enumerate(self._sorted):
+            rows = np.flatnonzero(codes == code)
+            # In order, np.interp finds each place beside the last (9x at 10**6 rows, 20 groups).
+            rows = rows[np.argsort(values[rows])]
+            level, first, many = np.unique(known, return_index=True, return_counts=True)
+            quantile = np.interp(values[rows], level, (first + many / 2) / len(known))
+            matched[rows] = sum(
+                self.shares[name] * np.interp(quantile, _middles(len(other)), other)
+                for name, other in zip(self.groups, self._sorted, strict=True)
+            )
+        return matched
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the groups, their shares and their scores as plain data."""
+        scores = dict(zip(self.groups, (one.tolist() for one in self._sorted), strict=True))
+        return {"groups": list(self.groups), "shares": dict(self.shares), "scores": scores}
+
+
+def match_histograms(
+    scores: ArrayLike, *, sensitive_features: ArrayLike, target: Any = None
+) -> HistogramMatching:
+    r"""Find how to give every group the same distribution of scores.
+
+    With :math:`F_g` the distribution of scores in group g, :math:`Q_g` its quantiles and
+    :math:`p_g` the group's share of rows, a score s of group g becomes
+
+    .. math:: \sum_h p_h Q_h(F_g(s))
+
+    the common distribution that takes the least squared change of scores [1]_. Scores that are
+    distributed alike have pairwise statistical parity: an item of one group is as often above one
+    of another as below [2]_. The order within a group does not change.
+
+    Parameters
+    ----------
+    scores : array-like
+        Finite scores.
+    sensitive_features : array-like
+        Group of each row.
+    target : optional
+        A group whose distribution all others get, in place of the common one.
+
+    Returns
+    -------
+    HistogramMatching
+        Its ``transform(scores, sensitive_features=)`` gives the matched scores.
+
+    Notes
+    -----
+    Where many scores of a group are equal they stay equal, and distributions are alike only as far
+    as that allows: break ties at random before where that matters.
+
+    References
+    ----------
+    .. [1] Chzhen, Denis, Hebiri, Oneto and Pontil, "Fair regression with Wasserstein barycenters",
+       2020.
+    .. [2] Narasimhan, Cotter, Gupta and Wang, "Pairwise Fairness for Ranking and Regression",
+       section on regression.
+
+    Examples
+    --------
+    >>> scores, group = [1.0, 2.0, 3.0, 11.0, 12.0, 13.0], list("aaabbb")
+    >>> matching = match_histograms(scores, sensitive_features=group)
+    >>> matching.transform(scores, sensitive_features=group).tolist()
+    [6.0, 7.0, 8.0, 6.0, 7.0, 8.0]
+    """
+    values, column = _check_columns(scores, sensitive_features)
+    codes, names = group_codes(column, "sensitive_features", "array")
+    ordered = tuple(np.sort(values[codes == code]) for code in range(len(names)))
+    if target is None:
+        shares = {name: len(one) / len(values) for name, one in zip(names, ordered, strict=True)}
+    elif text_of(target) not in names:
+        raise UnknownGroupError(text_of(target), "sensitive_features", names)
+    else:
+        shares = {name: float(name == text_of(target)) for name in names}
+    return HistogramMatching(groups=tuple(names), shares=shares, _sorted=ordered)
+
+
+def _middles(n: int) -> Floats:
+    """Return the quantile that each of n sorted scores stands for."""
+    return (np.arange(n) + 0.5) / n
+
+
+def _check_columns(scores: ArrayLike, sensitive: ArrayLike) -> tuple[Floats, NDArray[Any]]:
+    values = numbers(as_array(scores, "scores"), "scores", "array")
+    column = as_array(sensitive, "sensitive_features")
+    check_lengths({"scores": values, "sensitive_features": column})
+    if not len(values):
+        raise EmptyTableError("array")
+    return values, column
+
+
+def _group_positions(
+    scores: ArrayLike, sensitive: ArrayLike, groups: tuple[str, ...]
+) -> tuple[Floats, NDArray[np.int64]]:
+    """Return scores and positions in `groups`."""
+    values, column = _check_columns(scores, sensitive)
+    codes, names = group_codes(column, "sensitive_features", "array", several=False)
+    unknown = [name for name in names if name not in groups]
+    if unknown:
+        raise UnknownGroupError(unknown[0], "sensitive_features", groups)
+    return values, np.array([groups.index(name) for name in names], dtype=np.int64)[codes]
+
 
 SLOPES = tuple(np.round(np.geomspace(0.1, 5.0, 24), 4).tolist())
 """Slopes tried by default."""
@@ -85,15 +218,9 @@ class MonotoneTransform:
         sensitive_features : array-like
             Group of each row, one of the two.
         """
-        values = numbers(as_array(scores, "scores"), "scores", "array")
-        column = as_array(sensitive_features, "sensitive_features")
-        check_lengths({"scores": values, "sensitive_features": column})
-        codes, names = group_codes(column, "sensitive_features", "array", several=False)
-        unknown = [name for name in names if name not in self.groups]
-        if unknown:
-            raise UnknownGroupError(unknown[0], "sensitive_features", self.groups)
-        moved = np.array([name == self.adjusted for name in names], dtype=bool)[codes]
-        return _moved(values, moved, self.slope, self.shift, self.others)
+        values, codes = _group_positions(scores, sensitive_features, self.groups)
+        moved = codes == self.groups.index(self.adjusted)
+        return _move(values, moved, self.slope, self.shift, self.others)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
@@ -119,7 +246,8 @@ def monotone_transform(
         \min_{\alpha, \beta} |A_{0 > 1} - A_{1 > 0}|, \qquad z \to \alpha z + \beta
 
     in the adjusted group [1]_, [2]_. The order within each group stays, so that only pairs across
-    groups change. For a given slope the difference falls or rises steadily with the shift, which
+    groups change, and the logistic function of both sides would change nothing. For a given slope
+    the difference falls or rises steadily with the shift, which
     is found by halving; or it is chosen from a list, as in the experiments of [2]_.
 
     Parameters
@@ -184,14 +312,18 @@ def monotone_transform(
     if len(items.groups) != 2:
         raise TwoGroupsOnlyError("a monotone transform", items.groups)
     before = _rates(items, items.score)
-    moved = _adjusted(items, adjusted, before[1])
+    moved = _group_to_move(items, adjusted, before[1])
     tried, of_group = [], items.group == moved
     for slope in slopes:
         for shift in _shifts(items, moved, slope, others) if shifts is None else shifts:
-            overall, gap = _rates(items, _moved(items.score, of_group, slope, shift, others))
+            overall, gap = _rates(items, _move(items.score, of_group, slope, shift, others))
             tried.append((abs(gap), overall, float(slope), float(shift)))
     within = [one for one in tried if one[0] <= slack]
-    best = max(within, key=lambda one: one[1]) if within else min(tried, key=_least)
+    best = (
+        max(within, key=lambda one: one[1])
+        if within
+        else min(tried, key=lambda one: (one[0], -one[1]))
+    )
     return MonotoneTransform(
         groups=items.groups,
         adjusted=items.groups[moved],
@@ -214,7 +346,7 @@ def _check_numbers(name: str, found: Sequence[float], *, low: float = -np.inf) -
         raise OptionError(name, values[0] if len(values) == 1 else values, [wanted])
 
 
-def _adjusted(items: LabelledItems, asked: Any, gap: float) -> int:
+def _group_to_move(items: LabelledItems, asked: Any, gap: float) -> int:
     """Return which group to move: by default the one whose better items are below too often."""
     if asked is None:
         return 0 if gap < 0 else 1
@@ -223,11 +355,7 @@ def _adjusted(items: LabelledItems, asked: Any, gap: float) -> int:
     return items.groups.index(text_of(asked))
 
 
-def _least(tried: tuple[float, ...]) -> tuple[float, float]:
-    return tried[0], -tried[1]
-
-
-def _moved(
+def _move(
     scores: Floats, moved: NDArray[np.bool_], slope: float, shift: float, others: str
 ) -> Floats:
     own = slope * scores + shift
@@ -236,7 +364,7 @@ def _moved(
 
 
 def _rates(items: LabelledItems, scores: Floats) -> tuple[float, float]:
-    """Return the accuracy over all pairs, and A(0 > 1) less A(1 > 0)."""
+    """Return the accuracy over all pairs, and A(0 > 1) minus A(1 > 0)."""
     if items.query is None:
         trials, hits, _ = cell_counts(items.label, scores, items.group, 2)
     else:
@@ -255,13 +383,13 @@ def _shifts(items: LabelledItems, group: int, slope: float, others: str) -> tupl
     if others == "unchanged":
         other = np.array([-SATURATED, SATURATED])
     low, high = float(other.min() - own.max()) - 1.0, float(other.max() - own.min()) + 1.0
-    # At the lowest shift the group never wins; the difference is the other group's less its own.
+    # At the lowest shift the group never wins; the difference is the other group's minus its own.
     sign = 1.0 if group == 1 else -1.0
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         if not low < middle < high:
             break
-        if sign * _rates(items, _moved(items.score, of_group, slope, middle, others))[1] > 0:
+        if sign * _rates(items, _move(items.score, of_group, slope, middle, others))[1] > 0:
             low = middle
         else:
             high = middle

@@ -10,7 +10,7 @@ from scipy.stats import ks_2samp, wasserstein_distance
 
 from comparity import pairwise_parity
 from comparity.errors import EmptyTableError, OneGroupError, UnknownGroupError
-from comparity.training.histogram_matching import match_histograms
+from comparity.training.score_transforms import match_histograms
 
 distinct = st.lists(st.integers(-1000, 1000), min_size=5, max_size=5, unique=True)
 

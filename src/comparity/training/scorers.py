@@ -1,18 +1,21 @@
-"""Linear scores, and kinds of scores by name."""
+"""Linear scores, kinds of scores by name, and trained scores of named features."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.errors import OptionError
+from comparity.errors import MissingColumnError, ModelScoreError, OptionError
+from comparity.tables.items import labelled_columns
+from comparity.tables.values import as_array, check_lengths, numbers, rows_of
 from comparity.training.game import Pace, Play, Referee, play
 from comparity.training.goals import Choices, overall
+from comparity.training.mixtures import Model
 from comparity.training.rows import Rows, Scale
 from comparity.training.solve import Kind
 
@@ -20,6 +23,8 @@ __all__ = [
     "KINDS",
     "Linear",
     "LinearModel",
+    "LinearScorer",
+    "SavedScorer",
     "first_guess",
     "kind_of",
 ]
@@ -118,7 +123,7 @@ def _spread(rows: Rows) -> Floats:
 
 
 KINDS = {
-    "linear": ("linear", "Linear"),
+    "linear": ("scorers", "Linear"),
     "neural": ("networks", "NeuralNetwork"),
     "boosted": ("boosted", "BoostedTrees"),
 }
@@ -139,3 +144,103 @@ def _class(name: str) -> Any:
     """Import a kind of score; networks and trees load scikit-learn, a linear score does not."""
     module, found = KINDS[name]
     return getattr(import_module(f"comparity.training.{module}"), found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinearScorer:
+    """A linear score of named features, and the mixture it was chosen beside.
+
+    Attributes
+    ----------
+    features : tuple of str
+        Names of the columns, in the order of the coefficients.
+    coefficients : tuple of float
+        Of the best single model.
+    intercept : float
+        Of the same.
+    members : tuple of (tuple of float, float, float)
+        Coefficients, intercept and probability of each member of the mixture; may be empty.
+    about : mapping
+        How the model came about: plain data.
+    """
+
+    features: tuple[str, ...]
+    coefficients: tuple[float, ...]
+    intercept: float = 0.0
+    members: tuple[tuple[tuple[float, ...], float, float], ...] = ()
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def scores(self, columns: Any) -> Floats:
+        """Return the scores of the best single model.
+
+        Parameters
+        ----------
+        columns : mapping of str to array-like, or frame of any engine
+            A column for each feature; others are not looked at.
+
+        Examples
+        --------
+        >>> model = LinearScorer(features=("a", "b"), coefficients=(1.0, -2.0), intercept=0.5)
+        >>> model.scores({"b": [1.0, 0.0], "a": [3.0, 4.0]}).tolist()
+        [1.5, 4.5]
+        """
+        slopes, base = np.array(self.coefficients), self.intercept
+        table = _feature_table(self.features, columns)
+        return _finite_scores(lambda rows: rows @ slopes + base, table)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SavedScorer:
+    """A score of named features that is not linear, and the mixture it was chosen beside.
+
+    Attributes
+    ----------
+    kind : {"neural", "boosted"}
+    features : tuple of str
+        Names of the columns, in the order the model takes them.
+    model : Model
+        The best single model.
+    members : tuple of (Model, float)
+        Members of the mixture and how often each is drawn; may be empty.
+    about : mapping
+        How the model came about: plain data.
+    """
+
+    kind: str
+    features: tuple[str, ...]
+    model: Model
+    members: tuple[tuple[Model, float], ...] = ()
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def scores(self, columns: Any) -> Floats:
+        """Return the scores of the best single model, of named columns or a frame."""
+        return _finite_scores(self.model.scores, _feature_table(self.features, columns))
+
+
+def _finite_scores(score: Callable[[Floats], Floats], table: Floats) -> Floats:
+    """Return the scores of rows, all of them finite.
+
+    Raises
+    ------
+    ModelScoreError
+        Features or numbers of the model are so large that a score is no number.
+    """
+    # What overflows is refused below, with its rows.
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = score(table)
+    lost = ~np.isfinite(scores)
+    if lost.any():
+        raise ModelScoreError(rows_of(lost))
+    return scores
+
+
+def _feature_table(features: Sequence[str], columns: Any) -> Floats:
+    """Return named columns of a mapping or a frame side by side, checked; others are left alone."""
+    given = columns if isinstance(columns, Mapping) else labelled_columns(columns, features)
+    found = {}
+    for name in features:
+        if name not in given:
+            raise MissingColumnError(name, "items", list(given))
+        found[name] = numbers(as_array(given[name], name), name, "items")
+    check_lengths(found)
+    return np.column_stack(list(found.values()))
