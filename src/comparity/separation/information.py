@@ -155,7 +155,7 @@ def information_separation(
     the attribute, from the label, and from label and score; the measures compare them.
 
     The numbers are estimates by models, not effects: see
-    :mod:`comparity.separation.attribute_information` for what they cannot tell. The test is of the
+    :mod:`comparity.separation.information` for what they cannot tell. The test is of the
     null that score and attribute are independent given the label; it is exact for labels of few
     values.
 
