@@ -31,8 +31,8 @@ from comparity.results.options import (
     shows,
 )
 from comparity.training.goals import GOALS
-from comparity.training.scorers import KINDS as SCORERS
 from comparity.training.options import TrainForm, WeightsForm
+from comparity.training.scorers import KINDS as SCORERS
 from comparity.training.weigh import METHODS
 
 

@@ -28,7 +28,7 @@ from comparity.training.model_files import write_model
 from comparity.training.options import TrainForm
 from comparity.training.result import ScorerAudit, TrainedScorer
 from comparity.training.rows import held_out
-from comparity.training.scorers import KINDS, LinearModel, LinearScorer, SavedScorer, kind_of
+from comparity.training.scorers import LinearModel, LinearScorer, SavedScorer, kind_of
 
 __all__ = [
     "NOTIONS_OF",

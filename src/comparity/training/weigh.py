@@ -23,8 +23,6 @@ from comparity.tables.items import labelled_columns
 from comparity.tables.outputs import check_apart
 from comparity.tables.values import as_array as checked_array
 from comparity.tables.values import bounded_numbers, check_lengths, crossed, factorised, group_codes
-from comparity.training.options import WeightsForm
-from comparity.training.result import WeighedCell, Weighing
 from comparity.training.balance import (
     balancing_weights,
     density_weights,
@@ -32,6 +30,7 @@ from comparity.training.balance import (
     independence_weights,
     table_of,
 )
+from comparity.training.options import WeightsForm
 from comparity.training.result import WeighedCell, Weighing
 
 __all__ = ["METHODS", "fair_balance", "fair_reweighing", "reweighing", "weigh_file"]
