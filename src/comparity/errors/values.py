@@ -25,6 +25,7 @@ __all__ = [
     "SelfComparisonError",
     "UnknownItemError",
     "UnknownPositiveError",
+    "UnnamedColumnError",
     "UnsteadyQueryError",
     "UnsupportedColumnError",
     "UnsupportedTableError",
