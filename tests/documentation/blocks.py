@@ -24,7 +24,10 @@ NOT_RUN = {
     ("docs/tutorial.md", "git clone"): INSTALLS,
     ("CONTRIBUTING.md", "errors/      Errors"): "a map of folders, not a command",
     ("CONTRIBUTING.md", "PUBLISHED = read_published"): "a pattern with gaps to fill in",
-    ("CONTRIBUTING.md", "floor: float = choice"): "a line of a class, which a test of options tries",
+    (
+        "CONTRIBUTING.md",
+        "floor: float = choice",
+    ): "a line of a class, which a test of options tries",
     ("docs/commands.md", "$ comparity data german --fetch"): NEEDS_DATA,
     ("docs/commands.md", "$ comparity demo"): "takes a minute; the slow test of README.md runs it",
     (

@@ -12,7 +12,8 @@ from scipy.optimize import approx_fprime
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from comparity.counts.decisions import Tally
-from comparity.inference.delta import (
+from comparity.inference.gap_tests import Interval
+from comparity.inference.intervals import (
     _index,
     _influence,
     entropy_interval,
@@ -20,7 +21,6 @@ from comparity.inference.delta import (
     rate_contrast_interval,
     transformed,
 )
-from comparity.inference.gap_tests import Interval
 
 COUNTS = [(30, 50, 60, 75), (3, 40, 11, 90), (1, 9, 5, 200)]
 

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from comparity import __version__
 from comparity.counts.decisions import DecisionCounts, GroupedDecisions, NeighbourCounts
 from comparity.errors import TooFewResamplesError
-from comparity.inference.bootstrap import SMOOTHING, resampled
-from comparity.inference.delta import quantile
 from comparity.inference.gap_tests import Interval
+from comparity.inference.intervals import SMOOTHING, quantile, resampled
 from comparity.metrics.catalogue import FURTHER
 from comparity.metrics.classification import (
     BASE,

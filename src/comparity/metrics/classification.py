@@ -25,9 +25,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.decisions import GroupedDecisions, Tally
-from comparity.inference.bootstrap import Slopes, absolute_slopes, folded_interval, maximum_slopes
-from comparity.inference.delta import log_ratio_interval, rate_contrast_interval
 from comparity.inference.gap_tests import Interval
+from comparity.inference.intervals import (
+    Slopes,
+    absolute_slopes,
+    folded_interval,
+    log_ratio_interval,
+    maximum_slopes,
+    rate_contrast_interval,
+)
 from comparity.inference.proportions import wilson_interval
 from comparity.metrics.entries import Measure, Measured
 

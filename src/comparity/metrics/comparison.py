@@ -33,8 +33,8 @@ from numpy.typing import NDArray
 from comparity.counts.decisions import GroupedDecisions
 from comparity.counts.neighbours import count_neighbours
 from comparity.errors import NonBinaryError
-from comparity.inference.bootstrap import resampled
 from comparity.inference.gap_tests import Interval, plain
+from comparity.inference.intervals import resampled
 from comparity.metrics.catalogue import CATALOGUE
 from comparity.metrics.entries import Entry
 from comparity.metrics.entropy import consistency

@@ -53,9 +53,15 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from comparity.counts.decisions import GroupedDecisions, NeighbourCounts
-from comparity.inference.bootstrap import Slopes, folded_interval, maximum_slopes, norm_slopes
-from comparity.inference.delta import entropy_interval, transformed
 from comparity.inference.gap_tests import Interval
+from comparity.inference.intervals import (
+    Slopes,
+    entropy_interval,
+    folded_interval,
+    maximum_slopes,
+    norm_slopes,
+    transformed,
+)
 from comparity.metrics.classification import (
     BASE,
     FOLDED,

@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.decisions import GroupedDecisions
-from comparity.inference.delta import quantile
 from comparity.inference.gap_tests import Interval
+from comparity.inference.intervals import quantile
 from comparity.metrics.classification import divided
 from comparity.metrics.entries import Measure, Measured
 
