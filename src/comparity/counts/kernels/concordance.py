@@ -19,14 +19,6 @@ from comparity.counts.kernels.sorting import order_of, ranks_of
 __all__ = ["Classes", "classes", "grouped", "joint_classes", "one_class", "signed_agreement"]
 
 
-LEAF = 16
-"""So few items are compared with each other instead of merged."""
-
-
-NEAR = 2**13
-"""So many items are merged before others are looked at: they fit a cache."""
-
-
 class Classes(NamedTuple):
     """Items in order, and the position of each one's value among the distinct values."""
 
@@ -136,8 +128,6 @@ def _merge_segments(order, segment, first, second, weight, answer):  # type: ign
     values, item, weights, sums = _columns(n)
     spare = _columns(n)
     bounds = np.empty(n + 1, dtype=np.int64)
-    leaf, numbers = np.empty(2 * LEAF), np.empty(4 * LEAF, dtype=np.int64)
-    part = np.empty(NEAR + 1, dtype=np.int64)
     for place in range(n):
         values[place] = second[order[place]]
         item[place] = order[place]
@@ -152,8 +142,6 @@ def _merge_segments(order, segment, first, second, weight, answer):  # type: ign
             end += 1
         bounds[n_runs] = end
         one, two = (values, item, weights, sums), spare
-        n_runs = _merge_leaves(values, item, weights, sums, bounds, n_runs, leaf, numbers)
-        n_runs = _merge_near(one, two, bounds, n_runs, part)
         while n_runs > 1:
             n_runs = _merge_runs(one, two, bounds, n_runs)
             one, two = two, one
@@ -166,71 +154,6 @@ def _merge_segments(order, segment, first, second, weight, answer):  # type: ign
 def _columns(n):  # type: ignore[no-untyped-def]
     """Return room for value, item, weight and sum; narrow, because all of it is moved often."""
     return np.empty(n, np.uint32), np.empty(n, np.uint32), np.empty(n), np.zeros(n)
-
-
-@njit(cache=True, nogil=True)
-def _merge_leaves(values, item, weights, sums, bounds, n_runs, leaf, numbers):  # type: ignore[no-untyped-def]
-    """Merge neighbouring runs that have few items together; return how many runs are left."""
-    left, run = 0, 0
-    while run < n_runs:
-        start, stop = bounds[run], run + 1
-        while stop < n_runs and bounds[stop + 1] - start <= LEAF:
-            stop += 1
-        if stop > run + 1:
-            for number in range(run, stop):
-                for place in range(bounds[number] - start, bounds[number + 1] - start):
-                    numbers[place] = number
-            _merge_leaf(values, item, weights, sums, start, bounds[stop] - start, leaf, numbers)
-        bounds[left] = start
-        left += 1
-        run = stop
-    bounds[left] = bounds[n_runs]
-    return left
-
-
-@njit(cache=True, nogil=True)
-def _merge_leaf(values, item, weights, sums, start, n, leaf, numbers):  # type: ignore[no-untyped-def]
-    """Compare all items with each other: for few this is faster than merging."""
-    for i in range(n):
-        numbers[LEAF + i], numbers[2 * LEAF + i] = values[start + i], item[start + i]
-        leaf[i] = weights[start + i]
-        leaf[LEAF + i] = 0.0
-        numbers[3 * LEAF + i] = 0
-    for j in range(n):
-        run, value, weight = numbers[j], numbers[LEAF + j], leaf[j]
-        for i in range(n):
-            above = numbers[LEAF + i] > value
-            below = numbers[LEAF + i] < value
-            side = np.int64(numbers[i] > run) - np.int64(numbers[i] < run)
-            leaf[LEAF + i] += weight * (side * (np.int64(above) - np.int64(below)))
-            numbers[3 * LEAF + i] += above | ((numbers[LEAF + i] == value) & (i > j))
-    for i in range(n):
-        place = start + numbers[3 * LEAF + i]
-        values[place], item[place] = numbers[LEAF + i], numbers[2 * LEAF + i]
-        weights[place], sums[place] = leaf[i], leaf[LEAF + i]
-
-
-@njit(cache=True, nogil=True)
-def _merge_near(one, two, bounds, n_runs, part):  # type: ignore[no-untyped-def]
-    """Merge neighbouring runs that fit a cache together, all the way; return how many are left."""
-    left, run = 0, 0
-    while run < n_runs:
-        start, stop = bounds[run], run + 1
-        while stop < n_runs and bounds[stop + 1] - start <= NEAR:
-            stop += 1
-        part[: stop - run + 1] = bounds[run : stop + 1]
-        n_parts, source, target, moved = stop - run, one, two, False
-        while n_parts > 1:
-            n_parts = _merge_runs(source, target, part, n_parts)
-            source, target, moved = target, source, not moved
-        if moved:
-            for place in range(start, bounds[stop]):
-                _move(two, place, one, place, 0.0)
-        bounds[left] = start
-        left += 1
-        run = stop
-    bounds[left] = bounds[n_runs]
-    return left
 
 
 @njit(cache=True, nogil=True)
