@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import runpy
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from comparity.counts.judged_pairs import JudgedPairs
-from comparity.counts.pairs import ClusterMoments
 from tests.calibration import worlds
 
 HOUSE = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "house.py"))
@@ -21,8 +21,8 @@ ROWS = ("judged_pairs", "ledger", "judged_rows", "wide", "judged_overlap", "deci
 
 def numbers_in(value: Any) -> int:
     """Return how many numbers an attribute holds, those of what it is made of included."""
-    if isinstance(value, ClusterMoments):
-        return sum(numbers_in(getattr(value, name)) for name in ClusterMoments.__slots__)
+    if is_dataclass(value):
+        return sum(numbers_in(getattr(value, one.name)) for one in fields(value))
     return np.size(value)
 
 
