@@ -52,14 +52,15 @@ test-oldest: .venv-oldest/test.stamp
 	@.venv-oldest/bin/python -m pytest -q -n 2 --dist worksteal -m "$(QUICK)" -o filterwarnings=default
 	@.venv-oldest/bin/comparity demo --quick --directory .venv-oldest/demo
 
-# The interpreter is the system's, or one that uv knows; without either there is nothing to test.
+# The interpreter is the system's, or one that uv or pyenv knows; without any there is nothing to test.
 test-python:
 	@test -n "$(VERSION)" || { echo "name a version: make test-python VERSION=3.12" >&2; exit 2; }
-	@found=""; for python in "$$(command -v python$(VERSION))" "$$(uv python find --no-project $(VERSION) 2>/dev/null)"; do \
+	@found=""; for python in "$$(command -v python$(VERSION))" "$$(uv python find --no-project $(VERSION) 2>/dev/null)" \
+		"$$(PYENV_VERSION=$$(pyenv latest $(VERSION) 2>/dev/null) pyenv which python 2>/dev/null)"; do \
 		"$$python" -c 'import sys; sys.exit("%d.%d" % sys.version_info[:2] != "$(VERSION)")' 2>/dev/null \
 		&& found="$$python" && break; done; \
 	if [ -z "$$found" ]; then \
-		echo "skipped: no Python $(VERSION) is found, neither as python$(VERSION) nor by uv"; \
+		echo "skipped: no Python $(VERSION) is found, neither as python$(VERSION) nor by uv or pyenv"; \
 	else $(MAKE) --no-print-directory FOUND="$$found" .venv-$(VERSION)/test.stamp \
 		&& .venv-$(VERSION)/bin/python -m pytest -q -n 2 --dist worksteal -m "$(QUICK)"; fi
 

@@ -7,6 +7,7 @@ Numbers are in the units of their axis. A page (``templates/charts.html.jinja``)
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -112,7 +113,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chart:
+class Chart(ABC):
     """A picture.
 
     Attributes
@@ -130,9 +131,9 @@ class Chart:
     under: str = ""
 
     @property
+    @abstractmethod
     def axis_label(self) -> str:
         """What is said below the plot on a page."""
-        raise NotImplementedError
 
     @property
     def remarks(self) -> tuple[str, ...]:
