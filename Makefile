@@ -101,7 +101,7 @@ clean:
 
 .venv/test.stamp: $(REQUIREMENTS) | .venv/bin/python
 	@echo "installing comparity and what its tests need"
-	@$(PIP) -e ".[test]"
+	@$(PIP) -e ".[test,docs]"
 	@touch .venv/runtime.stamp $@
 
 .venv/bench.stamp: $(REQUIREMENTS) | .venv/bin/python
