@@ -173,7 +173,7 @@ def test_the_rule_of_the_paper_gives_a_quarter_false_alarms_on_shared_items(
     make = people(worlds.random_pairs, 1000, 2000)
     alarms = []
     for _ in range(repetitions):
-        tests = compare_fresh_wald(PairCounts(make(rng)), HYPOTHESES)
+        tests = compare_fresh_wald(make(rng).fresh_counts(), HYPOTHESES)
         alarms.append(finding(tests, rule="paper") == VIOLATED)
     assert share(alarms) == pytest.approx(0.275, abs=4 * standard_error(0.275, repetitions))
 

@@ -165,7 +165,9 @@ def judged(items: World, n_pairs: int, rng: np.random.Generator) -> JudgedPairs:
 
 
 def judged_p_values(counts: JudgedPairs, n_groups: int, *, weighted: bool) -> list[float]:
-    weights = judgment_weights(counts, item_overlap(counts)) if weighted else None
+    if not weighted:
+        return p_values(counts.shared_counts().sharing("disagree"), n_groups)
+    weights = judgment_weights(counts, item_overlap(counts))
     return p_values(weighted_sharing(counts, weights), n_groups)
 
 
