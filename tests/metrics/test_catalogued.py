@@ -20,7 +20,7 @@ from comparity.metrics.catalogue import CATALOGUE
 from comparity.metrics.classification import RATES, TRUE_POSITIVE, RateGap, RateRatio
 from comparity.metrics.entropy import DOUBLED_ROOT, GroupEntropy
 from comparity.metrics.selection import catalogue_with, entry
-from comparity.separation.measures import average_odds_gap, true_positive_rate_gap
+from comparity.separation.audit import average_odds_gap, true_positive_rate_gap
 
 REFERENCE = json.loads(
     (Path(__file__).parents[1] / "reference" / "fair_enough.json").read_text(encoding="utf-8")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from typing import Any
 
 from comparity.inference.gap_tests import GapTest, holm, uncorrected
 from comparity.inference.looks import nominal_level, overall_p_value
 from comparity.inference.requirement import needed_by_tests
-from comparity.results.audit import JudgedGap
-from comparity.results.findings import UNDECIDED, VIOLATED, WITHIN
+from comparity.results.audit import Audit, JudgedGap
+from comparity.results.findings import EXIT_STATUS, UNDECIDED, VIOLATED, WITHIN
+from comparity.results.options import AuditOptions, provenance
 
-__all__ = ["judge", "overall_finding"]
+__all__ = ["conclude", "judge", "overall_finding"]
 
 
 def judge(
@@ -103,3 +105,30 @@ def overall_finding(tests: Sequence[JudgedGap]) -> str:
     if VIOLATED in findings:
         return VIOLATED
     return WITHIN if findings == {WITHIN} else UNDECIDED
+
+
+def conclude(
+    tests: tuple[JudgedGap, ...], options: AuditOptions, data: Mapping[str, Any], **facts: Any
+) -> Audit:
+    """Put judged tests together with what else is known of an audit.
+
+    Parameters
+    ----------
+    tests : tuple of JudgedGap
+        All tests of the audit; the overall finding and the exit status follow from theirs.
+    options : AuditOptions
+        What they were judged by, for the record.
+    data : mapping
+        Facts about the data, for the provenance.
+    **facts
+        The other fields of :class:`~comparity.results.audit.Audit`.
+    """
+    finding = overall_finding(tests)
+    return Audit(
+        finding=finding,
+        exit_status=EXIT_STATUS[finding],
+        tests=tests,
+        provenance=provenance(options, **data),
+        **options.judging,
+        **facts,
+    )

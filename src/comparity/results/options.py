@@ -321,6 +321,11 @@ class AuditOptions(Options):
     )
     seed: int | None = choice(None, "Seed of whatever is drawn at random.", least=0)
 
+    @property
+    def judging(self) -> dict[str, Any]:
+        """What a family of tests is judged by, as an audit records it."""
+        return {name: getattr(self, name) for name in ("alpha", "margin", "rule", "looks")}
+
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonColumns(Options):

@@ -1,37 +1,36 @@
 """Separation: equal error rates of a model in every group, given the true label.
 
 For each two groups two hypotheses are tested, equal true positive rates and equal false positive
-rates; all of them form one family (see :mod:`comparity.results.findings`).
+rates; all of them form one family (see :mod:`comparity.results.findings`). Gaps are first group
+minus second, between -1 and 1; they are ``nan`` where a group lacks positives or negatives, and a
+group that does not occur raises ``KeyError``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from comparity.counts.decision_rows import count_decision_arrays, count_decisions
 from comparity.counts.decisions import DecisionCounts, Tally
 from comparity.inference.agreement import homogeneous_rates
-from comparity.inference.gap_tests import GapTest, JointTest, RateEstimate
+from comparity.inference.gap_tests import RateEstimate
 from comparity.inference.proportions import compare_rates, compare_rates_wald, wilson_interval
 from comparity.results.audit import Audit
-from comparity.results.findings import EXIT_STATUS
-from comparity.results.judging import judge, overall_finding
-from comparity.results.options import provenance, shows
-from comparity.separation.measures import (
-    average_odds_gap,
-    equalized_odds_gap,
-    false_positive_rate_gap,
-    true_positive_rate_gap,
-)
+from comparity.results.judging import conclude, judge
+from comparity.results.options import shows
 from comparity.separation.options import SeparationForm, SeparationOptions
 from comparity.tables.features import as_array, named_attributes
 from comparity.tables.files import read_table
 from comparity.tables.values import check_groups, qualified
 
-__all__ = ["audit_counts", "audit_file", "audit_frame", "separation"]
+__all__ = ["audit_counts", "audit_file", "audit_frame", "average_odds_gap", "equalized_odds_gap"]
+__all__ += ["false_positive_rate_gap", "separation", "true_positive_rate_gap"]
 
 RATES = {"true positive rate": "TPR", "false positive rate": "FPR"}
 
@@ -133,58 +132,39 @@ def audit_counts(
     """Test separation from counts, one for each sensitive attribute."""
     check_groups({attribute: one.groups for attribute, one in counts.items()})
     several = len(counts) > 1
-    tests = [
-        test
-        for attribute, one in counts.items()
-        for test in _tests(one, attribute, several=several, paper=options.rule == "paper")
-    ]
+    compare = compare_rates_wald if options.rule == "paper" else compare_rates
+    tests, groups = [], []
+    told: dict[str, Any] = {"rates": (), "joint_tests": (), "summary": {}}
+    for attribute, one in counts.items():
+        qualify = partial(qualified, attribute, several=several)
+        groups += [f"{attribute}={group}" if several else group for group in one.groups]
+        told["summary"] |= {qualify(name): value for name, value in _summary(one).items()}
+        for name, tallies in _tallies(one).items():
+            sign = RATES[name]
+            for first, second in combinations(one.groups, 2):
+                null = qualify(f"{sign}({first}) = {sign}({second})")
+                tests.append(compare(tallies[first], tallies[second], null=null))
+            told["rates"] += tuple(
+                _rate(tally, name, of=qualify(group)) for group, tally in tallies.items()
+            )
+            # With two groups the pair is tested already.
+            if len(one.groups) > 2:
+                null = qualify(f"{sign} is equal in all groups")
+                told["joint_tests"] += (homogeneous_rates(tallies, null=null),)
     n = next(iter(counts.values())).n
-    judged = judge(
-        tests,
-        alpha=options.alpha,
-        margin=options.margin,
-        rule=options.rule,
-        looks=options.looks,
-        n=n,
-        n_items=n,
-    )
-    finding = overall_finding(judged)
-    return Audit(
+    return conclude(
+        judge(tests, **options.judging, n=n, n_items=n),
+        options,
+        data,
         notion="separation",
-        finding=finding,
-        exit_status=EXIT_STATUS[finding],
-        tests=judged,
-        **_reported(counts),
+        groups=tuple(groups),
         design="independent decisions",
         unit="decisions",
         n=n,
         n_items=n,
-        alpha=options.alpha,
-        margin=options.margin,
-        rule=options.rule,
-        looks=options.looks,
         notes=_notes(counts, options),
-        provenance=provenance(options, **data),
+        **told,
     )
-
-
-def _reported(counts: Mapping[str, DecisionCounts]) -> dict[str, Any]:
-    """Return what is reported beside the tests: rates, joint tests, known numbers, groups."""
-    several = len(counts) > 1
-    rates, joints, groups = [], [], []
-    summary = {}
-    for attribute, one in counts.items():
-        rates += _rates(one, attribute, several=several)
-        joints += _homogeneity(one, attribute, several=several)
-        groups += [f"{attribute}={group}" if several else group for group in one.groups]
-        for name, value in _summary(one).items():
-            summary[qualified(attribute, name, several=several)] = value
-    return {
-        "rates": tuple(rates),
-        "joint_tests": tuple(joints),
-        "summary": summary,
-        "groups": tuple(groups),
-    }
 
 
 def _tallies(counts: DecisionCounts) -> dict[str, dict[str, Tally]]:
@@ -194,47 +174,82 @@ def _tallies(counts: DecisionCounts) -> dict[str, dict[str, Tally]]:
     }
 
 
-def _tests(counts: DecisionCounts, attribute: str, *, several: bool, paper: bool) -> list[GapTest]:
-    compare = compare_rates_wald if paper else compare_rates
-    return [
-        compare(
-            tallies[first],
-            tallies[second],
-            null=qualified(
-                attribute, f"{RATES[name]}({first}) = {RATES[name]}({second})", several=several
-            ),
-        )
-        for name, tallies in _tallies(counts).items()
-        for first, second in combinations(counts.groups, 2)
-    ]
+def _rate(tally: Tally, name: str, *, of: str) -> RateEstimate:
+    return RateEstimate(
+        name=name,
+        of=of,
+        rate=tally.rate,
+        trials=tally.trials,
+        score_ties=0,
+        interval=wilson_interval(tally),
+    )
 
 
-def _rates(counts: DecisionCounts, attribute: str, *, several: bool) -> list[RateEstimate]:
-    return [
-        RateEstimate(
-            name=name,
-            of=qualified(attribute, group, several=several),
-            rate=tally.rate,
-            trials=tally.trials,
-            score_ties=0,
-            interval=wilson_interval(tally),
-        )
-        for name, tallies in _tallies(counts).items()
-        for group, tally in tallies.items()
-    ]
+def true_positive_rate_gap(counts: DecisionCounts, first: str, second: str) -> float:
+    r"""Difference between two groups in the share of positives that were predicted positive.
+
+    .. math:: \mathrm{EOD} = P(C = 1 \mid Y = 1, A = a) - P(C = 1 \mid Y = 1, A = b)
+
+    Known as the equal opportunity difference: equal opportunity (Hardt, Price and Srebro, "Equality
+    of opportunity in supervised learning", 2016) holds when it is zero.
+
+    Examples
+    --------
+    >>> from comparity.counts.decisions import Confusion
+    >>> counts = DecisionCounts({
+    ...     "a": Confusion(true_positives=3, false_negatives=1),
+    ...     "b": Confusion(true_positives=1, false_negatives=1),
+    ... })
+    >>> true_positive_rate_gap(counts, "a", "b")
+    0.25
+    """
+    return counts[first].positives.rate - counts[second].positives.rate
 
 
-def _homogeneity(counts: DecisionCounts, attribute: str, *, several: bool) -> list[JointTest]:
-    """Return a test over all groups of each rate; with two groups the pair is tested already."""
-    if len(counts.groups) < 3:
-        return []
-    return [
-        homogeneous_rates(
-            tallies,
-            null=qualified(attribute, f"{RATES[name]} is equal in all groups", several=several),
-        )
-        for name, tallies in _tallies(counts).items()
-    ]
+def false_positive_rate_gap(counts: DecisionCounts, first: str, second: str) -> float:
+    r"""Difference between two groups in the share of negatives that were predicted positive.
+
+    .. math:: P(C = 1 \mid Y = 0, A = a) - P(C = 1 \mid Y = 0, A = b)
+
+    Positive when `first` has more false alarms among its negatives.
+    """
+    return counts[first].negatives.rate - counts[second].negatives.rate
+
+
+def average_odds_gap(counts: DecisionCounts, first: str, second: str) -> float:
+    r"""Mean of the gaps in true and in false positive rates between two groups, AOD.
+
+    Equations (11) and (12) of Xi, Capak, Stockwell and Yu, "Comparative Separation". The two gaps
+    can cancel, so zero does not mean that both rates are equal. Positive when `first` is predicted
+    positive more often, labels being equal.
+    """
+    odds = true_positive_rate_gap(counts, first, second)
+    return (odds + false_positive_rate_gap(counts, first, second)) / 2
+
+
+def equalized_odds_gap(counts: DecisionCounts) -> float:
+    r"""Largest difference between any two groups in true or in false positive rates.
+
+    .. math:: \max\bigl(\max_a \mathrm{TPR}(a) - \min_a \mathrm{TPR}(a),\;
+       \max_a \mathrm{FPR}(a) - \min_a \mathrm{FPR}(a)\bigr)
+
+    Between 0 and 1; ``nan`` when any group lacks positives or negatives, or without decisions.
+    Unlike other gaps it has no sign, because it compares all groups at once. It grows with the
+    number of groups by chance alone. Fairlearn calls it the equalized odds difference (Bird et al.,
+    "Fairlearn: A toolkit for assessing and improving fairness in AI", 2020).
+
+    Examples
+    --------
+    >>> from comparity.counts.decisions import Confusion
+    >>> counts = DecisionCounts({
+    ...     "a": Confusion(true_positives=1, false_positives=1, true_negatives=3),
+    ...     "b": Confusion(true_positives=1, false_negatives=1, true_negatives=2),
+    ... })
+    >>> equalized_odds_gap(counts), average_odds_gap(counts, "a", "b")
+    (0.5, 0.375)
+    """
+    rates = [[tally.rate for tally in tallies.values()] for tallies in _tallies(counts).values()]
+    return float(np.ptp(rates, axis=1).max()) if counts else float("nan")
 
 
 def _summary(counts: DecisionCounts) -> dict[str, float]:

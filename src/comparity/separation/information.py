@@ -19,7 +19,6 @@ changes little within a block.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -37,11 +36,6 @@ from comparity.reports.formats import count, p_value, several
 from comparity.reports.plots import draw
 from comparity.reports.sections import Grid, Section
 from comparity.results.result import Result
-from comparity.separation.measures import (
-    relative_separation_information,
-    separation_information,
-    separation_odds_ratio,
-)
 from comparity.tables.columns import check_option
 from comparity.tables.features import as_array, one_attribute
 from comparity.tables.items import LabelledItems, labelled_items
@@ -50,20 +44,13 @@ from comparity.tables.values import bounded_numbers
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "InformationSeparation",
-    "blocks_of",
-    "information_chart",
-    "information_separation",
-    "permuted_within",
-    "section",
-    "separation_by_permutation",
-]
+__all__ = ["InformationSeparation", "blocks_of", "information_separation", "permuted_within"]
+__all__ += ["separation_information"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InformationSeparation(Result):
-    """What scores tell about a sensitive attribute that labels do not.
+    r"""What scores tell about a sensitive attribute that labels do not.
 
     Attributes
     ----------
@@ -71,9 +58,14 @@ class InformationSeparation(Result):
         Mean log-ratio of the attribute's probability given label and score against given the
         label, in nats; 0 under separation.
     relative_information : float
-        The same as a share of what labels leave unknown; ``nan`` where that has no meaning.
+        The same as a share of what labels leave unknown,
+        :math:`\hat H(A \mid Y) = -\frac1n \sum_i \log \rho(a_i \mid y_i)`, as the authors' code
+        of "Comparative Separation" has it: between 0 and 1, up to chance. ``nan`` where labels tell
+        the attribute entirely, and of a number, whose differential entropy depends on units.
     odds_ratio : float
-        Mean odds ratio of two groups, 1 under separation; ``nan`` unless there are two.
+        Mean odds ratio of two groups given label and score against given the label, 1 under
+        separation; ``nan`` unless there are two. A mean of ratios, which few rows with extreme odds
+        can dominate.
     test : PermutationTest
         Whether the information is more than chance.
     by_chance : float
@@ -100,7 +92,7 @@ class InformationSeparation(Result):
 
     def section(self) -> Section:
         """Return what is told of this answer."""
-        return section(self)
+        return _section(self)
 
     @property
     def p_value(self) -> float:
@@ -117,12 +109,11 @@ class InformationSeparation(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw what scores tell beside what chance alone would show."""
-        return draw(information_chart(self), ax)
+        return draw(_information_chart(self), ax)
 
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
-Fit = Callable[[NDArray[np.generic]], AttributeFit]
 
 LEVELS = 20
 """Labels of at most so many values are kept exactly."""
@@ -209,22 +200,22 @@ def information_separation(
         if column is not None:
             bounded_numbers(column, name, "item")
     attribute: Any = items.group if items.value is None else items.value
-    fitted = fit_groups if items.value is None else fit_numbers
-    fit = partial(fitted, items.label, items.score, curves=curves)
-    test, by_chance = separation_by_permutation(
-        fit,
-        items.label,
-        attribute,
-        permutations=permutations,
-        rng=np.random.default_rng(rng),
-    )
+    fit_attribute = fit_groups if items.value is None else fit_numbers
+    fit = partial(fit_attribute, items.label, items.score, curves=curves)
+    blocks, rng = blocks_of(items.label), np.random.default_rng(rng)
+    drawn = [
+        separation_information(fit(permuted_within(blocks, attribute, rng)))
+        for _ in range(permutations)
+    ]
     sums = fit(attribute)
+    test = _test_information(separation_information(sums), np.array(drawn))
+    known = continuous or sums.margin >= 0
     return InformationSeparation(
-        information=separation_information(sums),
-        relative_information=float("nan") if continuous else relative_separation_information(sums),
-        odds_ratio=separation_odds_ratio(sums),
+        information=test.statistic,
+        relative_information=np.nan if known else (sums.joint - sums.margin) / -sums.margin,
+        odds_ratio=sums.odds_ratio / sums.n,
         test=test,
-        by_chance=by_chance,
+        by_chance=float(np.mean(drawn)),
         groups=() if continuous else items.groups,
         curves=curves,
         n=len(items),
@@ -260,52 +251,33 @@ def permuted_within(
     return dealt
 
 
-def separation_by_permutation(
-    fit: Fit,
-    y: Floats,
-    attribute: NDArray[np.generic],
-    *,
-    permutations: int,
-    rng: np.random.Generator,
-) -> tuple[PermutationTest, float]:
-    """Test whether scores tell anything about an attribute that labels do not.
+def separation_information(fit: AttributeFit) -> float:
+    r"""Mean information, in nats, that a score adds about the attribute.
 
-    Parameters
-    ----------
-    fit : callable
-        From an attribute to the log-likelihoods of its models; labels and scores stay.
-    y : ndarray
-        Labels.
-    attribute : ndarray
-        Groups as codes, or numbers.
-    permutations : int
-        How often it is permuted; the smallest possible p value is one over this plus 1.
-    rng : numpy.random.Generator
+    .. math:: \hat I = \frac1n \sum_i \log \frac{\rho(a_i \mid y_i, \hat y_i)}{\rho(a_i \mid y_i)}
 
-    Returns
-    -------
-    test : PermutationTest
-        Of the mean information.
-    by_chance : float
-        Mean of the mean information over the permutations.
+    as printed in Xi, Capak, Stockwell and Yu, "Comparative Separation", section 4.2.2: at best 0,
+    at most the entropy of the attribute. Slightly negative values are possible, because a ridge
+    holds the larger model back.
+
+    Examples
+    --------
+    >>> separation_information(AttributeFit(n=10, joint=-5.0, margin=-6.0))
+    0.1
     """
-    observed = separation_information(fit(attribute))
-    blocks = blocks_of(y)
-    drawn = np.array(
-        [
-            separation_information(fit(permuted_within(blocks, attribute, rng)))
-            for _ in range(permutations)
-        ]
-    )
+    return (fit.joint - fit.margin) / fit.n
+
+
+def _test_information(observed: float, drawn: Floats) -> PermutationTest:
+    """Test whether the information is more than what permutations show."""
     beyond = int((drawn >= observed - SAME).sum())
-    test = PermutationTest(
+    return PermutationTest(
         null="score independent of the attribute, given the label",
         name="mutual information",
         statistic=observed,
-        p_value=(1 + beyond) / (1 + permutations),
-        permutations=permutations,
+        p_value=(1 + beyond) / (1 + len(drawn)),
+        permutations=len(drawn),
     )
-    return test, float(drawn.mean())
 
 
 def _notes(items: LabelledItems, curves: str) -> tuple[str, ...]:
@@ -333,7 +305,7 @@ def _notes(items: LabelledItems, curves: str) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def section(result: InformationSeparation) -> Section:
+def _section(result: InformationSeparation) -> Section:
     """Return what is shown of the information in scores."""
     found, chance = f"{result.information:.4f}", f"{result.by_chance:.4f}"
     measures = (
@@ -361,7 +333,7 @@ def section(result: InformationSeparation) -> Section:
     )
 
 
-def information_chart(result: InformationSeparation) -> RowChart:
+def _information_chart(result: InformationSeparation) -> RowChart:
     """Describe what scores tell beside what no relation at all would show."""
     test = result.test
     by_chance = f"mean of {count(test.permutations)} permutations"
