@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ import pytest
 import comparity
 from comparity.cli import commands
 from comparity.cli.exits import CUT_OFF, DEFECT, INTERRUPTED, BadInput
-from comparity.cli.lazy import declared_options, spell_options
+from comparity.cli.lazy import declared_options, spell_option
 from comparity.cli.output import working
+from comparity.errors import ComparityError, Option
 
 Run = Callable[..., Any]
 
@@ -124,24 +126,25 @@ def test_a_reader_who_went_away_is_no_finding(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("hint", "spelled"),
+    ("named", "spelled"),
     [
-        ("name it with positive=, or cut with threshold=.", "--positive, or cut with --threshold."),
-        ("take it as it is (continuous=True of train).", "(--continuous of train)."),
-        ("choose intersection=False or alpha=0.05.", "no --intersection or --alpha 0.05."),
-        ("say anchor='equal group means'.", "say --anchor 'equal group means'."),
-        ("such as tpr=[0.8, 0.84]", "such as --tpr 0.8,0.84"),
-        ("raise slack=, or give slack=None for the least.", "--slack, or give no --slack for"),
-        ("or say score_ties='half'", "or say --score-ties 'half'"),
-        ("choose n_items=100", "choose --n-items 100"),
-        ("choose column='w'", "choose --name 'w'"),
-        ("use colour='red'", "use colour='red'"),
+        (Option("positive"), "--positive"),
+        (Option("continuous", True), "--continuous"),
+        (Option("intersection", False), "no --intersection"),
+        (Option("alpha", 0.05), "--alpha 0.05"),
+        (Option("anchor", "equal group means"), "--anchor 'equal group means'"),
+        (Option("tpr", [0.8, 0.84]), "--tpr 0.8,0.84"),
+        (Option("slack", None), "no --slack"),
+        (Option("score_ties", "half"), "--score-ties 'half'"),
+        (Option("n_items", 100), "--n-items 100"),
+        (Option("column", "w"), "--name 'w'"),
+        (Option("colour", "red"), "colour='red'"),
     ],
 )
 def test_hints_name_every_declared_choice_as_the_command_line_writes_it(
-    hint: str, spelled: str
+    named: Option, spelled: str
 ) -> None:
-    known = declared_options(commands)
-    told = spell_options(f"bad.\n  found: positive='x'\n  hint:  {hint}", known)
-    assert spelled in told
-    assert "found: positive='x'" in told
+    error = ComparityError("bad {}.", "{positive='x'}", "use {}, not {}.", named, "{}")
+    told = error.tell(partial(spell_option, known=declared_options(commands)))
+    assert told == f"bad {{}}.\n  found: {{positive='x'}}\n  hint:  use {spelled}, not {{}}."
+    assert str(error) == told.replace(spelled, str(named))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import shutil
 import subprocess
 import sys
@@ -10,7 +12,9 @@ from pathlib import Path
 import click
 import pytest
 
-from comparity.cli import main
+import comparity
+from comparity.cli import commands, main
+from comparity.cli.lazy import declared_options
 from comparity.cli.options import Column
 from tests.contracts.test_commands import COMMANDS
 
@@ -197,3 +201,36 @@ def test_an_error_says_what_to_do_in_words_of_the_command_line(
         main(words.split())
     assert left.value.code == 2
     assert told in capsys.readouterr().err
+
+
+SOURCES = Path(comparity.__file__).parent
+
+
+def options_named(tree: ast.AST) -> set[str]:
+    """Return the names of options that a module hands to its errors as facts."""
+    calls = [one for one in ast.walk(tree) if isinstance(one, ast.Call)]
+    named = [one for one in calls if getattr(one.func, "id", "") == "Option"]
+    return {one.args[0].value for one in named if isinstance(one.args[0], ast.Constant)}
+
+
+def options_in_prose(tree: ast.AST, known: set[str]) -> set[str]:
+    """Return options that a hint names as Python spells them, where it shows no piece of code."""
+    errors = [one for one in ast.walk(tree) if isinstance(one, ast.ClassDef)]
+    calls = [one for error in errors for one in ast.walk(error) if isinstance(one, ast.Call)]
+    hints = [ast.unparse(one.args[2]) for one in calls if len(one.args) > 2]
+    return {name for hint in hints for name in re.findall(r"\b([a-z_]+)=(?!\()", hint)} & known
+
+
+def test_every_option_a_hint_names_is_a_declared_one_and_no_hint_spells_it() -> None:
+    known = set(declared_options(commands))
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES.rglob("*.py")}
+    named = {name for tree in trees.values() for name in options_named(tree)}
+    errors = [tree for path, tree in trees.items() if path.parent.name == "errors"]
+    assert named
+    assert named <= known
+    assert not [name for tree in errors for name in options_in_prose(tree, known)]
+
+
+def test_an_option_in_prose_would_be_noticed() -> None:
+    tree = ast.parse("class A:\n  def f(self):\n    g('asked', found, f'choose {x} or margin=.')")
+    assert options_in_prose(tree, {"margin"}) == {"margin"}

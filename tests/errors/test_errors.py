@@ -82,7 +82,7 @@ def test_items_without_the_column_that_is_looked_for_by_default_say_how_to_name_
     frame: Build,
 ) -> None:
     named_otherwise = frame({"key" if name == "item" else name: ITEMS[name] for name in ITEMS})
-    with pytest.raises(errors.MissingColumnError, match="--item"):
+    with pytest.raises(errors.MissingColumnError, match="by item="):
         count_comparisons(frame(JUDGED), named_otherwise, score="score", sensitive=["sex"])
 
 

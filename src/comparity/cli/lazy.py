@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from difflib import get_close_matches
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 import click
 
 from comparity.cli.exits import BadInput, check_memory, tell_faults
-from comparity.errors import ComparityError
+from comparity.errors import ComparityError, Option
 
-__all__ = ["LazyGroup", "SuggestingGroup", "declared_options", "spell_options"]
-
-# How every error names a choice: design='fresh', tpr=[0.8, 0.84], continuous=True, or positive=.
-NAMED = re.compile(r"\b([a-z_]+)=('[^']*'|\[[^]]*\]|[\w.]*\w|)")
-
+__all__ = ["LazyGroup", "SuggestingGroup", "declared_options", "spell_option"]
 
 UNCHECKED = ("doctor",)
 """Commands that run with packages of any version."""
@@ -92,7 +88,7 @@ class LazyGroup(SuggestingGroup):
                 # Of two commands that call an option differently, the one that runs is right.
                 running = self.get_command(ctx, ctx.invoked_subcommand or "") or self
                 known = declared_options(self) | declared_options(running)
-                raise BadInput(spell_options(str(error), known)) from error
+                raise BadInput(error.tell(partial(spell_option, known=known))) from error
 
 
 def declared_options(command: click.Command) -> dict[str, click.Option]:
@@ -107,36 +103,30 @@ def declared_options(command: click.Command) -> dict[str, click.Option]:
     return found
 
 
-def spell_options(message: str, known: Mapping[str, click.Option]) -> str:
-    """Name choices as the command line writes them, in the hint of an error.
-
-    What the error found is left as it is: it may quote data.
+def spell_option(named: Option, known: Mapping[str, click.Option]) -> str:
+    """Name a choice as the command line writes it; one that it does not have, as Python does.
 
     Examples
     --------
     >>> known = {
-    ...     "positive": click.Option(["--positive"]),
     ...     "score_ties": click.Option(["--score-ties"]),
     ...     "tpr": click.Option(["--tpr"]),
     ...     "continuous": click.Option(["--continuous"], is_flag=True),
     ... }
-    >>> spell_options("a  hint:  name it with positive=, or say score_ties='half'.", known)
-    "a  hint:  name it with --positive, or say --score-ties 'half'."
-    >>> spell_options("a  hint:  choose tpr=[0.8, 0.84] and continuous=False, not x=1", known)
-    'a  hint:  choose --tpr 0.8,0.84 and no --continuous, not x=1'
+    >>> spell_option(Option("score_ties"), known), spell_option(Option("score_ties", "half"), known)
+    ('--score-ties', "--score-ties 'half'")
+    >>> spell_option(Option("tpr", [0.8, 0.84]), known), spell_option(Option("x", 1), known)
+    ('--tpr 0.8,0.84', 'x=1')
+    >>> spell_option(Option("continuous", False), known)
+    'no --continuous'
     """
-    start, hint, rest = message.rpartition("hint:")
-
-    def spell(found: re.Match[str]) -> str:
-        name, value = found[1], found[2]
-        if name not in known:
-            return found[0]
-        option = known[name].opts[0]
-        # A flag is set by naming it, and whatever has no value is left out.
-        if value in ("False", "None"):
-            return f"no {option}"
-        if not value or value == "True":
-            return option
-        return f"{option} {value.strip('[]').replace(', ', ',') if value[0] == '[' else value}"
-
-    return start + hint + NAMED.sub(spell, rest)
+    if named.name not in known:
+        return str(named)
+    option = known[named.name].opts[0]
+    # A flag is set by naming it, and whatever has no value is left out.
+    if named.value is None or named.value is False:
+        return f"no {option}"
+    if named.value is True or not named.has_value:
+        return option
+    several = isinstance(named.value, list)
+    return f"{option} {','.join(map(str, named.value)) if several else repr(named.value)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from comparity.errors import OptionError
+from comparity.errors import Option, OptionError
 from comparity.results.options import AuditOptions, ComparisonColumns, choice, column
 
 __all__ = ["ComparativeForm", "ComparativeOptions"]
@@ -39,7 +39,7 @@ class ComparativeOptions(AuditOptions):
         without = "no reference"
         if self.continuous:
             why = "agreement can be standardised only between groups"
-            raise OptionError("continuous", True, ["continuous=False", without], why)
+            raise OptionError("continuous", True, [Option("continuous", False), without], why)
         if self.method == "disjoint":
             why = "an exact test takes no weights"
             raise OptionError("method", self.method, ["'auto'", without], why)

@@ -16,6 +16,7 @@ from comparity.errors import (
     EmptyTableError,
     MissingValueError,
     OneGroupError,
+    Option,
     OptionError,
     PositionError,
     SelfComparisonError,
@@ -382,7 +383,9 @@ def check_not_crossed(intersection: bool) -> None:
     """Raise an error if numbers are to be crossed like groups."""
     if intersection:
         why = "continuous attributes have no groups to cross"
-        raise OptionError("intersection", True, ["intersection=False", "continuous=False"], why)
+        raise OptionError(
+            "intersection", True, [Option("intersection", False), Option("continuous", False)], why
+        )
 
 
 def _numeric_attribute(column: NDArray[Any], name: str, table: str) -> Attribute:

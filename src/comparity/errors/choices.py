@@ -1,11 +1,12 @@
-"""Errors about choices: options, designs, engines, plans, looks, metrics, published data sets."""
+"""Errors about choices: options, designs, engines, plans, metrics, data sets, bridges."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence, Sized
 from difflib import get_close_matches
+from typing import Any
 
-from comparity.errors.base import ComparityError, listed, message
+from comparity.errors.spelling import ComparityError, Option, listed
 
 __all__ = [
     "DataHashError",
@@ -13,17 +14,26 @@ __all__ = [
     "DesignUnknownError",
     "DownloadError",
     "FeatureError",
+    "FeatureMismatchError",
+    "GroupMismatchError",
     "IncompatibleCountsError",
     "LookError",
     "MissingEngineError",
     "MixedEnginesError",
+    "NoBridgeError",
     "NoSuchEntryError",
     "NoUnprivilegedError",
     "OptionError",
+    "PairOfSidesError",
     "PlanError",
+    "ReferenceGroupError",
+    "SeveralContrastsError",
+    "TooFewRatersError",
     "TooFewResamplesError",
+    "TooFewSubjectsError",
     "TooManyGroupsError",
     "TooManyLooksError",
+    "TwoGroupsError",
     "UnknownDatasetError",
     "UnknownMetricError",
     "UnknownPrivilegedError",
@@ -34,18 +44,19 @@ LONGEST = 80
 
 
 class OptionError(ComparityError, ValueError):
-    """An option has a value that is not among its choices."""
+    """An option has a value that is not among its choices.
 
-    def __init__(
-        self, option: str, found: object, choices: Sequence[object], why: str = ""
-    ) -> None:
+    A choice that names other options is a tuple: its words, with ``{}`` in their places, and them.
+    """
+
+    def __init__(self, option: str, found: object, choices: Sequence[Any], why: str = "") -> None:
         shown = _short(found)
+        parts = [one if isinstance(one, tuple) else ("{}", one) for one in choices]
         super().__init__(
-            message(
-                f"{option} cannot be {shown}{'; ' + why if why else ''}.",
-                f"{option}={shown}",
-                f"choose {' or '.join(map(str, choices))}.",
-            )
+            f"{option} cannot be {shown}{'; ' + why if why else ''}.",
+            f"{option}={shown}",
+            f"choose {' or '.join(words for words, *_ in parts)}.",
+            *(name for _, *named in parts for name in named),
         )
 
 
@@ -54,12 +65,13 @@ class DesignUnknownError(ComparityError, ValueError):
 
     def __init__(self, design: str) -> None:
         super().__init__(
-            message(
-                f"design={design!r} needs to know which item is which.",
-                "no columns with item ids",
-                "name the id columns with better= and worse=, or say design='fresh' "
-                "if no item and no evaluator occurs twice.",
-            )
+            f"design={design!r} needs to know which item is which.",
+            "no columns with item ids",
+            "name the id columns with {} and {}, or say {} if no item and no evaluator occurs "
+            "twice.",
+            Option("better"),
+            Option("worse"),
+            Option("design", "fresh"),
         )
 
 
@@ -68,11 +80,9 @@ class MixedEnginesError(ComparityError, TypeError):
 
     def __init__(self, comparisons: str, items: str) -> None:
         super().__init__(
-            message(
-                "comparisons and items must live in one engine to be joined.",
-                f"comparisons in {comparisons}, items in {items}",
-                "convert one of them, or read both with comparity.tables.files.read_table.",
-            )
+            "comparisons and items must live in one engine to be joined.",
+            f"comparisons in {comparisons}, items in {items}",
+            "convert one of them, or read both with comparity.tables.files.read_table.",
         )
 
 
@@ -81,9 +91,9 @@ class MissingEngineError(ComparityError, ImportError):
 
     def __init__(self, asked: str | None, known: Sequence[str], installed: Sequence[str]) -> None:
         super().__init__(
-            f"no frame can be made with {'any engine' if asked is None else repr(asked)}.\n"
-            f"  found: {', '.join(installed) or 'none'} of {', '.join(known)} installed\n"
-            f"  hint:  install one of them, or use to_dict(), which needs none."
+            f"no frame can be made with {'any engine' if asked is None else repr(asked)}.",
+            f"{', '.join(installed) or 'none'} of {', '.join(known)} installed",
+            "install one of them, or use to_dict(), which needs none.",
         )
         self.asked = asked
 
@@ -91,18 +101,15 @@ class MissingEngineError(ComparityError, ImportError):
 class PlanError(ComparityError, ValueError):
     """A plan was asked for that its figures do not allow."""
 
-    def __init__(self, asked: str, found: str, hint: str) -> None:
-        super().__init__(message(asked, found, hint))
-
 
 class LookError(ComparityError, ValueError):
     """A look was named that is not among the planned ones."""
 
     def __init__(self, look: int, planned: int) -> None:
         super().__init__(
-            f"look {look} of {planned} planned looks does not exist.\n"
-            f"  found: look {look}, planned {planned}\n"
-            f"  hint:  count looks from 1 and name how many are planned, such as (2, 4)."
+            f"look {look} of {planned} planned looks does not exist.",
+            f"look {look}, planned {planned}",
+            "count looks from 1 and name how many are planned, such as (2, 4).",
         )
 
 
@@ -111,9 +118,9 @@ class TooManyLooksError(ComparityError, ValueError):
 
     def __init__(self, planned: int, most: int) -> None:
         super().__init__(
-            f"{planned} planned looks are too many; at most {most} can be planned.\n"
-            f"  found: {planned} planned looks\n"
-            f"  hint:  collect more data between two looks, and name how many there will be."
+            f"{planned} planned looks are too many; at most {most} can be planned.",
+            f"{planned} planned looks",
+            "collect more data between two looks, and name how many there will be.",
         )
         self.planned = planned
 
@@ -123,10 +130,10 @@ class IncompatibleCountsError(ComparityError, ValueError):
 
     def __init__(self, what: str, found: Sequence[object]) -> None:
         super().__init__(
-            f"these counts cannot be added: their {what} differ.\n"
-            f"  found: {', '.join(map(repr, found))}\n"
-            f"  hint:  count every part with design='shared' against the same item table, "
-            f"all with evaluators or none."
+            f"these counts cannot be added: their {what} differ.",
+            ", ".join(map(repr, found)),
+            "count every part with {} against the same item table, all with evaluators or none.",
+            Option("design", "shared"),
         )
 
 
@@ -135,12 +142,11 @@ class TooManyGroupsError(ComparityError, ValueError):
 
     def __init__(self, column: str, groups: Collection[str], most: int) -> None:
         super().__init__(
-            message(
-                f"column {column!r} must have at most {most} groups.",
-                f"{len(groups):,} groups: {listed(groups)}",
-                "check that this is no id column; join small groups; cut a number into classes, or "
-                "take it as it is (continuous=True of comparative, pairwise, relative and train).",
-            )
+            f"column {column!r} must have at most {most} groups.",
+            f"{len(groups):,} groups: {listed(groups)}",
+            "check that this is no id column; join small groups; cut a number into classes, or "
+            "take it as it is ({} of comparative, pairwise, relative and train).",
+            Option("continuous", True),
         )
         self.column = column
 
@@ -158,11 +164,9 @@ class UnknownPrivilegedError(ComparityError, LookupError):
 
     def __init__(self, privileged: Collection[object], column: str, known: Sequence[str]) -> None:
         super().__init__(
-            message(
-                f"privileged value {listed(list(privileged))} does not occur in column {column!r}.",
-                listed(known),
-                "names are compared exactly; check case and spaces.",
-            )
+            f"privileged value {listed(list(privileged))} does not occur in column {column!r}.",
+            listed(known),
+            "names are compared exactly; check case and spaces.",
         )
 
 
@@ -171,11 +175,10 @@ class NoUnprivilegedError(ComparityError, ValueError):
 
     def __init__(self, column: str, groups: Sequence[str]) -> None:
         super().__init__(
-            message(
-                f"column {column!r} must have a group that is not privileged.",
-                f"all of {listed(groups)} called privileged",
-                "name only the groups that have the advantage with privileged=.",
-            )
+            f"column {column!r} must have a group that is not privileged.",
+            f"all of {listed(groups)} called privileged",
+            "name only the groups that have the advantage with {}.",
+            Option("privileged"),
         )
 
 
@@ -184,11 +187,9 @@ class FeatureError(ComparityError, ValueError):
 
     def __init__(self, asked: str, found: str) -> None:
         super().__init__(
-            message(
-                f"X must hold {asked}.",
-                found,
-                "encode text as numbers and fill in gaps; one row for each label.",
-            )
+            f"X must hold {asked}.",
+            found,
+            "encode text as numbers and fill in gaps; one row for each label.",
         )
 
 
@@ -198,11 +199,9 @@ class NoSuchEntryError(ComparityError, LookupError):
     def __init__(self, kind: str, name: object, known: Sequence[str]) -> None:
         near = get_close_matches(str(name), known, n=1)
         super().__init__(
-            message(
-                f"this result has no {kind} {name!r}.",
-                listed(known, 40),
-                f"did you mean {near[0]!r}?" if near else "names are compared exactly.",
-            )
+            f"this result has no {kind} {name!r}.",
+            listed(known, 40),
+            f"did you mean {near[0]!r}?" if near else "names are compared exactly.",
         )
 
 
@@ -211,11 +210,9 @@ class UnknownMetricError(ComparityError, LookupError):
 
     def __init__(self, name: object, known: Sequence[str]) -> None:
         super().__init__(
-            message(
-                f"metric {name!r} is not in the catalogue.",
-                f"{len(known)} metrics, from {known[0]} to {known[-1]}",
-                "use an id such as C0 or D3, or a name as in comparity.metrics.",
-            )
+            f"metric {name!r} is not in the catalogue.",
+            f"{len(known)} metrics, from {known[0]} to {known[-1]}",
+            "use an id such as C0 or D3, or a name as in comparity.metrics.",
         )
 
 
@@ -224,12 +221,10 @@ class TooFewResamplesError(ComparityError, ValueError):
 
     def __init__(self, usable: int, given: int, needed: int) -> None:
         super().__init__(
-            message(
-                f"at least {needed} resamples must have a value for every metric.",
-                f"{usable:,} of {given:,}",
-                "leave out metrics that often do not exist (ratios of rare rates), or use more "
-                "data for each resample.",
-            )
+            f"at least {needed} resamples must have a value for every metric.",
+            f"{usable:,} of {given:,}",
+            "leave out metrics that often do not exist (ratios of rare rates), or use more "
+            "data for each resample.",
         )
 
 
@@ -239,7 +234,7 @@ class UnknownDatasetError(ComparityError, LookupError):
     def __init__(self, what: str, name: object, known: Sequence[str]) -> None:
         near = get_close_matches(str(name), known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else "see `comparity data` for all."
-        super().__init__(message(f"{what} {name!r} is not known.", listed(known, 20), hint))
+        super().__init__(f"{what} {name!r} is not known.", listed(known, 20), hint)
 
 
 class DatasetMissingError(ComparityError, OSError):
@@ -247,12 +242,10 @@ class DatasetMissingError(ComparityError, OSError):
 
     def __init__(self, name: str, places: Sequence[str], home: str) -> None:
         super().__init__(
-            message(
-                f"data set {name!r} is not on this machine.",
-                f"no file {listed(places)}",
-                f"`comparity data {name} --fetch` downloads it from {home}, or name a folder that "
-                "has it with --data or COMPARITY_DATA.",
-            )
+            f"data set {name!r} is not on this machine.",
+            f"no file {listed(places)}",
+            f"`comparity data {name} --fetch` downloads it from {home}, or name a folder that "
+            "has it with --data or COMPARITY_DATA.",
         )
 
 
@@ -261,11 +254,9 @@ class DataHashError(ComparityError, ValueError):
 
     def __init__(self, path: str, expected: str, found: str) -> None:
         super().__init__(
-            message(
-                f"{path} is not the published file: its SHA-256 differs.",
-                f"{found}, expected {expected}",
-                "delete it and fetch it again, or check where it came from.",
-            )
+            f"{path} is not the published file: its SHA-256 differs.",
+            f"{found}, expected {expected}",
+            "delete it and fetch it again, or check where it came from.",
         )
 
 
@@ -274,9 +265,114 @@ class DownloadError(ComparityError, OSError):
 
     def __init__(self, url: str, found: str) -> None:
         super().__init__(
-            message(
-                f"cannot download {url}.",
-                found,
-                "check the connection, or put the file into the data folder yourself.",
-            )
+            f"cannot download {url}.",
+            found,
+            "check the connection, or put the file into the data folder yourself.",
+        )
+
+
+class SeveralContrastsError(ComparityError, AttributeError):
+    """One number was asked for where there are several."""
+
+    def __init__(self, contrasts: Sequence[str]) -> None:
+        super().__init__(
+            "this result has no single number: more than one contrast was tested.",
+            f"{len(contrasts):,} contrasts: {listed(contrasts, 4)}",
+            "look at .contrasts (or .matrices), or use to_frame().",
+        )
+
+
+class ReferenceGroupError(ComparityError, LookupError):
+    """The group called reference occurs nowhere."""
+
+    def __init__(self, reference: object, groups: Collection[str]) -> None:
+        super().__init__(
+            f"reference group {reference!r} does not occur.",
+            listed(groups),
+            "names are compared exactly; check case and spaces.",
+        )
+
+
+class TooFewRatersError(ComparityError, ValueError):
+    """Fewer than two decision makers were named."""
+
+    def __init__(self, found: Sequence[str], known: Sequence[str]) -> None:
+        super().__init__(
+            "a comparison needs at least two columns with decisions.",
+            f"{listed(found)}; columns: {listed(known)}",
+            "name them with {} and {}, or all at once with {}.",
+            Option("first"),
+            Option("second"),
+            Option("raters"),
+        )
+
+
+class PairOfSidesError(ComparityError, TypeError):
+    """Something was needed for both sets of subjects and not given as a pair."""
+
+    def __init__(self, option: str, found: object) -> None:
+        size = f" of length {len(found)}" if isinstance(found, list | tuple) else ""
+        super().__init__(
+            f"{option} must be a pair: for the subjects of the first, and of the second.",
+            f"{type(found).__name__}{size}",
+            f"write {option}=(of_the_first, of_the_second).",
+        )
+
+
+class NoBridgeError(ComparityError, ValueError):
+    """There is nothing to predict decisions from, or two things."""
+
+    def __init__(self, *, both: bool) -> None:
+        super().__init__(
+            "a bridge needs either features or predictions.",
+            "features and predictions" if both else "neither of them",
+            "give features=(X_first, X_second) to fit a regressor, or "
+            "predictions=(f_first, f_second) already made.",
+        )
+
+
+class GroupMismatchError(ComparityError, ValueError):
+    """A group occurs on one side only."""
+
+    def __init__(self, column: str, first: Collection[str], second: Collection[str]) -> None:
+        missing = sorted({*first} ^ {*second})
+        super().__init__(
+            f"{column} must have the same groups among the subjects of both decision makers.",
+            f"{listed(first)} for the first, {listed(second)} for the second",
+            f"{listed(missing)} cannot be compared across the bridge; names are compared "
+            "exactly, so check how both sides write them.",
+        )
+
+
+class TwoGroupsError(ComparityError, ValueError):
+    """A bridge compares two groups, and there are more."""
+
+    def __init__(self, column: str, groups: Collection[str]) -> None:
+        super().__init__(
+            f"{column} must have exactly two groups to compare across a bridge.",
+            f"{len(groups)}: {listed(groups)}",
+            "join groups, or keep the rows of two of them and repeat for every two, with the "
+            "p values corrected.",
+        )
+
+
+class FeatureMismatchError(ComparityError, ValueError):
+    """The two sets of subjects are not described by the same features."""
+
+    def __init__(self, first: str, second: str) -> None:
+        super().__init__(
+            "both sets of subjects must have the same features.",
+            f"{first} for the first, {second} for the second",
+            "give the same columns, in the same units, to both sides.",
+        )
+
+
+class TooFewSubjectsError(ComparityError, ValueError):
+    """A group is too small for the way errors are to be found."""
+
+    def __init__(self, group: str, side: str, found: int, needed: int, why: str) -> None:
+        super().__init__(
+            f"group {group!r} of the {side} needs at least {needed} subjects {why}.",
+            f"{found}",
+            "use fewer folds, join groups, or collect more decisions.",
         )

@@ -1,17 +1,18 @@
-"""Errors about files, layouts of comparisons, policies, published tables and missing packages."""
+"""Errors about files and tables, layouts of comparisons, policies, papers, missing packages."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 
-from comparity.errors.base import ComparityError, Offenders, listed, message
+from comparity.errors.spelling import ComparityError, Offenders, Option, listed
 
 __all__ = [
     "AmbiguousWinnerError",
     "BusyConnectionError",
     "DataFileMissingError",
     "DataFolderMissingError",
+    "DuplicateColumnError",
     "FileAccessError",
     "ForeignResultError",
     "MissingExtraError",
@@ -28,9 +29,12 @@ __all__ = [
     "UnknownPartError",
     "UnknownWinnerError",
     "UnmetRequirementError",
+    "UnnamedColumnError",
     "UnreadOutcomeError",
     "UnreadableFileError",
+    "UnsteadyQueryError",
     "UnsupportedFileError",
+    "UnsupportedTableError",
 ]
 
 
@@ -44,7 +48,7 @@ class FileAccessError(ComparityError, OSError):
             "a file that was there before is as it was.",
             "make": "check the path and the permissions of the folder above it.",
         }
-        super().__init__(message(f"cannot {doing} {path!r}.", found, hints[doing]))
+        super().__init__(f"cannot {doing} {path!r}.", found, hints[doing])
 
 
 class SameFileError(ComparityError, ValueError):
@@ -52,11 +56,9 @@ class SameFileError(ComparityError, ValueError):
 
     def __init__(self, output: str, other: str) -> None:
         super().__init__(
-            message(
-                f"refused to write {output!r}.",
-                f"it is the same file as {other!r}, which is read, or written for another purpose",
-                "write another file.",
-            )
+            f"refused to write {output!r}.",
+            f"it is the same file as {other!r}, which is read, or written for another purpose",
+            "write another file.",
         )
 
 
@@ -65,11 +67,9 @@ class RemotePathError(ComparityError, ValueError):
 
     def __init__(self, path: str, found: str) -> None:
         super().__init__(
-            message(
-                f"refused to read {path!r}.",
-                found,
-                "download it first, or say allow_remote=True if you trust the address.",
-            )
+            f"refused to read {path!r}.",
+            found,
+            "download it first, or say allow_remote=True if you trust the address.",
         )
 
 
@@ -78,11 +78,9 @@ class UnsupportedFileError(ComparityError, ValueError):
 
     def __init__(self, path: str, ending: str, known: Sequence[str]) -> None:
         super().__init__(
-            message(
-                f"cannot tell how to read {path!r}.",
-                f"ending {ending!r}",
-                f"known endings: {', '.join(known)}, also with .gz for text.",
-            )
+            f"cannot tell how to read {path!r}.",
+            f"ending {ending!r}",
+            f"known endings: {', '.join(known)}, also with .gz for text.",
         )
 
 
@@ -93,11 +91,9 @@ class UnreadableFileError(ComparityError, ValueError):
         # A reason may quote a line of the file, which may be endless.
         first = [line[:300] for line in reason.strip().splitlines()] or ["no reason given"]
         super().__init__(
-            message(
-                f"cannot read {path}.",
-                " ".join(line.strip() for line in first[:3]),
-                f"check that the file is complete{_form(path)}.",
-            )
+            f"cannot read {path}.",
+            " ".join(line.strip() for line in first[:3]),
+            f"check that the file is complete{_form(path)}.",
         )
 
 
@@ -112,18 +108,72 @@ def _form(path: str) -> str:
     return f", UTF-8, begins with one header row, {rows}"
 
 
+class UnsupportedTableError(ComparityError, TypeError):
+    """Something was given that is not a table."""
+
+    def __init__(self, table: str, found: str) -> None:
+        super().__init__(
+            f"the {table} table is not a table of rows and columns.",
+            found,
+            "give a pandas, Polars, PyArrow, DuckDB or Spark frame, or read a file first.",
+        )
+
+
+class UnsteadyQueryError(ComparityError, ValueError):
+    """A query whose rows are matched by their place gives them in another order each time."""
+
+    def __init__(self, columns: Collection[str]) -> None:
+        super().__init__(
+            "rows of a query are matched with other columns by their place.",
+            f"the query for {listed(columns)} gave other rows, or another order of them, when "
+            "it was asked again",
+            "run the query once and pass columns of its result, or pass one table that has all "
+            "columns (audit_frame and the like).",
+        )
+
+
+class DuplicateColumnError(ComparityError, ValueError):
+    """A table has two columns of one name."""
+
+    def __init__(self, table: str, found: str) -> None:
+        super().__init__(
+            f"the {table} table has several columns of one name.", found, "rename all but one."
+        )
+
+
+class UnnamedColumnError(ComparityError, ValueError):
+    """A table has a column without a name."""
+
+    def __init__(self, table: str, places: Sequence[int], n_columns: int) -> None:
+        plural = "" if len(places) == 1 else "s"
+        hint = "give every column a name"
+        if list(places) == [1]:
+            hint += "; if it is the index of a pandas frame, write it with to_csv(..., index=False)"
+        elif n_columns in places:
+            hint += "; if the header ends with a separator, remove it there and in every row"
+        super().__init__(
+            f"every column of the {table} table needs a name.",
+            f"no name above column{plural} {listed(places)} of {n_columns}",
+            f"{hint}.",
+        )
+        self.places = tuple(places)
+
+
 class UnknownLayoutError(ComparityError, ValueError):
     """The columns of a comparison table say not which item was judged better."""
 
     def __init__(self, columns: Sequence[str], known: Sequence[str]) -> None:
         super().__init__(
-            message(
-                "cannot tell which columns hold the better and the worse item.",
-                f"columns {listed(columns)}",
-                f"rename them to one of: {'; '.join(known)}. Or name them: if a column says who "
-                "won, by left=, right= and winner=; if one column has the better item in every "
-                "row, by better= and worse=.",
-            )
+            "cannot tell which columns hold the better and the worse item.",
+            f"columns {listed(columns)}",
+            "rename them to one of: {}. Or name them: if a column says who won, by {}, {} and "
+            "{}; if one column has the better item in every row, by {} and {}.",
+            "; ".join(known),
+            Option("left"),
+            Option("right"),
+            Option("winner"),
+            Option("better"),
+            Option("worse"),
         )
 
 
@@ -132,14 +182,17 @@ class UnreadOutcomeError(ComparityError, ValueError):
 
     def __init__(self, column: str, better: str, worse: str, values: Sequence[str]) -> None:
         super().__init__(
-            message(
-                f"column {column!r} seems to say who won, and would not be read.",
-                f"{better!r} read as the better item in every row, {worse!r} as the worse; "
-                f"{column!r} holds {listed(values)}",
-                f"name the columns by left={better!r}, right={worse!r} and winner={column!r}, "
-                f"without better= and worse=. If {column!r} does not say who won, drop it from "
-                "the table, or call the items' columns 'better' and 'worse'.",
-            )
+            f"column {column!r} seems to say who won, and would not be read.",
+            f"{better!r} read as the better item in every row, {worse!r} as the worse; "
+            f"{column!r} holds {listed(values)}",
+            "name the columns by {}, {} and {}, without {} and {}. If {} does not say who won, "
+            "drop it from the table, or call the items' columns 'better' and 'worse'.",
+            Option("left", better),
+            Option("right", worse),
+            Option("winner", column),
+            Option("better"),
+            Option("worse"),
+            repr(column),
         )
         self.column = column
 
@@ -149,12 +202,10 @@ class UnknownWinnerError(ComparityError, ValueError):
 
     def __init__(self, column: str, offenders: Offenders, words: Sequence[str]) -> None:
         super().__init__(
-            message(
-                f"column {column!r} must name the winner.",
-                str(offenders),
-                f"known are the ids of the two items and the words {', '.join(words)}; write one "
-                "of them in place of a code.",
-            )
+            f"column {column!r} must name the winner.",
+            str(offenders),
+            f"known are the ids of the two items and the words {', '.join(words)}; write one "
+            "of them in place of a code.",
         )
         self.offenders = offenders
 
@@ -164,11 +215,9 @@ class AmbiguousWinnerError(ComparityError, ValueError):
 
     def __init__(self, column: str, offenders: Offenders) -> None:
         super().__init__(
-            message(
-                f"column {column!r} can be read in two ways: as an item, and as a side or a tie.",
-                str(offenders),
-                "call these items something else, or give columns of the better and worse item.",
-            )
+            f"column {column!r} can be read in two ways: as an item, and as a side or a tie.",
+            str(offenders),
+            "call these items something else, or give columns of the better and worse item.",
         )
         self.offenders = offenders
 
@@ -179,12 +228,10 @@ class OutOfMemoryError(ComparityError, MemoryError):
     def __init__(self, found: str = "") -> None:
         first = found.strip().splitlines()[:1] or ["the system gives no more"]
         super().__init__(
-            message(
-                "not enough memory.",
-                first[0][:300],
-                "keep only the columns that are needed, write the file as Parquet, take a random "
-                "sample of its rows, or allow more memory (ulimit -v, the limit of a container).",
-            )
+            "not enough memory.",
+            first[0][:300],
+            "keep only the columns that are needed, write the file as Parquet, take a random "
+            "sample of its rows, or allow more memory (ulimit -v, the limit of a container).",
         )
 
 
@@ -193,11 +240,9 @@ class BusyConnectionError(ComparityError, RuntimeError):
 
     def __init__(self, found: str) -> None:
         super().__init__(
-            message(
-                "a table cannot be read while another thread uses its DuckDB connection.",
-                found.strip().splitlines()[0][:300],
-                "make the table of each thread on a connection of its own: connection.cursor().",
-            )
+            "a table cannot be read while another thread uses its DuckDB connection.",
+            found.strip().splitlines()[0][:300],
+            "make the table of each thread on a connection of its own: connection.cursor().",
         )
 
 
@@ -206,11 +251,9 @@ class MissingExtraError(ComparityError, ImportError):
 
     def __init__(self, asked: str, package: str, extra: str) -> None:
         super().__init__(
-            message(
-                f"{asked} cannot be had without {package}.",
-                f"{package} is not installed",
-                f"pip install 'comparity[{extra}]'",
-            )
+            f"{asked} cannot be had without {package}.",
+            f"{package} is not installed",
+            f"pip install 'comparity[{extra}]'",
         )
 
 
@@ -225,11 +268,9 @@ class UnmetRequirementError(ComparityError, ImportError):
             for one, version in found.items()
         ]
         super().__init__(
-            message(
-                f"{by} needs other versions of what is installed: {', '.join(found)}.",
-                ", ".join(here),
-                f"pip install {' '.join(wanted)}; comparity doctor lists all versions.",
-            )
+            f"{by} needs other versions of what is installed: {', '.join(found)}.",
+            ", ".join(here),
+            f"pip install {' '.join(wanted)}; comparity doctor lists all versions.",
         )
         self.found = dict(found)
 
@@ -238,7 +279,7 @@ class PolicyError(ComparityError, ValueError):
     """A policy cannot be read, or says something that cannot be followed."""
 
     def __init__(self, where: str, asked: str, found: str, hint: str) -> None:
-        super().__init__(message(f"{where}: {asked}", found, hint))
+        super().__init__(f"{where}: {asked}", found, hint)
 
 
 class UnknownKeyError(PolicyError):
@@ -255,7 +296,8 @@ class PolicyAuditError(ComparityError, ValueError):
     """An audit of a policy could not be made, so nothing can be said about it."""
 
     def __init__(self, name: str, error: ComparityError) -> None:
-        super().__init__(f"audit {name!r}: {error}")
+        asked, found, hint, named = error.parts
+        super().__init__(f"audit {name!r}: {asked}", found, hint, *named)
         self.name = name
 
 
@@ -264,12 +306,10 @@ class ForeignResultError(ComparityError, ValueError):
 
     def __init__(self, source: str, found: str) -> None:
         super().__init__(
-            message(
-                f"{source} does not hold a result of comparity.",
-                found,
-                "give files that --json printed, unchanged; where another version did, run its "
-                "command again.",
-            )
+            f"{source} does not hold a result of comparity.",
+            found,
+            "give files that --json printed, unchanged; where another version did, run its "
+            "command again.",
         )
 
 
@@ -278,12 +318,10 @@ class ReproductionsMissingError(ComparityError, LookupError):
 
     def __init__(self, folder: str) -> None:
         super().__init__(
-            message(
-                "the folder of reproductions was not found.",
-                f"no paper in {folder}",
-                "they are part of the source, not of the package: clone the repository and name "
-                "its folder with --directory reproductions.",
-            )
+            "the folder of reproductions was not found.",
+            f"no paper in {folder}",
+            "they are part of the source, not of the package: clone the repository and name "
+            "its folder with --directory reproductions.",
         )
 
 
@@ -292,11 +330,9 @@ class UnknownPaperError(ComparityError, LookupError):
 
     def __init__(self, paper: str, known: Collection[str]) -> None:
         super().__init__(
-            message(
-                f"paper {paper!r} is not reproduced here.",
-                f"papers {', '.join(known)}",
-                "comparity reproduce lists papers and their parts.",
-            )
+            f"paper {paper!r} is not reproduced here.",
+            f"papers {', '.join(known)}",
+            "comparity reproduce lists papers and their parts.",
         )
 
 
@@ -311,7 +347,7 @@ class UnknownPartError(ComparityError, LookupError):
         found = f"parts {', '.join(known)}"
         if part in absent:
             found, hint = absent[part], f"what can be run: {', '.join(known)}."
-        super().__init__(message(f"{part} of paper {paper} cannot be run.", found, hint))
+        super().__init__(f"{part} of paper {paper} cannot be run.", found, hint)
 
 
 class PublishedFileError(ComparityError, ValueError):
@@ -319,11 +355,9 @@ class PublishedFileError(ComparityError, ValueError):
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(
-            message(
-                f"{path} does not hold the numbers of a paper.",
-                reason,
-                "it needs paper, title, authors, and a table with question and time for each part.",
-            )
+            f"{path} does not hold the numbers of a paper.",
+            reason,
+            "it needs paper, title, authors, and a table with question and time for each part.",
         )
 
 
@@ -332,11 +366,9 @@ class DataFolderMissingError(ComparityError, FileNotFoundError):
 
     def __init__(self, folder: str | None) -> None:
         super().__init__(
-            message(
-                "this part needs real data.",
-                "no data folder" if folder is None else f"no folder {folder}",
-                "name it with --data or COMPARITY_DATA; comparity data lists what goes into it.",
-            )
+            "this part needs real data.",
+            "no data folder" if folder is None else f"no folder {folder}",
+            "name it with --data or COMPARITY_DATA; comparity data lists what goes into it.",
         )
 
 
@@ -345,9 +377,7 @@ class DataFileMissingError(ComparityError, FileNotFoundError):
 
     def __init__(self, part: str, path: str) -> None:
         super().__init__(
-            message(
-                f"{part} needs a file that the data folder lacks.",
-                f"no file {path}",
-                "comparity data lists what goes into the folder, and fetches what may be fetched.",
-            )
+            f"{part} needs a file that the data folder lacks.",
+            f"no file {path}",
+            "comparity data lists what goes into the folder, and fetches what may be fetched.",
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from comparity.errors.base import ComparityError, Offenders, listed, message
+from comparity.errors.spelling import ComparityError, ComparityWarning, Offenders, Option, listed
 
 __all__ = [
     "AnchorError",
@@ -39,12 +39,10 @@ class NoPriorError(ComparityError, ValueError):
 
     def __init__(self, what: str, found: str) -> None:
         super().__init__(
-            message(
-                f"without a prior {what} have no finite estimate.",
-                found,
-                "give a prior (its standard deviation, or 'marginal likelihood'), or collect "
-                "comparisons that go the other way, or between parts that were never compared.",
-            )
+            f"without a prior {what} have no finite estimate.",
+            found,
+            "give a prior (its standard deviation, or 'marginal likelihood'), or collect "
+            "comparisons that go the other way, or between parts that were never compared.",
         )
 
 
@@ -53,12 +51,10 @@ class AnchorError(ComparityError, LookupError):
 
     def __init__(self, trusted: Sequence[object], reason: str, known: Collection[object]) -> None:
         super().__init__(
-            message(
-                f"trusted evaluators {listed(trusted)} cannot anchor the biases: {reason}.",
-                f"evaluators {listed(known)}",
-                "name evaluators as the comparisons do, or choose anchor='equal group means' or "
-                "'zero mean bias'.",
-            )
+            f"trusted evaluators {listed(trusted)} cannot anchor the biases: {reason}.",
+            f"evaluators {listed(known)}",
+            "name evaluators as the comparisons do, or choose {} or 'zero mean bias'.",
+            Option("anchor", "equal group means"),
         )
 
 
@@ -67,11 +63,9 @@ class DependentGroupsError(ComparityError, ValueError):
 
     def __init__(self, contrasts: Sequence[object]) -> None:
         super().__init__(
-            message(
-                "each attribute or intersection must tell apart items that the others do not.",
-                f"linearly dependent contrasts among {', '.join(map(str, contrasts))}",
-                "drop an attribute or an intersection that follows from the others.",
-            )
+            "each attribute or intersection must tell apart items that the others do not.",
+            f"linearly dependent contrasts among {', '.join(map(str, contrasts))}",
+            "drop an attribute or an intersection that follows from the others.",
         )
 
 
@@ -82,11 +76,9 @@ class UnknownReferenceError(ComparityError, LookupError):
         self, attribute: str, group: object, known: Collection[str], role: str = "reference group"
     ) -> None:
         super().__init__(
-            message(
-                f"{role} {group!r} of {attribute!r} has no item.",
-                listed(known),
-                "names are compared exactly; check case and spaces.",
-            )
+            f"{role} {group!r} of {attribute!r} has no item.",
+            listed(known),
+            "names are compared exactly; check case and spaces.",
         )
 
 
@@ -95,11 +87,9 @@ class TiesOnlyError(ComparityError, ValueError):
 
     def __init__(self, n: int) -> None:
         super().__init__(
-            message(
-                "a ranking needs comparisons that put one item above another.",
-                f"{n:,} comparisons, all of them ties",
-                "check the column that marks ties.",
-            )
+            "a ranking needs comparisons that put one item above another.",
+            f"{n:,} comparisons, all of them ties",
+            "check the column that marks ties.",
         )
 
 
@@ -108,12 +98,10 @@ class SeatError(ComparityError, ValueError):
 
     def __init__(self, found: Collection[object]) -> None:
         super().__init__(
-            message(
-                "seats must say whether the better item was shown first.",
-                listed(found),
-                "write true, 1 or 'first' where it was, false, -1 or 'second' where it was not, "
-                "0 or 'unknown' where nobody knows.",
-            )
+            "seats must say whether the better item was shown first.",
+            listed(found),
+            "write true, 1 or 'first' where it was, false, -1 or 'second' where it was not, "
+            "0 or 'unknown' where nobody knows.",
         )
 
 
@@ -122,11 +110,9 @@ class UnknownGroupError(ComparityError, LookupError):
 
     def __init__(self, group: object, column: str, known: Collection[str]) -> None:
         super().__init__(
-            message(
-                f"group {group!r} does not occur in {column!r}.",
-                listed(sorted(known)),
-                "names are compared exactly; check case and spaces.",
-            )
+            f"group {group!r} does not occur in {column!r}.",
+            listed(sorted(known)),
+            "names are compared exactly; check case and spaces.",
         )
         self.group = group
         self.known = frozenset(known)
@@ -137,12 +123,10 @@ class ConstantFeaturesError(ComparityError, ValueError):
 
     def __init__(self, features: int, rows: int) -> None:
         super().__init__(
-            message(
-                "a ranking needs a feature that varies.",
-                f"{features:,} feature{'' if features == 1 else 's'}, the same or nearly so in all "
-                f"{rows:,} rows trained on",
-                "choose other features, or check the filter that made this table.",
-            )
+            "a ranking needs a feature that varies.",
+            f"{features:,} feature{'' if features == 1 else 's'}, the same or nearly so in all "
+            f"{rows:,} rows trained on",
+            "choose other features, or check the filter that made this table.",
         )
 
 
@@ -151,12 +135,10 @@ class EmptyCellError(ComparityError, ValueError):
 
     def __init__(self, goal: str, cells: Sequence[str], rows: str) -> None:
         super().__init__(
-            message(
-                f"goal {goal!r} compares kinds of pairs that do not occur in the {rows} rows.",
-                f"no pairs of {listed(cells)}",
-                "leave out or join small groups, choose another goal, give more rows, or hold out "
-                "others with another seed.",
-            )
+            f"goal {goal!r} compares kinds of pairs that do not occur in the {rows} rows.",
+            f"no pairs of {listed(cells)}",
+            "leave out or join small groups, choose another goal, give more rows, or hold out "
+            "others with another seed.",
         )
         self.cells = tuple(cells)
 
@@ -166,11 +148,10 @@ class MissingSensitiveError(ComparityError, TypeError):
 
     def __init__(self, goal: object) -> None:
         super().__init__(
-            message(
-                f"goal={goal!r} needs to know the groups.",
-                "fit without sensitive_features",
-                "pass fit(X, y, sensitive_features=...), or goal=None for no goal.",
-            )
+            f"goal={goal!r} needs to know the groups.",
+            "fit without sensitive_features",
+            "pass fit(X, y, sensitive_features=...), or {} for no goal.",
+            Option("goal", None),
         )
 
 
@@ -179,11 +160,9 @@ class NonFiniteFeatureError(ComparityError, ValueError):
 
     def __init__(self, columns: Sequence[str], offenders: Offenders) -> None:
         super().__init__(
-            message(
-                "X must hold finite numbers; NaN and inf are none.",
-                f"{offenders}, in column {', '.join(columns)}",
-                "fill in missing values first, for example with sklearn.impute.SimpleImputer.",
-            )
+            "X must hold finite numbers; NaN and inf are none.",
+            f"{offenders}, in column {', '.join(columns)}",
+            "fill in missing values first, for example with sklearn.impute.SimpleImputer.",
         )
 
 
@@ -192,12 +171,10 @@ class NoTreeError(ComparityError, ValueError):
 
     def __init__(self, rows: int, features: int, min_rows: int) -> None:
         super().__init__(
-            message(
-                "boosted trees need rows and features that can be split.",
-                f"no split of {rows:,} rows by {features:,} feature{'' if features == 1 else 's'} "
-                f"into leaves of at least {min_rows:,} rows each",
-                "give more rows, features that vary, or BoostedTrees(min_rows=...) with fewer.",
-            )
+            "boosted trees need rows and features that can be split.",
+            f"no split of {rows:,} rows by {features:,} feature{'' if features == 1 else 's'} "
+            f"into leaves of at least {min_rows:,} rows each",
+            "give more rows, features that vary, or BoostedTrees(min_rows=...) with fewer.",
         )
 
 
@@ -210,43 +187,39 @@ class TooFewRowsError(ComparityError, ValueError):
         if queries is not None:
             found += f" in {queries:,} {'query' if queries == 1 else 'queries'}"
         super().__init__(
-            message(
-                f"holding out {fraction:g} of the {unit} leaves none to train on, or none to "
-                "choose by.",
-                found,
-                f"give more {unit}; in Python, validation_fraction=0 chooses on the training rows.",
-            )
+            f"holding out {fraction:g} of the {unit} leaves none to train on, or none to "
+            "choose by.",
+            found,
+            f"give more {unit}; in Python, validation_fraction=0 chooses on the training rows.",
         )
 
 
-class InfeasibleGoalWarning(UserWarning):
+class InfeasibleGoalWarning(ComparityWarning):
     """No mixture of the models found keeps within the slack."""
 
     def __init__(self, slack: float, least: float, worst: str, n_rows: int) -> None:
         super().__init__(
-            message(
-                f"no mixture of the models found keeps every difference within slack={slack:g}.",
-                f"the least largest difference on the {n_rows:,} rows chosen by is {least:.4g} "
-                f"({worst}); the model with the least is kept",
-                "few rows differ by chance alone: raise slack= or validation_fraction=, or choose "
-                "on all rows with validation_fraction=0; give more steps= or several step_sizes=; "
-                "drop a goal.",
-            )
+            f"no mixture of the models found keeps every difference within slack={slack:g}.",
+            f"the least largest difference on the {n_rows:,} rows chosen by is {least:.4g} "
+            f"({worst}); the model with the least is kept",
+            "few rows differ by chance alone: raise {} or validation_fraction=, or choose on "
+            "all rows with validation_fraction=0; give more {} or several step_sizes=; drop a "
+            "goal.",
+            Option("slack"),
+            Option("steps"),
         )
         self.slack = slack
         self.least = least
 
 
-class MissingCombinationWarning(UserWarning):
+class MissingCombinationWarning(ComparityWarning):
     """A group lacks a label, so that weights cannot balance them."""
 
     def __init__(self, combinations: Sequence[str]) -> None:
         super().__init__(
-            message(
-                "weights balance labels and groups only where every group has every label.",
-                f"no row of {listed(combinations)}",
-                "join small groups or rare labels; the other weights are as defined.",
-            )
+            "weights balance labels and groups only where every group has every label.",
+            f"no row of {listed(combinations)}",
+            "join small groups or rare labels; the other weights are as defined.",
         )
 
 
@@ -255,11 +228,9 @@ class TwoGroupsOnlyError(ComparityError, ValueError):
 
     def __init__(self, method: str, groups: Sequence[str]) -> None:
         super().__init__(
-            message(
-                f"{method} is defined for two groups.",
-                f"{len(groups):,} groups: {listed(groups)}",
-                "join groups, or train with comparity.FairRanker, which takes any number.",
-            )
+            f"{method} is defined for two groups.",
+            f"{len(groups):,} groups: {listed(groups)}",
+            "join groups, or train with comparity.FairRanker, which takes any number.",
         )
         self.groups = tuple(groups)
 
@@ -271,12 +242,9 @@ class ClassCountError(ComparityError, ValueError):
         many = len(classes)
         asked = f"Only binary classification is supported. The type of the target is {kind}."
         super().__init__(
-            message(
-                "a classifier needs rows of two classes." if many == 1 else asked,
-                f"{many:,} class{'' if many == 1 else 'es'}: {listed(classes)}",
-                "give rows of two classes, or train one classifier for each class against the "
-                "others.",
-            )
+            "a classifier needs rows of two classes." if many == 1 else asked,
+            f"{many:,} class{'' if many == 1 else 'es'}: {listed(classes)}",
+            "give rows of two classes, or train one classifier for each class against the others.",
         )
         self.classes = tuple(classes)
 
@@ -286,11 +254,9 @@ class LabelAbsentError(ComparityError, ValueError):
 
     def __init__(self, groups: Sequence[str], label: str) -> None:
         super().__init__(
-            message(
-                "balancing labels needs both of them in every group.",
-                f"no row with label {label!r} in {listed(groups)}",
-                "join small groups, or give more rows.",
-            )
+            "balancing labels needs both of them in every group.",
+            f"no row with label {label!r} in {listed(groups)}",
+            "join small groups, or give more rows.",
         )
         self.groups = tuple(groups)
 
@@ -301,12 +267,10 @@ class NoUtilityError(ComparityError, ValueError):
     def __init__(self, offenders: Offenders | None, groups: Sequence[str]) -> None:
         found = f"{offenders} below zero" if offenders else f"utility 0 in {listed(groups)}"
         super().__init__(
-            message(
-                "exposure is compared with utility, which must be positive on average.",
-                found,
-                "give relevances or probabilities, such as 1 / (1 + exp(-score)), or choose "
-                "criterion='demographic parity', which needs none.",
-            )
+            "exposure is compared with utility, which must be positive on average.",
+            found,
+            "give relevances or probabilities, such as 1 / (1 + exp(-score)), or choose "
+            "criterion='demographic parity', which needs none.",
         )
         self.groups = tuple(groups)
 
@@ -316,11 +280,11 @@ class ExposureInfeasibleError(ComparityError, ValueError):
 
     def __init__(self, criterion: str, slack: float, least: float) -> None:
         super().__init__(
-            message(
-                f"no mixture of rankings keeps {criterion} within slack={slack:g}.",
-                f"the least difference any mixture has is {least:.4g}",
-                "raise slack=, or give slack=None for the least.",
-            )
+            f"no mixture of rankings keeps {criterion} within slack={slack:g}.",
+            f"the least difference any mixture has is {least:.4g}",
+            "raise {}, or give {} for the least.",
+            Option("slack"),
+            Option("slack", None),
         )
         self.least = least
 
@@ -330,11 +294,9 @@ class ModelFileError(ComparityError, ValueError):
 
     def __init__(self, path: object, found: str) -> None:
         super().__init__(
-            message(
-                f"{path} is no model file of comparity.",
-                found,
-                "give a file that `comparity train` wrote.",
-            )
+            f"{path} is no model file of comparity.",
+            found,
+            "give a file that `comparity train` wrote.",
         )
 
 
@@ -344,12 +306,10 @@ class ModelVersionError(ComparityError, ValueError):
     def __init__(self, path: object, found: object, known: int) -> None:
         named = repr(found) if isinstance(found, str | int) else f"a {type(found).__name__}"
         super().__init__(
-            message(
-                f"{path} must be a model file in version {known} of the format.",
-                "no format_version" if found is None else f"format_version {named}",
-                "train the model again with this version of comparity, or read the file with the "
-                "one that wrote it.",
-            )
+            f"{path} must be a model file in version {known} of the format.",
+            "no format_version" if found is None else f"format_version {named}",
+            "train the model again with this version of comparity, or read the file with the "
+            "one that wrote it.",
         )
 
 
@@ -358,26 +318,22 @@ class ModelScoreError(ComparityError, ValueError):
 
     def __init__(self, offenders: Offenders) -> None:
         super().__init__(
-            message(
-                "the model gives scores that are too large to be numbers.",
-                str(offenders),
-                "check that features are in the units of training, and that the model file is as "
-                "`comparity train` wrote it.",
-            )
+            "the model gives scores that are too large to be numbers.",
+            str(offenders),
+            "check that features are in the units of training, and that the model file is as "
+            "`comparity train` wrote it.",
         )
 
 
-class UnreachedRatioWarning(UserWarning):
+class UnreachedRatioWarning(ComparityWarning):
     """No candidate reaches the ratio asked for; the classifier without a goal is kept."""
 
     def __init__(self, metric: str, tau: float, tolerance: float, best: float) -> None:
         super().__init__(
-            message(
-                f"no candidate reaches a ratio of {metric} of {tau - tolerance:.4g} "
-                f"(tau={tau:g} less tolerance={tolerance:g}).",
-                f"the largest ratio on the training rows is {best:.4g}; the classifier without a "
-                "goal is kept",
-                "lower tau=, raise tolerance=, or draw more points with samples=.",
-            )
+            f"no candidate reaches a ratio of {metric} of {tau - tolerance:.4g} "
+            f"(tau={tau:g} less tolerance={tolerance:g}).",
+            f"the largest ratio on the training rows is {best:.4g}; the classifier without a "
+            "goal is kept",
+            "lower tau=, raise tolerance=, or draw more points with samples=.",
         )
         self.best = best

@@ -1,14 +1,27 @@
-"""Characters nobody sees: spelled out where names are shown, and not enough for a name.
+"""What every error is made of, and how it is spelled.
 
-Names of groups, items and columns come from data. A name must neither steer a terminal nor reorder
-the line it stands in, and two names that differ must look different.
+An error says what was asked, what was found and what to do; each medium spells the choices its hint
+names. Names of groups, items and columns come from data: a name must neither steer a terminal nor
+reorder the line it stands in, and two names that differ must look different.
 """
 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
 
-__all__ = ["BLANKS", "is_blank", "visible"]
+__all__ = [
+    "BLANKS",
+    "ComparityError",
+    "ComparityWarning",
+    "Offenders",
+    "Option",
+    "is_blank",
+    "listed",
+    "visible",
+]
 
 UNSAFE = {"Cc", "Cs", "Zl", "Zp"}
 # Letters, marks and signs that are drawn as nothing: fillers and selectors of variants.
@@ -88,3 +101,107 @@ def _is_needed(text: str, place: int) -> bool:
         pictures = unicodedata.category(after) == "So" and not before.isalnum()
         return pictures or unicodedata.combining(before) == VIRAMA
     return bool(before) and unicodedata.category(before) in {"So", "Sk"}
+
+
+UNSAID = object()
+"""The value of an option that a hint names without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A choice that a hint names: a fact, which each medium spells its own way.
+
+    Attributes
+    ----------
+    name : str
+        As its options class declares it.
+    value : object
+        What to set it to; none where the hint leaves that open.
+
+    Examples
+    --------
+    >>> f"{Option('design', 'fresh')}, {Option('positive')}"
+    "design='fresh', positive="
+    """
+
+    name: str
+    value: Any = UNSAID
+
+    @property
+    def has_value(self) -> bool:
+        """Whether the hint says what to set it to."""
+        return self.value is not UNSAID
+
+    def __str__(self) -> str:
+        return f"{self.name}={repr(self.value) if self.has_value else ''}"
+
+
+# Warnings are messages, too.
+class Message(Exception):  # noqa: N818
+    """What was asked, what was found, what to do.
+
+    Parameters
+    ----------
+    asked, found : str
+        The first two sentences.
+    hint : str
+        The third; where something is named in it, with ``{}`` in its place.
+    *named : Option or object
+        What is named there.
+    """
+
+    def __init__(self, asked: str, found: object, hint: str, *named: object) -> None:
+        self.parts = (asked, found, hint, named)
+        super().__init__(self.tell())
+
+    def tell(self, spell: Callable[[Option], str] = str) -> str:
+        """Return the three sentences, with choices spelled as a medium does; Python by default."""
+        asked, found, hint, named = self.parts
+        # A hint that names nothing may quote braces of data.
+        if named:
+            hint = hint.format(*(spell(one) if isinstance(one, Option) else one for one in named))
+        # Lists of names are written by repr, which leaves some characters that nobody sees.
+        return visible(f"{asked}\n  found: {found}\n  hint:  {hint}", keep="\n")
+
+
+class ComparityError(Message):
+    """Base of every error this package raises about its input."""
+
+
+class ComparityWarning(Message, UserWarning):
+    """Base of every warning about what an answer is worth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offenders:
+    """Rows that break a contract: how many, and the first few.
+
+    Attributes
+    ----------
+    count : int
+        Number of rows.
+    rows : tuple of int
+        The first of them, counted from 1 without the header; empty where the engine keeps no order.
+    values : tuple of str
+        What was found, the first few distinct values.
+    """
+
+    count: int
+    rows: tuple[int, ...] = ()
+    values: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        text = f"{self.count:,} row{'' if self.count == 1 else 's'}"
+        if self.rows:
+            more = ", ..." if self.count > len(self.rows) else ""
+            plural = "" if self.count == 1 else "s"
+            text += f" (data row{plural} {', '.join(map(str, self.rows))}{more})"
+        if self.values:
+            text += f", such as {', '.join(map(repr, self.values))}"
+        return text
+
+
+def listed(names: Collection[object], limit: int = 12) -> str:
+    """List names, and say how many there are where they are too many."""
+    shown = ", ".join(repr(name) for name in list(names)[:limit])
+    return f"{shown}, ... ({len(names):,} in all)" if len(names) > limit else shown or "nothing"

@@ -1,19 +1,22 @@
-"""Errors about tables and the values in them."""
+"""Errors about the values of a table."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 
-from comparity.errors.base import ComparityError, Offenders, listed, message
+from comparity.errors.spelling import ComparityError, Offenders, Option, listed
 
 __all__ = [
     "BlankNameError",
+    "ConstantDecisionError",
     "ConstantLabelError",
-    "DuplicateColumnError",
     "DuplicateItemError",
     "EmptyTableError",
     "InconsistentItemError",
+    "InconsistentSubjectError",
+    "IndicatorError",
+    "LabelSpaceError",
     "LengthMismatchError",
     "MissingColumnError",
     "MissingValueError",
@@ -21,15 +24,16 @@ __all__ = [
     "NonFiniteScoreError",
     "NotNumericError",
     "OneGroupError",
+    "OutOfRangeError",
     "PositionError",
     "SelfComparisonError",
+    "TooNarrowError",
     "UnknownItemError",
     "UnknownPositiveError",
-    "UnnamedColumnError",
-    "UnsteadyQueryError",
+    "UnorderedDecisionError",
     "UnsupportedColumnError",
-    "UnsupportedTableError",
     "WeightError",
+    "WordDecisionError",
 ]
 
 
@@ -37,86 +41,27 @@ __all__ = [
 SEPARATORS = (";", "\t", "|", ",")
 
 
-class UnsupportedTableError(ComparityError, TypeError):
-    """Something was given that is not a table."""
-
-    def __init__(self, table: str, found: str) -> None:
-        super().__init__(
-            message(
-                f"the {table} table is not a table of rows and columns.",
-                found,
-                "give a pandas, Polars, PyArrow, DuckDB or Spark frame, or read a file first.",
-            )
-        )
-
-
-class UnsteadyQueryError(ComparityError, ValueError):
-    """A query whose rows are matched by their place gives them in another order each time."""
-
-    def __init__(self, columns: Collection[str]) -> None:
-        super().__init__(
-            message(
-                "rows of a query are matched with other columns by their place.",
-                f"the query for {listed(columns)} gave other rows, or another order of them, when "
-                "it was asked again",
-                "run the query once and pass columns of its result, or pass one table that has all "
-                "columns (audit_frame and the like).",
-            )
-        )
-
-
-class DuplicateColumnError(ComparityError, ValueError):
-    """A table has two columns of one name."""
-
-    def __init__(self, table: str, found: str) -> None:
-        super().__init__(
-            message(
-                f"the {table} table has several columns of one name.", found, "rename all but one."
-            )
-        )
-
-
-class UnnamedColumnError(ComparityError, ValueError):
-    """A table has a column without a name."""
-
-    def __init__(self, table: str, places: Sequence[int], n_columns: int) -> None:
-        plural = "" if len(places) == 1 else "s"
-        hint = "give every column a name"
-        if list(places) == [1]:
-            hint += "; if it is the index of a pandas frame, write it with to_csv(..., index=False)"
-        elif n_columns in places:
-            hint += "; if the header ends with a separator, remove it there and in every row"
-        super().__init__(
-            message(
-                f"every column of the {table} table needs a name.",
-                f"no name above column{plural} {listed(places)} of {n_columns}",
-                f"{hint}.",
-            )
-        )
-        self.places = tuple(places)
-
-
 class MissingColumnError(ComparityError, LookupError):
     """A column was asked for that the table does not have."""
 
     def __init__(self, column: object, table: str, known: Sequence[str]) -> None:
         asked = f"column {column!r} does not occur in the {table} table."
-        super().__init__(message(asked, listed(known), _nearest(str(column), known)))
+        super().__init__(asked, listed(known), *_nearest(str(column), known))
         self.column = column
         self.known = tuple(known)
 
 
-def _nearest(column: str, known: Sequence[str]) -> str:
+def _nearest(column: str, known: Sequence[str]) -> tuple[str, *tuple[Option, ...]]:
     """Say what could have been meant."""
     if len(known) == 1 and any(sign in str(known[0]) for sign in SEPARATORS):
-        return "all columns are in one: separate them by commas in .csv, by tabs in .tsv."
+        return ("all columns are in one: separate them by commas in .csv, by tabs in .tsv.",)
     near = get_close_matches(column, [str(name) for name in known], n=1, cutoff=0.6)
     if near:
-        return f"did you mean {near[0]!r}?"
+        return (f"did you mean {near[0]!r}?",)
     # The only column that is looked for although nobody named it.
     if column == "item":
-        return "name the column with the items' ids (--item, item=)."
-    return "names are compared exactly; check case."
+        return "name the column with the items' ids by {}.", Option("item")
+    return ("names are compared exactly; check case.",)
 
 
 class UnsupportedColumnError(ComparityError, TypeError):
@@ -124,11 +69,9 @@ class UnsupportedColumnError(ComparityError, TypeError):
 
     def __init__(self, column: str, table: str, found: str) -> None:
         super().__init__(
-            message(
-                f"column {column!r} of the {table} table must hold text, numbers or true/false.",
-                found,
-                "turn the column into text or numbers first.",
-            )
+            f"column {column!r} of the {table} table must hold text, numbers or true/false.",
+            found,
+            "turn the column into text or numbers first.",
         )
 
 
@@ -136,9 +79,7 @@ class EmptyTableError(ComparityError, ValueError):
     """A table has no rows."""
 
     def __init__(self, table: str) -> None:
-        super().__init__(
-            message(f"the {table} table is empty.", "0 rows", "check the file or the filter.")
-        )
+        super().__init__(f"the {table} table is empty.", "0 rows", "check the file or the filter.")
 
 
 class MissingValueError(ComparityError, ValueError):
@@ -146,11 +87,9 @@ class MissingValueError(ComparityError, ValueError):
 
     def __init__(self, column: str, table: str, offenders: Offenders) -> None:
         super().__init__(
-            message(
-                f"column {column!r} of the {table} table has missing values.",
-                str(offenders),
-                "fill them in or drop these rows yourself; nothing is dropped silently.",
-            )
+            f"column {column!r} of the {table} table has missing values.",
+            str(offenders),
+            "fill them in or drop these rows yourself; nothing is dropped silently.",
         )
         self.column = column
         self.offenders = offenders
@@ -161,11 +100,9 @@ class BlankNameError(ComparityError, ValueError):
 
     def __init__(self, column: str, table: str, offenders: Offenders) -> None:
         super().__init__(
-            message(
-                f"column {column!r} of the {table} table must name items by something visible.",
-                f"names of nothing, white space or characters without width in {offenders}",
-                "give these items names, or drop these rows yourself; nothing is dropped silently.",
-            )
+            f"column {column!r} of the {table} table must name items by something visible.",
+            f"names of nothing, white space or characters without width in {offenders}",
+            "give these items names, or drop these rows yourself; nothing is dropped silently.",
         )
         self.column = column
         self.offenders = offenders
@@ -176,12 +113,10 @@ class NotNumericError(ComparityError, ValueError):
 
     def __init__(self, column: str, table: str, offenders: Offenders) -> None:
         super().__init__(
-            message(
-                f"column {column!r} of the {table} table must hold numbers.",
-                str(offenders),
-                "numbers are written like 0.25, -3 or 1e-5, with a point and without units, below "
-                "1e100.",
-            )
+            f"column {column!r} of the {table} table must hold numbers.",
+            str(offenders),
+            "numbers are written like 0.25, -3 or 1e-5, with a point and without units, below "
+            "1e100.",
         )
         self.column = column
         self.offenders = offenders
@@ -192,11 +127,9 @@ class NonFiniteScoreError(ComparityError, ValueError):
 
     def __init__(self, column: str, table: str, offenders: Offenders) -> None:
         super().__init__(
-            message(
-                f"column {column!r} of the {table} table must hold finite numbers.",
-                str(offenders),
-                "replace infinite numbers by the largest or smallest finite one, or drop the rows.",
-            )
+            f"column {column!r} of the {table} table must hold finite numbers.",
+            str(offenders),
+            "replace infinite numbers by the largest or smallest finite one, or drop the rows.",
         )
         self.column = column
         self.offenders = offenders
@@ -207,11 +140,9 @@ class OneGroupError(ComparityError, ValueError):
 
     def __init__(self, column: str, groups: Collection[str]) -> None:
         super().__init__(
-            message(
-                f"column {column!r} must have at least two groups to compare.",
-                listed(groups),
-                "choose another sensitive column, or check the filter that made this table.",
-            )
+            f"column {column!r} must have at least two groups to compare.",
+            listed(groups),
+            "choose another sensitive column, or check the filter that made this table.",
         )
         self.column = column
 
@@ -220,17 +151,18 @@ class NonBinaryError(ComparityError, ValueError):
     """Two values were needed and others were found."""
 
     def __init__(self, column: str, values: Sequence[str], *, role: str) -> None:
-        hint = "name the positive value with positive=."
+        hint, named = "name the positive value with {}.", [Option("positive")]
         if role == "prediction":
-            hint = "name the positive value with positive=, or cut a score with threshold=."
+            hint = "name the positive value with {}, or cut a score with {}."
+            named.append(Option("threshold"))
         elif role.startswith("tie"):
             hint = "write 1 or true where a comparison is a tie, 0 or false elsewhere."
+            named = []
         super().__init__(
-            message(
-                f"{role} column {column!r} must hold 0 and 1, or true and false.",
-                f"{len(values):,} distinct values: {listed(values, 6)}",
-                hint,
-            )
+            f"{role} column {column!r} must hold 0 and 1, or true and false.",
+            f"{len(values):,} distinct values: {listed(values, 6)}",
+            hint,
+            *named,
         )
         self.column = column
 
@@ -240,11 +172,9 @@ class UnknownPositiveError(ComparityError, LookupError):
 
     def __init__(self, positive: object, columns: Sequence[str], values: Sequence[str]) -> None:
         super().__init__(
-            message(
-                f"positive value {positive!r} does not occur in {listed(columns)}.",
-                listed(values, 6),
-                "values are compared exactly; check case and spaces.",
-            )
+            f"positive value {positive!r} does not occur in {listed(columns)}.",
+            listed(values, 6),
+            "values are compared exactly; check case and spaces.",
         )
 
 
@@ -253,11 +183,9 @@ class ConstantLabelError(ComparityError, ValueError):
 
     def __init__(self, column: str, value: str) -> None:
         super().__init__(
-            message(
-                f"column {column!r} must have at least two different labels.",
-                f"every label is {value}",
-                "check the filter that made this table; pairs need a better and a worse item.",
-            )
+            f"column {column!r} must have at least two different labels.",
+            f"every label is {value}",
+            "check the filter that made this table; pairs need a better and a worse item.",
         )
 
 
@@ -266,11 +194,9 @@ class WeightError(ComparityError, ValueError):
 
     def __init__(self, column: str, offenders: Offenders) -> None:
         super().__init__(
-            message(
-                f"column {column!r} must hold positive weights.",
-                str(offenders),
-                "leave out items that should not count.",
-            )
+            f"column {column!r} must hold positive weights.",
+            str(offenders),
+            "leave out items that should not count.",
         )
 
 
@@ -279,11 +205,9 @@ class DuplicateItemError(ComparityError, ValueError):
 
     def __init__(self, column: str, offenders: Offenders) -> None:
         super().__init__(
-            message(
-                f"column {column!r} must name every item once.",
-                f"repeated ids in {offenders}",
-                "keep one row for each item; its score and groups must not depend on the row.",
-            )
+            f"column {column!r} must name every item once.",
+            f"repeated ids in {offenders}",
+            "keep one row for each item; its score and groups must not depend on the row.",
         )
         self.offenders = offenders
 
@@ -293,11 +217,10 @@ class InconsistentItemError(ComparityError, ValueError):
 
     def __init__(self, items: Sequence[str], count: int) -> None:
         super().__init__(
-            message(
-                "an item must have the same score and groups in every comparison.",
-                f"{count:,} items with several, such as {listed(items)}",
-                "give every response its own id, or say design='fresh' if no item repeats.",
-            )
+            "an item must have the same score and groups in every comparison.",
+            f"{count:,} items with several, such as {listed(items)}",
+            "give every response its own id, or say {} if no item repeats.",
+            Option("design", "fresh"),
         )
 
 
@@ -306,11 +229,9 @@ class UnknownItemError(ComparityError, LookupError):
 
     def __init__(self, column: str, offenders: Offenders) -> None:
         super().__init__(
-            message(
-                f"column {column!r} of the comparisons names items without a row in the items.",
-                str(offenders),
-                "add these items, or check that both tables write ids alike (7, 007, '7 ').",
-            )
+            f"column {column!r} of the comparisons names items without a row in the items.",
+            str(offenders),
+            "add these items, or check that both tables write ids alike (7, 007, '7 ').",
         )
         self.column = column
         self.offenders = offenders
@@ -321,11 +242,9 @@ class SelfComparisonError(ComparityError, ValueError):
 
     def __init__(self, offenders: Offenders) -> None:
         super().__init__(
-            message(
-                "a comparison must name two different items.",
-                f"an item compared with itself in {offenders}",
-                "drop these rows; they say nothing about any order.",
-            )
+            "a comparison must name two different items.",
+            f"an item compared with itself in {offenders}",
+            "drop these rows; they say nothing about any order.",
         )
         self.offenders = offenders
 
@@ -335,11 +254,9 @@ class LengthMismatchError(ComparityError, ValueError):
 
     def __init__(self, lengths: dict[str, int]) -> None:
         super().__init__(
-            message(
-                "these arrays must have one entry for each row.",
-                ", ".join(f"{name}: {length:,}" for name, length in lengths.items()),
-                "pass arrays of one length, in the same order.",
-            )
+            "these arrays must have one entry for each row.",
+            ", ".join(f"{name}: {length:,}" for name, length in lengths.items()),
+            "pass arrays of one length, in the same order.",
         )
         self.lengths = lengths
 
@@ -349,9 +266,103 @@ class PositionError(ComparityError, ValueError):
 
     def __init__(self, name: str, expected: str, found: str) -> None:
         super().__init__(
-            message(
-                f"{name} must be {expected}.",
-                found,
-                "give an (n, 2) array of item positions from 0, the better item first.",
-            )
+            f"{name} must be {expected}.",
+            found,
+            "give an (n, 2) array of item positions from 0, the better item first.",
         )
+
+
+class UnorderedDecisionError(ComparityError, ValueError):
+    """A decision is none of the values whose order was given."""
+
+    def __init__(self, column: str, order: Sequence[object], values: Sequence[str]) -> None:
+        super().__init__(
+            f"every decision of {column!r} must be one of the ordered values {listed(order)}.",
+            f"also {listed(values, 6)}",
+            "name all values with {}, from the lowest to the highest.",
+            Option("order"),
+        )
+
+
+class LabelSpaceError(ComparityError, ValueError):
+    """The labels of two decision makers are not the same labels."""
+
+    def __init__(self, first: Sequence[str], second: Sequence[str]) -> None:
+        super().__init__(
+            "both decision makers must have one column for each label, of the same names.",
+            f"{listed(first, 6)} and {listed(second, 6)}",
+            "add a column of zeros for a label that one of them never gave.",
+        )
+
+
+class IndicatorError(ComparityError, ValueError):
+    """One of several columns of decisions says more than whether a label was given."""
+
+    def __init__(self, label: str, values: Sequence[str]) -> None:
+        super().__init__(
+            f"several columns of decisions are labels, each 0 or 1; {label!r} is not.",
+            f"{len(values):,} distinct values: {listed(values, 6)}",
+            "compare decisions that are numbers one column at a time.",
+        )
+
+
+class WordDecisionError(ComparityError, ValueError):
+    """Decisions are words, and nobody said what they stand for."""
+
+    def __init__(self, column: str, offenders: Offenders) -> None:
+        super().__init__(
+            f"decisions of {column!r} must be numbers to have a difference.",
+            str(offenders),
+            "give the words from the lowest to the highest with {}, or say {} where they have "
+            "no order.",
+            Option("order"),
+            Option("labels", True),
+        )
+        self.offenders = offenders
+
+
+class ConstantDecisionError(ComparityError, ValueError):
+    """A decision maker decided the same about everybody."""
+
+    def __init__(self, name: str, value: str) -> None:
+        super().__init__(
+            f"the decisions {name!r} must not all be equal.",
+            f"every decision is {value}",
+            "who decides the same about everybody prefers nobody; look at the gap between "
+            "groups of the other decision maker alone.",
+        )
+
+
+class TooNarrowError(ComparityError, ValueError):
+    """Decisions lie so close together that their variances are not told from zero."""
+
+    def __init__(self, names: Collection[str], width: float, smallest: float) -> None:
+        super().__init__(
+            f"decisions of {listed(names)} must lie further apart than {smallest:g}.",
+            f"at most {width:.3g} between the smallest and the largest",
+            "choose a smaller unit.",
+        )
+
+
+class OutOfRangeError(ComparityError, ValueError):
+    """Numbers are so large that their variances are not finite."""
+
+    def __init__(self, column: str, offenders: Offenders, largest: float) -> None:
+        super().__init__(
+            f"column {column!r} must hold numbers of at most {largest:g} in size.",
+            f"{offenders}",
+            "check for placeholders such as 1e308, or choose a larger unit.",
+        )
+        self.offenders = offenders
+
+
+class InconsistentSubjectError(ComparityError, ValueError):
+    """A subject of both decision makers is of different groups."""
+
+    def __init__(self, column: str, offenders: Offenders) -> None:
+        super().__init__(
+            f"a subject must have the same {column} on both sides.",
+            f"another group on the first side for the second's {offenders}",
+            "check that ids name the same subjects on both sides, or give no ids.",
+        )
+        self.offenders = offenders

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from comparity.errors import PlanError
+from comparity.errors import Option, PlanError
 from comparity.planning.scenarios import ComparativeScenario
 
 __all__ = [
@@ -46,7 +46,8 @@ def checked_groups(groups: Sequence[str] | None, rates: Sequence[float]) -> tupl
         raise PlanError(
             "a plan needs at least two groups with different names",
             ", ".join(map(repr, names)) or "none",
-            "give one rate per group, such as tpr=[0.8, 0.84]",
+            "give one rate per group, such as {}",
+            Option("tpr", [0.8, 0.84]),
         )
     return names
 

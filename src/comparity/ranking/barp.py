@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.errors import AnchorError, OptionError, PositionError
+from comparity.errors import AnchorError, Option, OptionError, PositionError
 from comparity.ranking.alternating import alternate
 from comparity.ranking.anchors import (
     EQUAL_MEANS,
@@ -235,7 +235,9 @@ def _check_panel(
         found = f"{judgments.n_items:,} items, {len(attributes[0].codes):,} groups"
         raise PositionError("sensitive_features", "one group for each item", found)
     if seat_by_evaluator and judgments.seat is None:
-        raise OptionError("seat_by_evaluator", True, ["comparisons with seats=", "False"])
+        raise OptionError(
+            "seat_by_evaluator", True, [("comparisons with {}", Option("seats")), "False"]
+        )
 
 
 def _check_trusted(task: Task, contrasts: Contrasts) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from comparity.errors import OptionError
+from comparity.errors import Option, OptionError
 from comparity.results.options import AuditOptions, choice, column
 
 __all__ = [
@@ -42,7 +42,7 @@ class RelativeOptions(AuditOptions):
     def _check_together(self) -> None:
         if self.continuous and self.intersection:
             why = "continuous attributes have no groups to cross"
-            raise OptionError("intersection", True, ["intersection=False"], why)
+            raise OptionError("intersection", True, [Option("intersection", False)], why)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

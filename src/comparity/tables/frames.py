@@ -24,7 +24,7 @@ from comparity.errors import (
     UnsteadyQueryError,
     UnsupportedTableError,
 )
-from comparity.errors.base import listed
+from comparity.errors.spelling import listed
 
 __all__ = [
     "check_names",

@@ -28,6 +28,7 @@ import narwhals as nw
 
 from comparity.errors import (
     NonBinaryError,
+    Option,
     OptionError,
     UnknownLayoutError,
 )
@@ -227,15 +228,18 @@ def _find_layout(
     raise UnknownLayoutError(known, [", ".join(option.columns()) for option in fitting])
 
 
+UNNAMED = ("neither {} nor {}", Option("better"), Option("worse"))
+
+
 def _check_one_way(layout: str, **sides: str | None) -> None:
     """Refuse columns of the better and worse item beside a column that says who won."""
     for option, column in sides.items():
         if column:
             why = "better= and worse= say already who won in every row"
-            raise OptionError(option, column, ["None", "neither better= nor worse="], why)
+            raise OptionError(option, column, ["None", UNNAMED], why)
     if any(option.winner for option in LAYOUTS if option.name == layout):
         why = "in that layout a column says who won, and better= and worse= say so in every row"
-        raise OptionError("layout", layout, ["'auto'", "neither better= nor worse="], why)
+        raise OptionError("layout", layout, ["'auto'", UNNAMED], why)
 
 
 def _put_better_first(table: Table) -> nw.LazyFrame[Any]:

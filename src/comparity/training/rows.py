@@ -255,7 +255,7 @@ def check_features(X: NDArray[np.float64], names: NDArray[Any] | None = None) ->
     --------
     >>> check_features(np.array([[1.0, 2.0], [3.0, 1e31]]), np.array(["age", "income"]))
     Traceback (most recent call last):
-    comparity.errors.relative.OutOfRangeError: column 'income' must hold numbers of at most 1e+30...
+    comparity.errors.values.OutOfRangeError: column 'income' must hold numbers of at most 1e+30...
       found: 1 row (data row 2), such as '1e+31'
       hint:  check for placeholders such as 1e308, or choose a larger unit.
     """
