@@ -19,18 +19,25 @@ from panels import (
     saved,
     tau_of,
 )
-from scipy.stats import expon, norm, spearmanr, uniform
+from scipy.stats import expon, norm, poisson, spearmanr, uniform
 
 from comparity import bradley_terry
 from comparity.cli.published import Conclusion, Reproduction, Request
 from comparity.cli.reproductions import tracked
-from comparity.ranking.simulators import pair_counts, simulate_comparisons
+from comparity.datasets.simulated_panels import simulate_comparisons
 
 EVALUATORS = (320, 160, 80, 40, 20, 10)
 PAIRS = (10, 20, 40, 80, 160, 320)
 SCORE_SPREADS = (0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 10.0)
 TOLERANCES = (10.0, 1.0, 0.1, 1e-3, 1e-5)
 BOTH = {"sex": "b", "race": "b"}
+PAIR_COUNTS: dict[str, Any] = {
+    "equal": 100,
+    "poisson": poisson(100),
+    "spread": sorted([*range(10, 191, 20)] * 5),
+    "extreme": [5] * 25 + [195] * 25,
+}
+"""How many pairs each of 50 evaluators judges in Figure 10, about 100 on average."""
 
 
 def figure_4(request: Request) -> Reproduction:
@@ -219,7 +226,7 @@ def figure_10(request: Request) -> Reproduction:
 
 def _tau_of_kind(request: Request, number: int, kind: Any) -> float:
     rng = np.random.default_rng([request.seed, 10, number])
-    return tau_of(simulate_comparisons(rng=rng, bias=norm(2, 2), pairs=pair_counts(kind)))
+    return tau_of(simulate_comparisons(rng=rng, bias=norm(2, 2), pairs=PAIR_COUNTS[kind]))
 
 
 def figure_11(request: Request) -> Reproduction:

@@ -25,8 +25,8 @@ from stored import FAIR_TOP_K, GROUPS, SCORES, SCORES_OF_FIGURE_3, stored_panels
 from comparity import exposure
 from comparity.cli.published import Conclusion, Reproduced, Reproduction, Request
 from comparity.cli.reproductions import tracked
+from comparity.datasets.simulated_panels import Distribution, SimulatedPanel, simulate_comparisons
 from comparity.ranking.exposure import kendall_tau
-from comparity.ranking.simulators import Law, SimulatedPanel, simulate_comparisons
 
 Found = dict[float, dict[str, list[float]]]
 
@@ -145,7 +145,7 @@ def _reproduction(
 
 
 def _sweep(
-    laws: dict[float, Law],
+    laws: dict[float, Distribution],
     request: Request,
     runs: int,
     measure: Callable[[SimulatedPanel], dict[str, float]],

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from comparity import barp, bradley_terry, crowd_bt, factor_bt, fair_topk, rank_centrality
 from comparity.cli.published import Reproduced, Request, one_run_away
 from comparity.cli.reproductions import read_published
+from comparity.datasets.simulated_panels import SimulatedPanel
 from comparity.ranking.exposure import kendall_tau
-from comparity.ranking.simulators import SimulatedPanel
 from comparity.tables.outputs import replace_file
 
 PUBLISHED = read_published(Path(__file__).parent)

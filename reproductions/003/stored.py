@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.ranking.simulators import SimulatedPanel
+from comparity.datasets.simulated_panels import SimulatedPanel
 
 __all__ = ["FAIR_TOP_K", "GROUPS", "SCORES", "SCORES_OF_FIGURE_3", "stored_panels"]
 

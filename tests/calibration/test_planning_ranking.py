@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 from comparity import barp, plan_ranking
-from comparity.ranking.simulators import simulate_comparisons
+from comparity.datasets.simulated_panels import simulate_comparisons
 
 DESIGNS: dict[str, dict[str, Any]] = {
     "one leans": {"lean": 1.0, "n_evaluators": 10, "n_per_evaluator": 220},

@@ -8,8 +8,8 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 from comparity import barp
+from comparity.datasets.simulated_panels import simulate_comparisons
 from comparity.errors import OptionError
-from comparity.ranking.simulators import simulate_comparisons
 from tests.plain import ranking as plain
 
 WORLD = simulate_comparisons(

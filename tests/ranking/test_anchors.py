@@ -10,9 +10,9 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from comparity import barp
+from comparity.datasets.simulated_panels import simulate_comparisons
 from comparity.errors import AnchorError, OptionError
 from comparity.ranking.anchors import anchor_of
-from comparity.ranking.simulators import simulate_comparisons
 
 WORLD = simulate_comparisons(
     rng=np.random.default_rng(1),

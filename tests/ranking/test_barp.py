@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from comparity import barp
+from comparity.datasets.simulated_panels import SimulatedPanel, simulate_comparisons
 from comparity.errors import (
     DependentGroupsError,
     MissingValueError,
@@ -26,7 +27,6 @@ from comparity.errors import (
 from comparity.ranking import bias_tests
 from comparity.ranking.contrasts import attributes_of, contrasts_of
 from comparity.ranking.rank import rank_frames
-from comparity.ranking.simulators import SimulatedPanel, simulate_comparisons
 from tests.plain import ranking as plain
 
 

@@ -10,10 +10,10 @@ from scipy.stats import norm
 from statsmodels.api import OLS
 
 from comparity import barp
+from comparity.datasets.simulated_panels import SimulatedPanel, simulate_comparisons
 from comparity.errors import OptionError, UnknownReferenceError
 from comparity.ranking.bias_tests import chosen_intersections
 from comparity.ranking.contrasts import attributes_of
-from comparity.ranking.simulators import SimulatedPanel, simulate_comparisons
 
 
 def panel(seed: int, **bias: Any) -> SimulatedPanel:

@@ -10,6 +10,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from comparity import crowd_bt, factor_bt
+from comparity.datasets.simulated_panels import simulate_comparisons
 from comparity.errors import (
     LengthMismatchError,
     NoPriorError,
@@ -20,7 +21,6 @@ from comparity.errors import (
 from comparity.ranking.judgments import judgments_of
 from comparity.ranking.mixtures import MixtureModel, mixture_of
 from comparity.ranking.rank import rank_frames
-from comparity.ranking.simulators import simulate_comparisons
 from tests.plain import mixtures
 
 ITEMS, JUDGES, COLUMNS = 6, 4, 2

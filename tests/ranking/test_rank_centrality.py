@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from comparity import rank_centrality
+from comparity.datasets.simulated_panels import simulate_comparisons
 from comparity.errors import NoPriorError, OptionError
 from comparity.ranking.rank import rank_frames
-from comparity.ranking.simulators import simulate_comparisons
 
 
 def cycle(n: int, extra: int, seed: int) -> NDArray[np.int64]:

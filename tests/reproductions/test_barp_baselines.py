@@ -30,10 +30,10 @@ import pytest
 from scipy.stats import norm, t, uniform
 
 from comparity import bradley_terry, crowd_bt, exposure, factor_bt, fair_topk, rank_centrality
+from comparity.datasets.simulated_panels import Distribution, SimulatedPanel, simulate_comparisons
 from comparity.ranking.exposure import kendall_tau
 from comparity.ranking.judgments import judgments_of
 from comparity.ranking.mixtures import mixture_of
-from comparity.ranking.simulators import Law, SimulatedPanel, simulate_comparisons
 from tests.plain.published import alternating
 
 FLAT = (1.0, 1.0)
@@ -202,7 +202,7 @@ RERUNS: dict[str, tuple[int, list[tuple[float, float]]]] = {
     ),
 }
 
-COLUMNS: dict[str, dict[str, Law]] = {
+COLUMNS: dict[str, dict[str, Distribution]] = {
     **{f"mean {m}": {"bias": norm(m, 0.1)} for m in range(6)},
     **{f"SD {sd}": {"bias": norm(0, sd)} for sd in (0, 2, 5, 10)},
     "uniform": {"bias": uniform(-5, 10)},

@@ -24,8 +24,8 @@ import pytest
 from scipy.stats import kendalltau, norm, uniform
 
 from comparity import barp, bradley_terry
+from comparity.datasets.simulated_panels import SimulatedPanel, simulate_comparisons
 from comparity.ranking.result import BiasedRanking
-from comparity.ranking.simulators import SimulatedPanel, simulate_comparisons
 
 LEFT = [(m / 2, 0.1) for m in range(11)]
 RIGHT = [(0.0, float(sd)) for sd in range(11)]

@@ -17,7 +17,7 @@ from scipy.stats import kendalltau
 
 from comparity import barp, bradley_terry, fair_topk, rank_centrality
 from comparity.cli.reproductions import find_papers, load_parts
-from comparity.ranking.simulators import SimulatedPanel
+from comparity.datasets.simulated_panels import SimulatedPanel
 
 BEHIND: dict[str, Any] = load_parts(find_papers()["003"])["figure 2"].__globals__
 LEFT = [(place / 2, 0.1) for place in range(11)]

@@ -16,6 +16,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from comparity import barp
+from comparity.datasets.simulated_panels import SimulatedPanel, simulate_comparisons
 from comparity.ranking.judgments import judgments_of
 from comparity.ranking.likelihood import evidence as _attenuation
 from comparity.ranking.likelihood.curvature import covariances_of
@@ -24,7 +25,6 @@ from comparity.ranking.likelihood.margins import bent
 from comparity.ranking.likelihood.objective import Penalised, Penalty, pass_over, rows_of
 from comparity.ranking.likelihood.one_pass import OnePass
 from comparity.ranking.likelihood.passes import davidson
-from comparity.ranking.simulators import SimulatedPanel, simulate_comparisons
 
 
 def sparse_panel(seed: int, **choices: Any) -> SimulatedPanel:

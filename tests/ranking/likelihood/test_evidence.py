@@ -13,8 +13,8 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from comparity import barp, bradley_terry
+from comparity.datasets.simulated_panels import simulate_comparisons
 from comparity.ranking.likelihood.evidence import Ascent
-from comparity.ranking.simulators import simulate_comparisons
 
 
 def design_of(world) -> np.ndarray:  # type: ignore[no-untyped-def]

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from comparity.errors import OptionError
 
-__all__ = ["AND", "Law", "SimulatedPanel", "pair_counts", "simulate_comparisons"]
+__all__ = ["AND", "Distribution", "SimulatedPanel", "simulate_comparisons"]
 
 AND = " & "
 """Joins the names of attributes whose intersection has a bias of its own."""
@@ -43,7 +43,7 @@ Ints = NDArray[np.int64]
 Size = int | Sequence[int]
 
 
-class Law(Protocol):
+class Distribution(Protocol):
     """What a distribution of :mod:`scipy.stats`, with its parameters fixed, can be asked for."""
 
     def rvs(self, size: int, random_state: np.random.Generator) -> Any:
@@ -117,12 +117,12 @@ class SimulatedPanel:
 def simulate_comparisons(
     *,
     rng: np.random.Generator,
-    bias: Law | Mapping[str, Law] | None = None,
-    scores: Law | ArrayLike | None = None,
+    bias: Distribution | Mapping[str, Distribution] | None = None,
+    scores: Distribution | ArrayLike | None = None,
     groups: Mapping[str, int | Sequence[str]] | None = None,
     n_items: int = 100,
     n_evaluators: int = 50,
-    pairs: Size | Law = 100,
+    pairs: Size | Distribution = 100,
     equal_means: bool = False,
     seat: float = 0.0,
     tie: float = 0.0,
@@ -200,35 +200,6 @@ def simulate_comparisons(
     return _judge_pairs(panel, rng)
 
 
-def pair_counts(name: str, *, n_evaluators: int = 50) -> Size | Law:
-    """Return how many pairs evaluators judge in the paper's Figure 10, about 100 on average.
-
-    Parameters
-    ----------
-    name : {"equal", "poisson", "spread", "extreme"}
-        100 each; Poisson with mean 100; 10, 30, ..., 190 in equal parts; half 5 and half 195.
-    n_evaluators : int
-        How many evaluators.
-
-    Examples
-    --------
-    >>> sorted(set(pair_counts("extreme"))), sum(pair_counts("spread"))
-    ([5, 195], 5000)
-    """
-    from scipy.stats import poisson
-
-    ladders = {"spread": tuple(range(10, 191, 20)), "extreme": (5, 195)}
-    if name in ladders:
-        ladder = ladders[name]
-        return [ladder[k * len(ladder) // n_evaluators] for k in range(n_evaluators)]
-    if name == "poisson":
-        drawn: Law = poisson(100)
-        return drawn
-    if name != "equal":
-        raise OptionError("name", name, ["'equal'", "'poisson'", "'spread'", "'extreme'"])
-    return 100
-
-
 def _judge_pairs(panel: SimulatedPanel, rng: np.random.Generator) -> SimulatedPanel:
     """Let every evaluator say which of the two items shown is better."""
     shown = panel.comparisons
@@ -280,7 +251,7 @@ def _draw_scores(scores: Any, n: int, rng: np.random.Generator) -> Floats:
 
 
 def _draw_bias(
-    bias: Law | Mapping[str, Law] | None,
+    bias: Distribution | Mapping[str, Distribution] | None,
     members: Mapping[str, NDArray[np.str_]],
     n: int,
     rng: np.random.Generator,
@@ -288,13 +259,12 @@ def _draw_bias(
     first = next(iter(members))
     if bias is None:
         return (first,), np.zeros((n, 1))
-    laws = bias if isinstance(bias, Mapping) else {first: bias}
-    for name in laws:
+    distributions = bias if isinstance(bias, Mapping) else {first: bias}
+    for name in distributions:
         if not set(name.split(AND)) <= set(members):
             raise OptionError("bias", name, [repr(known) for known in members])
-    return tuple(laws), np.column_stack(
-        [_draw("bias", distribution, n, rng) for distribution in laws.values()]
-    )
+    drawn = [_draw("bias", one, n, rng) for one in distributions.values()]
+    return tuple(distributions), np.column_stack(drawn)
 
 
 def _draw_pair_counts(pairs: Any, n: int, rng: np.random.Generator) -> Ints:
@@ -305,7 +275,7 @@ def _draw_pair_counts(pairs: Any, n: int, rng: np.random.Generator) -> Ints:
     return counts.astype(np.int64)
 
 
-def _draw(option: str, distribution: Law, n: int, rng: np.random.Generator) -> Floats:
+def _draw(option: str, distribution: Distribution, n: int, rng: np.random.Generator) -> Floats:
     # What overflows is refused below.
     with np.errstate(all="ignore"):
         try:
