@@ -23,7 +23,7 @@ from comparity.inference.agreement import (
 )
 from comparity.inference.dyadic import compare_cells, rate_interval
 from comparity.inference.gap_tests import GapTest
-from comparity.pairwise.notions import compare_symmetric
+from comparity.pairwise.judge import compare_symmetric
 from comparity.results.findings import VIOLATED
 from comparity.results.judging import judge, overall_finding
 

@@ -12,8 +12,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 
 from comparity import pairwise_accuracy
-from comparity.pairwise.result import PairwiseAccuracy
-from comparity.pairwise.section import matrix_charts
+from comparity.pairwise.result import PairwiseAccuracy, matrix_charts
 from comparity.reports.heat import HeatMap, colours
 from comparity.reports.page import page
 from comparity.reports.terminal import as_text

@@ -27,20 +27,14 @@ from comparity.pairwise.judge import audit_items, design_of, rate_of
 from comparity.pairwise.options import PairwiseForm, PairwiseOptions
 from comparity.pairwise.result import PairwiseAccuracy
 from comparity.results.audit import Audit
-from comparity.results.findings import EXIT_STATUS
-from comparity.results.judging import judge, overall_finding
-from comparity.results.options import provenance, shows
+from comparity.results.judging import conclude, judge
+from comparity.results.options import shows
 from comparity.tables.features import as_array, one_attribute
 from comparity.tables.files import read_table
 from comparity.tables.items import NAMES, LabelledItems, labelled_columns, labelled_items
 from comparity.tables.values import check_groups
 
-__all__ = [
-    "audit_file",
-    "audit_frame",
-    "pairwise_accuracy",
-    "pairwise_parity",
-]
+__all__ = ["audit_file", "audit_frame", "pairwise_accuracy", "pairwise_parity"]
 
 
 @shows(PairwiseOptions)
@@ -209,24 +203,19 @@ def pairwise_parity(
         sharing, cell = _cross_pairs(items, first, second)
         tests.append(compare_wins(sharing, cell, null=f"P({cell}) = P({Cell(*cell[::-1])})"))
         rates.append(rate_of(sharing, cell, np.zeros(len(sharing.cells)), name="win share"))
-    judged = judge(tests, alpha=alpha, margin=margin, n=len(items), n_items=len(items))
-    finding = overall_finding(judged)
-    return Audit(
+    judged = judge(tests, **options.judging, n=len(items), n_items=len(items))
+    return conclude(
+        judged,
+        options,
+        {},
         notion="pairwise statistical parity",
-        finding=finding,
-        exit_status=EXIT_STATUS[finding],
-        tests=judged,
         rates=tuple(rates),
         groups=items.groups,
         design=design_of(items),
         unit="pairs",
         n=sum(test.n[0] for test in judged),
         n_items=len(items),
-        alpha=alpha,
-        margin=margin,
-        rule="holm",
         notes=("No labels were used: a gap may be earned. Ties of scores are half a win of each.",),
-        provenance=provenance(options),
     )
 
 
@@ -235,10 +224,9 @@ def _cross_pairs(items: LabelledItems, first: int, second: int) -> tuple[Sharing
     kept = (items.group == first) | (items.group == second)
     side = (items.group[kept] == first).astype(np.int64)
     names = (items.groups[second], items.groups[first])
-    query = None if items.query is None else items.query[kept]
     columns = (side.astype(np.float64), items.score[kept], side, names)
-    if query is None:
+    if items.query is None:
         sharing = all_pairs(*columns, score_ties="half").sharing
     else:
-        sharing = query_pairs(*columns, query, score_ties="half").sharing
+        sharing = query_pairs(*columns, items.query[kept], score_ties="half").sharing
     return sharing, Cell(items.groups[first], items.groups[second])

@@ -15,11 +15,12 @@ from comparity.counts.ordered_pairs import OrderedPairs, ordered_pairs
 from comparity.counts.pairs import Cell, Sharing
 from comparity.counts.query_pairs import QueryPairs, query_counts, query_pairs
 from comparity.counts.weighted_pairs import weighted_order, weighted_pairs
+from comparity.inference.dyadic import rate_covariance
 from comparity.pairwise.options import PairwiseOptions
 from comparity.tables.items import LabelledItems
 from comparity.tables.values import bounded_numbers
 
-__all__ = ["CountedPairs", "counted_pairs"]
+__all__ = ["CountedPairs", "count_pairs", "divide_hits"]
 
 Matrix = NDArray[np.float64]
 Pairs = AllPairs | QueryPairs | OrderedPairs
@@ -80,8 +81,22 @@ class CountedPairs:
             ]
         )
 
+    def rates(self, parts: dict[Cell, list[Cell]]) -> Matrix:
+        """Return the share of hits in each of the parts."""
+        return divide_hits(self.of(self.sharing.hits, parts), self.of(self.sharing.trials, parts))
 
-def counted_pairs(
+    def covariance(self, parts: dict[Cell, list[Cell]]) -> Matrix:
+        """Return the covariance of these shares; ``nan`` for parts without pairs."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return rate_covariance(merged(self.sharing, parts))
+
+
+def divide_hits(hits: Matrix, trials: Matrix) -> Matrix:
+    """Return shares of hits; ``nan`` without trials."""
+    return np.divide(hits, trials, out=np.full_like(trials, np.nan), where=trials > 0)
+
+
+def count_pairs(
     items: LabelledItems, options: PairwiseOptions, score_ties: str = "", *, numbered: bool = True
 ) -> CountedPairs:
     """Count the pairs of checked items as the options say, or with score ties another way.

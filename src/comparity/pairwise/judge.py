@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 
 from comparity.counts.all_pairs import column_marginals, merged, row_marginals, without
 from comparity.counts.overlap import Overlap, overlap_weights
-from comparity.counts.pairs import Cell, Sharing
+from comparity.counts.pairs import Cell, Sharing, subset
 from comparity.inference.agreement import (
     EQUAL_VALUES,
     CellContrast,
@@ -19,34 +21,35 @@ from comparity.inference.agreement import (
     contrasts_of_order,
     equal_cells,
 )
-from comparity.inference.dyadic import compare_cells, rate_covariance, rate_interval
-from comparity.inference.gap_tests import GapTest, RateEstimate
-from comparity.pairwise.count import CountedPairs, counted_pairs
-from comparity.pairwise.notions import (
-    compare_symmetric,
-    cross_group_gap,
-    least_accuracy,
-    marginal_gap,
-    pairwise_equal_opportunity_gap,
-    symmetric_accuracy_gap,
-    within_group_gap,
+from comparity.inference.dyadic import (
+    FEWEST_CLUSTERS,
+    FEWEST_ITEMS,
+    compare_cells,
+    null_covariance,
+    rate_interval,
 )
+from comparity.inference.gap_tests import GapTest, Interval, RateEstimate, untested_gap
+from comparity.inference.pivots import NORMAL, Reference, Statistic
+from comparity.pairwise import notions
+from comparity.pairwise.count import CountedPairs, count_pairs, divide_hits
 from comparity.pairwise.options import PairwiseOptions
 from comparity.pairwise.result import PairwiseAccuracy
-from comparity.results.audit import Audit, Ties
-from comparity.results.findings import EXIT_STATUS
-from comparity.results.judging import judge, overall_finding
-from comparity.results.options import provenance
+from comparity.results.audit import Audit, JudgedGap, Ties
+from comparity.results.findings import EXIT_STATUS, UNDECIDED
+from comparity.results.judging import conclude, judge, overall_finding
 from comparity.tables.items import LabelledItems
 
-__all__ = ["audit_items", "design_of", "gaps_of_items", "rate_of"]
+__all__ = ["audit_items", "compare_symmetric", "design_of", "gaps_of_items", "rate_of"]
 
 Matrix = NDArray[np.float64]
+
+UNTESTED = "too few items or queries, or nothing varies"
+"""Why symmetric accuracies are not compared."""
 
 
 def audit_items(items: LabelledItems, options: PairwiseOptions, **data: Any) -> PairwiseAccuracy:
     """Audit checked items; see :func:`pairwise_accuracy`."""
-    counted = counted_pairs(items, options)
+    counted = count_pairs(items, options)
     labels = _kind(items)
     raw = _audit(counted, items, options, "raw", **data)
     standardised, overlap = raw, None
@@ -63,10 +66,8 @@ def gaps_of_items(items: LabelledItems, options: PairwiseOptions) -> Matrix:
     if _kind(items) != "binary" and not options.continuous:
         columns = items.label, items.group, items.groups
         items = _weigh_items(items, overlap_weights(*columns, sample_weight=items.weight))
-    sharing = counted_pairs(items, options, numbered=False).sharing
-    rates = np.full(len(sharing.cells), np.nan)
-    np.divide(sharing.hits, sharing.trials, out=rates, where=sharing.trials > 0)
-    rate = dict(zip(sharing.cells, rates, strict=True))
+    sharing = count_pairs(items, options, numbered=False).sharing
+    rate = dict(zip(sharing.cells, divide_hits(sharing.hits, sharing.trials), strict=True))
     contrasts = _contrasts(items.groups, options)
     return np.array([rate[first] - rate[second] for first, second in contrasts])
 
@@ -81,13 +82,13 @@ def _audit_standardised(
 ) -> Audit:
     """Audit the items weighted to one label distribution; without tests where the weights fail."""
     weighted = _weigh_items(items, overlap)
-    counted = counted_pairs(weighted, options, numbered=False)
+    counted = count_pairs(weighted, options, numbered=False)
     audit = _audit(counted, weighted, options, "standardised", **data)
     audit = _counted_like(audit, raw)
     if (items.group == len(items.groups)).any():
         note = "Items in no group have no law of labels to share, and weigh nothing here."
         audit = replace(audit, notes=(*audit.notes, note))
-    return audit if overlap.trusted else _without_verdict(audit, overlap.reason)
+    return audit if overlap.trusted else _without_verdict(audit, options, overlap.reason)
 
 
 def _weigh_items(items: LabelledItems, overlap: Overlap) -> LabelledItems:
@@ -120,41 +121,33 @@ def _counted_like(audit: Audit, raw: Audit) -> Audit:
     )
 
 
-def _without_verdict(audit: Audit, reason: str) -> Audit:
+def _without_verdict(audit: Audit, options: PairwiseOptions, reason: str) -> Audit:
     """Leave every question open and say why."""
     untested = [replace(test, p_value=np.nan, pivot=None, reason=reason) for test in audit.tests]
-    judged = judge(
-        untested,
-        alpha=audit.alpha,
-        margin=audit.margin,
-        rule=audit.rule,
-        n=audit.n_items,
-        n_items=audit.n_items,
-    )
-    finding = overall_finding(judged)
-    return replace(audit, tests=judged, finding=finding, exit_status=EXIT_STATUS[finding])
+    judging = options.judging | {"looks": None}
+    judged = judge(untested, **judging, n=audit.n_items, n_items=audit.n_items)
+    # Without a p value every test is open.
+    return replace(audit, tests=judged, finding=UNDECIDED, exit_status=EXIT_STATUS[UNDECIDED])
 
 
 def _audit(
     counted: CountedPairs, items: LabelledItems, options: PairwiseOptions, which: str, **data: Any
 ) -> Audit:
     judged = _judge_tests(counted, items, options)
-    finding = overall_finding(judged)
     inner, numbers = without(counted.sharing, counted.others), counted.numbers.sharing
-    cells = [cell for cell in inner.cells if cell != EQUAL_VALUES]
     by_query = items.query is not None and options.average == "queries"
-    return Audit(
+    return conclude(
+        judged,
+        options,
+        data,
         notion=f"pairwise equal opportunity ({which})",
-        finding=finding,
-        exit_status=EXIT_STATUS[finding],
-        tests=judged,
         rates=tuple(
             replace(
                 rate_of(counted.sharing, cell, counted.n_ties),
                 trials=round(float(numbers.trials[numbers.cells.index(cell)])),
             )
-            for cell in cells
-            if counted.sharing.trials[counted.sharing.cells.index(cell)]
+            for cell in inner.cells
+            if cell != EQUAL_VALUES and counted.sharing.trials[counted.sharing.cells.index(cell)]
         ),
         joint_tests=equal_cells(inner),
         groups=counted.groups,
@@ -162,33 +155,20 @@ def _audit(
         unit="queries" if by_query else "pairs",
         n=numbers.n_clusters if by_query else round(float(numbers.trials.sum())),
         n_items=len(items),
-        alpha=options.alpha,
-        margin=options.margin,
-        rule=options.rule,
-        looks=options.looks,
-        ties=_ties(counted, items, options, finding),
+        ties=_ties(counted, items, options, overall_finding(judged)),
         notes=_notes(items, counted, options, which),
-        provenance=provenance(options, **data),
     )
 
 
 def _judge_tests(
     counted: CountedPairs, items: LabelledItems, options: PairwiseOptions
-) -> tuple[Any, ...]:
+) -> tuple[JudgedGap, ...]:
     tests = _tests(counted, options)
     if counted.unweighted is not None:
         # Report how many pairs there are, not what they weigh.
         alike = zip(tests, _tests(counted.unweighted, options), strict=True)
         tests = [replace(test, n=same.n) for test, same in alike]
-    return judge(
-        tests,
-        alpha=options.alpha,
-        margin=options.margin,
-        rule=options.rule,
-        looks=options.looks,
-        n=len(items),
-        n_items=len(items),
-    )
+    return judge(tests, **options.judging, n=len(items), n_items=len(items))
 
 
 def _tests(counted: CountedPairs, options: PairwiseOptions) -> list[GapTest]:
@@ -250,7 +230,7 @@ def _ties(
     changes = False
     if total:
         other = "half" if options.score_ties == "disagree" else "disagree"
-        scored = counted_pairs(items, options, other, numbered=False)
+        scored = count_pairs(items, options, other, numbered=False)
         judged = _judge_tests(scored, items, options)
         changes = overall_finding(judged) != finding
     return Ties(
@@ -302,22 +282,21 @@ def _result(
     groups, others = counted.groups, counted.others
     rows = counted.together("rows", row_marginals(groups, others))
     columns = counted.together("columns", column_marginals(groups, others))
-    trials, hits = counted.sharing.trials, counted.sharing.hits
     entries = {cell: [cell] for cell in counted.cells}
     k = len(groups)
-    matrix = _share(counted.of(hits, entries), counted.of(trials, entries)).reshape(k, k)
-    by_row, by_column = (_share(side.hits, side.trials) for side in (rows, columns))
+    matrix = counted.rates(entries).reshape(k, k)
+    by_row, by_column = (divide_hits(side.hits, side.trials) for side in (rows, columns))
     whole = counted.together("whole", {Cell("", ""): list(counted.sharing.cells)})
     return PairwiseAccuracy(
         groups=groups,
         matrix=matrix,
         n_pairs=counted.of(counted.n_pairs, entries).reshape(k, k),
         score_ties=counted.of(counted.n_ties, entries).reshape(k, k),
-        overall=float(_share(whole.hits, whole.trials)[0]),
+        overall=float(divide_hits(whole.hits, whole.trials)[0]),
         overall_interval=rate_interval(whole, Cell("", "")),
         row_marginals=by_row,
         column_marginals=by_column,
-        covariance=_covariance(counted, entries),
+        covariance=counted.covariance(entries),
         notions=_summary(matrix, by_row, by_column),
         labels=labels,
         raw=raw,
@@ -327,23 +306,90 @@ def _result(
     )
 
 
-def _share(hits: Matrix, trials: Matrix) -> Matrix:
-    return np.divide(hits, trials, out=np.full_like(trials, np.nan), where=trials > 0)
-
-
-def _covariance(counted: CountedPairs, entries: dict[Cell, list[Cell]]) -> Matrix:
-    """Return the covariance of all entries; ``nan`` for those without pairs."""
-    inner = merged(counted.sharing, entries)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return rate_covariance(inner)
-
-
 def _summary(matrix: Matrix, rows: Matrix, columns: Matrix) -> dict[str, float]:
     return {
-        "pairwise equal opportunity gap": pairwise_equal_opportunity_gap(matrix),
-        "cross-group gap": cross_group_gap(matrix),
-        "within-group gap": within_group_gap(matrix),
-        "marginal gap": marginal_gap(rows),
-        "symmetric accuracy gap": symmetric_accuracy_gap(rows, columns),
-        "least accuracy": least_accuracy(matrix),
+        "pairwise equal opportunity gap": notions.pairwise_equal_opportunity_gap(matrix),
+        "cross-group gap": notions.cross_group_gap(matrix),
+        "within-group gap": notions.within_group_gap(matrix),
+        "marginal gap": notions.marginal_gap(rows),
+        "symmetric accuracy gap": notions.symmetric_accuracy_gap(rows, columns),
+        "least accuracy": notions.least_accuracy(matrix),
     }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NullGap(Statistic):
+    """A gap with the standard error it has if there is none: a pivot.
+
+    Attributes
+    ----------
+    gap, standard_error : float
+    reference : Reference
+    """
+
+    gap: float
+    standard_error: float
+    reference: Reference = NORMAL
+
+    def interval(self, level: float) -> Interval:
+        """Return the gaps that the two-sided test at ``1 - level`` does not reject."""
+        half = self.reference.quantile(1 - level) * self.standard_error
+        return Interval(max(self.gap - half, -1.0), min(self.gap + half, 1.0), level)
+
+    def statistic(self, hypothesised: float) -> float:
+        """Return the distance between observed and hypothesised gap in standard errors."""
+        return (self.gap - hypothesised) / self.standard_error
+
+
+def compare_symmetric(
+    sharing: Sharing, groups: Sequence[str], others: Sequence[str] = ()
+) -> list[GapTest]:
+    """Test for every two groups whether their symmetric accuracies are equal.
+
+    Parameters
+    ----------
+    sharing : Sharing
+        Pairs by cell and what they share.
+    groups, others : sequence of str
+        The groups to compare, and what stands for items in no group.
+    """
+    parts = {**row_marginals(groups, others), **column_marginals(groups, others)}
+    sides = merged(sharing, parts)
+    held = subset(sharing, np.flatnonzero(sharing.trials).tolist())
+    share = np.array([[cell in cells for cell in held.cells] for cells in parts.values()])
+    share = share * held.trials
+    k = len(groups)
+    tests = []
+    for i, j in combinations(range(k), 2):
+        null = f"symmetric({groups[i]}) = symmetric({groups[j]})"
+        one, two = (round(float(sides.trials[[g, k + g]].sum())) for g in (i, j))
+        used = [i, k + i, j, k + j]
+        few_clusters = 0 < sharing.n_clusters < FEWEST_CLUSTERS
+        if few_clusters or sides.effective_items[used].min() < FEWEST_ITEMS:
+            tests.append(untested_gap(null, (one, two), UNTESTED))
+            continue
+        weights = np.array([0.5, 0.5, -0.5, -0.5]) @ (
+            share[used] / share[used].sum(axis=1, keepdims=True)
+        )
+        tests.append(_test_null(held, weights, null, (one, two)))
+    return tests
+
+
+def _test_null(
+    held: Sharing, weights: NDArray[np.float64], null: str, n: tuple[int, int]
+) -> GapTest:
+    gap = float(weights @ (held.hits / held.trials))
+    variance = float(weights @ null_covariance(held) @ weights)
+    if variance <= 0:
+        return untested_gap(null, n, UNTESTED)
+    error = math.sqrt(variance)
+    pivot = NullGap(gap=gap, standard_error=error, reference=Reference(n_clusters=held.n_clusters))
+    return GapTest(
+        null=null,
+        gap=gap,
+        standard_error=error,
+        p_value=pivot.p_value(0.0),
+        n=n,
+        method=held.method,
+        pivot=pivot,
+    )

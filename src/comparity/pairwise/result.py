@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.counts.pairs import Cell
+from comparity.errors.spelling import visible
 from comparity.inference.gap_tests import Interval, plain
+from comparity.reports.audit_tables import audit_grids, raw_and_standardised_grid
+from comparity.reports.audits import gap_charts
+from comparity.reports.charts import Chart
+from comparity.reports.formats import count, rate, short
+from comparity.reports.frames import frame_of_rows
+from comparity.reports.heat import HeatMap
+from comparity.reports.plots import draw
+from comparity.reports.sections import Grid, Section
 from comparity.results.audit import Audit, JudgedResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from comparity.reports.sections import Section
-
-__all__ = ["PairwiseAccuracy"]
+__all__ = ["PairwiseAccuracy", "matrix_charts"]
 
 Matrix = NDArray[np.float64]
+
+# A heat map of more groups than this is wider than paper as a table.
+AS_TABLE = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -99,15 +111,18 @@ class PairwiseAccuracy(JudgedResult):
         return self.raw if self.labels == "binary" else self.standardised
 
     def section(self) -> Section:
-        """Return what is told of this answer."""
-        from comparity.pairwise.section import section
-
-        return section(self)
+        """Return what is told of a matrix of accuracies: the audit that decides, and the matrix."""
+        matrices = tuple(matrix_charts(self))
+        charts: tuple[Chart, ...] = tuple(gap_charts(self.audit))
+        grids = tuple(_pairwise_grids(self))
+        if len(self.groups) > AS_TABLE:
+            charts = (*charts, *matrices)
+        else:
+            grids = (*(one.grid for one in matrices), *grids)
+        return replace(self.audit.section(), charts=charts, grids=grids)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each entry of the matrix, as a frame of the named engine."""
-        from comparity.reports.frames import frame_of_rows
-
         errors = np.sqrt(np.maximum(np.diag(self.covariance), 0)).reshape(self.matrix.shape)
         rows = [
             {
@@ -125,7 +140,56 @@ class PairwiseAccuracy(JudgedResult):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the matrix as a heat map."""
-        from comparity.pairwise.section import matrix_charts
-        from comparity.reports.plots import draw
-
         return draw(next(matrix_charts(self)), ax)
+
+
+def matrix_charts(result: PairwiseAccuracy) -> Iterator[HeatMap]:
+    """Yield the matrices as heat maps: the darker, the less scores agree with labels."""
+    matrices = {"Raw": result.matrix.tolist()}
+    if result.raw is not result.standardised:
+        found = {one.of: one.rate for one in result.standardised.rates}
+        matrices["Standardised"] = [
+            [found.get(str(Cell(better, worse)), math.nan) for worse in result.groups]
+            for better in result.groups
+        ]
+    known = [value for rows in matrices.values() for row in rows for value in row if value == value]
+    pairs = result.n_pairs.tolist()
+    for name, rows in matrices.items():
+        yield HeatMap(
+            title=f"{name} accuracy, group of the better item (row) and of the worse (column)",
+            about="the tables have all numbers",
+            heading="How often scores order pairs as labels do: "
+            f"{count(round(float(np.nansum(result.n_pairs))))} pairs, {name.lower()}",
+            under="group of the worse item",
+            names=tuple(map(visible, result.groups)),
+            values=tuple(map(tuple, rows)),
+            cells=tuple(
+                tuple(f"{rate(value)}\nn {short(n)}" for value, n in zip(*both, strict=True))
+                for both in zip(rows, pairs, strict=True)
+            ),
+            # Half of the scale is left out where no entry is worse than a coin.
+            low=0.5 if min(known, default=0.0) >= 0.5 else 0.0,
+            high=1.0,
+            unit="pairwise accuracy",
+            beside="group of the better item",
+        )
+
+
+def _pairwise_grids(result: PairwiseAccuracy) -> Iterator[Grid]:
+    """Yield the tables of all pairs: the deciding audit's, both matrices, marginals, notions."""
+    yield from audit_grids(result.audit)
+    if result.labels != "binary" and result.raw is not result.standardised:
+        apart, sizes = result.imbalance, result.effective_sizes
+        yield raw_and_standardised_grid(result.raw, result.standardised, apart, sizes)
+    yield Grid(
+        title=f"Overall accuracy {rate(result.overall)}, and by the group of one item",
+        header=("group", "better item", "worse item"),
+        rows=tuple(
+            (visible(group), rate(row), rate(column))
+            for group, row, column in zip(
+                result.groups, result.row_marginals, result.column_marginals, strict=True
+            )
+        ),
+    )
+    rows = tuple((name, rate(value)) for name, value in result.notions.items())
+    yield Grid(title="Notions of the raw matrix", header=("notion", "value"), rows=rows)
