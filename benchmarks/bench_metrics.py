@@ -181,13 +181,15 @@ def bootstrap(replicates: int) -> None:
     import numpy as np
 
     from comparity.counts.decisions import GroupedDecisions
-    from comparity.metrics.comparison import resampled_values
+    from comparity.inference.intervals import resampled
+    from comparity.metrics.comparison import metric_values
 
     tables = np.array([[[48.0, 12.0], [20.0, 30.0]], [[55.0, 20.0], [15.0, 60.0]]]) * 1000
     contrast = GroupedDecisions(tables, np.array([False, True]))
 
     def ours() -> Any:
-        return resampled_values(contrast, replicates=replicates, rng=np.random.default_rng(SEED))
+        rng = np.random.default_rng(SEED)
+        return metric_values(resampled(contrast, replicates=replicates, rng=rng))
 
     drawn = ours()
     assert {len(column) for column in drawn.values()} == {replicates}

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from comparity.metrics.catalogue import CATALOGUE, EVERY_METRIC, FURTHER
-from comparity.metrics.entries import CLUSTERS, Entry
+from comparity.metrics.catalogue import CATALOGUE, CLUSTERS, EVERY_METRIC, FURTHER, Entry
 
 PAGE = Path(__file__).with_suffix(".md")
 

@@ -6,8 +6,7 @@ import json
 import runpy
 from pathlib import Path
 
-from comparity.metrics.catalogue import CATALOGUE, EVERY_METRIC, FURTHER
-from comparity.metrics.entries import CLUSTERS
+from comparity.metrics.catalogue import CATALOGUE, CLUSTERS, EVERY_METRIC, FURTHER
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,7 +10,6 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from comparity import fairness_metrics, select_metrics
 from comparity.errors import (
@@ -29,7 +28,7 @@ from comparity.errors import (
     UnsteadyQueryError,
 )
 from comparity.metrics.audit import metrics_frame
-from comparity.metrics.comparison import cross_validated_values
+from comparity.metrics.comparison import contrast_of
 from comparity.metrics.distortion import distortion_metrics
 from comparity.metrics.result import Scorecard
 
@@ -353,45 +352,12 @@ def test_a_seed_makes_intervals_reproducible() -> None:
     assert card(seed=5)["C10"].interval != card(seed=6)["C10"].interval
 
 
-def test_cross_validation_gives_every_metric_in_every_fold() -> None:
-    rows = people()
-    features = np.column_stack([rows["skill"], rows["sex"] == "m"]).astype(float)
-
-    def fit(X: Any, y: Any, privileged: Any, weights: Any) -> Any:
-        return LogisticRegression().fit(X, y, sample_weight=weights)
-
-    values = cross_validated_values(
-        fit,
-        features,
-        rows["hired"],
-        rows["sex"] == "m",
-        rng=np.random.default_rng(1),
-        repeats=2,
-        weigh=lambda y, privileged: np.ones(len(y)),
-    )
-    assert list(values)[:2] == ["C0", "C1"]
-    assert len(values) == 30
-    assert {len(column) for column in values.values()} == {10}
-    # Repeats are shuffled anew: no fold comes twice.
-    assert len(set(values["D2"].tolist())) == 10
-
-
-@pytest.mark.parametrize(("coded", "scores"), [(1, False), (0, True)])
-def test_cross_validation_takes_no_scores_and_no_other_codes(coded: int, scores: bool) -> None:
-    rows = people()
-
-    def fit(X: Any, y: Any, *_: Any) -> Any:
-        return LinearRegression().fit(X, y) if scores else LogisticRegression().fit(X, y)
-
-    with pytest.raises(NonBinaryError, match="prediction" if scores else "label"):
-        cross_validated_values(
-            fit,
-            rows["skill"][:, None],
-            rows["hired"].astype(int) + coded,
-            rows["sex"] == "m",
-            rng=np.random.default_rng(1),
-            neighbours=False,
-        )
+@pytest.mark.parametrize("role", ["label", "prediction"])
+def test_counting_takes_no_scores_and_no_other_codes(role: str) -> None:
+    columns = {"label": np.array([0.0, 1.0, 1.0]), "prediction": np.array([0.0, 1.0, 0.0])}
+    columns[role] = columns[role] + 0.5
+    with pytest.raises(NonBinaryError, match=role):
+        contrast_of(columns["label"], columns["prediction"], np.array([True, False, True]))
 
 
 def test_distances_equal_those_of_aif360() -> None:

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from comparity.counts.decisions import Confusion, DecisionCounts, GroupedDecisions
-from comparity.errors import UnknownMetricError
+from comparity.metrics.cards import catalogue_with
 from comparity.metrics.catalogue import CATALOGUE
 from comparity.metrics.classification import RATES, TRUE_POSITIVE, RateGap, RateRatio
 from comparity.metrics.entropy import DOUBLED_ROOT, GroupEntropy
-from comparity.metrics.selection import catalogue_with, entry
 from comparity.separation.audit import average_odds_gap, true_positive_rate_gap
 
 REFERENCE = json.loads(
@@ -184,10 +183,3 @@ def test_swapping_the_camps_turns_gaps_and_inverts_ratios(cells: np.ndarray) -> 
     assert RateGap((TRUE_POSITIVE,))(swapped) == pytest.approx(-RateGap((TRUE_POSITIVE,))(contrast))
     for rate in RATES:
         assert RateRatio(rate)(swapped) == pytest.approx(1 / RateRatio(rate)(contrast))
-
-
-def test_a_metric_is_found_by_id_name_and_alias() -> None:
-    assert entry("C14") is entry("disparate impact") is CATALOGUE["C14"]
-    assert entry("mean_difference") is CATALOGUE["D2"]
-    with pytest.raises(UnknownMetricError, match="C99"):
-        entry("C99")

@@ -106,7 +106,7 @@ def test_a_further_metric_is_reported_beside_the_thirty() -> None:
 
 def test_a_further_metric_changes_nothing_about_the_thirty(monkeypatch: pytest.MonkeyPatch) -> None:
     beside = scorecard().to_dict()
-    monkeypatch.setattr("comparity.metrics.cards.FURTHER", {})
+    monkeypatch.setattr("comparity.metrics.audit.FURTHER", {})
     alone = scorecard().to_dict()
     assert [one["id"] for one in beside.pop("further")] == list(FURTHER)
     assert alone.pop("further") == []

@@ -17,14 +17,23 @@ from comparity.counts.decision_rows import (
     count_two_predictions,
     truths,
 )
-from comparity.counts.decisions import DecisionCounts
+from comparity.counts.decisions import DecisionCounts, GroupedDecisions, NeighbourCounts
 from comparity.counts.neighbours import count_neighbours, feature_matrix
 from comparity.errors import NoUnprivilegedError, UnknownPrivilegedError
-from comparity.metrics.cards import scored
-from comparity.metrics.options import KINDS, MetricsForm, MetricsOptions
-from comparity.metrics.result import Scorecard, Selection
-from comparity.metrics.selection import check_kinds
-from comparity.results.options import shows
+from comparity.inference.intervals import SMOOTHING, resampled
+from comparity.metrics.cards import (
+    catalogue_with,
+    metric_rows,
+    ranges,
+    rate_rows,
+    select_by_values,
+)
+from comparity.metrics.catalogue import FURTHER
+from comparity.metrics.comparison import compare_paired, metric_values
+from comparity.metrics.entropy import VARIATIONS
+from comparity.metrics.options import KINDS, MetricsForm, MetricsOptions, check_kinds
+from comparity.metrics.result import MetricValue, Scorecard, Selection
+from comparity.results.options import provenance, shows
 from comparity.tables.columns import open_table
 from comparity.tables.features import as_array, check_apart, named_attributes, placed_features
 from comparity.tables.files import file_sha256, read_table
@@ -35,6 +44,8 @@ __all__ = ["fairness_metrics", "metrics_file", "metrics_frame", "select_metrics"
 
 
 TABLE = "decisions"
+
+CLUSTER_RESAMPLES = 500
 
 
 @shows(MetricsOptions)
@@ -110,7 +121,7 @@ def fairness_metrics(
     options = MetricsOptions(**choices)
     attribute, groups = _groups(sensitive_features)
     labels, predictions = as_array(y_true), as_array(y_pred)
-    counts = _counted(labels, predictions, attribute, groups, positive, threshold)
+    counts = _count_arrays(labels, predictions, attribute, groups, positive, threshold)
     rng = np.random.default_rng(options.seed)
     neighbours = None
     if X is not None:
@@ -123,9 +134,73 @@ def fairness_metrics(
         after = _cut(as_array(compare), "compare", threshold)
         paired = count_two_predictions(labels, before, after, groups=groups, positive=positive)
     camps = privileged_groups(privileged, attribute, counts.groups)
-    return scored(
+    return _score(
         counts, camps, options, neighbours=neighbours, paired=paired, kinds=kinds, rng=rng
     )
+
+
+def _score(
+    counts: DecisionCounts,
+    privileged: Collection[str],
+    options: MetricsOptions,
+    *,
+    rng: np.random.Generator,
+    neighbours: NeighbourCounts | None = None,
+    paired: NDArray[np.float64] | None = None,
+    kinds: Sequence[str] = (),
+) -> Scorecard:
+    """Work out all metrics from counts."""
+    contrast = GroupedDecisions.of(counts, privileged)
+    drawn = resampled(contrast, replicates=options.replicates, rng=rng, smoothing=SMOOTHING)
+    catalogue = catalogue_with(VARIATIONS[options.variation])
+    metrics = metric_rows(catalogue, contrast, drawn, neighbours, level=options.level)
+    further = metric_rows(FURTHER, contrast, drawn, None, level=options.level)
+    selection = None
+    if kinds:
+        values = metric_values(resampled(contrast, replicates=CLUSTER_RESAMPLES, rng=rng))
+        selection = select_by_values({one.id: one for one in metrics}, values, kinds)
+    comparison = None
+    if paired is not None:
+        comparison = compare_paired(contrast, paired, catalogue, options, rng=rng)
+    return Scorecard(
+        metrics=metrics,
+        further=further,
+        spreads=rate_rows(counts.groups, contrast, drawn, level=options.level),
+        groups=counts.groups,
+        privileged=tuple(sorted(privileged)),
+        n=counts.n,
+        selection=selection,
+        comparison=comparison,
+        notes=_notes((*metrics, *further), neighbours),
+        provenance=provenance(options),
+    )
+
+
+def _notes(metrics: Sequence[MetricValue], neighbours: NeighbourCounts | None) -> tuple[str, ...]:
+    notes = ["Rows are taken to be independent of each other."]
+    small = [one.id for one in metrics if not one.promised]
+    if small:
+        notes.append(
+            "Coverage of the interval is not promised, since a count is below 10, for "
+            f"{ranges(small)}."
+        )
+    missing = [one.id for one in metrics if one.value != one.value]
+    if missing:
+        notes.append(f"A rate has no trials, or both rates are zero: no {ranges(missing)}.")
+    if neighbours is None:
+        notes.append("Without features there is no consistency (D0).")
+    elif neighbours.tied:
+        notes.append(
+            f"{neighbours.tied:,} items have further items just as near as their last neighbour; "
+            "consistency (D0) depends on which of them are taken."
+        )
+    if neighbours is not None and neighbours.checked:
+        shift, error = neighbours.error
+        notes.append(
+            f"Neighbours are approximate; on {neighbours.checked:,} items found exactly the "
+            f"consistency (D0) is higher by {shift:+.4f} (standard error {error:.4f})."
+        )
+    return tuple(notes)
 
 
 def select_metrics(
@@ -209,7 +284,7 @@ def _counted_card(frame: Any, form: MetricsForm) -> Scorecard:
     check_groups({attribute: counts[attribute].groups})
     camps = privileged_groups(form.privileged, attribute, counts[attribute].groups)
     options, rng = form.narrow(MetricsOptions), np.random.default_rng(form.seed)
-    return scored(counts[attribute], camps, options, kinds=form.kinds, rng=rng)
+    return _score(counts[attribute], camps, options, kinds=form.kinds, rng=rng)
 
 
 def _collected_card(frame: Any, form: MetricsForm) -> Scorecard:
@@ -260,7 +335,7 @@ def _groups(sensitive_features: Any) -> tuple[str, NDArray[Any]]:
     return attribute, np.array(names, dtype=object)[codes]
 
 
-def _counted(
+def _count_arrays(
     labels: NDArray[Any],
     predictions: NDArray[Any],
     attribute: str,

@@ -1,55 +1,91 @@
-"""From counts to a scorecard: every metric and rate, the few to report, before and after, notes."""
+"""Every metric and rate with its interval, and the few metrics to report.
+
+References
+----------
+.. [1] Majumder et al., "Fair Enough", Sections 5.2, 5.3 and 6: (1) determine what type of fairness
+   is desirable, (2) look it up in the clusters, (3) test for one metric of each; where metrics of
+   a cluster disagree, take one of either side.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity import __version__
-from comparity.counts.decisions import DecisionCounts, GroupedDecisions, NeighbourCounts
+from comparity.counts.decisions import GroupedDecisions, NeighbourCounts
 from comparity.errors import TooFewResamplesError
 from comparity.inference.gap_tests import Interval
-from comparity.inference.intervals import SMOOTHING, quantile, resampled
-from comparity.metrics.catalogue import FURTHER
+from comparity.inference.intervals import quantile
+from comparity.metrics.catalogue import CATALOGUE, CLUSTERS, EVERY_METRIC, Cluster, Entry
 from comparity.metrics.classification import (
     BASE,
     RATES,
+    Measured,
     Rate,
     widest_gap_interval,
     widest_ratio_interval,
 )
 from comparity.metrics.clusters import cluster_differences, cluster_metrics, published_partition
-from comparity.metrics.comparison import compare_values, metric_sensitivity, metric_values
-from comparity.metrics.entries import Entry, Measured
-from comparity.metrics.entropy import VARIATIONS, consistency
-from comparity.metrics.options import MetricsOptions
+from comparity.metrics.comparison import metric_sensitivity
+from comparity.metrics.entropy import STANDARD, Variation, consistency
+from comparity.metrics.options import check_kinds
 from comparity.metrics.result import (
-    Comparison,
+    ChosenMetric,
     MetricClusters,
     MetricValue,
     RateSpread,
-    Scorecard,
     Selection,
 )
-from comparity.metrics.selection import catalogue_with, check_kinds, choose_metrics, ranges
 
-__all__ = [
-    "PROMISED",
-    "metric_rows",
-    "rate_rows",
-    "scored",
-]
-
+__all__ = ["PROMISED", "catalogue_with", "metric_rows", "ranges", "rate_rows", "select_by_values"]
 
 PROMISED = 10
 """Intervals cover as often as they say where every cell they rest on holds so many decisions."""
 
-
 SHARED_NEIGHBOURS = "normal, over items that share a neighbour"
+
+TOO_SMALL = "this data is too small to see which metrics move together."
+
+Merit = tuple[bool, ...]
+
+SURER = {
+    1: "is finite",
+    2: "has counts large enough for its interval",
+    3: "has an interval with two ends",
+    6: "responds to resampling",
+}
+"""What data say for a metric, by its place in :func:`_merit`."""
+
+
+def catalogue_with(scale: float) -> Mapping[str, Entry]:
+    """Return the catalogue with one of the two definitions of the coefficient of variation.
+
+    Parameters
+    ----------
+    scale : float
+        :data:`~comparity.metrics.entropy.STANDARD` or
+        :data:`~comparity.metrics.entropy.DOUBLED_ROOT`.
+
+    Examples
+    --------
+    >>> catalogue_with(2.0)["C20"].formula
+    '2 sqrt(GE_2) of b = yhat - y + 1'
+    """
+    if scale == STANDARD:
+        return CATALOGUE
+    entries = dict(CATALOGUE)
+    for number, one in CATALOGUE.items():
+        if isinstance(one.measure, Variation):
+            formula = one.formula.replace("sqrt(2 GE_2)", f"{scale:g} sqrt(GE_2)")
+            entries[number] = replace(
+                one, formula=formula, measure=replace(one.measure, scale=scale)
+            )
+    return MappingProxyType(entries)
 
 
 def metric_rows(
@@ -85,17 +121,13 @@ def rate_rows(
 
 
 def _row(one: Entry, value: float, found: Measured, *, promised: bool) -> MetricValue:
+    same = ("id", "name", "formula", "ideal", "fair_range", "direction")
     return MetricValue(
-        id=one.id,
-        name=one.name,
-        formula=one.formula,
+        **{name: getattr(one, name) for name in same},
         value=value,
         interval=found.interval,
         method=found.method,
         promised=promised,
-        ideal=one.ideal,
-        fair_range=one.fair_range,
-        direction=one.direction,
         cluster="" if one.cluster is None else one.cluster.name,
     )
 
@@ -146,52 +178,7 @@ def _spread(
     )
 
 
-TOO_SMALL = "this data is too small to see which metrics move together."
-
-
-CLUSTER_RESAMPLES = 500
-
-
-def scored(
-    counts: DecisionCounts,
-    privileged: Collection[str],
-    options: MetricsOptions,
-    *,
-    rng: np.random.Generator,
-    neighbours: NeighbourCounts | None = None,
-    paired: NDArray[np.float64] | None = None,
-    kinds: Sequence[str] = (),
-) -> Scorecard:
-    """Work out all metrics from counts."""
-    contrast = GroupedDecisions.of(counts, privileged)
-    drawn = resampled(contrast, replicates=options.replicates, rng=rng, smoothing=SMOOTHING)
-    catalogue = catalogue_with(VARIATIONS[options.variation])
-    metrics = metric_rows(catalogue, contrast, drawn, neighbours, level=options.level)
-    further = metric_rows(FURTHER, contrast, drawn, None, level=options.level)
-    selection = None
-    if kinds:
-        values = metric_values(resampled(contrast, replicates=CLUSTER_RESAMPLES, rng=rng))
-        selection = _selected({one.id: one for one in metrics}, values, kinds)
-    return Scorecard(
-        metrics=metrics,
-        further=further,
-        spreads=rate_rows(counts.groups, contrast, drawn, level=options.level),
-        groups=counts.groups,
-        privileged=tuple(sorted(privileged)),
-        n=counts.n,
-        selection=selection,
-        comparison=None if paired is None else _compared(contrast, paired, options, rng),
-        notes=_notes((*metrics, *further), neighbours),
-        provenance={
-            "comparity": __version__,
-            "seed": options.seed,
-            "options": {k: v for k, v in asdict(options).items() if k != "seed"},
-            "data": {},
-        },
-    )
-
-
-def _selected(
+def select_by_values(
     metrics: Mapping[str, MetricValue],
     values: Mapping[str, NDArray[np.float64]],
     kinds: Sequence[str],
@@ -206,7 +193,7 @@ def _selected(
     if clusters is not None:
         differences = cluster_differences(clusters.clusters, published_partition(steady))
     return Selection(
-        chosen=choose_metrics(metrics, kinds=asked, deaf=deaf),
+        chosen=_choose_metrics(metrics, kinds=asked, deaf=deaf),
         kinds=asked,
         clusters=clusters,
         differences=differences,
@@ -224,49 +211,138 @@ def _clusters(values: Mapping[str, NDArray[np.float64]]) -> MetricClusters | Non
         return None
 
 
-def _compared(
-    contrast: GroupedDecisions,
-    paired: NDArray[np.float64],
-    options: MetricsOptions,
-    rng: np.random.Generator,
-) -> Comparison:
-    """Compare two sets of predictions over resamples of the same rows."""
-    catalogue = catalogue_with(VARIATIONS[options.variation])
-    n = round(float(paired.sum()))
-    drawn = rng.multinomial(n, paired.ravel() / n, size=options.replicates)
-    tables = drawn.reshape(-1, *paired.shape).astype(np.float64)
-    # Summing over the other prediction leaves the table of one of them.
-    both = [
-        [metric_values(contrast.with_cells(cells.sum(axis=axis)), catalogue) for axis in (-1, -2)]
-        for cells in (paired, tables)
+def _choose_metrics(
+    metrics: Mapping[str, MetricValue], *, kinds: Sequence[str], deaf: Collection[str]
+) -> tuple[ChosenMetric, ...]:
+    """Choose one metric of every cluster that matters, in the order of clusters, and say why.
+
+    ``"group"`` and ``"individual"`` take all clusters of that kind; ``"false negatives"`` and
+    ``"false positives"`` those with a metric of that error. Of two metrics that are alike
+    otherwise, the one that responds to data is taken.
+    """
+    chosen: list[ChosenMetric] = []
+    for cluster in CLUSTERS:
+        wanting = tuple(kind for kind in kinds if _matters(cluster, kind))
+        known = [
+            CATALOGUE[one]
+            for one in cluster.members
+            if one in metrics and not math.isnan(metrics[one].value)
+        ]
+        if wanting and known:
+            chosen += _of_cluster(cluster, known, metrics, wanting, deaf)
+    return tuple(chosen)
+
+
+def _matters(cluster: Cluster, kind: str) -> bool:
+    if kind in ("group", "individual"):
+        return cluster.kind == kind
+    return any(CATALOGUE[one].about == kind for one in cluster.members)
+
+
+def _of_cluster(
+    cluster: Cluster,
+    known: Sequence[Entry],
+    metrics: Mapping[str, MetricValue],
+    kinds: tuple[str, ...],
+    deaf: Collection[str],
+) -> list[ChosenMetric]:
+    errors = [kind for kind in kinds if kind.startswith("false")]
+    merits = {one.id: _merit(one, metrics[one.id], errors, deaf) for one in known}
+    best, *others = sorted(known, key=lambda one: merits[one.id])
+    here = metrics[best.id].place
+    against = [one for one in others if metrics[one.id].place != here]
+    alike = [one.id for one in others if merits[one.id] == merits[best.id] and one not in against]
+    reasons = [*_virtues(best, others, errors), *_surer(best, others, merits)]
+    reasons += _doubts(metrics[best.id], known, deaf)
+    if alike:
+        reasons.append(f"{', '.join(alike)} would serve as well")
+    if not others:
+        known_here = "" if cluster.members == (best.id,) else " that exists here"
+        reasons.insert(0, f"the only one of its cluster{known_here}")
+    if against:
+        reasons.append(f"{against[0].id} says otherwise")
+    picked = [(best, "; ".join(reasons))]
+    if against:
+        clash = f"{best.id} is {here} its published range"
+        there = metrics[against[0].id].place
+        picked.append((against[0], f"the cluster disagrees: {clash}, this one is {there}"))
+    return [
+        ChosenMetric(id=one.id, name=one.name, kinds=kinds, cluster=cluster.name, reason=reason)
+        for one, reason in picked
     ]
-    ours = [number for number in catalogue if number.startswith("C")]
-    before, after = ({one: float(side[one]) for one in ours} for side in both[0])
-    return compare_values(before, after, resampled=(both[1][0], both[1][1]), level=options.level)
 
 
-def _notes(metrics: Sequence[MetricValue], neighbours: NeighbourCounts | None) -> tuple[str, ...]:
-    notes = ["Rows are taken to be independent of each other."]
-    small = [one.id for one in metrics if not one.promised]
-    if small:
-        notes.append(
-            "Coverage of the interval is not promised, since a count is below 10, for "
-            f"{ranges(small)}."
-        )
-    missing = [one.id for one in metrics if one.value != one.value]
-    if missing:
-        notes.append(f"A rate has no trials, or both rates are zero: no {ranges(missing)}.")
-    if neighbours is None:
-        notes.append("Without features there is no consistency (D0).")
-    elif neighbours.tied:
-        notes.append(
-            f"{neighbours.tied:,} items have further items just as near as their last neighbour; "
-            "consistency (D0) depends on which of them are taken."
-        )
-    if neighbours is not None and neighbours.checked:
-        shift, error = neighbours.error
-        notes.append(
-            f"Neighbours are approximate; on {neighbours.checked:,} items found exactly the "
-            f"consistency (D0) is higher by {shift:+.4f} (standard error {error:.4f})."
-        )
-    return tuple(notes)
+def _merit(one: Entry, metric: MetricValue, errors: Sequence[str], deaf: Collection[str]) -> Merit:
+    """Order metrics: what speaks of the graver error, is finite, has a sure interval."""
+    low, high, _ = metric.interval
+    return (
+        bool(errors) and one.about not in errors,
+        not math.isfinite(metric.value),
+        not metric.promised,
+        not (math.isfinite(low) and math.isfinite(high)),
+        # A gap exists where a rate is zero, and a reader need not know how rare it is.
+        one.ideal != 0.0,
+        # Of what is left, a metric of both errors says more than one of either.
+        not errors and bool(one.about),
+        # The published rule compares metrics of different scales, so it comes last.
+        one.id in deaf,
+    )
+
+
+def _virtues(one: Entry, others: Sequence[Entry], errors: Sequence[str]) -> list[str]:
+    """Say in words what `_merit` found better in one metric than in others."""
+    reasons = []
+    if errors and one.about in errors:
+        reasons.append(f"speaks of {one.about}")
+    if one.ideal == 0.0 and any(other.ideal == 1.0 for other in others):
+        reasons.append("a difference, where a ratio would divide by a rate that may be zero")
+    if not errors and not one.about and any(other.about for other in others):
+        reasons.append("speaks of both errors")
+    return reasons
+
+
+def _surer(one: Entry, others: Sequence[Entry], merits: Mapping[str, Merit]) -> list[str]:
+    """Say what decided where `_merit` came down to what this data can tell."""
+    worse: dict[int, list[str]] = {}
+    for other in others:
+        both = zip(merits[one.id], merits[other.id], strict=True)
+        decided = next((place for place, (mine, its) in enumerate(both) if mine != its), None)
+        if decided is not None:
+            worse.setdefault(decided, []).append(other.id)
+    return [
+        f"{virtue}, unlike {', '.join(worse[place])}"
+        for place, virtue in SURER.items()
+        if place in worse
+    ]
+
+
+def _doubts(metric: MetricValue, known: Sequence[Entry], deaf: Collection[str]) -> list[str]:
+    """Say what speaks against a metric although no other of its cluster is better."""
+    doubts = []
+    if metric.id in deaf:
+        every = all(one.id in deaf for one in known) and len(known) > 1
+        whose = "all of its cluster hardly respond" if every else "though it hardly responds"
+        doubts.append(f"{whose} to resampling")
+    if not metric.promised:
+        doubts.append("though counts are too small for its interval to be promised")
+    return doubts
+
+
+def ranges(ids: Iterable[str]) -> str:
+    """Write identifiers shortly, three and more that follow each other by their ends.
+
+    Examples
+    --------
+    >>> ranges(["C0", "C1", "C2", "C3", "C9", "C10", "D1"])
+    'C0-C3, C9, C10, D1'
+    """
+    runs: list[list[str]] = []
+    order = list(EVERY_METRIC)
+    for one in ids:
+        follows = runs and one[0] == runs[-1][-1][0]
+        if follows and order.index(one) == order.index(runs[-1][-1]) + 1:
+            runs[-1].append(one)
+        else:
+            runs.append([one])
+    parts = [[f"{run[0]}-{run[-1]}"] if len(run) > 2 else run for run in runs]
+    return ", ".join(one for part in parts for one in part)

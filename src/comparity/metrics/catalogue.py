@@ -17,8 +17,10 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 
 from comparity.metrics.classification import (
     BASE,
@@ -30,22 +32,134 @@ from comparity.metrics.classification import (
     SELECTION,
     TRUE_POSITIVE,
     AverageAbsoluteGap,
+    Measure,
     OverallRate,
     RateGap,
     RateRatio,
 )
-from comparity.metrics.entries import Entry
 from comparity.metrics.entropy import (
     BenefitEntropy,
-    BenefitVariation,
     BiasAmplification,
     DifferentialFairness,
     GroupEntropy,
-    GroupVariation,
+    Variation,
 )
 from comparity.metrics.matthews import MatthewsGap
 
-__all__ = ["CATALOGUE", "EVERY_METRIC", "FURTHER", "check_metric"]
+__all__ = ["CATALOGUE", "CLUSTERS", "EVERY_METRIC", "FURTHER"]
+__all__ += ["Cluster", "Entry", "check_metric"]
+
+RANGES = {0.0: (-0.1, 0.1), 1.0: (0.8, 1.2)}
+"""Published range by ideal value, both ends included; further metrics borrow it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """Metrics that moved together in the published study.
+
+    Attributes
+    ----------
+    name : str
+        As published, except "false discovery", which the text describes and does not name.
+    kind : str
+        ``"group"``, ``"individual"`` or ``"none"``: whom parity is about.
+    members : tuple of str
+        Identifiers of its metrics.
+    """
+
+    name: str
+    kind: str
+    members: tuple[str, ...]
+
+
+CLUSTERS = (
+    Cluster(name="misclassification", kind="group", members=("C3", "C7", "C11", "C12")),
+    Cluster(name="differential fairness", kind="group", members=("C10", "C25")),
+    Cluster(name="individual fairness", kind="individual", members=("C16", "C19", "C20")),
+    Cluster(name="false discovery", kind="group", members=("C4", "C8")),
+    Cluster(
+        name="group fairness",
+        kind="group",
+        members=("C0", "C1", "C2", "C5", "C6", "C9", "C14", "C15"),
+    ),
+    Cluster(
+        name="between-group individual fairness",
+        kind="individual",
+        members=("C17", "C18", "C21", "C22", "C23", "C24"),
+    ),
+    Cluster(name="intermediate", kind="none", members=("C13",)),
+    Cluster(name="individual fairness of data", kind="individual", members=("D0",)),
+    Cluster(name="differential fairness of data", kind="group", members=("D1",)),
+    Cluster(name="group fairness of data", kind="group", members=("D2", "D3")),
+)
+"""Seven clusters of metrics of predictions, then three of metrics of data."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One metric of the catalogue.
+
+    Attributes
+    ----------
+    id, name : str
+        Identifier and name.
+    formula : str
+        Definition, with u for unprivileged and p for privileged.
+    ideal : float
+        Value at parity.
+    direction : str
+        What a value away from the ideal says.
+    measure : callable or None
+        The metric as a function of counts; ``None`` for consistency, which needs neighbours.
+    citation : str
+        Where the definition comes from.
+    aif360, fairlearn, fairkit : str
+        The name elsewhere, and how it differs; empty where there is none.
+    about : str
+        Which error it speaks of, where it is one: ``"false negatives"`` or ``"false positives"``.
+    """
+
+    id: str
+    name: str
+    formula: str
+    ideal: float
+    direction: str
+    measure: Measure | None
+    citation: str
+    aif360: str = ""
+    fairlearn: str = ""
+    fairkit: str = ""
+    about: str = ""
+
+    @property
+    def fair_range(self) -> tuple[float, float]:
+        """Range around the ideal value, both ends included; published for the thirty."""
+        return RANGES[self.ideal]
+
+    @property
+    def cluster(self) -> Cluster | None:
+        """The published cluster of the metric; a further metric has none."""
+        return next((cluster for cluster in CLUSTERS if self.id in cluster.members), None)
+
+    @property
+    def of_data(self) -> bool:
+        """Whether it describes labels and not predictions."""
+        return self.id.startswith("D")
+
+    @property
+    def has_sign(self) -> bool:
+        """Whether values on either side of the ideal speak of different camps, or of opposites."""
+        return self.measure is not None and self.measure.has_sign
+
+    def distance(self, value: float) -> float:
+        """Return how far a value is from the ideal."""
+        return abs(value - self.ideal)
+
+    def is_inside(self, value: float) -> bool:
+        """Say whether a value lies in the published range; one that does not exist does not."""
+        low, high = self.fair_range
+        return low <= value <= high
+
 
 FAIR_ENOUGH = "Majumder et al., Fair Enough, Table 1"
 SPEICHER = "Speicher et al. (2018), A unified approach to quantifying algorithmic unfairness"
@@ -97,17 +211,17 @@ def _benefit_entries() -> Iterator[Entry]:
     """Yield the indices of benefits: among people, between two camps, between all groups."""
     camps = "larger: benefits are less equal between groups; no side is named"
     people = "larger: benefits are less equal among people, of any group"
-    two, every = partial(GroupEntropy, all_groups=False), partial(GroupEntropy, all_groups=True)
-    of_two, of_all = "mean benefits of u and p", "mean benefits of all groups"
-    for ids, prefix, of, direction, entropy, variation in (
-        (("C16", "C19", "C20"), "", "b = yhat - y + 1", people, BenefitEntropy, BenefitVariation()),
-        (("C18", "C21", "C22"), "between-group ", of_two, camps, two, GroupVariation(False)),
-        (("C17", "C23", "C24"), "between-all-groups ", of_all, camps, every, GroupVariation(True)),
-    ):
+    two, every = (partial(GroupEntropy, all_groups=several) for several in (False, True))
+    indices: tuple[tuple[Any, ...], ...] = (
+        (("C16", "C19", "C20"), "", "b = yhat - y + 1", people, BenefitEntropy),
+        (("C18", "C21", "C22"), "between-group ", "mean benefits of u and p", camps, two),
+        (("C17", "C23", "C24"), "between-all-groups ", "mean benefits of all groups", camps, every),
+    )
+    for ids, prefix, of, direction, entropy in indices:
         for number, index, formula, measure in (
             (ids[0], "generalised entropy index", "GE_2", entropy(2)),
             (ids[1], "Theil index", "GE_1", entropy(1)),
-            (ids[2], "coefficient of variation", "sqrt(2 GE_2)", variation),
+            (ids[2], "coefficient of variation", "sqrt(2 GE_2)", Variation(entropy(2))),
         ):
             name = prefix + index
             yield Entry(

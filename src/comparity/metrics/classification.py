@@ -1,4 +1,4 @@
-r"""How rates of a confusion matrix differ between unprivileged and privileged groups.
+r"""What a measure is, and how rates differ between unprivileged and privileged groups.
 
 A rate counts some cells of the table of label and prediction among others: the true positive rate
 counts (1, 1) among (1, 0) and (1, 1). Gaps are unprivileged minus privileged, ratios unprivileged
@@ -18,8 +18,9 @@ References
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,31 +36,11 @@ from comparity.inference.intervals import (
     rate_contrast_interval,
 )
 from comparity.inference.proportions import wilson_interval
-from comparity.metrics.entries import Measure, Measured
 
-__all__ = [
-    "BASE",
-    "DELTA",
-    "ERROR",
-    "FALSE_DISCOVERY",
-    "FALSE_NEGATIVE",
-    "FALSE_OMISSION",
-    "FALSE_POSITIVE",
-    "FOLDED",
-    "LOG_DELTA",
-    "RATES",
-    "SELECTION",
-    "TRUE_POSITIVE",
-    "AverageAbsoluteGap",
-    "OverallRate",
-    "Rate",
-    "RateGap",
-    "RateRatio",
-    "differences",
-    "divided",
-    "widest_gap_interval",
-    "widest_ratio_interval",
-]
+__all__ = ["BASE", "ERROR", "FALSE_DISCOVERY", "FALSE_NEGATIVE", "FALSE_OMISSION"]
+__all__ += ["FALSE_POSITIVE", "FOLDED", "LOG_DELTA", "RATES", "SELECTION", "TRUE_POSITIVE"]
+__all__ += ["AverageAbsoluteGap", "Measure", "Measured", "OverallRate", "Rate", "RateGap"]
+__all__ += ["RateRatio", "differences", "divided", "widest_gap_interval", "widest_ratio_interval"]
 
 Floats = NDArray[np.float64]
 Places = tuple[tuple[int, int], ...]
@@ -70,6 +51,54 @@ DELTA = "delta method with imaginary decisions (Price and Bonett)"
 LOG_DELTA = "delta method on the logarithm"
 WILSON = "Wilson"
 FOLDED = "folded bootstrap"
+
+
+class Measured(NamedTuple):
+    """An interval and the name of the method behind it."""
+
+    interval: Interval
+    method: str
+
+
+class Measure(ABC):
+    """A metric as a function of counts, with its interval.
+
+    Attributes
+    ----------
+    has_sign : bool
+        Whether values on either side of the ideal speak of different camps, or of opposites.
+    all_groups : bool
+        Whether it tells all groups apart; one that has no such attribute sees the two camps.
+    """
+
+    __slots__ = ()
+
+    has_sign: ClassVar[bool] = False
+
+    @property
+    def sees_all_groups(self) -> bool:
+        """Whether it tells all groups apart, and not only the two camps."""
+        return getattr(self, "all_groups", False)
+
+    @abstractmethod
+    def __call__(self, contrast: GroupedDecisions) -> Floats:
+        """Return the measure of each table."""
+
+    @abstractmethod
+    def interval(
+        self, contrast: GroupedDecisions, drawn: GroupedDecisions, *, level: float
+    ) -> Measured:
+        """Return the interval of the measure of one table.
+
+        Parameters
+        ----------
+        contrast : GroupedDecisions
+            The counts.
+        drawn : GroupedDecisions
+            Tables resampled from them, used where a measure has a kink.
+        level : float
+            Confidence level.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,15 +322,10 @@ def _gap(contrast: GroupedDecisions, rate: Rate) -> Floats:
 
 
 def _mean(values: list[Floats]) -> Floats:
-    if len(values) == 1:
-        return values[0]
     mean: Floats = sum(values[1:], start=values[0]) / len(values)
     return mean
 
 
 def _added(table: Floats, places: Places) -> Floats:
-    first, *others = places
-    total: Floats = table[..., first[0], first[1]]
-    for label, prediction in others:
-        total = total + table[..., label, prediction]
+    total: Floats = np.sum([table[..., label, prediction] for label, prediction in places], axis=0)
     return total

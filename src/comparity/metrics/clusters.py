@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors import NoSuchEntryError, OptionError, TooFewResamplesError
-from comparity.metrics.entries import CLUSTERS
+from comparity.metrics.catalogue import CLUSTERS
 from comparity.metrics.result import MetricClusters, MetricsAnswer, Partition
 from comparity.tables.columns import check_option
 from comparity.tables.values import check_lengths

@@ -23,7 +23,7 @@ References
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -31,29 +31,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.decisions import GroupedDecisions
-from comparity.counts.neighbours import count_neighbours
 from comparity.errors import NonBinaryError
-from comparity.inference.gap_tests import Interval, plain
-from comparity.inference.intervals import resampled
-from comparity.metrics.catalogue import CATALOGUE
-from comparity.metrics.entries import Entry
-from comparity.metrics.entropy import consistency
+from comparity.inference.gap_tests import Interval
+from comparity.metrics.catalogue import CATALOGUE, Entry
+from comparity.metrics.options import MetricsOptions
 from comparity.metrics.result import Change, Comparison, MetricsAnswer
+from comparity.results.plain import as_plain
 from comparity.tables.frames import text_of
 
-__all__ = [
-    "FACTOR",
-    "Sensitivity",
-    "Spread",
-    "Values",
-    "compare_medians",
-    "compare_values",
-    "contrast_of",
-    "cross_validated_values",
-    "metric_sensitivity",
-    "metric_values",
-    "resampled_values",
-]
+__all__ = ["Sensitivity", "Spread", "compare_medians", "compare_paired", "compare_values"]
+__all__ += ["contrast_of", "metric_sensitivity", "metric_values"]
 
 Floats = NDArray[np.float64]
 
@@ -109,15 +96,7 @@ class Sensitivity(MetricsAnswer):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row for each metric."""
-        return [
-            {
-                "metric": one.id,
-                "median": plain(one.median),
-                "iqr": plain(one.iqr),
-                "deaf": one.deaf,
-            }
-            for one in self.spreads
-        ]
+        return [{"metric": row.pop("id"), **row} for row in as_plain(self.spreads)]
 
 
 def compare_values(
@@ -152,7 +131,9 @@ def compare_values(
     changes = []
     for number in before:
         one = CATALOGUE[number]
-        first, second = (_rounded(values[number], decimals) for values in (before, after))
+        first, second = float(before[number]), float(after[number])
+        if decimals is not None:
+            first, second = round(first, decimals), round(second, decimals)
         interval = None
         if resampled is not None and number in resampled[0]:
             shifts = _shifts(resampled[0][number], resampled[1][number], one.ideal)
@@ -181,16 +162,34 @@ def compare_medians(
     return compare_values(*medians, decimals=decimals)
 
 
+def compare_paired(
+    contrast: GroupedDecisions,
+    paired: Floats,
+    catalogue: Mapping[str, Entry],
+    options: MetricsOptions,
+    *,
+    rng: np.random.Generator,
+) -> Comparison:
+    """Compare two sets of predictions over resamples of the same rows."""
+    n = round(float(paired.sum()))
+    drawn = rng.multinomial(n, paired.ravel() / n, size=options.replicates)
+    tables = drawn.reshape(-1, *paired.shape).astype(np.float64)
+    # Summing over the other prediction leaves the table of one of them.
+    both = [
+        [metric_values(contrast.with_cells(cells.sum(axis=axis)), catalogue) for axis in (-1, -2)]
+        for cells in (paired, tables)
+    ]
+    ours = [number for number in catalogue if number.startswith("C")]
+    before, after = ({one: float(side[one]) for one in ours} for side in both[0])
+    return compare_values(before, after, resampled=(both[1][0], both[1][1]), level=options.level)
+
+
 def _moved(before: float, after: float) -> str:
     if math.isnan(before) or math.isnan(after):
         return "unknown"
     if before == after:
         return "unchanged"
     return "towards" if after < before else "away"
-
-
-def _rounded(value: float, decimals: int | None) -> float:
-    return float(value) if decimals is None else round(float(value), decimals)
 
 
 def _median(column: Floats) -> float:
@@ -237,11 +236,7 @@ def metric_sensitivity(values: Mapping[str, Floats], *, factor: float = FACTOR) 
     >>> metric_sensitivity(values).deaf
     ('C1',)
     """
-    table = {number: _finite(column) for number, column in values.items()}
-    quartiles = {
-        number: np.quantile(column, [0.25, 0.5, 0.75]) if len(column) else np.full(3, np.nan)
-        for number, column in table.items()
-    }
+    quartiles = {number: _quartiles(column) for number, column in values.items()}
     ranges = {number: float(q[2] - q[0]) for number, q in quartiles.items()}
     known = [one for one in ranges.values() if one == one]
     threshold = factor * float(np.std(known, ddof=1)) if len(known) > 1 else float("nan")
@@ -258,19 +253,15 @@ def metric_sensitivity(values: Mapping[str, Floats], *, factor: float = FACTOR) 
     return Sensitivity(spreads=spreads, threshold=threshold, factor=factor, n_resamples=longest)
 
 
-def _finite(column: Floats) -> Floats:
+def _quartiles(column: Floats) -> Floats:
     values = np.asarray(column, dtype=np.float64)
-    return values[np.isfinite(values)]
+    finite = values[np.isfinite(values)]
+    return np.quantile(finite, [0.25, 0.5, 0.75]) if len(finite) else np.full(3, np.nan)
 
 
-Values = Mapping[str, Floats]
-Labels = NDArray[np.int64]
-Flags = NDArray[np.bool_]
-Fit = Callable[[Floats, Labels, Flags, Floats | None], Any]
-Weigh = Callable[[Labels, Flags], Floats]
-
-
-def metric_values(contrast: GroupedDecisions, catalogue: Mapping[str, Entry] = CATALOGUE) -> Values:
+def metric_values(
+    contrast: GroupedDecisions, catalogue: Mapping[str, Entry] = CATALOGUE
+) -> Mapping[str, Floats]:
     """Return every metric that follows from counts, for each table of a contrast.
 
     Examples
@@ -287,17 +278,10 @@ def metric_values(contrast: GroupedDecisions, catalogue: Mapping[str, Entry] = C
     }
 
 
-def resampled_values(
-    contrast: GroupedDecisions, *, replicates: int, rng: np.random.Generator
-) -> dict[str, Floats]:
-    """Return every metric that follows from counts, over tables drawn anew."""
-    return dict(metric_values(resampled(contrast, replicates=replicates, rng=rng)))
-
-
 def contrast_of(
     labels: NDArray[Any],
     predictions: NDArray[Any],
-    privileged: Flags,
+    privileged: NDArray[np.bool_],
     weights: Floats | None = None,
 ) -> GroupedDecisions:
     """Count 0/1 labels and predictions of privileged and unprivileged items, with weights."""
@@ -313,68 +297,3 @@ def _check_zero_one(name: str, values: NDArray[Any]) -> None:
     found = np.unique(values)
     if not np.isin(found, (0, 1)).all():
         raise NonBinaryError(name, [text_of(value) for value in found], role=name)
-
-
-def cross_validated_values(
-    fit: Fit,
-    features: Floats,
-    labels: Labels,
-    privileged: Flags,
-    *,
-    weigh: Weigh | None = None,
-    rng: np.random.Generator,
-    folds: int = 5,
-    repeats: int = 5,
-    neighbours: bool = True,
-) -> dict[str, Floats]:
-    """Return every metric over repeated, shuffled cross-validation.
-
-    Metrics of predictions are taken on the part left out, metrics of data on the part trained on,
-    as published. The published study repeated the same unshuffled folds, so that its 25 values
-    are 5; here every repeat shuffles anew.
-
-    Parameters
-    ----------
-    fit : callable
-        Given features, labels, which rows are privileged, and weights of the rows or ``None``,
-        returns a model with ``predict``.
-    features : ndarray, (n, d)
-        Features, the sensitive attribute among them.
-    labels : ndarray of int
-        0 or 1.
-    privileged : ndarray of bool
-        Which rows are privileged.
-    weigh : callable, optional
-        Given labels and which rows are privileged, returns weights of the rows trained on, such as
-        those of reweighing; they count in the metrics of data, too, except for consistency.
-    rng : numpy.random.Generator
-        Shuffles the rows.
-    folds, repeats : int
-        Parts, and how often they are drawn.
-    neighbours : bool
-        Whether to work out consistency (D0), too.
-
-    Returns
-    -------
-    dict of str to ndarray
-        ``folds * repeats`` values of each metric.
-    """
-    found: dict[str, list[float]] = {}
-    for _ in range(repeats):
-        for part in np.array_split(rng.permutation(len(labels)), folds):
-            left_out = np.zeros(len(labels), dtype=bool)
-            left_out[part] = True
-            own, flags = labels[~left_out], privileged[~left_out]
-            weights = None if weigh is None else weigh(own, flags)
-            model = fit(features[~left_out], own, flags, weights)
-            predicted = np.asarray(model.predict(features[left_out]))
-            tested = contrast_of(labels[left_out], predicted, privileged[left_out])
-            trained = contrast_of(own, own, flags, weights)
-            values = {k: v for k, v in metric_values(tested).items() if k.startswith("C")}
-            values |= {k: v for k, v in metric_values(trained).items() if k.startswith("D")}
-            for number, value in values.items():
-                found.setdefault(number, []).append(float(value))
-            if neighbours:
-                similar = consistency(count_neighbours(features[~left_out], own == 1, rng=rng))
-                found.setdefault("D0", []).append(similar)
-    return {number: np.array(found[number]) for number in CATALOGUE if number in found}

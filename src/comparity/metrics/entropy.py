@@ -53,7 +53,6 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from comparity.counts.decisions import GroupedDecisions, NeighbourCounts
-from comparity.inference.gap_tests import Interval
 from comparity.inference.intervals import (
     Slopes,
     entropy_interval,
@@ -67,27 +66,15 @@ from comparity.metrics.classification import (
     FOLDED,
     LOG_DELTA,
     SELECTION,
+    Measure,
+    Measured,
     Rate,
     differences,
     divided,
 )
-from comparity.metrics.entries import Measure, Measured
 
-__all__ = [
-    "DOUBLED_ROOT",
-    "STANDARD",
-    "VARIATIONS",
-    "BenefitEntropy",
-    "BenefitVariation",
-    "BiasAmplification",
-    "DifferentialFairness",
-    "GroupEntropy",
-    "GroupVariation",
-    "consistency",
-    "group_benefits",
-    "log_rates",
-    "widest_log_ratio",
-]
+__all__ = ["DOUBLED_ROOT", "STANDARD", "VARIATIONS", "BenefitEntropy", "BiasAmplification"]
+__all__ += ["DifferentialFairness", "GroupEntropy", "Variation", "consistency"]
 
 
 Floats = NDArray[np.float64]
@@ -157,14 +144,9 @@ class GroupEntropy(Measure):
     order: int
     all_groups: bool
 
-    @property
-    def sees_all_groups(self) -> bool:
-        """Whether it tells all groups apart, and not only the two camps."""
-        return self.all_groups
-
     def __call__(self, contrast: GroupedDecisions) -> Floats:
         """Return the measure of each table."""
-        sizes, means = group_benefits(contrast if self.all_groups else contrast.two_camps)
+        sizes, means = _group_benefits(contrast if self.all_groups else contrast.two_camps)
         # A group without members has no mean, and no weight.
         return _entropy(sizes, np.where(sizes > 0, means, 0.0), self.order)
 
@@ -172,13 +154,7 @@ class GroupEntropy(Measure):
         self, contrast: GroupedDecisions, drawn: GroupedDecisions, *, level: float
     ) -> Measured:
         """Return the interval of the measure of one table."""
-        root = self.root_interval(contrast, drawn, level=level)
-        return Measured(transformed(root, 0.5, 2), FOLDED)
-
-    def root_interval(
-        self, contrast: GroupedDecisions, drawn: GroupedDecisions, *, level: float
-    ) -> Interval:
-        """Return the interval of the root of twice an index between groups, which is a length."""
+        # The root of twice an index between groups is a length.
         root = math.sqrt(2 * max(float(self(contrast)), 0.0))
         vectors = [
             _deviations(one if self.all_groups else one.two_camps) for one in (contrast, drawn)
@@ -186,53 +162,36 @@ class GroupEntropy(Measure):
         # Rounding can leave an index of nothing a little below zero.
         moved = np.sqrt(2 * np.maximum(self(drawn), 0.0)) - root
         slopes = norm_slopes(vectors[0], vectors[1] - vectors[0], moved)
-        return folded_interval(root, slopes, level=level, least=0.0)
+        ends = folded_interval(root, slopes, level=level, least=0.0)
+        return Measured(transformed(ends, 0.5, 2), FOLDED)
 
 
 @dataclass(frozen=True, slots=True)
-class BenefitVariation(Measure):
-    """Coefficient of variation of the benefits of individuals: `scale` times a root of an index."""
+class Variation(Measure):
+    """Coefficient of variation: `scale` times the root of an index of benefits of order 2."""
 
-    scale: float = STANDARD
-
-    def __call__(self, contrast: GroupedDecisions) -> Floats:
-        """Return the measure of each table."""
-        return self.scale * _root(BenefitEntropy(2)(contrast))
-
-    def interval(
-        self, contrast: GroupedDecisions, drawn: GroupedDecisions, *, level: float
-    ) -> Measured:
-        """Return the interval of the measure of one table."""
-        index, method = BenefitEntropy(2).interval(contrast, drawn, level=level)
-        return Measured(transformed(index, self.scale, 0.5), method)
-
-
-@dataclass(frozen=True, slots=True)
-class GroupVariation(Measure):
-    """Coefficient of variation of the mean benefits of groups: `scale` times a root of an index."""
-
-    all_groups: bool
+    index: BenefitEntropy | GroupEntropy
     scale: float = STANDARD
 
     @property
     def sees_all_groups(self) -> bool:
         """Whether it tells all groups apart, and not only the two camps."""
-        return self.all_groups
+        return self.index.sees_all_groups
 
     def __call__(self, contrast: GroupedDecisions) -> Floats:
         """Return the measure of each table."""
-        return self.scale * _root(GroupEntropy(2, self.all_groups)(contrast))
+        with np.errstate(invalid="ignore"):
+            return self.scale * np.sqrt(self.index(contrast))
 
     def interval(
         self, contrast: GroupedDecisions, drawn: GroupedDecisions, *, level: float
     ) -> Measured:
         """Return the interval of the measure of one table."""
-        entropy = GroupEntropy(2, self.all_groups)
-        root = entropy.root_interval(contrast, drawn, level=level)
-        return Measured(transformed(root, self.scale / math.sqrt(2), 1), FOLDED)
+        index, method = self.index.interval(contrast, drawn, level=level)
+        return Measured(transformed(index, self.scale, 0.5), method)
 
 
-def group_benefits(contrast: GroupedDecisions) -> tuple[Floats, Floats]:
+def _group_benefits(contrast: GroupedDecisions) -> tuple[Floats, Floats]:
     """Return size and mean benefit of each group; an empty group has the mean ``nan``."""
     cells = contrast.cells
     sizes = cells.sum(axis=(-2, -1))
@@ -241,7 +200,7 @@ def group_benefits(contrast: GroupedDecisions) -> tuple[Floats, Floats]:
 
 def _deviations(contrast: GroupedDecisions) -> Floats:
     """Return the vector whose squared length is twice the index of order 2."""
-    sizes, means = group_benefits(contrast)
+    sizes, means = _group_benefits(contrast)
     shares = sizes / sizes.sum(axis=-1, keepdims=True)
     means = np.where(sizes > 0, means, 0.0)
     overall = (shares * means).sum(axis=-1, keepdims=True)
@@ -264,12 +223,6 @@ def _entropy(counts: Floats, values: Floats, order: int) -> Floats:
     return index
 
 
-def _root(index: Floats) -> Floats:
-    with np.errstate(invalid="ignore"):
-        root: Floats = np.sqrt(index)
-    return root
-
-
 SMOOTHING = 0.5
 """Half a yes and half a no are added to every group."""
 
@@ -286,16 +239,14 @@ class DifferentialFairness(Measure):
     0.0944
     """
 
-    rate: Rate = BASE
+    all_groups: ClassVar[bool] = True
 
-    @property
-    def sees_all_groups(self) -> bool:
-        """Whether it tells all groups apart, and not only the two camps."""
-        return True
+    rate: Rate = BASE
 
     def __call__(self, contrast: GroupedDecisions) -> Floats:
         """Return the measure of each table."""
-        return widest_log_ratio(log_rates(contrast, self.rate))
+        widest: Floats = np.ptp(_log_rates(contrast, self.rate), axis=-1).max(axis=-1)
+        return widest
 
     def interval(
         self, contrast: GroupedDecisions, drawn: GroupedDecisions, *, level: float
@@ -313,12 +264,8 @@ class BiasAmplification(Measure):
     Positive where the model tells groups apart more than the labels do. Without bound.
     """
 
+    all_groups: ClassVar[bool] = True
     has_sign: ClassVar[bool] = True
-
-    @property
-    def sees_all_groups(self) -> bool:
-        """Whether it tells all groups apart, and not only the two camps."""
-        return True
 
     def __call__(self, contrast: GroupedDecisions) -> Floats:
         """Return the measure of each table."""
@@ -333,7 +280,7 @@ class BiasAmplification(Measure):
         return Measured(folded_interval(float(self(contrast)), slopes, level=level), FOLDED)
 
 
-def log_rates(contrast: GroupedDecisions, rate: Rate) -> Floats:
+def _log_rates(contrast: GroupedDecisions, rate: Rate) -> Floats:
     """Return logarithms of the smoothed shares of yes and of no, shape (..., 2, K)."""
     hits, trials = rate.n_hits(contrast.cells), rate.n_trials(contrast.cells)
     yes, no = hits + SMOOTHING, trials - hits + SMOOTHING
@@ -341,15 +288,9 @@ def log_rates(contrast: GroupedDecisions, rate: Rate) -> Floats:
     return logs
 
 
-def widest_log_ratio(logs: Floats) -> Floats:
-    """Return the largest difference between two groups, in yes or in no."""
-    widest: Floats = np.ptp(logs, axis=-1).max(axis=-1)
-    return widest
-
-
 def _log_slopes(rate: Rate, contrast: GroupedDecisions, drawn: GroupedDecisions) -> Slopes:
     yes_no = [
-        differences(log_rates(contrast, rate)[place], log_rates(drawn, rate)[:, place])
+        differences(_log_rates(contrast, rate)[place], _log_rates(drawn, rate)[:, place])
         for place in (0, 1)
     ]
     observed, errors = zip(*yes_no, strict=True)

@@ -31,8 +31,7 @@ from numpy.typing import NDArray
 from comparity.counts.decisions import GroupedDecisions
 from comparity.inference.gap_tests import Interval
 from comparity.inference.intervals import quantile
-from comparity.metrics.classification import divided
-from comparity.metrics.entries import Measure, Measured
+from comparity.metrics.classification import Measure, Measured, divided
 
 __all__ = ["MatthewsGap"]
 

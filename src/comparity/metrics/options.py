@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from comparity.errors import OptionError
 from comparity.results.options import REQUIRED, Options, choice, column
 
-__all__ = ["KINDS", "MetricsForm", "MetricsOptions"]
+__all__ = ["KINDS", "MetricsForm", "MetricsOptions", "check_kinds"]
 
 KINDS = ("group", "individual", "false negatives", "false positives")
 """Parity between groups, among individuals, and which error is the graver harm."""
@@ -67,3 +68,10 @@ class MetricsForm(MetricsOptions):
                 raise OptionError(option, self.label, ["another column than the label"])
         if self.compare == self.prediction:
             raise OptionError("compare", self.compare, ["another column than the prediction"])
+
+
+def check_kinds(kinds: Sequence[str]) -> tuple[str, ...]:
+    """Return the kinds without repetition; anything else than :data:`KINDS` is an error."""
+    if isinstance(kinds, str) or not kinds or not set(kinds) <= set(KINDS):
+        raise OptionError("kinds", kinds, [f"some of {', '.join(map(repr, KINDS))}"])
+    return tuple(kind for kind in KINDS if kind in kinds)

@@ -9,6 +9,7 @@ from typing import Any
 
 from comparity.errors.spelling import visible
 from comparity.inference.gap_tests import Interval
+from comparity.metrics.cards import ranges
 from comparity.metrics.charts import (
     has_sign,
     metrics_chart,
@@ -28,7 +29,6 @@ from comparity.metrics.result import (
     Scorecard,
     Selection,
 )
-from comparity.metrics.selection import ranges
 from comparity.reports.charts import Chart
 from comparity.reports.formats import count, interval, percent, rate, several, signed
 from comparity.reports.sections import Grid, Section
