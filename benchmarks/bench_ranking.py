@@ -23,10 +23,11 @@ from measure import SEED, best_seconds, growth, in_subprocess, largest_size, rep
 from comparity import barp, bradley_terry, crowd_bt, factor_bt
 from comparity.ranking.anchors import EQUAL_MEANS, Wish, anchor_of
 from comparity.ranking.judgments import judgments_of
-from comparity.ranking.likelihood import curvature as _curvature
-from comparity.ranking.likelihood.bands import band_of
+from comparity.ranking.likelihood import errors as _errors
+from comparity.ranking.likelihood.exact import DENSE, Inverse
 from comparity.ranking.likelihood.fitting import Fit, Task, fit, rows_for
 from comparity.ranking.likelihood.one_pass import OnePass
+from comparity.ranking.likelihood.rows import band_of
 
 SIZES = {5_000: (100, 50), 250_000: (9_150, 4_091), 10**7: (10**5, 10**4), 10**8: (10**6, 10**5)}
 SD = 10.0
@@ -162,14 +163,14 @@ def task_of(pairs: np.ndarray, judge: np.ndarray, group: np.ndarray) -> Task:
 def errors_of_evaluators(fitted: Fit) -> None:
     """Find what the errors of evaluators need, without those of scores."""
     objective = fitted.objective
-    if objective.size <= _curvature.DENSE:
+    if objective.size <= DENSE:
         fitted.errors()
         return
     # Whether there is a band is asked once for each fit.
     assert band_of(objective.data.rows) is None
     assert len(OnePass(objective).evaluators) == objective.n_evaluators
     everybody = np.ones(objective.n_evaluators, bool)
-    _curvature._with_mean(objective, fitted.move, 0, everybody)
+    _errors._with_mean(objective, fitted.move, 0, everybody)
 
 
 def in_batches(n_evaluators: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -196,10 +197,10 @@ def run_batches(n_evaluators: int) -> None:
     _, core, errors = least(fitted.errors, 3)
     band = objective.data.rows.band
     assert band is not None
-    passes = _curvature._errors_by_passes(objective, move, known)
+    passes = _errors._errors_by_passes(objective, move, known)
     off = np.nan
     if objective.size < 5000:
-        inverse = _curvature._errors_by_inverse(objective, move, known)
+        inverse = _errors._errors_by_solving(objective, Inverse(objective), move, known)
         off = float(np.abs(errors.centred / inverse.centred - 1).max())
     ratio = float(np.median(passes.centred / errors.centred))
     report(n=100 * n_evaluators, width=band.width, core=core, off=off, passes=ratio)

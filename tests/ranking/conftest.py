@@ -23,8 +23,8 @@ def errors_by(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
             "in passes": (0, 0.0),
         }
         largest, work = limits[way]
-        monkeypatch.setattr("comparity.ranking.likelihood.curvature.DENSE", largest)
-        monkeypatch.setattr("comparity.ranking.likelihood.bands.LITTLE_WORK", work)
-        monkeypatch.setattr("comparity.ranking.likelihood.bands.MOST_WORK", work)
+        monkeypatch.setattr("comparity.ranking.likelihood.exact.DENSE", largest)
+        monkeypatch.setattr("comparity.ranking.likelihood.rows.LITTLE_WORK", work)
+        monkeypatch.setattr("comparity.ranking.likelihood.rows.MOST_WORK", work)
 
     return choose

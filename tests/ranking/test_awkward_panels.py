@@ -10,7 +10,7 @@ import pytest
 
 from comparity import barp
 from comparity.errors import ComparityError
-from comparity.ranking.likelihood.newton import conjugate_gradients
+from comparity.ranking.likelihood.objective import conjugate_gradients
 
 
 def awkward(seed: int) -> dict[str, Any]:

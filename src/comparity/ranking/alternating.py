@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from comparity.ranking.connectivity import diagnose
 from comparity.ranking.contrasts import Contrasts
 from comparity.ranking.judgments import Judgments
-from comparity.ranking.likelihood.margins import leanings
-from comparity.ranking.likelihood.objective import rows_of
 from comparity.ranking.likelihood.passes import logistic
+from comparity.ranking.likelihood.rows import rows_of
 from comparity.ranking.result import BiasedRanking
 
 __all__ = ["STEPS", "alternate"]
@@ -141,5 +140,5 @@ def _result(
         **unknown,
         anchor="none: started at zero and stopped after a fixed number of steps",
         n_judged=np.bincount(rows.evaluator, minlength=rows.n_evaluators),
-        n_informative=leanings(rows.evaluator, rows.contrast, rows.n_evaluators).sum(axis=2),
+        n_informative=rows.leanings.sum(axis=2),
     )

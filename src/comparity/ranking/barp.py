@@ -31,7 +31,7 @@ from comparity.ranking.connectivity import diagnose, groups_apart
 from comparity.ranking.contrasts import Contrasts, ItemAttribute, attributes_of, contrasts_of
 from comparity.ranking.fits import Diagnosis, GroupContrast
 from comparity.ranking.judgments import Judgments, judgments_of
-from comparity.ranking.likelihood.curvature import Errors
+from comparity.ranking.likelihood.errors import Errors
 from comparity.ranking.likelihood.fitting import TOLERANCE, Fit, Task, check_finite, fit, rows_for
 from comparity.ranking.models import RankingModel
 from comparity.ranking.result import BiasedRanking

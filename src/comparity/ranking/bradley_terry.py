@@ -12,7 +12,7 @@ from comparity.ranking.anchors import MARGINAL_LIKELIHOOD, Wish, wish_of
 from comparity.ranking.connectivity import diagnose
 from comparity.ranking.fits import Diagnosis, Effect
 from comparity.ranking.judgments import Judgments, judgments_of
-from comparity.ranking.likelihood.curvature import Errors
+from comparity.ranking.likelihood.errors import Errors
 from comparity.ranking.likelihood.fitting import NO_ANCHOR, TOLERANCE, Fit, Task, check_finite, fit
 from comparity.ranking.models import RankingModel
 from comparity.ranking.result import Ranking

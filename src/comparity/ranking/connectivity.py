@@ -13,16 +13,14 @@ from scipy.sparse.csgraph import connected_components
 
 from comparity.ranking.contrasts import Contrasts, ItemAttribute
 from comparity.ranking.fits import Diagnosis
-from comparity.ranking.judgments import Judgments
-from comparity.ranking.likelihood.margins import outcomes, reached
-from comparity.ranking.likelihood.passes import ComparisonRows
+from comparity.ranking.judgments import Judgments, count_outcomes
+from comparity.ranking.likelihood.rows import ComparisonRows
 
 __all__ = ["components", "diagnose", "enough_comparisons", "groups_apart", "unmet_contrasts"]
 
 Ints = NDArray[np.int64]
 
 NAMED = 5
-MOST_SWEEPS = 40
 
 
 def enough_comparisons(n_items: int) -> int:
@@ -44,33 +42,12 @@ def components(judgments: Judgments) -> tuple[Ints, Ints]:
     if judgments.tied is not None:
         ties = judgments.tied
         above, below = np.append(above, below[ties]), np.append(below, judgments.better[ties])
-    # Nearly always all items that won and lost hang together, and the others hang on to them,
-    # which a few sweeps see without building a graph.
-    outer = (outcomes(above, below, n) == 0).any(axis=1)
-    if not outer.all() and _hangs_together(above, below, outer):
-        strong = np.zeros(n, np.int64)
-        strong[outer] = np.arange(1, outer.sum() + 1)
-        return np.zeros(n, np.int64), strong
     graph = coo_array((np.ones(len(above), np.int8), (below, above)), shape=(n, n)).tocsr()
-    weak: NDArray[np.int32] = connected_components(graph, directed=True, connection="weak")[1]
-    parts: NDArray[np.int32] = connected_components(graph, directed=True, connection="strong")[1]
-    return weak.astype(np.int64), parts.astype(np.int64)
-
-
-def _hangs_together(
-    above: NDArray[np.int32], below: NDArray[np.int32], outer: NDArray[np.bool_]
-) -> bool:
-    """Say whether inner items reach each other both ways, and every outer item has one of them."""
-    start = int(np.flatnonzero(~outer)[0])
-    for sources, targets in ((above, below), (below, above)):
-        if not reached(sources, targets, start, outer.copy(), MOST_SWEEPS):
-            return False
-    if not outer.any():
-        return True
-    attached = np.zeros(len(outer), dtype=bool)
-    attached[above[~outer[below]]] = True
-    attached[below[~outer[above]]] = True
-    return bool(attached[outer].all())
+    weak, strong = (
+        connected_components(graph, connection=kind)[1].astype(np.int64)
+        for kind in ("weak", "strong")
+    )
+    return weak, strong
 
 
 def diagnose(
@@ -98,11 +75,12 @@ def diagnose(
     """
     weak, strong = components(judgments)
     n = judgments.n_items
-    wins, losses = outcomes(judgments.better, judgments.worse, n).T
+    wins, losses = count_outcomes(judgments.better, judgments.worse, n)
     tied = np.zeros(n, np.int64)
     if judgments.tied is not None:
-        ties = outcomes(judgments.better[judgments.tied], judgments.worse[judgments.tied], n)
-        wins, losses, tied = wins - ties[:, 0], losses - ties[:, 1], ties.sum(axis=1)
+        ties = judgments.tied
+        wins, losses = count_outcomes(judgments.better[~ties], judgments.worse[~ties], n)
+        tied = count_outcomes(judgments.better[ties], judgments.worse[ties], n).sum(axis=0)
     uses = wins + losses + tied
     unmet = np.zeros(0, dtype=bool)
     if rows is not None and contrasts is not None:

@@ -27,7 +27,7 @@ from comparity.tables.frames import collected, is_frame, of_engine, opened
 from comparity.tables.layouts import check_outcome_read
 from comparity.tables.values import as_array, check_lengths, factorised, group_codes, rows_of
 
-__all__ = ["Judgments", "columns_of", "judgments_from_frames", "judgments_of"]
+__all__ = ["Judgments", "columns_of", "count_outcomes", "judgments_from_frames", "judgments_of"]
 
 Ints = NDArray[np.int32]
 
@@ -99,6 +99,11 @@ class Judgments:
             name: one if one is None else one[kept] for name, one in found.items()
         }
         return replace(self, **columns)
+
+
+def count_outcomes(better: Ints, worse: Ints, n_items: int) -> NDArray[np.int64]:
+    """Count how often each item was put above another, and how often below one: (2, items)."""
+    return np.stack([np.bincount(side, minlength=n_items) for side in (better, worse)])
 
 
 def judgments_of(
@@ -319,22 +324,10 @@ def _code_evaluators(evaluators: Any, n: int) -> tuple[Ints | None, NDArray[Any]
         return None, np.empty(0, dtype=object)
     array = _column(evaluators, "evaluators", n)
     if array.dtype.kind in "iu":
-        return _code_numbers(array)
-    codes, known = group_codes(array, "evaluators", "comparisons", several=False)
-    return codes.astype(np.int32), np.array(known, dtype=object)
-
-
-def _code_numbers(array: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
-    """Code whole numbers by counting where they are small, which spares sorting millions."""
-    low, high = int(array.min()), int(array.max())
-    if low < 0 or high > 4 * len(array):
         names, codes = np.unique(array, return_inverse=True)
         return codes.reshape(-1).astype(np.int32), names
-    there = np.bincount(array) > 0
-    if there.all():
-        return np.ascontiguousarray(array, dtype=np.int32), np.arange(high + 1)
-    place = (np.cumsum(there) - 1).astype(np.int32)
-    return place[array], np.flatnonzero(there)
+    codes, known = group_codes(array, "evaluators", "comparisons", several=False)
+    return codes.astype(np.int32), np.array(known, dtype=object)
 
 
 def _column(values: Any, name: str, n: int) -> NDArray[Any]:

@@ -25,8 +25,9 @@ from scipy.special import log_expit, xlogy
 
 from comparity.ranking.fits import Diagnosis
 from comparity.ranking.judgments import Judgments
+from comparity.ranking.likelihood.exact import one_thread
 from comparity.ranking.likelihood.margins import add_mixture
-from comparity.ranking.likelihood.newton import Watch, one_thread, watching
+from comparity.ranking.likelihood.objective import Watch, watching
 from comparity.ranking.result import Ranking, ranking_of
 
 __all__ = [

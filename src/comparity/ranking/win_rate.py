@@ -9,8 +9,7 @@ import numpy as np
 
 from comparity.ranking.connectivity import diagnose
 from comparity.ranking.fits import normal_quantile
-from comparity.ranking.judgments import judgments_of
-from comparity.ranking.likelihood.margins import outcomes
+from comparity.ranking.judgments import count_outcomes, judgments_of
 from comparity.ranking.models import RankingModel
 from comparity.ranking.result import Ranking, ranking_of
 
@@ -65,9 +64,9 @@ def win_rate(comparisons: Any, *, n_items: int | None = None, ties: Any = None) 
     judgments = judgments_of(comparisons, n_items=n_items, ties=ties)
     tied = np.zeros(len(judgments), dtype=bool) if judgments.tied is None else judgments.tied
     better, worse, n_items = judgments.better, judgments.worse, judgments.n_items
-    n = outcomes(better, worse, n_items).sum(axis=1)
-    wins = outcomes(better[~tied], worse[~tied], n_items)[:, 0]
-    draws = outcomes(better[tied], worse[tied], n_items).sum(axis=1)
+    wins, losses = count_outcomes(better[~tied], worse[~tied], n_items)
+    draws = count_outcomes(better[tied], worse[tied], n_items).sum(axis=0)
+    n = wins + losses + draws
     compared, z = n > 0, normal_quantile(0.95)
     shares, variances = np.full(n_items, 0.5), np.zeros(n_items)
     np.divide(wins + draws / 2, n, out=shares, where=compared)

@@ -19,12 +19,12 @@ from comparity import barp
 from comparity.datasets.simulated_panels import SimulatedPanel, simulate_comparisons
 from comparity.ranking.judgments import judgments_of
 from comparity.ranking.likelihood import evidence as _attenuation
-from comparity.ranking.likelihood.curvature import covariances_of
 from comparity.ranking.likelihood.evidence import tilt_of
-from comparity.ranking.likelihood.margins import bent
-from comparity.ranking.likelihood.objective import Penalised, Penalty, pass_over, rows_of
+from comparity.ranking.likelihood.exact import Inverse
+from comparity.ranking.likelihood.objective import Penalised, Penalty
 from comparity.ranking.likelihood.one_pass import OnePass
-from comparity.ranking.likelihood.passes import davidson
+from comparity.ranking.likelihood.passes import davidson, pass_over
+from comparity.ranking.likelihood.rows import ComparisonRows, rows_of
 
 
 def sparse_panel(seed: int, **choices: Any) -> SimulatedPanel:
@@ -72,14 +72,14 @@ def plain_spreads(objective: Penalised, point: np.ndarray) -> np.ndarray:
 def test_spreads_of_margins_are_those_of_the_inverse() -> None:
     objective, point = objective_of(sparse_panel(1, n_items=30, groups={"sex": 12}))
     expected = np.clip(plain_spreads(objective, point), _attenuation.LEAST, _attenuation.MOST)
-    found = _attenuation._spread_by_inverse(objective, covariances_of(objective))(slice(None))
+    found = _attenuation._spread_by_inverse(objective, Inverse(objective))(slice(None))
     # Weights are kept in single precision.
     assert found == pytest.approx(expected, rel=1e-4, abs=1e-5)
 
 
 def test_spreads_in_one_pass_are_close_to_those_of_the_inverse() -> None:
     objective, _ = objective_of(sparse_panel(2))
-    exact = _attenuation._spread_by_inverse(objective, covariances_of(objective))(slice(None))
+    exact = _attenuation._spread_by_inverse(objective, Inverse(objective))(slice(None))
     quick = _attenuation._spread_by_pass(objective, OnePass(objective))(slice(None))
     assert quick == pytest.approx(exact, rel=0.15, abs=0.02)
 
@@ -89,7 +89,12 @@ def test_spreads_in_one_pass_are_close_to_those_of_the_inverse() -> None:
 def test_bent_slopes_are_means_over_the_error_of_a_margin(margin: float, variance: float) -> None:
     sd = np.sqrt(variance)
     mean, _ = quad(lambda z: -expit(-(margin + sd * z)) * norm.pdf(z), -9, 9)
-    found = bent(np.full(2, margin), np.array([variance, -variance]))
+    pair, nobody = np.zeros(2, dtype=np.int32), np.zeros((2, 0), dtype=np.int8)
+    rows = ComparisonRows(
+        better=pair, worse=pair + 1, evaluator=pair, contrast=nobody, n_items=2, n_evaluators=1
+    )
+    point = np.array([margin, 0.0]), np.zeros((1, 0)), np.empty(0)
+    found = pass_over(rows).bend(slice(None), np.array([variance, -variance]), *point)
     assert found[0] == pytest.approx(mean + expit(-margin), abs=2e-3)
     assert found[1] == -found[0]
 
@@ -111,7 +116,7 @@ def test_the_slope_of_a_comparison_that_may_be_a_tie_is_bent_alike() -> None:
 
 def test_a_tilt_moves_nothing_along_flat_directions() -> None:
     objective, point = objective_of(sparse_panel(4))
-    scores, bias, _ = objective.split(tilt_of(objective, point, covariances_of(objective)))
+    scores, bias, _ = objective.split(tilt_of(objective, point, Inverse(objective)))
     group = objective.flat_basis[:, 1]
     assert scores.sum() == pytest.approx(0, abs=1e-9)
     assert scores @ group - bias.sum() == pytest.approx(0, abs=1e-9)
@@ -119,7 +124,7 @@ def test_a_tilt_moves_nothing_along_flat_directions() -> None:
 
 def test_the_gradient_with_a_tilt_is_a_finite_difference() -> None:
     objective, point = objective_of(sparse_panel(5, n_items=20, groups={"sex": 8}))
-    objective.tilt = tilt_of(objective, point, covariances_of(objective))
+    objective.tilt = tilt_of(objective, point, Inverse(objective))
     _, gradient = objective.evaluate(point)
     expected = approx_fprime(point, lambda at: objective.evaluate(at)[0], 1e-6)
     assert gradient == pytest.approx(expected, abs=1e-3)

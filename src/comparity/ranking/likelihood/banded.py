@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack, qr
 
 from comparity.counts.kernels.compilation import njit
-from comparity.ranking.likelihood.bands import Band
-from comparity.ranking.likelihood.margins import add_product, margins
-from comparity.ranking.likelihood.objective import Penalised, Solving
-from comparity.ranking.likelihood.passes import GeneralPass
+from comparity.ranking.likelihood.exact import Solving
+from comparity.ranking.likelihood.objective import Penalised
+from comparity.ranking.likelihood.passes import Pass
+from comparity.ranking.likelihood.rows import Band
 
 Floats = NDArray[np.float64]
 
@@ -177,12 +177,9 @@ class Banded(Solving):
         _add_fence(*(*columns, place, first, over, corner))
         for own in first[outside]:
             corner[own : own + c, own : own + c] += objective.penalty.bias
-        for column in range(c * len(outside), size):
-            unit = np.zeros(objective.size)
-            unit[self._border[column]] = 1.0
-            found = objective.product(unit)
-            over[:, column] = found[self._within]
-            corner[column] = corner[:, column] = found[self._border]
+        effects, own = objective.effect_columns(), slice(c * len(outside), None)
+        over[:, own] = effects[self._within]
+        corner[:, own], corner[own] = effects[self._border], effects[self._border].T
         corner[np.diag_indices(size)] += FIXED_PRECISION * (np.diagonal(corner) == 0.0)
         return over, corner
 
@@ -250,14 +247,8 @@ def _multiply_likelihood(objective: Penalised, columns: Floats) -> Floats:
 
 def _multiply_comparisons(objective: Penalised, vector: Floats) -> Floats:
     """Multiply the Hessian of the likelihood, in double precision however many items there are."""
-    data, parts = objective.data, objective.split(vector)
-    if isinstance(data, GeneralPass):
-        return np.concatenate([part.ravel() for part in data.product(*parts)])
-    found, columns = np.zeros(objective.size), _columns_of(objective, objective.n_contrasts)
-    scores, bias, _ = objective.split(found)
-    change = data.weights() * margins(*(*columns, *parts[:2]))
-    add_product(*(*columns, change, scores, bias))
-    return found
+    parts = Pass.product(objective.data, *objective.split(vector))
+    return np.concatenate([part.ravel() for part in parts])
 
 
 def _columns_of(objective: Penalised, n_contrasts: int) -> tuple[Any, ...]:

@@ -35,9 +35,9 @@ from numpy.typing import NDArray
 
 from comparity.counts.kernels.compilation import njit
 from comparity.ranking.anchors import LARGEST_SD, SMALLEST_SD, bounded
-from comparity.ranking.likelihood.curvature import Covariances
+from comparity.ranking.likelihood.exact import Inverse, Solving
 from comparity.ranking.likelihood.margins import add_product
-from comparity.ranking.likelihood.objective import Penalised, Solving
+from comparity.ranking.likelihood.objective import Penalised
 from comparity.ranking.likelihood.one_pass import OnePass
 
 Floats = NDArray[np.float64]
@@ -110,7 +110,7 @@ def fixed_point(
     objective: Penalised,
     point: Floats,
     sds: Floats,
-    covariances: Covariances | Solving | OnePass,
+    covariances: Solving | OnePass,
     *,
     chosen: tuple[bool, bool],
 ) -> Floats:
@@ -124,7 +124,7 @@ def fixed_point(
         Scores, biases and extra parameters.
     sds : ndarray, (2,)
         Standard deviations now.
-    covariances : Covariances, Solving or OnePass
+    covariances : Solving or OnePass
         Of the errors at that point.
     chosen : tuple of bool
         Whether that of scores, and that of biases, is to be chosen.
@@ -143,7 +143,7 @@ def fixed_point(
     return found
 
 
-def _free_scores(objective: Penalised, covariances: Covariances | Solving | OnePass) -> float:
+def _free_scores(objective: Penalised, covariances: Solving | OnePass) -> float:
     """Return the degrees of freedom of the scores that data determine.
 
     Their number minus the trace of prior precision times covariance: near their number where data
@@ -156,30 +156,20 @@ def _free_scores(objective: Penalised, covariances: Covariances | Solving | OneP
         # Along the flat directions the prior says it all.
         flat = objective.flat_basis.shape[1] if prior.basis is None else 0
         trace = prior.scores * float(covariances.scores.sum()) + flat
-    elif isinstance(covariances, Solving):
+    else:
         trace = prior.scores * float(covariances.scores.sum())
         if prior.basis is not None:
             trace -= prior.scores * covariances.trace_along(prior.basis)
-    elif prior.basis is None:
-        trace = prior.scores * float(np.trace(covariances.joint[:n, :n]))
-    else:
-        trace = float(np.trace(prior.pull_within(covariances.joint[:n, :n])))
     return max(penalised - trace, 1.0)
 
 
-def _free_biases(objective: Penalised, covariances: Covariances | Solving | OnePass) -> float:
+def _free_biases(objective: Penalised, covariances: Solving | OnePass) -> float:
     """Return the degrees of freedom of the biases about their mean that data determine."""
-    n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
-    precision = objective.penalty.bias
+    m, c = objective.n_evaluators, objective.n_contrasts
+    trace = float(np.einsum("kij,ji->", covariances.evaluators, objective.penalty.bias))
     if isinstance(covariances, OnePass):
         # About their mean, biases have so much less variance than with their level known.
-        trace = (1 - 1 / m) * float(np.einsum("kij,ji->", covariances.evaluators, precision))
-    elif isinstance(covariances, Solving):
-        trace = float(np.einsum("kij,ji->", covariances.evaluators, precision))
-    else:
-        end = n + m * c
-        held = np.kron(np.eye(m) - 1 / m, precision)
-        trace = float((held * covariances.joint[n:end, n:end]).sum())
+        trace *= 1 - 1 / m
     free = float((m - 1) * c)
     return max(free - trace, min(1.0, free))
 
@@ -198,7 +188,7 @@ within them for the most part; narrower bounds leave scores too close together, 
 them."""
 
 
-def tilt_of(objective: Penalised, point: Floats, covariances: Covariances | OnePass) -> Floats:
+def tilt_of(objective: Penalised, point: Floats, covariances: Inverse | OnePass) -> Floats:
     """Return what the errors of scores and biases add to the gradient, at the point evaluated last.
 
     Parameters
@@ -207,12 +197,12 @@ def tilt_of(objective: Penalised, point: Floats, covariances: Covariances | OneP
         Evaluated last at `point`.
     point : ndarray
         Scores, biases and extra parameters.
-    covariances : Covariances or OnePass
+    covariances : Inverse or OnePass
         Of the errors at that point.
     """
     data, rows = objective.data, objective.data.rows
     scores, bias, extra = objective.split(point)
-    if isinstance(covariances, Covariances):
+    if isinstance(covariances, Inverse):
         spread_of = _spread_by_inverse(objective, covariances)
     else:
         spread_of = _spread_by_pass(objective, covariances)
@@ -227,12 +217,12 @@ def tilt_of(objective: Penalised, point: Floats, covariances: Covariances | OneP
     return tilt
 
 
-def _spread_by_inverse(objective: Penalised, covariances: Covariances) -> Spread:
+def _spread_by_inverse(objective: Penalised, exact: Inverse) -> Spread:
     """Return the spread of margins from the inverse of the Hessian."""
     rows = objective.data.rows
 
     def spread(part: slice) -> Floats:
-        found: Floats = _dense_spread(*rows.columns(part), *covariances)
+        found: Floats = _dense_spread(*rows.columns(part), exact.joint, exact.given)
         return found
 
     return spread

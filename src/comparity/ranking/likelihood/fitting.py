@@ -22,31 +22,25 @@ from comparity.ranking.anchors import (
     move_of,
 )
 from comparity.ranking.fits import Diagnosis, Prior
-from comparity.ranking.judgments import Judgments
-from comparity.ranking.likelihood import curvature as _curvature
+from comparity.ranking.judgments import Judgments, count_outcomes
+from comparity.ranking.likelihood import exact as _exact
 from comparity.ranking.likelihood.banded import banded
-from comparity.ranking.likelihood.curvature import Covariances, Errors, covariances_of, errors_of
+from comparity.ranking.likelihood.errors import Errors, errors_of
 from comparity.ranking.likelihood.evidence import LEAST_SCORE_SD, Ascent, fixed_point, tilt_of
-from comparity.ranking.likelihood.few_items import few_items
-from comparity.ranking.likelihood.margins import outcomes
-from comparity.ranking.likelihood.newton import (
-    Solution,
-    Watch,
-    minimise,
-    norm,
-    one_thread,
-    watching,
-)
+from comparity.ranking.likelihood.exact import Inverse, Solving, few_items, one_thread
 from comparity.ranking.likelihood.objective import (
     EFFECT_SD,
     Penalised,
     Penalty,
-    Solving,
-    pass_over,
-    rows_of,
+    Solution,
+    Watch,
+    minimise,
+    norm,
+    watching,
 )
 from comparity.ranking.likelihood.one_pass import OnePass
-from comparity.ranking.likelihood.passes import ComparisonRows, Pass
+from comparity.ranking.likelihood.passes import Pass, pass_over
+from comparity.ranking.likelihood.rows import ComparisonRows, rows_of
 
 Floats = NDArray[np.float64]
 
@@ -211,9 +205,9 @@ def _fit_and_choose(
     search = _Search(task, rows, move, watch)
     if task.score_prior.by_likelihood or task.bias_prior.by_likelihood or task.corrected:
         # What one pass tells about errors brings the search near; the inverse ends it.
-        if search.size > min(SMALL, _curvature.DENSE):
+        if search.size > min(SMALL, _exact.DENSE):
             search.settle(exact=False)
-        if search.size <= _curvature.DENSE:
+        if search.size <= _exact.DENSE:
             search.settle(exact=True)
     objective = search.objective()
     solution = minimise(objective, search.point, tolerance=task.tolerance, watch=watch)
@@ -245,7 +239,7 @@ class _Search:
 
         Rounds before the exact ones need not come closer than one pass is exact.
         """
-        rough = not exact and self.size <= _curvature.DENSE
+        rough = not exact and self.size <= _exact.DENSE
         close = ROUGH if rough else self.close
         self.ascent.forget()
         self.turned = math.inf
@@ -264,7 +258,7 @@ class _Search:
             loose = max(self.task.tolerance, min(loose, still))
         found = minimise(objective, self.point, tolerance=loose, watch=self.watch)
         self.point = found.point
-        covariances = covariances_of(objective) if exact else OnePass(objective, SOON)
+        covariances = Inverse(objective) if exact else OnePass(objective, SOON)
         moved = 0.0
         if any(self.chosen):
             with one_thread():
@@ -300,15 +294,13 @@ class _Search:
         return _objective(self.task, self.data, self.move, self.sds, self.tilt)
 
 
-def _exact_if_quick(
-    covariances: Covariances | OnePass, objective: Penalised
-) -> Covariances | Solving | OnePass:
+def _exact_if_quick(covariances: Inverse | OnePass, objective: Penalised) -> Solving | OnePass:
     """Return exact errors where they are soon worked out, instead of those by one pass."""
     if not isinstance(covariances, OnePass):
         return covariances
     band = objective.data.rows.band
     in_band = banded(objective) if band is not None and band.work <= SOON else None
-    return in_band or few_items(objective, _curvature.DENSE, SOON) or covariances
+    return in_band or few_items(objective, SOON) or covariances
 
 
 def _objective(task: Task, data: Pass, move: Move, sds: Floats, tilt: Floats | None) -> Penalised:
@@ -336,7 +328,7 @@ def _groups_won_both_ways(rows: ComparisonRows) -> bool:
 def _start(rows: ComparisonRows, move: Move) -> Floats:
     """Start from log-odds of wins, and of groups for one contrast, with equal group means."""
     n, c = rows.n_items, rows.contrast.shape[1]
-    wins, losses = outcomes(rows.better, rows.worse, n).T + 0.5
+    wins, losses = count_outcomes(rows.better, rows.worse, n) + 0.5
     scores = 1.3 * np.log(wins / losses)
     bias = np.zeros((rows.n_evaluators, c))
     directions = move.basis.shape[1] - 1

@@ -16,26 +16,13 @@ from numpy.typing import NDArray
 
 from comparity.counts.kernels.compilation import njit
 
-Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
-Signs = NDArray[np.int8]
 
 BLOCK = 512
 LOG2E = 1.4426950408889634
 # The logarithm of two in two parts, so that the remainder of the argument is exact.
 LN2_HIGH = 0.6931471803691238
 LN2_LOW = 1.9082149292705877e-10
-
-NODES = (
-    (-2.856970013872806, 0.011257411327720691),
-    (-1.355626179974266, 0.22207592200561266),
-    (0.0, 0.5333333333333333),
-    (1.355626179974266, 0.22207592200561266),
-    (2.856970013872806, 0.011257411327720691),
-)
-"""Gauss and Hermite's rule of five points for means over a standard normal variable, with their
-shares: within 0.0015 of mean slopes over a variance of 2.5, where three points are off by 0.008."""
 
 
 @njit(cache=True, nogil=True)
@@ -70,31 +57,6 @@ def add_gradient(  # type: ignore[no-untyped-def]
                 bias_gradient[k, c] += slope[p] * contrast[p, c]
                 for d in range(contrast.shape[1]):
                     bias_blocks[k, c, d] += curvature[p] * contrast[p, c] * contrast[p, d]
-
-
-@njit(cache=True, nogil=True)
-def add_hessian(  # type: ignore[no-untyped-def]
-    better, worse, evaluator, contrast, weight, n_items, out
-):
-    """Add the Hessian in scores and biases, row by row of the design, both halves."""
-    n_contrasts = contrast.shape[1]
-    for p in range(len(better)):
-        one, two, w = better[p], worse[p], weight[p]
-        out[one, one] += w
-        out[two, two] += w
-        out[one, two] -= w
-        out[two, one] -= w
-        place = n_items + evaluator[p] * n_contrasts
-        for c in range(n_contrasts):
-            if contrast[p, c] == 0:
-                continue
-            step = w * contrast[p, c]
-            out[one, place + c] += step
-            out[place + c, one] += step
-            out[two, place + c] -= step
-            out[place + c, two] -= step
-            for d in range(n_contrasts):
-                out[place + c, place + d] += step * contrast[p, d]
 
 
 @njit(cache=True, nogil=True)
@@ -195,77 +157,6 @@ def fused_product(  # type: ignore[no-untyped-def]
         score_out[two] -= change
         total += change * d
     bias_out[k] += total
-
-
-@njit(cache=True, nogil=True)
-def bent(margin: Floats, spread: Floats) -> Floats:
-    """Return mean slopes of the logistic loss over margins with a variance, minus the slopes.
-
-    By the rule of `NODES`. Where the spread is negative, the same for its size with the other sign.
-    """
-    out = np.empty(len(margin))
-    for p in range(len(margin)):
-        deviation, total = np.sqrt(abs(spread[p])), 1.0 / (1.0 + np.exp(margin[p]))
-        for node, share in NODES:
-            total -= share / (1.0 + np.exp(margin[p] + node * deviation))
-        out[p] = total if spread[p] >= 0 else -total
-    return out
-
-
-@njit(cache=True, nogil=True)
-def order_by(keys: Ints, n_keys: int) -> NDArray[np.int64]:
-    """Return the stable order of small integers, by counting them."""
-    start = np.zeros(n_keys + 1, np.int64)
-    for p in range(len(keys)):
-        start[keys[p] + 1] += 1
-    for k in range(n_keys):
-        start[k + 1] += start[k]
-    order = np.empty(len(keys), np.int64)
-    for p in range(len(keys)):
-        order[start[keys[p]]] = p
-        start[keys[p]] += 1
-    return order
-
-
-@njit(cache=True, nogil=True)
-def reached(sources, targets, start, seen, most_sweeps):  # type: ignore[no-untyped-def]
-    """Say whether one item reaches, along edges, all that are not in `seen` when called."""
-    left = len(seen) - np.sum(seen) - 1
-    closed = seen.copy()
-    seen[start] = True
-    for _ in range(most_sweeps):
-        before = left
-        for p in range(len(sources)):
-            one, two = sources[p], targets[p]
-            if seen[one] and not seen[two] and not closed[one]:
-                seen[two] = True
-                left -= 1
-        if left in (0, before):
-            break
-    return bool(left == 0)
-
-
-@njit(cache=True, nogil=True)
-def outcomes(better: Ints, worse: Ints, n_items: int) -> NDArray[np.int64]:
-    """Count how often each item was put above and below another, (items, 2)."""
-    counts = np.zeros((n_items, 2), np.int64)
-    for p in range(len(better)):
-        counts[better[p], 0] += 1
-        counts[worse[p], 1] += 1
-    return counts
-
-
-@njit(cache=True, nogil=True)
-def leanings(evaluator: Ints, contrast: Signs, n_evaluators: int) -> NDArray[np.int64]:
-    """Count how often each evaluator decided for and against each contrast's group."""
-    counts = np.zeros((n_evaluators, contrast.shape[1], 2), np.int64)
-    for p in range(len(evaluator)):
-        for c in range(contrast.shape[1]):
-            if contrast[p, c] > 0:
-                counts[evaluator[p], c, 0] += 1
-            elif contrast[p, c] < 0:
-                counts[evaluator[p], c, 1] += 1
-    return counts
 
 
 # Probabilities down to here are summed as they are; smaller ones as logarithms.

@@ -1,30 +1,50 @@
-"""The penalised likelihood: passes over comparisons plus Gaussian priors."""
+"""The penalised likelihood, passes over comparisons plus Gaussian priors, and its minimum.
+
+It is convex and of many parameters: Newton's method with conjugate gradients needs products with
+the Hessian alone.
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.ranking.judgments import Judgments
-from comparity.ranking.likelihood.margins import order_by
-from comparity.ranking.likelihood.newton import add_combination, inner, inner_with_columns
-from comparity.ranking.likelihood.passes import (
-    ComparisonRows,
-    Evaluation,
-    FusedPass,
-    GeneralPass,
-    Pass,
-)
+from comparity.counts.kernels.compilation import njit
+from comparity.ranking.likelihood.passes import Evaluation, Pass
 
 Floats = NDArray[np.float64]
 
+Watch = Callable[[int, float], None]
+"""Called with the step and the norm of the gradient."""
 
 EFFECT_SD = 10.0
 """SD of the prior of seat effect and tie parameter: wide, and finite if all go one way."""
+MOST_PRODUCTS = 500
+# Rounding alone moves a sum of a million terms by this share of itself.
+SLACK = 1e-12
+FLAT = 1e-15
+"""Curvature, as a part of what the diagonal says, that is rounding where nothing is told."""
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def inner(one: Floats, two: Floats) -> float:
+    """Return the inner product of two vectors, by no library that would start threads for it."""
+    total = 0.0
+    for i in range(len(one)):
+        total += one[i] * two[i]
+    return total
+
+
+def norm(vector: Floats) -> float:
+    """Return the Euclidean norm."""
+    return math.sqrt(inner(vector, vector))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -90,49 +110,6 @@ class Penalty:
         return hessian
 
 
-def rows_of(
-    judgments: Judgments, columns: NDArray[np.int8], *, seat_by_evaluator: bool
-) -> ComparisonRows:
-    """Return comparisons sorted by evaluator, with the contrasts of each pair.
-
-    Parameters
-    ----------
-    judgments : Judgments
-    columns : ndarray of int8, (items, contrasts)
-    seat_by_evaluator : bool
-        Whether the seat is a contrast of each evaluator, instead of one effect for all.
-    """
-    n = len(judgments)
-    evaluator = judgments.evaluator
-    if evaluator is None:
-        evaluator = np.zeros(n, np.int32)
-    better, worse, seat, tied = judgments.better, judgments.worse, judgments.seat, judgments.tied
-    if (np.diff(evaluator) < 0).any():
-        order = order_by(evaluator, max(1, judgments.n_evaluators))
-        better, worse, evaluator = better[order], worse[order], evaluator[order]
-        seat = None if seat is None else seat[order]
-        tied = None if tied is None else tied[order]
-    contrast = columns[better] - columns[worse]
-    if seat_by_evaluator and seat is not None:
-        contrast, seat = np.column_stack([contrast, seat]), None
-    return ComparisonRows(
-        better=better,
-        worse=worse,
-        evaluator=evaluator,
-        contrast=contrast,
-        n_items=judgments.n_items,
-        n_evaluators=max(1, judgments.n_evaluators),
-        seat=seat,
-        tied=tied,
-    )
-
-
-def pass_over(rows: ComparisonRows) -> Pass:
-    """Return the quickest pass that these comparisons allow."""
-    plain = rows.n_extra == 0 and rows.contrast.shape[1] <= 1
-    return FusedPass(rows) if plain else GeneralPass(rows)
-
-
 class Penalised:
     """Negative penalised log-likelihood of scores, biases, seat effect and tie parameter.
 
@@ -157,8 +134,6 @@ class Penalised:
         self.n_items, self.n_evaluators = rows.n_items, rows.n_evaluators
         self.n_contrasts = rows.contrast.shape[1]
         self.size = self.n_items + self.n_evaluators * self.n_contrasts + rows.n_extra
-        # Small fits without biases and effects would spend most of their time on empty arrays.
-        self._scores_alone = self.size == self.n_items
         self.flat_basis = basis if flat else basis[:, :1]
         self._coarse = self._flat_inverse()
         self._diagonal = np.ones(self.size)
@@ -185,10 +160,7 @@ class Penalised:
         if self.tilt is not None:
             value += inner(self.tilt, point)
             gradient += self.tilt
-        if self._scores_alone:
-            self._diagonal = found.scores[:, 1] + self.penalty.scores
-        else:
-            self._diagonal = self._curvatures(found)
+        self._diagonal = self._curvatures(found)
         # An item or evaluator without any information and prior does not move.
         self._diagonal[self._diagonal <= 0] = np.inf
         return float(value), gradient
@@ -208,27 +180,42 @@ class Penalised:
         """Multiply the Hessian at the point evaluated last."""
         scores, bias, extra = self.split(vector)
         out, bias_out, extra_out = self.data.product(scores, bias, extra)
-        out = out + self.penalty.pull(scores)
-        if self._scores_alone:
-            return out
         bias_out = bias_out + self.penalty.bias_pull(bias)
-        return _join_parts(out, bias_out, extra_out + extra / EFFECT_SD**2)
+        extra_out = extra_out + extra / EFFECT_SD**2
+        return _join_parts(out + self.penalty.pull(scores), bias_out, extra_out)
+
+    def effect_columns(self) -> Floats:
+        """Return the columns of the Hessian of seat effect and tie parameter."""
+        columns = np.zeros((self.size, self.data.rows.n_extra))
+        for place in range(columns.shape[1]):
+            unit = np.zeros(self.size)
+            unit[self.size - columns.shape[1] + place] = 1.0
+            columns[:, place] = self.product(unit)
+        return columns
+
+    def directions(self, basis: Floats) -> Floats:
+        """Return directions in which scores follow a basis, and biases go against them.
+
+        Its first column moves all scores alike, each further one the scores of a contrast.
+        """
+        n, c, count = self.n_items, self.n_contrasts, basis.shape[1]
+        flat = np.zeros((self.size, count))
+        flat[:n] = basis
+        for contrast in range(count - 1):
+            flat[n + contrast : n + self.n_evaluators * c : c, contrast + 1] = -1
+        return flat
 
     def precondition(self, vector: Floats) -> Floats:
         """Divide by the diagonal, and solve exactly along the flat directions."""
         ready: Floats = vector / self._diagonal
         if self._coarse is None:
             return ready
-        if self._scores_alone:
-            steps = self._coarse @ inner_with_columns(self.flat_basis, vector)
-            add_combination(self.flat_basis, steps, ready)
-            return ready
         scores, bias, _ = self.split(vector)
         n = self.flat_basis.shape[1] - 1
-        along = inner_with_columns(self.flat_basis, scores)
+        along = np.einsum("ic,i->c", self.flat_basis, scores)
         along[1:] -= bias[:, :n].sum(axis=0)
         steps = self._coarse @ along
-        add_combination(self.flat_basis, steps, ready[: self.n_items])
+        ready[: self.n_items] += np.einsum("ic,c->i", self.flat_basis, steps)
         self.split(ready)[1][:, :n] -= steps[1:]
         return ready
 
@@ -243,8 +230,6 @@ class Penalised:
         full = self.penalty.scores * (self.flat_basis**2).sum(axis=0)
         bend[:, np.diagonal(bend) <= 1e-9 * full] = 0.0
         bend[np.diagonal(bend) == 0.0] = 0.0
-        if len(bend) == 1:
-            return np.divide(1.0, bend, out=np.zeros_like(bend), where=bend != 0.0)
         return np.asarray(np.linalg.pinv(bend), dtype=np.float64)
 
 
@@ -252,53 +237,139 @@ def _join_parts(scores: Floats, bias: Floats, extra: Floats) -> Floats:
     return np.concatenate([scores, bias.ravel(), extra])
 
 
-class Solving(ABC):
-    """Exact errors where an objective was evaluated last.
+class Objective(Protocol):
+    """A convex function with products of its Hessian."""
+
+    def evaluate(self, point: Floats) -> tuple[float, Floats]:
+        """Return value and gradient, and make this point the one of `product`."""
+
+    def product(self, vector: Floats) -> Floats:
+        """Multiply the Hessian at the point evaluated last with a vector."""
+
+    def precondition(self, vector: Floats) -> Floats:
+        """Multiply an approximate inverse of that Hessian with a vector."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Solution:
+    """Where the minimisation ended; the objective was evaluated there last.
+
+    Attributes
+    ----------
+    point : ndarray
+    value, gradient_norm : float
+    converged : bool
+        Whether the norm of the gradient is below the tolerance.
+    steps, evaluations, products : int
+        Newton steps, evaluations of the objective, and products with the Hessian.
+    """
+
+    point: Floats
+    value: float
+    gradient_norm: float
+    converged: bool
+    steps: int
+    evaluations: int
+    products: int
+
+
+def conjugate_gradients(
+    objective: Objective, right: Floats, *, relative: float, most: int = MOST_PRODUCTS
+) -> tuple[Floats, int]:
+    """Solve Hessian x = right up to a relative residual; return x and the products spent."""
+    solution, residual = np.zeros_like(right), right.copy()
+    goal = relative * norm(right)
+    ready = objective.precondition(residual)
+    direction, size = ready, inner(residual, ready)
+    for spent in range(1, most + 1):
+        image = objective.product(direction)
+        bend = inner(direction, image)
+        if bend <= FLAT * size or size <= 0:
+            return solution, spent
+        step = size / bend
+        solution += step * direction
+        residual -= step * image
+        if norm(residual) <= goal:
+            return solution, spent
+        ready = objective.precondition(residual)
+        previous, size = size, inner(residual, ready)
+        direction = ready + (size / previous) * direction
+    return solution, most
+
+
+def minimise(
+    objective: Objective,
+    start: Floats,
+    *,
+    tolerance: float,
+    most_steps: int = 100,
+    watch: Watch | None = None,
+) -> Solution:
+    """Minimise a convex function to a gradient norm.
+
+    Each step solves for Newton's direction to a precision that grows as the gradient falls, and
+    goes along it as far as the function falls enough (Armijo), with slack for rounding.
 
     Parameters
     ----------
-    objective : Penalised
-        Not to be evaluated elsewhere before all errors have been asked for.
+    objective : Objective
+    start : ndarray
+    tolerance : float
+        Euclidean norm of the gradient to reach.
+    most_steps : int
+        Newton steps allowed.
+    watch : callable, optional
+        Called with the step and the gradient norm.
     """
+    point = start.copy()
+    value, gradient = objective.evaluate(point)
+    first = slope = norm(gradient)
+    evaluations, products, steps = 1, 0, 0
+    while slope > tolerance and steps < most_steps:
+        if watch is not None:
+            watch(steps, slope)
+        relative = max(min(0.1, slope / first), 0.3 * tolerance / slope, 1e-5)
+        direction, spent = conjugate_gradients(objective, -gradient, relative=relative)
+        products += spent
+        length, fall = 1.0, inner(gradient, direction)
+        while True:
+            new_value, new_gradient = objective.evaluate(point + length * direction)
+            new_slope = norm(new_gradient)
+            evaluations += 1
+            enough = value + 1e-4 * length * fall + SLACK * abs(value)
+            if new_value <= enough or length < 1e-8:
+                break
+            length /= 2
+        steps += 1
+        stuck = length < 1e-8 or (new_slope >= slope and new_value >= value - SLACK * abs(value))
+        if length >= 1e-8:
+            point += length * direction
+            value, gradient, slope = new_value, new_gradient, new_slope
+        else:
+            objective.evaluate(point)
+        if stuck:
+            break
+    return Solution(
+        point=point,
+        value=value,
+        gradient_norm=slope,
+        converged=slope <= tolerance,
+        steps=steps,
+        evaluations=evaluations,
+        products=products,
+    )
 
-    def __init__(self, objective: Penalised) -> None:
-        n, c = objective.n_items, objective.n_contrasts
-        self._objective = objective
-        self._biases = slice(n, n + objective.n_evaluators * c)
 
-    @property
-    @abstractmethod
-    def variances(self) -> Floats:
-        """Variances of all parameters."""
+@contextmanager
+def watching(n: int, least: int) -> Iterator[Watch | None]:
+    """Show the step and the gradient of a fit of n comparisons, from `least` of them on."""
+    if n < least or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
 
-    @property
-    @abstractmethod
-    def _of_biases(self) -> Floats:
-        """Covariance of each evaluator's biases, (evaluators, contrasts, contrasts)."""
-
-    @abstractmethod
-    def solve(self, right: Floats) -> Floats:
-        """Multiply columns with the inverse of the Hessian."""
-
-    @property
-    def scores(self) -> Floats:
-        """Variances of scores."""
-        return self.variances[: self._objective.n_items]
-
-    @cached_property
-    def evaluators(self) -> Floats:
-        """Covariance of each evaluator's biases minus the mean of all evaluators."""
-        m, c = self._objective.n_evaluators, self._objective.n_contrasts
-        means = np.zeros((self._objective.size, c))
-        means[self._biases] = np.tile(np.eye(c), (m, 1)) / m
-        drawn = self.solve(means)
-        with_mean = drawn[self._biases].reshape(m, c, c)
-        about: Floats = self._of_biases - with_mean - with_mean.transpose(0, 2, 1) + means.T @ drawn
-        return about
-
-    def trace_along(self, basis: Floats) -> float:
-        """Return the trace of the scores' covariance within the span of a basis."""
-        padded = np.zeros((self._objective.size, basis.shape[1]))
-        padded[: len(basis)] = basis
-        drawn = self.solve(padded)[: len(basis)]
-        return float((basis @ np.linalg.pinv(basis.T @ basis) * drawn).sum())
+    console = Console(stderr=True)
+    with console.status(f"fitting {n:,} comparisons") as status:
+        yield lambda step, norm: status.update(
+            f"fitting {n:,} comparisons: step {step}, gradient {norm:.1e}"
+        )

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from comparity.counts.kernels.compilation import njit
 from comparity.ranking.likelihood.banded import variances_given_biases
-from comparity.ranking.likelihood.newton import one_thread
+from comparity.ranking.likelihood.exact import one_thread
 from comparity.ranking.likelihood.objective import Penalised
 from comparity.ranking.likelihood.passes import SINGLE
 

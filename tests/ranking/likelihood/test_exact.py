@@ -63,7 +63,7 @@ def test_errors_are_those_of_the_inverse(
 ) -> None:
     known = panel(1) | {"anchor": anchor, "corrected": False} | choices
     quick = barp(**known)
-    monkeypatch.setattr("comparity.ranking.likelihood.curvature.DENSE", 10**9)
+    monkeypatch.setattr("comparity.ranking.likelihood.exact.DENSE", 10**9)
     alike(quick, barp(**known), rel=1e-4)
 
 
@@ -74,14 +74,14 @@ def test_a_group_nobody_compared_changes_nothing_about_that(
     known = panel(2) | {"score_prior": 1.0, "corrected": False}
     known["sensitive_features"] = np.append(known["sensitive_features"], "nobody")
     quick = barp(**known)
-    monkeypatch.setattr("comparity.ranking.likelihood.curvature.DENSE", 10**9)
+    monkeypatch.setattr("comparity.ranking.likelihood.exact.DENSE", 10**9)
     alike(quick, barp(**known), rel=1e-4)
 
 
 def test_the_spread_of_scores_is_that_of_the_inverse(monkeypatch: pytest.MonkeyPatch) -> None:
     known = panel(3)
     quick = barp(**known)
-    monkeypatch.setattr("comparity.ranking.likelihood.curvature.DENSE", 10**9)
+    monkeypatch.setattr("comparity.ranking.likelihood.exact.DENSE", 10**9)
     exact = barp(**known)
     assert quick.priors[0].sd == pytest.approx(exact.priors[0].sd, rel=0.02)
     alike(quick, exact, rel=0.03)
@@ -90,7 +90,7 @@ def test_the_spread_of_scores_is_that_of_the_inverse(monkeypatch: pytest.MonkeyP
 def test_errors_that_approximations_do_not_tell_are_unknown_not_zero(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("comparity.ranking.likelihood.few_items.MOST_NUMBERS", 0)
+    monkeypatch.setattr("comparity.ranking.likelihood.exact.MOST_NUMBERS", 0)
     found = barp(**panel(1, n_groups=20) | {"score_prior": 1.0})
     unknown = np.isnan(found.bias_standard_errors)
     assert found.bias_standard_errors[~unknown].min() > 0

@@ -4,7 +4,7 @@ With :math:`\Sigma` the inverse Hessian and :math:`V K^T` the move to the anchor
 (:class:`comparity.ranking.anchors.Move`), the covariance of the anchored parameters is :math:`(I +
 V K^T) \Sigma (I + K V^T)`. Small fits invert the Hessian. Large ones factor it where comparisons
 run in a band (:mod:`comparity.ranking.likelihood.banded`), or invert what is left of it without the
-evaluators where items are few (:mod:`comparity.ranking.likelihood.few_items`). Elsewhere, because
+evaluators where items are few (:mod:`comparity.ranking.likelihood.exact`). Elsewhere, because
 items are a few comparisons apart, errors of scores, and of biases about their mean, are taken as
 nearly as passes over the comparisons tell them (:mod:`comparity.ranking.likelihood.one_pass`), and
 the mean is solved for.
@@ -14,24 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from comparity.ranking.anchors import Move
+from comparity.ranking.likelihood import exact as _exact
 from comparity.ranking.likelihood.banded import banded
-from comparity.ranking.likelihood.few_items import few_items
-from comparity.ranking.likelihood.margins import add_hessian, add_product
-from comparity.ranking.likelihood.newton import conjugate_gradients, inner, inverse, one_thread
-from comparity.ranking.likelihood.objective import EFFECT_SD, Penalised, Solving
+from comparity.ranking.likelihood.exact import Inverse, Solving, few_items, one_thread
+from comparity.ranking.likelihood.objective import Penalised, conjugate_gradients, inner
 from comparity.ranking.likelihood.one_pass import OnePass
-from comparity.ranking.likelihood.passes import GeneralPass
 
 Floats = NDArray[np.float64]
 
-DENSE = 1500
-"""Parameters up to which the Hessian is inverted."""
 MANY = 100
 """With more evaluators the mean hangs on none of them, and is solved for less precisely."""
 
@@ -72,142 +67,21 @@ def errors_of(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Err
     known : ndarray of bool, (evaluators, contrasts)
         Biases that are zero by assumption, and have no error.
     """
-    if objective.size <= DENSE:
-        return _errors_by_inverse(objective, move, known)
+    if objective.size <= _exact.DENSE:
+        return _errors_by_solving(objective, Inverse(objective), move, known)
     with one_thread():
-        solved = banded(objective) or few_items(objective, DENSE)
+        solved = banded(objective) or few_items(objective)
         if solved is not None:
             return _errors_by_solving(objective, solved, move, known)
     return _errors_by_passes(objective, move, known)
 
 
-def dense_hessian(objective: Penalised) -> Floats:
-    """Return the Hessian; where it is flat, along directions a move takes out, it is filled up."""
-    hessian = _likelihood_part(objective)
-    n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
-    prior, own, end = objective.penalty, np.arange(n), n + m * c
-    if prior.basis is None:
-        hessian[own, own] += prior.scores
-    else:
-        hessian[:n, :n] += prior.pull(np.eye(n))
-    if c:
-        hessian[n:end, n:end] += prior.bias_hessian(m)
-    extra = np.arange(end, objective.size)
-    hessian[extra, extra] += EFFECT_SD**-2
-    if prior.scores == 0 or prior.basis is not None:
-        hessian += _flat_filler(objective)
-    return hessian
-
-
-class Covariances(NamedTuple):
-    """What the inverse of the Hessian tells about errors."""
-
-    joint: Floats
-    """Of all parameters."""
-    given: Floats
-    """Of the scores, all other parameters known."""
-
-
-def covariances_of(objective: Penalised) -> Covariances:
-    r"""Invert the Hessian at the point evaluated last, scores first.
-
-    With the blocks A of the scores, D of all else and B between them,
-    :math:`W = A^{-1} B` and the Schur complement :math:`S = D - B^T W`, the inverse has the blocks
-    :math:`A^{-1} + W S^{-1} W^T`, :math:`-W S^{-1}` and :math:`S^{-1}`: with many items and few
-    evaluators hardly more work than inverting A.
-    """
-    hessian, n = dense_hessian(objective), objective.n_items
-    # Matrices of this size gain little by threads.
-    with one_thread():
-        given, between = inverse(hessian[:n, :n]), hessian[:n, n:]
-        if n == objective.size:
-            return Covariances(joint=given, given=given)
-        drawn = given @ between
-        rest = inverse(hessian[n:, n:] - between.T @ drawn)
-        joint, cross = hessian, drawn @ rest
-        joint[:n, :n] = given + cross @ drawn.T
-        joint[:n, n:], joint[n:, :n], joint[n:, n:] = -cross, -cross.T, rest
-    return Covariances(joint=joint, given=given)
-
-
-def _likelihood_part(objective: Penalised) -> Floats:
-    """Return the Hessian of the negative log-likelihood, dense."""
-    rows, data = objective.data.rows, objective.data
-    columns, weights = rows.columns(), data.weights()
-    hessian = np.zeros((objective.size, objective.size))
-    add_hessian(*columns, weights, rows.n_items, hessian)
-    place = objective.size - rows.n_extra
-    borders: list[Floats] = []
-    if rows.seat is not None:
-        borders.append(np.multiply(weights, rows.seat, dtype=np.float64))
-    if rows.tied is not None and isinstance(data, GeneralPass):
-        borders.append(data.cross())
-    for change in borders:
-        column = np.zeros(objective.size)
-        scores, bias, extra = objective.split(column)
-        add_product(*columns, change, scores, bias)
-        if rows.seat is not None:
-            extra[0] = change @ rows.seat
-        hessian[place] = hessian[:, place] = column
-        place += 1
-    if rows.tied is not None:
-        hessian[-1, -1] = objective.last.extra_diagonal[-1]
-    return hessian
-
-
-def _flat_filler(objective: Penalised) -> Floats:
-    """Return a matrix that is positive along the flat directions and zero across them."""
-    none = np.zeros_like(objective.flat_basis)
-    move = Move(basis=objective.flat_basis, score_weights=none, bias_weight=0.0)
-    basis = np.linalg.qr(_move_matrices(objective, move)[0])[0]
-    filled: Floats = basis @ basis.T
-    return filled
-
-
-def _errors_by_inverse(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Errors:
-    n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
-    end = n + m * c
-    joint, targets = covariances_of(objective).joint, _gap_targets(objective, move)
-    variances, block = _anchor_covariance(joint, objective, move)
-    bias = np.where(known.ravel()[:, None] | known.ravel(), 0.0, block).reshape(m, c, m, c)
-    own = np.einsum("kiki->ki", bias)
-    with_mean = np.einsum("kii->ki", bias.mean(axis=2))
-    level = with_mean.mean(axis=0)
-    return Errors(
-        scores=_root(variances[:n]),
-        bias=_root(own),
-        centred=_root(own - 2 * with_mean + level),
-        level=_root(level),
-        gap=_root(np.einsum("pc,pq,qc->c", targets, joint, targets, optimize=True)),
-        extra=_root(variances[end:]),
-    )
-
-
-def _anchor_covariance(
-    covariance: Floats, objective: Penalised, move: Move
-) -> tuple[Floats, Floats]:
-    """Move a covariance to the anchor; return its diagonal and the block of the biases."""
-    flat, weights = _move_matrices(objective, move)
-    right = covariance @ weights
-    # (I + V K') Sigma (I + K V') = Sigma + V right' + right V' + V (K' right) V'
-    right += flat @ (weights.T @ right) / 2
-    variances = np.diagonal(covariance) + 2 * (flat * right).sum(axis=1)
-    own = slice(objective.n_items, objective.size - objective.data.rows.n_extra)
-    shared = flat[own] @ right[own].T
-    return variances, covariance[own, own] + shared + shared.T
-
-
 def _move_matrices(objective: Penalised, move: Move) -> tuple[Floats, Floats]:
     """Return V and K of the move, with a row for every parameter."""
-    n, c, directions = objective.n_items, objective.n_contrasts, move.basis.shape[1]
-    flat, weights = np.zeros((2, objective.size, directions))
-    flat[:n], weights[:n] = move.basis, move.score_weights
-    end = n + objective.n_evaluators * c
-    for contrast in range(directions - 1):
-        own = slice(n + contrast, end, c)
-        flat[own, contrast + 1] = -1
-        weights[own, contrast + 1] = move.bias_weight
-        weights[own, 0] = -move.bias_weight * move.basis[:, contrast + 1].mean()
+    n, flat = objective.n_items, objective.directions(move.basis)
+    weights = -move.bias_weight * flat
+    weights[:n], means = move.score_weights, move.basis[:, 1:].mean(axis=0)
+    weights[n:, 0] = -weights[n:, 1:] @ means
     return flat, weights
 
 

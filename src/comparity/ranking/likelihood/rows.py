@@ -1,4 +1,6 @@
-"""Whether comparisons run in a band: the order of parameters in which few are far apart.
+"""Comparisons as passes read them, and whether they run in a band.
+
+A band is an order of parameters in which those that have to do with each other stand near.
 
 Where evaluators judge their own batch, or items are compared within their own task, a parameter has
 to do with few others, and these with each other. In a fitting order the Hessian is then a band,
@@ -10,7 +12,9 @@ fraction of a pass, and nothing more is done.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +22,9 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from comparity.counts.kernels.compilation import njit
+from comparity.ranking.judgments import Judgments
 
-if TYPE_CHECKING:
-    from comparity.ranking.likelihood.passes import ComparisonRows
-
+Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
 LITTLE_WORK, MOST_WORK, NARROW = 1e9, 5e10, 0.1
@@ -31,6 +34,8 @@ errors as well."""
 MOST_NUMBERS = 1e8
 """Numbers in band and border: 800 MB."""
 STARTS, HOPS = 3, 4
+
+ALL = slice(None)
 
 
 class Band(NamedTuple):
@@ -56,6 +61,94 @@ class Band(NamedTuple):
     def work(self) -> float:
         """About how many products a factor takes."""
         return float(self.length) * self.across**2
+
+
+# No slots: what is counted once is kept in the instance.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ComparisonRows:
+    """Comparisons as a pass reads them, in runs of evaluators.
+
+    Attributes
+    ----------
+    better, worse, evaluator : ndarray of int32
+    contrast : ndarray of int8, (comparisons, contrasts)
+        Contrasts of the better item minus those of the worse one.
+    n_items, n_evaluators : int
+    seat : ndarray of int8 or None
+        1 where the better item was shown first, -1 where second.
+    tied : ndarray of bool or None
+    """
+
+    better: Ints
+    worse: Ints
+    evaluator: Ints
+    contrast: NDArray[np.int8]
+    n_items: int
+    n_evaluators: int
+    seat: NDArray[np.int8] | None = None
+    tied: NDArray[np.bool_] | None = None
+
+    @property
+    def n_extra(self) -> int:
+        """Parameters that are neither scores nor biases: seat effect, then tie parameter."""
+        return int(self.seat is not None) + int(self.tied is not None)
+
+    def columns(self, part: slice = ALL) -> tuple[Any, ...]:
+        """Return better and worse item, evaluator and contrasts, as kernels take them."""
+        return self.better[part], self.worse[part], self.evaluator[part], self.contrast[part]
+
+    @cached_property
+    def leanings(self) -> NDArray[np.int64]:
+        """How often each evaluator decided for and against each contrast's group."""
+        counts = np.zeros((self.n_evaluators, self.contrast.shape[1], 2), np.int64)
+        for place, column in enumerate(self.contrast.T):
+            for side, sign in enumerate((1, -1)):
+                who = self.evaluator[sign * column > 0]
+                counts[:, place, side] = np.bincount(who, minlength=self.n_evaluators)
+        return counts
+
+    @cached_property
+    def band(self) -> Band | None:
+        """An order of parameters in which these comparisons make a narrow band, if there is one."""
+        return band_of(self)
+
+
+def rows_of(
+    judgments: Judgments, columns: NDArray[np.int8], *, seat_by_evaluator: bool
+) -> ComparisonRows:
+    """Return comparisons sorted by evaluator, with the contrasts of each pair.
+
+    Parameters
+    ----------
+    judgments : Judgments
+    columns : ndarray of int8, (items, contrasts)
+    seat_by_evaluator : bool
+        Whether the seat is a contrast of each evaluator, instead of one effect for all.
+    """
+    evaluator = judgments.evaluator
+    if evaluator is None:
+        evaluator = np.zeros(len(judgments), np.int32)
+    better, worse, seat, tied = judgments.better, judgments.worse, judgments.seat, judgments.tied
+    if (np.diff(evaluator) < 0).any():
+        # Small integers are sorted by counting them.
+        kind = np.min_scalar_type(judgments.n_evaluators)
+        order = np.argsort(evaluator.astype(kind), kind="stable")
+        better, worse, evaluator = better[order], worse[order], evaluator[order]
+        seat = None if seat is None else seat[order]
+        tied = None if tied is None else tied[order]
+    contrast = columns[better] - columns[worse]
+    if seat_by_evaluator and seat is not None:
+        contrast, seat = np.column_stack([contrast, seat]), None
+    return ComparisonRows(
+        better=better,
+        worse=worse,
+        evaluator=evaluator,
+        contrast=contrast,
+        n_items=judgments.n_items,
+        n_evaluators=max(1, judgments.n_evaluators),
+        seat=seat,
+        tied=tied,
+    )
 
 
 def band_of(rows: ComparisonRows) -> Band | None:
