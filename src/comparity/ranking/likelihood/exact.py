@@ -175,7 +175,8 @@ class Inverse(Solving):
         """Covariance of each evaluator's biases, (evaluators, contrasts, contrasts)."""
         m, c = self._objective.n_evaluators, self._objective.n_contrasts
         blocks = self.joint[self._biases, self._biases].reshape(m, c, m, c)
-        return np.einsum("kckd->kcd", blocks)
+        found: Floats = np.einsum("kckd->kcd", blocks)
+        return found
 
     def solve(self, right: Floats) -> Floats:
         """Multiply columns with the inverse of the Hessian."""
