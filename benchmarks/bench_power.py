@@ -15,7 +15,7 @@ import numpy as np
 # The row-by-row loop is the twin that the tests use; it lives outside the package.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from comparity.planning.power import simulate_comparative, simulate_separation
+from comparity.planning.plan import simulate_power
 from comparity.planning.scenarios import ComparativeScenario, SeparationScenario
 from tests.plain.power import decisions_violate, pairs_violate
 
@@ -39,8 +39,8 @@ def by_counts(repetitions: int = REPETITIONS) -> np.ndarray:
         judged = ComparativeScenario(tnr=tnr, **common)
         options = {"rule": "paper", "repetitions": repetitions, "rng": rng}
         table.append(
-            [simulate_separation(decided, n=n, **options) for n in (1000, 2000)]
-            + [simulate_comparative(judged, n_pairs=n, **options) for n in (2000, 4000)]
+            [simulate_power(decided, n, **options) for n in (1000, 2000)]
+            + [simulate_power(judged, n, **options) for n in (2000, 4000)]
         )
     return np.array(table)
 

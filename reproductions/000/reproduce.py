@@ -19,7 +19,7 @@ from comparity.cli.reproductions import Parts, read_published
 from comparity.counts.decisions import Tally
 from comparity.counts.pairs import Cell, PairCounts
 from comparity.inference.agreement import compare_fresh, contrasts_of_groups
-from comparity.planning.power import simulate_comparative, simulate_separation
+from comparity.planning.plan import simulate_power
 from comparity.planning.scenarios import ComparativeScenario, SeparationScenario
 from comparity.tables.outputs import replace_file
 
@@ -173,12 +173,12 @@ def _powers(
     for n in SIZES:
         column = f"separation, n = {n:,}"
         expected[column] = plan_separation(tpr=tpr, fpr=fpr, **SHARES, n=n, rule="paper").power
-        simulated[column] = simulate_separation(points, n=n, **again)
+        simulated[column] = simulate_power(points, n, **again)
     for n in (2 * size for size in SIZES):
         column = f"comparative, n_p = {n:,}"
         plan = plan_comparative(tpr=tpr, tnr=tnr, **SHARES, n_pairs=n, rule="paper")
         expected[column] = plan.power
-        simulated[column] = simulate_comparative(pairs, n_pairs=n, **again)
+        simulated[column] = simulate_power(pairs, n, **again)
     return expected, simulated
 
 

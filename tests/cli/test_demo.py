@@ -30,6 +30,8 @@ def test_a_small_demo_tells_every_step_and_shows_the_same_numbers_everywhere(
     assert outcome.status == 0
     story, report = read(folder, "story"), (folder / "report.html").read_text(encoding="utf-8")
     assert len(story["steps"]) == 7
+    assert "it stays below 0.001" in story["steps"][0]["sentences"][0]
+    assert "more applicants would" in story["steps"][0]["sentences"][1]
     for step in story["steps"]:
         assert step["title"] in outcome.out
         assert step["title"] in report

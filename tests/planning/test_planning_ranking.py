@@ -10,7 +10,7 @@ import pytest
 from scipy.special import expit
 
 from comparity import plan_ranking
-from comparity.errors import PlanError
+from comparity.errors import OptionError, PlanError
 from comparity.reports.glossary import sources_of
 
 PANEL: dict[str, Any] = {"lean": 0.8, "n_items": 100, "n_evaluators": 20, "share": 0.3}
@@ -91,26 +91,26 @@ def test_the_page_of_a_plan_cites_the_model_and_not_the_tests_of_audits() -> Non
     ("wrong", "said"),
     [
         ({"lean": 0.0}, "that there is to find"),
-        ({"lean": float("nan")}, "that there is to find"),
-        ({"lean": 60}, "lean must lie between -20 and 20"),
-        ({"lean": -700.0}, "lean must lie between -20 and 20"),
-        ({"n_items": 1}, "n_items must be at least 2"),
-        ({"n_items": None}, "n_items must be a whole number"),
-        ({"n_evaluators": 0}, "n_evaluators must be at least 1"),
+        ({"lean": float("nan")}, "lean cannot be nan"),
+        ({"lean": 60}, "log odds from -20 to 20"),
+        ({"lean": -700.0}, "log odds from -20 to 20"),
+        ({"n_items": 1}, "n_items cannot be 1.*from 2 on"),
+        ({"n_items": None}, "n_items cannot be None.*whole number"),
+        ({"n_evaluators": 0}, "n_evaluators cannot be 0"),
         ({"share": 0.001}, "share must leave items in the group"),
-        ({"share": 30}, "share must leave items in the group"),
-        ({"score_spread": -1.0}, "score_spread must lie between 0 and 100"),
-        ({"score_spread": 101.0}, "score_spread must lie between 0 and 100"),
-        ({"score_spread": 1e200}, "score_spread must lie between 0 and 100"),
-        ({"score_spread": float("nan")}, "score_spread must lie between 0 and 100"),
-        ({"score_spread": float("inf")}, "score_spread must lie between 0 and 100"),
-        ({"lean": 1e200}, "lean must lie between -20 and 20"),
-        ({"others_leaning": 20}, r"others_leaning must lie in \[0, 1\]"),
-        ({"tie_share": 1.0}, "tie_share must be at least 0"),
-        ({"rule": "holm"}, "use 'fdr' or 'single'"),
+        ({"share": 30}, "share cannot be 30"),
+        ({"score_spread": -1.0}, "score_spread cannot be .*from 0 to 100"),
+        ({"score_spread": 101.0}, "score_spread cannot be .*from 0 to 100"),
+        ({"score_spread": 1e200}, "score_spread cannot be .*from 0 to 100"),
+        ({"score_spread": float("nan")}, "score_spread cannot be .*from 0 to 100"),
+        ({"score_spread": float("inf")}, "score_spread cannot be .*from 0 to 100"),
+        ({"lean": 1e200}, "log odds from -20 to 20"),
+        ({"others_leaning": 20}, "others_leaning cannot be 20.*from 0 to 1"),
+        ({"tie_share": 1.0}, "tie_share cannot be 1.0"),
+        ({"rule": "holm"}, "'fdr' or 'single'"),
         ({"power": None}, "exactly one of n_per_evaluator and power"),
     ],
 )
 def test_what_cannot_be_planned_is_named(wrong: dict[str, Any], said: str) -> None:
-    with pytest.raises(PlanError, match=said):
+    with pytest.raises((OptionError, PlanError), match=f"(?s){said}"):
         plan_ranking(**PANEL | {"power": 0.8} | wrong)

@@ -13,7 +13,7 @@ from scipy.linalg import null_space
 from scipy.special import expit, ndtr
 from scipy.stats import false_discovery_control, norm
 
-from comparity.planning.power import LeanQuestion
+from comparity.planning.plan_ranking import LeanQuestion
 
 PANEL = LeanQuestion(
     lean=0.8,

@@ -88,8 +88,9 @@ def covariance_with_equal_cells(
     scenario: ComparativeScenario, judgments: int
 ) -> NDArray[np.float64]:
     class EqualCells(ComparativeScenario):
+        @property
         def cell_shares(self) -> NDArray[np.float64]:
-            return np.ones((3, 3))
+            return np.ones(9)
 
     fields = {name: getattr(scenario, name) for name in ComparativeScenario.__slots__}
     return EqualCells(**fields).expect(judgments).covariance
@@ -131,7 +132,7 @@ def test_table_1_puts_these_shares_of_the_pairs_in_the_cells() -> None:
     scenario = ComparativeScenario(
         tpr=(0.8, 0.8), tnr=(0.6, 0.6), shares=(0.5, 0.5), base_rates=(0.55, 0.45)
     )
-    shares = scenario.cell_shares()
+    shares = scenario.cell_shares.reshape(2, 2)
     assert shares == pytest.approx(np.array([[0.12375, 0.15125], [0.10125, 0.12375]]))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from comparity.planning.power import simulate_comparative, simulate_separation
+from comparity.planning.plan import simulate_power
 from comparity.planning.scenarios import ComparativeScenario, SeparationScenario
 from tests.plain.power import decisions_violate, pairs_violate
 
@@ -46,12 +46,8 @@ def three_errors(rate: float, *runs: int) -> float:
 def test_simulated_powers_equal_table_3(classifier: str) -> None:
     rng = np.random.default_rng(20240701)
     found = [
-        simulate_separation(separation(classifier), n=n, rule="paper", rng=rng)
-        for n in (1000, 2000)
-    ] + [
-        simulate_comparative(comparative(classifier), n_pairs=n, rule="paper", rng=rng)
-        for n in (2000, 4000)
-    ]
+        simulate_power(separation(classifier), n, rule="paper", rng=rng) for n in (1000, 2000)
+    ] + [simulate_power(comparative(classifier), n, rule="paper", rng=rng) for n in (2000, 4000)]
     for rate, expected in zip(found, SIMULATED[classifier], strict=True):
         assert abs(rate - expected) <= three_errors(expected, REPETITIONS, 100_000)
 
@@ -62,26 +58,26 @@ def test_drawing_counts_has_the_law_of_drawing_rows(classifier: str) -> None:
     fpr, base_rates = (1 - tnr[0], 1 - tnr[1]), COMMON["base_rates"]
     rng, runs = np.random.default_rng(5), 1500
     rows = np.mean([decisions_violate(rng, tpr, fpr, base_rates, 300) for _ in range(runs)])
-    counts = simulate_separation(separation(classifier), n=300, rule="paper", rng=rng)
+    counts = simulate_power(separation(classifier), 300, rule="paper", rng=rng)
     assert abs(rows - counts) <= three_errors(counts, runs, REPETITIONS)
     rows = np.mean([pairs_violate(rng, tpr, tnr, base_rates, 600) for _ in range(runs)])
-    counts = simulate_comparative(comparative(classifier), n_pairs=600, rule="paper", rng=rng)
+    counts = simulate_power(comparative(classifier), 600, rule="paper", rng=rng)
     assert abs(rows - counts) <= three_errors(counts, runs, REPETITIONS)
 
 
 def test_the_same_seed_gives_the_same_answer() -> None:
-    first = simulate_comparative(comparative("f2"), n_pairs=500, rng=3)
-    assert first == simulate_comparative(comparative("f2"), n_pairs=500, rng=3)
-    assert first != simulate_comparative(comparative("f2"), n_pairs=500, rng=4)
+    first = simulate_power(comparative("f2"), 500, rng=3)
+    assert first == simulate_power(comparative("f2"), 500, rng=3)
+    assert first != simulate_power(comparative("f2"), 500, rng=4)
 
 
 def test_tests_without_trials_do_not_reject() -> None:
-    assert simulate_separation(separation("f3"), n=0, rng=1) == 0
-    assert simulate_comparative(comparative("f3", tie_share=1.0), n_pairs=100, rng=1) == 0
+    assert simulate_power(separation("f3"), 0, rng=1) == 0
+    assert simulate_power(comparative("f3", tie_share=1.0), 100, rng=1) == 0
 
 
 def test_holm_keeps_the_false_alarm_rate_that_the_paper_rule_exceeds() -> None:
-    holm = simulate_separation(separation("f0"), n=5000, rng=8)
-    paper = simulate_separation(separation("f0"), n=5000, rule="paper", rng=8)
+    holm = simulate_power(separation("f0"), 5000, rng=8)
+    paper = simulate_power(separation("f0"), 5000, rule="paper", rng=8)
     assert holm <= 0.05 + three_errors(0.05, REPETITIONS)
     assert abs(paper - (1 - 0.95**2)) <= three_errors(0.0975, REPETITIONS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -44,34 +43,30 @@ def plan() -> None:
 
 
 @command(SeparationPlanOptions, doing="planning", plot=PLOT, epilog=SEPARATION_EXAMPLE)
-def separation(seed: int | None = None, **choices: Any) -> Plan:
+def separation(**choices: Any) -> Plan:
     """Plan a test of separation on labelled decisions."""
     # Imported here so that --help loads no numpy.
     from comparity.planning.plan import plan_separation
 
-    return _with_seed(plan_separation(**choices), seed)
+    return plan_separation(**choices)
 
 
 @command(ComparativePlanOptions, doing="planning", plot=PLOT, epilog=COMPARATIVE_EXAMPLE)
-def comparative(seed: int | None = None, **choices: Any) -> Plan:
+def comparative(**choices: Any) -> Plan:
     """Plan a test of comparative separation on judged pairs."""
     # Imported here so that --help loads no numpy.
     from comparity.planning.plan import plan_comparative
 
-    return _with_seed(plan_comparative(**choices), seed)
+    return plan_comparative(**choices)
 
 
 @command(RankPlanOptions, doing="planning", plot=PLOT, epilog=RANK_EXAMPLE)
-def rank(seed: int | None = None, **choices: Any) -> Plan:
+def rank(**choices: Any) -> Plan:
     """Plan to find which evaluators lean, from their comparisons."""
     # Imported here so that --help loads no numpy.
     from comparity.planning.plan_ranking import plan_ranking
 
-    return _with_seed(plan_ranking(**choices), seed)
-
-
-def _with_seed(made: Plan, seed: int | None) -> Plan:
-    return replace(made, provenance={**made.provenance, "seed": seed})
+    return plan_ranking(**choices)
 
 
 for one in (separation, comparative, rank):

@@ -15,6 +15,7 @@ from comparity.datasets.hiring import GROUPS, Hiring, Round
 from comparity.demo.story import Fact, FoundGap, Step, found_gaps
 from comparity.errors import FileAccessError
 from comparity.planning.plan import plan_comparative
+from comparity.planning.result import ComparativePlan
 from comparity.planning.section import plan_headline
 from comparity.ranking.panel import PanelAudit, audit_against_panel
 from comparity.ranking.rank import RankedPanel, rank_files
@@ -93,11 +94,19 @@ class Demo:
                 f"How many judgments would show that a model agrees with {world.n_judges} judges "
                 "equally often, if applicants were only good or bad? "
                 f"{plan_headline(plan)}.".replace("..", "."),
-                f"Each applicant is compared {COMPARED} times here, which is "
-                f"{count(self.sizes['n_judgments'])} judgments: to rank applicants takes more than "
-                "to audit a model.",
+                *self._said_of_size(plan),
             ),
         )
+
+    def _said_of_size(self, plan: ComparativePlan) -> Iterator[str]:
+        """Say how many judgments there will be, and what they are enough for."""
+        n_items, n_judgments = map(count, self.sizes.values())
+        why = ": to rank applicants takes more than to audit a model"
+        if plan.size is None:
+            yield f"More judgments of {n_items} applicants would not help; more applicants would."
+            why = ""
+        each = f"Each applicant is compared {COMPARED} times here"
+        yield f"{each}, which is {n_judgments} judgments{why}."
 
     def judge(self) -> Step:
         """Draw last year, train a model on its judgments, and draw this year."""

@@ -1,29 +1,71 @@
-"""The choices of a plan."""
+"""The choices of a plan, and which of them go together."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Literal
 
+from comparity import __version__
+from comparity.errors import Option, PlanError
 from comparity.results.options import REQUIRED, Options, choice
 
-__all__ = ["ComparativePlanOptions", "RankPlanOptions", "SeparationPlanOptions"]
+__all__ = ["ComparativePlanOptions", "GroupPlanOptions", "RankPlanOptions", "SeparationPlanOptions"]
+
+INCLUDED: dict[str, Any] = {"least": 0, "most": 1, "allowed": "proportions, not percentages"}
+# A group without items, or without positive or negative ones, leaves nothing to test.
+EXCLUDED: dict[str, Any] = {
+    "above": 0,
+    "below": 1,
+    "allowed": "proportions between 0 and 1, both excluded, without groups that cannot be tested",
+}
+TIES: dict[str, Any] = {"least": 0, "below": 1, "allowed": "a share from 0 on, below 1"}
+SHARE_OF_TIES = "Share of judgments that put neither item first."
+LOG_ODDS = "log odds from -20 to 20, not a percentage: 0.4 where 60 % of equals are decided for it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanOptions(Options):
-    """What every plan asks."""
+    """What every plan asks; exactly one of the size, which `SIZE` names, and the power."""
 
     power: float | None = choice(None, "Power wanted: find the size.", above=0, below=1)
     seed: int | None = choice(None, "Kept in the result; a plan draws nothing at random.")
+
+    SIZE: ClassVar[str]
+
+    @property
+    def size(self) -> int | None:
+        """The size that was asked for."""
+        size: int | None = getattr(self, self.SIZE)
+        return size
+
+    def record(self, **more: Any) -> dict[str, Any]:
+        """Return what a plan rests on, as its result keeps it."""
+        given = asdict(self) | more
+        seed = given.pop("seed")
+        told = {name: list(one) if isinstance(one, tuple) else one for name, one in given.items()}
+        provenance = {"version": __version__, "options": told, "seed": seed}
+        return {"assumptions": told, "provenance": provenance}
+
+    def _check_together(self) -> None:
+        if (self.size is None) == (self.power is None):
+            both = f"{self.SIZE}={self.size} and power={self.power}"
+            raise PlanError(
+                f"exactly one of {self.SIZE} and power is needed",
+                "neither" if self.size is None else both,
+                "give {} to learn the power, or {} to learn the size",
+                Option(self.SIZE),
+                Option("power"),
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupPlanOptions(PlanOptions):
     """What plans of tests between groups ask: the groups, and a margin."""
 
-    shares: tuple[float, ...] = choice(REQUIRED, "Share of each group among the items.")
-    base_rates: tuple[float, ...] = choice(REQUIRED, "Share of good items in each group.")
+    shares: tuple[float, ...] = choice(REQUIRED, "Share of each group among the items.", **EXCLUDED)
+    base_rates: tuple[float, ...] = choice(
+        REQUIRED, "Share of good items in each group.", **EXCLUDED
+    )
     groups: tuple[str, ...] | None = choice(None, "Names of the groups, as the rates are ordered.")
     margin: float | None = choice(
         None, "Plan to show that every gap is smaller than this.", above=0, below=1
@@ -33,56 +75,118 @@ class GroupPlanOptions(PlanOptions):
         "holm", "Correction for several tests; 'paper' makes none."
     )
 
+    RATES: ClassVar[tuple[str, ...]]
+
+    @property
+    def rates(self) -> dict[str, tuple[float, ...]]:
+        """All that is assumed of each group, by name."""
+        return {name: getattr(self, name) for name in self.RATES}
+
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        """The names of the groups, their positions where none are given."""
+        positions = range(len(self.rates[self.RATES[0]]))
+        return tuple(map(str, positions if self.groups is None else self.groups))
+
+    def _check_together(self) -> None:
+        PlanOptions._check_together(self)
+        names = self.group_names
+        if len(names) < 2 or len(set(names)) < len(names):
+            raise PlanError(
+                "a plan needs at least two groups with different names",
+                ", ".join(map(repr, names)) or "none",
+                "give one rate per group, such as {}",
+                Option("tpr", [0.8, 0.84]),
+            )
+        for name, values in self.rates.items():
+            if len(values) != len(names):
+                raise PlanError(
+                    f"{name} needs one value per group",
+                    f"{len(values)} values ({_listed(values)}) for {len(names)} groups",
+                    "list the groups in the same order everywhere",
+                )
+        if abs(sum(self.shares) - 1) > 1e-6:
+            raise PlanError(
+                "shares must sum to 1",
+                f"{_listed(self.shares)}, which sum to {sum(self.shares):g}",
+                "divide each by their sum",
+            )
+
+
+def _listed(values: tuple[float, ...]) -> str:
+    return ", ".join(f"{value:g}" for value in values)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeparationPlanOptions(GroupPlanOptions):
     """A plan of a test of separation."""
 
-    tpr: tuple[float, ...] = choice(REQUIRED, "True positive rate of each group.")
-    fpr: tuple[float, ...] = choice(REQUIRED, "False positive rate of each group.")
+    tpr: tuple[float, ...] = choice(REQUIRED, "True positive rate of each group.", **INCLUDED)
+    fpr: tuple[float, ...] = choice(REQUIRED, "False positive rate of each group.", **INCLUDED)
     n: int | None = choice(None, "Number of decisions: find the power.", least=1)
+
+    SIZE: ClassVar[str] = "n"
+    RATES: ClassVar[tuple[str, ...]] = ("tpr", "fpr", "shares", "base_rates")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparativePlanOptions(GroupPlanOptions):
     """A plan of a test of comparative separation."""
 
-    tpr: tuple[float, ...] = choice(REQUIRED, "True positive rate of each group.")
-    tnr: tuple[float, ...] = choice(REQUIRED, "True negative rate of each group.")
+    tpr: tuple[float, ...] = choice(REQUIRED, "True positive rate of each group.", **INCLUDED)
+    tnr: tuple[float, ...] = choice(REQUIRED, "True negative rate of each group.", **INCLUDED)
     n_pairs: int | None = choice(None, "Judged pairs: find the power.", least=1)
     n_items: int | None = choice(None, "Items the pairs are drawn from; fresh if unsaid.", least=2)
     n_evaluators: int | None = choice(None, "Evaluators who share the pairs.", least=1)
-    evaluator_lean: float = choice(0.1, "How strongly evaluators differ.", least=0)
-    tie_share: float = choice(
-        0.0, "Share of judgments that put neither item first.", least=0, below=1
-    )
+    evaluator_lean: float = choice(0.1, "How strongly evaluators differ.", least=0, most=1)
+    tie_share: float = choice(0.0, SHARE_OF_TIES, **TIES)
+
+    SIZE: ClassVar[str] = "n_pairs"
+    RATES: ClassVar[tuple[str, ...]] = ("tpr", "tnr", "shares", "base_rates")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankPlanOptions(PlanOptions):
     """A plan to find which evaluators lean."""
 
-    lean: float = choice(REQUIRED, "Lean to be found, in log odds; 0.4 is 60% to 40%.")
+    # Beyond 20 an evaluator never decides for the other group, however often asked.
+    lean: float = choice(
+        REQUIRED,
+        "Lean to be found, in log odds; 0.4 is 60% to 40%.",
+        least=-20,
+        most=20,
+        allowed=LOG_ODDS,
+    )
     n_items: int = choice(REQUIRED, "Items to compare.", least=2)
     n_evaluators: int = choice(REQUIRED, "Who compare them.", least=1)
     n_per_evaluator: int | None = choice(None, "Comparisons by each: find the power.", least=1)
     share: float = choice(0.5, "Share of the group.", above=0, below=1)
+    # Beyond 100 the grid of the formulas is too coarse for the few close pairs.
     score_spread: float = choice(
-        1.0, "Standard deviation of the items' scores, in log odds.", least=0
+        1.0, "Standard deviation of the items' scores, in log odds.", least=0, most=100
     )
     others_leaning: float = choice(
         0.0, "Share of the other evaluators who lean as much.", least=0, most=1
     )
-    tie_share: float = choice(
-        0.0, "Share of judgments that put neither item first.", least=0, below=1
-    )
+    tie_share: float = choice(0.0, SHARE_OF_TIES, **TIES)
     alpha: float = choice(
-        0.05,
-        "False discovery rate; the level of the test for --rule single.",
-        above=0,
-        below=1,
+        0.05, "False discovery rate; the level of the test for --rule single.", above=0, below=1
     )
     rule: Literal["fdr", "single"] = choice(
         "fdr", "Whether all evaluators are looked at, or one named in advance."
     )
     cautious: bool = choice(False, "Allow for groups that differ by chance.")
+
+    SIZE: ClassVar[str] = "n_per_evaluator"
+
+    def _check_together(self) -> None:
+        PlanOptions._check_together(self)
+        if self.lean == 0:
+            raise PlanError("lean must be a number that there is to find", "0", f"give {LOG_ODDS}")
+        if not 1 <= self.share * self.n_items <= self.n_items - 1:
+            raise PlanError(
+                "share must leave items in the group and out of it",
+                f"{self.share!r}",
+                f"give a share, such as 0.3, that has one of {self.n_items} items in the group and "
+                "out",
+            )

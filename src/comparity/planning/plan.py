@@ -1,53 +1,42 @@
-"""The desk for plans: how much data a study needs, and what it would be able to show."""
+"""How much data a study needs, and what it would be able to show: by formula and by drawing."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from itertools import combinations
 from typing import Any
 
-from comparity import __version__
+import numpy as np
+from scipy.special import ndtri
+
 from comparity.counts.pairs import Cell
 from comparity.inference.agreement import FEWEST_EVALUATORS
-from comparity.inference.power import LARGEST_SIZE
-from comparity.planning.assumptions import (
-    check_choices,
-    check_design,
-    checked_groups,
-    checked_rates,
-    with_plain_numbers,
+from comparity.inference.power import LARGEST_SIZE, first_step_alpha
+from comparity.planning.options import (
+    ComparativePlanOptions,
+    GroupPlanOptions,
+    SeparationPlanOptions,
 )
 from comparity.planning.result import ComparativePlan, PlannedTest, SeparationPlan
 from comparity.planning.scenarios import (
     ComparativeScenario,
     ExpectedGaps,
     PowerQuestion,
+    Scenario,
     SeparationScenario,
 )
-from comparity.results.options import AuditOptions
+from comparity.results.options import AuditOptions, shows
 
-__all__ = ["plan_comparative", "plan_separation"]
+__all__ = ["plan_comparative", "plan_separation", "simulate_power"]
 
 #: Below this many trials behind a rate the normal approximation is rough (Xi et al., Prop. 3.5).
 FEW_TRIALS = 30
 
 
-@with_plain_numbers
-def plan_separation(
-    *,
-    tpr: Sequence[float],
-    fpr: Sequence[float],
-    shares: Sequence[float],
-    base_rates: Sequence[float],
-    n: int | None = None,
-    power: float | None = None,
-    alpha: float = 0.05,
-    margin: float | None = None,
-    rule: str = "holm",
-    groups: Sequence[str] | None = None,
-) -> SeparationPlan:
+@shows(SeparationPlanOptions)
+def plan_separation(**choices: Any) -> SeparationPlan:
     """Plan a test of separation: the power of `n` decisions, or the decisions for a power.
 
     Exactly one of `n` and `power` is given; the other is found.
@@ -84,8 +73,8 @@ def plan_separation(
 
     Raises
     ------
-    PlanError
-        If a rate, share or choice is impossible.
+    OptionError, PlanError
+        If a rate, share or choice is impossible, or does not go with the others.
 
     References
     ----------
@@ -102,45 +91,15 @@ def plan_separation(
     >>> plan_separation(**rates, power=0.8).n
     2818
     """
-    names = checked_groups(groups, tpr)
-    rates = checked_rates(len(names), tpr=tpr, fpr=fpr, shares=shares, base_rates=base_rates)
-    options = {"n": n, "power": power, "alpha": alpha, "margin": margin, "rule": rule}
-    check_choices(options, "n")
-    scenario = SeparationScenario(**rates)
-    question = PowerQuestion(scenario=scenario, alpha=alpha, margin=margin, rule=rule)
-    size = n if power is None else question.smallest_size(power)
-    pairs = list(combinations(names, 2))
+    options = SeparationPlanOptions(**choices)
+    pairs = list(combinations(options.group_names, 2))
     nulls = [f"{rate}({a}) = {rate}({b})" for rate in ("TPR", "FPR") for a, b in pairs]
-    fields = _answers(question, size, nulls)
-    return SeparationPlan(
-        **fields,
-        n=size,
-        target=power,
-        groups=names,
-        design="independent decisions",
-        notes=tuple(_notes(question, size, power, fields, "decisions")),
-        **_record(asdict(scenario) | options, names),
-    )
+    answers = _answer(options, SeparationScenario(**options.rates), nulls, "decisions")
+    return SeparationPlan(**answers, design="independent decisions")
 
 
-@with_plain_numbers
-def plan_comparative(
-    *,
-    tpr: Sequence[float],
-    tnr: Sequence[float],
-    shares: Sequence[float],
-    base_rates: Sequence[float],
-    n_pairs: int | None = None,
-    n_items: int | None = None,
-    n_evaluators: int | None = None,
-    evaluator_lean: float = 0.1,
-    tie_share: float = 0.0,
-    power: float | None = None,
-    alpha: float = 0.05,
-    margin: float | None = None,
-    rule: str = "holm",
-    groups: Sequence[str] | None = None,
-) -> ComparativePlan:
+@shows(ComparativePlanOptions)
+def plan_comparative(**choices: Any) -> ComparativePlan:
     """Plan a test of comparative separation: the power of judged pairs, or the pairs for a power.
 
     Exactly one of `n_pairs` and `power` is given; the other is found. Items are of binary quality,
@@ -182,8 +141,8 @@ def plan_comparative(
 
     Raises
     ------
-    PlanError
-        If a rate, share or choice is impossible.
+    OptionError, PlanError
+        If a rate, share or choice is impossible, or does not go with the others.
 
     See Also
     --------
@@ -207,48 +166,45 @@ def plan_comparative(
     >>> plan_comparative(**rates, n_pairs=2000, n_items=1000).power < plan.power
     True
     """
-    names = checked_groups(groups, tpr)
-    rates = checked_rates(len(names), tpr=tpr, tnr=tnr, shares=shares, base_rates=base_rates)
-    options = {"n_pairs": n_pairs, "power": power, "alpha": alpha, "margin": margin, "rule": rule}
-    check_choices(options, "n_pairs")
-    scenario = ComparativeScenario(
-        tpr=rates["tpr"],
-        tnr=rates["tnr"],
-        shares=rates["shares"],
-        base_rates=rates["base_rates"],
-        n_items=n_items,
-        n_evaluators=n_evaluators,
-        evaluator_lean=evaluator_lean,
-        tie_share=tie_share,
-    )
-    check_design(scenario)
-    question = PowerQuestion(scenario=scenario, alpha=alpha, margin=margin, rule=rule)
-    size = n_pairs if power is None else question.smallest_size(power)
-    fields = _answers(question, size, _comparative_nulls(names))
+    options = ComparativePlanOptions(**choices)
+    names = [one.name for one in fields(ComparativeScenario)]
+    scenario = ComparativeScenario(**{name: getattr(options, name) for name in names})
+    answers = _answer(options, scenario, _comparative_nulls(options.group_names), "judgments")
+    is_fresh = scenario.n_items is None and scenario.n_evaluators is None
     return ComparativePlan(
-        **fields,
-        n_pairs=size,
-        n_items=n_items,
-        n_evaluators=n_evaluators,
-        ceiling=None if n_items is None and n_evaluators is None else question.limit(),
-        target=power,
-        groups=names,
+        **answers,
+        n_items=scenario.n_items,
+        n_evaluators=scenario.n_evaluators,
+        ceiling=None if is_fresh else answers["question"].limit(),
         design=_design_words(scenario),
-        notes=tuple(_notes(question, size, power, fields, "judgments")),
-        **_record(asdict(scenario) | options, names),
     )
 
 
-def _answers(question: PowerQuestion, size: int | None, nulls: Sequence[str]) -> dict[str, Any]:
-    """Return what is computed; without a size, what endless data would give."""
-    expected = question.scenario.expect(LARGEST_SIZE if size is None else size)
+def _answer(
+    options: GroupPlanOptions, scenario: Scenario, nulls: Sequence[str], unit: str
+) -> dict[str, Any]:
+    """Return what all plans between groups have; without a size, what endless data would give."""
+    question = PowerQuestion(
+        scenario=scenario, alpha=options.alpha, margin=options.margin, rule=options.rule
+    )
+    target = options.power
+    size = options.size if target is None else question.smallest_size(target)
+    expected = scenario.expect(LARGEST_SIZE if size is None else size)
+    tests = _planned_tests(question, expected, nulls, endless=size is None)
+    power = question.limit() if size is None else question.power(size)
+    unreachable = [_unreachable(question, target, power, unit)] if size is None else []
     return {
-        "power": question.limit() if size is None else question.power(size),
-        "tests": _planned_tests(question, expected, nulls, endless=size is None),
-        "alpha": question.alpha,
-        "margin": question.margin,
-        "rule": question.rule,
+        options.SIZE: size,
+        "power": power,
+        "target": target,
+        "tests": tests,
+        "groups": options.group_names,
+        "alpha": options.alpha,
+        "margin": options.margin,
+        "rule": options.rule,
+        "notes": (*unreachable, *_notes(question, tests)),
         "question": question,
+        **options.record(groups=options.group_names),
     }
 
 
@@ -286,25 +242,8 @@ def _design_words(scenario: ComparativeScenario) -> str:
     return "shared items" if scenario.n_evaluators is None else "shared items and evaluators"
 
 
-def _record(options: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    assumptions = {"groups": list(names)} | {
-        name: list(value) if isinstance(value, tuple) else value for name, value in options.items()
-    }
-    provenance = {"version": __version__, "options": assumptions}
-    return {"assumptions": assumptions, "provenance": provenance}
-
-
-def _notes(
-    question: PowerQuestion,
-    size: int | None,
-    target: float | None,
-    answers: Mapping[str, Any],
-    unit: str,
-) -> Iterator[str]:
+def _notes(question: PowerQuestion, tests: Sequence[PlannedTest]) -> Iterator[str]:
     """Say what the reader of a plan must know."""
-    tests: tuple[PlannedTest, ...] = answers["tests"]
-    if size is None:
-        yield _unreachable(question, target, answers["power"], unit)
     few = [test.null for test in tests if min(test.n) < FEW_TRIALS]
     if few:
         yield (
@@ -376,3 +315,71 @@ def _unreachable(question: PowerQuestion, target: float | None, limit: float, un
         f"{asked} with these {these}: however many {unit} are made, the power stays below "
         f"{limit:.4g}; plan for more {these}"
     )
+
+
+def simulate_power(
+    scenario: Scenario,
+    size: int,
+    *,
+    alpha: float = 0.05,
+    rule: str = "holm",
+    repetitions: int = 10_000,
+    rng: np.random.Generator | int | None = None,
+) -> float:
+    """Return how often at least one Wald test rejects in random studies of independent rows.
+
+    Tests see counts only, so counts are drawn, not rows: decisions by group, label and prediction,
+    or fresh pairs by cell and agreement, are multinomial. The distribution is that of drawing row
+    by row; the cost does not depend on the number of rows (``benchmarks/bench_power.py``).
+
+    Parameters
+    ----------
+    scenario : SeparationScenario or ComparativeScenario
+        The true rates, group shares and base rates; items and evaluators of pairs must be fresh.
+    size : int
+        Decisions or pairs in each repetition; how many fall in a cell, and how many pairs are lost
+        as of equal quality or tied, is left to chance.
+    alpha : float, default 0.05
+        Overall false-alarm rate, or that of each test with rule ``"paper"``.
+    rule : {"holm", "paper"}, default "holm"
+        Whether the smallest p value is judged at `alpha` over the number of tests, or at `alpha`.
+    repetitions : int, default 10,000
+        Number of simulated studies.
+    rng : numpy.random.Generator, int or None
+        Source of randomness, or its seed.
+
+    Returns
+    -------
+    float
+        Share of repetitions with a rejection. A test without trials, or without a gap and without
+        variation, does not reject.
+
+    References
+    ----------
+    .. [1] Xi, Capak, Stockwell and Yu, "Comparative Separation", Section 4.1.
+
+    Examples
+    --------
+    >>> f1 = SeparationScenario(
+    ...     tpr=(0.8, 0.8), fpr=(0.36, 0.44), shares=(0.5, 0.5), base_rates=(0.55, 0.45)
+    ... )
+    >>> abs(simulate_power(f1, 1000, rule="paper", rng=1) - 0.4743) < 0.02
+    True
+    """
+    for shared in ("n_items", "n_evaluators"):
+        assert getattr(scenario, shared, None) is None, "judgments that share are not multinomial"
+    rates, shares = scenario.cell_rates, scenario.cell_shares
+    lost = max(0.0, 1 - shares.sum())
+    chances = np.concatenate([shares * rates, shares * (1 - rates), [lost]])
+    # numpy wants the probabilities to sum to 1 within rounding.
+    counts = np.random.default_rng(rng).multinomial(size, chances / chances.sum(), repetitions)
+    hits, misses = counts[:, : len(rates)], counts[:, len(rates) : 2 * len(rates)]
+    first, second = np.array(scenario.pairs).T
+    critical = ndtri(first_step_alpha(alpha, rule, len(first)) / 2) ** 2
+    # Without trials the rate is nan, and no comparison with nan holds: the test does not reject.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = hits / (hits + misses)
+        variances = found * (1 - found) / (hits + misses)
+        gaps = found[:, first] - found[:, second]
+        rejected = gaps**2 > critical * (variances[:, first] + variances[:, second])
+    return float(rejected.any(axis=1).mean())

@@ -1,167 +1,65 @@
-"""Plans of panels: how many comparisons show that an evaluator leans."""
+r"""Plans of panels: how many comparisons show that an evaluator leans.
+
+In a ranking, evaluator k judges :math:`m` random pairs of :math:`n` items, of which a share
+:math:`q` belongs to the group in question; items' scores spread with standard deviation :math:`s`,
+and the log odds that an item of the group is preferred to another are the difference of their
+scores plus the lean :math:`b`. A comparison across groups tells :math:`p (1 - p)` about the lean,
+on average
+
+.. math:: w_b = E\, \sigma'(b + d), \qquad d \sim N(0, 2 s^2),
+
+with :math:`\sigma` the logistic function, and others tell nothing. Scores are estimated from the
+:math:`M = m E` comparisons of all :math:`E` evaluators, which takes off what their :math:`n`
+numbers cost, one comparison's worth each. Comparisons whose outcome is nearly certain tell next to
+nothing, so that all :math:`M` are worth only :math:`\kappa M`, with
+:math:`\kappa = (E\,\sigma'(d))^2 / E\,\sigma'(d)^2`. So
+
+.. math:: \frac{1}{V} = 2 q (1 - q) \frac{n}{n - 1}\, m\, w_b
+          \left(1 - \frac{n}{\kappa M}\right).
+
+Leans are measured from where groups have equal means. Groups that are samples differ by chance, and
+a cautious error has that variance, :math:`s^2 / (n q) + s^2 / (n (1 - q))`, on top: no number of
+comparisons takes it away.
+
+A z-test finds the lean at level :math:`t`. With false discoveries among all evaluators at
+:math:`\alpha` (Benjamini and Hochberg), and a share :math:`\pi` of the others leaning as much,
+
+.. math:: t = \frac{\alpha}{E} \bigl(1 + (E - 1) (\pi P(t) + (1 - \pi) t) \bigr),
+
+where :math:`P(t)` is the power at level t: one who is found, and the others as many as expected.
+The largest solution counts.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from typing import Any
 
-from comparity import __version__
-from comparity.errors import PlanError
-from comparity.inference.power import LARGEST_SIZE
-from comparity.planning.assumptions import (
-    check_choices,
-    check_proportion,
-    check_whole,
-    with_plain_numbers,
-)
-from comparity.planning.power import LeanQuestion
-from comparity.planning.result import Plan
-from comparity.results.plain import as_plain
+import numpy as np
+from scipy.special import expit, ndtr, ndtri
 
-if TYPE_CHECKING:
-    from comparity.reports.sections import Section
+from comparity.inference.power import LARGEST_SIZE, smallest_size
+from comparity.planning.options import RankPlanOptions
+from comparity.planning.result import PlannedLean, RankingPlan
+from comparity.results.options import shows
 
-__all__ = [
-    "RULES",
-    "PlannedLean",
-    "RankingPlan",
-    "plan_ranking",
-]
+__all__ = ["LeanQuestion", "plan_ranking"]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedLean:
-    """One lean as it would be looked for.
-
-    Attributes
-    ----------
-    lean : float
-        What the evaluator adds to the log odds of items of the group.
-    n_per_evaluator : int or None
-        Comparisons by each evaluator; ``None`` where no number gives the power wanted.
-    standard_error : float
-        Standard error the estimated lean would have.
-    power : float
-        Probability that the evaluator is found to lean; with comparisons without end where
-        `n_per_evaluator` is ``None``.
-    """
-
-    lean: float
-    n_per_evaluator: int | None
-    standard_error: float
-    power: float
-
-    DERIVED: ClassVar[Mapping[str, str]] = {"preferred": "preferred"}
-
-    @property
-    def preferred(self) -> float:
-        """How often the evaluator prefers an item of the group to an equal one of another."""
-        return 1 / (1 + math.exp(-self.lean))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankingPlan(Plan):
-    """A plan to find out which evaluators of a panel lean.
-
-    Power is the probability that an evaluator with the planned lean is found; `alpha` is the false
-    discovery rate among all evaluators, or the level of the one test by the rule ``"single"``.
-
-    Attributes
-    ----------
-    n_per_evaluator : int or None
-        Comparisons by each evaluator, ties included; ``None`` where no number gives the power
-        wanted.
-    n_items, n_evaluators : int
-        Items that pairs are drawn from, and evaluators.
-    leans : tuple of PlannedLean
-        Smaller and larger leans, the planned one among them: the comparisons they take for the
-        power wanted, or the power that they have with these comparisons.
-    lean : float
-        The planned one.
-    ceiling : float
-        Power as comparisons of these items grow without end.
-    """
-
-    n_per_evaluator: int | None
-    n_items: int
-    n_evaluators: int
-    leans: tuple[PlannedLean, ...]
-    lean: float
-    ceiling: float
-
-    DERIVED: ClassVar[Mapping[str, str]] = {**Plan.DERIVED, "n_comparisons": "n_comparisons"}
-
-    @property
-    def notion(self) -> str:
-        """What is to be found."""
-        return "leaning evaluators"
-
-    @property
-    def size(self) -> int | None:
-        """Number of comparisons by each evaluator."""
-        return self.n_per_evaluator
-
-    @property
-    def unit(self) -> str:
-        """What the size is a number of."""
-        return "comparisons by each evaluator"
-
-    @property
-    def n_comparisons(self) -> int | None:
-        """Comparisons by all evaluators together."""
-        return None if self.n_per_evaluator is None else self.n_per_evaluator * self.n_evaluators
-
-    def section(self) -> Section:
-        """Return what is told of this answer."""
-        from comparity.planning.section import ranking_plan_section
-
-        return ranking_plan_section(self)
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return one row for each lean, as a frame of the named engine.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}, optional
-            The engine; the first of these that is installed by default.
-        """
-        from comparity.reports.frames import frame_of_rows
-
-        return frame_of_rows(as_plain(self.leans), backend)
-
-
-RULES = ("fdr", "single")
+GRID_POINTS = 2001
+MOST_ROUNDS = 1000
 OTHER_LEANS = (0.5, 0.75, 1.0, 1.5, 2.0)
 """Leans that a plan tells about, as multiples of the planned one."""
-LARGEST_LEAN = 20.0
-"""Log odds beyond which an evaluator never decides for the other group, however often asked."""
-LARGEST_SPREAD = 100.0
-"""Spreads of scores beyond which the grid of the kernel is too coarse for the few close pairs."""
 # The estimated lean is about normal from here on.
 FEW_ACROSS = 30
 # Below this many comparisons of an item, its score costs much of what evaluators tell.
 FEW_EACH = 10
 
 
-@with_plain_numbers
-def plan_ranking(
-    *,
-    lean: float,
-    n_items: int,
-    n_evaluators: int,
-    share: float = 0.5,
-    score_spread: float = 1.0,
-    n_per_evaluator: int | None = None,
-    power: float | None = None,
-    others_leaning: float = 0.0,
-    tie_share: float = 0.0,
-    alpha: float = 0.05,
-    rule: str = "fdr",
-    cautious: bool = False,
-) -> RankingPlan:
+@shows(RankPlanOptions)
+def plan_ranking(**choices: Any) -> RankingPlan:
     """Plan to find who leans: the power of so many comparisons each, or those a power takes.
 
     Exactly one of `n_per_evaluator` and `power` is given; the other is found. Every evaluator
@@ -206,12 +104,12 @@ def plan_ranking(
 
     Raises
     ------
-    PlanError
-        If a number or choice is impossible.
+    OptionError, PlanError
+        If a number is impossible, or does not go with the others.
 
     See Also
     --------
-    comparity.planning.power : The formulas.
+    LeanQuestion : The formulas.
 
     References
     ----------
@@ -226,85 +124,39 @@ def plan_ranking(
     >>> plan_ranking(lean=1.0, n_items=100, n_evaluators=20, power=0.8, cautious=True).power >= 0.8
     True
     """
-    asked = {"n_per_evaluator": n_per_evaluator, "power": power}
-    choices = {"alpha": alpha, "margin": None, "rule": rule}
-    check_choices(asked | choices, "n_per_evaluator", RULES)
+    options = RankPlanOptions(**choices)
     question = LeanQuestion(
-        lean=lean,
-        share=share,
-        score_spread=score_spread,
-        n_items=n_items,
-        n_evaluators=n_evaluators,
-        others_leaning=others_leaning,
-        tie_share=tie_share,
-        alpha=alpha,
-        rule=rule,
-        cautious=bool(cautious),
+        **{one.name: getattr(options, one.name) for one in fields(LeanQuestion)}
     )
-    _check(question)
     leans = tuple(
-        _planned(replace(question, lean=times * lean), n_per_evaluator, power)
-        for times in OTHER_LEANS
+        _plan_lean(replace(question, lean=times * options.lean), options) for times in OTHER_LEANS
     )
     own = leans[OTHER_LEANS.index(1.0)]
-    assumptions = asdict(question) | asked
     return RankingPlan(
         n_per_evaluator=own.n_per_evaluator,
         power=own.power,
-        target=power,
+        target=options.power,
         tests=(),
         groups=(),
-        alpha=alpha,
+        alpha=options.alpha,
         margin=None,
-        rule=rule,
+        rule=options.rule,
         design="a panel of evaluators",
-        n_items=n_items,
-        n_evaluators=n_evaluators,
+        n_items=options.n_items,
+        n_evaluators=options.n_evaluators,
         leans=leans,
-        lean=lean,
+        lean=options.lean,
         ceiling=question.limit(),
-        notes=(*_notes(question, own, power), *_foregone(question, leans)),
-        assumptions=assumptions,
-        provenance={"version": __version__, "options": assumptions},
+        notes=(*_notes(question, own, options.power), *_foregone(question, leans)),
         question=question,
+        **options.record(),
     )
 
 
-def _check(question: LeanQuestion) -> None:
-    """Refuse panels that there cannot be."""
-    n_items = question.n_items
-    hint = "say how many items there are to compare, and how many evaluators compare them"
-    for name, found, least in (("n_items", n_items, 2), ("n_evaluators", question.n_evaluators, 1)):
-        check_whole(name, "nothing" if found is None else found, least=least, hint=hint)
-    if not _is_number(question.lean) or question.lean == 0:
-        hint = "give log odds other than zero: 0.4 where 60 % of equals are decided for the group"
-        raise PlanError("lean must be a number that there is to find", f"{question.lean!r}", hint)
-    if abs(question.lean) > LARGEST_LEAN:
-        hint = "give log odds, not a percentage: 0.4 where 60 % of equals are decided for the group"
-        asked = f"lean must lie between {-LARGEST_LEAN:g} and {LARGEST_LEAN:g}"
-        raise PlanError(asked, f"{question.lean!r}", hint)
-    if not _is_number(question.score_spread) or not 0 <= question.score_spread <= LARGEST_SPREAD:
-        hint = "give a standard deviation of scores in log odds, such as 1"
-        asked = f"score_spread must lie between 0 and {LARGEST_SPREAD:g}"
-        raise PlanError(asked, f"{question.score_spread!r}", hint)
-    if not _is_number(question.share) or not 1 <= question.share * n_items <= n_items - 1:
-        hint = f"give a share, such as 0.3, that has one of {n_items} items in the group and out"
-        asked = "share must leave items in the group and out of it"
-        raise PlanError(asked, f"{question.share!r}", hint)
-    if not _is_number(question.others_leaning) or not 0 <= question.others_leaning <= 1:
-        hint = "give the share of the other evaluators who lean as much, such as 0.2"
-        raise PlanError("others_leaning must lie in [0, 1]", f"{question.others_leaning!r}", hint)
-    hint = "give the share of judgments that will be ties"
-    check_proportion("tie_share", question.tie_share, hint=hint)
-
-
-def _is_number(found: Any) -> bool:
-    return isinstance(found, Real) and math.isfinite(float(found))
-
-
-def _planned(question: LeanQuestion, size: int | None, target: float | None) -> PlannedLean:
+def _plan_lean(question: LeanQuestion, options: RankPlanOptions) -> PlannedLean:
     """Say what a lean takes, or how likely it is found; endless comparisons where none do."""
-    taken = size if target is None else question.smallest_size(target)
+    target = options.power
+    taken = options.size if target is None else question.smallest_size(target)
     at = float(LARGEST_SIZE) if taken is None else taken
     return PlannedLean(
         lean=question.lean,
@@ -362,3 +214,129 @@ def _foregone(question: LeanQuestion, leans: Sequence[PlannedLean]) -> Iterator[
             "further from zero: such a lean is found more often, and with fewer comparisons, than "
             "the normal approximation says"
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeanQuestion:
+    """A panel of evaluators and the lean that one of them has.
+
+    Attributes
+    ----------
+    lean : float
+        What the evaluator adds to the log odds of items of the group.
+    share : float
+        Share of the group among the items.
+    score_spread : float
+        Standard deviation of the items' scores, in log odds.
+    n_items, n_evaluators : int
+        Items that pairs are drawn from, and evaluators.
+    others_leaning : float
+        Share of the other evaluators who lean as much.
+    tie_share : float
+        Share of the judgments that are ties, from which nothing is taken to be learnt.
+    alpha : float
+        False discovery rate; for ``"single"`` the level of the one test.
+    rule : str
+        ``"fdr"`` or ``"single"``.
+    cautious : bool
+        Whether groups are allowed to differ by chance.
+    """
+
+    lean: float
+    share: float
+    score_spread: float
+    n_items: int
+    n_evaluators: int
+    others_leaning: float
+    tie_share: float
+    alpha: float
+    rule: str
+    cautious: bool
+
+    @property
+    def chance_between_groups(self) -> float:
+        """Standard deviation of the difference between the groups' mean scores, if drawn alike."""
+        of_one, n = self.share * (1 - self.share), self.n_items
+        return self.score_spread / math.sqrt(n * of_one)
+
+    def across(self, size: float) -> float:
+        """Return how many of so many comparisons are across groups, and no ties."""
+        n = self.n_items
+        mixed = 2 * self.share * (1 - self.share) * n / (n - 1)
+        return size * mixed * (1 - self.tie_share)
+
+    def against(self, size: float) -> float:
+        """Return how many of so many comparisons are expected to go against the lean."""
+        return self.across(size) * _information(self.lean, self.score_spread)[2]
+
+    def standard_error(self, size: float) -> float:
+        """Return the error of a lean when each judges so many pairs; infinite for too few."""
+        information, worth, _ = _information(self.lean, self.score_spread)
+        comparisons = size * self.n_evaluators * (1 - self.tie_share)
+        kept = 1 - self.n_items / (worth * comparisons)
+        if kept <= 0:
+            return math.inf
+        variance = 1 / (self.across(size) * information * kept)
+        if self.cautious:
+            variance += self.chance_between_groups**2
+        return math.sqrt(variance)
+
+    def level(self, size: float) -> float:
+        """Return the level at which the z-test of the evaluator is judged."""
+        return self._level(self.standard_error(size))
+
+    def power(self, size: float) -> float:
+        """Return the probability that the lean is found when each judges so many pairs."""
+        return self._power(self.standard_error(size))
+
+    def smallest_size(self, target: float) -> int | None:
+        """Return how many pairs each must judge for this power; ``None`` if no number does."""
+        return smallest_size(self.power, target)
+
+    def limit(self) -> float:
+        """Return the power as comparisons grow without end."""
+        return self.power(float(LARGEST_SIZE))
+
+    def on_items(self, n_items: int | None) -> LeanQuestion:
+        """Return the same question with pairs drawn from another number of items."""
+        assert n_items is not None, "evaluators of a ranking share their items"
+        return replace(self, n_items=n_items)
+
+    def _power(self, error: float) -> float:
+        return 0.0 if math.isinf(error) else _found(self.lean / error, self._level(error))
+
+    def _level(self, error: float) -> float:
+        if self.rule == "single" or math.isinf(error):
+            return self.alpha
+        level, others = self.alpha, self.n_evaluators - 1
+        for _ in range(MOST_ROUNDS):
+            found = _found(self.lean / error, level)
+            expected = self.others_leaning * found + (1 - self.others_leaning) * level
+            lower = self.alpha * (1 + others * expected) / self.n_evaluators
+            if lower >= level * (1 - 1e-9):
+                break
+            level = lower
+        return level
+
+
+def _found(distance: float, level: float) -> float:
+    """Return how likely a two-sided z-test rejects when the truth is so many errors away."""
+    far = ndtri(level / 2)
+    return float(ndtr(distance + far) + ndtr(far - distance))
+
+
+@lru_cache(maxsize=256)
+def _information(lean: float, spread: float) -> tuple[float, float, float]:
+    """Return what a comparison across groups tells of a lean, and what one is worth to scores.
+
+    The third number is how often one across groups goes against the lean.
+    """
+    # A fine grid: where scores are far apart, few of a quadrature's points have a say.
+    points = np.linspace(-8, 8, GRID_POINTS)
+    weights = np.exp(-(points**2) / 2)
+    weights /= weights.sum()
+    difference = math.sqrt(2) * spread * points
+    across, among = (expit(x) * expit(-x) for x in (lean + difference, difference))
+    mean = float(weights @ among)
+    against = float(weights @ expit(difference - abs(lean)))
+    return float(weights @ across), mean**2 / float(weights @ among**2), against

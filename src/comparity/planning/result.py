@@ -10,8 +10,9 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from comparity.planning.scenarios import PowerFunction, RecordedPower
 from comparity.results.plain import UNWRITTEN, as_plain, from_plain
 from comparity.results.result import Result
 
@@ -20,62 +21,19 @@ if TYPE_CHECKING:
 
     from comparity.reports.sections import Section
 
-__all__ = ["ComparativePlan", "Plan", "PlannedTest", "PowerFunction", "Reuse", "SeparationPlan"]
+__all__ = [
+    "ComparativePlan",
+    "Plan",
+    "PlannedLean",
+    "PlannedTest",
+    "RankingPlan",
+    "Reuse",
+    "SeparationPlan",
+]
 
 
 RATES = {"tpr", "fpr", "tnr", "shares", "base_rates"}
 """Assumptions that are one number for each group."""
-
-
-class PowerFunction(Protocol):
-    """What a plan can be asked again: the power at any size, the size for any power."""
-
-    def power(self, size: float) -> float:
-        """Return the power at a size."""
-
-    def smallest_size(self, target: float) -> int | None:
-        """Return the smallest size with this power; ``None`` if no size has it."""
-
-    def limit(self) -> float:
-        """Return the power as the size grows without end."""
-
-    def on_items(self, n_items: int | None) -> PowerFunction:
-        """Return the same with pairs drawn from another number of items."""
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedPower:
-    """A power function of which only what was written down can be asked."""
-
-    known: Mapping[int, float]
-    pairs: int | None = None
-    ceiling: float = math.nan
-    by_items: Mapping[int | None, Reuse] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, content: Mapping[str, Any]) -> RecordedPower:
-        """Return what the plain data of a plan say of its power."""
-        curve = from_plain(tuple[tuple[int, float], ...], content["curve"])
-        rows = from_plain(tuple[Reuse, ...], content.get("reuse_curve", []))
-        return cls(dict(curve), by_items={row.n_items: row for row in rows})
-
-    def power(self, size: float) -> float:
-        """Return the power written down for this size."""
-        return self.known.get(int(size), math.nan)
-
-    def smallest_size(self, target: float) -> int | None:
-        """Return the size written down for the power the plan was made for."""
-        return self.pairs
-
-    def limit(self) -> float:
-        """Return the power as judgments of these items grow without end."""
-        return self.ceiling
-
-    def on_items(self, n_items: int | None) -> RecordedPower:
-        """Return what was written down for pairs drawn from so many items."""
-        row = self.by_items[n_items]
-        known = {} if row.n_pairs is None else {row.n_pairs: row.power}
-        return RecordedPower(known, row.n_pairs, row.ceiling)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,27 +138,26 @@ class Plan(Result):
 
     DERIVED: ClassVar[Mapping[str, str]] = {"notion": "notion", "curve": "curve"}
 
+    notion: ClassVar[str]
+    """What is to be tested."""
+    unit: ClassVar[str]
+    """What the size is a number of."""
+    ROWS: ClassVar[str] = "tests"
+    """The field whose entries are the rows of a frame."""
+
     @staticmethod
     def completed_from(content: Mapping[str, Any]) -> dict[str, Any]:
         """Return a power function that knows what was written down."""
         for name in RATES & content["assumptions"].keys():
             from_plain(tuple[float, ...], content["assumptions"][name])
-        return {"question": RecordedPower.of(content)}
-
-    @property
-    @abstractmethod
-    def notion(self) -> str:
-        """What is to be tested."""
+        curve = from_plain(tuple[tuple[int, float], ...], content["curve"])
+        rows = from_plain(tuple[Reuse, ...], content.get("reuse_curve", []))
+        return {"question": RecordedPower(dict(curve), by_items={row.n_items: row for row in rows})}
 
     @property
     @abstractmethod
     def size(self) -> int | None:
-        """Number of decisions or judged pairs; ``None`` where no number would do."""
-
-    @property
-    @abstractmethod
-    def unit(self) -> str:
-        """What the size is a number of."""
+        """Number of decisions, pairs or comparisons; ``None`` where no number would do."""
 
     def curve(self, sizes: Iterable[int] | None = None) -> tuple[tuple[int, float], ...]:
         """Return the power at several sizes.
@@ -226,7 +183,7 @@ class Plan(Result):
         return section(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Return one row for each test, as a frame of the named engine.
+        """Return one row for each test, or each lean, as a frame of the named engine.
 
         Parameters
         ----------
@@ -235,9 +192,10 @@ class Plan(Result):
         """
         from comparity.reports.frames import frame_of_rows
 
-        rows = as_plain(self.tests)
+        rows = as_plain(getattr(self, self.ROWS))
         for row in rows:
-            row["n_first"], row["n_second"] = row.pop("n")
+            if "n" in row:
+                row["n_first"], row["n_second"] = row.pop("n")
         return frame_of_rows(rows, backend)
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -260,20 +218,13 @@ class SeparationPlan(Plan):
 
     n: int | None
 
-    @property
-    def notion(self) -> str:
-        """What is to be tested."""
-        return "separation"
+    notion: ClassVar[str] = "separation"
+    unit: ClassVar[str] = "decisions"
 
     @property
     def size(self) -> int | None:
-        """Number of decisions."""
+        """The number of what `unit` says."""
         return self.n
-
-    @property
-    def unit(self) -> str:
-        """What the size is a number of."""
-        return "decisions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,20 +255,13 @@ class ComparativePlan(Plan):
         "reuse_curve": "reuse_curve",
     }
 
-    @property
-    def notion(self) -> str:
-        """What is to be tested."""
-        return "comparative separation"
+    notion: ClassVar[str] = "comparative separation"
+    unit: ClassVar[str] = "judged pairs"
 
     @property
     def size(self) -> int | None:
-        """Number of judged pairs."""
+        """The number of what `unit` says."""
         return self.n_pairs
-
-    @property
-    def unit(self) -> str:
-        """What the size is a number of."""
-        return "judged pairs"
 
     @property
     def reuse(self) -> float:
@@ -357,6 +301,83 @@ class ComparativePlan(Plan):
             power=ceiling if n_pairs is None else question.power(n_pairs),
             ceiling=ceiling,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedLean:
+    """One lean as it would be looked for.
+
+    Attributes
+    ----------
+    lean : float
+        What the evaluator adds to the log odds of items of the group.
+    n_per_evaluator : int or None
+        Comparisons by each evaluator; ``None`` where no number gives the power wanted.
+    standard_error : float
+        Standard error the estimated lean would have.
+    power : float
+        Probability that the evaluator is found to lean; with comparisons without end where
+        `n_per_evaluator` is ``None``.
+    """
+
+    lean: float
+    n_per_evaluator: int | None
+    standard_error: float
+    power: float
+
+    DERIVED: ClassVar[Mapping[str, str]] = {"preferred": "preferred"}
+
+    @property
+    def preferred(self) -> float:
+        """How often the evaluator prefers an item of the group to an equal one of another."""
+        return 1 / (1 + math.exp(-self.lean))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingPlan(Plan):
+    """A plan to find out which evaluators of a panel lean.
+
+    Power is the probability that an evaluator with the planned lean is found; `alpha` is the false
+    discovery rate among all evaluators, or the level of the one test by the rule ``"single"``.
+
+    Attributes
+    ----------
+    n_per_evaluator : int or None
+        Comparisons by each evaluator, ties included; ``None`` where no number gives the power
+        wanted.
+    n_items, n_evaluators : int
+        Items that pairs are drawn from, and evaluators.
+    leans : tuple of PlannedLean
+        Smaller and larger leans, the planned one among them: the comparisons they take for the
+        power wanted, or the power that they have with these comparisons.
+    lean : float
+        The planned one.
+    ceiling : float
+        Power as comparisons of these items grow without end.
+    """
+
+    n_per_evaluator: int | None
+    n_items: int
+    n_evaluators: int
+    leans: tuple[PlannedLean, ...]
+    lean: float
+    ceiling: float
+
+    DERIVED: ClassVar[Mapping[str, str]] = {**Plan.DERIVED, "n_comparisons": "n_comparisons"}
+
+    notion: ClassVar[str] = "leaning evaluators"
+    unit: ClassVar[str] = "comparisons by each evaluator"
+    ROWS: ClassVar[str] = "leans"
+
+    @property
+    def size(self) -> int | None:
+        """The number of what `unit` says."""
+        return self.n_per_evaluator
+
+    @property
+    def n_comparisons(self) -> int | None:
+        """Comparisons by all evaluators together."""
+        return None if self.n_per_evaluator is None else self.n_per_evaluator * self.n_evaluators
 
 
 def _reuse(n_items: int | None, n_pairs: int | None) -> float:

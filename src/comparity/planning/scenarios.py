@@ -7,9 +7,11 @@ adds how the tests will be judged.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +29,9 @@ from comparity.inference.rejection import Clusters, critical_distances
 __all__ = [
     "ComparativeScenario",
     "ExpectedGaps",
+    "PowerFunction",
     "PowerQuestion",
+    "RecordedPower",
     "Scenario",
     "SeparationScenario",
 ]
@@ -85,21 +89,12 @@ class ExpectedGaps:
 
     def one(self, test: int) -> ExpectedGaps:
         """Return one of the tests alone."""
+        names = ("first_rates", "second_rates", "first_trials", "second_trials")
         return ExpectedGaps(
-            first_rates=self.first_rates[[test]],
-            second_rates=self.second_rates[[test]],
-            first_trials=self.first_trials[[test]],
-            second_trials=self.second_trials[[test]],
+            **{name: getattr(self, name)[[test]] for name in names},
             covariance=self.covariance[[test]][:, [test]],
             clusters=None if self.clusters is None else self.clusters.of([test]),
         )
-
-
-class Scenario(Protocol):
-    """What is believed beforehand."""
-
-    def expect(self, size: float) -> ExpectedGaps:
-        """Return the gaps to be tested and their errors at a planned size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,18 +122,27 @@ class SeparationScenario:
     shares: Rates
     base_rates: Rates
 
+    @property
+    def cell_rates(self) -> Vector:
+        """The true positive rates of all groups, then the false positive rates."""
+        return np.concatenate([self.tpr, self.fpr])
+
+    @property
+    def cell_shares(self) -> Vector:
+        """The share of each group and label."""
+        shares, base = np.array(self.shares), np.array(self.base_rates)
+        return np.concatenate([shares * base, shares * (1 - base)])
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Every two groups, by both rates."""
+        n = len(self.tpr)
+        return [(s + a, s + b) for s in (0, n) for a, b in combinations(range(n), 2)]
+
     def expect(self, size: float) -> ExpectedGaps:
         """Return the gaps of both rates for every two groups among `size` decisions."""
-        shares, base = np.array(self.shares), np.array(self.base_rates)
-        rates = np.concatenate([self.tpr, self.fpr])
-        trials = size * np.concatenate([shares * base, shares * (1 - base)])
-        groups = len(self.tpr)
-        pairs = [
-            (start + a, start + b)
-            for start in (0, groups)
-            for a, b in combinations(range(groups), 2)
-        ]
-        return _contrasted(rates, trials, np.diag(rates * (1 - rates) / trials), pairs)
+        rates, trials = self.cell_rates, size * self.cell_shares
+        return _contrasted(rates, trials, np.diag(rates * (1 - rates) / trials), self.pairs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,21 +194,35 @@ class ComparativeScenario:
     evaluator_lean: float = 0.1
     tie_share: float = 0.0
 
+    @property
+    def cell_rates(self) -> Vector:
+        """How often the model agrees with judges, by the groups of the better and the worse."""
+        return np.outer(self.tpr, self.tnr).ravel()
+
+    @property
+    def cell_shares(self) -> Vector:
+        """The probability that a pair is judged with an order in each cell."""
+        shares, base = np.array(self.shares), np.array(self.base_rates)
+        meet: Vector = 2 * np.outer(shares * base, shares * (1 - base)) * (1 - self.tie_share)
+        return meet.ravel()
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Every two groups across, then within."""
+        n = len(self.tpr)
+        chosen = list(combinations(range(n), 2))
+        return [(a * n + b, b * n + a) for a, b in chosen] + [
+            (a * n + a, b * n + b) for a, b in chosen
+        ]
+
     def expect(self, size: float) -> ExpectedGaps:
         """Return the across and within gaps for every two groups among `size` judged pairs."""
-        rates = np.outer(self.tpr, self.tnr).ravel()
-        trials = size * self.cell_shares().ravel()
+        rates, trials, pairs = self.cell_rates, size * self.cell_shares, self.pairs
         judgments = np.diag(rates * (1 - rates) / trials)
         items, evaluators = self._from_items(), self._from_evaluators()
         for again in (items, evaluators):
             # A judgment shares nothing with itself; the variance of one is counted already.
             again[np.diag_indices_from(again)] *= np.maximum(1 - 1 / trials, 0)
-        groups = len(self.tpr)
-        pairs = [
-            (a * groups + b, b * groups + a) if across else (a * groups + a, b * groups + b)
-            for across in (True, False)
-            for a, b in combinations(range(groups), 2)
-        ]
         expected = _contrasted(rates, trials, judgments + items + evaluators, pairs)
         if not self._clustered():
             return expected
@@ -219,17 +237,10 @@ class ComparativeScenario:
     def _clustered(self) -> bool:
         return self.n_evaluators is not None and self.n_evaluators >= FEWEST_EVALUATORS
 
-    def cell_shares(self) -> Vector:
-        """Return the probability that a pair is judged with an order in each cell."""
-        shares, base = np.array(self.shares), np.array(self.base_rates)
-        meet = 2 * np.outer(shares * base, shares * (1 - base))
-        return meet * (1 - self.tie_share)
-
     def _from_items(self) -> Vector:
         """Return what shared items add to the covariance of the cells' rates."""
-        groups = len(self.tpr)
         if self.n_items is None:
-            return np.zeros((groups**2, groups**2))
+            return np.zeros((len(self.tpr) ** 2, len(self.tpr) ** 2))
         t, s = np.array(self.tpr), np.array(self.tnr)
         shares, base = np.array(self.shares), np.array(self.base_rates)
         of_better: Vector = np.diag(t * (1 - t) / (self.n_items * shares * base))
@@ -253,6 +264,10 @@ class ComparativeScenario:
         return added
 
 
+Scenario = SeparationScenario | ComparativeScenario
+"""What is believed beforehand."""
+
+
 def _contrasted(
     rates: Vector, trials: Vector, covariance: Vector, pairs: list[tuple[int, int]]
 ) -> ExpectedGaps:
@@ -270,11 +285,25 @@ def _contrasted(
 def _contrast(pairs: list[tuple[int, int]], covariance: Vector) -> Vector:
     """Return the covariance of the gaps between pairs of rates."""
     first, second = np.array(pairs).T
-    contrast: Vector = np.zeros((len(pairs), len(covariance)))
-    rows = np.arange(len(pairs))
-    contrast[rows, first], contrast[rows, second] = 1.0, -1.0
-    gaps: Vector = contrast @ covariance @ contrast.T
-    return gaps
+    cells = np.eye(len(covariance))
+    contrast: Vector = cells[first] - cells[second]
+    return contrast @ covariance @ contrast.T
+
+
+class PowerFunction(Protocol):
+    """What a plan can be asked again: the power at any size, the size for any power."""
+
+    def power(self, size: float) -> float:
+        """Return the power at a size."""
+
+    def smallest_size(self, target: float) -> int | None:
+        """Return the smallest size with this power; ``None`` if no size has it."""
+
+    def limit(self) -> float:
+        """Return the power as the size grows without end."""
+
+    def on_items(self, n_items: int | None) -> PowerFunction:
+        """Return the same with pairs drawn from another number of items."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,12 +330,13 @@ class PowerQuestion:
     def power(self, size: float) -> float:
         """Return P(any test rejects), or P(all gaps shown within the margin)."""
         expected = self.scenario.expect(size)
-        return self._power(expected, self._test_alpha(expected.gaps))
+        return self._power(expected, first_step_alpha(self.alpha, self.rule, len(expected.gaps)))
 
     def test_powers(self, expected: ExpectedGaps) -> list[float]:
         """Return the power of every test taken alone."""
-        alpha = self._test_alpha(expected.gaps)
-        return [self._power(expected.one(test), alpha) for test in range(len(expected.gaps))]
+        n = len(expected.gaps)
+        alpha = first_step_alpha(self.alpha, self.rule, n)
+        return [self._power(expected.one(test), alpha) for test in range(n)]
 
     def _power(self, expected: ExpectedGaps, alpha: float) -> float:
         """Return the power of tests, each of two sides at `alpha` or, with a margin, its own."""
@@ -328,9 +358,6 @@ class PowerQuestion:
             distances=(sides[0], sides[1]) if guarded else None,
         )
 
-    def _test_alpha(self, gaps: Vector) -> float:
-        return first_step_alpha(self.alpha, self.rule, len(gaps))
-
     def limit(self) -> float:
         """Return the power as the size grows without end."""
         return self.power(float(LARGEST_SIZE))
@@ -343,3 +370,31 @@ class PowerQuestion:
         """Return the same question with pairs drawn from another number of items."""
         assert isinstance(self.scenario, ComparativeScenario), self.scenario
         return replace(self, scenario=replace(self.scenario, n_items=n_items))
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedPower:
+    """A power function of which only what was written down can be asked."""
+
+    known: Mapping[int, float]
+    pairs: int | None = None
+    ceiling: float = math.nan
+    by_items: Mapping[int | None, Any] = field(default_factory=dict)
+
+    def power(self, size: float) -> float:
+        """Return the power written down for this size."""
+        return self.known.get(int(size), math.nan)
+
+    def smallest_size(self, target: float) -> int | None:
+        """Return the size written down for the power the plan was made for."""
+        return self.pairs
+
+    def limit(self) -> float:
+        """Return the power as judgments of these items grow without end."""
+        return self.ceiling
+
+    def on_items(self, n_items: int | None) -> RecordedPower:
+        """Return what was written down for pairs drawn from so many items."""
+        row = self.by_items[n_items]
+        known = {} if row.n_pairs is None else {row.n_pairs: row.power}
+        return RecordedPower(known, row.n_pairs, row.ceiling)

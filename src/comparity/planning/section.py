@@ -11,21 +11,18 @@ from collections.abc import Iterator
 
 from comparity.errors.spelling import visible
 from comparity.inference.agreement import FEWEST_EVALUATORS
-from comparity.planning.plan_ranking import PlannedLean, RankingPlan
-from comparity.planning.result import ComparativePlan, Plan, RecordedPower
+from comparity.planning.result import (
+    ComparativePlan,
+    Plan,
+    PlannedLean,
+    RankingPlan,
+)
+from comparity.planning.scenarios import RecordedPower
 from comparity.reports.charts import Axis, Curve, CurveChart, Tick
 from comparity.reports.formats import count, expected, percent, rate, several, signed
 from comparity.reports.sections import Deferred, Grid, Section
 
-__all__ = [
-    "plan_basis",
-    "plan_grids",
-    "plan_headline",
-    "plan_lists",
-    "power_chart",
-    "ranking_plan_section",
-    "section",
-]
+__all__ = ["plan_basis", "plan_headline", "plan_lists", "power_chart", "section"]
 
 
 ASSUMED = {
@@ -38,14 +35,33 @@ ASSUMED = {
 """What a plan assumes of each group, in words."""
 
 
+ASSUMED_OF_PANELS = {
+    "share": "Share of the group among the items",
+    "score_spread": "Standard deviation of the items' scores, in log odds",
+    "others_leaning": "Share of the other evaluators who lean as much",
+    "tie_share": "Share of the judgments that are ties",
+}
+"""What a plan assumes of a panel, in words."""
+
+
+def section(plan: Plan) -> Section:
+    """Return the headline, what power means, the curve, and each test or lean alone."""
+    panel = (_meaning(plan), _basis(plan)) if isinstance(plan, RankingPlan) else ()
+    return Section(
+        headline=plan_headline(plan),
+        sentences=panel or (plan_basis(plan),),
+        charts=Deferred(1, lambda _: power_chart(plan)),
+        grids=tuple(_grids(plan)),
+        lists=plan_lists(plan),
+    )
+
+
 def plan_headline(plan: Plan) -> str:
     """Say what size gives what power."""
     what, notion = plan.unit, plan.notion.capitalize()
     if plan.size is None:
-        return (
-            f"{notion}: no number of {what} gives a power of {plan.target:g}; "
-            f"{plan.power:.3f} is the most"
-        )
+        most = "it stays below 0.001" if plan.power < 0.001 else f"{plan.power:.3f} is the most"
+        return f"{notion}: no number of {what} gives a power of {plan.target:g}; {most}"
     return f"{notion}: {count(plan.size)} {what} give a power of {plan.power:.3f}"
 
 
@@ -62,13 +78,17 @@ def plan_basis(plan: Plan) -> str:
 
 
 def plan_lists(plan: Plan) -> dict[str, list[str]]:
-    """Return by title what is told in lines: what was assumed of every group, and remarks."""
-    assumed = [
-        f"{words}: {', '.join(f'{value:g} ({visible(group)})' for group, value in values)}."
-        for name, words in ASSUMED.items()
-        if name in plan.assumptions
-        and (values := list(zip(plan.groups, plan.assumptions[name], strict=False)))
-    ]
+    """Return by title what is told in lines: what was assumed, and remarks."""
+    told = plan.assumptions
+    if isinstance(plan, RankingPlan):
+        words = ASSUMED_OF_PANELS.items()
+        assumed = [f"{about}: {told[name]:g}." for name, about in words if name in told]
+    else:
+        assumed = [
+            f"{about}: {', '.join(f'{value:g} ({visible(group)})' for group, value in values)}."
+            for name, about in ASSUMED.items()
+            if name in told and (values := list(zip(plan.groups, told[name], strict=False)))
+        ]
     if isinstance(plan, ComparativePlan):
         assumed += _assumed_of_judgments(plan)
     return {"What was assumed": assumed, "Notes": [visible(note) for note in plan.notes]}
@@ -146,9 +166,9 @@ def _decades(low: int, high: int) -> Iterator[int]:
         yield from (size for factor in (1, 2, 5) if low <= (size := factor * 10**exponent) <= high)
 
 
-def plan_grids(plan: Plan) -> Iterator[Grid]:
-    """Yield the tables of a plan: each test on its own, and how often items may be reused."""
-    yield _planned(plan)
+def _grids(plan: Plan) -> Iterator[Grid]:
+    """Yield the tables: each test or lean on its own, and how often items may be reused."""
+    yield _leans(plan) if isinstance(plan, RankingPlan) else _planned(plan)
     if isinstance(plan, ComparativePlan):
         yield _reuse(plan)
 
@@ -184,44 +204,6 @@ def _reuse(plan: ComparativePlan) -> Grid:
             )
             for row in plan.reuse_curve()
         ),
-    )
-
-
-def section(plan: Plan) -> Section:
-    """Return the headline, what power means, the curve, and each test alone."""
-    return Section(
-        headline=plan_headline(plan),
-        sentences=(plan_basis(plan),),
-        charts=Deferred(1, lambda _: power_chart(plan)),
-        grids=tuple(plan_grids(plan)),
-        lists=plan_lists(plan),
-    )
-
-
-ASSUMED_OF_PANELS = {
-    "share": "Share of the group among the items",
-    "score_spread": "Standard deviation of the items' scores, in log odds",
-    "others_leaning": "Share of the other evaluators who lean as much",
-    "tie_share": "Share of the judgments that are ties",
-}
-"""What a plan assumes, in words."""
-
-
-def ranking_plan_section(plan: RankingPlan) -> Section:
-    """Return the headline, what power means, the curve, and other leans."""
-    return Section(
-        headline=plan_headline(plan),
-        sentences=(_meaning(plan), _basis(plan)),
-        charts=Deferred(1, lambda _: power_chart(plan)),
-        grids=(_leans(plan),),
-        lists={
-            "What was assumed": [
-                f"{words}: {plan.assumptions[name]:g}."
-                for name, words in ASSUMED_OF_PANELS.items()
-                if name in plan.assumptions
-            ],
-            "Notes": [visible(note) for note in plan.notes],
-        },
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, asdict, dataclass, field, fields
 from functools import cache, reduce
 from numbers import Integral, Real
@@ -77,7 +77,9 @@ class Bounds:
             return self.allowed
         if self.above is not None and self.below is not None:
             return f"{kind} between {self.above:g} and {self.below:g}, both excluded"
-        return kind if self.least is None else f"{kind} from {self.least:g} on"
+        if self.least is None:
+            return kind
+        return f"{kind} from {self.least:g} {'on' if self.most is None else f'to {self.most:g}'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +167,10 @@ class Choice:
         return found
 
     def _read_list(self, found: Any) -> tuple[Any, ...]:
-        values = (found,) if isinstance(found, str) else tuple(found)
+        single = isinstance(found, str) or not isinstance(found, Iterable)
+        values = (found,) if single else tuple(found)
+        if get_args(self.kind)[0] is float:
+            return tuple(float(self._check_number(one, Real, "numbers")) for one in values)
         allowed = [repr(word) for word in self.words]
         for value in values if allowed else ():
             if value not in self.words:

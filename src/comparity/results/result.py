@@ -40,7 +40,6 @@ HOMES = (
     "comparity.training.result",
     "comparity.training.ranking_policy",
     "comparity.planning.result",
-    "comparity.planning.plan_ranking",
     "comparity.gate.result",
     "comparity.demo.story",
     "comparity.cli.installation",
