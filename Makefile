@@ -14,7 +14,7 @@ QUICK := not slow and not long
 FUZZ ?= 100000
 FUZZ_SEED ?= 0
 
-.PHONY: help demo lint check test test-all test-oldest test-python fuzz mutants bench docs constraints clean
+.PHONY: help demo lint check test test-all test-oldest test-python fuzz mutants bench docs docs-output constraints clean
 
 help:
 	@echo "make demo         simulate a hiring panel, plan, audit, retrain, write demo/report.html"
@@ -27,6 +27,7 @@ help:
 	@echo "make fuzz         $(FUZZ) odd files and options through every command; FUZZ=2000 for fewer"
 	@echo "make bench        benchmarks"
 	@echo "make docs         the documentation as a site, site/index.html"
+	@echo "make docs-output  everything that pages show of the code, anew; PAGES=docs/gate.md for some"
 	@echo "make constraints  write constraints.txt anew from what .venv holds"
 	@echo "make clean        remove .venv, caches and demo/"
 
@@ -77,6 +78,14 @@ docs: .venv/docs.stamp
 	@$(BIN)/python docs/build_site.py
 	@$(BIN)/zensical build --clean --strict --config-file zensical.toml
 	@echo "wrote site/index.html; for the search: $(BIN)/python -m http.server -d site"
+
+# Tables made from the code, then what commands and doctests print. git diff shows what changed.
+docs-output: .venv/test.stamp
+	@$(BIN)/python docs/metrics.py
+	@$(BIN)/python docs/ranking.py
+	@$(BIN)/python docs/house.py --write > /dev/null
+	@$(BIN)/python -m tests.documentation.refresh $(PAGES)
+	@git diff --stat -- '*.md'
 
 constraints: .venv/test.stamp .venv/bench.stamp
 	@{ sed -n '/^#/p' constraints.txt; $(BIN)/python -m pip freeze --exclude-editable | sed 's/+cpu$$//'; } > .venv/frozen

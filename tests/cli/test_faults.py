@@ -18,7 +18,7 @@ import duckdb
 import pytest
 
 from comparity.cli import commands
-from comparity.cli.exits import CUT_OFF, DEFECT, INTERRUPTED, NOT_WRITTEN
+from comparity.cli.running import CUT_OFF, DEFECT, INTERRUPTED, NOT_WRITTEN
 
 Run = Callable[..., Any]
 Process = subprocess.CompletedProcess[str]

@@ -13,9 +13,15 @@ import pytest
 
 import comparity
 from comparity.cli import commands
-from comparity.cli.exits import CUT_OFF, DEFECT, INTERRUPTED, BadInput
-from comparity.cli.lazy import declared_options, spell_option
 from comparity.cli.output import working
+from comparity.cli.running import (
+    CUT_OFF,
+    DEFECT,
+    INTERRUPTED,
+    BadInput,
+    declared_options,
+    spell_option,
+)
 from comparity.errors import ComparityError, Option
 
 Run = Callable[..., Any]

@@ -14,8 +14,8 @@ import pytest
 
 import comparity
 from comparity.cli import commands, main
-from comparity.cli.lazy import declared_options
 from comparity.cli.options import Column
+from comparity.cli.running import declared_options
 from tests.contracts.test_commands import COMMANDS
 
 ITEMS = """item,sex,post,test,grade,good,model,hired,hr_0,hr_1
@@ -190,7 +190,10 @@ def test_the_tab_key_offers_no_column_that_a_shell_would_run(tmp_path: Path) -> 
     ("words", "told"),
     [
         ("comparative judgments.csv --score model --sensitive sex", "Without --items"),
-        ("plan separation --tpr 0.7 --fpr 0.1 --shares 1 --base-rates 0.5", "--tpr 0.8,0.84"),
+        (
+            "plan separation --tpr 0.7 --fpr 0.1 --shares 0.9 --base-rates 0.5 --n 9",
+            "--tpr 0.8,0.84",
+        ),
         ("weights items.csv --label good --sensitive sex --output no/w.csv", "cannot write"),
     ],
 )

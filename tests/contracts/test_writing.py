@@ -11,7 +11,7 @@ SCRIPTS = ROOT.parents[1] / "reproductions"
 # Compiled code is a cache: it is renamed into its place too, but never waits for the disk, and a
 # failure to write it is no error. The command line opens streams, which are no files.
 APART = {
-    ROOT / name for name in ("tables/outputs.py", "counts/kernels/compilation.py", "cli/exits.py")
+    ROOT / name for name in ("tables/outputs.py", "counts/kernels/compilation.py", "cli/running.py")
 }
 
 

@@ -9,31 +9,31 @@ from collections.abc import Sequence
 import click
 
 from comparity import __version__
-from comparity.cli.exits import (
+from comparity.cli.running import (
     CUT_OFF,
     DEFECT,
     INTERRUPTED,
     NOT_WRITTEN,
+    LazyGroup,
     open_streams,
     silence_streams,
 )
-from comparity.cli.lazy import LazyGroup
 from comparity.errors.spelling import visible
 
 __all__ = ["commands", "main"]
 
 HOMES = {
-    "separation": "audits",
-    "comparative": "audits",
-    "pairwise": "audits",
+    "separation": "questions",
+    "comparative": "questions",
+    "pairwise": "questions",
     "relative": "relative",
     "rank": "rank",
-    "metrics": "audits",
-    "weights": "training",
-    "train": "training",
-    "plan": "plan",
-    "gate": "gate",
-    "report": "gate",
+    "metrics": "questions",
+    "weights": "questions",
+    "train": "questions",
+    "plan": "questions",
+    "gate": "questions",
+    "report": "data",
     "data": "data",
     "demo": "demo",
     "reproduce": "reproduce",

@@ -1,33 +1,27 @@
-"""``comparity data`` and ``comparity doctor``: published data sets, and what is installed here."""
+"""Commands that judge nothing: published data sets, what is installed here, results again."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from comparity.cli.options import OUTPUT_FILE
+from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, example
 from comparity.cli.output import deliver, working
-from comparity.tables.outputs import check_apart, write_csv
+from comparity.tables.outputs import check_apart, write_csv, write_text
 
 if TYPE_CHECKING:
     from comparity.datasets.preparations import PreparedData
     from comparity.datasets.registry import Dataset
     from comparity.reports.sections import Grid
 
-EXAMPLE = """\b
-Example:
-  comparity data german --fetch --output german.csv
-"""
-DOCTOR_EXAMPLE = """\b
-Example:
-  comparity doctor --data ~/data
-"""
 
-
-@click.command(epilog=EXAMPLE, short_help="Published data sets: homes, licences, hashes.")
+@click.command(
+    epilog=example("data german --fetch --output german.csv"),
+    short_help="Published data sets: homes, licences, hashes.",
+)
 @click.argument("name", required=False)
 @click.option("--data", type=click.Path(path_type=Path), help="The data folder.")
 @click.option("--fetch", is_flag=True, help="Download what is missing, from its original home.")
@@ -114,7 +108,10 @@ def _write(path: Path, prepared: PreparedData) -> None:
     write_csv(path, names, [column.tolist() for column in columns])
 
 
-@click.command(epilog=DOCTOR_EXAMPLE, short_help="Versions, extras, Java and data found here.")
+@click.command(
+    epilog=example("doctor --data ~/data"),
+    short_help="Versions, extras, Java and data found here.",
+)
 @click.option("--data", type=click.Path(path_type=Path), help="The data folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def doctor(data: Path | None, as_json: bool) -> None:
@@ -130,3 +127,36 @@ def doctor(data: Path | None, as_json: bool) -> None:
     found = inspect_installation(data)
     deliver(found, as_json=as_json, html=None)
     raise SystemExit(0 if found.complete else 2)
+
+
+@click.command(
+    epilog=example("report separation.json comparative.json --html report.html --title 'Model 7'"),
+    short_help="Several results on one page, from their JSON.",
+)
+@click.argument("results", type=INPUT_FILE, nargs=-1, required=True)
+@click.option("--html", type=OUTPUT_FILE, help="Write the page; otherwise all is printed.")
+@click.option("--title", default="Audits", show_default=True, help="Title of the page.")
+def report(results: tuple[Path, ...], html: Path | None, title: str) -> None:
+    """Show results again that commands printed with --json, on one page or in the terminal.
+
+    Every number is the one of the JSON; nothing is computed again.
+
+    Nothing is judged: the exit status is 0, or 2 for bad input.
+    """
+    # Imported here so that --help loads no numpy.
+    from comparity.reports.page import read_results
+
+    found = read_results(results)
+    if html is None:
+        from comparity.reports.formats import clipped
+        from comparity.reports.terminal import show
+
+        shown: list[Any] = []
+        for name, result in found.items():
+            shown += [f"[{clipped(name)}]", result] if len(found) > 1 else [result]
+        show(*shown)
+        return
+    from comparity.reports.page import page
+
+    write_text(html, page(found, title=title))
+    click.echo(f"wrote {html}", err=True)

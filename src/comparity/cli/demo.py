@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from comparity.cli.options import choice_options, output_options
+from comparity.cli.options import choice_options, example, output_options
 from comparity.cli.output import as_json_text, working
 from comparity.results.options import Options, choice
 from comparity.tables.outputs import check_apart, write_text
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from comparity.demo.steps import Demo
     from comparity.demo.story import Step, Story
 
-EXAMPLE = """\b
-Example:
-  comparity demo --directory demo
-"""
 
 ORDER = (
     "story",
@@ -72,7 +68,10 @@ class DemoOptions(Options):
     margin: float = choice(0.05, "Largest gap that is harmless.", above=0, below=1)
 
 
-@click.command(epilog=EXAMPLE, short_help="Simulate a hiring panel, plan, audit, retrain, report.")
+@click.command(
+    epilog=example("demo --directory demo"),
+    short_help="Simulate a hiring panel, plan, audit, retrain, report.",
+)
 @click.option(
     "--directory",
     type=click.Path(file_okay=False, path_type=Path),

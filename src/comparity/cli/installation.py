@@ -62,10 +62,6 @@ class Lack:
     needed_by: str
     hint: str
 
-    def to_dict(self) -> dict[str, str]:
-        """Return the lack as plain data."""
-        return {"what": self.what, "needed_by": self.needed_by, "hint": self.hint}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installation(Result):

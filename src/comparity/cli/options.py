@@ -23,6 +23,7 @@ __all__ = [
     "NamedFile",
     "choice_options",
     "combine",
+    "example",
     "looks",
     "names",
     "numbers",
@@ -273,6 +274,12 @@ def output_options(command: Command) -> Command:
         click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
         click.option("--html", type=OUTPUT_FILE, help="Write the result as one HTML page."),
     )
+
+
+def example(commands: str) -> str:
+    """Return what stands below a command's help; a line that begins with a space continues one."""
+    lines = [line if line[0] == " " else f"comparity {line}" for line in commands.split("\n")]
+    return "\n  ".join(["\b\nExample:", *lines]) + "\n"
 
 
 def combine(command: Command, *decorators: Callable[[Any], Any]) -> Command:

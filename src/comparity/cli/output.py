@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import click
 
-from comparity.cli.exits import BadInput
 from comparity.cli.options import OUTPUT_FILE, choice_options, combine, output_options
+from comparity.cli.options import example as example_of
+from comparity.cli.running import BadInput
 from comparity.tables.outputs import write_text
 
 if TYPE_CHECKING:
@@ -33,7 +34,12 @@ class Drawable(Protocol):
 
 
 def command(
-    options: type[Options] | Callable[[Any], Any], *, doing: str = "", plot: str = "", **about: Any
+    options: type[Options] | Callable[[Any], Any],
+    *,
+    doing: str = "",
+    plot: str = "",
+    example: str = "",
+    **about: Any,
 ) -> Callable[[Callable[..., Result]], click.Command]:
     """Make a command of a function that takes files and choices and returns a result.
 
@@ -46,6 +52,8 @@ def command(
         What is shown on a terminal meanwhile.
     plot : str
         Help of ``--plot``; no such option without it.
+    example : str
+        Commands that are shown below the help.
     **about
         Of :func:`click.command`: ``epilog``, ``short_help``.
     """
@@ -68,6 +76,8 @@ def command(
         add = partial(choice_options, options=options) if isinstance(options, type) else options
         combine(run, add, *draw, output_options)
         run.__dict__["__click_params__"] += files
+        if example:
+            about["epilog"] = example_of(example)
         return cast("click.Command", click.command(**about)(run))
 
     return decorate

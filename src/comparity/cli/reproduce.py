@@ -10,25 +10,26 @@ from typing import TYPE_CHECKING
 
 import click
 
-from comparity.cli.exits import BadInput
-from comparity.cli.options import names, output_options
+from comparity.cli.options import example, names, output_options
 from comparity.cli.output import deliver
+from comparity.cli.running import BadInput
 from comparity.tables.outputs import check_apart, write_text
 
 if TYPE_CHECKING:
     from comparity.cli.published import Published, Reproduction, Request
 
-EXAMPLE = """\b
-Example:
-  comparity reproduce 002 --table 3
-  comparity reproduce 003 --figure 2,9 --runs 5 --data ~/data --output pictures
-"""
 FOLDER = click.Path(file_okay=False, path_type=Path)
 # Asked for and computed: the paper's folder and the part.
 Wanted = tuple[Path, str]
 
 
-@click.command(epilog=EXAMPLE, short_help="Tables and figures of the papers, computed again.")
+@click.command(
+    epilog=example(
+        "reproduce 002 --table 3\n"
+        "reproduce 003 --figure 2,9 --runs 5 --data ~/data --output pictures"
+    ),
+    short_help="Tables and figures of the papers, computed again.",
+)
 @click.argument("paper", required=False)
 @click.option("--table", type=names, help="Number of a table; several by commas.")
 @click.option("--figure", type=names, help="Number of a figure; several by commas.")

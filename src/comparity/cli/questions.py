@@ -1,0 +1,291 @@
+"""Commands that answer a question: audits of one model, weights, training, plans, the gate."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, example, output_options
+from comparity.cli.output import command, deliver, working
+from comparity.cli.running import BadInput, SuggestingGroup
+from comparity.comparative.options import ComparativeForm
+from comparity.errors import ComparityError, MissingColumnError
+from comparity.metrics.options import KINDS, MetricsForm
+from comparity.pairwise.options import PairwiseForm
+from comparity.planning.options import (
+    ComparativePlanOptions,
+    RankPlanOptions,
+    SeparationPlanOptions,
+)
+from comparity.separation.options import SeparationForm
+from comparity.tables.outputs import check_apart, write_text
+from comparity.training.options import TrainForm, WeightsForm
+
+if TYPE_CHECKING:
+    from comparity.results.result import Result
+
+PLAN_PLOT = "Draw power against size (PNG, SVG or PDF)."
+
+
+@command(
+    SeparationForm,
+    doing="counting decisions",
+    example="separation decisions.csv --label hired --prediction model --sensitive sex",
+    short_help="Equal error rates in all groups, from labels.",
+)
+@click.argument("file", type=INPUT_FILE)
+def separation(file: Path, **choices: Any) -> Result:
+    """Test whether a model errs equally often in every group, given the label.
+
+    FILE (CSV, TSV, Parquet or JSON lines) has one row for each decision.
+
+    Exit status: 0 within the margin, 1 violated, 2 bad input, 3 undecided.
+    """
+    # Imported here, and in every command, so that --help loads neither numpy nor an engine.
+    from comparity.separation.audit import audit_file
+
+    return audit_file(file, **choices)
+
+
+@command(
+    ComparativeForm,
+    doing="counting judgments",
+    example=(
+        "comparative judgments.csv --items items.csv --score model --sensitive sex \\\n"
+        "    --evaluator judge"
+    ),
+    short_help="Equal agreement with judges, from judged pairs.",
+)
+@click.argument("comparisons", type=INPUT_FILE)
+@click.option("--items", type=INPUT_FILE, help="One row for each item: id, score, groups.")
+def comparative(comparisons: Path, items: Path | None = None, **choices: Any) -> Result:
+    """Test whether a model agrees with judges equally often in every kind of pair.
+
+    COMPARISONS (CSV, TSV, Parquet or JSON lines) has one row for each judgment.
+
+    Exit status: 0 within the margin, 1 violated, 2 bad input, 3 undecided.
+    """
+    from comparity.comparative.audit import audit_files
+
+    try:
+        return audit_files(comparisons, items, **choices)
+    except MissingColumnError as error:
+        if items is not None:
+            raise
+        told = "Without --items every row must hold scores and groups of both items."
+        raise BadInput(f"{error}\n  {told}") from error
+
+
+@command(
+    PairwiseForm,
+    doing="counting pairs",
+    example="pairwise items.csv --label relevance --score model --sensitive sex --query query",
+    short_help="Equal pairwise accuracy, over all pairs of labels.",
+)
+@click.argument("file", type=INPUT_FILE)
+def pairwise(file: Path, **choices: Any) -> Result:
+    """Test whether a model orders pairs equally well in every kind of pair.
+
+    FILE (CSV, TSV, Parquet or JSON lines) has one row for each item. Every two items with different
+    labels make a pair, without any of them being listed.
+
+    Exit status: 0 within the margin, 1 violated, 2 bad input, 3 undecided.
+    """
+    from comparity.pairwise.audit import audit_file
+
+    return audit_file(file, **choices)
+
+
+@command(
+    MetricsForm,
+    doing="working out metrics",
+    plot="Draw all metrics with their published ranges.",
+    example=(
+        "metrics decisions.csv --label hired --prediction model --sensitive sex \\\n"
+        "    --privileged male --select"
+    ),
+    short_help="Thirty published metrics, and the few to report.",
+)
+@click.argument("file", type=INPUT_FILE)
+@click.option("--select", is_flag=True, help="Choose the few metrics to report.")
+def metrics(file: Path, select: bool, **choices: Any) -> Result:
+    """Work out thirty published metrics of predictions and data, each with its interval.
+
+    FILE (CSV, TSV, Parquet or JSON lines) has one row for each decision. Nothing is judged: the
+    exit status is 0, or 2 for bad input.
+    """
+    from comparity.metrics.audit import metrics_file
+
+    if select:
+        choices.setdefault("kinds", KINDS[:2])
+    return metrics_file(file, **choices)
+
+
+@command(
+    WeightsForm,
+    doing="weighing",
+    example="weights train.csv --label hired --sensitive sex,race --output weighted.csv",
+    short_help="Weights of rows that balance groups and labels.",
+)
+@click.argument("file", type=INPUT_FILE)
+@click.option("--output", type=OUTPUT_FILE, required=True, help="File to write.")
+def weights(file: Path, output: Path, **choices: Any) -> Result:
+    """Write FILE again with a column of weights, ready for any learner that takes them.
+
+    FILE (CSV, TSV, Parquet or JSON lines) has one row for each item. All its columns are kept.
+
+    Exit status: 0 written, 2 bad input.
+    """
+    from comparity.training.weigh import weigh_file
+
+    return weigh_file(file, output, **choices)
+
+
+@command(
+    TrainForm,
+    example="train items.csv --features bm25,clicks --label rel --sensitive sex --output m.json",
+    short_help="Train a score that orders pairs equally well.",
+)
+@click.argument("file", type=INPUT_FILE)
+@click.option("--output", type=OUTPUT_FILE, required=True, help="Model file to write, JSON.")
+def train(file: Path, output: Path, **choices: Any) -> Result:
+    """Train a score under a pairwise goal, and audit it on rows it did not see.
+
+    FILE (CSV, TSV, Parquet or JSON lines) has one row for each item. The model file is JSON: names
+    of features, coefficients (or layers, or trees), and the mixture of models that
+    training found. The audit is shown beside that of a model trained without a goal.
+
+    Exit status, of the audit after: 0 within the margin, 1 violated, 2 bad input, 3 undecided.
+    """
+    from comparity.training.train import train_file
+
+    # Told beside the result, which may go elsewhere.
+    return train_file(file, output, tell=partial(click.echo, err=True), **choices)
+
+
+@click.group(cls=SuggestingGroup)
+def plan() -> None:
+    """Find the size of a study, or its power.
+
+    Every option that speaks of groups takes one number for each, separated by commas.
+    """
+
+
+@command(
+    SeparationPlanOptions,
+    doing="planning",
+    plot=PLAN_PLOT,
+    example=(
+        "plan separation --tpr 0.8,0.84 --fpr 0.4,0.44 --shares 0.5,0.5 \\\n"
+        "    --base-rates 0.5,0.5 --power 0.8"
+    ),
+)
+def _plan_separation(**choices: Any) -> Result:
+    """Plan a test of separation on labelled decisions."""
+    from comparity.planning.plan import plan_separation
+
+    return plan_separation(**choices)
+
+
+@command(
+    ComparativePlanOptions,
+    doing="planning",
+    plot=PLAN_PLOT,
+    example=(
+        "plan comparative --tpr 0.8,0.84 --tnr 0.6,0.56 --shares 0.5,0.5 \\\n"
+        "    --base-rates 0.5,0.5 --power 0.8 --n-items 2000"
+    ),
+)
+def _plan_comparative(**choices: Any) -> Result:
+    """Plan a test of comparative separation on judged pairs."""
+    from comparity.planning.plan import plan_comparative
+
+    return plan_comparative(**choices)
+
+
+@command(
+    RankPlanOptions,
+    doing="planning",
+    plot=PLAN_PLOT,
+    example="plan rank --lean 0.8 --n-items 100 --n-evaluators 20 --share 0.3 --power 0.8",
+)
+def _plan_rank(**choices: Any) -> Result:
+    """Plan to find which evaluators lean, from their comparisons."""
+    from comparity.planning.plan_ranking import plan_ranking
+
+    return plan_ranking(**choices)
+
+
+for name, one in (
+    ("separation", _plan_separation),
+    ("comparative", _plan_comparative),
+    ("rank", _plan_rank),
+):
+    plan.add_command(one, name)
+
+
+@click.command(
+    epilog=example("gate policy.toml --junit gate.xml --sarif gate.sarif --markdown summary.md"),
+    short_help="Stop a change that a policy does not let pass.",
+)
+@click.argument("policy", type=INPUT_FILE)
+@click.option("--junit", type=OUTPUT_FILE, help="Write the verdicts as JUnit XML.")
+@click.option("--sarif", type=OUTPUT_FILE, help="Write what fails as SARIF 2.1.0.")
+@click.option("--markdown", type=OUTPUT_FILE, help="Write a summary in Markdown.")
+@output_options
+def gate(
+    policy: Path,
+    junit: Path | None,
+    sarif: Path | None,
+    markdown: Path | None,
+    as_json: bool,
+    html: Path | None,
+) -> None:
+    """Make every audit of a policy and say whether all of them let a change pass.
+
+    POLICY is a TOML file: which audits on which files and columns, margins, error rates, and what
+    it means where an audit decides nothing.
+
+    Exit status: 0 passed, 1 an audit is violated, 2 bad input (a policy that cannot be understood,
+    an audit that cannot be made), 3 an audit that must decide is undecided.
+    """
+    # Imported here so that --help loads neither numpy nor an engine.
+    from comparity.gate.check import check, read_policy
+    from comparity.gate.section import audit_lines, junit_xml, sarif_json
+    from comparity.gate.section import markdown as markdown_text
+    from comparity.reports.page import page
+
+    try:
+        plan = read_policy(policy)
+        for output in (junit, sarif, markdown, html):
+            if output is not None:
+                check_apart(output, plan.paths)
+        with working("auditing"):
+            result = check(plan)
+    except ComparityError as error:
+        # Keys of a policy are written as in Python, not as options of the command line.
+        raise BadInput(str(error)) from error
+    lines = audit_lines(policy.read_text(encoding="utf-8-sig"))
+    shown = {"": result, **result.parts()}
+    forms = (
+        (junit, junit_xml),
+        (sarif, partial(sarif_json, policy=_from_here(policy), lines=lines)),
+        (markdown, markdown_text),
+        (html, lambda _: page(shown, title=f"Gate {result.policy}")),
+    )
+    for path, text in forms:
+        if path is not None:
+            write_text(path, text(result))
+            click.echo(f"wrote {path}", err=True)
+    deliver(result, as_json=as_json, html=None)
+    raise SystemExit(result.exit_status)
+
+
+def _from_here(path: Path) -> str:
+    """Return a path from this folder on: code scanning knows no folder of this machine."""
+    full, here = Path(os.path.abspath(path)), Path.cwd()
+    return (full.relative_to(here) if full.is_relative_to(here) else path).as_posix()
