@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from comparity.ranking.models import RankingModel, all_models
+from comparity.ranking.options import RankingModel, all_models
 
 PAGE = Path(__file__).with_suffix(".md")
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from comparity.ranking.models import MODULES
+from comparity.ranking.options import MODULES
 
 Run = Callable[..., Any]
 
@@ -125,7 +125,7 @@ def test_a_model_is_audited_against_the_panel(
 def test_pictures_are_drawn(run: Run, tables: dict[str, Path], tmp_path: Path) -> None:
     biases, scores = tmp_path / "biases.png", tmp_path / "scores.svg"
     outcome = run(*words(tables), "--plot", biases, "--plot-scores", scores)
-    assert outcome.err.splitlines() == [f"wrote {biases}", f"wrote {scores}"]
+    assert outcome.err.splitlines() == [f"wrote {scores}", f"wrote {biases}"]
     assert biases.read_bytes()[:4] == b"\x89PNG"
     assert "<svg" in scores.read_text(encoding="utf-8")
 
@@ -168,19 +168,19 @@ def test_a_table_without_evaluators_is_told_how_to_name_them(
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--model", "bt", "--trusted", "judge 3"], "--trusted is about biases"),
-        (["--model", "crowdbt", "--anchor", "zero mean bias"], "--anchor is about biases"),
-        (["--model", "bt", "--bias-prior", "2"], "--bias-prior is about biases"),
-        (["--model", "factorbt", "--suggest"], "--suggest is about biases"),
+        (["--model", "bt", "--trusted", "judge 3"], "it is about biases"),
+        (["--model", "crowdbt", "--anchor", "zero mean bias"], "it is about biases"),
+        (["--model", "bt", "--bias-prior", "2"], "it is about biases"),
+        (["--model", "factorbt", "--suggest"], "it is about biases"),
         (["--model", "rankcentrality", "--score-prior", "2"], "has no prior"),
-        (["--trusted", "judge 3", "--anchor", "zero mean bias"], "give no --anchor"),
+        (["--trusted", "judge 3", "--anchor", "zero mean bias"], "no --anchor beside them"),
         (["--suggest"], "two --sensitive columns"),
-        (["--model", "bt", "--own-seats"], "--own-seats is about biases"),
-        (["--model", "bt", "--reference", "m"], "--reference is about biases"),
+        (["--model", "bt", "--own-seats"], "it is about biases"),
+        (["--model", "bt", "--reference", "m"], "it is about biases"),
         (["--reference", "m,f"], "one group for each --sensitive"),
         (["--reference", "x"], "reference group 'x'"),
-        (["--model", "bt", "--uncorrected"], "--uncorrected is about biases"),
-        (["--model", "bt", "--score-dependent"], "--score-dependent is about biases"),
+        (["--model", "bt", "--uncorrected"], "it is about biases"),
+        (["--model", "bt", "--score-dependent"], "it is about biases"),
         (["--score-prior", "wide"], "'wide' is no number"),
         (["--model", "crowdbt", "--score-prior", "cross-validation"], "prior of scores cannot be"),
         (["--bias-prior", "0"], "prior of biases cannot be 0"),

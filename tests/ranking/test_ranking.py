@@ -10,7 +10,7 @@ import pytest
 
 from comparity import barp
 from comparity.errors import MissingValueError, OptionError, TooManyGroupsError
-from comparity.ranking.models import MODULES
+from comparity.ranking.options import MODULES
 from comparity.ranking.rank import rank_frames
 from tests.calibration.panels import leaning_panel
 

@@ -66,7 +66,7 @@ def command(
                 result: Any = answer(**known)
             if plot is not None:
                 write_plot(plot, result)
-            deliver(result, as_json=as_json, html=html)
+            deliver(result, as_json=as_json, html=html, more=result.parts())
             # What judges nothing has no status of its own.
             raise SystemExit(getattr(result, "exit_status", 0))
 

@@ -33,7 +33,7 @@ from comparity.ranking.fits import Diagnosis, GroupContrast
 from comparity.ranking.judgments import Judgments, judgments_of
 from comparity.ranking.likelihood.errors import Errors
 from comparity.ranking.likelihood.fitting import TOLERANCE, Fit, Task, check_finite, fit, rows_for
-from comparity.ranking.models import RankingModel
+from comparity.ranking.options import RankingModel
 from comparity.ranking.result import BiasedRanking
 from comparity.tables.columns import check_option
 from comparity.tables.frames import text_of

@@ -14,7 +14,7 @@ from comparity.ranking.fits import Diagnosis, Effect
 from comparity.ranking.judgments import Judgments, judgments_of
 from comparity.ranking.likelihood.errors import Errors
 from comparity.ranking.likelihood.fitting import NO_ANCHOR, TOLERANCE, Fit, Task, check_finite, fit
-from comparity.ranking.models import RankingModel
+from comparity.ranking.options import RankingModel
 from comparity.ranking.result import Ranking
 
 __all__ = ["MODEL", "bradley_terry", "facts_of", "log_likelihood_at"]

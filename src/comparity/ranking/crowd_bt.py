@@ -36,7 +36,7 @@ from comparity.ranking.mixtures import (
     mixture_ranking,
     notes_on_search,
 )
-from comparity.ranking.models import RankingModel
+from comparity.ranking.options import RankingModel
 from comparity.ranking.result import Ranking
 
 __all__ = ["MODEL", "crowd_bt"]

@@ -11,7 +11,7 @@ from comparity.errors import OptionError
 from comparity.ranking.bradley_terry import log_likelihood_at
 from comparity.ranking.connectivity import diagnose
 from comparity.ranking.judgments import judgments_of
-from comparity.ranking.models import RankingModel
+from comparity.ranking.options import RankingModel
 from comparity.ranking.result import Ranking, ranking_of
 
 __all__ = ["MODEL", "elo"]

@@ -32,7 +32,7 @@ from comparity.ranking.contrasts import attributes_of, contrasts_of
 from comparity.ranking.fits import Diagnosis, Prior
 from comparity.ranking.judgments import Judgments, judgments_of
 from comparity.ranking.mixtures import maximise, mixture_of, mixture_ranking, notes_on_search
-from comparity.ranking.models import RankingModel
+from comparity.ranking.options import RankingModel
 from comparity.ranking.result import Ranking
 
 __all__ = ["MODEL", "factor_bt"]

@@ -1,14 +1,137 @@
-"""The choices of a ranking of a panel's comparisons."""
+"""The ranking models, and the choices of a ranking of a panel's comparisons.
+
+A model is one module of this folder: a function that takes comparisons and returns a
+:class:`comparity.ranking.result.Ranking`, and a `MODEL` that describes it. The command, its errors
+and the table in ``docs/ranking.md`` are made from these descriptions.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Literal
 
-from comparity.ranking.models import COMMANDS, MODULES
-from comparity.results.options import ComparisonColumns, choice, column
+from comparity.errors import Option, OptionError
+from comparity.results.options import ComparisonColumns, choice, column, declared_choices
 
-__all__ = ["RankForm"]
+__all__ = [
+    "COMMANDS",
+    "MODULES",
+    "OPTIONS",
+    "RankForm",
+    "RankingModel",
+    "all_models",
+    "check_accepted",
+    "model_of",
+]
+
+MODULES = {
+    "barp": "barp",
+    "bt": "bradley_terry",
+    "crowdbt": "crowd_bt",
+    "elo": "elo",
+    "factorbt": "factor_bt",
+    "rankcentrality": "rank_centrality",
+    "winrate": "win_rate",
+}
+"""Module of each model by its name on the command line; loaded when it is asked for."""
+
+COMMANDS = {module: command for command, module in MODULES.items()}
+"""Models may be called by their function as well: ``win_rate`` is ``winrate``."""
+
+NEEDS = ("groups", "evaluators", "seats")
+
+OPTIONS = {
+    "ties": (),
+    "seats": ("seat", "seats"),
+    "score_prior": ("score_prior",),
+    "seed": (),
+    "biases": (
+        *("anchor", "trusted", "reference", "bias_prior", "seat_by_evaluator", "own_seats"),
+        *("intersections", "suggest", "score_dependent", "corrected", "uncorrected"),
+    ),
+}
+"""What a model may accept, and the options that only make sense for a model that does."""
+
+REFUSALS = {
+    "seats": "{model} knows no seats; {others} do",
+    "score_prior": "it is not for {model}, which has no prior",
+    "biases": "it is about biases, of which {model} knows none",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingModel:
+    """Description of a ranking model.
+
+    Attributes
+    ----------
+    name : str
+        What results call it.
+    fit : callable
+        Takes comparisons, as arrays, a frame or :class:`comparity.ranking.judgments.Judgments`, and
+        choices by keyword; returns a ranking. Where groups are needed they are
+        `sensitive_features`.
+    about, source : str
+        How it ranks, and who published it: a line of the documentation.
+    needs : tuple of str
+        Some of :data:`NEEDS`.
+    accepts : tuple of str
+        Some of the keys of :data:`OPTIONS`.
+    keywords : mapping of str to str
+        What `fit` calls an option, where it has another name for it.
+    """
+
+    name: str
+    fit: Callable[..., Any]
+    about: str
+    source: str
+    needs: tuple[str, ...] = ()
+    accepts: tuple[str, ...] = ()
+    keywords: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        assert {*self.needs} <= {*NEEDS}, self.needs
+        assert {*self.accepts} <= {*OPTIONS}, self.accepts
+
+
+def model_of(command: str) -> RankingModel:
+    """Return the model with this name on the command line."""
+    found: RankingModel = import_module(f"comparity.ranking.{MODULES[command]}").MODEL
+    return found
+
+
+def all_models() -> dict[str, RankingModel]:
+    """Return every model by its name on the command line."""
+    return {command: model_of(command) for command in MODULES}
+
+
+def check_accepted(command: str, given: Mapping[str, Any]) -> None:
+    """Refuse options that a model would leave without effect.
+
+    Parameters
+    ----------
+    command : str
+        The model.
+    given : mapping of str to object
+        Options by name, with their values.
+
+    Examples
+    --------
+    >>> check_accepted("elo", {"score_prior": 2.0})
+    Traceback (most recent call last):
+    comparity.errors.choices.OptionError: score_prior cannot be 2.0; it is not for elo, which ...
+      found: score_prior=2.0
+      hint:  choose no score_prior=.
+    """
+    accepts = model_of(command).accepts
+    for option, value in given.items():
+        for trait, known in OPTIONS.items():
+            if option in known and trait not in accepts:
+                others = [name for name, other in all_models().items() if trait in other.accepts]
+                why = REFUSALS[trait].format(model=command, others=" and ".join(others))
+                raise OptionError(option, value, [("no {}", Option(option))], why)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,3 +178,35 @@ class RankForm(ComparisonColumns):
     )
     item: str = column("Column of the items with the id.", "item")
     seed: int = choice(0, "Of what is random.", least=0)
+
+    def _check_together(self) -> None:
+        """Refuse what the model, or another choice, would leave without effect."""
+        declared = declared_choices(RankForm)
+        given = {name: getattr(self, name) for name in declared}
+        made = {name: one for name, one in given.items() if one != declared[name].default}
+        check_accepted(self.model, made)
+        if self.anchor and self.trusted:
+            why = "trusted evaluators are the anchor"
+            raise OptionError("anchor", self.anchor, [("no {} beside them", Option("anchor"))], why)
+        if self.suggest and len(self.sensitive) < 2:
+            two = ("two {} columns", Option("sensitive"))
+            raise OptionError("suggest", True, [two], "it looks at intersections")
+        if self.reference and len(self.reference) != len(self.sensitive):
+            each = ("one group for each {} column", Option("sensitive"))
+            raise OptionError("reference", self.reference, [each])
+
+    def for_model(self) -> dict[str, Any]:
+        """Return the choices made about the model, by the names its function has for them."""
+        by_name = dict(zip(self.sensitive, self.reference, strict=True)) if self.reference else None
+        made = {
+            "anchor": list(self.trusted) if self.trusted else self.anchor,
+            "reference": by_name,
+            "score_prior": self.score_prior,
+            "bias_prior": self.bias_prior,
+            "seat_by_evaluator": self.own_seats or None,
+            "intersections": "suggest" if self.suggest else None,
+            "score_dependent": self.score_dependent or None,
+            "corrected": False if self.uncorrected else None,
+        }
+        known = {name: value for name, value in made.items() if value is not None}
+        return {name: None if value == "none" else value for name, value in known.items()}

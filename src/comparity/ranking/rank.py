@@ -1,6 +1,6 @@
 """Ranking a panel's comparisons from tables and files, by any of the models.
 
-The models, and what they are called on the command line, are in :mod:`comparity.ranking.models`.
+The models, and what they are called on the command line, are in :mod:`comparity.ranking.options`.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity import __version__
-from comparity.errors import OptionError
+from comparity.errors import Option, OptionError
 from comparity.ranking.anchors import MARGINAL_LIKELIHOOD
 from comparity.ranking.bradley_terry import bradley_terry
 from comparity.ranking.judgments import Judgments, columns_of, judgments_from_frames
-from comparity.ranking.models import (
+from comparity.ranking.options import (
     COMMANDS,
     MODULES,
+    RankForm,
     RankingModel,
     all_models,
+    check_accepted,
     model_of,
-    why_refused,
 )
 from comparity.ranking.panel import PanelAudit, audit_against_panel
 from comparity.ranking.result import BiasedRanking, Ranking
@@ -42,6 +43,18 @@ if TYPE_CHECKING:
     from comparity.reports.sections import Section
 
 __all__ = ["RankedPanel", "rank_files", "rank_frames"]
+
+WANTED: dict[str, dict[str, Any]] = {
+    "groups": {
+        "items": "a table of items with their groups",
+        "sensitive": "a column of the items",
+    },
+    "evaluators": {
+        "evaluator": ("the column of the comparisons with who judged, by {}", Option("evaluator"))
+    },
+    "seats": {"seat": "the column of the comparisons with who was shown first"},
+}
+"""What is asked for where a model needs it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -103,7 +116,7 @@ class RankedPanel(Result):
 
     def parts(self) -> dict[str, Result]:
         """Return the audit of a model against this panel, where one was asked for."""
-        return {} if self.audit is None else {"a model against this panel": self.audit}
+        return {} if self.audit is None else {"A model against this panel": self.audit}
 
     def section(self) -> Section:
         """Return what is told of this answer."""
@@ -158,7 +171,7 @@ def rank_frames(
     items : frame, optional
         One row for each item, with its groups; needed by models that know groups.
     model : str
-        How to rank: a name of :data:`comparity.ranking.models.MODULES`, or that of its function.
+        How to rank: a name of :data:`comparity.ranking.options.MODULES`, or that of its function.
     sensitive : sequence of str
         Columns of `items` with the groups.
     evaluator, better, worse, tied, seat : str
@@ -184,9 +197,10 @@ def rank_frames(
     description = model_of(model)
     if sensitive:
         check_sensitive(sensitive)
-    given: dict[str, Any] = {"items": items, "sensitive": sensitive, "evaluator": evaluator}
-    _check_given(model, **given, seat=seat)
-    _check_accepted(model, {"seat": seat, **choices})
+    given = {"items": items, "sensitive": sensitive or None, "evaluator": evaluator, "seat": seat}
+    _check_given(model, given)
+    made = {"seat": seat, **choices}
+    check_accepted(model, {name: one for name, one in made.items() if one is not None})
     # At once, because a query asked twice may answer in another order.
     held = None if items is None else columns_of(items, "items", [item, *sensitive, score])
     who = evaluator if "evaluators" in description.needs else None
@@ -250,49 +264,18 @@ def _audit_score(
     )
 
 
-def _check_given(
-    model: str, *, items: Any, sensitive: Sequence[str], evaluator: str | None, seat: str | None
-) -> None:
+def _check_given(model: str, given: Mapping[str, Any]) -> None:
     """Refuse to go on without what the model needs."""
-    wanted = {
-        "groups": {
-            "items": (items, "a table of items with their groups"),
-            "sensitive": (sensitive or None, "a column of the items"),
-        },
-        "evaluators": {
-            "evaluator": (evaluator, "the column of the comparisons with who judged, by evaluator=")
-        },
-        "seats": {"seat": (seat, "the column of the comparisons with who was shown first")},
-    }
     for need in model_of(model).needs:
-        for option, (found, allowed) in wanted[need].items():
-            if found is None:
+        for option, allowed in WANTED[need].items():
+            if given[option] is None:
                 free = [name for name, other in all_models().items() if need not in other.needs]
                 why = f"{model} needs it; {' and '.join(free)} rank without"
                 raise OptionError(option, None, [allowed], why)
 
 
-def _check_accepted(model: str, choices: Mapping[str, Any]) -> None:
-    """Refuse what the model would leave without effect."""
-    for option, value in choices.items():
-        why = None if value is None else why_refused(model, option)
-        if why is not None:
-            raise OptionError(option, value, ["None"], why)
-
-
 def rank_files(
-    comparisons: str | Path,
-    items: str | Path | None = None,
-    *,
-    layout: str = "auto",
-    better: str | None = None,
-    worse: str | None = None,
-    left: str | None = None,
-    right: str | None = None,
-    winner: str | None = None,
-    evaluator: str | None = None,
-    seats: bool = False,
-    **choices: Any,
+    comparisons: str | Path, items: str | Path | None = None, **choices: Any
 ) -> RankedPanel:
     """Rank items from files.
 
@@ -302,26 +285,24 @@ def rank_files(
         One row for each comparison, in any layout of :mod:`comparity.tables.layouts`.
     items : path, optional
         One row for each item.
-    layout, better, worse, left, right, winner, evaluator : str, optional
-        How a comparison is written, where it cannot be recognised by its column names.
-    seats : bool
-        Whether to estimate what the left seat is worth, where the layout has sides.
     **choices
-        As in :func:`rank_frames`.
+        Those of :class:`comparity.ranking.options.RankForm`.
     """
-    sides: dict[str, Any] = {"left": left, "right": right, "winner": winner}
-    read = read_comparisons(
-        comparisons, layout=layout, better=better, worse=worse, evaluator=evaluator, **sides
-    )
+    form = RankForm(**choices)
+    written = ("layout", "better", "worse", "evaluator", "left", "right", "winner")
+    read = read_comparisons(comparisons, **{name: getattr(form, name) for name in written})
+    seats = form.seats or form.own_seats
     if seats and not read.has_seats:
         raise OptionError("seats", read.layout, ["a layout with a left and a right item"])
+    asked = ("model", "sensitive", "item", "score", "alpha", "margin", "seed")
     panel = rank_frames(
         read.frame,
         None if items is None else read_table(items),
         evaluator="evaluator" if read.has_evaluators else None,
         tied="tied",
         seat="seat" if seats else None,
-        **choices,
+        **{name: getattr(form, name) for name in asked},
+        **form.for_model(),
     )
     paths = [path for path in (comparisons, items) if path is not None]
     return panel.with_provenance(

@@ -25,7 +25,7 @@ from comparity.ranking.bradley_terry import log_likelihood_at
 from comparity.ranking.connectivity import diagnose
 from comparity.ranking.fits import Diagnosis
 from comparity.ranking.judgments import Judgments, judgments_of
-from comparity.ranking.models import RankingModel
+from comparity.ranking.options import RankingModel
 from comparity.ranking.result import Ranking, ranking_of
 from comparity.tables.columns import check_option
 

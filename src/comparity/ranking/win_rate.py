@@ -10,7 +10,7 @@ import numpy as np
 from comparity.ranking.connectivity import diagnose
 from comparity.ranking.fits import normal_quantile
 from comparity.ranking.judgments import count_outcomes, judgments_of
-from comparity.ranking.models import RankingModel
+from comparity.ranking.options import RankingModel
 from comparity.ranking.result import Ranking, ranking_of
 
 __all__ = ["MODEL", "win_rate"]
