@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity import differential_parity
-from comparity.relative.bridges.rehearsal import rehearse_bridges
+from comparity.relative.rehearsal import rehearse_bridges
 
 Columns = dict[str, NDArray[Any]]
 

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity import differential_parity
-from comparity.relative.bridges.rehearsal import rehearse_bridges
+from comparity.relative.rehearsal import rehearse_bridges
 
 FEW_SHOT = {"JSW-1271", "JSW-2478", "JSW-3107", "JSW-1681", "JSW-2881", "JSW-4768"}
 MODELS = {

@@ -17,17 +17,16 @@ from comparity.cli.published import Conclusion, Reproduction, Request
 from comparity.cli.reproductions import tracked
 from comparity.inference.differences import mean_gap, one_sided_p_value
 from comparity.inference.means import compare_means
-from comparity.relative.bridges.gaps import biased_estimate
-from comparity.relative.bridges.prediction import (
+from comparity.relative.gaps import biased_estimate
+from comparity.relative.prediction import (
     Predictions,
     bridge_errors,
     predict_held_out,
     predict_in_sample,
     second_moments,
 )
-from comparity.relative.bridges.rehearsal import rehearse_bridges
-from comparity.relative.bridges.result import Rehearsal
-from comparity.relative.bridges.subjects import DecidedSubjects, decided_subjects
+from comparity.relative.rehearsal import Rehearsal, rehearse_bridges
+from comparity.relative.subjects import DecidedSubjects, decided_subjects
 
 Floats = NDArray[np.float64]
 
@@ -98,7 +97,7 @@ def _bridged(
     made = _predicted(subjects, (known[first], known[second]), fitted, rng)
     errors = bridge_errors(subjects, made)
     biased = biased_estimate(errors)
-    other, one = second_moments(errors)
+    other, one = second_moments(errors).values()
     unbiased = compare_means(one, other, null="")
     p_value = one_sided_p_value(biased.statistic, biased.dof)
     found = {"biased rejects": float(p_value <= 0.05), "biased effect": biased.gap}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from comparity.ranking.rank_centrality import rank_centrality
     from comparity.ranking.win_rate import win_rate
     from comparity.relative.audit import differential_parity
-    from comparity.relative.bridges.audit import biased_bridge, unbiased_bridge
+    from comparity.relative.bridges import biased_bridge, unbiased_bridge
     from comparity.relative.raters import compare_raters
     from comparity.separation.audit import separation
     from comparity.training.boosted import BoostedTrees
@@ -81,7 +81,7 @@ _HOMES = {
     "MetaFairClassifier": "comparity.training.meta_fair",
     "NeuralNetwork": "comparity.training.networks",
     "barp": "comparity.ranking.barp",
-    "biased_bridge": "comparity.relative.bridges.audit",
+    "biased_bridge": "comparity.relative.bridges",
     "bradley_terry": "comparity.ranking.bradley_terry",
     "check": "comparity.gate.check",
     "comparative_separation": "comparity.comparative.audit",
@@ -104,7 +104,7 @@ _HOMES = {
     "reweighing": "comparity.training.weigh",
     "select_metrics": "comparity.metrics.audit",
     "separation": "comparity.separation.audit",
-    "unbiased_bridge": "comparity.relative.bridges.audit",
+    "unbiased_bridge": "comparity.relative.bridges",
     "win_rate": "comparity.ranking.win_rate",
 }
 

@@ -16,7 +16,7 @@ from comparity.metrics.comparison import metric_sensitivity
 from comparity.metrics.distortion import distortion_metrics
 from comparity.metrics.result import MetricClusters
 from comparity.planning.plan import plan_comparative, plan_separation
-from comparity.relative.bridges.result import Rehearsal, RehearsedCase
+from comparity.relative.rehearsal import Rehearsal, RehearsedCase
 from comparity.reports.plots import save
 from comparity.results.audit import Audit
 from comparity.results.result import read_result

@@ -19,8 +19,8 @@ from comparity.errors import OptionError
 from comparity.gate.notions import Notion
 from comparity.metrics.entropy import VARIATIONS
 from comparity.metrics.options import MetricsForm
-from comparity.relative.bridges.prediction import REGRESSORS
 from comparity.relative.options import BridgeForm
+from comparity.relative.prediction import REGRESSORS
 from comparity.results.options import (
     REQUIRED,
     AuditOptions,

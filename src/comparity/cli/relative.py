@@ -14,7 +14,7 @@ from comparity.relative.options import BridgeForm, RatersForm, RelativeForm
 from comparity.results.options import declared_choices
 
 if TYPE_CHECKING:
-    from comparity.relative.bridges.result import BridgedParity
+    from comparity.relative.result import BridgedParity
     from comparity.results.result import Result
 
 PAIR, BRIDGE = declared_choices(RelativeForm), declared_choices(BridgeForm)
@@ -60,7 +60,7 @@ def across(file: Path, bridge: dict[str, Any], choices: dict[str, Any]) -> Bridg
     if "features" not in bridge and "prediction" not in bridge:
         raise click.UsageError("a bridge (--on) needs --features, or a --prediction already made.")
     _check_used(bridge)
-    from comparity.relative.bridges.audit import audit_files
+    from comparity.relative.bridges import audit_files
 
     with working("building the bridge"):
         return audit_files(file, bridge.pop("on"), **bridge, **choices)

@@ -8,8 +8,9 @@ decisions that are labels, every label) make one hypothesis; all of them form on
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,11 @@ from comparity.errors import TooNarrowError
 from comparity.inference.permutation import PermutationTest, independence_test, same_distribution
 from comparity.relative.judge import (
     Question,
-    ask,
     audit_of,
-    contrast_of,
-    judged,
+    compare_groups,
+    judge_questions,
     null_of,
+    question_of_slope,
     range_notes,
 )
 from comparity.relative.options import RelativeForm, RelativeOptions
@@ -55,8 +56,8 @@ from comparity.tables.values import check_groups
 __all__ = ["audit_decisions", "audit_file", "audit_frame", "differential_parity"]
 
 
-# The leverage from which on the law of a slope has so few degrees of freedom that little is found.
-PULL = 0.2
+# From this leverage on a slope has so few degrees of freedom that little is found.
+HIGH_LEVERAGE = 0.2
 
 
 @shows(RelativeOptions)
@@ -157,11 +158,11 @@ def differential_parity(
             label: decision_arrays(dict(zip(called, pair, strict=True)), groups, **ways)
             for label, pair in sets.items()
         }
-    elif labels or separator is not None:
-        given = dict(zip(called, (as_array(first), as_array(second)), strict=True))
+        return audit_decisions(decisions, options, ordinal=order is not None)
+    given = dict(zip(called, (as_array(first), as_array(second)), strict=True))
+    if labels or separator is not None:
         decisions = labelled_decisions(given, groups, separator=separator, **ways)
     else:
-        given = dict(zip(called, (as_array(first), as_array(second)), strict=True))
         decisions = {"": decision_arrays(given, groups, order=order, **ways)}
     return audit_decisions(decisions, options, ordinal=order is not None)
 
@@ -240,75 +241,69 @@ def audit_decisions(
     anova: list[MeansTest] = []
     for label, found in decisions.items():
         for attribute in (*found.groups, *found.numbers):
-            several = len(found.groups) + len(found.numbers) > 1
-            asked = ask(found, attribute, label=label, several=several)
+            about = _Attribute(found, attribute, label)
+            asked, p_values, all_equal = about.ask_means()
             questions += asked
-            corrected += _corrected(found, attribute, asked)
-            anova += _anova(found, attribute, label=label, several=several)
+            corrected += p_values
+            anova += all_equal
             if options.permutations:
-                whole += _whole(found, attribute, options, rng, label=label, several=several)
-    tests = judged(questions, options, one.n)
-    contrasts = tuple(map(contrast_of, questions, tests, corrected))
+                whole += about.test_distribution(permutations=options.permutations, rng=rng)
+    tests = judge_questions(questions, options, one.n)
     notes = _notes(decisions, options, whole, tests, ordinal=ordinal)
+    several = len(one.groups) > 1
+    groups = [
+        f"{attribute}={name}" if several else name
+        for attribute, (_, names) in one.groups.items()
+        for name in names
+    ]
     return DifferentialParity(
-        audit=audit_of(
-            tests,
-            options,
-            n=one.n,
-            groups=_group_names(one),
-            notes=notes,
-            raters=2,
-            data=data,
-        ),
-        contrasts=contrasts,
+        audit=audit_of(tests, options, data, n=one.n, groups=groups, notes=notes),
+        contrasts=tuple(map(Question.judged_as, questions, tests, corrected)),
         distribution=tuple(whole),
         anova=tuple(anova),
     )
 
 
-def _corrected(found: Decisions, attribute: str, asked: Sequence[Question]) -> list[float]:
-    """Return the p values of Games and Howell, where there are more than two groups."""
-    if len(asked) == 1:
-        return [float("nan")]
-    p_values = games_howell(found.differences(0, 1, attribute).moments)
-    return [p_values[one.facts["reference"], one.facts["group"]] for one in asked]
+@dataclass(frozen=True, slots=True)
+class _Attribute:
+    """What is asked about one attribute (and label) of the first two decision makers."""
 
+    found: Decisions
+    name: str
+    label: str
 
-def _anova(found: Decisions, attribute: str, *, label: str, several: bool) -> list[MeansTest]:
-    if attribute in found.numbers or len(found.groups[attribute][1]) < 3:
-        return []
-    who = {"first": found.raters[0], "second": found.raters[1], "label": label}
-    who["attribute"] = attribute
-    null = null_of(who, "equal in all groups", several=several)
-    return [welch_anova(found.differences(0, 1, attribute).moments, null=null)]
+    def null(self, claim: str) -> str:
+        """Word a hypothesis."""
+        several = len(self.found.groups) + len(self.found.numbers) > 1
+        return null_of(self.who, claim, several=several)
 
+    @property
+    def who(self) -> dict[str, str]:
+        """Who is compared by what."""
+        first, second = self.found.raters[:2]
+        return {"first": first, "second": second, "attribute": self.name, "label": self.label}
 
-def _whole(
-    found: Decisions,
-    attribute: str,
-    options: RelativeOptions,
-    rng: np.random.Generator,
-    *,
-    label: str,
-    several: bool,
-) -> list[PermutationTest]:
-    who = {"first": found.raters[0], "second": found.raters[1], "label": label}
-    who["attribute"] = attribute
-    choices: dict[str, Any] = {"permutations": options.permutations, "rng": rng}
-    if attribute in found.numbers:
-        null = null_of(who, f"independent of {attribute}", several=several)
-        return [independence_test(*found.rows(0, 1, attribute), null=null, **choices)]
-    null = null_of(who, "one distribution in all groups", several=several)
-    return list(same_distribution(found.differences(0, 1, attribute), null=null, **choices))
+    def ask_means(self) -> tuple[list[Question], list[float], list[MeansTest]]:
+        """Ask about every two groups, with Games and Howell's p values and one test of all."""
+        if self.name in self.found.numbers:
+            null = self.null(f"no change with {self.name}")
+            return [question_of_slope(self.found, self.who, null)], [math.nan], []
+        moments = self.found.differences(0, 1, self.name).moments
+        questions = compare_groups(moments, self.who, self.null)
+        if len(moments) < 3:
+            return questions, [math.nan], []
+        all_equal = welch_anova(moments, null=self.null("equal in all groups"))
+        return questions, [*games_howell(moments).values()], [all_equal]
 
-
-def _group_names(found: Decisions) -> list[str]:
-    several = len(found.groups) > 1
-    return [
-        f"{attribute}={name}" if several else name
-        for attribute, (_, names) in found.groups.items()
-        for name in names
-    ]
+    def test_distribution(self, **choices: Any) -> Sequence[PermutationTest]:
+        """Test by permutation whether the whole distribution is the same."""
+        if self.name in self.found.numbers:
+            rows = self.found.rows(0, 1, self.name)
+            return [
+                independence_test(*rows, null=self.null(f"independent of {self.name}"), **choices)
+            ]
+        null = self.null("one distribution in all groups")
+        return same_distribution(self.found.differences(0, 1, self.name), null=null, **choices)
 
 
 def _notes(
@@ -347,7 +342,7 @@ def _far_out(found: Decisions) -> list[str]:
         away = np.abs(values - values.mean())
         # The square of the furthest is 1, however small the unit.
         pull = 1 / len(values) + 1 / float(np.sum((away / away.max()) ** 2))
-        if pull > PULL:
+        if pull > HIGH_LEVERAGE:
             notes.append(
                 f"WARNING: the line over {attribute} rests on one subject far out (leverage "
                 f"{pull:.2f}): the test allows for that and finds little; take logarithms or ranks."

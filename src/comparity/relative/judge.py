@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeVar
 
 from comparity.counts.decision_sets import Decisions
 from comparity.counts.differences import DecisionRange, Moments
@@ -24,25 +24,13 @@ from comparity.relative.options import RelativeOptions
 from comparity.relative.result import RaterContrast
 from comparity.relative.slopes import compare_slope
 from comparity.results.audit import Audit, JudgedGap
-from comparity.results.findings import EXIT_STATUS
-from comparity.results.judging import judge, overall_finding
-from comparity.results.options import provenance
+from comparity.results.judging import conclude, judge
 from comparity.tables.values import qualified
 
-__all__ = [
-    "BIASED_REFERENCE",
-    "PAPER_RULE",
-    "Question",
-    "ask",
-    "audit_of",
-    "contrast_of",
-    "direction",
-    "group_question",
-    "judged",
-    "notes_on_ranges",
-    "null_of",
-    "range_notes",
-]
+__all__ = ["Question", "audit_of", "compare_groups", "judge_questions", "notes_on_ranges"]
+__all__ += ["null_of", "question_of_gap", "question_of_slope", "range_notes", "show_progress"]
+
+Task = TypeVar("Task")
 
 BIASED_REFERENCE = (
     "Parity with a biased decision maker proves nothing: the comparison is relative, and says "
@@ -75,54 +63,82 @@ class Question:
     test: GapTest
     facts: dict[str, Any]
 
-
-def ask(found: Decisions, attribute: str, *, label: str, several: bool) -> list[Question]:
-    """Ask about every two groups of an attribute, or how differences change with a number."""
-    first, second = found.raters[:2]
-    who = {"first": first, "second": second, "attribute": attribute, "label": label}
-    if attribute in found.numbers:
-        return [_slope(found, attribute, who, several=several)]
-    moments = found.differences(0, 1, attribute).moments
-    return [
-        group_question(
-            moments[group],
-            moments[base],
-            names={**who, "group": group, "reference": base},
-            null=null_of(who, f"{group} = {base}", several=several),
-        )
-        for base, group in combinations(moments, 2)
-    ]
+    def judged_as(self, test: JudgedGap, games_howell_p: float = math.nan) -> RaterContrast:
+        """Return the contrast with its finding."""
+        return RaterContrast(**self.facts, test=test, games_howell_p=games_howell_p)
 
 
-def _slope(found: Decisions, attribute: str, who: dict[str, str], *, several: bool) -> Question:
+def question_of_gap(
+    test: GapTest,
+    names: dict[str, str],
+    *,
+    favoured: Mapping[str, str] | None = None,
+    **numbers: Any,
+) -> Question:
+    """Put together all that is known of a contrast.
+
+    Parameters
+    ----------
+    test : GapTest
+        On the scale of DPD.
+    names : dict
+        Names of ``first``, ``second``, ``attribute``, ``group``, ``reference``, ``label``.
+    favoured : mapping, optional
+        What the sentence about who favours whom calls the groups, where not by their names.
+    **numbers
+        ``means``, ``gap``, ``dpt``, ``dof``; and others where they do not follow from these.
+    """
+    size = numbers.get("dpd", test.gap)
+    known = {
+        "n": test.n,
+        "p_value": test.p_value,
+        "dpd": size,
+        "dpd_total": math.nan,
+        "magnitude": magnitude(size),
+        "direction": direction(size, **(names | dict(favoured or {}))),
+    }
+    if "p_one_sided" not in numbers:
+        known["p_one_sided"] = one_sided_p_value(numbers["dpt"], numbers["dof"])
+    return Question(test=test, facts={**names, **known, **numbers})
+
+
+def question_of_slope(found: Decisions, who: dict[str, str], null: str) -> Question:
+    """Ask how the difference of the first two decision makers changes with a number."""
+    attribute = who["attribute"]
     differences, values = found.rows(0, 1, attribute)
-    names = {**who, "group": f"larger {attribute}", "reference": f"smaller {attribute}"}
-    null = null_of(who, f"no change with {attribute}", several=several)
     test = compare_slope(differences, values, null=null)
     pivot = test.pivot
     statistic, dof = math.nan if pivot is None else 0.0, math.nan
     if isinstance(pivot, RatioPivot):
         statistic, dof = pivot.gap / math.sqrt(pivot.variance), pivot.dof
-    facts = {
-        "n": test.n,
-        "means": (math.nan, math.nan),
-        "gap": pivot.gap if isinstance(pivot, RatioPivot) else test.gap,
-        "dpt": statistic,
-        "dof": dof,
-        "p_value": test.p_value,
-        "p_one_sided": test.p_value / 2,
-        "dpd": test.gap,
-        "dpd_total": math.nan,
-        "magnitude": magnitude(test.gap),
-        "direction": direction(
-            test.gap,
-            first=who["first"],
-            second=who["second"],
-            group=f"subjects with larger {attribute}",
-            reference=f"those with smaller {attribute}",
-        ),
-    }
-    return Question(test=test, facts={**names, **facts})
+    return question_of_gap(
+        test,
+        {**who, "group": f"larger {attribute}", "reference": f"smaller {attribute}"},
+        favoured={
+            "group": f"subjects with larger {attribute}",
+            "reference": f"those with smaller {attribute}",
+        },
+        means=(math.nan, math.nan),
+        gap=pivot.gap if isinstance(pivot, RatioPivot) else test.gap,
+        dpt=statistic,
+        dof=dof,
+        p_one_sided=test.p_value / 2,
+    )
+
+
+def compare_groups(
+    moments: Mapping[str, Moments], who: dict[str, str], word_null: Callable[[str], str]
+) -> list[Question]:
+    """Ask whether mean differences are equal, for every two groups of an attribute."""
+    return [
+        _question_of_groups(
+            moments[group],
+            moments[base],
+            names={**who, "group": group, "reference": base},
+            null=word_null(f"{group} = {base}"),
+        )
+        for base, group in combinations(moments, 2)
+    ]
 
 
 def null_of(who: Mapping[str, str], claim: str, *, several: bool) -> str:
@@ -132,41 +148,24 @@ def null_of(who: Mapping[str, str], claim: str, *, several: bool) -> str:
     return qualified(who["attribute"], text, several=several)
 
 
-def group_question(
+def _question_of_groups(
     group: Moments, reference: Moments, *, names: dict[str, str], null: str
 ) -> Question:
-    """Ask whether two groups have the same mean difference.
-
-    Parameters
-    ----------
-    group, reference : Moments
-        Differences in both groups.
-    names : dict
-        Names of ``first``, ``second``, ``attribute``, ``group``, ``reference``, ``label``.
-    null : str
-        The hypothesis in words.
-    """
-    statistic = welch_statistic(group, reference)
     dof = math.nan
     if min(group.n, reference.n) > 1:
         variances = [group.variance / group.n, reference.variance / reference.n]
         dof = satterthwaite(variances, [group.n - 1, reference.n - 1])
-    size = standardised_gap(group, reference)
-    test = compare_means(group, reference, null=null)
-    numbers = {
-        "n": (group.n, reference.n),
-        "means": (group.mean, reference.mean),
-        "gap": mean_gap(group, reference),
-        "dpt": statistic,
-        "dof": dof,
-        "p_value": test.p_value,
-        "p_one_sided": one_sided_p_value(statistic, dof),
-        "dpd": size,
-        "dpd_total": standardised_gap_total(group, reference),
-        "magnitude": magnitude(size),
-        "direction": direction(size, **names),
-    }
-    return Question(test=test, facts={**names, **numbers})
+    return question_of_gap(
+        compare_means(group, reference, null=null),
+        names,
+        n=(group.n, reference.n),
+        means=(group.mean, reference.mean),
+        gap=mean_gap(group, reference),
+        dpt=welch_statistic(group, reference),
+        dof=dof,
+        dpd=standardised_gap(group, reference),
+        dpd_total=standardised_gap_total(group, reference),
+    )
 
 
 def direction(size: float, *, first: str, second: str, group: str, reference: str, **_: str) -> str:
@@ -188,7 +187,7 @@ def direction(size: float, *, first: str, second: str, group: str, reference: st
     return f"{first} rates {group} {word}, relative to {reference}, than {second} does"
 
 
-def judged(
+def judge_questions(
     questions: Sequence[Question], options: RelativeOptions, n: int
 ) -> tuple[JudgedGap, ...]:
     """Judge all questions as one family."""
@@ -196,15 +195,7 @@ def judged(
     paper = options.rule == "paper"
     if paper:
         tests = [replace(one.test, p_value=one.facts["p_one_sided"]) for one in questions]
-    found = judge(
-        tests,
-        alpha=options.alpha,
-        margin=options.margin,
-        rule=options.rule,
-        looks=options.looks,
-        n=n,
-        n_items=n,
-    )
+    found = judge(tests, **options.judging, n=n, n_items=n)
     if paper:
         # One-sided in both directions at alpha is two-sided at twice alpha.
         level = max(1 - 2 * options.alpha, 0.0)
@@ -212,47 +203,44 @@ def judged(
     return found
 
 
-def contrast_of(
-    question: Question, test: JudgedGap, games_howell_p: float = math.nan
-) -> RaterContrast:
-    """Put a finding to a question."""
-    return RaterContrast(**question.facts, test=test, games_howell_p=games_howell_p)
-
-
 def audit_of(
     tests: tuple[JudgedGap, ...],
     options: RelativeOptions,
+    data: Mapping[str, Any],
     *,
     n: int,
     groups: Sequence[str],
     notes: Sequence[str],
-    raters: int,
-    data: dict[str, Any],
+    raters: int = 2,
+    design: str = "the same subjects, rows independent of each other",
 ) -> Audit:
     """Put judged tests together with what the reader must know."""
-    finding = overall_finding(tests)
     rule = []
     if options.rule == "paper":
         rule = [PAPER_RULE.format(alpha=options.alpha, twice=2 * options.alpha)]
-    return Audit(
+    return conclude(
+        tests,
+        options,
+        data,
         notion="differential parity",
-        finding=finding,
-        exit_status=EXIT_STATUS[finding],
-        tests=tests,
         rates=(),
         groups=tuple(groups),
-        design="the same subjects, rows independent of each other",
+        design=design,
         unit="decisions",
         n=n,
         n_items=n,
         n_evaluators=raters,
-        alpha=options.alpha,
-        margin=options.margin,
-        rule=options.rule,
-        looks=options.looks,
         notes=(BIASED_REFERENCE, SCALE, *rule, *notes),
-        provenance=provenance(options, **data),
     )
+
+
+def show_progress(tasks: Sequence[Task], doing: str) -> Iterable[Task]:
+    """Show progress over tasks, where there is a terminal to show it on."""
+    from rich.console import Console
+    from rich.progress import track
+
+    console = Console(stderr=True)
+    return track(tasks, doing, console=console, disable=not console.is_terminal)
 
 
 def range_notes(decisions: Decisions) -> list[str]:

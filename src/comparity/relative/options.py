@@ -131,3 +131,15 @@ class BridgeForm(BridgeOptions):
     regressor: Literal["ridge", "forest"] | Any = choice(
         "ridge", "What predicts the first's decisions.  [default: ridge]"
     )
+
+    def _check_together(self) -> None:
+        """Refuse a model that is told what it has to predict: it errs nowhere and finds nothing."""
+        BridgeOptions._check_together(self)
+        twice = [name for name in dict.fromkeys(self.features) if self.features.count(name) > 1]
+        if twice:
+            raise OptionError("features", twice[0], ["each column once"], "it is named twice")
+        for option, columns in (("features", self.features), ("prediction", (self.prediction,))):
+            for name in columns:
+                if name in (self.first, self.second):
+                    why = "a decision cannot predict itself"
+                    raise OptionError(option, name, ["columns without decisions"], why)

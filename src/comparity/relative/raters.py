@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,11 @@ from comparity.errors import MissingColumnError, TooFewRatersError
 from comparity.relative.judge import (
     Question,
     audit_of,
-    contrast_of,
-    group_question,
-    judged,
+    compare_groups,
+    judge_questions,
+    null_of,
     range_notes,
+    show_progress,
 )
 from comparity.relative.options import RatersForm, RatersOptions, RelativeOptions
 from comparity.relative.result import RaterContrast, RaterParity
@@ -123,12 +125,13 @@ def audit_raters(decisions: Decisions, options: RelativeOptions, **data: Any) ->
     work = len(pairs) * len(decisions.weights) * len(decisions.groups)
     questions = [
         question
-        for first, second in _shown(pairs, long=work > LONG)
+        for first, second in (show_progress(pairs, "pairs of raters") if work > LONG else pairs)
         for question in _ask(decisions, first, second)
     ]
-    tests = judged(questions, options, decisions.n)
-    contrasts = tuple(map(contrast_of, questions, tests))
+    tests = judge_questions(questions, options, decisions.n)
+    contrasts = tuple(map(Question.judged_as, questions, tests))
     groups = [f"{name}={one}" for name, (_, names) in decisions.groups.items() for one in names]
+    notes, n_raters = range_notes(decisions), len(decisions.raters)
     matrices, findings = _matrices(decisions.raters, contrasts)
     return RaterParity(
         raters=decisions.raters,
@@ -136,13 +139,7 @@ def audit_raters(decisions: Decisions, options: RelativeOptions, **data: Any) ->
         findings=findings,
         contrasts=contrasts,
         audit=audit_of(
-            tests,
-            options,
-            n=decisions.n,
-            groups=groups,
-            notes=range_notes(decisions),
-            raters=len(decisions.raters),
-            data=data,
+            tests, options, data, n=decisions.n, groups=groups, notes=notes, raters=n_raters
         ),
     )
 
@@ -151,13 +148,8 @@ def _ask(decisions: Decisions, first: int, second: int) -> Iterator[Question]:
     who = {"first": decisions.raters[first], "second": decisions.raters[second], "label": ""}
     for attribute in decisions.groups:
         moments = decisions.differences(first, second, attribute).moments
-        for base, group in combinations(moments, 2):
-            yield group_question(
-                moments[group],
-                moments[base],
-                names={**who, "attribute": attribute, "group": group, "reference": base},
-                null=f"{attribute}: {who['first']} - {who['second']}: {group} = {base}",
-            )
+        known = {**who, "attribute": attribute}
+        yield from compare_groups(moments, known, partial(null_of, known, several=True))
 
 
 def _matrices(
@@ -199,14 +191,3 @@ def _reading() -> AbstractContextManager[object]:
 
     console = Console(stderr=True)
     return console.status("reading decisions ...") if console.is_terminal else nullcontext()
-
-
-def _shown(pairs: Sequence[tuple[int, int]], *, long: bool) -> Iterable[tuple[int, int]]:
-    """Show progress over pairs of raters on a terminal, if there is much to do."""
-    if not long:
-        return pairs
-    from rich.console import Console
-    from rich.progress import track
-
-    console = Console(stderr=True)
-    return track(pairs, "pairs of raters", console=console, disable=not console.is_terminal)

@@ -21,13 +21,8 @@ if TYPE_CHECKING:
 
     from comparity.reports.sections import Section
 
-__all__ = [
-    "DifferentialParity",
-    "MeansTest",
-    "RaterContrast",
-    "RaterParity",
-    "RatersResult",
-]
+__all__ = ["BridgeDiagnosis", "BridgedParity", "DifferentialParity", "MeansTest"]
+__all__ += ["RaterContrast", "RaterParity", "RatersResult"]
 
 
 Matrix = NDArray[np.float64]
@@ -127,6 +122,11 @@ class RaterContrast:
         """The finding of the test that was judged."""
         return self.test.finding
 
+    @property
+    def of_label(self) -> str:
+        """The label as it stands behind a name; empty where decisions are no labels."""
+        return f" [{self.label}]" if self.label else ""
+
     def interval(self, level: float = 0.95) -> Interval:
         """Return the values of DPD that the test does not reject at ``1 - level``."""
         return self.test.interval(level)
@@ -152,12 +152,17 @@ class RatersResult(JudgedResult):
         return frame_of_rows([_flat(row) for row in as_plain(self.contrasts)], backend)
 
 
+def _of_only(name: str, says: str) -> Any:
+    """Return a property that is the one of the only contrast there is."""
+    return property(lambda result: getattr(result.only, name), doc=says)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DifferentialParity(RatersResult):
     """Whether the difference of two sets of decisions depends on the group.
 
-    ``dpt``, ``dof``, ``p_value``, ``p_one_sided``, ``dpd``, ``dpd_total``, ``magnitude`` and
-    ``direction`` are those of the only contrast; with several groups, attributes or labels they
+    ``dpt``, ``dof``, ``p_value``, ``p_one_sided``, ``gap``, ``dpd``, ``dpd_total``, ``magnitude``
+    and ``direction`` are those of the only contrast; with several groups, attributes or labels they
     are in `contrasts`.
 
     Attributes
@@ -184,45 +189,17 @@ class DifferentialParity(RatersResult):
             raise SeveralContrastsError([one.test.null for one in self.contrasts])
         return self.contrasts[0]
 
-    @property
-    def dpt(self) -> float:
-        """Welch's t of the gap."""
-        return self.only.dpt
-
-    @property
-    def dof(self) -> float:
-        """Degrees of freedom of DPT."""
-        return self.only.dof
-
-    @property
-    def p_value(self) -> float:
-        """Two-sided p value of the test that was judged."""
-        return self.only.p_value
-
-    @property
-    def p_one_sided(self) -> float:
-        """The paper's p value: beyond DPT on its side."""
-        return self.only.p_one_sided
-
-    @property
-    def dpd(self) -> float:
-        """The gap in pooled standard deviations, as in the paper."""
-        return self.only.dpd
-
-    @property
-    def dpd_total(self) -> float:
-        """The gap in standard deviations of all differences, as in the authors' code."""
-        return self.only.dpd_total
-
-    @property
-    def magnitude(self) -> str:
-        """Cohen's word for the size of DPD."""
-        return self.only.magnitude
-
-    @property
-    def direction(self) -> str:
-        """Who favours whom, in words."""
-        return self.only.direction
+    dpt = _of_only("dpt", "Welch's t of the gap.")
+    dof = _of_only("dof", "Degrees of freedom of DPT.")
+    p_value = _of_only("p_value", "Two-sided p value of the test that was judged.")
+    p_one_sided = _of_only("p_one_sided", "The paper's p value: beyond DPT on its side.")
+    gap = _of_only("gap", "The gap on the scale of the decisions.")
+    dpd = _of_only("dpd", "The gap in pooled standard deviations, as in the paper.")
+    dpd_total = _of_only(
+        "dpd_total", "The gap in standard deviations of all differences, as in the authors' code."
+    )
+    magnitude = _of_only("magnitude", "Cohen's word for the size of DPD.")
+    direction = _of_only("direction", "Who favours whom, in words.")
 
     def interval(self, level: float = 0.95) -> Interval:
         """Return the values of DPD that the test does not reject at ``1 - level``."""
@@ -231,6 +208,87 @@ class DifferentialParity(RatersResult):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw every DPD with the interval it was judged by and the margin."""
         return self.audit.plot(ax)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BridgeDiagnosis:
+    """How well the first's decisions can be predicted for the second's subjects.
+
+    Attributes
+    ----------
+    explained : float
+        Share of the variance of the first's decisions that predictions explain, about subjects the
+        model did not see where that is known; at most 1, negative where the mean does better.
+    errors : tuple of float
+        Root mean squared error against the first's and against the second's decisions.
+    calibration : mapping of str to float
+        Mean error against the first's decisions by group; zero where the model has its leanings.
+    calibration_p : float
+        p value of "these means are equal".
+    separability : mapping of str to float
+        By group, how often a subject of the second is told from one of the first by its features:
+        an area under the curve, one half where both sets of subjects are alike.
+    effective_share : mapping of str to float
+        By group, what share of the first's subjects is left if they are weighted to look like the
+        second's.
+    shift : float
+        By how much DPD would move if they were; ``nan`` where that cannot be told.
+    optimism : float
+        Error of the model on the decisions it was fitted to, as a share of that on unseen ones;
+        ``nan`` where errors are not taken in sample.
+    ignored : float
+        False-alarm rate that comes of ignoring the error of the model's own fit; ``nan`` where it
+        is not ignored.
+    n_shared : int
+        Subjects whom both decided about.
+    refusals : tuple of str
+        Why this bridge does not carry a finding; empty where it does.
+    """
+
+    explained: float
+    errors: tuple[float, float]
+    calibration: Mapping[str, float]
+    calibration_p: float
+    separability: Mapping[str, float]
+    effective_share: Mapping[str, float]
+    shift: float
+    optimism: float = math.nan
+    ignored: float = math.nan
+    n_shared: int = 0
+    refusals: tuple[str, ...] = ()
+
+    DERIVED: ClassVar[Mapping[str, str]] = {"carries": "carries"}
+
+    @property
+    def carries(self) -> bool:
+        """Whether the bridge is good enough to find anything by."""
+        return not self.refusals
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BridgedParity(DifferentialParity):
+    """Whether two decision makers lean differently, estimated across different subjects.
+
+    Numbers as in :class:`DifferentialParity`. A bridge that the diagnosis
+    refuses keeps its numbers and leaves the question open.
+
+    Attributes
+    ----------
+    bridge : str
+        ``"biased"`` or ``"unbiased"``, as in the paper.
+    errors_from : str
+        What the errors of the prediction were taken on.
+    scale : float
+        What the gap is divided by: a standard deviation of the difference of two decisions about
+        one subject, as far as the errors of the prediction tell it.
+    diagnosis : BridgeDiagnosis
+        How good the bridge is.
+    """
+
+    bridge: str
+    errors_from: str
+    scale: float
+    diagnosis: BridgeDiagnosis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

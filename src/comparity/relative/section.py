@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import singledispatch
 
 import numpy as np
 
 from comparity.errors.spelling import visible
-from comparity.relative.result import DifferentialParity, RaterContrast, RaterParity, RatersResult
+from comparity.relative.result import (
+    BridgeDiagnosis,
+    BridgedParity,
+    DifferentialParity,
+    RaterContrast,
+    RaterParity,
+    RatersResult,
+)
 from comparity.reports.audit_tables import audit_grids
 from comparity.reports.audits import audit_lists, basis, explanation, gap_charts, headline
 from comparity.reports.charts import KINDS
@@ -39,7 +47,7 @@ def section(result: RatersResult) -> Section:
 
 
 @section.register
-def _(result: DifferentialParity) -> Section:
+def _parity_section(result: DifferentialParity) -> Section:
     audit = result.audit
     return Section(
         headline=headline(audit),
@@ -48,6 +56,20 @@ def _(result: DifferentialParity) -> Section:
         charts=gap_charts(audit),
         grids=(*audit_grids(audit), *_parity_grids(result)),
         lists=audit_lists(audit),
+    )
+
+
+@section.register
+def _(result: BridgedParity) -> Section:
+    shown = _parity_section(result)
+    sentences = shown.sentences
+    if not result.diagnosis.carries:
+        # The usual sentence speaks of too few data; here it is the bridge that does not hold.
+        foremost, _, *others = sentences
+        refused = "The bridge does not carry a finding; the notes say why."
+        sentences = (refused, foremost, *others)
+    return replace(
+        shown, sentences=sentences, grids=(*shown.grids, _diagnosis_grid(result.diagnosis))
     )
 
 
@@ -80,12 +102,13 @@ def _largest_gap(contrasts: Sequence[RaterContrast]) -> str:
         return "No two groups could be compared."
     largest = max(known, key=lambda one: abs(one.dpd))
     start = "" if len(known) == 1 else "Largest: "
-    label = f" [{largest.label}]" if largest.label else ""
     told = "" if largest.test.differs_from_zero else "; not told apart from chance"
     size = f"DPD {signed(largest.dpd)} ({largest.magnitude})"
     if math.isinf(largest.dpd):
         size = "DPD without bound, since no difference varies within a group"
-    return visible(f"{start}{largest.direction}{label}: {size}{told if largest.dpd else ''}.")
+    return visible(
+        f"{start}{largest.direction}{largest.of_label}: {size}{told if largest.dpd else ''}."
+    )
 
 
 def _count_findings(result: RaterParity) -> str:
@@ -140,7 +163,7 @@ def _measures(contrasts: Sequence[RaterContrast]) -> Grid:
         ),
         rows=tuple(
             (
-                visible(_contrast_name(one)),
+                visible(f"{one.group} over {one.reference}{one.of_label}"),
                 signed(one.dpt),
                 "n/a" if math.isnan(one.dof) else f"{one.dof:,.1f}",
                 p_value(one.p_one_sided),
@@ -154,17 +177,12 @@ def _measures(contrasts: Sequence[RaterContrast]) -> Grid:
     )
 
 
-def _contrast_name(one: RaterContrast) -> str:
-    label = f" [{one.label}]" if one.label else ""
-    return f"{one.group} over {one.reference}{label}"
-
-
 def _means(contrasts: Sequence[RaterContrast]) -> Grid:
     found = {}
     for one in contrasts:
         groups = zip((one.reference, one.group), one.n[::-1], one.means[::-1], strict=True)
         for group, n, mean in groups:
-            name = f"{one.attribute}: {group}" + (f" [{one.label}]" if one.label else "")
+            name = f"{one.attribute}: {group}{one.of_label}"
             found[name] = (visible(name), count(n), signed(mean))
     one = contrasts[0]
     return Grid(
@@ -181,14 +199,38 @@ def _changes(contrasts: Sequence[RaterContrast]) -> Grid:
         title=visible(f"Change of {one.first} minus {one.second}, on the scale of the decisions"),
         header=("with", "rows", "over two standard deviations of it"),
         rows=tuple(
-            (
-                visible(one.attribute + (f" [{one.label}]" if one.label else "")),
-                count(one.n[0]),
-                signed(one.gap),
-            )
+            (visible(f"{one.attribute}{one.of_label}"), count(one.n[0]), signed(one.gap))
             for one in contrasts
         ),
     )
+
+
+def _diagnosis_grid(found: BridgeDiagnosis) -> Grid:
+    rows = [
+        ("variance of the first's decisions explained", percent(found.explained)),
+        ("error against the first, the second", ", ".join(map(rate, found.errors))),
+    ]
+    rows += [
+        (f"mean error against the first, {visible(group)}", signed(mean))
+        for group, mean in found.calibration.items()
+    ]
+    rows.append(("p of equal mean errors", p_value(found.calibration_p)))
+    rows += [
+        (f"both sides told apart, {visible(group)} (area; 0.5 is not at all)", rate(area))
+        for group, area in found.separability.items()
+    ]
+    rows += [
+        (f"effective share if made alike, {visible(group)}", rate(share))
+        for group, share in found.effective_share.items()
+    ]
+    rows.append(("DPD would then move by", signed(found.shift)))
+    if not math.isnan(found.optimism):
+        rows.append(("error in sample, as a share of that on others", rate(found.optimism)))
+    if not math.isnan(found.ignored):
+        rows.append(("false alarms for ignoring the fit's error", rate(found.ignored)))
+    if found.n_shared:
+        rows.append(("subjects decided about by both", count(found.n_shared)))
+    return Grid(title="How good the bridge is", header=("", "value"), rows=tuple(rows))
 
 
 def _rater_grids(result: RaterParity) -> Iterator[Grid]:
@@ -201,19 +243,17 @@ def _rater_grids(result: RaterParity) -> Iterator[Grid]:
     yield Grid(
         title="Largest gaps",
         header=("direction", "DPD", "interval judged", "p (adj.)", "finding"),
-        rows=tuple(
-            (visible(one.direction), signed(one.dpd), *_interval_and_p(one), one.finding)
-            for one in largest
-        ),
+        rows=tuple(map(_gap_row, largest)),
         findings=tuple(one.finding for one in largest),
     )
 
 
-def _interval_and_p(one: RaterContrast) -> tuple[str, str]:
-    """Return the interval and the p value that a contrast was judged by."""
-    low, high, level = one.test.interval(one.test.level)
+def _gap_row(one: RaterContrast) -> tuple[str, ...]:
+    """Return a contrast with the interval and the p value that it was judged by."""
+    low, high, level = one.test.judged_interval
     at = "" if one.test.pivot is None else f"\nat {percent(level)}"
-    return f"{interval(low, high)}{at}", p_value(one.test.p_adjusted)
+    judged_by = f"{interval(low, high)}{at}", p_value(one.test.p_adjusted)
+    return visible(one.direction), signed(one.dpd), *judged_by, one.finding
 
 
 def _has_numbers(result: RaterParity) -> bool:

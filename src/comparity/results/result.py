@@ -27,7 +27,7 @@ HOMES = (
     "comparity.separation.information",
     "comparity.pairwise.result",
     "comparity.relative.result",
-    "comparity.relative.bridges.result",
+    "comparity.relative.rehearsal",
     "comparity.metrics.result",
     "comparity.metrics.clusters",
     "comparity.metrics.comparison",

@@ -22,7 +22,7 @@ from comparity.errors import (
     TooNarrowError,
     TwoGroupsError,
 )
-from comparity.relative.bridges.subjects import decided_subjects, twins
+from comparity.relative.subjects import decided_subjects, twins
 
 DECISIONS = [1.0, 2.0, 3.0, 4.0]
 GROUPS = ["f", "m", "f", "m"]

@@ -7,10 +7,11 @@ import pytest
 from scipy.stats import norm
 from sklearn.metrics import r2_score
 
-from comparity.relative.bridges.diagnosis import diagnose, false_alarms_of_ignored_fit
-from comparity.relative.bridges.prediction import BridgeErrors, Predictions, Shared
-from comparity.relative.bridges.result import BridgeDiagnosis
-from comparity.relative.bridges.subjects import DecidedSubjects, decided_subjects
+from comparity.relative.diagnosis import diagnose, false_alarms_of_ignored_fit
+from comparity.relative.options import BridgeOptions
+from comparity.relative.prediction import BridgeErrors, Predictions, Shared
+from comparity.relative.result import BridgeDiagnosis
+from comparity.relative.subjects import DecidedSubjects, decided_subjects
 from comparity.results.plain import as_plain
 
 Side = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -38,9 +39,9 @@ def diagnosed(
     predictions = Predictions(
         first=factor[a] * x + lean * a, second=factor[b] * y + lean * b, judged=np.ones(n, bool)
     )
-    choices: dict[str, Any] = {"unbiased": False, "unseen": None, "scale": 1.0, "alpha": 0.05}
-    choices |= {"margin": 0.2, "seed": 0, "features": (x[:, None], y[:, None]), **changed}
-    return diagnose(subjects, predictions, **choices), subjects, predictions
+    choices: dict[str, Any] = {"unbiased": False, "unseen": None, "scale": 1.0}
+    choices |= {"features": (x[:, None], y[:, None]), **changed}
+    return diagnose(subjects, predictions, BridgeOptions(), **choices), subjects, predictions
 
 
 def test_a_good_bridge_between_like_subjects_carries() -> None:
@@ -89,8 +90,8 @@ def test_a_model_that_learnt_by_heart_is_refused() -> None:
     heart = Predictions(
         first=subjects.decisions[0] + 1e-3, second=predictions.second, judged=predictions.judged
     )
-    choices: dict[str, Any] = {"features": None, "scale": 1.0, "alpha": 0.05, "margin": 0.2}
-    found = diagnose(subjects, heart, unseen=predictions, unbiased=False, seed=0, **choices)
+    choices: dict[str, Any] = {"features": None, "scale": 1.0, "unbiased": False}
+    found = diagnose(subjects, heart, BridgeOptions(), unseen=predictions, **choices)
     assert found.explained == pytest.approx(good.explained)
     assert any("by heart" in refusal for refusal in found.refusals)
 

@@ -1,4 +1,4 @@
-r"""Say how good a bridge is, and refuse it in words where it is not.
+r"""From checked subjects and predictions to a judged bridge, refused in words where it is none.
 
 Across a bridge the gap is estimated without bias if, within each group, the subjects of both
 decision makers are drawn alike; predictions make the estimate precise, and carry it where the two
@@ -17,19 +17,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from comparity.counts.differences import Moments
+from comparity.counts.differences import DecisionRange, Moments
+from comparity.errors import OptionError
 from comparity.inference.means import compare_means
-from comparity.relative.bridges.prediction import BridgeErrors, Predictions, bridge_errors
-from comparity.relative.bridges.result import BridgeDiagnosis
-from comparity.relative.bridges.subjects import DecidedSubjects
+from comparity.relative.gaps import question_of_bridge
+from comparity.relative.judge import audit_of, judge_questions, notes_on_ranges
+from comparity.relative.options import BridgeOptions
+from comparity.relative.prediction import (
+    BridgeErrors,
+    Foretold,
+    Predictions,
+    bridge_errors,
+    regressor_of,
+)
+from comparity.relative.result import BridgeDiagnosis, BridgedParity
+from comparity.relative.subjects import DecidedSubjects
+from comparity.results.findings import UNDECIDED
 
-__all__ = ["diagnose", "false_alarms_of_ignored_fit"]
+__all__ = ["audit_sides", "diagnose", "false_alarms_of_ignored_fit"]
 
 Floats = NDArray[np.float64]
 
@@ -54,18 +66,135 @@ INFLATED = 1.5
 COMPONENTS = 10
 FEWEST = 10
 
+GIVEN = "given predictions"
+
+ALIKE = (
+    "Within each group, the subjects of both decision makers are taken to be drawn alike, up to "
+    "what the features tell; who was sent to whom must not depend on anything else."
+)
+ATTENUATED = (
+    "DPD divides by the errors of the prediction on both sides, as a rule larger than the "
+    "differences of two decisions about one subject: it is then nearer to zero than on the same "
+    "subjects, and the margin is the wider for it."
+)
+IN_SAMPLE = (
+    "Errors were taken on the decisions the model was fitted to, as in the paper: right for a "
+    "stiff model only."
+)
+TAKEN = (
+    "Predictions were taken as given; they must not have been fitted to the very decisions they "
+    "are compared with, unless the model is stiff."
+)
+STRANGERS = (
+    "WARNING: no id occurs on both sides, so nobody counts as decided about by both. Ids are "
+    "compared as they are written: 007 is not 7."
+)
+
+
+def audit_sides(
+    sides: DecidedSubjects,
+    foretold: Foretold,
+    regressor: Any,
+    options: BridgeOptions,
+    *,
+    names: tuple[str, str],
+    attribute: str,
+    bridge: str,
+    **data: Any,
+) -> BridgedParity:
+    """Test across a bridge.
+
+    Parameters
+    ----------
+    sides : DecidedSubjects
+        Decisions and groups of both.
+    foretold : Foretold
+        Features, or predictions made.
+    regressor : scikit-learn regressor or str
+        What predicts from features.
+    options : BridgeOptions
+        How to build and judge.
+    names : (str, str)
+        The decision makers.
+    attribute, bridge : str
+        The sensitive attribute, and ``"biased"`` or ``"unbiased"``.
+    **data
+        Facts about the data, for the provenance.
+    """
+    if sides.n_shared and foretold.predictions is None and options.errors != "cross-fitted":
+        why = "the model has seen subjects whom both decided about"
+        raise OptionError("errors", options.errors, ["'cross-fitted'"], why)
+    made, unseen = foretold.predict(sides, regressor_of(regressor), options)
+    who = {"first": names[0], "second": names[1], "attribute": attribute, "label": ""}
+    unbiased = bridge == "unbiased"
+    question, scale = question_of_bridge(bridge_errors(sides, made), who, unbiased=unbiased)
+    diagnosis = diagnose(
+        sides,
+        made,
+        options,
+        features=foretold.features,
+        unseen=unseen,
+        scale=scale,
+        unbiased=unbiased,
+    )
+    n, source = sum(sides.sizes), GIVEN if foretold.predictions is not None else options.errors
+    tests = judge_questions([question], options, n)
+    if not diagnosis.carries:
+        refused = f"no finding: {' Also, '.join(diagnosis.refusals)}"
+        tests = (replace(tests[0], finding=UNDECIDED, reason=refused, needed=None),)
+    audit = audit_of(
+        tests,
+        options,
+        data,
+        n=n,
+        groups=sides.groups,
+        notes=_notes(sides, names, bridge, source),
+        design=f"different subjects, joined by the {bridge} bridge, errors {source}",
+    )
+    return BridgedParity(
+        audit=audit,
+        contrasts=(question.judged_as(tests[0]),),
+        bridge=bridge,
+        errors_from=source,
+        scale=scale,
+        diagnosis=diagnosis,
+    )
+
+
+def _notes(sides: DecidedSubjects, names: tuple[str, str], bridge: str, source: str) -> list[str]:
+    ranges = {
+        name: DecisionRange(
+            low=float(own.min()),
+            high=float(own.max()),
+            mean=float(own.mean()),
+            deviation=float(own.std(ddof=1)),
+        )
+        for name, own in zip(names, sides.decisions, strict=True)
+    }
+    notes = [ALIKE, ATTENUATED, *notes_on_ranges(ranges)]
+    if source == GIVEN:
+        notes.append(TAKEN)
+    if source == "training" and bridge == "biased":
+        notes.append(IN_SAMPLE)
+    if sides.with_ids and not sides.n_shared:
+        notes.append(STRANGERS)
+    if sides.n_shared:
+        notes.append(
+            f"{sides.n_shared:,} subjects were decided about by both; their two decisions are "
+            "compared directly and joined with the others."
+        )
+    return notes
+
 
 def diagnose(
     subjects: DecidedSubjects,
     predictions: Predictions,
+    options: BridgeOptions,
     *,
     features: tuple[Any, Any] | None,
     unseen: Predictions | None,
     scale: float,
     unbiased: bool,
-    alpha: float,
-    margin: float,
-    seed: int,
 ) -> BridgeDiagnosis:
     """Say how good a bridge is.
 
@@ -74,6 +203,8 @@ def diagnose(
     subjects : DecidedSubjects
     predictions : Predictions
         Those the gap was estimated from.
+    options : BridgeOptions
+        How the gap is judged; the seed draws the parts in which subjects are told apart.
     features : pair or None
         Rows of both sides, where there are any.
     unseen : Predictions or None
@@ -82,17 +213,13 @@ def diagnose(
         What DPD divides by.
     unbiased : bool
         Whether the errors on the first's side were left out.
-    alpha, margin : float
-        Promised false-alarm rate, and largest harmless gap on the scale of DPD.
-    seed : int
-        Seed of the parts in which subjects are told apart.
     """
     errors = bridge_errors(subjects, predictions)
     honest = bridge_errors(subjects, unseen) if unseen is not None else errors
     own = [np.concatenate([errors.all_of(side, place) for place in (0, 1)]) for side in (0, 1)]
     unseen_own = np.concatenate([honest.all_of(0, place) for place in (0, 1)])
     moments = [Moments.of(honest.all_of(0, place)) for place in (0, 1)]
-    separability, effective, moved = _overlap(subjects, predictions, features, seed)
+    separability, effective, moved = _overlap(subjects, predictions, features, options.seed or 0)
     facts: dict[str, Any] = {
         "explained": 1 - float(np.mean(unseen_own**2) / subjects.decisions[0].var()),
         "errors": tuple(float(np.sqrt(np.mean(one**2))) for one in own),
@@ -102,10 +229,10 @@ def diagnose(
         "effective_share": effective,
         "shift": -moved / scale if scale > 0 and not unbiased else 0.0,
         "optimism": math.nan if unseen is None else _root_ratio(own[0], unseen_own),
-        "ignored": false_alarms_of_ignored_fit(honest, alpha) if unbiased else math.nan,
+        "ignored": false_alarms_of_ignored_fit(honest, options.alpha) if unbiased else math.nan,
         "n_shared": subjects.n_shared,
     }
-    refusals = tuple(_refusals(facts, unbiased=unbiased, alpha=alpha, margin=margin))
+    refusals = tuple(_refusals(facts, options, unbiased=unbiased))
     return BridgeDiagnosis(**facts, refusals=refusals)
 
 
@@ -133,9 +260,8 @@ def _root_ratio(first: Floats, second: Floats) -> float:
     return math.sqrt(float(np.mean(first**2)) / larger) if larger > 0 else 1.0
 
 
-def _refusals(
-    facts: Mapping[str, Any], *, unbiased: bool, alpha: float, margin: float
-) -> Iterator[str]:
+def _refusals(facts: Mapping[str, Any], options: BridgeOptions, *, unbiased: bool) -> Iterator[str]:
+    alpha = options.alpha
     if facts["explained"] <= LEAST_EXPLAINED:
         yield (
             "predictions are no better than the mean of the first's decisions (they explain "
@@ -158,10 +284,6 @@ def _refusals(
             "the error of the model's own fit is ignored, which raises the false-alarm rate from "
             f"{alpha:g} to about {facts['ignored']:.2f}; the biased bridge takes it in."
         )
-    yield from _refusals_of_overlap(facts, margin)
-
-
-def _refusals_of_overlap(facts: Mapping[str, Any], margin: float) -> Iterator[str]:
     for group, area in facts["separability"].items():
         share = facts["effective_share"][group]
         if area > MOST_SEPARABLE or share < LEAST_EFFECTIVE:
@@ -169,7 +291,7 @@ def _refusals_of_overlap(facts: Mapping[str, Any], margin: float) -> Iterator[st
                 f"the subjects of {group!r} are not the same kind on both sides: told apart with "
                 f"an area under the curve of {area:.2f}, effective share {share:.2f}."
             )
-    if abs(facts["shift"]) > margin:
+    if abs(facts["shift"]) > options.margin:
         yield (
             "weighting the first's subjects to look like the second's would move DPD by "
             f"{facts['shift']:+.2f}, more than the margin: the model errs differently on the two "

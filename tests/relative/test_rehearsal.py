@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from comparity.errors import LengthMismatchError, MissingValueError, NotNumericError, OptionError
-from comparity.relative.bridges.rehearsal import rehearse_bridges
-from comparity.relative.bridges.result import Rehearsal, RehearsedCase
+from comparity.relative.rehearsal import Rehearsal, RehearsedCase, rehearse_bridges
 
 
 def raters(seed: int = 0, n: int = 400) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:

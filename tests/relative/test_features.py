@@ -16,7 +16,7 @@ from comparity.errors import (
     NonFiniteScoreError,
     UnsupportedColumnError,
 )
-from comparity.relative.bridges.subjects import matched_features
+from comparity.relative.subjects import matched_features
 
 
 def test_text_becomes_the_columns_of_a_one_hot_encoder(frame: Callable[..., Any]) -> None:

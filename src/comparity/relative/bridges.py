@@ -7,7 +7,7 @@ how far the two lean apart (section 2.3 of Yu and Xi, "Differential Parity").
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -15,17 +15,17 @@ from typing import Any, Literal
 import numpy as np
 
 from comparity.errors import OptionError, PairOfSidesError
-from comparity.relative.bridges.judge import Foretold, audit_sides
-from comparity.relative.bridges.prediction import Predictions
-from comparity.relative.bridges.result import BridgedParity
-from comparity.relative.bridges.subjects import (
+from comparity.relative.diagnosis import audit_sides
+from comparity.relative.options import BridgeForm, BridgeOptions
+from comparity.relative.prediction import Foretold, Predictions
+from comparity.relative.result import BridgedParity
+from comparity.relative.subjects import (
     SIDES,
     DecidedSubjects,
     decided_subjects,
     matched_columns,
     matched_features,
 )
-from comparity.relative.options import BridgeForm, BridgeOptions
 from comparity.results.options import shows
 from comparity.tables.features import (
     as_array,
@@ -119,12 +119,9 @@ def biased_bridge(
     ('violated', 'first rates m lower, relative to f, than second does')
     """
     options = BridgeOptions(**choices)
-    sides = _checked((first, second), sensitive_features, subjects, names, reference)
-    foretold = _matched(sides, features, predictions)
-    attribute = next(iter(named_attributes(sensitive_features[0])))
-    return audit_sides(
-        sides, foretold, regressor, options, names=names, attribute=attribute, bridge="biased"
-    )
+    given = {"features": features, "predictions": predictions, "subjects": subjects}
+    how: dict[str, Any] = {"names": names, "reference": reference, "bridge": "biased"}
+    return _audit_arrays((first, second), sensitive_features, given, regressor, options, **how)
 
 
 def unbiased_bridge(
@@ -179,12 +176,9 @@ def unbiased_bridge(
     (True, 'undecided', False)
     """
     options = BridgeOptions(alpha=alpha, margin=margin, rule=rule, seed=seed, errors="training")
-    sides = _checked((first, second), sensitive_features, None, names, reference)
-    foretold = _matched(sides, features, predictions)
-    attribute = next(iter(named_attributes(sensitive_features[0])))
-    return audit_sides(
-        sides, foretold, regressor, options, names=names, attribute=attribute, bridge="unbiased"
-    )
+    given = {"features": features, "predictions": predictions}
+    how: dict[str, Any] = {"names": names, "reference": reference, "bridge": "unbiased"}
+    return _audit_arrays((first, second), sensitive_features, given, regressor, options, **how)
 
 
 def audit_frames(decisions: Any, others: Any, **choices: Any) -> BridgedParity:
@@ -203,7 +197,6 @@ def audit_frames(decisions: Any, others: Any, **choices: Any) -> BridgedParity:
         form = replace(form, errors="training")
     first, second, sensitive, features = form.first, form.second, form.sensitive, form.features
     check_apart([sensitive], (first, second))
-    _check_no_decision_predicts(first, second, features, form.prediction)
     needed = [*features, *(name for name in (form.prediction, form.subject) if name)]
     one = labelled_columns(decisions, [first, sensitive, *needed], table="first's")
     two = labelled_columns(others, [second, sensitive, *needed], table="second's")
@@ -235,20 +228,6 @@ def audit_frames(decisions: Any, others: Any, **choices: Any) -> BridgedParity:
     )
 
 
-def _check_no_decision_predicts(
-    first: str, second: str, features: Sequence[str], prediction: str | None
-) -> None:
-    """Refuse a model that is told what it has to predict: it errs nowhere and finds nothing."""
-    twice = [column for column in dict.fromkeys(features) if features.count(column) > 1]
-    if twice:
-        raise OptionError("features", twice[0], ["each column once"], "it is named twice")
-    for option, columns in (("features", features), ("prediction", [prediction])):
-        for column in columns:
-            if column in (first, second):
-                why = "a decision cannot predict itself"
-                raise OptionError(option, column, ["columns without decisions"], why)
-
-
 def audit_files(decisions: str | Path, others: str | Path, **choices: Any) -> BridgedParity:
     """Test across a bridge between two files; `choices` as in :func:`audit_frames`."""
     if file_sha256(decisions) == file_sha256(others) and not choices.get("subject"):
@@ -260,22 +239,37 @@ def audit_files(decisions: str | Path, others: str | Path, **choices: Any) -> Br
     return replace(result, audit=result.audit.with_files(decisions, others))
 
 
-def _checked(
+def _audit_arrays(
     decisions: tuple[Any, Any],
     sensitive: Any,
-    subjects: Any,
+    given: Mapping[str, Any],
+    regressor: Any,
+    options: BridgeOptions,
+    *,
     names: tuple[str, str],
     reference: Any,
-) -> DecidedSubjects:
+    bridge: str,
+) -> BridgedParity:
+    """Check what is given of both sides, and test across the bridge."""
     check_two_names(names)
     groups = _pair("sensitive_features", sensitive)
-    ids = None if subjects is None else _pair("subjects", subjects)
-    return decided_subjects(
+    known = {option: _pair(option, one) for option, one in given.items() if one is not None}
+    ids = known.get("subjects")
+    sides = decided_subjects(
         (as_array(decisions[0]), as_array(decisions[1])),
         (one_attribute(groups[0]), one_attribute(groups[1])),
         None if ids is None else (as_array(ids[0]), as_array(ids[1])),
         names=names,
         reference=reference,
+    )
+    features, made = known.get("features"), known.get("predictions")
+    foretold = Foretold(
+        features=None if features is None else matched_features(*features, sizes=sides.sizes),
+        predictions=None if made is None else _given(sides, made),
+    )
+    attribute = next(iter(named_attributes(groups[0])))
+    return audit_sides(
+        sides, foretold, regressor, options, names=names, attribute=attribute, bridge=bridge
     )
 
 
@@ -283,15 +277,6 @@ def _pair(option: str, given: Any) -> tuple[Any, Any]:
     if not isinstance(given, list | tuple) or len(given) != 2:
         raise PairOfSidesError(option, given)
     return given[0], given[1]
-
-
-def _matched(sides: DecidedSubjects, features: Any, predictions: Any) -> Foretold:
-    known = None if features is None else _pair("features", features)
-    made = None if predictions is None else _pair("predictions", predictions)
-    return Foretold(
-        features=None if known is None else matched_features(*known, sizes=sides.sizes),
-        predictions=None if made is None else _given(sides, made),
-    )
 
 
 def _given(sides: DecidedSubjects, predictions: tuple[Any, Any]) -> Predictions:

@@ -30,6 +30,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,9 +44,10 @@ from comparity.inference.means import (
     contrast_of_means,
     satterthwaite,
 )
-from comparity.relative.bridges.prediction import ROUNDING, BridgeErrors
+from comparity.relative.judge import Question, compare_groups, null_of, question_of_gap
+from comparity.relative.prediction import ROUNDING, BridgeErrors, second_moments
 
-__all__ = ["ENOUGH_SHARED", "Estimate", "biased_estimate", "biased_gap"]
+__all__ = ["Estimate", "biased_estimate", "biased_gap", "question_of_bridge"]
 
 Floats = NDArray[np.float64]
 
@@ -88,6 +90,33 @@ class Estimate:
         return math.copysign(math.inf, self.gap) if self.gap else 0.0
 
 
+def question_of_bridge(
+    found: BridgeErrors, who: dict[str, str], *, unbiased: bool
+) -> tuple[Question, float]:
+    """Ask about the gap across a bridge; also return what DPD divides by.
+
+    The unbiased bridge (Algorithm 1 of [1]_) is Welch's test of the prediction minus the second's
+    decisions, as if predictions were decisions. It takes for granted that the prediction has every
+    leaning of the first, and no error of its own.
+    """
+    word_null = partial(null_of, who, several=False)
+    if unbiased:
+        (question,) = compare_groups(second_moments(found), who, word_null)
+        size = question.facts["dpd"]
+        return question, question.facts["gap"] / size if size else 1.0
+    reference, group = found.groups
+    estimate = biased_estimate(found)
+    question = question_of_gap(
+        biased_gap(found, null=word_null(f"{group} = {reference}")),
+        {**who, "group": group, "reference": reference},
+        means=estimate.means,
+        gap=estimate.gap,
+        dpt=estimate.statistic,
+        dof=estimate.dof,
+    )
+    return question, estimate.scale
+
+
 def biased_gap(errors: BridgeErrors, *, null: str) -> GapTest:
     """Test the gap between groups across a bridge, with the prediction's errors taken off.
 
@@ -105,7 +134,7 @@ def biased_gap(errors: BridgeErrors, *, null: str) -> GapTest:
 
     Examples
     --------
-    >>> from comparity.relative.bridges.prediction import Shared
+    >>> from comparity.relative.prediction import Shared
     >>> rng = np.random.default_rng(0)
     >>> none = Shared(first=np.empty(0), second=np.empty(0))
     >>> errors = BridgeErrors(

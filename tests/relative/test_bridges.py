@@ -26,7 +26,7 @@ from comparity.errors import (
     PairOfSidesError,
     TooFewSubjectsError,
 )
-from comparity.relative.bridges.audit import audit_files, audit_frames
+from comparity.relative.bridges import audit_files, audit_frames
 from comparity.results.findings import VIOLATED
 
 

@@ -10,13 +10,13 @@ from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
 
 from comparity.errors import TooFewSubjectsError
-from comparity.relative.bridges.prediction import (
-    named_regressor,
+from comparity.relative.prediction import (
     predict_by_parts,
     predict_held_out,
     predict_in_sample,
+    regressor_of,
 )
-from comparity.relative.bridges.subjects import DecidedSubjects, decided_subjects
+from comparity.relative.subjects import DecidedSubjects, decided_subjects
 
 
 class Spy(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -126,4 +126,4 @@ def test_a_group_smaller_than_the_folds_is_refused() -> None:
 @pytest.mark.parametrize("name", ["ridge", "forest"])
 def test_named_regressors_learn_a_line(name: str) -> None:
     x = np.linspace(0, 1, 200)[:, None]
-    assert named_regressor(name).fit(x, 3 * x[:, 0]).score(x, 3 * x[:, 0]) > 0.95
+    assert regressor_of(name).fit(x, 3 * x[:, 0]).score(x, 3 * x[:, 0]) > 0.95

@@ -34,22 +34,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.differences import Moments
-from comparity.errors import TooFewSubjectsError
-from comparity.relative.bridges.subjects import DecidedSubjects
+from comparity.errors import NoBridgeError, OptionError, TooFewSubjectsError
+from comparity.relative.options import BridgeOptions
+from comparity.relative.subjects import DecidedSubjects
+from comparity.tables.columns import check_option
 
-__all__ = [
-    "REGRESSORS",
-    "BridgeErrors",
-    "Predictions",
-    "Shared",
-    "bridge_errors",
-    "named_regressor",
-    "predict_by_parts",
-    "predict_held_out",
-    "predict_in_sample",
-    "second_moments",
-]
-
+__all__ = ["REGRESSORS", "BridgeErrors", "Foretold", "Predictions", "Shared", "bridge_errors"]
+__all__ += ["predict_by_parts", "predict_held_out", "predict_in_sample", "regressor_of"]
+__all__ += ["second_moments"]
 
 Floats = NDArray[np.float64]
 
@@ -78,24 +70,59 @@ class Predictions:
     judged: NDArray[np.bool_]
 
 
-def named_regressor(name: str) -> Any:
-    """Return an unfitted regressor by name.
+def regressor_of(given: Any) -> Any:
+    """Return an unfitted regressor.
 
     Parameters
     ----------
-    name : {"ridge", "forest"}
-        Ridge regression on standardised features, its penalty chosen by leaving one out; or a
-        random forest.
+    given : {"ridge", "forest"} or scikit-learn regressor
+        Ridge regression on standardised features, its penalty chosen by leaving one out; a random
+        forest; or any other, as it is.
     """
-    if name == "forest":
+    if isinstance(given, str):
+        check_option("regressor", given, REGRESSORS)
+    if given == "forest":
         from sklearn.ensemble import RandomForestRegressor
 
         return RandomForestRegressor(n_estimators=200, min_samples_leaf=5)
-    from sklearn.linear_model import RidgeCV
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
+    if given == "ridge":
+        from sklearn.linear_model import RidgeCV
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
 
-    return make_pipeline(StandardScaler(), RidgeCV(alphas=np.logspace(-2, 4, 13)))
+        return make_pipeline(StandardScaler(), RidgeCV(alphas=np.logspace(-2, 4, 13)))
+    methods = ("fit", "predict", "get_params")
+    if isinstance(given, type) or not all(hasattr(given, name) for name in methods):
+        choices = [*map(repr, REGRESSORS), "an instance of a scikit-learn regressor"]
+        raise OptionError("regressor", given, choices)
+    return given
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foretold:
+    """What predictions are made from, or predictions made."""
+
+    features: tuple[Any, Any] | None = None
+    predictions: Predictions | None = None
+
+    def __post_init__(self) -> None:
+        if (self.features is None) == (self.predictions is None):
+            raise NoBridgeError(both=self.features is not None)
+
+    def predict(
+        self, sides: DecidedSubjects, regressor: Any, options: BridgeOptions
+    ) -> tuple[Predictions, Predictions | None]:
+        """Return predictions, and such about unseen subjects where these are not."""
+        if self.predictions is not None:
+            return self.predictions, None
+        assert self.features is not None
+        asked, rng = (sides, self.features, regressor), np.random.default_rng(options.seed)
+        if options.errors == "held-out":
+            return predict_held_out(*asked, share=options.held_out, rng=rng), None
+        parts = predict_by_parts(*asked, folds=options.folds, rng=rng)
+        if options.errors == "training":
+            return predict_in_sample(*asked, rng=rng), parts
+        return parts, None
 
 
 def predict_by_parts(
@@ -351,12 +378,6 @@ def _with_variance(first: Floats, second: Floats, both: Shared) -> tuple[Floats,
     return first, second, both
 
 
-def second_moments(errors: BridgeErrors) -> tuple[Moments, Moments]:
-    """Return moments of the prediction minus the second's decisions, reference group first.
-
-    The unbiased bridge (Algorithm 1 of the paper) is Welch's test of these two, as if predictions
-    were decisions. It takes for granted that the prediction has every leaning of the first, and no
-    error of its own.
-    """
-    reference, group = (Moments.of(errors.all_of(1, place)) for place in (0, 1))
-    return reference, group
+def second_moments(errors: BridgeErrors) -> dict[str, Moments]:
+    """Return moments of the prediction minus the second's decisions, reference group first."""
+    return {group: Moments.of(errors.all_of(1, place)) for place, group in enumerate(errors.groups)}

@@ -1,1 +1,0 @@
-"""Two decision makers who decided about different subjects, with a model between them."""
