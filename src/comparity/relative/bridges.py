@@ -141,11 +141,11 @@ def unbiased_bridge(
 ) -> BridgedParity:
     """Test predictions of the first's decisions against the second's, as if they were decisions.
 
-    Algorithm 1 of [1]_, kept for comparison: a model of the first is fitted to all its decisions,
-    and what it predicts for the second's subjects is compared with what the second decided there.
-    It is right only if the model leans exactly as the first does and has no error of its own, and
-    is refused otherwise (see ``.diagnosis``). Without the group among the features it found a
-    leaning that is not there in every one of 1,500 simulated cases, with it in one of five.
+    Algorithm 1 of the same paper, kept for comparison: a model of the first is fitted to all its
+    decisions, and what it predicts for the second's subjects is compared with what the second
+    decided there. It is right only if the model leans exactly as the first does and has no error of
+    its own, and is refused otherwise (see ``.diagnosis``). Without the group among the features it
+    found a leaning that is not there in every one of 1,500 simulated cases, with it in one of five.
 
     Parameters
     ----------
@@ -157,11 +157,6 @@ def unbiased_bridge(
     Returns
     -------
     BridgedParity
-
-    References
-    ----------
-    .. [1] Yu and Xi, "Differential Parity: Relative Fairness Between Two Sets of Decisions",
-       section 2.3.
 
     Examples
     --------

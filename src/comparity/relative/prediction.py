@@ -44,10 +44,7 @@ __all__ += ["predict_by_parts", "predict_held_out", "predict_in_sample", "regres
 __all__ += ["second_moments"]
 
 Floats = NDArray[np.float64]
-
-
 Codes = NDArray[np.int64]
-
 
 REGRESSORS = ("ridge", "forest")
 """Names that stand for a regressor; any other is given as itself."""

@@ -39,21 +39,12 @@ from comparity.tables.values import (
     values_of,
 )
 
-__all__ = [
-    "SIDES",
-    "DecidedSubjects",
-    "decided_subjects",
-    "matched_columns",
-    "matched_features",
-    "twins",
-]
+__all__ = ["SIDES", "DecidedSubjects", "decided_subjects", "matched_columns", "matched_features"]
+__all__ += ["twins"]
 
 
 Floats = NDArray[np.float64]
-
-
 Codes = NDArray[np.int64]
-
 
 SIDES = ("first", "second")
 """What errors call the two decision makers."""
@@ -252,15 +243,16 @@ def matched_features(first: Any, second: Any, *, sizes: tuple[int, int]) -> tupl
         Other columns, or numbers on one side and text on the other; gaps; infinite numbers; other
         than one row for each subject.
     """
-    named = [_feature_columns(side) for side in (first, second)]
-    if named[0] is not None and named[1] is not None:
-        pair: tuple[Any, Any] = matched_columns(named[0], named[1])
-    elif named[0] is None and named[1] is None:
+    native = [of_engine(side, "features") for side in (first, second)]
+    named = [isinstance(side, nw.DataFrame | nw.LazyFrame) for side in native]
+    if all(named):
+        pair: tuple[Any, Any] = matched_columns(*map(placed_columns, native))
+    elif not any(named):
         pair = _matched_arrays(first, second)
     else:
-        kinds = ["a frame with named columns" if one is not None else "an array" for one in named]
+        kinds = ["a frame with named columns" if one else "an array" for one in named]
         raise FeatureMismatchError(kinds[0], kinds[1])
-    for rows, size, side in zip(pair, sizes, ("first", "second"), strict=True):
+    for rows, size, side in zip(pair, sizes, SIDES, strict=True):
         if rows.shape[0] != size:
             raise LengthMismatchError({f"{side} decisions": size, "features": rows.shape[0]})
     return pair
@@ -282,13 +274,6 @@ def matched_columns(first: Columns, second: Columns) -> tuple[Floats, Floats]:
         raise FeatureMismatchError(f"{len(first)} columns{where}", f"{len(second)} columns")
     blocks = [_encode_column(str(name), first[name], second[name]) for name in first]
     return np.hstack([one for one, _ in blocks]), np.hstack([two for _, two in blocks])
-
-
-def _feature_columns(features: Any) -> Columns | None:
-    native = of_engine(features, "features")
-    if isinstance(native, nw.DataFrame | nw.LazyFrame):
-        return placed_columns(native)
-    return None
 
 
 def _matched_arrays(first: Any, second: Any) -> tuple[Any, Any]:
@@ -325,29 +310,34 @@ def _as_given(features: Any) -> NDArray[Any]:
 
 def _single(first: NDArray[Any], second: NDArray[Any]) -> tuple[Any, Any]:
     """Return one column of numbers, or texts as they are."""
-    one, two = _as_numbers("features", first), _as_numbers("features", second)
-    if one is not None and two is not None:
-        return one[:, None], two[:, None]
-    if one is None and two is None:
-        return np.array([*map(str, first)], dtype=object), np.array([*map(str, second)], object)
-    kinds = ["text" if side is None else "numbers" for side in (one, two)]
-    raise FeatureMismatchError(kinds[0], kinds[1])
+    numbers = _number_columns("features", first, second)
+    if numbers is not None:
+        return numbers
+    return np.array([*map(str, first)], dtype=object), np.array([*map(str, second)], object)
 
 
 def _encode_column(name: str, first: NDArray[Any], second: NDArray[Any]) -> tuple[Floats, Floats]:
     """Return a column of numbers as it is, and one column for each value of a column of text."""
+    numbers = _number_columns(name, first, second, f" in column {name!r}")
+    if numbers is not None:
+        return numbers
+    texts = [np.array([text_of(value) for value in side.tolist()]) for side in (first, second)]
+    known = np.unique(texts[0])
+    one, two = ((side[:, None] == known).astype(np.float64) for side in texts)
+    return one, two
+
+
+def _number_columns(
+    name: str, first: NDArray[Any], second: NDArray[Any], where: str = ""
+) -> tuple[Floats, Floats] | None:
+    """Return both sides as columns of numbers, or ``None`` where both are text."""
     one, two = _as_numbers(name, first), _as_numbers(name, second)
     if one is not None and two is not None:
         return one[:, None], two[:, None]
-    if one is not None or two is not None:
-        kinds = ["text" if side is None else "numbers" for side in (one, two)]
-        raise FeatureMismatchError(f"{kinds[0]} in column {name!r}", kinds[1])
-    texts = [np.array([text_of(value) for value in side.tolist()]) for side in (first, second)]
-    known = np.unique(texts[0])
-    return (
-        (texts[0][:, None] == known).astype(np.float64),
-        (texts[1][:, None] == known).astype(np.float64),
-    )
+    if one is None and two is None:
+        return None
+    kinds = ["text" if side is None else "numbers" for side in (one, two)]
+    raise FeatureMismatchError(f"{kinds[0]}{where}", kinds[1])
 
 
 def _as_numbers(name: str, column: NDArray[Any]) -> Floats | None:
