@@ -117,9 +117,9 @@ def test_laws_that_do_not_overlap_leave_the_question_open() -> None:
 
 def test_judges_who_lean_leave_the_across_question_open() -> None:
     panel = Panel(4000, 20_000)
-    judged_as = panel.label + 0.8 * (panel.group == "wide")
+    with_finding = panel.label + 0.8 * (panel.group == "wide")
     first, second = panel.pairs.T
-    swap = judged_as[first] < judged_as[second]
+    swap = with_finding[first] < with_finding[second]
     panel.pairs = np.where(swap, [second, first], [first, second]).T
     across, within = panel.audit().tests
     assert "not judged, alike" in across.reason

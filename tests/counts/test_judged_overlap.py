@@ -124,8 +124,8 @@ def drawn(rng: np.random.Generator, *, lean: float = 0.0, near: bool = False) ->
         far = np.abs(reference[first] - reference[second]) > 0.5
         kept = ~((group[first] == "a") & (group[second] == "a") & far)
         first, second = first[kept], second[kept]
-    judged_as = reference + lean * (group == "a")
-    swap = judged_as[first] < judged_as[second]
+    with_finding = reference + lean * (group == "a")
+    swap = with_finding[first] < with_finding[second]
     pairs = np.where(swap, [second, first], [first, second]).T
     return count_position_pairs(
         pairs, scores=reference, sensitive={"g": group}, reference=reference, design="shared"

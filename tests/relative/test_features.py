@@ -16,13 +16,13 @@ from comparity.errors import (
     NonFiniteScoreError,
     UnsupportedColumnError,
 )
-from comparity.relative.subjects import matched_features
+from comparity.relative.subjects import match_features
 
 
 def test_text_becomes_the_columns_of_a_one_hot_encoder(frame: Callable[..., Any]) -> None:
     towns = ["x", "y", "z", "y"], ["y", "new", "x"]
     ages = [30, 40, 50, 60], [35, 45, 55]
-    first, second = matched_features(
+    first, second = match_features(
         frame({"town": towns[0], "age": ages[0]}),
         frame({"age": ages[1], "town": towns[1]}),
         sizes=(4, 3),
@@ -36,21 +36,21 @@ def test_text_becomes_the_columns_of_a_one_hot_encoder(frame: Callable[..., Any]
 
 def test_numbers_written_as_text_are_numbers() -> None:
     table = np.array([["1", "2.5"], ["3", "-4e1"]], dtype=object)
-    first, second = matched_features(table, table[:1], sizes=(2, 1))
+    first, second = match_features(table, table[:1], sizes=(2, 1))
     assert first.tolist() == [[1.0, 2.5], [3.0, -40.0]]
     assert second.tolist() == [[1.0, 2.5]]
 
 
 def test_one_column_of_numbers_is_a_matrix_and_texts_stay_texts() -> None:
-    first, _ = matched_features([1, 2], [3], sizes=(2, 1))
+    first, _ = match_features([1, 2], [3], sizes=(2, 1))
     assert first.shape == (2, 1)
-    first, second = matched_features(["some text", "more"], ["other"], sizes=(2, 1))
+    first, second = match_features(["some text", "more"], ["other"], sizes=(2, 1))
     assert first.tolist() == ["some text", "more"]
     assert second.tolist() == ["other"]
 
 
 def test_a_sparse_matrix_stays_sparse() -> None:
-    first, second = matched_features(csr_matrix(np.eye(3)), csr_matrix(np.eye(3)), sizes=(3, 3))
+    first, second = match_features(csr_matrix(np.eye(3)), csr_matrix(np.eye(3)), sizes=(3, 3))
     assert first[np.array([True, False, True])].toarray().tolist() == [[1, 0, 0], [0, 0, 1]]
     assert second.shape == (3, 3)
 
@@ -71,7 +71,7 @@ def test_features_that_do_not_match_are_named(
     first: Any, second: Any, error: type[ComparityError], words: str
 ) -> None:
     with pytest.raises(error, match=words):
-        matched_features(np.array(first, object), np.array(second, object), sizes=(3, 3))
+        match_features(np.array(first, object), np.array(second, object), sizes=(3, 3))
 
 
 @pytest.mark.parametrize(
@@ -84,13 +84,13 @@ def test_features_that_do_not_match_are_named(
 )
 def test_a_gap_among_words_and_a_masked_number_are_missing(gaps: Any) -> None:
     with pytest.raises(MissingValueError, match="row 2"):
-        matched_features(gaps, gaps, sizes=(3, 3))
+        match_features(gaps, gaps, sizes=(3, 3))
 
 
 def test_rows_of_different_lengths_are_no_words() -> None:
     rows = [[1.0], [1.0, 2.0], [3.0]]
     with pytest.raises(UnsupportedColumnError, match="different lengths"):
-        matched_features(rows, rows, sizes=(3, 3))
+        match_features(rows, rows, sizes=(3, 3))
 
 
 def test_missing_columns_are_named() -> None:
@@ -98,9 +98,9 @@ def test_missing_columns_are_named() -> None:
 
     one, two = polars.DataFrame({"a": [1], "b": [2]}), polars.DataFrame({"a": [1]})
     with pytest.raises(FeatureMismatchError, match="b on one side only"):
-        matched_features(one, two, sizes=(1, 1))
+        match_features(one, two, sizes=(1, 1))
     with pytest.raises(FeatureMismatchError, match="a frame with named columns"):
-        matched_features(one, np.ones((1, 2)), sizes=(1, 1))
+        match_features(one, np.ones((1, 2)), sizes=(1, 1))
     gap = polars.DataFrame({"a": ["x", None]})
     with pytest.raises(MissingValueError, match="column 'a'"):
-        matched_features(gap, gap, sizes=(2, 2))
+        match_features(gap, gap, sizes=(2, 2))

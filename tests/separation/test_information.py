@@ -15,7 +15,7 @@ from comparity.errors import ComparityError, OutOfRangeError
 from comparity.separation.information import (
     blocks_of,
     information_separation,
-    permuted_within,
+    permute_within,
     separation_information,
 )
 
@@ -94,7 +94,7 @@ def test_a_seed_gives_the_same_p_value() -> None:
 def test_attributes_are_dealt_out_within_labels_only() -> None:
     rng = np.random.default_rng(0)
     y, attribute = rng.integers(0, 5, 100).astype(float), np.arange(100)
-    dealt = permuted_within(blocks_of(y), attribute, rng)
+    dealt = permute_within(blocks_of(y), attribute, rng)
     assert (y[dealt] == y).all()
     assert sorted(dealt) == list(range(100))
     assert (dealt != attribute).any()

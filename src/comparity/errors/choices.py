@@ -35,7 +35,6 @@ __all__ = [
     "TooManyLooksError",
     "TwoGroupsError",
     "UnknownDatasetError",
-    "UnknownMetricError",
     "UnknownPrivilegedError",
 ]
 
@@ -202,17 +201,6 @@ class NoSuchEntryError(ComparityError, LookupError):
             f"this result has no {kind} {name!r}.",
             listed(known, 40),
             f"did you mean {near[0]!r}?" if near else "names are compared exactly.",
-        )
-
-
-class UnknownMetricError(ComparityError, LookupError):
-    """A metric was asked for that the catalogue does not have."""
-
-    def __init__(self, name: object, known: Sequence[str]) -> None:
-        super().__init__(
-            f"metric {name!r} is not in the catalogue.",
-            f"{len(known)} metrics, from {known[0]} to {known[-1]}",
-            "use an id such as C0 or D3, or a name as in comparity.metrics.",
         )
 
 

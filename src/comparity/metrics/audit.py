@@ -261,7 +261,7 @@ def metrics_frame(frame: Any, **choices: Any) -> Scorecard:
     form = MetricsForm(**choices)
     check_apart(form.sensitive, (form.label, form.prediction))
     collect = bool(form.features) or form.compare is not None
-    card = _collected_card(frame, form) if collect else _counted_card(frame, form)
+    card = _card_of_rows(frame, form) if collect else _card_of_counts(frame, form)
     if form.compare is not None and card.comparison is not None:
         names = (form.prediction, form.compare)
         card = replace(card, comparison=replace(card.comparison, names=names))
@@ -270,7 +270,7 @@ def metrics_frame(frame: Any, **choices: Any) -> Scorecard:
     return replace(card, provenance={**card.provenance, "data": data | {"compare": form.compare}})
 
 
-def _counted_card(frame: Any, form: MetricsForm) -> Scorecard:
+def _card_of_counts(frame: Any, form: MetricsForm) -> Scorecard:
     counts = count_decisions(
         frame,
         label=form.label,
@@ -287,7 +287,7 @@ def _counted_card(frame: Any, form: MetricsForm) -> Scorecard:
     return _score(counts[attribute], camps, options, kinds=form.kinds, rng=rng)
 
 
-def _collected_card(frame: Any, form: MetricsForm) -> Scorecard:
+def _card_of_rows(frame: Any, form: MetricsForm) -> Scorecard:
     label, sensitive = form.label, form.sensitive
     said = {"positive": form.positive, "threshold": form.threshold}
     for one in (form.prediction, form.compare):

@@ -49,6 +49,8 @@ from comparity.metrics.matthews import MatthewsGap
 __all__ = ["CATALOGUE", "CLUSTERS", "EVERY_METRIC", "FURTHER"]
 __all__ += ["Cluster", "Entry", "check_metric"]
 
+SAME = "the name here"
+
 RANGES = {0.0: (-0.1, 0.1), 1.0: (0.8, 1.2)}
 """Published range by ideal value, both ends included; further metrics borrow it."""
 
@@ -70,6 +72,10 @@ class Cluster:
     name: str
     kind: str
     members: tuple[str, ...]
+
+
+def _as_identifier(name: str) -> str:
+    return name.lower().replace("ised", "ized").replace(" ", "_").replace("-", "_")
 
 
 CLUSTERS = (
@@ -114,7 +120,8 @@ class Entry:
     citation : str
         Where the definition comes from.
     aif360, fairlearn, fairkit : str
-        The name elsewhere, and how it differs; empty where there is none.
+        The name elsewhere, and how it differs; empty where there is none. In AIF360 it is as a rule
+        the name here, as Python and Americans spell it.
     about : str
         Which error it speaks of, where it is one: ``"false negatives"`` or ``"false positives"``.
     """
@@ -126,10 +133,14 @@ class Entry:
     direction: str
     measure: Measure | None
     citation: str
-    aif360: str = ""
+    aif360: str = SAME
     fairlearn: str = ""
     fairkit: str = ""
     about: str = ""
+
+    def __post_init__(self) -> None:
+        if self.aif360 == SAME:
+            object.__setattr__(self, "aif360", _as_identifier(self.name))
 
     @property
     def fair_range(self) -> tuple[float, float]:
@@ -193,9 +204,8 @@ def _rate_entries() -> Iterator[Entry]:
                 direction=f"above {ideal:g}: the unprivileged {more}",
                 measure=measure,
                 citation=FAIR_ENOUGH,
-                aif360=name.replace(" ", "_"),
                 fairlearn=f"{peer}_{kind} ({theirs})" if peer else "",
-                fairkit=name.replace(" ", "_"),
+                fairkit=_as_identifier(name),
                 about=about,
             )
 
@@ -232,7 +242,6 @@ def _benefit_entries() -> Iterator[Entry]:
                 direction=direction,
                 measure=measure,
                 citation=SPEICHER,
-                aif360=name.lower().replace("ised", "ized").replace(" ", "_").replace("-", "_"),
             )
 
 
@@ -247,7 +256,6 @@ PUBLISHED = (
         direction="above 0: the unprivileged are found more often when they deserve it",
         measure=RateGap((TRUE_POSITIVE,)),
         citation=HARDT,
-        aif360="true_positive_rate_difference",
         fairlearn="true_positive_rate_difference (largest minus smallest, no sign)",
         fairkit="equal_opportunity_difference (its size)",
         about="false negatives",
@@ -260,7 +268,6 @@ PUBLISHED = (
         direction="above 0: the unprivileged are selected more often, deserved or not",
         measure=RateGap((FALSE_POSITIVE, TRUE_POSITIVE)),
         citation=HARDT,
-        aif360="average_odds_difference",
         fairkit="average_odds_difference (its size)",
     ),
     Entry(
@@ -282,7 +289,6 @@ PUBLISHED = (
         direction="larger: more are selected; says nothing about groups",
         measure=OverallRate(SELECTION),
         citation=FAIR_ENOUGH,
-        aif360="selection_rate",
         fairlearn="selection_rate",
         fairkit="selection_rate",
     ),
@@ -294,7 +300,6 @@ PUBLISHED = (
         direction="above 1: the unprivileged are selected more often",
         measure=RateRatio(SELECTION),
         citation=FELDMAN,
-        aif360="disparate_impact",
         fairlearn="demographic_parity_ratio (smallest over largest)",
         fairkit="disparate_impact",
     ),
@@ -306,7 +311,6 @@ PUBLISHED = (
         direction="above 0: the unprivileged are selected more often",
         measure=RateGap((SELECTION,)),
         citation=CALDERS,
-        aif360="statistical_parity_difference",
         fairlearn="demographic_parity_difference (largest minus smallest, no sign)",
         fairkit="statistical_parity_difference (its size)",
     ),
@@ -318,7 +322,6 @@ PUBLISHED = (
         direction="above 0: predictions tell groups apart more than labels do",
         measure=BiasAmplification(),
         citation=FOULDS,
-        aif360="differential_fairness_bias_amplification",
     ),
     Entry(
         id="D0",
@@ -328,7 +331,6 @@ PUBLISHED = (
         direction="smaller: similar items have different labels",
         measure=None,
         citation=ZEMEL,
-        aif360="consistency",
     ),
     Entry(
         id="D1",
@@ -338,7 +340,6 @@ PUBLISHED = (
         direction="larger: labels tell groups apart more; no side is named",
         measure=DifferentialFairness(BASE),
         citation=FOULDS,
-        aif360="smoothed_empirical_differential_fairness",
     ),
     Entry(
         id="D2",
@@ -348,7 +349,6 @@ PUBLISHED = (
         direction="above 0: the unprivileged have positive labels more often",
         measure=RateGap((BASE,)),
         citation=CALDERS,
-        aif360="mean_difference",
     ),
     Entry(
         id="D3",
@@ -379,6 +379,7 @@ FURTHER: Mapping[str, Entry] = MappingProxyType(
                 direction="above 0: predictions follow the labels of the unprivileged more closely",
                 measure=MatthewsGap(),
                 citation=CHICCO,
+                aif360="",
             ),
         )
     }

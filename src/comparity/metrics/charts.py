@@ -38,15 +38,8 @@ from comparity.reports.plots import draw, finish_axes, own_axes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "chart_of",
-    "has_sign",
-    "metrics_chart",
-    "moves_in_words",
-    "number_text",
-    "plot_answer",
-    "tree_chart",
-]
+__all__ = ["chart_of", "has_sign", "metrics_chart", "moves_in_words", "number_text"]
+__all__ += ["plot_answer", "tree_chart"]
 
 FARTHEST = 5.0
 """Pictures end so many half-widths of the published range, or units, from the ideal value."""
@@ -78,8 +71,10 @@ def chart_of(answer: MetricsAnswer) -> Chart:
 @chart_of.register
 def tree_chart(clusters: MetricClusters) -> TreeChart:
     """Describe the tree of merges, leaves on the left and the last merge on the right."""
+    from scipy.cluster.hierarchy import leaves_list
+
     merges, ids = clusters.merges.tolist(), clusters.ids
-    order = _leaves(merges, len(ids))
+    order = leaves_list(clusters.merges).tolist() if merges else [*range(len(ids))]
     heights = [clusters.stretch[1], *(merge[2] for merge in merges)]
     axis = axis_between(f"1 - |{clusters.correlation} correlation|", heights, from_zero=True)
     at = {leaf: (0.0, float(row)) for row, leaf in enumerate(order)}
@@ -101,14 +96,6 @@ def tree_chart(clusters: MetricClusters) -> TreeChart:
         band_is=f"where a cut gives the same {found}",
         cut=clusters.threshold,
     )
-
-
-def _leaves(merges: Sequence[Sequence[float]], n: int) -> list[int]:
-    """Return the leaves so that no two branches cross."""
-    members = {leaf: [leaf] for leaf in range(n)}
-    for number, (first, second, *_) in enumerate(merges, start=n):
-        members[number] = members[int(first)] + members[int(second)]
-    return members[n + len(merges) - 1] if merges else list(range(n))
 
 
 def moves_in_words(comparison: Comparison) -> str:

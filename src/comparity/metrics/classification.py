@@ -40,7 +40,7 @@ from comparity.inference.proportions import wilson_interval
 __all__ = ["BASE", "ERROR", "FALSE_DISCOVERY", "FALSE_NEGATIVE", "FALSE_OMISSION"]
 __all__ += ["FALSE_POSITIVE", "FOLDED", "LOG_DELTA", "RATES", "SELECTION", "TRUE_POSITIVE"]
 __all__ += ["AverageAbsoluteGap", "Measure", "Measured", "OverallRate", "Rate", "RateGap"]
-__all__ += ["RateRatio", "differences", "divided", "widest_gap_interval", "widest_ratio_interval"]
+__all__ += ["RateRatio", "differences", "divide", "widest_gap_interval", "widest_ratio_interval"]
 
 Floats = NDArray[np.float64]
 Places = tuple[tuple[int, int], ...]
@@ -125,15 +125,15 @@ class Rate:
 
     def n_hits(self, table: Floats) -> Floats:
         """Return the number of hits."""
-        return _added(table, self.hits)
+        return _sum_cells(table, self.hits)
 
     def n_trials(self, table: Floats) -> Floats:
         """Return the number of trials."""
-        return _added(table, self.trials)
+        return _sum_cells(table, self.trials)
 
     def of(self, table: Floats) -> Floats:
         """Return the share of hits; ``nan`` without trials."""
-        return divided(self.n_hits(table), self.n_trials(table))
+        return divide(self.n_hits(table), self.n_trials(table))
 
     def tally(self, table: Floats) -> Tally:
         """Return hits and trials of one table."""
@@ -242,7 +242,7 @@ class RateRatio(Measure):
     def __call__(self, contrast: GroupedDecisions) -> Floats:
         """Return the measure of each table."""
         rates = self.rate.of(contrast.two_camps.cells)
-        return divided(rates[..., 0], rates[..., 1])
+        return divide(rates[..., 0], rates[..., 1])
 
     def interval(
         self, contrast: GroupedDecisions, drawn: GroupedDecisions, *, level: float
@@ -308,7 +308,7 @@ def differences(observed: Floats, drawn: Floats) -> tuple[Floats, Floats]:
     return gaps, drawn[:, first] - drawn[:, second] - gaps
 
 
-def divided(numerator: Floats, denominator: Floats) -> Floats:
+def divide(numerator: Floats, denominator: Floats) -> Floats:
     """Divide; 0 / 0 is ``nan`` and x / 0 is ``inf``, without a warning."""
     with np.errstate(divide="ignore", invalid="ignore"):
         quotient: Floats = np.divide(numerator, denominator)
@@ -326,6 +326,6 @@ def _mean(values: list[Floats]) -> Floats:
     return mean
 
 
-def _added(table: Floats, places: Places) -> Floats:
+def _sum_cells(table: Floats, places: Places) -> Floats:
     total: Floats = np.sum([table[..., label, prediction] for label, prediction in places], axis=0)
     return total

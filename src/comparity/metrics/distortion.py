@@ -183,12 +183,15 @@ def _of_one_order(before: Any, after: Any) -> tuple[Any, Any]:
 def _distortion(
     name: str, distances: Floats, privileged: NDArray[np.bool_], level: float
 ) -> Distortion:
-    first, second = _moved(distances[~privileged]), _moved(distances[privileged])
+    first, second = (
+        _summarise_moves(distances[~privileged]),
+        _summarise_moves(distances[privileged]),
+    )
     gap = first.average - second.average
     reach = quantile(level) * math.hypot(first.standard_error, second.standard_error)
     return Distortion(
         distance=name,
-        everybody=_moved(distances),
+        everybody=_summarise_moves(distances),
         unprivileged=first,
         privileged=second,
         difference=gap,
@@ -197,7 +200,7 @@ def _distortion(
     )
 
 
-def _moved(distances: Floats) -> MovedRows:
+def _summarise_moves(distances: Floats) -> MovedRows:
     n = len(distances)
     return MovedRows(
         total=float(distances.sum()),

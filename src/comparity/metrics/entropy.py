@@ -70,7 +70,7 @@ from comparity.metrics.classification import (
     Measured,
     Rate,
     differences,
-    divided,
+    divide,
 )
 
 __all__ = ["DOUBLED_ROOT", "STANDARD", "VARIATIONS", "BenefitEntropy", "BiasAmplification"]
@@ -195,7 +195,7 @@ def _group_benefits(contrast: GroupedDecisions) -> tuple[Floats, Floats]:
     """Return size and mean benefit of each group; an empty group has the mean ``nan``."""
     cells = contrast.cells
     sizes = cells.sum(axis=(-2, -1))
-    return sizes, 1 + divided(cells[..., 0, 1] - cells[..., 1, 0], sizes)
+    return sizes, 1 + divide(cells[..., 0, 1] - cells[..., 1, 0], sizes)
 
 
 def _deviations(contrast: GroupedDecisions) -> Floats:

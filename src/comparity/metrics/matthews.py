@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from comparity.counts.decisions import GroupedDecisions
 from comparity.inference.gap_tests import Interval
 from comparity.inference.intervals import quantile
-from comparity.metrics.classification import Measure, Measured, divided
+from comparity.metrics.classification import Measure, Measured, divide
 
 __all__ = ["MatthewsGap"]
 
@@ -83,7 +83,7 @@ def _correlation(table: Floats) -> Floats:
     """Return the correlation of label and prediction, over the last two axes."""
     labels, predictions = table.sum(axis=-1), table.sum(axis=-2)
     product = table[..., 1, 1] * table[..., 0, 0] - table[..., 0, 1] * table[..., 1, 0]
-    return divided(product, np.sqrt(labels.prod(axis=-1)) * np.sqrt(predictions.prod(axis=-1)))
+    return divide(product, np.sqrt(labels.prod(axis=-1)) * np.sqrt(predictions.prod(axis=-1)))
 
 
 def _correlation_ends(table: Floats, level: float) -> tuple[float, float, float]:

@@ -62,6 +62,12 @@ class MetricsAnswer(Result):
         return plot_answer(self, ax)
 
 
+def _refuse_unknown(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Refuse a metric that the catalogue does not have."""
+    check_metric(content["id"])
+    return {}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricValue:
     """One metric with its error and what was published about it.
@@ -102,11 +108,7 @@ class MetricValue:
 
     DERIVED: ClassVar[Mapping[str, str]] = {"place": "place", "interval_place": "interval_place"}
 
-    @staticmethod
-    def completed_from(content: Mapping[str, Any]) -> dict[str, Any]:
-        """Refuse a metric that the catalogue does not have."""
-        check_metric(content["id"])
-        return {}
+    completed_from = staticmethod(_refuse_unknown)
 
     @property
     def place(self) -> str:
@@ -294,11 +296,7 @@ class Change:
 
     DERIVED: ClassVar[Mapping[str, str]] = {"clear": "is_clear"}
 
-    @staticmethod
-    def completed_from(content: Mapping[str, Any]) -> dict[str, Any]:
-        """Refuse a metric that the catalogue does not have."""
-        check_metric(content["id"])
-        return {}
+    completed_from = staticmethod(_refuse_unknown)
 
     @property
     def is_clear(self) -> bool:

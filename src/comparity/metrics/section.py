@@ -33,9 +33,7 @@ from comparity.reports.charts import Chart
 from comparity.reports.formats import count, interval, percent, rate, several, signed
 from comparity.reports.sections import Grid, Section
 
-__all__ = [
-    "section",
-]
+__all__ = ["section"]
 
 
 MOST_GROUPS = 6

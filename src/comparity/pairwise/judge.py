@@ -84,7 +84,7 @@ def _audit_standardised(
     weighted = _weigh_items(items, overlap)
     counted = count_pairs(weighted, options, numbered=False)
     audit = _audit(counted, weighted, options, "standardised", **data)
-    audit = _counted_like(audit, raw)
+    audit = _report_counts_of(audit, raw)
     if (items.group == len(items.groups)).any():
         note = "Items in no group have no law of labels to share, and weigh nothing here."
         audit = replace(audit, notes=(*audit.notes, note))
@@ -104,7 +104,7 @@ def _weigh_items(items: LabelledItems, overlap: Overlap) -> LabelledItems:
     )
 
 
-def _counted_like(audit: Audit, raw: Audit) -> Audit:
+def _report_counts_of(audit: Audit, raw: Audit) -> Audit:
     """Report how many pairs there are, not what they weigh."""
     numbers = {rate.of: rate for rate in raw.rates}
     tests = zip(audit.tests, raw.tests, strict=True)

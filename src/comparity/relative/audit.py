@@ -258,7 +258,7 @@ def audit_decisions(
     ]
     return DifferentialParity(
         audit=audit_of(tests, options, data, n=one.n, groups=groups, notes=notes),
-        contrasts=tuple(map(Question.judged_as, questions, tests, corrected)),
+        contrasts=tuple(map(Question.with_finding, questions, tests, corrected)),
         distribution=tuple(whole),
         anova=tuple(anova),
     )

@@ -23,8 +23,8 @@ from comparity.relative.subjects import (
     SIDES,
     DecidedSubjects,
     decided_subjects,
-    matched_columns,
-    matched_features,
+    match_columns,
+    match_features,
 )
 from comparity.results.options import shows
 from comparity.tables.features import (
@@ -207,7 +207,7 @@ def audit_frames(decisions: Any, others: Any, **choices: Any) -> BridgedParity:
     known = tuple({name: columns[name] for name in features} for columns in (one, two))
     made = (one[form.prediction], two[form.prediction]) if form.prediction else None
     foretold = Foretold(
-        features=matched_columns(*known) if features else None,
+        features=match_columns(*known) if features else None,
         predictions=None if made is None else _given(sides, made),
     )
     columns = {"first": first, "second": second, "sensitive": sensitive, "features": [*features]}
@@ -259,7 +259,7 @@ def _audit_arrays(
     )
     features, made = known.get("features"), known.get("predictions")
     foretold = Foretold(
-        features=None if features is None else matched_features(*features, sizes=sides.sizes),
+        features=None if features is None else match_features(*features, sizes=sides.sizes),
         predictions=None if made is None else _given(sides, made),
     )
     attribute = next(iter(named_attributes(groups[0])))

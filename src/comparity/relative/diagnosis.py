@@ -153,7 +153,7 @@ def audit_sides(
     )
     return BridgedParity(
         audit=audit,
-        contrasts=(question.judged_as(tests[0]),),
+        contrasts=(question.with_finding(tests[0]),),
         bridge=bridge,
         errors_from=source,
         scale=scale,

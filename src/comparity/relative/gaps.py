@@ -28,7 +28,7 @@ References
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -46,6 +46,7 @@ from comparity.inference.means import (
 )
 from comparity.relative.judge import Question, compare_groups, null_of, question_of_gap
 from comparity.relative.prediction import ROUNDING, BridgeErrors, second_moments
+from comparity.relative.slopes import gap_by_ratio
 
 __all__ = ["Estimate", "biased_estimate", "biased_gap", "question_of_bridge"]
 
@@ -212,28 +213,18 @@ def _linear_gap(errors: BridgeErrors, *, null: str) -> GapTest:
         scale_variance=of_square / (4 * found.scale**2),
         dof=found.dof,
     )
-    return GapTest(
-        null=null,
-        gap=found.gap / found.scale,
-        standard_error=pivot.standard_error,
-        p_value=pivot.p_value(0.0),
-        n=(errors.n_of(1), errors.n_of(0)),
-        method=LINEAR,
-        pivot=pivot,
-    )
+    n = (errors.n_of(1), errors.n_of(0))
+    return gap_by_ratio(pivot, null=null, n=n, method=LINEAR)
 
 
-def _pooled_variances(errors: BridgeErrors) -> tuple[float, float]:
-    first, second = (
-        _pooled_variance([errors.all_of(side, place) for place in (0, 1)]) for side in (0, 1)
-    )
-    return first, second
-
-
-def _pooled_variance(groups: Sequence[Floats]) -> float:
-    """Return the variance within groups."""
-    squares = sum(float((_subtract_mean(own) ** 2).sum()) for own in groups)
-    return squares / sum(len(own) - 1 for own in groups)
+def _pooled_variances(errors: BridgeErrors) -> list[float]:
+    """Return the variance within groups, of either side."""
+    sides = [[errors.all_of(side, place) for place in (0, 1)] for side in (0, 1)]
+    return [
+        sum(float((_subtract_mean(own) ** 2).sum()) for own in groups)
+        / sum(len(own) - 1 for own in groups)
+        for groups in sides
+    ]
 
 
 def _subtract_mean(values: Floats) -> Floats:
@@ -273,7 +264,7 @@ def _of_correlation(errors: BridgeErrors, place: int) -> Floats:
     both = errors.shared[place]
     if errors.n_shared < ENOUGH_SHARED:
         return np.zeros(len(both))
-    variances = _shared_variances(errors)
+    variances = np.diagonal(_sums_of_products(errors)) / (errors.n_shared - 2)
     if not all(variances):
         return np.zeros(len(both))
     first, second = (
@@ -282,11 +273,6 @@ def _of_correlation(errors: BridgeErrors, place: int) -> Floats:
     )
     moved = first * second - _correlation(errors) * (first**2 + second**2) / 2
     return np.asarray(moved / errors.n_shared)
-
-
-def _shared_variances(errors: BridgeErrors) -> tuple[float, float]:
-    sums = _sums_of_products(errors) / (errors.n_shared - 2)
-    return float(sums[0, 0]), float(sums[1, 1])
 
 
 def _sums_of_products(errors: BridgeErrors) -> Floats:
@@ -328,21 +314,14 @@ def _weights(errors: BridgeErrors, place: int, correlation: float) -> tuple[floa
     c = correlation * math.sqrt(v[0] * v[1])
     matrix = np.array([[v[0] / both, -c / both], [-c / both, v[1] / both]])
     target = np.zeros(2)
-    fixed = [not count for count in alone]
-    for side in (0, 1):
-        if fixed[side]:
-            continue
-        matrix[side, side] += v[side] / alone[side]
+    # A side with no other subjects has weight 1; solve for the others.
+    weights = np.array([0.0 if count else 1.0 for count in alone])
+    free = np.flatnonzero(alone)
+    for side in free:
         target[side] = v[side] / alone[side]
-    return _solve_weights(matrix, target, fixed)
-
-
-def _solve_weights(matrix: Floats, target: Floats, fixed: Sequence[bool]) -> tuple[float, float]:
-    """Solve for the weights that are free; a side with no other subjects has weight 1."""
-    weights = np.array([1.0 if one else 0.0 for one in fixed])
-    free = np.flatnonzero(~np.array(fixed))
+        matrix[side, side] += target[side]
     if len(free):
-        rest = target[free] - matrix[np.ix_(free, np.flatnonzero(fixed))].sum(axis=1)
+        rest = target[free] - (matrix @ weights)[free]
         weights[free] = np.linalg.lstsq(matrix[np.ix_(free, free)], rest, rcond=None)[0]
     first, second = np.clip(weights, 0.0, 1.0).tolist()
     return first, second

@@ -63,7 +63,7 @@ class Question:
     test: GapTest
     facts: dict[str, Any]
 
-    def judged_as(self, test: JudgedGap, games_howell_p: float = math.nan) -> RaterContrast:
+    def with_finding(self, test: JudgedGap, games_howell_p: float = math.nan) -> RaterContrast:
         """Return the contrast with its finding."""
         return RaterContrast(**self.facts, test=test, games_howell_p=games_howell_p)
 

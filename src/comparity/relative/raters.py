@@ -98,7 +98,7 @@ def audit_rater_frame(frame: Any, **choices: Any) -> RaterParity:
         (unless one has that very name).
     """
     form = RatersForm(**choices)
-    columns = _matching(frame, form.raters, form.sensitive)
+    columns = _columns_named(frame, form.raters, form.sensitive)
     with _reading():
         found = decision_table(
             frame,
@@ -129,7 +129,7 @@ def audit_raters(decisions: Decisions, options: RelativeOptions, **data: Any) ->
         for question in _ask(decisions, first, second)
     ]
     tests = judge_questions(questions, options, decisions.n)
-    contrasts = tuple(map(Question.judged_as, questions, tests))
+    contrasts = tuple(map(Question.with_finding, questions, tests))
     groups = [f"{name}={one}" for name, (_, names) in decisions.groups.items() for one in names]
     notes, n_raters = range_notes(decisions), len(decisions.raters)
     matrices, findings = _matrices(decisions.raters, contrasts)
@@ -170,7 +170,7 @@ def _matrices(
     return dpd, {key: tuple(map(tuple, words)) for key, words in found.items()}
 
 
-def _matching(frame: Any, raters: Sequence[str], sensitive: Sequence[str]) -> list[str]:
+def _columns_named(frame: Any, raters: Sequence[str], sensitive: Sequence[str]) -> list[str]:
     """Return the columns that names and patterns stand for."""
     _, known = opened(frame, "decisions")
     columns: list[str] = []

@@ -19,7 +19,7 @@ from comparity.relative.bridges import biased_bridge, unbiased_bridge
 from comparity.relative.judge import show_progress
 from comparity.relative.options import RelativeOptions
 from comparity.relative.result import DifferentialParity
-from comparity.relative.subjects import matched_features
+from comparity.relative.subjects import match_features
 from comparity.reports.charts import Curve, CurveChart, axis_between
 from comparity.reports.formats import count, several, signed
 from comparity.reports.frames import frame_of_rows
@@ -240,7 +240,7 @@ def rehearse_bridges(
     if not columns:
         raise OptionError("decisions", decisions, ["decisions by one maker or more, by name"])
     n = len(next(iter(columns.values())))
-    known, _ = matched_features(features, features, sizes=(n, n))
+    known, _ = match_features(features, features, sizes=(n, n))
     choices = {"regressor": regressor, "alpha": alpha, "margin": margin, "seed": seed}
     rng = np.random.default_rng(seed)
     orders = [rng.permutation(n) for _ in range(splits)]

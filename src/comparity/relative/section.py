@@ -78,7 +78,7 @@ def _(result: RaterParity) -> Section:
     audit = result.audit
     # One line for each of hundreds of pairs tells less than the matrix.
     assumed = [visible(note) for note in audit.notes]
-    rare = sum(bool(test.reason) for test in audit.tests)
+    n_raters, rare = len(result.raters), sum(bool(test.reason) for test in audit.tests)
     if rare:
         remarks = "test has a remark" if rare == 1 else "tests have remarks"
         assumed.append(f"{count(rare)} {remarks} that --json and to_dict() show.")
@@ -86,10 +86,11 @@ def _(result: RaterParity) -> Section:
         headline=headline(audit),
         sentences=(_count_findings(result), _largest_gap(result.contrasts), basis(audit)),
         kind=KINDS[audit.finding],
-        charts=()
-        if _has_numbers(result)
-        else [rater_chart(result, one) for one in result.matrices],
-        signs=tuple(_signs(result, name) for name in result.matrices if _has_signs(result)),
+        # Few raters have a table of numbers, which is then the heat map.
+        charts=[rater_chart(result, one) for one in result.matrices if n_raters > NUMBERED],
+        signs=tuple(
+            _signs(result, one) for one in result.matrices if NUMBERED < n_raters <= SIGNED
+        ),
         grids=tuple(_rater_grids(result)),
         lists={"What was assumed": assumed},
     )
@@ -236,7 +237,7 @@ def _diagnosis_grid(found: BridgeDiagnosis) -> Grid:
 def _rater_grids(result: RaterParity) -> Iterator[Grid]:
     for name in result.matrices:
         leaning = result.leaning(name)
-        if _has_numbers(result):
+        if len(result.raters) <= NUMBERED:
             yield rater_chart(result, name).grid
         yield _leaning(result, name, leaning)
     largest = sorted(result.contrasts, key=lambda one: -abs(one.dpd))[:LISTED]
@@ -254,15 +255,6 @@ def _gap_row(one: RaterContrast) -> tuple[str, ...]:
     at = "" if one.test.pivot is None else f"\nat {percent(level)}"
     judged_by = f"{interval(low, high)}{at}", p_value(one.test.p_adjusted)
     return visible(one.direction), signed(one.dpd), *judged_by, one.finding
-
-
-def _has_numbers(result: RaterParity) -> bool:
-    """Say whether raters are few enough for a table of numbers, which is then the heat map."""
-    return len(result.raters) <= NUMBERED
-
-
-def _has_signs(result: RaterParity) -> bool:
-    return NUMBERED < len(result.raters) <= SIGNED
 
 
 def _signs(result: RaterParity, name: str) -> Grid:

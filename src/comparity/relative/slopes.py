@@ -41,11 +41,7 @@ from comparity.inference.means import (
 )
 from comparity.relative.result import MeansTest
 
-__all__ = [
-    "compare_slope",
-    "games_howell",
-    "welch_anova",
-]
+__all__ = ["compare_slope", "games_howell", "gap_by_ratio", "welch_anova"]
 
 
 Floats = NDArray[np.float64]
@@ -84,14 +80,19 @@ def compare_slope(differences: Floats, attribute: Floats, *, null: str) -> GapTe
     if reason:
         return untested_gap(null, (n, n), reason)
     slope = _pivot(differences, line)
+    return gap_by_ratio(slope, null=null, n=(n, n), method="regression with HC3 errors")
+
+
+def gap_by_ratio(pivot: RatioPivot, *, null: str, n: tuple[int, int], method: str) -> GapTest:
+    """Test that a ratio of a gap to a scale is zero."""
     return GapTest(
         null=null,
-        gap=slope.gap / slope.scale,
-        standard_error=slope.standard_error,
-        p_value=slope.p_value(0.0),
-        n=(n, n),
-        method="regression with HC3 errors",
-        pivot=slope,
+        gap=pivot.gap / pivot.scale,
+        standard_error=pivot.standard_error,
+        p_value=pivot.p_value(0.0),
+        n=n,
+        method=method,
+        pivot=pivot,
     )
 
 
@@ -133,9 +134,9 @@ class SlopeFit:
         d = (x / (1 - own)) ** 2
         d /= d.max()
         # M is the identity minus 1/n + x x' / squares, whose square is summed without its diagonal.
-        crossed = (d.sum() / n) ** 2 + 2 * (d @ x) ** 2 / (n * self.squares)
-        crossed += (d @ x**2 / self.squares) ** 2
-        trace_of_square = crossed + d**2 @ ((1 - own) ** 2 - own**2)
+        off_diagonal = (d.sum() / n) ** 2 + 2 * (d @ x) ** 2 / (n * self.squares)
+        off_diagonal += (d @ x**2 / self.squares) ** 2
+        trace_of_square = off_diagonal + d**2 @ ((1 - own) ** 2 - own**2)
         # Less than 1 is rounding, where one subject is all there is.
         return max(1.0, float((d @ (1 - own)) ** 2 / trace_of_square))
 

@@ -39,7 +39,7 @@ from comparity.tables.values import (
     values_of,
 )
 
-__all__ = ["SIDES", "DecidedSubjects", "decided_subjects", "matched_columns", "matched_features"]
+__all__ = ["SIDES", "DecidedSubjects", "decided_subjects", "match_columns", "match_features"]
 __all__ += ["twins"]
 
 
@@ -225,7 +225,7 @@ def twins(first: NDArray[Any], second: NDArray[Any]) -> Codes:
 Columns = Mapping[str, NDArray[Any]]
 
 
-def matched_features(first: Any, second: Any, *, sizes: tuple[int, int]) -> tuple[Any, Any]:
+def match_features(first: Any, second: Any, *, sizes: tuple[int, int]) -> tuple[Any, Any]:
     """Return the features of both sides in a form that a regressor can fit and predict from.
 
     Parameters
@@ -246,9 +246,9 @@ def matched_features(first: Any, second: Any, *, sizes: tuple[int, int]) -> tupl
     native = [of_engine(side, "features") for side in (first, second)]
     named = [isinstance(side, nw.DataFrame | nw.LazyFrame) for side in native]
     if all(named):
-        pair: tuple[Any, Any] = matched_columns(*map(placed_columns, native))
+        pair: tuple[Any, Any] = match_columns(*map(placed_columns, native))
     elif not any(named):
-        pair = _matched_arrays(first, second)
+        pair = _match_arrays(first, second)
     else:
         kinds = ["a frame with named columns" if one else "an array" for one in named]
         raise FeatureMismatchError(kinds[0], kinds[1])
@@ -258,14 +258,14 @@ def matched_features(first: Any, second: Any, *, sizes: tuple[int, int]) -> tupl
     return pair
 
 
-def matched_columns(first: Columns, second: Columns) -> tuple[Floats, Floats]:
+def match_columns(first: Columns, second: Columns) -> tuple[Floats, Floats]:
     """Return one matrix for each side from named columns of numbers and text.
 
     Examples
     --------
     >>> one = {"age": np.array([30, 40]), "town": np.array(["x", "y"], dtype=object)}
     >>> two = {"town": np.array(["y"], dtype=object), "age": np.array([35])}
-    >>> [side.tolist() for side in matched_columns(one, two)]
+    >>> [side.tolist() for side in match_columns(one, two)]
     [[[30.0, 1.0, 0.0], [40.0, 0.0, 1.0]], [[35.0, 0.0, 1.0]]]
     """
     if first.keys() != second.keys() or not first:
@@ -276,7 +276,7 @@ def matched_columns(first: Columns, second: Columns) -> tuple[Floats, Floats]:
     return np.hstack([one for one, _ in blocks]), np.hstack([two for _, two in blocks])
 
 
-def _matched_arrays(first: Any, second: Any) -> tuple[Any, Any]:
+def _match_arrays(first: Any, second: Any) -> tuple[Any, Any]:
     if hasattr(first, "tocsr") and hasattr(second, "tocsr"):
         one, two = first.tocsr(), second.tocsr()
         for matrix in (one, two):
@@ -294,7 +294,7 @@ def _matched_arrays(first: Any, second: Any) -> tuple[Any, Any]:
     if hasattr(one, "tocsr"):
         return one, two
     columns = ({str(k): side[:, k] for k in range(widths[0])} for side in (one, two))
-    return matched_columns(*columns)
+    return match_columns(*columns)
 
 
 def _as_given(features: Any) -> NDArray[Any]:

@@ -44,7 +44,7 @@ from comparity.tables.values import bounded_numbers
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["InformationSeparation", "blocks_of", "information_separation", "permuted_within"]
+__all__ = ["InformationSeparation", "blocks_of", "information_separation", "permute_within"]
 __all__ += ["separation_information"]
 
 
@@ -204,7 +204,7 @@ def information_separation(
     fit = partial(fit_attribute, items.label, items.score, curves=curves)
     blocks, rng = blocks_of(items.label), np.random.default_rng(rng)
     drawn = [
-        separation_information(fit(permuted_within(blocks, attribute, rng)))
+        separation_information(fit(permute_within(blocks, attribute, rng)))
         for _ in range(permutations)
     ]
     sums = fit(attribute)
@@ -240,7 +240,7 @@ def blocks_of(y: Floats) -> Codes:
     return np.minimum(rank // BLOCK, max(len(y) // BLOCK - 1, 0))
 
 
-def permuted_within(
+def permute_within(
     blocks: Codes, attribute: NDArray[np.generic], rng: np.random.Generator
 ) -> NDArray[np.generic]:
     """Permute an attribute among the rows of each block."""
