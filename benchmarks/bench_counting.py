@@ -21,7 +21,7 @@ def write(folder: Path, n: int) -> None:
     """Simulate judged pairs in DuckDB, reproducibly."""
     import numpy as np
 
-    from comparity.tables.files import in_memory
+    from comparity.tables.frames import in_memory
 
     rng = np.random.default_rng(SEED)
     names = np.array(["female", "male"], dtype=object)

@@ -73,7 +73,7 @@ def _pyarrow(columns: Mapping[str, Sequence[Any]]) -> Any:
 
 
 def _duckdb(columns: Mapping[str, Sequence[Any]]) -> Any:
-    from comparity.tables.files import connection
+    from comparity.tables.frames import connection
 
     return connection().from_arrow(_pyarrow(columns))
 

@@ -84,6 +84,18 @@ def test_the_demo_finds_what_is_true(run: Run, tmp_path: Path) -> None:
     assert len(found) <= len(names) + 8
 
 
+def test_a_demo_replaces_no_file_but_its_own(run: Run, tmp_path: Path) -> None:
+    small, own = ("--directory", tmp_path, "--applicants", 100), tmp_path / "items.csv"
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
+    assert run("demo", *small).status == 0
+    assert run("demo", *small).status == 0
+    (tmp_path / "README.txt").unlink()
+    own.write_text("item\n1\n", encoding="utf-8")
+    outcome = run("demo", *small)
+    assert (outcome.status, own.read_text(encoding="utf-8")) == (2, "item\n1\n")
+    assert "'items.csv'" in outcome.err
+
+
 def test_a_demo_that_cannot_be_written_is_bad_input(run: Run, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     small = ("--applicants", 100)

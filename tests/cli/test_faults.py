@@ -150,7 +150,7 @@ place.{{name}} = interrupted
 # The engine itself counts, and is interrupted by another thread.
 IN_DUCKDB = f"""
 import threading
-from comparity.tables.files import connection
+from comparity.tables.frames import connection
 def count(*_, **__):
     import narwhals
     from comparity.tables.frames import collected

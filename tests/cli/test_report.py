@@ -60,6 +60,12 @@ def test_several_results_are_printed_with_their_names(
     assert lines[2 : 2 + len(alone)] == alone
 
 
+def test_a_result_may_begin_with_a_byte_order_mark(run: Run, printed: Path) -> None:
+    plain = run("report", printed).out
+    printed.write_text(printed.read_text(encoding="utf-8"), encoding="utf-8-sig")
+    assert run("report", printed).out == plain
+
+
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"finding": "violated"}', '{"a": 1'])
 def test_files_of_others_are_bad_input(run: Run, tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.json"

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from comparity.tables.files import connection
+from comparity.tables.frames import connection
 
 Run = Callable[..., Any]
 

@@ -388,6 +388,8 @@ def test_wide_rows_need_no_item_table(tmp_path: Path) -> None:
     assert (audit.design, audit.n) == ("fresh", 400)
     with pytest.raises(DesignUnknownError):
         audit_files(path, score="model", sensitive=("sex",))
+    with pytest.raises(OptionError, match="a table of items"):
+        audit_files(path, score="model", sensitive=("sex",), layout="left, right, winner")
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,18 @@ def test_imports_name_the_whole_path() -> None:
     assert not relative
 
 
+def test_no_answer_depends_on_the_warnings_that_a_process_shows() -> None:
+    # Filters belong to the process: a thread that restores them undoes what others asked for.
+    changing = {"catch_warnings", "simplefilter", "filterwarnings"}
+    used = {
+        one.name
+        for one in MODULES
+        for node in ast.walk(one.tree)
+        if isinstance(node, ast.Attribute) and node.attr in changing
+    }
+    assert used == {"comparity.cli.output"}
+
+
 def test_no_module_is_longer_than_a_reader_can_hold() -> None:
     assert not [(one.name, one.lines) for one in MODULES if one.lines > MOST_LINES]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from comparity import separation
 from comparity.counts.judged_rows import count_comparisons, count_wide_comparisons
 from comparity.errors import BlankNameError, MissingColumnError
 from comparity.errors.spelling import BLANKS, is_blank, visible
@@ -94,6 +95,17 @@ def test_a_blank_item_of_a_wide_table_is_refused(frame: Build, design: str) -> N
     with pytest.raises(BlankNameError, match=r"(?s)'better' of the comparisons.*data row 3"):
         count_wide_comparisons(
             table, better="better", worse="worse", score="s", sensitive=["g"], design=design
+        )
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+def test_a_blank_group_is_refused(frame: Build, name: str) -> None:
+    groups = ["f", "m", name]
+    with pytest.raises(BlankNameError, match=r"(?s)'sex'.*data row 3"):
+        separation([0, 1, 1], [1, 0, 1], sensitive_features={"sex": groups})
+    with pytest.raises(BlankNameError, match=r"(?s)'sex'"):
+        count_comparisons(
+            frame(JUDGED), frame({**ITEMS, "sex": groups}), score="score", sensitive=["sex"]
         )
 
 

@@ -263,6 +263,7 @@ def test_the_curve_passes_through_the_plan() -> None:
         ({"n": None, "power": "0.8"}, "power cannot be"),
         ({"n": None, "power": 1.0}, "power cannot be"),
         ({"alpha": 0.0}, "alpha cannot be 0.0"),
+        ({"alpha": None}, "alpha cannot be None"),
         ({"margin": 0.0}, "margin cannot be 0.0"),
         ({"rule": "bonferroni"}, "'holm' or 'paper'"),
     ],

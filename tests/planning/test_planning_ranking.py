@@ -108,6 +108,7 @@ def test_the_page_of_a_plan_cites_the_model_and_not_the_tests_of_audits() -> Non
         ({"others_leaning": 20}, "others_leaning cannot be 20.*from 0 to 1"),
         ({"tie_share": 1.0}, "tie_share cannot be 1.0"),
         ({"rule": "holm"}, "'fdr' or 'single'"),
+        ({"alpha": None}, "alpha cannot be None"),
         ({"power": None}, "exactly one of n_per_evaluator and power"),
     ],
 )

@@ -132,7 +132,7 @@ def test_one_line_is_an_option_a_key_and_a_parameter() -> None:
     [
         (TrainForm, "goal", GOALS),
         (TrainForm, "scorer", SCORERS),
-        (WeightsForm, "method", METHODS),
+        (WeightsForm, "method", {*METHODS, "fair-reweighing"}),
         (MetricsForm, "variation", VARIATIONS),
         (BridgeForm, "regressor", REGRESSORS),
         (ComparativeForm, "design", DESIGNS),

@@ -16,7 +16,7 @@ from comparity.errors import ComparityError, DuplicateColumnError
 from comparity.metrics.distortion import distortion_metrics
 from comparity.ranking.rank import rank_frames
 from comparity.separation.information import information_separation
-from comparity.tables.files import connection
+from comparity.tables.frames import connection
 from comparity.tables.layouts import to_comparisons
 from comparity.training.balance import debiasing_weights
 from comparity.training.correlation import CorrelationRanker

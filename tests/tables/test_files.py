@@ -36,8 +36,10 @@ from comparity.errors import (
     UnsupportedColumnError,
     UnsupportedFileError,
 )
-from comparity.tables.files import connection, file_sha256, in_memory, read_table
-from comparity.tables.frames import collected
+from comparity.tables.files import file_sha256, read_table
+from comparity.tables.frames import collected, connection, in_memory
+from tests.fuzz.formats import encoded
+from tests.fuzz.sheets import Sheet
 
 ROWS = [("007", "NA", "1"), ("None", "a,b", "2"), ("7", 'say "x"\nagain', "3")]
 
@@ -404,6 +406,21 @@ def test_names_in_parquet_and_json_are_held_to_the_same_rule(tmp_path: Path) -> 
         (tmp_path / "a.jsonl").write_text(f'{{"{names[0]}": "x", "{names[1]}": "x"}}\n')
         for name in ("a.parquet", "a.jsonl"):
             with pytest.raises(error):
+                read_table(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.csv.gz", "a.parquet", "a.jsonl", "a.json"])
+def test_blanks_around_names_of_columns_are_dropped_in_every_format(
+    tmp_path: Path, name: str
+) -> None:
+    for header, names in (([" sex", "age \u00a0"], ["sex", "age"]), (["sex ", "sex"], None)):
+        sheet = Sheet({column: ["1"] for column in header}, {})
+        (tmp_path / name).write_bytes(encoded(sheet, name.partition(".")[2]))
+        if names:
+            assert read_table(tmp_path / name).collect_schema().names() == names
+            assert rows(tmp_path / name) == [("1", "1")]
+        else:
+            with pytest.raises(DuplicateColumnError, match="'sex ', 'sex'"):
                 read_table(tmp_path / name)
 
 

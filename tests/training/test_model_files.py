@@ -69,6 +69,13 @@ def test_a_mixture_comes_back_and_the_file_is_plain_json(tmp_path: Path) -> None
     }
 
 
+def test_a_model_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "m.json"
+    write_model(path, MODEL)
+    path.write_text(path.read_text("utf-8"), "utf-8-sig")
+    assert read_model(path) == MODEL
+
+
 def test_scores_go_by_name_and_take_frames() -> None:
     model = LinearScorer(features=("x", "y"), coefficients=(2.0, 1.0), intercept=-1.0)
     frame = pd.DataFrame({"y": [10, 20], "z": ["?", "?"], "x": [1, 2]})

@@ -13,6 +13,7 @@ import click
 
 from comparity.cli.options import choice_options, example, output_options
 from comparity.cli.output import as_json_text, working
+from comparity.errors import FileAccessError, FolderTakenError
 from comparity.results.options import Options, choice
 from comparity.tables.outputs import check_apart, write_text
 
@@ -34,8 +35,16 @@ ORDER = (
 )
 """What the report shows, in its order; the ranking of fresh applicants is written as JSON only."""
 TABLES = ("items", "judgments", "fresh_items", "fresh_judgments")
-FILES = (*(f"{name}.csv" for name in TABLES), *(f"{name}.json" for name in (*ORDER, "fresh-panel")))
+FILES = (
+    "README.txt",
+    *(f"{name}.csv" for name in TABLES),
+    *(f"{name}.json" for name in (*ORDER, "fresh-panel")),
+)
 """What is written beside the report."""
+README = """\
+All files here were written by `comparity demo`: a simulated year of hiring. The next run replaces
+them. report.html shows everything; docs/how_to/demo.md says what is in the tables.
+"""
 
 QUICK = 600
 
@@ -92,6 +101,7 @@ def demo(
     """
     if html is not None:
         check_apart(html, [directory / name for name in FILES])
+    _claim_folder(directory)
     choices["n_items"] = min(n_items, QUICK) if quick else n_items
     run, story = _told(directory, quiet=as_json, **choices)
     results = {"story": story, **run.results}
@@ -107,6 +117,19 @@ def demo(
         click.echo(json.dumps(everything, indent=2, allow_nan=False))
         return
     _end(directory, report)
+
+
+def _claim_folder(directory: Path) -> None:
+    """Make the folder, or refuse one that holds files of the same names from elsewhere."""
+    readme = directory / "README.txt"
+    taken = [name for name in ("report.html", *FILES) if (directory / name).exists()]
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        if taken and (readme.name not in taken or readme.read_bytes() != README.encode()):
+            raise FolderTakenError(str(directory), taken)
+    except OSError as error:
+        raise FileAccessError(str(directory), str(error.strerror), doing="make") from error
+    write_text(readme, README)
 
 
 def _told(directory: Path, *, quiet: bool, **choices: Any) -> tuple[Demo, Story]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial, wraps
@@ -137,5 +138,8 @@ def write_plot(path: Path, result: Drawable, draw: Callable[[], Axes] | None = N
 
     if path.suffix.lower() not in FORMATS:
         raise BadInput(f"{path} cannot be drawn: its name ends in none of {', '.join(FORMATS)}")
+    # Names whose characters the font lacks are shown as boxes. This is for as long as the process
+    # runs: to restore filters would be of no use here, and not safe among threads.
+    warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
     save((draw or result.plot)(), path)
     click.echo(f"wrote {path}", err=True)

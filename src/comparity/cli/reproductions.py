@@ -82,7 +82,7 @@ def read_published(folder: Path) -> Published:
     path = folder / NUMBERS
     try:
         # Besides what is no TOML: whole numbers that are too long, and too many brackets.
-        top = _Table(str(path), "", tomllib.loads(path.read_text(encoding="utf-8")))
+        top = _Table(str(path), "", tomllib.loads(path.read_text(encoding="utf-8-sig")))
     except OSError as error:
         raise PublishedFileError(str(path), str(error.strerror)) from error
     except (ValueError, RecursionError) as error:

@@ -232,7 +232,7 @@ def audit_files(comparisons: str | Path, items: str | Path | None = None, **choi
     columns["evaluator"] = form.evaluator
     sides: dict[str, Any] = {"left": form.left, "right": form.right, "winner": form.winner}
     if items is None:
-        _check_no_sides(sides)
+        _check_wide({"layout": None if form.layout == "auto" else form.layout, **sides})
         table = read_table(comparisons)
         known: dict[str, Any] = {
             role: name or _if_present(table, role) for role, name in columns.items()
@@ -251,12 +251,12 @@ def audit_files(comparisons: str | Path, items: str | Path | None = None, **choi
     return audit.with_files(comparisons, items, notes=notes, **data)
 
 
-def _check_no_sides(sides: dict[str, Any]) -> None:
-    """Refuse a column that says who won where rows carry scores and groups themselves."""
-    for option, column in sides.items():
-        if column is not None:
+def _check_wide(sides: dict[str, Any]) -> None:
+    """Refuse what says how to read who won where rows carry scores and groups themselves."""
+    for option, found in sides.items():
+        if found is not None:
             why = "rows that carry scores and groups have those of the better item and the worse"
-            raise OptionError(option, column, ["None", "a table of items"], why)
+            raise OptionError(option, found, [f"no {option}", "a table of items"], why)
 
 
 def _if_present(table: Any, column: str) -> str | None:

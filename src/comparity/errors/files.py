@@ -14,6 +14,7 @@ __all__ = [
     "DataFolderMissingError",
     "DuplicateColumnError",
     "FileAccessError",
+    "FolderTakenError",
     "ForeignResultError",
     "MissingExtraError",
     "OutOfMemoryError",
@@ -59,6 +60,17 @@ class SameFileError(ComparityError, ValueError):
             f"refused to write {output!r}.",
             f"it is the same file as {other!r}, which is read, or written for another purpose",
             "write another file.",
+        )
+
+
+class FolderTakenError(ComparityError, ValueError):
+    """A folder to write into holds files of the same names that are somebody else's."""
+
+    def __init__(self, folder: str, files: Sequence[str]) -> None:
+        super().__init__(
+            f"refused to replace files in {folder!r} that this command did not write.",
+            ", ".join(map(repr, files)),
+            "name a folder that is new or empty (--directory), or delete these files yourself.",
         )
 
 

@@ -96,13 +96,13 @@ class MissingValueError(ComparityError, ValueError):
 
 
 class BlankNameError(ComparityError, ValueError):
-    """An item has a name of which nothing can be seen."""
+    """An item, a group or an evaluator has a name of which nothing can be seen."""
 
     def __init__(self, column: str, table: str, offenders: Offenders) -> None:
         super().__init__(
-            f"column {column!r} of the {table} table must name items by something visible.",
+            f"column {column!r} of the {table} table must hold names that can be seen.",
             f"names of nothing, white space or characters without width in {offenders}",
-            "give these items names, or drop these rows yourself; nothing is dropped silently.",
+            "write names there, or drop these rows yourself; nothing is dropped silently.",
         )
         self.column = column
         self.offenders = offenders

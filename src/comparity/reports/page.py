@@ -141,7 +141,7 @@ def _load_json(path: str | Path) -> Any:
         raise ValueError(f"{constant}, which JSON does not have")
 
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=refuse)
+        return json.loads(Path(path).read_text(encoding="utf-8-sig"), parse_constant=refuse)
     except OSError as error:
         raise FileAccessError(str(path), str(error.strerror)) from error
     except (ValueError, RecursionError) as error:

@@ -11,10 +11,8 @@ import gzip
 import hashlib
 import os
 import re
-import threading
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, TextIO
@@ -31,15 +29,20 @@ from comparity.errors import (
     UnsupportedFileError,
 )
 from comparity.tables.columns import Table
-from comparity.tables.frames import check_names, collected, translate_duckdb
+from comparity.tables.frames import (
+    check_names,
+    collected,
+    connection,
+    in_memory,
+    quote_name,
+    translate_duckdb,
+)
 from comparity.tables.json_records import relate_records
 from comparity.tables.outputs import replace_file
 
 __all__ = [
     "ENDINGS",
-    "connection",
     "file_sha256",
-    "in_memory",
     "local_file",
     "move_items",
     "read_table",
@@ -65,8 +68,6 @@ FORMATS = {
 # Where DuckDB says why the system refused to write.
 ERRNO = re.compile(r'"errno":"(\d+)"')
 
-_thread, _opening = threading.local(), threading.Lock()
-
 
 def read_table(
     path: str | os.PathLike[str], *, allow_remote: bool = False, typed: bool = False
@@ -86,7 +87,8 @@ def read_table(
     Returns
     -------
     narwhals.LazyFrame
-        Over a DuckDB relation. Columns of text files, and numbers in JSON, are text.
+        Over a DuckDB relation. Columns of text files, and numbers in JSON, are text. Blanks
+        around the names of columns are dropped.
 
     Raises
     ------
@@ -99,6 +101,7 @@ def read_table(
     remote = allow_remote and _is_remote(name)
     with translate_duckdb(name):
         relation = _relation(name if remote else local_file(name), name, remote=remote, typed=typed)
+        relation = _strip_names(relation)
     frame: nw.LazyFrame[Any] = nw.from_native(relation)
     return frame
 
@@ -174,13 +177,14 @@ def _text_relation(source: str, name: str, choices: dict[str, Any], *, remote: b
         **choices,
     )
     return rows.project(
-        ", ".join(f"nullif({column}, '') as {column}" for column in map(_identifier, header))
+        ", ".join(f"nullif({column}, '') as {column}" for column in map(quote_name, header))
     )
 
 
-def _identifier(name: str) -> str:
-    doubled = name.replace('"', '""')
-    return f'"{doubled}"'
+def _strip_names(rows: Any) -> Any:
+    """Drop blanks around the names of columns, such as those after commas in ``id, sex, score``."""
+    columns = [f"{quote_name(name)} as {quote_name(name.strip())}" for name in rows.columns]
+    return rows.project(", ".join(columns))
 
 
 def _has_quotes(name: str) -> bool:
@@ -207,7 +211,7 @@ def _remote_header(reader: Any, source: str, choices: dict[str, Any]) -> list[st
     for file in others:
         if headers[file] != headers[first]:
             raise UnreadableFileError(repr(file), f"its columns are not those of {first!r}")
-    return [(cell or "").strip() for row in headers[first] for cell in row]
+    return [cell or "" for row in headers[first] for cell in row]
 
 
 def _parquet_relation(source: str, name: str) -> Any:
@@ -217,7 +221,7 @@ def _parquet_relation(source: str, name: str) -> Any:
     # Text of type JSON cannot be compared with other text.
     plain = [
         f"{column}::varchar as {column}" if str(kind) == "JSON" else column
-        for column, kind in zip(map(_identifier, rows.columns), rows.types, strict=True)
+        for column, kind in zip(map(quote_name, rows.columns), rows.types, strict=True)
     ]
     return rows.project(", ".join(plain))
 
@@ -233,7 +237,7 @@ def _first_row(name: str, separator: str, *, zipped: bool) -> list[str]:
         raise UnreadableFileError(repr(name), str(error)) from error
     if not row:
         raise UnreadableFileError(repr(name), "the first line is empty")
-    return [cell.strip() for cell in row]
+    return row
 
 
 def _short_lines(file: TextIO, name: str) -> Iterator[str]:
@@ -244,41 +248,6 @@ def _short_lines(file: TextIO, name: str) -> Iterator[str]:
         if left < 0:
             raise UnreadableFileError(repr(name), f"the first line has over {LONGEST:,} characters")
         yield line
-
-
-def connection() -> Any:
-    """Return the connection of this thread, which fetches no extensions.
-
-    DuckDB refuses a connection that is busy in another thread. Those of all threads belong to one
-    database, so that they share its memory and its workers.
-    """
-    if not hasattr(_thread, "connection"):
-        with _opening:
-            _thread.connection = _database().cursor()
-    return _thread.connection
-
-
-@cache
-def _database() -> Any:
-    import duckdb
-
-    settings: dict[str, Any] = {
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-    }
-    return duckdb.connect(":memory:", config=settings)
-
-
-def in_memory(arrays_for_comparity: dict[str, Any], home: Any = None) -> nw.LazyFrame[Any]:
-    """Hand arrays to DuckDB, on the connection of a relation or that of this thread.
-
-    DuckDB finds the arrays by the name of the variable that holds them, unless a table of the
-    connection has that name, which is why it is a long one.
-    """
-    query = "select * from arrays_for_comparity"
-    relation = connection().sql(query) if home is None else home.query("home", query)
-    frame: nw.LazyFrame[Any] = nw.from_native(relation)
-    return frame
 
 
 def _parquet_names(reader: Any, source: str) -> list[str]:

@@ -1,12 +1,14 @@
-"""Frames of any engine, opened and collected into arrays."""
+"""Frames of any engine, opened and collected, and the DuckDB database of this process."""
 
 from __future__ import annotations
 
 import re
+import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +31,15 @@ from comparity.errors.spelling import listed
 __all__ = [
     "check_names",
     "collected",
+    "connection",
+    "in_memory",
     "is_frame",
     "is_missing",
     "of_engine",
     "opened",
     "placed_columns",
+    "quote_name",
+    "quote_text",
     "text_of",
     "translate_duckdb",
 ]
@@ -52,6 +58,8 @@ WHOLE = 2.0**53
 
 
 WHOLE_PART = 2**20
+
+_thread, _opening = threading.local(), threading.Lock()
 
 
 def of_engine(values: Any, name: str = "array") -> Any:
@@ -189,15 +197,15 @@ def check_names(names: Sequence[str | None], file: str) -> None:
     """Raise an error unless every column of a file has a name of its own.
 
     DuckDB would call the second of two, and one without a name, something else. To DuckDB capital
-    letters make no difference.
+    letters make no difference, and blanks around a name are dropped.
     """
     table = repr(Path(file).name)
     unnamed = [place for place, name in enumerate(names, start=1) if not (name or "").strip()]
     if unnamed:
         raise UnnamedColumnError(table, unnamed, len(names))
-    lower = [(name or "").lower() for name in names]
-    if len(set(lower)) < len(lower):
-        twice = [repr(name) for name in names if lower.count((name or "").lower()) > 1]
+    keys = [(name or "").strip().lower() for name in names]
+    if len(set(keys)) < len(keys):
+        twice = [repr(name) for name, key in zip(names, keys, strict=True) if keys.count(key) > 1]
         raise DuplicateColumnError(table, ", ".join(twice))
 
 
@@ -234,3 +242,50 @@ def _file_named(name: str | None, reason: str) -> str:
     found = NAMED_FILE.search(reason)
     told = name or (found and (found[1] or found[2]))
     return repr(told) if told else "the table"
+
+
+def connection() -> Any:
+    """Return the connection of this thread, which fetches no extensions.
+
+    DuckDB refuses a connection that is busy in another thread. Those of all threads belong to one
+    database, so that they share its memory and its workers.
+    """
+    if not hasattr(_thread, "connection"):
+        with _opening:
+            _thread.connection = _database().cursor()
+    return _thread.connection
+
+
+@cache
+def _database() -> Any:
+    import duckdb
+
+    settings: dict[str, Any] = {
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
+    return duckdb.connect(":memory:", config=settings)
+
+
+def in_memory(arrays_for_comparity: dict[str, Any], home: Any = None) -> nw.LazyFrame[Any]:
+    """Hand arrays to DuckDB, on the connection of a relation or that of this thread.
+
+    DuckDB finds the arrays by the name of the variable that holds them, unless a table of the
+    connection has that name, which is why it is a long one.
+    """
+    query = "select * from arrays_for_comparity"
+    relation = connection().sql(query) if home is None else home.query("home", query)
+    frame: nw.LazyFrame[Any] = nw.from_native(relation)
+    return frame
+
+
+def quote_name(name: str) -> str:
+    """Return the name of a column as SQL has it."""
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'
+
+
+def quote_text(text: str) -> str:
+    """Return a text as SQL has it."""
+    doubled = text.replace("'", "''")
+    return f"'{doubled}'"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from comparity.errors import UnreadableFileError
-from comparity.tables.frames import check_names
+from comparity.tables.frames import check_names, quote_name, quote_text
 
 __all__ = ["first_record", "parse_records", "relate_records"]
 
@@ -72,15 +72,15 @@ def relate_records(
     """
     listed = not remote and _begins_list(name)
     records = (
-        f"read_json_objects({_literal(source)}, format = '{'array' if listed else 'auto'}', "
+        f"read_json_objects({quote_text(source)}, format = '{'array' if listed else 'auto'}', "
         f"compression = '{'gzip' if zipped else 'auto_detect'}', hive_partitioning = false)"
     )
     keys = _find_keys(reader, records, name, readable=not remote)
     nested = any("NESTED" in key.kinds for key in keys)
     columns = ", ".join(
-        f"{_column(key, quick=not nested, typed=typed)} as {_identifier(key.name)}" for key in keys
+        f"{_column(key, quick=not nested, typed=typed)} as {quote_name(key.name)}" for key in keys
     )
-    types = _literal(json.dumps({key.name: _type(key) for key in keys}))
+    types = quote_text(json.dumps({key.name: _type(key) for key in keys}))
     cells = f"select json::varchar as line, json_transform(json, {types}) as cell from {records}"
     return reader.sql(f"select {columns} from ({cells})")
 
@@ -94,7 +94,7 @@ def _type(key: Key) -> str:
 
 def _column(key: Key, *, quick: bool, typed: bool) -> str:
     """Return the SQL of a column."""
-    cell = f"struct_extract(cell, {_literal(key.name)})"
+    cell = f"struct_extract(cell, {quote_text(key.name)})"
     if "NESTED" in key.kinds:
         return cell if typed else f"[{cell}]"
     text = _written_text(key, cell, quick=quick) if _type(key) == "JSON" else cell
@@ -108,9 +108,9 @@ def _written_text(key: Key, cell: str, *, quick: bool) -> str:
     To look for the printed number behind its key is faster than to look at all numbers of a row,
     but a key within a nested value could be taken for this one.
     """
-    alone = _literal(json.dumps({key.name: "VARCHAR"}))
-    exact = f"struct_extract(json_transform({QUOTED_NUMBERS}, {alone}), {_literal(key.name)})"
-    ends = [f"contains(line, {_literal(key.prefix)} || {cell}::varchar || '{e}')" for e in ",}"]
+    alone = quote_text(json.dumps({key.name: "VARCHAR"}))
+    exact = f"struct_extract(json_transform({QUOTED_NUMBERS}, {alone}), {quote_text(key.name)})"
+    ends = [f"contains(line, {quote_text(key.prefix)} || {cell}::varchar || '{e}')" for e in ",}"]
     found = f"when {' or '.join(ends)} then {cell}::varchar" if quick else ""
     return (
         f"case when {cell} is null or {cell}::varchar = 'NaN' then null "
@@ -122,7 +122,7 @@ def _find_keys(reader: Any, records: str, name: str, *, readable: bool) -> list[
     """Look at all rows: which keys they have, and what kinds of values."""
     import duckdb
 
-    is_object = f"starts_with(ltrim(json::varchar, {_literal(BLANKS)}), '{{')"
+    is_object = f"starts_with(ltrim(json::varchar, {quote_text(BLANKS)}), '{{')"
     shapes = f"select distinct json_structure(json), json_keys(json), {is_object} from {records}"
     try:
         found = reader.sql(shapes).fetchall()
@@ -170,16 +170,6 @@ def _find_prefix(name: str, first: str) -> str:
     spelled = [json.dumps(name), json.dumps(name, ensure_ascii=False)]
     forms = [f"{key}:{blank}" for key in spelled for blank in (" ", "")]
     return next((form for form in forms if form in first), forms[0])
-
-
-def _literal(text: str) -> str:
-    doubled = text.replace("'", "''")
-    return f"'{doubled}'"
-
-
-def _identifier(name: str) -> str:
-    doubled = name.replace('"', '""')
-    return f'"{doubled}"'
 
 
 def _open(name: str) -> IO[str]:

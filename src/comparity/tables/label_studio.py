@@ -16,8 +16,8 @@ import narwhals as nw
 import numpy as np
 
 from comparity.errors import EmptyTableError, MissingColumnError, UnreadableFileError
-from comparity.tables.files import in_memory, local_file
-from comparity.tables.frames import text_of
+from comparity.tables.files import local_file
+from comparity.tables.frames import in_memory, text_of
 from comparity.tables.json_records import first_record, parse_records
 
 __all__ = ["is_label_studio", "read_label_studio"]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from comparity.errors import (
+    BlankNameError,
     LengthMismatchError,
     MissingValueError,
     NonBinaryError,
@@ -22,6 +23,7 @@ from comparity.errors import (
     UnknownPositiveError,
     UnsupportedColumnError,
 )
+from comparity.errors.spelling import BLANKS
 from comparity.tables.columns import FALSE_WORDS, SHOWN, TRUE_WORDS
 from comparity.tables.frames import is_missing, text_of
 
@@ -119,12 +121,17 @@ def group_codes(
     ------
     MissingValueError
         A row has no group.
+    BlankNameError
+        Of the name of a group nothing can be seen.
     OneGroupError
         All rows have one group (unless `several` is false).
     """
     codes, names = factorised(values)
     if (codes < 0).any():
         raise MissingValueError(name, table, rows_of(codes < 0))
+    blank = [code for code, group in enumerate(names) if not group.strip(BLANKS)]
+    if blank:
+        raise BlankNameError(name, table, rows_of(np.isin(codes, blank)))
     if several and len(names) < 2:
         raise OneGroupError(name, names)
     ranked = sorted(range(len(names)), key=names.__getitem__)

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from comparity.errors import ConstantLabelError, WeightError
-from comparity.errors.fits import MissingSensitiveError
+from comparity.errors.fits import InfeasibleGoalWarning, MissingSensitiveError
 from comparity.tables.frames import text_of
 from comparity.tables.items import LabelledItems, labelled_items
 from comparity.tables.values import (
@@ -122,6 +122,15 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
+        missed = self._fit(X, y, sensitive_features, queries, sample_weight)
+        if missed is not None:
+            warnings.warn(missed, stacklevel=2)
+        return self
+
+    def _fit(
+        self, X: Any, y: Any, sensitive_features: Any, queries: Any, sample_weight: Any
+    ) -> InfeasibleGoalWarning | None:
+        """Train as :meth:`fit` does, and return what it warns of."""
         choices, kind = self._choices(), kind_of(self.scorer)
         kind.check()
         X, items = self._checked(X, y, sensitive_features, queries, sample_weight, choices)
@@ -142,9 +151,7 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
         if isinstance(self.model_, LinearModel):
             self.coef_, self.intercept_ = self.model_.coefficients, self.model_.intercept
         self.n_iter_ = choices.steps * len(choices.step_sizes)
-        if missed is not None:
-            warnings.warn(missed, stacklevel=2)
-        return self
+        return missed
 
     def predict(self, X: Any) -> Floats:
         """Return the scores of the best single model.

@@ -273,7 +273,7 @@ def read_model(path: str | Path) -> LinearScorer | SavedScorer:
         It is in another version of the format.
     """
     try:
-        content = json.loads(Path(path).read_text("utf-8"))
+        content = json.loads(Path(path).read_text("utf-8-sig"))
     except OSError as error:
         raise FileAccessError(str(path), str(error.strerror)) from error
     except (ValueError, RecursionError) as error:

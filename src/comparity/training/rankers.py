@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +13,6 @@ from sklearn.base import RegressorMixin, clone
 from comparity.counts.all_pairs import cell_counts
 from comparity.counts.query_pairs import query_pairs
 from comparity.errors import OptionError
-from comparity.errors.fits import InfeasibleGoalWarning
 from comparity.tables.values import as_array, check_lengths, group_codes, numbers
 from comparity.training.estimators import FairScorer, weighed
 from comparity.training.losses import labelled_pairs
@@ -255,8 +253,6 @@ def trade_off(
     trainings = []
     for slack in np.atleast_1d(slacks).tolist():
         model = clone(estimator).set_params(slack=slack)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", InfeasibleGoalWarning)
-            model.fit(X, y, sensitive_features, queries, sample_weight)
+        model._fit(X, y, sensitive_features, queries, sample_weight)
         trainings.append(model.training_)
     return TradeOff(trainings=tuple(trainings))

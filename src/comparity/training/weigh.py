@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping
+from functools import partial
 from numbers import Number
 from pathlib import Path
 from typing import Any
@@ -77,7 +78,9 @@ def reweighing(y: Any, *, sensitive_features: Any) -> Floats:
     >>> reweighing([1, 1, 0, 1, 0, 0], sensitive_features=list("aaabbb")).tolist()
     [0.75, 0.75, 1.5, 1.5, 0.75, 0.75]
     """
-    group, label = _codes(y, sensitive_features)
+    group, label, missing = _codes(y, sensitive_features)
+    if missing is not None:
+        warnings.warn(missing, stacklevel=2)
     return independence_weights(group, label)
 
 
@@ -111,7 +114,9 @@ def fair_balance(y: Any, *, sensitive_features: Any, equal_groups: bool = False)
     >>> fair_balance([1, 1, 1, 0, 1, 0], sensitive_features=list("aaaabb")).round(3).tolist()
     [0.667, 0.667, 0.667, 2.0, 1.0, 1.0]
     """
-    group, label = _codes(y, sensitive_features)
+    group, label, missing = _codes(y, sensitive_features)
+    if missing is not None:
+        warnings.warn(missing, stacklevel=2)
     return balancing_weights(group, label, equal_groups=equal_groups)
 
 
@@ -239,18 +244,17 @@ def _words(column: NDArray[Any]) -> NDArray[Any]:
     return found
 
 
-def _codes(y: Any, sensitive_features: Any) -> tuple[Codes, Codes]:
-    """Return group and label of each row as codes; a combination that is missing is warned of."""
+def _codes(
+    y: Any, sensitive_features: Any
+) -> tuple[Codes, Codes, MissingCombinationWarning | None]:
+    """Return group and label of each row as codes, and what to say of missing combinations."""
     column, attributes = _columns(y, sensitive_features)
     coded = {name: group_codes(one, name, "array") for name, one in attributes.items()}
     group, groups = list(crossed(coded, intersection=True).values())[-1]
     label, labels = group_codes(column, "y", "array", several=False)
     missing = np.argwhere(table_of(group, label) == 0).tolist()
-    if missing:
-        pairs = [f"{groups[a]}, {labels[b]}" for a, b in missing]
-        # The caller is two calls away.
-        warnings.warn(MissingCombinationWarning(pairs), stacklevel=3)
-    return group, label
+    pairs = [f"{groups[a]}, {labels[b]}" for a, b in missing]
+    return group, label, MissingCombinationWarning(pairs) if pairs else None
 
 
 def _joint(groups: Mapping[str, tuple[Codes, list[str]]], n: int) -> Codes:
@@ -260,15 +264,12 @@ def _joint(groups: Mapping[str, tuple[Codes, list[str]]], n: int) -> Codes:
     return list(crossed(dict(groups), intersection=True).values())[-1][0]
 
 
-METHODS: dict[str, Callable[..., Floats]] = {
-    "reweighing": reweighing,
-    "fair-balance": fair_balance,
-    "fair-balance-equal-groups": lambda y, *, sensitive_features: fair_balance(
-        y, sensitive_features=sensitive_features, equal_groups=True
-    ),
-    "fair-reweighing": fair_reweighing,
+METHODS: dict[str, Callable[[Codes, Codes], Floats]] = {
+    "reweighing": independence_weights,
+    "fair-balance": partial(balancing_weights, equal_groups=False),
+    "fair-balance-equal-groups": partial(balancing_weights, equal_groups=True),
 }
-"""Weights by the name that the command line gives them."""
+"""Weights from groups and labels, by the name that the command line gives them."""
 
 
 def weigh_file(path: str | Path, output: str | Path, **choices: Any) -> Weighing:
@@ -301,9 +302,12 @@ def weigh_file(path: str | Path, output: str | Path, **choices: Any) -> Weighing
     # Groups written as numbers are groups, unless they are said to be numbers.
     for name in form.numeric or ():
         attributes[name] = bounded_numbers(columns[name], name, "items")
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always", MissingCombinationWarning)
-        weights = METHODS[method](y, sensitive_features=attributes, **given)
+    missing = None
+    if continuous:
+        weights = fair_reweighing(y, sensitive_features=attributes, **given)
+    else:
+        group, classes, missing = _codes(y, attributes)
+        weights = METHODS[method](group, classes)
     write_table(read_table(path, typed=True), output, {column: weights})
     return Weighing(
         method=method,
@@ -313,7 +317,7 @@ def weigh_file(path: str | Path, output: str | Path, **choices: Any) -> Weighing
         effective_rows=effective_rows(weights),
         largest=float(weights.max()),
         cells=() if continuous else _cells(attributes, y, weights),
-        notes=(*(str(one.message) for one in told), *_nothing_to_balance(y, label)),
+        notes=(*([str(missing)] if missing else []), *_nothing_to_balance(y, label)),
     )
 
 
