@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from comparity import plan_ranking
 from comparity.errors import OptionError, PlanError
-from comparity.reports.glossary import sources_of
+from comparity.reports.page import sources_of
 
 PANEL: dict[str, Any] = {"lean": 0.8, "n_items": 100, "n_evaluators": 20, "share": 0.3}
 

@@ -14,8 +14,7 @@ from comparity.cli.output import as_json_text
 from comparity.errors import ComparityError, ForeignResultError
 from comparity.gate.result import GateResult
 from comparity.ranking.rank import RankedPanel
-from comparity.reports.glossary import TERMS
-from comparity.reports.page import page, read_results
+from comparity.reports.page import TERMS, page, read_results
 from comparity.reports.terminal import as_text
 from tests.mutants import change_values
 from tests.reports.commands import COMMANDS, Printed, Printer, printer

@@ -1,6 +1,6 @@
 """A page cites what its numbers rest on."""
 
-from comparity.reports.glossary import FALSE_DISCOVERIES, HOLM, PAIRWISE, RANKING, sources_of
+from comparity.reports.page import FALSE_DISCOVERIES, HOLM, PAIRWISE, RANKING, sources_of
 
 
 def test_training_rests_on_what_its_audit_rests_on() -> None:
