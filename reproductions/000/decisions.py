@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 
 from comparity import comparative_separation, fair_balance, reweighing, separation
 from comparity.cli.published import Conclusion, Reproduction, Request
-from comparity.cli.reproductions import read_published, tracked
+from comparity.cli.reproduce import read_published, tracked
 from comparity.datasets.preparations import PreparedData, load_dataset
 from comparity.results.audit import Audit
 

@@ -15,7 +15,7 @@ from story_points import table_6, table_7, table_8
 
 from comparity import plan_comparative, plan_separation
 from comparity.cli.published import Conclusion, Reproduction, Request
-from comparity.cli.reproductions import Parts, read_published
+from comparity.cli.reproduce import Parts, read_published
 from comparity.counts.decisions import Tally
 from comparity.counts.pairs import Cell, PairCounts
 from comparity.inference.agreement import compare_fresh, contrasts_of_groups

@@ -21,7 +21,7 @@ from scipy.stats import norm, pearsonr, spearmanr
 
 from comparity import comparative_separation, fair_reweighing
 from comparity.cli.published import Conclusion, Reproduction, Request
-from comparity.cli.reproductions import read_published, tracked
+from comparity.cli.reproduce import read_published, tracked
 from comparity.errors import MissingExtraError
 from comparity.separation.information import information_separation
 

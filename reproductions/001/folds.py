@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, train_test_split
 
-from comparity.cli.reproductions import read_published
+from comparity.cli.reproduce import read_published
 from comparity.counts.neighbours import count_neighbours
 from comparity.datasets.preparations import ADULT, load_dataset, scaled
 from comparity.datasets.registry import dataset

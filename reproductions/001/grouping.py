@@ -19,7 +19,7 @@ from folds import (
 from matplotlib.figure import Figure
 
 from comparity.cli.published import Conclusion, Reproduction, Request
-from comparity.cli.reproductions import tracked
+from comparity.cli.reproduce import tracked
 from comparity.metrics.clusters import cluster_agreement, cluster_metrics, published_partition
 from comparity.metrics.result import MetricClusters
 from comparity.tables.outputs import replace_file

@@ -10,8 +10,7 @@ from grouping import clusters_of_data, figure_1, rq2
 from responding import table_6, table_7, table_8
 from values import rq1, table_1, table_4, table_5
 
-from comparity.cli.reproduce import as_script
-from comparity.cli.reproductions import Parts
+from comparity.cli.reproduce import Parts, as_script
 
 PARTS: Parts = {
     "table 1": table_1,

@@ -10,7 +10,7 @@ import numpy as np
 from folds import MODELS, OF_MODELS, PUBLISHED, SEVEN, Values, data_folds, model_folds
 
 from comparity.cli.published import Conclusion, Reproduction, Request, one_run_away
-from comparity.cli.reproductions import tracked
+from comparity.cli.reproduce import tracked
 from comparity.metrics.comparison import compare_medians, metric_sensitivity
 
 THREE = ("compas", "heart", "german")

@@ -17,7 +17,7 @@ from folds import (
 )
 
 from comparity.cli.published import Conclusion, Reproduction, Request
-from comparity.cli.reproductions import tracked
+from comparity.cli.reproduce import tracked
 from comparity.counts.decisions import GroupedDecisions
 from comparity.metrics.comparison import metric_values
 

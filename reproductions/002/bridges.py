@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import Ridge
 
 from comparity.cli.published import Conclusion, Reproduction, Request
-from comparity.cli.reproductions import tracked
+from comparity.cli.reproduce import tracked
 from comparity.inference.differences import mean_gap, one_sided_p_value
 from comparity.inference.means import compare_means
 from comparity.relative.gaps import biased_estimate

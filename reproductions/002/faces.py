@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.cli.published import Conclusion, Reproduction, Request, one_run_away
-from comparity.cli.reproductions import read_published, tracked
+from comparity.cli.reproduce import read_published, tracked
 from comparity.counts.differences import Moments
 from comparity.inference.differences import (
     one_sided_p_value,

@@ -9,8 +9,7 @@ from __future__ import annotations
 from bridges import law_school, simulation, story_points, table_3_bridges
 from faces import rq1, table_2, table_3
 
-from comparity.cli.reproduce import as_script
-from comparity.cli.reproductions import Parts
+from comparity.cli.reproduce import Parts, as_script
 
 PARTS: Parts = {
     "table 2": table_2,

@@ -23,7 +23,7 @@ from scipy.stats import expon, norm, poisson, spearmanr, uniform
 
 from comparity import bradley_terry
 from comparity.cli.published import Conclusion, Reproduction, Request
-from comparity.cli.reproductions import tracked
+from comparity.cli.reproduce import tracked
 from comparity.datasets.simulated_panels import simulate_comparisons
 
 EVALUATORS = (320, 160, 80, 40, 20, 10)

@@ -24,7 +24,7 @@ from stored import FAIR_TOP_K, GROUPS, SCORES, SCORES_OF_FIGURE_3, stored_panels
 
 from comparity import exposure
 from comparity.cli.published import Conclusion, Reproduced, Reproduction, Request
-from comparity.cli.reproductions import tracked
+from comparity.cli.reproduce import tracked
 from comparity.datasets.simulated_panels import Distribution, SimulatedPanel, simulate_comparisons
 from comparity.ranking.exposure import kendall_tau
 

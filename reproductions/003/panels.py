@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from comparity import barp, bradley_terry, crowd_bt, factor_bt, fair_topk, rank_centrality
 from comparity.cli.published import Reproduced, Request, one_run_away
-from comparity.cli.reproductions import read_published
+from comparity.cli.reproduce import read_published
 from comparity.datasets.simulated_panels import SimulatedPanel
 from comparity.ranking.exposure import kendall_tau
 from comparity.tables.outputs import replace_file

@@ -15,7 +15,7 @@ from scipy.stats import spearmanr
 
 from comparity import barp, bradley_terry, rank_centrality
 from comparity.cli.published import Conclusion, Reproduction, Request, one_run_away
-from comparity.cli.reproductions import tracked
+from comparity.cli.reproduce import tracked
 from comparity.ranking.exposure import kendall_tau
 from comparity.ranking.result import BiasedRanking
 

@@ -10,8 +10,7 @@ from factors import figure_4, figure_5, figure_6, figure_10, figure_11
 from leaning import figure_2, figure_3
 from real import figure_7, figure_8, figure_9, table_1
 
-from comparity.cli.reproduce import as_script
-from comparity.cli.reproductions import Parts
+from comparity.cli.reproduce import Parts, as_script
 
 PARTS: Parts = {
     "figure 2": figure_2,

@@ -17,7 +17,7 @@ from tasks import Task
 
 from comparity import pairwise_accuracy
 from comparity.cli.published import Conclusion, Reproduction, Request
-from comparity.cli.reproductions import read_published, tracked
+from comparity.cli.reproduce import read_published, tracked
 from comparity.separation.information import information_separation
 
 __all__ = ["separation"]

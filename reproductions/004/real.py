@@ -16,7 +16,7 @@ from methods import HELD_OUT, free_ranker, mixtures
 from tasks import Task, Tested, across
 
 from comparity import FairRanker, FairRegressor
-from comparity.cli.reproductions import tracked
+from comparity.cli.reproduce import tracked
 from comparity.datasets.preparations import load_dataset
 from comparity.training.correlation import CorrelationRegressor
 

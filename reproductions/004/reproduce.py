@@ -25,7 +25,7 @@ from simulated import (
 from tasks import Tested, across, averages, deviations
 
 from comparity.cli.published import Conclusion, Reproduction, Request, one_run_away
-from comparity.cli.reproductions import Parts, read_published
+from comparity.cli.reproduce import Parts, read_published
 
 PUBLISHED = read_published(Path(__file__).parent)
 METHODS = ("Debiased", "S & J", "K & Z", "B et al.", "Constr.", "Robust")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from comparity.cli.reproductions import read_published
+from comparity.cli.reproduce import read_published
 from comparity.errors import PublishedFileError
 from tests.mutants import toml_mutants
 
@@ -38,7 +38,7 @@ from pathlib import Path
 
 from coins import share
 
-from comparity.cli.reproductions import read_published, tracked
+from comparity.cli.reproduce import read_published, tracked
 from comparity.cli.reproduce import as_script
 from comparity.cli.published import Conclusion
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from comparity.cli.reproductions import find_papers, load_parts, read_published
+from comparity.cli.reproduce import find_papers, load_parts, read_published
 
 ROOT = Path(__file__).parents[2]
 PAPERS = find_papers(ROOT / "reproductions")

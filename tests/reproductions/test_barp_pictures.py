@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from comparity.cli.published import Reproduction, Request
-from comparity.cli.reproductions import find_papers, run_part
+from comparity.cli.reproduce import find_papers, run_part
 
 
 def reproduced(figure: str, folder: Path, runs: int) -> Reproduction:

@@ -16,7 +16,7 @@ import pytest
 from scipy.stats import kendalltau
 
 from comparity import barp, bradley_terry, fair_topk, rank_centrality
-from comparity.cli.reproductions import find_papers, load_parts
+from comparity.cli.reproduce import find_papers, load_parts
 from comparity.datasets.simulated_panels import SimulatedPanel
 
 BEHIND: dict[str, Any] = load_parts(find_papers()["003"])["figure 2"].__globals__

@@ -19,7 +19,7 @@ import statsmodels.api as sm
 
 from comparity import comparative_separation
 from comparity.cli.published import Reproduction, Request
-from comparity.cli.reproductions import find_papers, load_parts, run_part
+from comparity.cli.reproduce import find_papers, load_parts, run_part
 from comparity.datasets.preparations import load_dataset
 
 real = pytest.mark.skipif("COMPARITY_DATA" not in os.environ, reason="COMPARITY_DATA is not set")

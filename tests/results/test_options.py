@@ -118,9 +118,7 @@ def test_one_line_is_an_option_a_key_and_a_parameter() -> None:
     shown = command.get_help(click.Context(command))
     assert "Lowest rate that is allowed. [default: 0.5; 0<x<1]" in " ".join(shown.split())
     assert "--quiet" not in shown
-    keys = Notion(
-        name="x", module="x", from_files="x", from_frames="x", files=("file",), form=WithFloor
-    )
+    keys = Notion(name="x", form=WithFloor)
     assert keys.keys["floor"] == "a number"
     assert keys.required == ("file", "label", "sensitive")
     assert inspect.signature(audit).parameters["floor"].default == 0.5

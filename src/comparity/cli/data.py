@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +53,7 @@ def data(
         return
     entry = dataset(name)
     if output is not None:
-        from comparity.datasets.folders import data_folder
+        from comparity.datasets.registry import data_folder
 
         check_apart(output, [data_folder(data) / one.path for one in entry.files])
     if fetch or output is not None or preparation is not None:
@@ -67,10 +68,10 @@ def data(
 
 
 def _list(entries: list[Dataset], folder: Path | None, *, as_json: bool) -> None:
-    from comparity.datasets.folders import is_here
+    from comparity.datasets.registry import is_here
 
     if as_json:
-        rows = [{**entry.to_dict(), "here": is_here(entry, folder)} for entry in entries]
+        rows = [{**_as_plain(entry), "here": is_here(entry, folder)} for entry in entries]
         click.echo(json.dumps(rows, indent=2))
         return
     from comparity.reports.terminal import show
@@ -83,8 +84,18 @@ def _list(entries: list[Dataset], folder: Path | None, *, as_json: bool) -> None
         click.echo("\n".join(f"{one.path}  sha256 {one.sha256}" for one in entries[0].files))
 
 
+def _as_plain(entry: Dataset) -> dict[str, Any]:
+    """Return an entry as plain data, without what only a download needs."""
+    known = asdict(entry)
+    del known["any_file"]
+    for one in known["files"]:
+        del one["megabytes"]
+        one["url"] = one["url"] or None
+    return known
+
+
 def _grid(entries: list[Dataset], folder: Path | None) -> Grid:
-    from comparity.datasets.folders import is_here
+    from comparity.datasets.registry import is_here
     from comparity.reports.formats import count
     from comparity.reports.sections import Grid
 

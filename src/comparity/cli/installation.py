@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from comparity import __version__
-from comparity.datasets.folders import data_folder, is_here
-from comparity.datasets.registry import DATASETS
+from comparity.datasets.registry import DATASETS, data_folder, is_here
 from comparity.errors.requirements import read_requirements
 from comparity.errors.spelling import visible
 from comparity.reports.sections import Grid, Section

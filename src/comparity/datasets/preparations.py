@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.datasets.folders import fetch as fetched
-from comparity.datasets.folders import local_files
-from comparity.datasets.registry import dataset
+from comparity.datasets.registry import dataset, local_files
+from comparity.datasets.registry import fetch as fetched
 from comparity.errors import UnknownDatasetError
 
 __all__ = [
@@ -198,7 +197,7 @@ def _adult(path: Path) -> _Parts:
     kept = ("age", "education-num", "capital-gain", "capital-loss", "hours-per-week")
     features = {name: numbers(columns[name]) for name in kept}
     features |= {"race": _is(columns["race"], "White"), "sex": _is(columns["sex"], "Male")}
-    sensitive = {"sex": columns["sex"], "race": _named(features["race"], "White", "other")}
+    sensitive = {"sex": columns["sex"], "race": _name_groups(features["race"], "White", "other")}
     return _Parts(
         scaled(features),
         1 - _is(columns["income"], "<=50K"),
@@ -235,7 +234,7 @@ def _compas_pairs(path: Path) -> _Parts:
 
 
 def _compas_groups(columns: Columns) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
-    race = _named(_is(columns["race"], "Caucasian"), "Caucasian", "other")
+    race = _name_groups(_is(columns["race"], "Caucasian"), "Caucasian", "other")
     return {"sex": columns["sex"], "race": race}, {"sex": "Male", "race": "Caucasian"}
 
 
@@ -247,8 +246,8 @@ def _german(path: Path) -> _Parts:
         kind = np.array([codes[code] for code in columns[str(place)]])
         features |= {f"{name}={k}": (kind == k).astype(float) for k in (1, 2, 3)}
     sensitive = {
-        "sex": _named(male, "male", "female"),
-        "age": _named(old, "25 or more", "below 25"),
+        "sex": _name_groups(male, "male", "female"),
+        "age": _name_groups(old, "25 or more", "below 25"),
     }
     return _Parts(
         features, _is(columns["21"], "1"), sensitive, {"sex": "male", "age": "25 or more"}
@@ -264,8 +263,8 @@ def _german_pairs(path: Path) -> _Parts:
         if place not in (*GERMAN_NUMBERS, 9, 13):
             words |= one_hot(columns[str(place)], str(place))
     sensitive = {
-        "age": _named(old, "above 25", "25 or less"),
-        "sex": _named(male, "male", "female"),
+        "age": _name_groups(old, "above 25", "25 or less"),
+        "sex": _name_groups(male, "male", "female"),
     }
     return _Parts(
         {**standardised({"age": old, "sex": male, **features}), **words},
@@ -282,7 +281,7 @@ def _bank(path: Path) -> _Parts:
     features |= {name: 1 - _is(columns[name], "no") for name in ("default", "housing", "loan")}
     for name in ("balance", "day", "duration", "campaign", "pdays", "previous"):
         features[name] = numbers(columns[name])
-    sensitive = {"age": _named(old, "30 or more", "below 30")}
+    sensitive = {"age": _name_groups(old, "30 or more", "below 30")}
     labels = _is(columns["Probability"], "yes")
     return _Parts(scaled(features), labels, sensitive, {"age": "30 or more"})
 
@@ -291,7 +290,7 @@ def _heart(path: Path) -> _Parts:
     columns = {name: numbers(column) for name, column in read_columns(path).items()}
     labels = (columns.pop("Probability") > 0).astype(float)
     columns["age"] = (columns["age"] >= columns["age"].mean()).astype(float)
-    sensitive = {"sex": _named(columns["sex"], "male", "female")}
+    sensitive = {"sex": _name_groups(columns["sex"], "male", "female")}
     return _Parts(scaled(columns), labels, sensitive, {"sex": "male"})
 
 
@@ -324,7 +323,10 @@ def _law_school(path: Path) -> _Parts:
     male = (numbers(columns["sex"]) == 2).astype(float)
     white = _is(columns["race"], "White")
     features = {name: numbers(columns[name]) for name in ("LSAT", "UGPA")}
-    sensitive = {"sex": _named(male, "male", "female"), "race": _named(white, "white", "other")}
+    sensitive = {
+        "sex": _name_groups(male, "male", "female"),
+        "race": _name_groups(white, "white", "other"),
+    }
     labels = numbers(columns["ZFYA"])
     return _Parts(features, labels, sensitive, {"sex": "male", "race": "white"})
 
@@ -381,5 +383,5 @@ def _is(column: NDArray[Any], value: str) -> Floats:
     return flags
 
 
-def _named(flags: Floats, yes: str, no: str) -> NDArray[Any]:
+def _name_groups(flags: Floats, yes: str, no: str) -> NDArray[Any]:
     return np.where(flags == 1, yes, no).astype(object)

@@ -1,20 +1,48 @@
-"""Data sets the papers use: home, licence, hash and shape. No data file is part of this package."""
+"""Data sets the papers use, where their files are on this machine, and how they get there.
+
+What is known of each is in ``published.toml``; no data file is part of this package. A file is used
+only if its SHA-256 is the published one. Downloads go over https alone, stop at a size that is
+known beforehand, and are renamed into place after their hash was checked. Nothing is written
+outside the data folder.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import IO, Any
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
-from comparity.errors import UnknownDatasetError
+from comparity.errors import (
+    DataHashError,
+    DatasetMissingError,
+    DownloadError,
+    UnknownDatasetError,
+)
+from comparity.results.plain import from_plain
+from comparity.tables.outputs import replace_file
 
-__all__ = ["DATASETS", "DataFile", "Dataset", "dataset"]
+__all__ = [
+    "DATASETS",
+    "DataFile",
+    "Dataset",
+    "data_folder",
+    "dataset",
+    "download",
+    "fetch",
+    "is_here",
+    "local_files",
+]
 
-UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
-RAW = "https://raw.githubusercontent.com"
-FAIR_ENOUGH = f"{RAW}/Repoanonymous/Fairness_Metrics/36a2817018a520ac94ea515e43fab62430e0e532/data"
-CC_BY = "CC BY 4.0"
+CHUNK = 2**16
+SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,192 +99,15 @@ class Dataset:
     about: str
     any_file: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the entry as plain data."""
-        return {
-            "name": self.name,
-            "title": self.title,
-            "home": self.home,
-            "licence": self.licence,
-            "shape": list(self.shape),
-            "preparations": list(self.preparations),
-            "about": self.about,
-            "files": [
-                {"path": one.path, "sha256": one.sha256, "url": one.url or None}
-                for one in self.files
-            ],
-        }
+
+def _read_entries() -> dict[str, Dataset]:
+    """Read what is known of every data set from ``published.toml``."""
+    text = Path(__file__).with_name("published.toml").read_text(encoding="utf-8")
+    known = tomllib.loads(text)
+    return {name: from_plain(Dataset, {"name": name, **facts}) for name, facts in known.items()}
 
 
-ENTRIES = (
-    Dataset(
-        name="adult",
-        title="Adult, census income",
-        home="https://archive.ics.uci.edu/dataset/2",
-        licence=CC_BY,
-        files=(
-            DataFile(
-                path="adult/adult.data",
-                sha256="5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
-                url=f"{UCI}/adult/adult.data",
-            ),
-        ),
-        shape=(32561, 15),
-        preparations=("fair-enough",),
-        about="sex, race; label: income above 50,000. '?' marks missing values.",
-    ),
-    Dataset(
-        name="compas",
-        title="COMPAS, two-year recidivism",
-        home="https://github.com/propublica/compas-analysis",
-        licence="none stated (public records)",
-        files=(
-            DataFile(
-                path="compas/compas_no_names.csv",
-                sha256="7d2c3dae708f9e9385db7bbb03962ad6349eb414313a59727a731a5f9ebdc35f",
-            ),
-            DataFile(
-                path="compas/compas-scores-two-years.csv",
-                sha256="c451db85908b2f7fef1d83203bedf6b71ecda0d5af468d82ae62178f91d0cc7d",
-                url=f"{RAW}/propublica/compas-analysis/master/compas-scores-two-years.csv",
-            ),
-        ),
-        shape=(7214, 12),
-        preparations=("fair-enough", "comparative-separation"),
-        about="sex, race; label: reoffended (fair-enough) or did not (comparative-separation). "
-        "The published file holds names; they are never read.",
-        any_file=True,
-    ),
-    Dataset(
-        name="german",
-        title="German credit (Statlog)",
-        home="https://archive.ics.uci.edu/dataset/144",
-        licence=CC_BY,
-        files=(
-            DataFile(
-                path="german/german.data",
-                sha256="b21f3d81db8071257d5ff1deaeba1fd4303b62712e6fcc9715c7a86202cb5871",
-                url=f"{UCI}/statlog/german/german.data",
-            ),
-        ),
-        shape=(1000, 21),
-        preparations=("fair-enough", "comparative-separation"),
-        about="sex, age (from 25 on, or above 25); label: good credit.",
-    ),
-    Dataset(
-        name="bank",
-        title="Bank marketing, balanced cut",
-        home="https://archive.ics.uci.edu/dataset/222",
-        licence=CC_BY,
-        files=(
-            DataFile(
-                path="bank/bank.csv",
-                sha256="f3cbd99a3602d6f4f247f403f01333dc16fe3da771b244ecc8713d512e0c2353",
-                url=f"{FAIR_ENOUGH}/bank.csv",
-            ),
-        ),
-        shape=(11162, 17),
-        preparations=("fair-enough",),
-        about="age from 30 on; label: subscribed. 11,162 rows, not the 45,211 of UCI.",
-    ),
-    Dataset(
-        name="heart",
-        title="Heart disease (Cleveland)",
-        home="https://archive.ics.uci.edu/dataset/45",
-        licence=CC_BY,
-        files=(
-            DataFile(
-                path="heart/processed.cleveland.data.csv",
-                sha256="9fe59777619b0914d1a85e02ed53261d4c3b739b96fa6891806d7e25351e9084",
-                url=f"{FAIR_ENOUGH}/processed.cleveland.data.csv",
-            ),
-        ),
-        shape=(297, 14),
-        preparations=("fair-enough",),
-        about="sex; label: any disease. The 6 incomplete rows of the 303 are gone already.",
-    ),
-    Dataset(
-        name="student",
-        title="Student performance",
-        home="https://archive.ics.uci.edu/dataset/320",
-        licence=CC_BY,
-        files=(
-            DataFile(
-                path="student/Student.csv",
-                sha256="9e2461aa1ae44cc0e90bd9b4475fa7664b0d0ddbd7401975820cf577c5fe964b",
-                url=f"{FAIR_ENOUGH}/Student.csv",
-            ),
-        ),
-        shape=(1044, 33),
-        preparations=("fair-enough",),
-        about="sex; label: final grade above 12. Two courses stacked: pupils may occur twice.",
-    ),
-    Dataset(
-        name="titanic",
-        title="Titanic, training part of Kaggle",
-        home="https://www.kaggle.com/c/titanic",
-        licence="Kaggle competition data",
-        files=(
-            DataFile(
-                path="titanic/Titanic.csv",
-                sha256="541afe9455148e6e62c8e3f5e535b834c53e005c5a0e3e5a9b6975d354439c96",
-                url=f"{FAIR_ENOUGH}/Titanic.csv",
-            ),
-        ),
-        shape=(891, 12),
-        preparations=("fair-enough",),
-        about="sex; label: survived. Holds names, which are not read; missing ages become 0.",
-    ),
-    Dataset(
-        name="law_school",
-        title="Law School, LSAC bar passage study",
-        home="https://github.com/Ambress92/Bias-Aware-Ranker-from-Pairwise-comparisons",
-        licence="none stated (LSAC research data)",
-        files=(
-            DataFile(
-                path="law_school/law_data.csv",
-                sha256="dcd5e92ef17e1cf9fe9432d82cf87c3f6fe31cdad3f232a7f649535a26490b9b",
-                url=f"{RAW}/mkusner/counterfactual-fairness/master/law_data.csv",
-            ),
-        ),
-        shape=(21791, 9),
-        preparations=("barp",),
-        about="sex, race; label: first-year grade. The cut of Kusner et al.",
-    ),
-    Dataset(
-        name="law_school_full",
-        title="Law School, fuller cut",
-        home="https://github.com/hil-se/FairReweighing",
-        licence="none stated (LSAC research data)",
-        files=(
-            DataFile(
-                path="law_school/lawschool.csv",
-                sha256="d3c2d05ad66512ce42f2006dc2c5e36a65268539fc7bf971700c8780fa129e30",
-            ),
-        ),
-        shape=(27478, 11),
-        preparations=("pairwise-fairness",),
-        about="gender; label: undergraduate grade. Rows without either are left out: 27,234 stay.",
-    ),
-    Dataset(
-        name="communities_crime",
-        title="Communities and Crime",
-        home="https://archive.ics.uci.edu/dataset/183",
-        licence=CC_BY,
-        files=(
-            DataFile(
-                path="communities_crime/communities.data",
-                sha256="d90d85bd66bad9a00fa0ed6c15ac017b5966d528e55ba2940ad028d071353f95",
-                url=f"{UCI}/communities/communities.data",
-            ),
-        ),
-        shape=(1994, 128),
-        preparations=("pairwise-fairness",),
-        about="share of black inhabitants, a number; label: violent crimes by population.",
-    ),
-)
-
-DATASETS: Mapping[str, Dataset] = MappingProxyType({one.name: one for one in ENTRIES})
+DATASETS: Mapping[str, Dataset] = MappingProxyType(_read_entries())
 """All data sets by name."""
 
 
@@ -271,3 +122,138 @@ def dataset(name: str) -> Dataset:
     if name not in DATASETS:
         raise UnknownDatasetError("data set", name, list(DATASETS))
     return DATASETS[name]
+
+
+def data_folder(folder: str | Path | None = None) -> Path:
+    """Return the data folder: as given, or ``COMPARITY_DATA``, or one of the user's cache."""
+    if folder is not None:
+        return Path(folder)
+    if os.environ.get("COMPARITY_DATA"):
+        return Path(os.environ["COMPARITY_DATA"])
+    # "/" stands for the home of a user whom nobody knows, as it does in containers.
+    home = os.path.expanduser("~").removeprefix("~")
+    cache = os.environ.get("XDG_CACHE_HOME") or Path("/", home, ".cache")
+    return Path(cache) / "comparity"
+
+
+def is_here(entry: Dataset, folder: str | Path | None = None) -> bool:
+    """Say whether the data folder has the files of a data set, whatever is in them."""
+    # A folder that cannot be looked into, or whose name is too long, has no files for us.
+    found = [os.path.isfile(data_folder(folder) / one.path) for one in entry.files]
+    return any(found) if entry.any_file else all(found)
+
+
+def local_files(entry: Dataset, folder: str | Path | None = None) -> tuple[Path, ...]:
+    """Return the files of a data set after checking their hashes.
+
+    Raises
+    ------
+    DatasetMissingError
+        A file is not there.
+    DataHashError
+        A file is not the published one.
+    """
+    home = data_folder(folder)
+    if not is_here(entry, home):
+        raise DatasetMissingError(entry.name, [str(home / f.path) for f in entry.files], entry.home)
+    present = [one for one in entry.files if (home / one.path).is_file()]
+    chosen = present[:1] if entry.any_file else present
+    return tuple(_check_hash(_inside(home, one.path), one) for one in chosen)
+
+
+def fetch(entry: Dataset, folder: str | Path | None = None) -> tuple[Path, ...]:
+    """Download what is missing of a data set, and return its files.
+
+    Raises
+    ------
+    DownloadError
+        An address is not https, the answer is too large, or there is none.
+    DataHashError
+        What came is not the published file; it is not kept.
+    """
+    home = data_folder(folder)
+    if not is_here(entry, home):
+        wanted = [one for one in entry.files if one.url]
+        if not wanted:
+            raise DownloadError(entry.home, "no address of the file itself is known")
+        for one in wanted:
+            target = _inside(home, one.path)
+            if not target.is_file():
+                download(one, target)
+    return local_files(entry, home)
+
+
+def download(file: DataFile, target: Path, opener: OpenerDirector | None = None) -> None:
+    """Download one file, check it, and put it in its place.
+
+    Parameters
+    ----------
+    file : DataFile
+        Address, hash and the largest size.
+    target : path
+        Where it goes.
+    opener : urllib.request.OpenerDirector, optional
+        Opens addresses; one that follows redirections to https only by default.
+    """
+    _check_https(file.url)
+    connection = opener or build_opener(_HttpsOnly())
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DownloadError(file.url, f"{target.parent} cannot be written: {error}") from error
+    with replace_file(target) as part:
+        with part.open("wb") as out:
+            found = _copy_answer(file.url, out, int(file.megabytes * 2**20), connection)
+        if found != file.sha256:
+            raise DataHashError(file.url, file.sha256, found)
+
+
+class _HttpsOnly(HTTPRedirectHandler):
+    """Follow redirections, but to https only."""
+
+    def redirect_request(self, *arguments: Any, **more: Any) -> Request | None:
+        """Check the address before it is asked."""
+        request = super().redirect_request(*arguments, **more)
+        if request is not None:
+            _check_https(request.full_url)
+        return request
+
+
+def _check_https(url: str) -> None:
+    if urlsplit(url).scheme != "https":
+        raise DownloadError(url, "an address that does not begin with https://")
+
+
+def _copy_answer(url: str, out: IO[bytes], limit: int, opener: OpenerDirector) -> str:
+    """Copy an answer and return its hash; more than `limit` bytes are refused."""
+    digest, size = hashlib.sha256(), 0
+    try:
+        with opener.open(Request(url), timeout=SECONDS) as answer:
+            while chunk := answer.read(CHUNK):
+                size += len(chunk)
+                if size > limit:
+                    raise DownloadError(url, f"more than {limit:,} bytes")
+                digest.update(chunk)
+                out.write(chunk)
+    except DownloadError:
+        raise
+    except (OSError, HTTPException) as error:
+        # Of both there are many kinds: no route, a bad certificate, an answer cut short.
+        raise DownloadError(url, str(getattr(error, "reason", error))) from error
+    return digest.hexdigest()
+
+
+def _inside(home: Path, path: str) -> Path:
+    """Return a place in the data folder; one that leads out of it is refused."""
+    target = home / path
+    if not target.resolve().is_relative_to(home.resolve()):
+        raise DownloadError(path, f"a place outside the data folder {home}")
+    return target
+
+
+def _check_hash(path: Path, file: DataFile) -> Path:
+    with path.open("rb") as content:
+        found = hashlib.file_digest(content, "sha256").hexdigest()
+    if found != file.sha256:
+        raise DataHashError(str(path), file.sha256, found)
+    return path

@@ -121,7 +121,7 @@ def check(
     >>> result.passed, result["model"].finding
     (True, 'within the margin')
     """
-    plan = policy if isinstance(policy, Policy) else _understood(policy)
+    plan = policy if isinstance(policy, Policy) else _open_policy(policy)
     given = dict(data or {})
     named = {file for one in plan.audits for file in one.files.values()}
     for name in given:
@@ -197,7 +197,7 @@ def policy_of(
     return Policy(name=own, audits=audits, folder=Path(folder), source=dict(source or {}))
 
 
-def _understood(policy: str | Path | Mapping[str, Any]) -> Policy:
+def _open_policy(policy: str | Path | Mapping[str, Any]) -> Policy:
     return policy_of(policy) if isinstance(policy, Mapping) else read_policy(policy)
 
 

@@ -56,25 +56,24 @@ class Notion:
     ----------
     name : str
         What the policy calls it: that of the command.
-    module : str
-        Module of its functions.
-    from_files, from_frames : str
-        Names of the functions for files and for frames.
-    files : tuple of str
-        Roles of its tables, the first of them needed.
     form : class
         Its choices, all of which are keys.
+    module : str
+        Module of its functions; by default that of the audit of this name.
+    function : str
+        Name of the function for files; the one for frames is called accordingly.
+    files : tuple of str
+        Roles of its tables, the first of them needed.
     margin_of_rates : bool
         Whether its margin is a difference of rates; otherwise the policy's common margin, which
         is one, does not apply.
     """
 
     name: str
-    module: str
-    from_files: str
-    from_frames: str
-    files: tuple[str, ...]
     form: type[Options]
+    module: str = ""
+    function: str = "audit_file"
+    files: tuple[str, ...] = ("file",)
     margin_of_rates: bool = True
 
     @property
@@ -110,58 +109,31 @@ class Notion:
         data: Mapping[str, Any],
     ) -> Auditable:
         """Make the audit from files, or from frames that stand in for them."""
-        home = import_module(self.module)
-        if not any(name in data for name in files.values()):
-            make: Callable[..., Auditable] = getattr(home, self.from_files)
-            return make(*(folder / name for name in files.values()), **choices)
-        frames = [data[n] if n in data else read_table(folder / n) for n in files.values()]
-        make = getattr(home, self.from_frames)
-        return make(*frames, **choices)
+        home, named = import_module(self.module or f"comparity.{self.name}.audit"), files.values()
+        make: Callable[..., Auditable] = getattr(home, self.function)
+        if not any(name in data for name in named):
+            return make(*(folder / name for name in named), **choices)
+        make = getattr(home, self.function.replace("file", "frame"))
+        return make(*(data[n] if n in data else read_table(folder / n) for n in named), **choices)
 
 
 NOTIONS = {
     one.name: one
     for one in (
-        Notion(
-            name="separation",
-            module="comparity.separation.audit",
-            from_files="audit_file",
-            from_frames="audit_frame",
-            files=("file",),
-            form=SeparationForm,
-        ),
+        Notion(name="separation", form=SeparationForm),
         Notion(
             name="comparative",
-            module="comparity.comparative.audit",
-            from_files="audit_files",
-            from_frames="audit_frames",
-            files=("comparisons", "items"),
             form=ComparativeForm,
+            function="audit_files",
+            files=("comparisons", "items"),
         ),
-        Notion(
-            name="pairwise",
-            module="comparity.pairwise.audit",
-            from_files="audit_file",
-            from_frames="audit_frame",
-            files=("file",),
-            form=PairwiseForm,
-        ),
-        Notion(
-            name="relative",
-            module="comparity.relative.audit",
-            from_files="audit_file",
-            from_frames="audit_frame",
-            files=("file",),
-            form=RelativeForm,
-            margin_of_rates=False,
-        ),
+        Notion(name="pairwise", form=PairwiseForm),
+        Notion(name="relative", form=RelativeForm, margin_of_rates=False),
         Notion(
             name="raters",
-            module="comparity.relative.raters",
-            from_files="audit_rater_file",
-            from_frames="audit_rater_frame",
-            files=("file",),
             form=RatersForm,
+            module="comparity.relative.raters",
+            function="audit_rater_file",
             margin_of_rates=False,
         ),
     )

@@ -18,8 +18,17 @@ from zipfile import ZipFile
 
 import pytest
 
-from comparity.datasets.folders import data_folder, download, fetch, is_here, local_files
-from comparity.datasets.registry import DATASETS, DataFile, Dataset, dataset
+from comparity.datasets.registry import (
+    DATASETS,
+    DataFile,
+    Dataset,
+    data_folder,
+    dataset,
+    download,
+    fetch,
+    is_here,
+    local_files,
+)
 from comparity.errors import DataHashError, DatasetMissingError, DownloadError, UnknownDatasetError
 
 CONTENT = b"a,b\n1,2\n"
@@ -89,7 +98,7 @@ def serving(monkeypatch: pytest.MonkeyPatch) -> Serve:
     def serve(answers: Mapping[str, Answer]) -> Wire:
         wire = Wire(answers)
         monkeypatch.setattr(
-            "comparity.datasets.folders.build_opener",
+            "comparity.datasets.registry.build_opener",
             lambda *handlers: build_opener(wire, Unprotected(), *handlers),
         )
         return wire
