@@ -14,13 +14,13 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from comparity.counts.all_pairs import all_pairs
-from comparity.counts.judged_overlap import (
+from comparity.counts.judged_pairs import JudgedPairs
+from comparity.counts.judged_weights import (
     item_overlap,
     judgment_weights,
     reference_laws,
     weighted_sharing,
 )
-from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.ledger import count_position_pairs
 from comparity.counts.overlap import Overlap, overlap_weights
 from comparity.counts.pairs import Cell, Sharing

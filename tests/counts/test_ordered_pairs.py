@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from comparity.counts.judged_pairs import JudgedPairs
-from comparity.counts.kernels.concordance import classes, joint_classes, signed_agreement
+from comparity.counts.kernels.dominance import concordances
+from comparity.counts.kernels.sorting import classes, joint_classes
 from comparity.counts.ordered_pairs import EQUAL, LARGER, SMALLER, OrderedPairs, ordered_pairs
 from tests.plain.ordered_pairs import (
     Pair,
@@ -22,7 +23,7 @@ from tests.plain.ordered_pairs import (
     single_moments,
     totals,
 )
-from tests.plain.ordered_pairs import signed_agreement as plain_signed_agreement
+from tests.plain.ordered_pairs import concordances as plain_concordances
 from tests.plain.query_pairs import query_moments, query_vectors
 
 TIE_VALUE = {"disagree": 0.0, "half": 0.5}
@@ -125,18 +126,16 @@ def test_all_pairs_equal_the_same_pairs_judged(found: Items, score_ties: str) ->
 
 @settings(deadline=None)
 @given(found=items(largest=150), third=st.booleans())
-def test_signed_agreement_equals_the_double_loop(found: Items, third: bool) -> None:
+def test_concordances_equal_the_double_loop(found: Items, third: bool) -> None:
     # Whole weights up to 5, so that sums are exact.
     weight = np.arange(len(found.y)) % 5 + 1.0
     segment = classes(found.query)
     if third:
         segment = joint_classes(segment, classes(found.z))
     first = joint_classes(segment, classes(found.y))
-    second = classes(found.f)
-    order = joint_classes(first, second).order
-    sums = signed_agreement(order, segment.rank, first.rank, second.rank, weight)
+    (sums,) = concordances(segment, first, classes(found.f), [weight])
     columns = (segment.rank, found.y, found.f, weight)
-    assert sums.tolist() == plain_signed_agreement(*(column.tolist() for column in columns))
+    assert sums.tolist() == plain_concordances(*(column.tolist() for column in columns))
 
 
 @given(found=items(largest=60))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from comparity.counts import decision_rows as paired
 from comparity.counts.decision_rows import count_small_codes, count_two_predictions
-from comparity.counts.kernels.tables import tabulate, tabulate_bytes
+from comparity.counts.kernels.tables import tabulate
 from comparity.errors import LengthMismatchError, NonBinaryError
 
 rows = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 5)), max_size=50)
@@ -28,21 +28,9 @@ def test_the_table_equals_the_plain_count(found: list[tuple[int, int, int]], dty
     assert {code: int(n) for code, n in enumerate(table) if n} == dict(expected)
 
 
-@given(rows, st.integers(1, 700))
-def test_bytes_are_counted_as_other_numbers_are(
-    found: list[tuple[int, int, int]], times: int
-) -> None:
-    many = columns(found * times, np.uint8)
-    assert np.array_equal(tabulate_bytes(*many), tabulate(*many))
-
-
-@pytest.mark.parametrize("bad", [(2, 0, 0), (0, 3, 0), (0, 0, 64)])
+@pytest.mark.parametrize("bad", [(2, 0, 0), (0, 3, 0), (0, 0, 256), (0, -1, 0)])
 def test_values_out_of_range_give_no_table(bad: tuple[int, int, int]) -> None:
-    assert not len(tabulate_bytes(*columns([(0, 1, 1)] * 9 + [bad], np.uint8)))
-    worse = (bad[0], bad[1], 4 * bad[2])
-    assert not len(tabulate(*columns([(0, 1, 1)] * 9 + [worse], np.int64)))
-    negative = (0, -1, 0)
-    assert not len(tabulate(*columns([negative], np.int64)))
+    assert not len(tabulate(*columns([(0, 1, 1)] * 9 + [bad], np.int64)))
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int64, bool])

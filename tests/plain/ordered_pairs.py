@@ -90,20 +90,17 @@ def effective_items(pairs: Sequence[Pair], n_cells: int) -> list[float]:
     return found
 
 
-def signed_agreement(
+def concordances(
     segment: Sequence[int], u: Sequence[float], v: Sequence[float], weight: Sequence[float]
 ) -> list[float]:
-    """Sum the products of signs over the items of the same segment."""
-
-    def sign(difference: float) -> int:
-        return (difference > 0) - (difference < 0)
-
+    """Weigh the items of the same segment that two orders put on the same side of each item."""
     rows = range(len(u))
     return [
         sum(
-            weight[j] * sign(u[i] - u[j]) * sign(v[i] - v[j])
+            weight[j]
             for j in rows
             if segment[i] == segment[j]
+            and ((u[i] > u[j] and v[i] > v[j]) or (u[i] < u[j] and v[i] < v[j]))
         )
         for i in rows
     ]

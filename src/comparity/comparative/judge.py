@@ -14,7 +14,8 @@ import numpy as np
 
 from comparity.comparative.options import ComparativeOptions
 from comparity.comparative.standardised import n_levels, standardised_audit
-from comparity.counts.judged_pairs import JudgedPairs, disjoint_pairs
+from comparity.counts.judged_pairs import JudgedPairs
+from comparity.counts.judged_weights import disjoint_pairs
 from comparity.counts.pairs import PairCounts, SharedPairCounts
 from comparity.errors import OneGroupError
 from comparity.inference.agreement import (

@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.comparative.options import ComparativeOptions
-from comparity.counts.judged_overlap import (
+from comparity.counts.judged_pairs import JudgedPairs
+from comparity.counts.judged_weights import (
     ReferenceLaws,
     item_overlap,
     judgment_weights,
     reference_laws,
     weighted_sharing,
 )
-from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.overlap import Overlap
 from comparity.counts.pairs import PairCounts, Sharing
 from comparity.errors import ConstantLabelError

@@ -242,14 +242,9 @@ def count_small_codes(
     whole = all(column.dtype.kind in "biu" and column.ndim == 1 for column in columns)
     if not whole or not FEWEST <= len(labels) == len(predictions) == len(groups):
         return None
-    from comparity.counts.kernels.tables import tabulate, tabulate_bytes
+    from comparity.counts.kernels.tables import tabulate
 
-    found: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-    if all(column.dtype.itemsize == 1 and column.flags.c_contiguous for column in columns):
-        found = tabulate_bytes(*(column.view(np.uint8) for column in columns))
-    if not len(found):
-        found = tabulate(*columns)
-    table = found.reshape(-1, 4)
+    table = tabulate(*columns).reshape(-1, 4)
     occurring = np.flatnonzero(table.any(axis=1))
     if len(occurring) < 2:
         return None

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-from comparity.counts.kernels.clusters import hits_of, moments_by_key, moments_by_number, pair_keys
 from comparity.counts.pairs import (
     TIE_VALUE,
     Cell,
@@ -26,10 +26,12 @@ from comparity.counts.pairs import (
 )
 from comparity.errors import IncompatibleCountsError
 
-__all__ = ["JudgedPairs", "cluster_moments", "disjoint_pairs"]
+__all__ = ["JudgedPairs", "cluster_moments", "cluster_products"]
 
 Codes = NDArray[np.int64]
-GroupPair = frozenset[str]
+
+FEW_CELLS, DENSE_BYTES = 16, 2**29
+"""Totals of all clusters in so few cells, and of that size, are held as a table without gaps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -120,7 +122,9 @@ class JudgedPairs:
 
     def used_evaluators(self) -> Codes:
         """Return the positions of the evaluators who judged; none where they are unknown."""
-        return np.unique(self.trials[:0] if self.evaluator is None else self.evaluator)
+        return np.flatnonzero(
+            np.bincount(self.trials[:0] if self.evaluator is None else self.evaluator)
+        )
 
     def fresh_counts(self) -> PairCounts:
         """Return the tallies alone, as if no item and no evaluator occurred twice."""
@@ -161,31 +165,69 @@ def cluster_moments(
     score_ties : {"disagree", "half"}
         What a tie of the model's scores counts as.
     """
-    hits = hits_of(trials, pairs.order, TIE_VALUE[score_ties])
-    rows = (pairs.cell, trials, hits, len(pairs.cells))
-    same_pair = pair_keys(pairs.better, pairs.worse, pairs.n_items)
-    items = moments_by_number((pairs.better, pairs.worse), pairs.n_items, *rows)
-    by_pair = moments_by_key(same_pair, *rows)
+    hits = trials * np.array([0.0, TIE_VALUE[score_ties], 1.0])[pairs.order + 1]
+    once = (pairs.cell, trials, hits)
+    twice = (np.tile(pairs.cell, 2), np.tile(trials, 2), np.tile(hits, 2))
+    n_cells = len(pairs.cells)
+    items = np.concatenate([pairs.better, pairs.worse])
+    low, high = np.minimum(pairs.better, pairs.worse), np.maximum(pairs.better, pairs.worse)
+    same_pair = low * pairs.n_items + high
+    by_item = cluster_products(items, *twice, n_cells)
+    by_pair = cluster_products(same_pair, *once, n_cells)
     if pairs.evaluator is None:
-        return ClusterMoments(items=items, pairs=by_pair)
+        return ClusterMoments(items=by_item, pairs=by_pair)
+    within = cluster_products(_evaluator_keys(pairs, items), *twice, n_cells)
+    within -= cluster_products(_evaluator_keys(pairs, same_pair), *once, n_cells)
+    by_evaluator = cluster_products(pairs.evaluator, *once, n_cells)
     return ClusterMoments(
-        items=items,
-        pairs=by_pair,
-        evaluators=moments_by_number((pairs.evaluator,), len(pairs.evaluators), *rows),
-        within_evaluators=_within_evaluators(pairs, same_pair, trials, hits),
+        items=by_item, pairs=by_pair, evaluators=by_evaluator, within_evaluators=within
     )
 
 
-def _within_evaluators(
-    pairs: JudgedPairs, same_pair: Codes, trials: Floats, hits: Floats
+def cluster_products(
+    cluster: Codes, cell: Codes, trials: Floats, hits: Floats, n_cells: int
 ) -> Floats:
-    """Return the sum over judgments that share an item and were made by the same evaluator."""
-    keys = np.concatenate([pairs.better, pairs.worse])
-    size = len(pairs.cells)
-    cell, n, s = np.tile(pairs.cell, 2), np.tile(trials, 2), np.tile(hits, 2)
-    items = moments_by_key(_evaluator_keys(pairs, keys), cell, n, s, size)
-    same = _evaluator_keys(pairs, same_pair)
-    return items - moments_by_key(same, pairs.cell, trials, hits, size)
+    r"""Sum up products of what clusters hold in every two cells, trials first, then hits.
+
+    A cluster is whatever makes judgments dependent: an item, a pair of items, an evaluator. For
+    each let the vector :math:`a` hold its trials in every cell, then its hits. The sum of
+    :math:`a a^T` over clusters gives the variance of any contrast of cell rates at any hypothesised
+    rates. Defined by the loops in ``tests/plain/clusters.py``.
+
+    Parameters
+    ----------
+    cluster, cell, trials, hits : ndarray
+        Of each row; clusters are numbers that are not negative.
+    n_cells : int
+    """
+    alone = np.zeros((2 * n_cells, 2 * n_cells))
+    if cluster.max(initial=-1) > 4 * len(cluster):
+        # Most have one row. To sort and look for the others is much faster than to number all.
+        ordered = np.sort(cluster)
+        repeated = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+        place = np.searchsorted(repeated, cluster)
+        shared = place < len(repeated)
+        shared[shared] = repeated[place[shared]] == cluster[shared]
+        alone = _row_products(cell[~shared], trials[~shared], hits[~shared], n_cells)
+        cluster, cell, trials, hits = place[shared], cell[shared], trials[shared], hits[shared]
+    n_clusters = int(cluster.max(initial=-1)) + 1
+    if n_cells > FEW_CELLS or 16 * n_clusters * n_cells > DENSE_BYTES:
+        places = np.tile(cluster, 2), np.concatenate([cell, n_cells + cell])
+        shape = (n_clusters, 2 * n_cells)
+        sparse = csr_array((np.concatenate([trials, hits]), places), shape=shape)
+        products: Floats = (sparse.T @ sparse).toarray()
+        return alone + products
+    code, size = cluster * n_cells + cell, n_clusters * n_cells
+    columns = [np.bincount(code, part, size).reshape(-1, n_cells) for part in (trials, hits)]
+    totals = np.hstack(columns)
+    return alone + totals.T @ totals
+
+
+def _row_products(cell: Codes, trials: Floats, hits: Floats, n_cells: int) -> Floats:
+    """Return the products of clusters of one row."""
+    amounts = (trials * trials, trials * hits, hits * hits)
+    n, cross, both = (np.diag(np.bincount(cell, amount, n_cells)) for amount in amounts)
+    return np.block([[n, cross], [cross, both]])
 
 
 def _evaluator_keys(pairs: JudgedPairs, keys: Codes) -> Codes:
@@ -279,95 +321,3 @@ def _columns_by_name(pairs: JudgedPairs) -> dict[str, NDArray[np.generic]]:
     if merged.evaluator is not None:
         columns["evaluator"] = np.array(merged.evaluators, dtype=object)[merged.evaluator]
     return columns
-
-
-def disjoint_pairs(pairs: JudgedPairs, *, rng: np.random.Generator) -> PairCounts:
-    """Keep a maximal set of pairs in which no item and no evaluator occurs twice.
-
-    On such pairs the tests of independent proportions are right whatever the sharing was, at the
-    price of leaving the other pairs out.
-
-    Pairs of items are chosen, not judgments: which of the two was put first, and whether the model
-    agrees, plays no part, and neither does how often a pair was judged. The choice is greedy, hence
-    maximal (no pair could be added), and takes the combinations of groups in turns, always the one
-    that has the fewest pairs for each of its cells: whatever runs out first, items or evaluators,
-    no cell is left empty that need not be. Of the judgments of a chosen pair one is then drawn at
-    random. (Choosing judgments would be wrong: a pair judged both ways would enter the way the
-    rarer cell wants it.)
-
-    Parameters
-    ----------
-    pairs : JudgedPairs
-        Judged pairs that share items or evaluators.
-    rng : numpy.random.Generator
-        Draws the order of pairs of the same groups, and one judgment of each chosen pair.
-
-    Returns
-    -------
-    PairCounts
-        One judgment for each pair that was kept.
-    """
-    kept = _take_in_turns(pairs, _rows_by_groups(pairs, rng))
-    cells: dict[Cell, Tally] = {}
-    for code, cell in enumerate(pairs.cells):
-        order = pairs.order[kept[pairs.cell[kept] == code]]
-        cells[cell] = Tally(int((order > 0).sum()), len(order), int((order == 0).sum()))
-    return PairCounts(cells, pairs.judgment_ties)
-
-
-def _rows_by_groups(pairs: JudgedPairs, rng: np.random.Generator) -> dict[GroupPair, list[int]]:
-    """Return the rows of each pair of groups: pairs at random, judgments of a pair at random."""
-    low, high = np.minimum(pairs.better, pairs.worse), np.maximum(pairs.better, pairs.worse)
-    _, first, pair = np.unique(low * pairs.n_items + high, return_index=True, return_inverse=True)
-    # A row judged n times comes first among the rows of its pair with a chance of n to all:
-    # the smallest of exponential waiting times with rates n.
-    waiting = rng.exponential(size=len(pairs)) / pairs.trials
-    sequence = np.lexsort((waiting, rng.random(len(first))[pair]))
-    kinds = [frozenset(cell) for cell in pairs.cells]
-    queues: dict[GroupPair, list[int]] = {kind: [] for kind in kinds}
-    for row in sequence.tolist():
-        queues[kinds[pairs.cell[row]]].append(row)
-    return queues
-
-
-def _take_in_turns(pairs: JudgedPairs, queues: dict[GroupPair, list[int]]) -> NDArray[np.int64]:
-    """Take from the pair of groups with the fewest pairs for each cell until nothing is left."""
-    free = _Free(pairs)
-    waiting = {kind: filter(free.is_free, rows) for kind, rows in queues.items()}
-    taken: dict[GroupPair, list[int]] = {kind: [] for kind in queues}
-    while waiting:
-        # Two groups have two cells, either may be better; one group has one.
-        kind = min(waiting, key=lambda one: len(taken[one]) / len(one))
-        row = next(waiting[kind], None)
-        if row is None:
-            del waiting[kind]
-        else:
-            free.use(row)
-            taken[kind].append(row)
-    return np.array([row for rows in taken.values() for row in rows], dtype=np.int64)
-
-
-class _Free:
-    """Which items and evaluators have not been used.
-
-    Parameters
-    ----------
-    pairs : JudgedPairs
-    """
-
-    def __init__(self, pairs: JudgedPairs) -> None:
-        self._items = np.column_stack([pairs.better, pairs.worse]).tolist()
-        self._evaluators = None if pairs.evaluator is None else pairs.evaluator.tolist()
-        self._used: set[int] = set()
-        self._heard: set[int] = set()
-
-    def is_free(self, row: int) -> bool:
-        """Return whether no item and no evaluator of a row was used."""
-        heard = self._evaluators is not None and self._evaluators[row] in self._heard
-        return not heard and self._used.isdisjoint(self._items[row])
-
-    def use(self, row: int) -> None:
-        """Use the items and the evaluator of a row."""
-        self._used.update(self._items[row])
-        if self._evaluators is not None:
-            self._heard.add(self._evaluators[row])

@@ -8,15 +8,14 @@ Gupta and Wang, "Pairwise fairness for ranking and regression", AAAI 2020:
 
     A_> = P(f > f' \mid y > y', z > z'), \qquad A_< = P(f > f' \mid y > y', z < z').
 
-Every count needed is a sum over pairs of products of the signs :math:`s_y, s_f, s_z` of
-differences, and three orders need no three-dimensional search. Where no sign is zero,
+Three orders need no three-dimensional search. Let :math:`c_{yf}` be the number of items that labels
+and scores put on the same side of an item, and so on for every two of the three orders. Over items
+that differ from it in all three values, D of them, every two orders agree or one differs from both
+others, so that all three agree on
 
-.. math::
+.. math:: \tfrac12 (c_{yf} + c_{yz} + c_{fz} - D).
 
-    [s_y = s_f = s_z] = \tfrac14 (1 + s_y s_f + s_y s_z + s_f s_z),
-
-and a sign that is zero is a tie, so the same sums are taken within classes of equal values too.
-What is left are sums of :math:`s_u s_v` for every item, each by one merge sort.
+Ties are taken off by counting within classes of equal values too.
 """
 
 from __future__ import annotations
@@ -27,13 +26,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts.kernels.concordance import (
-    Classes,
-    classes,
-    joint_classes,
-    one_class,
-    signed_agreement,
-)
+from comparity.counts.kernels.dominance import concordances
+from comparity.counts.kernels.sorting import Classes, classes, joint_classes, one_class
 from comparity.counts.pairs import TIE_VALUE, Cell, Sharing, evenness
 
 __all__ = ["EQUAL", "LARGER", "SMALLER", "OrderedPairs", "ordered_pairs"]
@@ -189,10 +183,10 @@ class _Sums:
 
 
 class _Agreements(NamedTuple):
-    """Per item: weight of items alike in some of the three values, and signed agreements.
+    """Per item: weight of items alike in some of the three values, and of concordant items.
 
-    ``n`` counts items alike in the values named, ``s`` is the signed agreement of two orders,
-    ``s_.._in_.`` that over items alike in the third value.
+    ``n`` counts items alike in the values named, ``c`` those that two orders put on the same side,
+    ``c_.._in_.`` those of them that are alike in the third value.
     """
 
     weight: Floats
@@ -204,27 +198,25 @@ class _Agreements(NamedTuple):
     n_yz: Floats
     n_fz: Floats
     n_yfz: Floats
-    s_yf: Floats
-    s_yz: Floats
-    s_fz: Floats
-    s_yf_in_z: Floats
-    s_yz_in_f: Floats
-    s_fz_in_y: Floats
+    c_yf: Floats
+    c_yz: Floats
+    c_fz: Floats
+    c_yf_in_z: Floats
+    c_yz_in_f: Floats
+    c_fz_in_y: Floats
 
     def pairs(self, block: slice) -> _ItemPairs:
         """Count the pairs of the items of a block."""
         a = _Agreements(*(part[block] for part in self))
-        # Weight of the items that differ: in label and attribute, in all three, and so on.
+        # Weight of the items that differ: in label and attribute, and in score or not.
         differ_yz = a.n - a.n_y - a.n_z + a.n_yz
         tied_f = a.n_f - a.n_yf - a.n_fz + a.n_yfz
-        tied_z = a.n_z - a.n_yz - a.n_fz + a.n_yfz
-        differ = differ_yz - tied_f
-        sf, sz, szf = a.s_yf - a.s_yf_in_z, a.s_yz - a.s_yz_in_f, a.s_fz - a.s_fz_in_y
-        trials = (differ_yz + a.s_yz) / 2, (differ_yz - a.s_yz) / 2, a.n_z - a.n_yz
-        hits = (differ + sf + sz + szf) / 4, (differ + sf - sz - szf) / 4
-        ties = (tied_f + a.s_yz_in_f) / 2, (tied_f - a.s_yz_in_f) / 2, a.n_fz - a.n_yfz
-        parts = trials, (*hits, (tied_z + a.s_yf_in_z) / 2), ties
-        return _ItemPairs(*(a.weight * np.vstack(part) for part in parts))
+        yf, yz, fz = a.c_yf - a.c_yf_in_z, a.c_yz - a.c_yz_in_f, a.c_fz - a.c_fz_in_y
+        apart = yz + fz - (differ_yz - tied_f)
+        trials = a.c_yz, differ_yz - a.c_yz, a.n_z - a.n_yz
+        hits = (yf + apart) / 2, (yf - apart) / 2, a.c_yf_in_z
+        ties = a.c_yz_in_f, tied_f - a.c_yz_in_f, a.n_fz - a.n_yfz
+        return _ItemPairs(*(a.weight * np.vstack(part) for part in (trials, hits, ties)))
 
 
 def _agreements(
@@ -232,19 +224,19 @@ def _agreements(
 ) -> list[_Agreements]:
     """Return what pairs follow from, once for each column of weights."""
     label, score, attribute = (_within(clusters, values) for values in (y, f, z))
-    label_score, yf = _agreement(clusters, label, score, columns)
-    label_attribute, yz = _agreement(clusters, label, attribute, columns)
-    score_attribute, fz = _agreement(clusters, score, attribute, columns)
-    yf_in_z = _agreement_within(attribute, label, score, label_score, columns)
-    yz_in_f = _agreement_within(score, label, attribute, label_attribute, columns)
-    fz_in_y = _agreement_within(label, score, attribute, score_attribute, columns)
+    label_score = joint_classes(label, score)
+    label_attribute, score_attribute = (joint_classes(one, attribute) for one in (label, score))
     all_three = joint_classes(attribute, label_score)
-    pairs = label_score, label_attribute, score_attribute
-    alike = clusters, label, score, attribute, *pairs, all_three
-    signed = zip(yf, yz, fz, yf_in_z, yz_in_f, fz_in_y, strict=True)
+    alike = clusters, label, score, attribute, label_score, label_attribute, score_attribute
+    orders = (label, score), (label, attribute), (score, attribute)
+    found = [_concordances(clusters, *pair, columns) for pair in orders]
+    found += [
+        _concordances(third, *pair, columns)
+        for third, pair in zip((attribute, score, label), orders, strict=True)
+    ]
     return [
-        _Agreements(weight, *(one.weight(weight) for one in alike), *sums)
-        for weight, sums in zip(columns, signed, strict=True)
+        _Agreements(weight, *(one.weight(weight) for one in (*alike, all_three)), *sums)
+        for weight, sums in zip(columns, zip(*found, strict=True), strict=True)
     ]
 
 
@@ -254,25 +246,12 @@ def _within(clusters: Classes, values: Floats) -> Classes:
     return ranked if clusters.n_distinct == 1 else joint_classes(clusters, ranked)
 
 
-def _agreement(
-    clusters: Classes, first: Classes, second: Classes, columns: list[Floats]
-) -> tuple[Classes, list[Floats]]:
-    """Return the classes of equal pairs of values, and the signed agreement of every item."""
-    if first.n_distinct > second.n_distinct:
-        first, second = second, first
-    both = joint_classes(first, second)
-    ranks = (clusters.rank, first.rank, second.rank)
-    return both, [signed_agreement(both.order, *ranks, weight) for weight in columns]
-
-
-def _agreement_within(
-    segments: Classes, first: Classes, second: Classes, both: Classes, columns: list[Floats]
+def _concordances(
+    segments: Classes, first: Classes, second: Classes, columns: list[Floats]
 ) -> list[Floats]:
-    """Return the signed agreement over items that are equal in a third value."""
+    """Weigh the concordant items of every item that are equal to it in a third value."""
     if segments.n_distinct == len(segments.rank):
         return [np.zeros(len(weight)) for weight in columns]
     if first.n_distinct > second.n_distinct:
         first, second = second, first
-    order = joint_classes(segments, both).order
-    ranks = (segments.rank, first.rank, second.rank)
-    return [signed_agreement(order, *ranks, weight) for weight in columns]
+    return concordances(segments, first, second, columns)

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts.kernels.concordance import classes, grouped, joint_classes
 from comparity.counts.kernels.queries import (
     count_queries,
     empty_sums,
@@ -21,6 +20,7 @@ from comparity.counts.kernels.queries import (
     moments,
     offsets_of,
 )
+from comparity.counts.kernels.sorting import grouped
 from comparity.counts.pairs import TIE_VALUE, Cell, Sharing, evenness
 
 __all__ = ["QueryPairs", "query_counts", "query_pairs", "query_units"]
@@ -192,7 +192,7 @@ def _sharing(
 def _by_query(
     y: Floats, f: Floats, group: Codes, weights: Floats | None, query: Codes
 ) -> tuple[list[Column], Codes]:
-    """Bring rows of one query together, those of large ones by label, then by score.
+    """Bring rows of one query together.
 
     Returns the columns, and where each query starts and the last one ends. Rows that are together
     already are not copied.
@@ -205,17 +205,7 @@ def _by_query(
         else:
             order = np.argsort(query, kind="stable")
         query, columns = query[order], [column[order] for column in columns]
-    offsets = _offsets_of(query)
-    sizes = np.diff(offsets)
-    if sizes.max(initial=0) > SMALL:
-        rows = np.flatnonzero(np.repeat(sizes > SMALL, sizes))
-        # Ranks first: one sort of whole numbers then orders by query, label and score.
-        y, f = columns[0][rows], columns[1][rows]
-        labels = joint_classes(classes(query[rows]), classes(y))
-        order = np.arange(len(query))
-        order[rows] = rows[joint_classes(labels, classes(f)).order]
-        columns = [column[order] for column in columns]
-    return columns, offsets
+    return columns, _offsets_of(query)
 
 
 def _count(

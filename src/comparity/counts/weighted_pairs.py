@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.all_pairs import AllPairs
-from comparity.counts.kernels.clusters import moments_by_number
-from comparity.counts.kernels.concordance import classes, joint_classes
+from comparity.counts.judged_pairs import cluster_products
 from comparity.counts.kernels.differences import ItemPairs, Sums, dominated, item_pairs
 from comparity.counts.kernels.moments import moments_by_cell, pair_moments
+from comparity.counts.kernels.sorting import classes, joint_classes
 from comparity.counts.ordered_pairs import EQUAL, LARGER, SMALLER, OrderedPairs
 from comparity.counts.pairs import TIE_VALUE, Cell, Sharing, evenness
 from comparity.counts.query_pairs import query_units
@@ -144,8 +144,7 @@ class _Items:
         held, cluster = np.unique(self.query[row], return_inverse=True)
         cell = self.group[row] * self.k + other
         trials, hits, ties = (part[row, other] for part in pairs.better)
-        columns = (cell, trials, hits + tie * ties, self.k**2)
-        return len(held), moments_by_number((cluster.astype(np.int64),), len(held), *columns)
+        return len(held), cluster_products(cluster, cell, trials, hits + tie * ties, self.k**2)
 
     def averaged(self, pairs: ItemPairs, unit: Codes) -> ItemPairs:
         """Divide pairs by what all pairs of their query and unit of cells weigh together."""

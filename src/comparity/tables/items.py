@@ -42,6 +42,12 @@ NAMES = {
 }
 """What errors call the arrays of the public functions."""
 
+FEW_LEVELS = 20
+"""Nobody asks how many more labels there are than these."""
+
+SOME_ROWS = 1000
+"""Rows that are looked at first: most labels with many values show them there."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LabelledItems:
@@ -76,7 +82,10 @@ class LabelledItems:
 
     @property
     def n_levels(self) -> int:
-        """Number of distinct labels."""
+        """Number of distinct labels, exact up to :data:`FEW_LEVELS`, and larger where it is."""
+        known = np.unique(self.label[:SOME_ROWS])
+        if len(known) > FEW_LEVELS or np.isin(self.label, known).all():
+            return len(known)
         return len(np.unique(self.label))
 
 

@@ -32,6 +32,9 @@ Codes = NDArray[np.int64]
 LARGEST = 1e30
 """Largest number of which powers are taken."""
 
+SMALL_CODES = 2**10
+"""Whole numbers that span less than this are counted without sorting."""
+
 MOST_GROUPS = 50
 """More groups give more than 2,400 tests, which share one false-alarm rate."""
 
@@ -81,9 +84,7 @@ def factorised(values: NDArray[Any]) -> tuple[Codes, list[Any]]:
     Values that are written alike (1, 1.0 and "1") are one value.
     """
     if values.dtype.kind in "biuf":
-        distinct, inverse = np.unique(values, return_inverse=True)
-        known = distinct.tolist()
-        codes = inverse.reshape(-1).astype(np.int64)
+        known, codes = _distinct(values)
     else:
         listed = values.tolist()
         if not set(map(type, listed)) <= {str, type(None)}:
@@ -95,6 +96,19 @@ def factorised(values: NDArray[Any]) -> tuple[Codes, list[Any]]:
     merged = [-1 if is_missing(v) else names.setdefault(text_of(v), len(names)) for v in known]
     codes = np.array(merged, dtype=np.int64)[codes] if known else codes
     return codes, list(names)
+
+
+def _distinct(values: NDArray[Any]) -> tuple[list[Any], Codes]:
+    """Return the distinct numbers in order, and the place of each number among them."""
+    whole = values.dtype.kind in "iu" and len(values)
+    low, high = (int(values.min()), int(values.max())) if whole else (0, 0)
+    if 0 < high - low < SMALL_CODES and high < 2**63:
+        # Codes of groups are counted, which takes a fraction of the time of a sort.
+        place = values.astype(np.int64) - low
+        used = np.bincount(place) > 0
+        return (np.flatnonzero(used) + low).tolist(), (np.cumsum(used) - 1)[place]
+    distinct, inverse = np.unique(values, return_inverse=True)
+    return distinct.tolist(), inverse.reshape(-1).astype(np.int64)
 
 
 def _hashable(value: Any) -> Any:

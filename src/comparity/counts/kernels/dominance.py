@@ -14,15 +14,25 @@ the loops in ``tests/plain/all_pairs.py``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.kernels.compilation import njit
-from comparity.counts.kernels.sorting import order_of, ranks_of
+from comparity.counts.kernels.sorting import Classes, joint_classes, order_of, ranks_of
 
-__all__ = ["Line", "hits_by_item", "line_totals", "line_up"]
+__all__ = [
+    "Line",
+    "add_ties",
+    "concordances",
+    "deal",
+    "hits_by_item",
+    "line_totals",
+    "line_up",
+    "order_ties",
+]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -80,7 +90,7 @@ def line_up(
     level, starts = _levels(y)
     order, same_score = order_of(f)
     if same_score.any():
-        _order_ties(order, same_score, level)
+        order_ties(order, same_score, level)
     weight = np.empty(0) if weights is None else weights[order]
     own = group.astype(np.int32)[order]
     return Line(level[order], own, weight, same_score, starts, n_groups)
@@ -93,9 +103,9 @@ def line_totals(line: Line) -> tuple[Floats, Floats, Floats]:
     """
     trials, hits, ties = np.zeros((3, line.n_groups, line.n_groups))
     row = np.empty(0, dtype=np.int32)
-    dealt = _deal(*line[:3], row, line.starts, hits)
+    dealt = deal(*line[:3], row, line.starts, hits)
     _add_trials(*dealt[:3], trials)
-    _add_ties(*line[:4], row, 1.0, ties)
+    add_ties(*line[:4], row, 1.0, ties)
     return trials, hits, ties
 
 
@@ -107,10 +117,50 @@ def hits_by_item(line: Line, tie: float) -> tuple[Floats, tuple[Codes, Codes, Fl
     """
     row = np.arange(len(line.level), dtype=np.int32)
     hits = np.zeros((len(row), line.n_groups))
-    dealt: tuple[Codes, Codes, Floats, Codes] = _deal(*line[:3], row, line.starts, hits)
+    dealt: tuple[Codes, Codes, Floats, Codes] = deal(*line[:3], row, line.starts, hits)
     if tie:
-        _add_ties(*line[:4], row, tie, hits)
+        add_ties(*line[:4], row, tie, hits)
     return hits, dealt
+
+
+def concordances(
+    segments: Classes, first: Classes, second: Classes, weights: Sequence[Floats]
+) -> list[Floats]:
+    """Return for each item the weight of the items of its segment that two orders agree on.
+
+    These are above it in both orders or below it in both. Defined by the double loop in
+    ``tests/plain/ordered_pairs.py``.
+
+    Parameters
+    ----------
+    segments, first, second : Classes
+    weights : sequence of ndarray
+        Positive weights of the items; one answer for each, exact where they are whole numbers.
+
+    Notes
+    -----
+    O(n log d) time for d distinct values of `first`, O(n) memory. Items of later segments come
+    first in the line, so that no item is above any other segment's in both orders. With B what is
+    below an item in both orders, what is above it in both is B + P - Q: P are the items that
+    precede it from the largest value of `first` down (ties by `second`, upwards), Q those that
+    precede it from the smallest value of `second` up (ties by `first`, downwards).
+    """
+    falling = first.backwards()
+    by_first, by_second = joint_classes(falling, second), joint_classes(second, falling)
+    if segments.n_distinct > 1:
+        late = segments.backwards()
+        by_first, by_second = joint_classes(late, by_first), joint_classes(late, by_second)
+        first = joint_classes(segments, first)
+    order = by_second.order
+    level, group = first.rank[order].astype(np.int32), np.zeros(len(order), dtype=np.int32)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(first.rank))])
+    answers = []
+    for weight in weights:
+        line = Line(level, group, weight[order], np.zeros(len(order), dtype=bool), starts, 1)
+        below = np.empty(len(order))
+        below[order] = hits_by_item(line, 0.0)[0][:, 0] / line.weight
+        answers.append(2 * below + (by_first.before(weight) - by_second.before(weight)))
+    return answers
 
 
 def _levels(y: Floats) -> tuple[Codes, NDArray[np.int64]]:
@@ -150,7 +200,7 @@ def _find_levels(numbers):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _order_ties(order, same_score, level):  # type: ignore[no-untyped-def]
+def order_ties(order, same_score, level):  # type: ignore[no-untyped-def]
     """Put the items of each block of equal scores in the order of labels, highest first."""
     end = 0
     while end < len(order):
@@ -163,7 +213,7 @@ def _order_ties(order, same_score, level):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _deal(level, group, weight, row, starts, hits):  # type: ignore[no-untyped-def]
+def deal(level, group, weight, row, starts, hits):  # type: ignore[no-untyped-def]
     """Add to rows of hits the weight of items before with lower levels, by group of these.
 
     An item adds to the row of its group where `row` is empty. Returns level, group, weight and row
@@ -224,7 +274,7 @@ def _add_trials(level, group, weight, trials):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _add_ties(level, group, weight, same_score, row, tie, rows):  # type: ignore[no-untyped-def]
+def add_ties(level, group, weight, same_score, row, tie, rows):  # type: ignore[no-untyped-def]
     """Add to rows `tie` times the weight of items with equal scores and lower levels, by group."""
     lower, upto = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
     for place in range(len(level) - 2, -1, -1):

@@ -1,7 +1,7 @@
 r"""Kernel that counts pairs within queries, with the second moments of their sums.
 
 In a small query every two items are compared, group by group, so that the processor can compare
-several at once; in a large one labels are merged in the order of score. For each query let
+several at once; a large one is lined up and counted as in :mod:`.dominance`. For each query let
 :math:`a` hold its trials by cell, then its hits; the kernel adds :math:`a a^T`. Defined by the
 loops in ``tests/plain/query_pairs.py``.
 
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.kernels.compilation import njit
+from comparity.counts.kernels.dominance import add_ties, deal, order_ties
 
 __all__ = [
     "count_queries",
@@ -80,15 +81,15 @@ def count_queries(  # type: ignore[no-untyped-def]
 ):
     """Add the queries `first` to `last`; return how many of them hold a pair.
 
-    Items of queries with more than `small` are in the order of label, then of score. Where every
-    query counts alike, `unit` has a number for each cell, and all pairs of a query in cells of one
-    number weigh one together; otherwise it is empty. Without `products` none are added.
+    In queries of up to `small` items all are compared. Where every query counts alike, `unit` has
+    a number for each cell, and all pairs of a query in cells of one number weigh one together;
+    otherwise it is empty. Without `products` none are added.
     """
     longest = np.diff(offsets).max() if len(offsets) > 1 else 0
-    rank_of = np.full(n_groups, -1, dtype=np.int64)
+    rank_of, rank = np.full(n_groups, -1, dtype=np.int64), np.empty(longest, dtype=np.int64)
     local, code = np.empty((N_LOCAL, n_groups, n_groups)), np.empty(n_groups, dtype=np.int64)
-    bounds = np.empty(max(longest, n_groups) + 1, dtype=np.int64)
-    label, one, two = np.empty(longest), _new_rows(longest), _new_rows(longest)
+    bounds = np.empty(n_groups + 1, dtype=np.int64)
+    rows = np.empty(small), np.empty(small), np.empty(small, dtype=np.int64), np.empty(small)
     cell, amounts = np.empty(n_groups**2, dtype=np.int64), np.empty(2 * n_groups**2)
     together = np.zeros(len(unit))
     n_queries = 0
@@ -96,18 +97,14 @@ def count_queries(  # type: ignore[no-untyped-def]
         start, end = offsets[query], offsets[query + 1]
         if end - start < 2:
             continue
-        n_present = _local_groups(group[start:end], rank_of, code, two)
+        n_present = _local_groups(group[start:end], rank_of, code, rank)
         local[:, :n_present, :n_present] = 0.0
+        items = y[start:end], f[start:end], rank[: end - start], weight[start:end]
         if end - start <= small:
-            _gather(y[start:end], f[start:end], weight[start:end], two[1], label, one, bounds)
-            _compare_all(label, one, bounds, n_present, local)
+            _gather(items, rows, bounds, n_present)
+            _compare_all(rows, bounds, n_present, local)
         else:
-            for place in range(end - start):
-                one[0][place], one[1][place] = f[start + place], two[1][place]
-                one[2][place] = weight[start + place]
-            n_runs = _runs(y[start:end], bounds)
-            _count_trials(one, bounds, n_runs, n_present, local)
-            _merge_all(one, two, bounds, n_runs, n_present, local)
+            _deal_all(items, local[:, :n_present, :n_present])
         n_touched = _collect(
             n_present, n_groups, unit, tie, code, local, cell, amounts, together, sums
         )
@@ -118,11 +115,10 @@ def count_queries(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _gather(y, f, weight, rank, label, rows, bounds):  # type: ignore[no-untyped-def]
+def _gather(items, rows, bounds, n_present):  # type: ignore[no-untyped-def]
     """Bring the items of each group together; fill where groups begin, and the end of the last."""
-    n_present = 0
-    for place in range(len(y)):
-        n_present = max(n_present, rank[place] + 1)
+    y, f, rank, weight = items
+    label, score, group, weights = rows
     bounds[: n_present + 1] = 0
     for place in range(len(y)):
         bounds[rank[place]] += 1
@@ -132,14 +128,14 @@ def _gather(y, f, weight, rank, label, rows, bounds):  # type: ignore[no-untyped
         # Each bound falls from the end of its group to the beginning.
         bounds[rank[place]] -= 1
         to = bounds[rank[place]]
-        label[to], rows[0][to], rows[1][to] = y[place], f[place], rank[place]
-        rows[2][to] = weight[place]
+        label[to], score[to], group[to] = y[place], f[place], rank[place]
+        weights[to] = weight[place]
 
 
 @njit(cache=True, nogil=True)
-def _compare_all(label, rows, bounds, n_present, local):  # type: ignore[no-untyped-def]
+def _compare_all(rows, bounds, n_present, local):  # type: ignore[no-untyped-def]
     """Add trials, hits, score ties and uses of items, group by group."""
-    score, rank, weight = rows
+    label, score, rank, weight = rows
     for b in range(n_present):
         start, end = bounds[b], bounds[b + 1]
         labels, scores, weights = label[start:end], score[start:end], weight[start:end]
@@ -186,12 +182,7 @@ def _add_uses(a, b, better, worse, local):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _new_rows(n):  # type: ignore[no-untyped-def]
-    return np.empty(n), np.empty(n, dtype=np.int64), np.empty(n)
-
-
-@njit(cache=True, nogil=True)
-def _local_groups(group, rank_of, code, one):  # type: ignore[no-untyped-def]
+def _local_groups(group, rank_of, code, rank):  # type: ignore[no-untyped-def]
     """Give numbers to the groups of one query."""
     n_present = 0
     for place in range(len(group)):
@@ -200,117 +191,52 @@ def _local_groups(group, rank_of, code, one):  # type: ignore[no-untyped-def]
             rank_of[name] = n_present
             code[n_present] = name
             n_present += 1
-        one[1][place] = rank_of[name]
+        rank[place] = rank_of[name]
     for place in range(n_present):
         rank_of[code[place]] = -1
     return n_present
 
 
 @njit(cache=True, nogil=True)
-def _runs(label, bounds):  # type: ignore[no-untyped-def]
-    """Fill where labels change; return how many different ones there are."""
-    n_runs = 0
-    for place in range(len(label)):
-        if place == 0 or label[place] != label[place - 1]:
-            bounds[n_runs] = place
-            n_runs += 1
-    bounds[n_runs] = len(label)
-    return n_runs
+def _deal_all(items, local):  # type: ignore[no-untyped-def]
+    """Add trials, hits, score ties and uses of the items of a large query."""
+    y, f, rank, weight = items
+    labels = np.unique(y)
+    level, order = np.searchsorted(labels, y), np.argsort(f, kind="mergesort")
+    starts, same = np.zeros(len(labels) + 1, dtype=np.int64), np.zeros(len(y), dtype=np.bool_)
+    for place in range(len(y)):
+        starts[level[place] + 1] += 1
+        same[place] = place > 0 and f[order[place]] == f[order[place - 1]]
+    starts = np.cumsum(starts)
+    order_ties(order, same, level)
+    own_rows = np.empty(0, dtype=np.int64)
+    level, rank, once = level[order], rank[order], weight[order]
+    for part, amount in enumerate((once * once, once)):
+        dealt = deal(level, rank, amount, own_rows, starts, local[HITS + 1 - part])
+        add_ties(level, rank, amount, same, own_rows, 1.0, local[TIES + 1 - part])
+    _count_trials(dealt[1], dealt[2], starts, local)
 
 
 @njit(cache=True, nogil=True)
-def _count_trials(rows, bounds, n_runs, n_present, local):  # type: ignore[no-untyped-def]
+def _count_trials(rank, weight, starts, local):  # type: ignore[no-untyped-def]
     """Add the trials of all items as the better one, and the uses of items in each cell."""
-    _, rank, weight = rows
+    n_present = local.shape[1]
     passed, here, above = np.zeros((2, n_present)), np.empty((2, n_present)), np.zeros(n_present)
-    for place in range(bounds[n_runs]):
+    for place in range(len(rank)):
         above[rank[place]] += weight[place]
-    for run in range(n_runs):
+    for run in range(len(starts) - 1):
         here[:] = 0.0
-        for place in range(bounds[run], bounds[run + 1]):
+        for place in range(starts[run], starts[run + 1]):
             here[0, rank[place]] += weight[place]
             here[1, rank[place]] += weight[place] ** 2
         above -= here[0]
-        for place in range(bounds[run], bounds[run + 1]):
+        for place in range(starts[run], starts[run + 1]):
             a, w = rank[place], weight[place]
             for b in range(n_present):
                 local[TRIALS, a, b] += w * passed[0, b]
                 local[TRIALS + 1, a, b] += w * w * passed[1, b]
                 _add_uses(a, b, w * passed[0, b], w * above[b], local)
         passed += here
-
-
-@njit(cache=True, nogil=True)
-def _merge_all(one, two, bounds, n_runs, n_present, local):  # type: ignore[no-untyped-def]
-    """Merge runs of equal labels two by two in the order of score, counting hits and ties."""
-    before, level = np.empty((2, n_present)), np.zeros((2, n_present))
-    while n_runs > 1:
-        for run in range(0, n_runs - 1, 2):
-            before[:] = 0.0
-            edges = bounds[run], bounds[run + 1], bounds[run + 2]
-            _merge(one, two, edges, before, level, local)
-        if n_runs % 2:
-            for place in range(bounds[n_runs - 1], bounds[n_runs]):
-                _move(one, place, two, place)
-        half = (n_runs + 1) // 2
-        for run in range(half):
-            bounds[run] = bounds[2 * run]
-        bounds[half] = bounds[n_runs]
-        n_runs = half
-        one, two = two, one
-
-
-@njit(cache=True, nogil=True)
-def _merge(one, two, edges, before, level, local):  # type: ignore[no-untyped-def]
-    """Merge one run with the next, whose labels are larger."""
-    start, middle, end = edges
-    low, high, place = start, middle, start
-    scores, rank, weight = one
-    while place < end:
-        if low < middle and (high >= end or scores[low] < scores[high]):
-            _pass(one, low, before)
-            _move(one, low, two, place)
-            low += 1
-            place += 1
-            continue
-        value, tied = scores[high], low
-        while tied < middle and scores[tied] == value:
-            _pass(one, tied, level)
-            tied += 1
-        while high < end and scores[high] == value:
-            _beat(rank[high], weight[high], before, local, HITS)
-            if tied > low:
-                _beat(rank[high], weight[high], level, local, TIES)
-            _move(one, high, two, place)
-            high += 1
-            place += 1
-        for source in range(low, tied):
-            _pass(one, source, before)
-            _move(one, source, two, place)
-            place += 1
-        if tied > low:
-            level[:] = 0.0
-        low = tied
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _pass(rows, place, sums):  # type: ignore[no-untyped-def]
-    sums[0, rows[1][place]] += rows[2][place]
-    sums[1, rows[1][place]] += rows[2][place] ** 2
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _beat(a, weight, worse, local, place):  # type: ignore[no-untyped-def]
-    for b in range(worse.shape[1]):
-        local[place, a, b] += weight * worse[0, b]
-        local[place + 1, a, b] += weight * weight * worse[1, b]
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _move(one, source, two, place):  # type: ignore[no-untyped-def]
-    two[0][place] = one[0][source]
-    two[1][place] = one[1][source]
-    two[2][place] = one[2][source]
 
 
 @njit(cache=True, nogil=True)

@@ -1,4 +1,4 @@
-"""Sorting numbers together with their position, as fast as numbers alone.
+"""Items in order, and their ranks, as fast as numbers alone are sorted.
 
 ``np.sort`` of 64-bit integers is several times faster than ``np.argsort`` (eight times at ten
 million, where the processor has wide registers). A float becomes an integer of the same order, and
@@ -7,18 +7,18 @@ its position is written into the low bits. Measured by ``benchmarks/bench_pairwi
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.kernels.compilation import njit
 
-__all__ = ["order_of", "ranks_of"]
+__all__ = ["Classes", "classes", "grouped", "joint_classes", "one_class", "order_of", "ranks_of"]
 
 SIGN = np.int64(-(2**63))
-STEPS = np.uint64(52)
-"""So many bits of a float tell it from those of the same sign and exponent."""
-SHORT_RUN = 64
-"""Numbers up to which a run is sorted by insertion."""
+MOVES = 16
+"""So many steps for each number are taken to put right what the lost bits left in disorder."""
 
 
 def order_of(values: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -26,63 +26,52 @@ def order_of(values: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np
 
     Positions of equal values ascend.
     """
-    if not len(values):
-        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
-    numbers = values.view(np.int64)
-    bits = max(len(values) - 1, 1).bit_length()
-    rank, n_ranks = _ranks(numbers)
-    last = (int(n_ranks) << int(STEPS)) - 1
-    lost = max(bits + last.bit_length() - 64, 0)
-    packed: NDArray[np.uint64] = _packed(numbers, rank, np.uint64(bits), np.uint64(lost))
+    bits = np.uint64(max(len(values) - 1, 1).bit_length())
+    packed: NDArray[np.uint64] = _packed(values.view(np.int64), bits)
     packed.sort()
-    order, same = _unpacked(packed, np.uint64(bits))
-    if lost:
-        # The lowest bits of the values had no room: few values agree in all others.
-        _repair(values, order, same)
+    order, same, is_sorted = _unpacked(values, packed, bits)
+    if not is_sorted:
+        order = np.argsort(values, kind="stable")
+        same[1:] = np.diff(values[order]) == 0
     return order, same
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _key(number):  # type: ignore[no-untyped-def]
-    """Return the bits of a float as an integer of the same order; both zeros are one."""
-    if number == SIGN:
-        number = np.int64(0)
-    return np.uint64(number ^ ((number >> 63) | SIGN))
-
-
 @njit(cache=True, nogil=True)
-def _ranks(numbers):  # type: ignore[no-untyped-def]
-    """Return the rank of each sign and exponent among those that occur, and their number."""
-    occurs = np.zeros(1 << (64 - STEPS), dtype=np.uint64)
-    for number in numbers:
-        occurs[_key(number) >> STEPS] = 1
-    total = np.uint64(0)
-    for place in range(len(occurs)):
-        occurs[place], total = total, total + occurs[place]
-    return occurs, total
-
-
-@njit(cache=True, nogil=True)
-def _packed(numbers, rank, bits, lost):  # type: ignore[no-untyped-def]
+def _packed(numbers, bits):  # type: ignore[no-untyped-def]
+    """Return the bits of floats as integers of the same order, the lowest ones the position."""
     packed = np.empty(len(numbers), dtype=np.uint64)
-    within = (np.uint64(1) << STEPS) - np.uint64(1)
     for position in range(len(numbers)):
-        key = _key(numbers[position])
-        key = ((rank[key >> STEPS] << STEPS) | (key & within)) >> lost
-        packed[position] = (key << bits) | np.uint64(position)
+        # Both zeros are one.
+        number = np.int64(0) if numbers[position] == SIGN else numbers[position]
+        key = np.uint64(number ^ ((number >> 63) | SIGN))
+        packed[position] = ((key >> bits) << bits) | np.uint64(position)
     return packed
 
 
 @njit(cache=True, nogil=True)
-def _unpacked(packed, bits):  # type: ignore[no-untyped-def]
-    """Return positions, and whether the value of each equals the one before."""
-    order, same = np.empty(len(packed), dtype=np.int64), np.empty(len(packed), dtype=np.bool_)
-    mask, before = (np.uint64(1) << bits) - np.uint64(1), ~packed[0] >> bits
-    for place in range(len(packed)):
-        here = packed[place] >> bits
-        order[place], same[place] = packed[place] & mask, here == before
-        before = here
-    return order, same
+def _unpacked(values, packed, bits):  # type: ignore[no-untyped-def]
+    """Return positions, whether each value equals the one before, and whether all are in order.
+
+    The lowest bits of the values had no room. Few values agree in all others, and these are put in
+    order by insertion, unless there are too many of them.
+    """
+    n, left = len(packed), MOVES * len(packed)
+    order, same = np.empty(n, dtype=np.int64), np.zeros(n, dtype=np.bool_)
+    mask = (np.uint64(1) << bits) - np.uint64(1)
+    for place in range(n):
+        position, to = np.int64(packed[place] & mask), place
+        same[place] = place > 0 and packed[place] >> bits == packed[place - 1] >> bits
+        while same[to] and values[order[to - 1]] > values[position]:
+            order[to] = order[to - 1]
+            to -= 1
+        order[to] = position
+        left -= place - to
+        if left < 0:
+            return order, same, False
+    for place in range(n):
+        if same[place]:
+            same[place] = values[order[place]] == values[order[place - 1]]
+    return order, same, True
 
 
 @njit(cache=True, nogil=True)
@@ -96,50 +85,83 @@ def ranks_of(order, same):  # type: ignore[no-untyped-def]
     return rank, current + 1
 
 
-def _repair(values: NDArray[np.float64], order: NDArray[np.int64], same: NDArray[np.bool_]) -> None:
-    """Sort each run of values with the same leading bits, and see which are the same."""
-    for start, end in _sort_short_runs(values, order, same).tolist():
-        run = order[start:end]
-        run[:] = run[np.argsort(values[run], kind="stable")]
-        same[start + 1 : end] = np.diff(values[run]) == 0
+class Classes(NamedTuple):
+    """Items in order, and the position of each one's value among the distinct values."""
+
+    order: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    n_distinct: int
+
+    def weight(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return for each item the weight of all items with the same value, itself included."""
+        if self.n_distinct == len(self.rank):
+            return weight
+        return self._totals(weight)[self.rank]
+
+    def before(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return for each item the weight of all items with smaller values."""
+        totals = self._totals(weight)
+        sums: NDArray[np.float64] = np.cumsum(totals) - totals
+        return sums[self.rank]
+
+    def _totals(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.bincount(self.rank, weight, self.n_distinct).astype(np.float64, copy=False)
+
+    def backwards(self) -> Classes:
+        """Return the classes with larger values first."""
+        return Classes(self.order[::-1], self.n_distinct - 1 - self.rank, self.n_distinct)
+
+
+def classes(values: NDArray[np.float64] | NDArray[np.int64]) -> Classes:
+    """Rank values; equal values share a rank."""
+    if values.dtype == np.float64:
+        order, same = order_of(np.asarray(values, dtype=np.float64))
+    else:
+        order = np.argsort(values, kind="stable")
+        same = np.append(False, np.diff(values[order]) == 0)[: len(values)]
+    rank, n_distinct = ranks_of(order, same)
+    return Classes(order, rank, n_distinct)
+
+
+def one_class(n: int) -> Classes:
+    """Rank items that are all equal."""
+    return Classes(np.arange(n), np.zeros(n, dtype=np.int64), min(n, 1))
+
+
+def joint_classes(first: Classes, second: Classes) -> Classes:
+    """Rank items by the first value, and by the second where the first is equal."""
+    if first.n_distinct == len(first.rank):
+        return first
+    order = grouped(second.order, first.rank, first.n_distinct)
+    rank, n_distinct = _joint_ranks(first.rank, second.rank, order)
+    return Classes(order, rank, n_distinct)
 
 
 @njit(cache=True, nogil=True)
-def _sort_short_runs(values, order, same):  # type: ignore[no-untyped-def]
-    """Sort runs that are short; return where those start and end that are not, nor in order."""
-    long_runs = np.empty((len(order) // SHORT_RUN + 1, 2), dtype=np.int64)
-    n_long = start = np.int64(0)
-    for end in range(1, len(order) + 1):
-        if end < len(order) and same[end]:
-            continue
-        if end - start > 1:
-            if end - start <= SHORT_RUN:
-                _insert(values, order, start, end)
-            if not _ascend(values, order, start, end, same):
-                long_runs[n_long, 0], long_runs[n_long, 1] = start, end
-                n_long += 1
-        start = np.int64(end)
-    return long_runs[:n_long]
+def grouped(order, code, n_codes):  # type: ignore[no-untyped-def]
+    """Bring items of one code together, smaller codes first, else in the order given.
+
+    O(n) time: one walk to count, one to place.
+    """
+    place = np.zeros(n_codes + 1, dtype=np.int64)
+    for item in range(len(code)):
+        place[code[item] + 1] += 1
+    for number in range(n_codes):
+        place[number + 1] += place[number]
+    answer = np.empty(len(order), dtype=np.int64)
+    for item in order:
+        answer[place[code[item]]] = item
+        place[code[item]] += 1
+    return answer
 
 
 @njit(cache=True, nogil=True)
-def _insert(values, order, start, end):  # type: ignore[no-untyped-def]
-    for i in range(start + 1, end):
-        position, j = order[i], i
-        while j > start and values[order[j - 1]] > values[position]:
-            order[j] = order[j - 1]
-            j -= 1
-        order[j] = position
-
-
-@njit(cache=True, nogil=True)
-def _ascend(values, order, start, end, same):  # type: ignore[no-untyped-def]
-    """See which values equal the one before, and say whether none is smaller."""
-    before = values[order[start]]
-    for place in range(start + 1, end):
-        here = values[order[place]]
-        if here < before:
-            return False
-        same[place] = here == before
-        before = here
-    return True
+def _joint_ranks(first, second, order):  # type: ignore[no-untyped-def]
+    rank = np.empty(len(order), dtype=np.int64)
+    current, before = -1, -1
+    for item in order:
+        if current < 0 or first[item] != first[before] or second[item] != second[before]:
+            current += 1
+        rank[item] = current
+        before = item
+    return rank, current + 1

@@ -31,48 +31,6 @@ def tabulate(
     return total
 
 
-BLOCK = 16384
-
-
-@njit(cache=True, nogil=True)
-def tabulate_bytes(
-    label: NDArray[np.uint8], prediction: NDArray[np.uint8], group: NDArray[np.uint8]
-) -> NDArray[np.int64]:  # pragma: no cover
-    """Count rows as `tabulate` does, for bytes and groups below 64; empty if out of range.
-
-    A block of rows becomes a block of bytes without a branch, and two neighbouring bytes are
-    counted in one step as one number of 16 bits: half as many steps, for a larger table.
-    """
-    codes = np.empty(BLOCK, dtype=np.uint8)
-    pairs = codes.view(np.uint16)
-    seen = np.zeros((2, 65536), dtype=np.uint32)
-    total = np.zeros(4 * MOST, dtype=np.int64)
-    top = np.uint8(0)
-    for start in range(0, len(label), BLOCK):
-        stop = min(start + BLOCK, len(label))
-        y, c, g = label[start:stop], prediction[start:stop], group[start:stop]
-        wrong = np.uint8(0)
-        for row in range(stop - start):
-            wrong |= ((y[row] | c[row]) >> np.uint8(1)) | (g[row] >> np.uint8(6))
-            codes[row] = (g[row] << np.uint8(2)) | (y[row] << np.uint8(1)) | c[row]
-            top |= codes[row]
-        if wrong:
-            return np.zeros(0, dtype=np.int64)
-        steps = (stop - start) // 4
-        for step in range(steps):
-            seen[0, pairs[2 * step]] += np.uint32(1)
-            seen[1, pairs[2 * step + 1]] += np.uint32(1)
-        for row in range(4 * steps, stop - start):
-            total[codes[row]] += 1
-    # All codes are within the bits that any of them has.
-    for high in range(np.int64(top) + 1):
-        for low in range(np.int64(top) + 1):
-            times = np.int64(seen[0, 256 * high + low]) + np.int64(seen[1, 256 * high + low])
-            total[low] += times
-            total[high] += times
-    return total
-
-
 @njit(cache=True, nogil=True)
 def smallest(
     block: NDArray[np.float32], k: int

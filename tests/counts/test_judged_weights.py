@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from comparity.counts.judged_overlap import (
+from comparity.counts.judged_pairs import JudgedPairs
+from comparity.counts.judged_weights import (
     item_overlap,
     judgment_weights,
     reference_laws,
     weighted_sharing,
 )
-from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.ledger import count_position_pairs
 from comparity.counts.pairs import TIE_VALUE, Cell, Sharing
 from tests.plain import dyadic
@@ -191,7 +191,7 @@ def test_very_many_values_are_binned_without_moving_the_laws(
     pairs = drawn(np.random.default_rng(4), lean=0.3)
     cells = (Cell("a", "b"), Cell("b", "a"))
     exact = reference_laws(pairs, np.ones(len(pairs))).between(cells, 100.0)
-    monkeypatch.setattr("comparity.counts.judged_overlap.MOST_BINS", 400)
+    monkeypatch.setattr("comparity.counts.judged_weights.MOST_BINS", 400)
     binned = reference_laws(pairs, np.ones(len(pairs)))
     assert binned.better.shape == (4, 400)
     # A bin holds 1 / 400 of the items and at most a few times as much of a law.

@@ -1,4 +1,4 @@
-"""Definition: the cluster kernel and the sharing sums equal their plain twins."""
+"""Definition: products over clusters and the sharing sums equal their plain twins."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from comparity.counts.judged_pairs import JudgedPairs
-from comparity.counts.kernels.clusters import moments_by_key, moments_by_number
+from comparity.counts.judged_pairs import JudgedPairs, cluster_products
 from comparity.counts.pairs import Cell, PairCounts, Tally
 from tests.plain.clusters import cluster_moments as plain_cluster_moments
 from tests.plain.dyadic import variance as plain_variance
@@ -50,29 +49,19 @@ def clustered_rows(draw: st.DrawFn) -> tuple[np.ndarray, ...]:
     return keys, cell, trials, trials / 2
 
 
-@given(clustered_rows())
-def test_moments_by_key_equal_the_loop(rows: tuple[np.ndarray, ...]) -> None:
-    moments = moments_by_key(*rows, 3)
-    assert moments.tolist() == plain_cluster_moments(*(column.tolist() for column in rows), 3)
-
-
-@pytest.mark.parametrize("dense_bytes", [0, 2**30])
+@pytest.mark.parametrize("few", [0, 16])
+@pytest.mark.parametrize("first", [0, 2**61])
 @given(rows=clustered_rows())
-def test_moments_by_number_equal_the_loop(dense_bytes: int, rows: tuple[np.ndarray, ...]) -> None:
+def test_products_equal_the_loop(few: int, first: int, rows: tuple[np.ndarray, ...]) -> None:
     keys, *columns = rows
-    with mock.patch("comparity.counts.kernels.clusters.DENSE_BYTES", dense_bytes):
-        moments = moments_by_number((keys, keys[::-1].copy()), 7, *columns, 3)
-    expected = plain_cluster_moments(
-        [*keys.tolist(), *keys[::-1].tolist()], *(column.tolist() for column in columns), 3
-    )
-    assert moments.tolist() == expected
+    with mock.patch("comparity.counts.judged_pairs.FEW_CELLS", few):
+        products = cluster_products(keys + first * (keys > 3), *columns, 3)
+    assert products.tolist() == plain_cluster_moments(*(column.tolist() for column in rows), 3)
 
 
-def test_keys_too_large_to_pack_give_the_same_sums() -> None:
-    rows = (np.array([0, 1, 0, 1]), np.ones(4), np.array([1.0, 0.0, 1.0, 1.0]), 2)
-    small = moments_by_key(np.array([2, 1, 2, 0]), *rows)
-    large = moments_by_key(np.array([2**62, 5, 2**62, 0]), *rows)
-    assert large.tolist() == small.tolist()
+def test_no_rows_have_no_products() -> None:
+    none = np.zeros(0, dtype=np.int64)
+    assert not cluster_products(none, none, np.zeros(0), np.zeros(0), 2).any()
 
 
 @pytest.mark.parametrize("evaluators", [False, True])

@@ -1,11 +1,15 @@
-r"""Weights of judgments under which every kind of judged pair has the same reference law.
+r"""Judgments weighted, or chosen, so that more can be said of them.
 
-Items may carry a label or a reference score beside the score of the model. Judgments are weighted
-by :math:`w(y_i, a_i) \, w(y_j, a_j)` with the overlap weights of :mod:`comparity.counts.overlap`,
+*Weighted*: every kind of judged pair gets the same distribution of a reference. Items may carry a
+label or a reference score beside the score of the model. Judgments are weighted by
+:math:`w(y_i, a_i) \, w(y_j, a_j)` with the overlap weights of :mod:`comparity.counts.overlap`,
 taken from the items *as they occur in judgments*. If pairs were drawn without regard to the
 reference (some items more often than others, if need be) and judges order items by it alike in
-every group, better and worse items then have the same reference laws in all cells. Whether they
-have is looked up: a design that pairs likes with likes, or a judge who leans, leaves them apart.
+every group, better and worse items then have the same distribution of the reference in all cells.
+Whether they have is looked up: a design that pairs likes with likes, or a judge who leans, leaves
+them apart.
+
+*Chosen*: pairs that share no item and no evaluator, for tests of independent proportions.
 """
 
 from __future__ import annotations
@@ -19,17 +23,20 @@ from numpy.typing import NDArray
 
 from comparity.counts.judged_pairs import JudgedPairs, cluster_moments
 from comparity.counts.overlap import LARGEST_IMBALANCE, MOST_BINS, Overlap, overlap_weights
-from comparity.counts.pairs import TIE_VALUE, Cell, Floats, Sharing, evenness
+from comparity.counts.pairs import TIE_VALUE, Cell, Floats, PairCounts, Sharing, Tally, evenness
 
 __all__ = [
     "CELL_NOISE",
     "CellLaws",
     "ReferenceLaws",
+    "disjoint_pairs",
     "item_overlap",
     "judgment_weights",
     "reference_laws",
     "weighted_sharing",
 ]
+
+GroupPair = frozenset[str]
 
 CELL_NOISE = 2.5
 """Sampling noise allowed between the laws of two cells, over the root of the items they rest on."""
@@ -222,3 +229,95 @@ def _laws(
     total = laws[:, -1:]
     divided: Floats = np.divide(laws, total, out=np.full(shape, math.nan), where=total > 0)
     return divided
+
+
+def disjoint_pairs(pairs: JudgedPairs, *, rng: np.random.Generator) -> PairCounts:
+    """Keep a maximal set of pairs in which no item and no evaluator occurs twice.
+
+    On such pairs the tests of independent proportions are right whatever the sharing was, at the
+    price of leaving the other pairs out.
+
+    Pairs of items are chosen, not judgments: which of the two was put first, and whether the model
+    agrees, plays no part, and neither does how often a pair was judged. The choice is greedy, hence
+    maximal (no pair could be added), and takes the combinations of groups in turns, always the one
+    that has the fewest pairs for each of its cells: whatever runs out first, items or evaluators,
+    no cell is left empty that need not be. Of the judgments of a chosen pair one is then drawn at
+    random. (Choosing judgments would be wrong: a pair judged both ways would enter the way the
+    rarer cell wants it.)
+
+    Parameters
+    ----------
+    pairs : JudgedPairs
+        Judged pairs that share items or evaluators.
+    rng : numpy.random.Generator
+        Draws the order of pairs of the same groups, and one judgment of each chosen pair.
+
+    Returns
+    -------
+    PairCounts
+        One judgment for each pair that was kept.
+    """
+    kept = _take_in_turns(pairs, _rows_by_groups(pairs, rng))
+    cells: dict[Cell, Tally] = {}
+    for code, cell in enumerate(pairs.cells):
+        order = pairs.order[kept[pairs.cell[kept] == code]]
+        cells[cell] = Tally(int((order > 0).sum()), len(order), int((order == 0).sum()))
+    return PairCounts(cells, pairs.judgment_ties)
+
+
+def _rows_by_groups(pairs: JudgedPairs, rng: np.random.Generator) -> dict[GroupPair, list[int]]:
+    """Return the rows of each pair of groups: pairs at random, judgments of a pair at random."""
+    low, high = np.minimum(pairs.better, pairs.worse), np.maximum(pairs.better, pairs.worse)
+    _, first, pair = np.unique(low * pairs.n_items + high, return_index=True, return_inverse=True)
+    # A row judged n times comes first among the rows of its pair with a chance of n to all:
+    # the smallest of exponential waiting times with rates n.
+    waiting = rng.exponential(size=len(pairs)) / pairs.trials
+    sequence = np.lexsort((waiting, rng.random(len(first))[pair]))
+    kinds = [frozenset(cell) for cell in pairs.cells]
+    queues: dict[GroupPair, list[int]] = {kind: [] for kind in kinds}
+    for row in sequence.tolist():
+        queues[kinds[pairs.cell[row]]].append(row)
+    return queues
+
+
+def _take_in_turns(pairs: JudgedPairs, queues: dict[GroupPair, list[int]]) -> NDArray[np.int64]:
+    """Take from the pair of groups with the fewest pairs for each cell until nothing is left."""
+    free = _Free(pairs)
+    waiting = {kind: filter(free.is_free, rows) for kind, rows in queues.items()}
+    taken: dict[GroupPair, list[int]] = {kind: [] for kind in queues}
+    while waiting:
+        # Two groups have two cells, either may be better; one group has one.
+        kind = min(waiting, key=lambda one: len(taken[one]) / len(one))
+        row = next(waiting[kind], None)
+        if row is None:
+            del waiting[kind]
+        else:
+            free.use(row)
+            taken[kind].append(row)
+    return np.array([row for rows in taken.values() for row in rows], dtype=np.int64)
+
+
+class _Free:
+    """Which items and evaluators have not been used.
+
+    Parameters
+    ----------
+    pairs : JudgedPairs
+    """
+
+    def __init__(self, pairs: JudgedPairs) -> None:
+        self._items = np.column_stack([pairs.better, pairs.worse]).tolist()
+        self._evaluators = None if pairs.evaluator is None else pairs.evaluator.tolist()
+        self._used: set[int] = set()
+        self._heard: set[int] = set()
+
+    def is_free(self, row: int) -> bool:
+        """Return whether no item and no evaluator of a row was used."""
+        heard = self._evaluators is not None and self._evaluators[row] in self._heard
+        return not heard and self._used.isdisjoint(self._items[row])
+
+    def use(self, row: int) -> None:
+        """Use the items and the evaluator of a row."""
+        self._used.update(self._items[row])
+        if self._evaluators is not None:
+            self._heard.add(self._evaluators[row])

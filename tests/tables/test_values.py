@@ -1,0 +1,32 @@
+"""Values as codes, and how many labels there are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from comparity.tables.items import labelled_items
+from comparity.tables.values import factorised
+
+EXTREMES = [
+    *((np.int8, [-128, 127, -128]), (np.int64, [2**63 - 1, -(2**63), 5])),
+    *((np.uint64, [2**64 - 1, 2**64 - 2, 2**64 - 1]), (np.int64, [-3, 900, -3])),
+    *((np.uint8, [7, 7]), (np.int32, [])),
+]
+
+
+@pytest.mark.parametrize(("dtype", "values"), EXTREMES)
+def test_whole_numbers_of_any_size_get_the_code_of_their_text(
+    dtype: type, values: list[int]
+) -> None:
+    codes, names = factorised(np.array(values, dtype=dtype))
+    assert [names[code] for code in codes] == [str(value) for value in values]
+
+
+@pytest.mark.parametrize("levels", [2, 20, 21, 5000])
+@pytest.mark.parametrize("late", [False, True])
+def test_labels_are_few_or_many_wherever_they_stand(levels: int, late: bool) -> None:
+    labels = np.arange(6000) % levels
+    labels = np.concatenate([np.zeros(2000), labels]) if late else labels
+    items = labelled_items(labels, labels, np.arange(len(labels)) % 2)
+    assert items.n_levels == levels if levels <= 20 else items.n_levels > 20
