@@ -27,19 +27,14 @@ from comparity.ranking.anchors import (
     gaussian,
 )
 from comparity.ranking.connectivity import diagnose
-from comparity.ranking.judgments import judgments_of
-from comparity.ranking.mixtures import (
-    MixtureModel,
-    Optimum,
-    maximise,
-    mixture_of,
-    mixture_ranking,
-    notes_on_search,
-)
+from comparity.ranking.judgments import Judgments, judgments_of
+from comparity.ranking.mixtures import MixtureModel, Optimum, maximise, mixture_of
 from comparity.ranking.options import RankingModel
-from comparity.ranking.result import Ranking
+from comparity.ranking.result import Diagnosis, Ranking, ranking_of
 
-__all__ = ["MODEL", "crowd_bt"]
+__all__ = ["MODEL", "crowd_bt", "mixture_ranking", "notes_on_search"]
+
+Floats = NDArray[np.float64]
 
 
 def crowd_bt(
@@ -165,7 +160,7 @@ MODEL = RankingModel(
 
 def _reliable(
     model: MixtureModel, found: Optimum, prior: tuple[float, float]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """Return scores and reliabilities, turned round where evaluators would mostly be wrong.
 
     Both ways are equally likely under a symmetric prior; another one has a say in the search.
@@ -175,3 +170,54 @@ def _reliable(
     if prior[0] == prior[1] and judged @ (reliability - 0.5) < 0:
         return -scores, 1 - reliability
     return scores, reliability
+
+
+# Searches that end closer than this found the same peak.
+SAME_PEAK = 1e-3
+
+
+def notes_on_search(
+    share: str, beta: tuple[float, float], found: Optimum, judgments: Judgments
+) -> list[str]:
+    """Say which prior the shares have, whether there were several peaks, and what ties count."""
+    flat = tuple(beta) == (1, 1)
+    prior = "no prior" if flat else f"a Beta({beta[0]:g}, {beta[1]:g}) prior"
+    notes = [f"The {share} of each evaluator has {prior}."]
+    worse = max(found.losses) - min(found.losses)
+    if worse > SAME_PEAK:
+        notes.append(
+            f"The likelihood has several peaks: {len(found.losses)} searches ended up to "
+            f"{worse:.3g} apart in log posterior density; the highest is shown."
+        )
+    if not found.converged:
+        notes.append(
+            f"The search stopped before the gradient met its tolerance "
+            f"(norm {found.gradient_norm:.3g}); allow more iterations."
+        )
+    if judgments.n_ties:
+        notes.append(f"{judgments.n_ties:,} ties count as half a comparison each way.")
+    return notes
+
+
+def mixture_ranking(
+    name: str,
+    judgments: Judgments,
+    model: MixtureModel,
+    found: Optimum,
+    diagnosis: Diagnosis,
+    scores: Floats,
+    **facts: Any,
+) -> Ranking:
+    """Return the fit of a mixture model as a ranking; it has no standard errors."""
+    return ranking_of(
+        name,
+        judgments,
+        diagnosis,
+        scores - scores.mean(),
+        log_likelihood=model.log_likelihood(found.parameters),
+        converged=found.converged,
+        evaluators=judgments.evaluators,
+        gradient_norm=found.gradient_norm,
+        iterations=found.iterations,
+        **facts,
+    )

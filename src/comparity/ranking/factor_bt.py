@@ -29,9 +29,10 @@ from comparity.ranking.anchors import (
 )
 from comparity.ranking.connectivity import diagnose
 from comparity.ranking.contrasts import attributes_of, contrasts_of
+from comparity.ranking.crowd_bt import mixture_ranking, notes_on_search
 from comparity.ranking.fits import Diagnosis, Prior
 from comparity.ranking.judgments import Judgments, judgments_of
-from comparity.ranking.mixtures import maximise, mixture_of, mixture_ranking, notes_on_search
+from comparity.ranking.mixtures import maximise, mixture_of
 from comparity.ranking.options import RankingModel
 from comparity.ranking.result import Ranking
 

@@ -36,9 +36,9 @@ from numpy.typing import NDArray
 from comparity.counts.kernels.compilation import njit
 from comparity.ranking.anchors import LARGEST_SD, SMALLEST_SD, bounded
 from comparity.ranking.likelihood.exact import Inverse, Solving
-from comparity.ranking.likelihood.margins import add_product
 from comparity.ranking.likelihood.objective import Penalised
 from comparity.ranking.likelihood.one_pass import OnePass
+from comparity.ranking.likelihood.passes import add_product
 
 Floats = NDArray[np.float64]
 
