@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors import AnchorError, Option, OptionError, PositionError
-from comparity.ranking.alternating import alternate
 from comparity.ranking.anchors import (
     EQUAL_MEANS,
     MARGINAL_LIKELIHOOD,
@@ -29,10 +28,12 @@ from comparity.ranking.bias_tests import (
 from comparity.ranking.bradley_terry import facts_of
 from comparity.ranking.connectivity import diagnose, groups_apart
 from comparity.ranking.contrasts import Contrasts, ItemAttribute, attributes_of, contrasts_of
-from comparity.ranking.fits import Diagnosis, GroupContrast
+from comparity.ranking.fits import SEAT, Diagnosis
 from comparity.ranking.judgments import Judgments, judgments_of
-from comparity.ranking.likelihood.errors import Errors
+from comparity.ranking.likelihood.errors import Errors, chance_variance, without_unknown
 from comparity.ranking.likelihood.fitting import TOLERANCE, Fit, Task, check_finite, fit, rows_for
+from comparity.ranking.likelihood.passes import Pass
+from comparity.ranking.likelihood.rows import rows_of
 from comparity.ranking.options import RankingModel
 from comparity.ranking.result import BiasedRanking
 from comparity.tables.columns import check_option
@@ -47,11 +48,18 @@ BIAS_SD = 10.0
 drawn toward the other evaluators, and finite where an evaluator always chose one group."""
 
 MODES = ("joint", "alternating")
+STEPS, GRADIENT = 100, 1e-5
+"""Most rounds of the authors' scheme, and the gradient at which it ends before."""
+UNKNOWN = (
+    *("bias_standard_errors", "cautious_standard_errors", "centred_standard_errors"),
+    *("z", "p", "q", "cautious_q"),
+)
+UNKNOWN_LEVELS = ("mean_bias_standard_errors", "level_standard_errors")
+"""What that scheme does not tell: errors and tests, of each bias and of their levels."""
 CORRECTED = (
     "Biases are corrected for the errors of the scores, which pull them toward zero; "
     "corrected=False (--uncorrected) gives the joint maximum of likelihood and priors."
 )
-SEAT = GroupContrast(attribute="seat", group="first", reference="second")
 
 
 def barp(
@@ -212,7 +220,7 @@ def _fit_panel(
     diagnosis = diagnose(task.judgments, rows, contrasts, trusted=task.anchor.trusted)
     check_finite(task, diagnosis)
     fitted = fit(task, rows)
-    errors = _known_errors(fitted, contrasts, diagnosis)
+    errors = without_unknown(fitted.errors(), fitted.move, contrasts.attributes, diagnosis)
     result = _result(task, contrasts, fitted, errors, diagnosis)
     if suggesting:
         # Score tests look at the maximum of the likelihood.
@@ -263,7 +271,9 @@ def _result(
     task: Task, contrasts: Contrasts, fitted: Fit, errors: Errors, diagnosis: Diagnosis
 ) -> BiasedRanking:
     judgments, bias = task.judgments, fitted.bias
-    own, chance = errors.bias, _chance_gap(task, fitted, errors)
+    own, chance = errors.bias, np.zeros(bias.shape[1])
+    if task.anchor.kind == EQUAL_MEANS:
+        chance = chance_variance(fitted.scores, errors, fitted.move.basis)
     mean, (z, p, q) = bias.mean(axis=0), tests_of(bias, own)
     # A bias without an error is zero by assumption, whatever the groups.
     cautious = np.where(own > 0, np.sqrt(own**2 + chance), own)
@@ -304,8 +314,7 @@ def _notes_on_lone(task: Task, contrasts: Contrasts) -> Iterator[str]:
         return
     for one in contrasts.attributes:
         sizes = np.bincount(one.codes, minlength=len(one.groups))
-        if (sizes == 1).any():
-            lone = [name for name, size in zip(one.groups, sizes, strict=True) if size == 1]
+        if lone := [name for name, size in zip(one.groups, sizes, strict=True) if size == 1]:
             more = f" and {len(lone) - 5:,} more" if len(lone) > 5 else ""
             yield (
                 f"Groups of {one.name} with one item: {', '.join(lone[:5])}{more}; equal group "
@@ -323,32 +332,69 @@ def _notes_on_untested(errors: Floats, diagnosis: Diagnosis) -> Iterator[str]:
         )
 
 
-def _known_errors(fitted: Fit, contrasts: Contrasts, diagnosis: Diagnosis) -> Errors:
-    """Give no error where nothing is known: scores the anchor fixes, biases of groups never met."""
-    errors, unmet, lost = fitted.errors(), diagnosis.unmet, diagnosis.uncompared
-    scores = np.where(fitted.move.fixed, np.nan, errors.scores)
-    if not len(unmet):
-        return replace(errors, scores=scores)
-    bias, centred, level = errors.bias.copy(), errors.centred.copy(), errors.level.copy()
-    bias[:, unmet], centred[:, unmet], level[unmet] = np.nan, np.nan, np.nan
-    for attribute in contrasts.attributes:
-        alone = np.bincount(attribute.codes)[attribute.codes[lost]] == 1
-        scores[lost[alone]] = np.nan
-    return replace(errors, scores=scores, bias=bias, centred=centred, level=level)
+def alternate(judgments: Judgments, contrasts: Contrasts) -> BiasedRanking:
+    """Alternate single line-searched steps for biases and for scores, from zero, without prior.
 
-
-def _chance_gap(task: Task, fitted: Fit, errors: Errors) -> Floats:
-    """Return the variance by which groups of these sizes differ in mean, of items drawn alike.
-
-    That two populations have equal means does not make two samples have them; where the anchor
-    says so of the samples, the difference goes into the mean bias.
+    The scheme of the authors' code, kept so that their numbers can be compared with. Each step is
+    the first iteration of BFGS, which follows the gradient. Biases come first (the paper's
+    Algorithm 1 says scores first), and the scheme ends after 100 rounds or when both gradients
+    are below 1e-5. The likelihood is flat in the level of the biases; starting at zero and stopping
+    early is what picks one. No errors come with it: standard errors, z, p and q are ``nan``.
     """
-    variances = np.zeros(fitted.bias.shape[1])
-    if task.anchor.kind != EQUAL_MEANS:
-        return variances
-    basis = fitted.move.basis
-    squares = fitted.scores**2 + np.nan_to_num(errors.scores) ** 2
-    spread = squares.sum() / max(1, len(basis) - basis.shape[1])
-    inverse = np.diagonal(np.linalg.pinv(basis.T @ basis))[1:]
-    variances[: len(inverse)] = spread * inverse
-    return variances
+    rows = rows_of(judgments, contrasts.columns, seat_by_evaluator=False)
+    data, none = Pass(rows), np.empty(0)
+    scores, bias = np.zeros(rows.n_items), np.zeros((rows.n_evaluators, rows.contrast.shape[1]))
+
+    def in_bias(flat: Floats) -> tuple[float, Floats]:
+        found = data.evaluate(scores, flat.reshape(bias.shape), none)
+        return found.loss, found.bias.ravel()
+
+    def in_scores(point: Floats) -> tuple[float, Floats]:
+        found = data.evaluate(point, bias, none)
+        return found.loss, found.scores[:, 0]
+
+    converged, taken = False, 0
+    while taken < STEPS and not converged:
+        of_bias = _take_step(in_bias, bias.ravel())
+        bias = of_bias.x.reshape(bias.shape)
+        of_scores = _take_step(in_scores, scores)
+        scores, taken = of_scores.x, taken + 1
+        converged = bool(of_bias.success and of_scores.success)
+    last, diagnosis = data.evaluate(scores, bias, none), diagnose(judgments, rows)
+    mean, gradient = bias.mean(axis=0), np.append(last.scores[:, 0], last.bias)
+    of_shape = dict.fromkeys(UNKNOWN, bias) | dict.fromkeys(UNKNOWN_LEVELS, mean)
+    unknown: dict[str, Any] = {name: np.full_like(one, np.nan) for name, one in of_shape.items()}
+    return BiasedRanking(
+        model="BARP, the authors' alternating scheme",
+        items=judgments.items,
+        scores=scores,
+        standard_errors=np.full_like(scores, np.nan),
+        log_likelihood=-last.loss,
+        converged=converged,
+        n_comparisons=len(judgments),
+        diagnosis=diagnosis,
+        evaluators=judgments.evaluators,
+        gradient_norm=float(np.linalg.norm(gradient)),
+        iterations=taken,
+        notes=(*diagnosis.notes, "Alternating scheme: no prior, no errors, stopped early."),
+        contrasts=contrasts.names,
+        bias=bias,
+        mean_bias=mean,
+        centred_bias=bias - mean,
+        **unknown,
+        anchor="none: started at zero and stopped after a fixed number of steps",
+        n_judged=np.bincount(rows.evaluator, minlength=rows.n_evaluators),
+        n_informative=rows.leanings.sum(axis=2),
+    )
+
+
+def _take_step(loss: Any, start: Floats) -> Any:
+    # Imported here because few fits need it and it takes its time.
+    from scipy.optimize import minimize
+
+    def stop(intermediate_result: Any) -> None:
+        # One step is all that is wanted; the update of the dense matrix after it is not.
+        raise StopIteration
+
+    options = {"maxiter": 1, "gtol": GRADIENT}
+    return minimize(loss, start, jac=True, method="BFGS", options=options, callback=stop)

@@ -15,6 +15,7 @@ from comparity.errors import OptionError
 from comparity.inference.gap_tests import Interval
 
 __all__ = [
+    "SEAT",
     "Diagnosis",
     "Effect",
     "GroupContrast",
@@ -190,6 +191,10 @@ class GroupContrast:
 
     def __str__(self) -> str:
         return f"{self.attribute}: {self.group} over {self.reference}"
+
+
+SEAT = GroupContrast(attribute="seat", group="first", reference="second")
+"""What each evaluator gives to the item shown first is a bias, but toward no group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

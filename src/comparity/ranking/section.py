@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors.spelling import visible
-from comparity.ranking.fits import Effect, GroupContrast, ScoreDependence
+from comparity.ranking.fits import SEAT, Effect, GroupContrast, ScoreDependence
 from comparity.ranking.plots import LEVEL, bias_chart, rank_chart
 from comparity.ranking.rank import RankedPanel
 from comparity.ranking.result import BiasedRanking, Ranking
@@ -21,10 +21,6 @@ __all__ = ["section"]
 
 
 Rows = list[dict[str, Any]]
-
-
-# What each evaluator gives to the item shown first is a bias, but toward no group.
-SEAT = GroupContrast(attribute="seat", group="first", reference="second")
 
 
 # So many evaluators and items are shown; all of them are in to_dict() and --json.

@@ -13,7 +13,8 @@ the mean is solved for.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,10 @@ from comparity.ranking.likelihood.banded import banded
 from comparity.ranking.likelihood.exact import Inverse, Solving, few_items, one_thread
 from comparity.ranking.likelihood.objective import Penalised, conjugate_gradients, inner
 from comparity.ranking.likelihood.one_pass import OnePass
+
+if TYPE_CHECKING:
+    from comparity.ranking.contrasts import ItemAttribute
+    from comparity.ranking.fits import Diagnosis
 
 Floats = NDArray[np.float64]
 
@@ -74,6 +79,36 @@ def errors_of(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Err
         if solved is not None:
             return _errors_by_solving(objective, solved, move, known)
     return _errors_by_passes(objective, move, known)
+
+
+def without_unknown(
+    errors: Errors, move: Move, attributes: tuple[ItemAttribute, ...], diagnosis: Diagnosis
+) -> Errors:
+    """Give no error where nothing is known: scores the anchor fixes, biases of groups never met."""
+    unmet, lost = diagnosis.unmet, diagnosis.uncompared
+    scores = np.where(move.fixed, np.nan, errors.scores)
+    if not len(unmet):
+        return replace(errors, scores=scores)
+    bias, centred, level = errors.bias.copy(), errors.centred.copy(), errors.level.copy()
+    bias[:, unmet], centred[:, unmet], level[unmet] = np.nan, np.nan, np.nan
+    for attribute in attributes:
+        alone = np.bincount(attribute.codes)[attribute.codes[lost]] == 1
+        scores[lost[alone]] = np.nan
+    return replace(errors, scores=scores, bias=bias, centred=centred, level=level)
+
+
+def chance_variance(scores: Floats, errors: Errors, basis: Floats) -> Floats:
+    """Return the variance by which groups of these sizes differ in mean, of items drawn alike.
+
+    That two populations have equal means does not make two samples have them; where the anchor
+    says so of the samples, the difference goes into the mean bias.
+    """
+    variances = np.zeros(errors.bias.shape[1])
+    squares = scores**2 + np.nan_to_num(errors.scores) ** 2
+    spread = squares.sum() / max(1, len(basis) - basis.shape[1])
+    inverse = np.diagonal(np.linalg.pinv(basis.T @ basis))[1:]
+    variances[: len(inverse)] = spread * inverse
+    return variances
 
 
 def _move_matrices(objective: Penalised, move: Move) -> tuple[Floats, Floats]:
