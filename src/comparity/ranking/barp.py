@@ -11,13 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors import AnchorError, Option, OptionError, PositionError
-from comparity.ranking.anchors import (
-    EQUAL_MEANS,
-    MARGINAL_LIKELIHOOD,
-    anchor_of,
-    wish_of,
-    words_on_one,
-)
 from comparity.ranking.bias_tests import (
     chosen_intersections,
     suggest,
@@ -26,9 +19,17 @@ from comparity.ranking.bias_tests import (
     words_on,
 )
 from comparity.ranking.bradley_terry import facts_of
-from comparity.ranking.connectivity import diagnose, groups_apart
-from comparity.ranking.contrasts import Contrasts, ItemAttribute, attributes_of, contrasts_of
-from comparity.ranking.fits import SEAT, Diagnosis
+from comparity.ranking.connectivity import Diagnosis, diagnose, groups_apart
+from comparity.ranking.contrasts import (
+    EQUAL_MEANS,
+    Contrasts,
+    ItemAttribute,
+    anchor_of,
+    attributes_of,
+    contrasts_of,
+    words_on_one,
+)
+from comparity.ranking.fits import MARGINAL_LIKELIHOOD, SEAT, wish_of
 from comparity.ranking.judgments import Judgments, judgments_of
 from comparity.ranking.likelihood.errors import Errors, chance_variance, without_unknown
 from comparity.ranking.likelihood.fitting import TOLERANCE, Fit, Task, check_finite, fit, rows_for

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_expit
 
-from comparity.ranking.anchors import MARGINAL_LIKELIHOOD, Wish, wish_of
-from comparity.ranking.connectivity import diagnose
-from comparity.ranking.fits import Diagnosis, Effect
+from comparity.ranking.connectivity import Diagnosis, diagnose
+from comparity.ranking.fits import MARGINAL_LIKELIHOOD, Effect, Wish, wish_of
 from comparity.ranking.judgments import Judgments, judgments_of
 from comparity.ranking.likelihood.errors import Errors
 from comparity.ranking.likelihood.fitting import NO_ANCHOR, TOLERANCE, Fit, Task, check_finite, fit

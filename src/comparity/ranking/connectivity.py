@@ -3,24 +3,110 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from comparity.errors import NoPriorError
 from comparity.ranking.contrasts import Contrasts, ItemAttribute
-from comparity.ranking.fits import Diagnosis
 from comparity.ranking.judgments import Judgments, count_outcomes
 from comparity.ranking.likelihood.rows import ComparisonRows
 
-__all__ = ["components", "diagnose", "enough_comparisons", "groups_apart", "unmet_contrasts"]
+__all__ = [
+    "Diagnosis",
+    "check_joined",
+    "components",
+    "diagnose",
+    "enough_comparisons",
+    "groups_apart",
+    "unmet_contrasts",
+]
 
 Ints = NDArray[np.int64]
 
 NAMED = 5
+
+
+def _no_positions() -> Ints:
+    return np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Diagnosis:
+    """What the graph of comparisons can and cannot tell.
+
+    Without a prior, scores exist only if every item can be reached from every other along "was put
+    above"; a prior makes all numbers finite, and then it alone places the components.
+
+    Attributes
+    ----------
+    n_items, n_comparisons : int
+        Size of the graph.
+    component : ndarray of int
+        For each item the component in which comparisons, whatever their outcome, join items.
+    strong_component : ndarray of int
+        The same along "was put above".
+    uncompared, undefeated, winless : ndarray of int
+        Positions of items in no comparison, items never put below another one, items never above.
+    silent : ndarray of int
+        Evaluators whose comparisons say nothing about some bias of theirs.
+    one_sided : ndarray of int
+        Evaluators who always decided for the same group where groups met.
+    unmet : ndarray of int
+        Contrasts of groups that no comparison joins, not even by way of others.
+    needed : int
+        About n log n, below which rankings from random comparisons are unreliable.
+    notes : tuple of str
+        The same in words, with names.
+    """
+
+    n_items: int
+    n_comparisons: int
+    component: Ints
+    strong_component: Ints
+    uncompared: Ints = field(default_factory=_no_positions)
+    undefeated: Ints = field(default_factory=_no_positions)
+    winless: Ints = field(default_factory=_no_positions)
+    silent: Ints = field(default_factory=_no_positions)
+    one_sided: Ints = field(default_factory=_no_positions)
+    unmet: Ints = field(default_factory=_no_positions)
+    needed: int = 0
+    notes: tuple[str, ...] = ()
+
+    DERIVED: ClassVar[Mapping[str, str]] = {
+        "n_components": "n_components",
+        "n_strong_components": "n_strong_components",
+    }
+
+    @property
+    def n_components(self) -> int:
+        """How many parts of the items are never compared with each other."""
+        return int(self.component.max(initial=-1)) + 1
+
+    @property
+    def n_strong_components(self) -> int:
+        """How many parts lose against each other in one direction only, or not at all."""
+        return int(self.strong_component.max(initial=-1)) + 1
+
+    @property
+    def connected(self) -> bool:
+        """Whether comparisons join all items."""
+        return self.n_components <= 1
+
+    @property
+    def separated(self) -> bool:
+        """Whether the likelihood alone would send scores to infinity."""
+        return self.n_strong_components > 1
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are about n log n comparisons."""
+        return self.n_comparisons >= self.needed
 
 
 def enough_comparisons(n_items: int) -> int:
@@ -249,3 +335,10 @@ def _names(places: Ints, names: NDArray[np.generic]) -> str:
     shown = ", ".join(str(names[place]) for place in places[:NAMED])
     more = len(places) - NAMED
     return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def check_joined(diagnosis: Diagnosis, *, regular: bool) -> None:
+    """Raise an error where items would run away and nothing holds them."""
+    if not regular and diagnosis.separated:
+        found = f"{diagnosis.n_strong_components:,} parts of the items that never lost to the next"
+        raise NoPriorError("scores", found)

@@ -17,16 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors import OptionError
-from comparity.ranking.anchors import (
+from comparity.ranking.connectivity import check_joined, diagnose
+from comparity.ranking.fits import (
     DEFAULT_BETA,
     DEFAULT_SD,
     check_amount,
     check_beta,
-    check_joined,
     check_search,
     gaussian,
 )
-from comparity.ranking.connectivity import diagnose
 from comparity.ranking.judgments import Judgments, judgments_of
 from comparity.ranking.mixtures import MixtureModel, Optimum, maximise, mixture_of
 from comparity.ranking.options import RankingModel

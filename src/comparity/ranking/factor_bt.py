@@ -19,18 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors import NoPriorError, OptionError
-from comparity.ranking.anchors import (
+from comparity.ranking.connectivity import Diagnosis, check_joined, diagnose
+from comparity.ranking.contrasts import attributes_of, contrasts_of
+from comparity.ranking.crowd_bt import mixture_ranking, notes_on_search
+from comparity.ranking.fits import (
     DEFAULT_BETA,
     DEFAULT_SD,
+    Prior,
     check_beta,
-    check_joined,
     check_search,
     gaussian,
 )
-from comparity.ranking.connectivity import diagnose
-from comparity.ranking.contrasts import attributes_of, contrasts_of
-from comparity.ranking.crowd_bt import mixture_ranking, notes_on_search
-from comparity.ranking.fits import Diagnosis, Prior
 from comparity.ranking.judgments import Judgments, judgments_of
 from comparity.ranking.mixtures import maximise, mixture_of
 from comparity.ranking.options import RankingModel

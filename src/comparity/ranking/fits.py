@@ -1,12 +1,12 @@
-"""Parts of a fitted ranking: priors, single effects, what the graph of comparisons can tell."""
+"""Parts of a fitted ranking: priors and how they are chosen, effects, contrasts, suggestions."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from statistics import NormalDist
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,24 +15,26 @@ from comparity.errors import OptionError
 from comparity.inference.gap_tests import Interval
 
 __all__ = [
+    "CROSS_VALIDATION",
+    "DEFAULT_BETA",
+    "DEFAULT_SD",
+    "MARGINAL_LIKELIHOOD",
     "SEAT",
-    "Diagnosis",
     "Effect",
     "GroupContrast",
     "Prior",
     "ScoreDependence",
     "Suggestion",
+    "Wish",
+    "by_cross_validation",
+    "check_amount",
+    "check_beta",
+    "check_search",
+    "folds",
+    "gaussian",
     "normal_quantile",
+    "wish_of",
 ]
-
-Ints = NDArray[np.int64]
-
-SHOWN = 20
-"""Names listed in `to_dict` where there may be thousands; counts are always given."""
-
-
-def _no_positions() -> Ints:
-    return np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,79 +97,6 @@ class Effect:
         """Return the normal interval."""
         half = normal_quantile(level) * self.standard_error
         return Interval(self.value - half, self.value + half, level)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Diagnosis:
-    """What the graph of comparisons can and cannot tell.
-
-    Without a prior, scores exist only if every item can be reached from every other along "was put
-    above"; a prior makes all numbers finite, and then it alone places the components.
-
-    Attributes
-    ----------
-    n_items, n_comparisons : int
-        Size of the graph.
-    component : ndarray of int
-        For each item the component in which comparisons, whatever their outcome, join items.
-    strong_component : ndarray of int
-        The same along "was put above".
-    uncompared, undefeated, winless : ndarray of int
-        Positions of items in no comparison, items never put below another one, items never above.
-    silent : ndarray of int
-        Evaluators whose comparisons say nothing about some bias of theirs.
-    one_sided : ndarray of int
-        Evaluators who always decided for the same group where groups met.
-    unmet : ndarray of int
-        Contrasts of groups that no comparison joins, not even by way of others.
-    needed : int
-        About n log n, below which rankings from random comparisons are unreliable.
-    notes : tuple of str
-        The same in words, with names.
-    """
-
-    n_items: int
-    n_comparisons: int
-    component: Ints
-    strong_component: Ints
-    uncompared: Ints = field(default_factory=_no_positions)
-    undefeated: Ints = field(default_factory=_no_positions)
-    winless: Ints = field(default_factory=_no_positions)
-    silent: Ints = field(default_factory=_no_positions)
-    one_sided: Ints = field(default_factory=_no_positions)
-    unmet: Ints = field(default_factory=_no_positions)
-    needed: int = 0
-    notes: tuple[str, ...] = ()
-
-    DERIVED: ClassVar[Mapping[str, str]] = {
-        "n_components": "n_components",
-        "n_strong_components": "n_strong_components",
-    }
-
-    @property
-    def n_components(self) -> int:
-        """How many parts of the items are never compared with each other."""
-        return int(self.component.max(initial=-1)) + 1
-
-    @property
-    def n_strong_components(self) -> int:
-        """How many parts lose against each other in one direction only, or not at all."""
-        return int(self.strong_component.max(initial=-1)) + 1
-
-    @property
-    def connected(self) -> bool:
-        """Whether comparisons join all items."""
-        return self.n_components <= 1
-
-    @property
-    def separated(self) -> bool:
-        """Whether the likelihood alone would send scores to infinity."""
-        return self.n_strong_components > 1
-
-    @property
-    def enough(self) -> bool:
-        """Whether there are about n log n comparisons."""
-        return self.n_comparisons >= self.needed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,3 +184,155 @@ def normal_quantile(level: float) -> float:
     if not isinstance(level, int | float) or not 0 < level < 1:
         raise OptionError("level", level, ["a level between 0 and 1"])
     return NormalDist().inv_cdf((1 + level) / 2)
+
+
+MARGINAL_LIKELIHOOD = "marginal likelihood"
+CROSS_VALIDATION = "cross-validation"
+GRID = tuple(float(2.0**power) for power in range(-2, 5))
+"""Standard deviations that cross-validation tries."""
+START_SD = 2.0
+SMALLEST_SD, LARGEST_SD = 0.02, 50.0
+ROUNDED = 1 + 1e-9
+
+# Callers may ask for less, as long as its precision leaves digits for the data.
+LEAST_SD = 1e-6
+
+# And for more, as long as the search can see what little of a prior holds items that never lost.
+MOST_SD = 1e3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What the caller wants of a prior.
+
+    Attributes
+    ----------
+    of : str
+        ``"scores"`` or ``"biases"``.
+    sd : float
+        Standard deviation to use, or to start from where it is to be chosen.
+    chosen_by : str
+        ``"the caller"``, ``"default"``, or how to choose.
+    """
+
+    of: str
+    sd: float
+    chosen_by: str
+
+    @property
+    def by_likelihood(self) -> bool:
+        """Whether to maximise the marginal likelihood."""
+        return self.chosen_by == MARGINAL_LIKELIHOOD
+
+    @property
+    def by_folds(self) -> bool:
+        """Whether to cross-validate."""
+        return self.chosen_by == CROSS_VALIDATION
+
+    def granted(self, sd: float, *, least: float = SMALLEST_SD) -> Prior:
+        """Return the prior that came of it; `least` is the least that likelihoods may choose."""
+        low, high = (GRID[0], GRID[-1]) if self.by_folds else (least, LARGEST_SD)
+        chosen = self.chosen_by
+        if self.by_likelihood or self.by_folds:
+            chosen += ", at its lower bound" * (sd <= low * ROUNDED)
+            chosen += ", at its upper bound" * (sd >= high / ROUNDED)
+        return Prior(of=self.of, sd=sd, chosen_by=chosen)
+
+
+def wish_of(prior: Any, of: str, default: Any) -> Wish:
+    """Read a prior as callers give it.
+
+    Parameters
+    ----------
+    prior : float, str or None
+        A standard deviation in logits, ``"marginal likelihood"``, ``"cross-validation"``, or
+        ``None`` for no prior.
+    of : str
+        What it is a prior of.
+    default : float or str
+        What the caller gets without asking; then the result says so.
+
+    Examples
+    --------
+    >>> wish_of(3, "scores", "marginal likelihood")
+    Wish(of='scores', sd=3.0, chosen_by='the caller')
+    """
+    if prior is None:
+        return Wish(of=of, sd=math.inf, chosen_by="the caller")
+    if isinstance(prior, str):
+        if prior not in (MARGINAL_LIKELIHOOD, CROSS_VALIDATION):
+            raise OptionError(f"the prior of {of}", prior, _choices())
+        return Wish(of=of, sd=START_SD, chosen_by=prior)
+    if not _is_number(prior) or not LEAST_SD <= prior <= MOST_SD:
+        raise OptionError(f"the prior of {of}", prior, _choices())
+    same = not isinstance(default, str) and default is not None and float(prior) == default
+    return Wish(of=of, sd=float(prior), chosen_by="default" if same else "the caller")
+
+
+def _choices() -> list[str]:
+    return [
+        f"a standard deviation in logits from {LEAST_SD:g} to {MOST_SD:g}",
+        repr(MARGINAL_LIKELIHOOD),
+        repr(CROSS_VALIDATION),
+        "None for no prior",
+    ]
+
+
+def bounded(sd: float) -> float:
+    """Keep a standard deviation where it still is a prior."""
+    return min(max(sd, SMALLEST_SD), LARGEST_SD)
+
+
+def folds(n: int, n_folds: int, rng: np.random.Generator) -> NDArray[np.int8]:
+    """Return a random fold for each of n comparisons, all of nearly one size."""
+    return rng.permutation(np.arange(n) % n_folds).astype(np.int8)
+
+
+def by_cross_validation(loss: Callable[[float], float]) -> float:
+    """Return the standard deviation of the grid with the least loss on comparisons left out."""
+    losses = [loss(sd) for sd in GRID]
+    return GRID[int(np.argmin(losses))]
+
+
+DEFAULT_SD = 5.0
+DEFAULT_BETA = (10.0, 1.0)
+
+MOST_JUDGMENTS = 1e6
+"""A prior worth more judgments than this leaves those made no say, and searches no digits."""
+
+
+def gaussian(of: str, sd: Any) -> Prior:
+    """Return the Gaussian prior with this standard deviation; ``None`` is no prior."""
+    if sd is None:
+        return Prior(of=of, sd=math.inf, chosen_by="the caller")
+    if not _is_number(sd) or not LEAST_SD <= sd <= MOST_SD:
+        allowed = [f"a standard deviation in logits from {LEAST_SD:g} to {MOST_SD:g}", "None"]
+        raise OptionError(f"the prior of {of}", sd, allowed)
+    return Prior(of=of, sd=float(sd), chosen_by="default" if sd == DEFAULT_SD else "the caller")
+
+
+def check_beta(option: str, value: Any) -> None:
+    """Raise an error unless these are two parameters of a Beta prior without a pole."""
+    pair = isinstance(value, tuple | list) and len(value) == 2 and all(map(_is_number, value))
+    if not pair or not all(1 <= one <= MOST_JUDGMENTS for one in value):
+        allowed = f"two numbers from 1 to {MOST_JUDGMENTS:g}, such as (10, 1); (1, 1) is flat"
+        raise OptionError(option, value, [allowed])
+
+
+def check_search(max_iterations: Any, tolerance: Any) -> None:
+    """Raise an error unless the search has at least one step and a goal."""
+    if not isinstance(max_iterations, int | np.integer) or max_iterations < 1:
+        raise OptionError("max_iterations", max_iterations, ["a whole number from 1"])
+    if not _is_number(tolerance) or not 0 < tolerance < 1:
+        raise OptionError("tolerance", tolerance, ["a number between 0 and 1, both excluded"])
+
+
+def check_amount(option: str, value: Any) -> None:
+    """Raise an error unless this is a number of judgments that leaves a say to those made."""
+    if not _is_number(value) or not 0 <= value <= MOST_JUDGMENTS:
+        raise OptionError(option, value, [f"a number from 0 to {MOST_JUDGMENTS:g}"])
+
+
+def _is_number(value: Any) -> bool:
+    real = isinstance(value, float | int | np.floating | np.integer)
+    return real and not isinstance(value, bool) and not math.isnan(value)

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from comparity import __version__
 from comparity.errors import Option, OptionError
-from comparity.ranking.anchors import MARGINAL_LIKELIHOOD
 from comparity.ranking.bradley_terry import bradley_terry
+from comparity.ranking.fits import MARGINAL_LIKELIHOOD
 from comparity.ranking.judgments import Judgments, columns_of, judgments_from_frames
 from comparity.ranking.options import (
     COMMANDS,

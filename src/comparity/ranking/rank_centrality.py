@@ -20,10 +20,9 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, splu
 
 from comparity.errors import NoPriorError
-from comparity.ranking.anchors import check_amount
 from comparity.ranking.bradley_terry import log_likelihood_at
-from comparity.ranking.connectivity import diagnose
-from comparity.ranking.fits import Diagnosis
+from comparity.ranking.connectivity import Diagnosis, diagnose
+from comparity.ranking.fits import check_amount
 from comparity.ranking.judgments import Judgments, judgments_of
 from comparity.ranking.options import RankingModel
 from comparity.ranking.result import Ranking, ranking_of

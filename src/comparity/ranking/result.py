@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.ranking.connectivity import Diagnosis
 from comparity.ranking.fits import (
-    Diagnosis,
     Effect,
     GroupContrast,
     Prior,

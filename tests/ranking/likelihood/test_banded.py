@@ -287,7 +287,7 @@ def test_a_band_is_as_wide_as_its_furthest_entry(n_contrasts: int) -> None:
             own = place[15 + k] + np.arange(n_contrasts if x.any() else 0)
             apart = [abs(i - j) for i in (place[one], place[two], *own) for j in place[[one, two]]]
             furthest = max(furthest, *apart)
-        assert _width(*columns, place, 15) == furthest
+        assert _width(rows, contrast, place) == furthest
 
 
 def test_pairs_drawn_from_all_items_make_no_band() -> None:

@@ -1,25 +1,24 @@
 r"""Standard errors from the curvature of the penalised likelihood.
 
 With :math:`\Sigma` the inverse Hessian and :math:`V K^T` the move to the anchor
-(:class:`comparity.ranking.anchors.Move`), the covariance of the anchored parameters is :math:`(I +
-V K^T) \Sigma (I + K V^T)`. Small fits invert the Hessian. Large ones factor it where comparisons
-run in a band (:mod:`comparity.ranking.likelihood.banded`), or invert what is left of it without the
-evaluators where items are few (:mod:`comparity.ranking.likelihood.exact`). Elsewhere, because
-items are a few comparisons apart, errors of scores, and of biases about their mean, are taken as
-nearly as passes over the comparisons tell them (:mod:`comparity.ranking.likelihood.one_pass`), and
-the mean is solved for.
+(:class:`comparity.ranking.contrasts.Move`), the covariance of the anchored parameters is
+:math:`(I + V K^T) \Sigma (I + K V^T)`. Small fits invert the Hessian. Large ones factor it where
+comparisons run in a band (:mod:`comparity.ranking.likelihood.banded`), or invert what is left of it
+without the evaluators where items are few (:mod:`comparity.ranking.likelihood.exact`). Elsewhere,
+because items are a few comparisons apart, errors of scores, and of biases about their mean, are
+taken as nearly as passes over the comparisons tell them
+(:mod:`comparity.ranking.likelihood.one_pass`), and the mean is solved for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.ranking.anchors import Move
+from comparity.ranking.contrasts import Move
 from comparity.ranking.likelihood import exact as _exact
 from comparity.ranking.likelihood.banded import banded
 from comparity.ranking.likelihood.exact import Inverse, Solving, few_items, one_thread
@@ -27,8 +26,8 @@ from comparity.ranking.likelihood.objective import Penalised, conjugate_gradient
 from comparity.ranking.likelihood.one_pass import OnePass
 
 if TYPE_CHECKING:
+    from comparity.ranking.connectivity import Diagnosis
     from comparity.ranking.contrasts import ItemAttribute
-    from comparity.ranking.fits import Diagnosis
 
 Floats = NDArray[np.float64]
 
@@ -170,7 +169,8 @@ def _errors_by_passes(objective: Penalised, move: Move, known: NDArray[np.bool_]
             apart[:, contrast], _with_mean(objective, move, contrast, free), free
         )
     gaps = [_variance(objective, target) for target in _gap_targets(objective, move).T]
-    extra = [_variance(objective, target) for target in _extra_targets(objective)]
+    places = range(objective.size - objective.data.rows.n_extra, objective.size)
+    extra = [_variance(objective, np.eye(1, objective.size, place)[0]) for place in places]
     return Errors(
         scores=_root(near.scores),
         bias=_root(bias),
@@ -242,13 +242,6 @@ def _about_anchor(
     """
     found = objective.split(solved)[1][:, contrast]
     return np.asarray(found - found[free].mean() + inner(target, solved), dtype=np.float64)
-
-
-def _extra_targets(objective: Penalised) -> Iterator[Floats]:
-    for place in range(objective.size - objective.data.rows.n_extra, objective.size):
-        target = np.zeros(objective.size)
-        target[place] = 1
-        yield target
 
 
 def _variance(objective: Penalised, target: Floats) -> float:

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.kernels.compilation import njit
-from comparity.ranking.anchors import LARGEST_SD, SMALLEST_SD, bounded
+from comparity.ranking.fits import LARGEST_SD, SMALLEST_SD, bounded
 from comparity.ranking.likelihood.exact import Inverse, Solving
 from comparity.ranking.likelihood.objective import Penalised
 from comparity.ranking.likelihood.one_pass import OnePass

@@ -11,17 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors import NoPriorError, OptionError
-from comparity.ranking.anchors import (
-    ZERO_MEAN,
-    Anchor,
-    Move,
-    Wish,
-    bounded,
-    by_cross_validation,
-    folds,
-    move_of,
-)
-from comparity.ranking.fits import Diagnosis, Prior
+from comparity.ranking.connectivity import Diagnosis
+from comparity.ranking.contrasts import ZERO_MEAN, Anchor, Move, move_of
+from comparity.ranking.fits import Prior, Wish, bounded, by_cross_validation, folds
 from comparity.ranking.judgments import Judgments, count_outcomes
 from comparity.ranking.likelihood import exact as _exact
 from comparity.ranking.likelihood.banded import banded

@@ -119,7 +119,7 @@ class Penalised:
     penalty : Penalty
     basis : ndarray, (items, 1 + contrasts)
         Score part of the directions in which the likelihood is flat; see
-        :class:`comparity.ranking.anchors.Move`.
+        :class:`comparity.ranking.contrasts.Move`.
     flat : bool
         Whether it is: with trusted evaluators only the first direction is.
     tilt : ndarray, optional
@@ -187,10 +187,8 @@ class Penalised:
     def effect_columns(self) -> Floats:
         """Return the columns of the Hessian of seat effect and tie parameter."""
         columns = np.zeros((self.size, self.data.rows.n_extra))
-        for place in range(columns.shape[1]):
-            unit = np.zeros(self.size)
-            unit[self.size - columns.shape[1] + place] = 1.0
-            columns[:, place] = self.product(unit)
+        for place in range(-columns.shape[1], 0):
+            columns[:, place] = self.product(np.eye(1, self.size, self.size + place)[0])
         return columns
 
     def directions(self, basis: Floats) -> Floats:

@@ -121,7 +121,9 @@ def _covariances(
     common, of_all = np.zeros((rows.n_items, contrast.shape[1])), _shares_of_all(blocks)
     # Of an evaluator's curvature, six times its share of all at most is in common with others.
     if 6 * of_all.max() > SLIGHT:
-        _add_common(rows.better, rows.worse, contrast, weights, common)
+        for place, told in enumerate((weights[:, None] * contrast).T):
+            common[:, place] = np.bincount(rows.better, told, rows.n_items)
+            common[:, place] -= np.bincount(rows.worse, told, rows.n_items)
     known = _invert_blocks(held)
     squares, mixed, alone, explained = _sums(columns, known, whole, common)
     part = _invert_blocks(blocks.sum(axis=0)) @ blocks
@@ -133,7 +135,9 @@ def _covariances(
     share = np.einsum("kcd,kdc->k", known, lost) / left
     tied = share * alone > SLIGHT * (1 - share) * (1 - alone)
     if tied.any():
-        _add_ties(*columns, np.column_stack([whole, common]), part, tied, lost)
+        longest = int(np.bincount(rows.evaluator, minlength=rows.n_evaluators)[tied].max())
+        items = np.column_stack([whole, common])
+        _add_ties(*columns, items, part, tied, longest, lost)
     return _schur_inverse(held, lost / left[:, None, None]), explained
 
 
@@ -206,16 +210,6 @@ def _invert_blocks(blocks: Floats) -> Floats:
     return np.asarray(np.linalg.pinv(blocks, hermitian=True), dtype=np.float64)
 
 
-@njit(cache=True, nogil=True)
-def _add_common(better, worse, contrast, weight, common):  # type: ignore[no-untyped-def]
-    """Add what each item has in common with the biases of all evaluators."""
-    for p in range(len(better)):
-        for c in range(contrast.shape[1]):
-            amount = weight[p] * contrast[p, c]
-            common[better[p], c] += amount
-            common[worse[p], c] -= amount
-
-
 # In the next two, the length of `each` is the number of contrasts: that of a tuple is known when
 # they are compiled, so that loops over contrasts cost nothing.
 @njit(cache=True, nogil=True)
@@ -281,14 +275,14 @@ def _add_opponents(better, worse, evaluator, contrast, weight, known, items, eac
 
 @njit(cache=True, nogil=True)
 def _add_ties(  # type: ignore[no-untyped-def]
-    better, worse, evaluator, contrast, weight, items, part, tied, lost
+    better, worse, evaluator, contrast, weight, items, part, tied, longest, lost
 ):
     """Add to `lost` what comparisons between the items of an evaluator change, where it is tied.
 
-    `items` has the curvature of each, and then what it has in common with all biases.
+    `items` has the curvature of each, and then what it has in common with all biases; `longest` is
+    the most comparisons of an evaluator who is tied.
     """
     count, n_contrasts = contrast.shape
-    longest = _longest_run(evaluator, tied)
     # Of each item the evaluator that touched it last, and where it stands among what that touched.
     seen = np.full((len(items), 2), -1, np.int32)
     most = min(2 * longest, len(items))
@@ -314,16 +308,6 @@ def _add_ties(  # type: ignore[no-untyped-def]
                         both = own[c, i] * solved[d, i] + own[d, i] * solved[c, i]
                         lost[k, c, d] += both / 2
         start = end
-
-
-@njit(cache=True, nogil=True)
-def _longest_run(evaluator, tied):  # type: ignore[no-untyped-def]
-    longest, length = 0, 0
-    for p in range(len(evaluator)):
-        length = length + 1 if p and evaluator[p] == evaluator[p - 1] else 1
-        if tied[evaluator[p]]:
-            longest = max(longest, length)
-    return longest
 
 
 @njit(cache=True, nogil=True)

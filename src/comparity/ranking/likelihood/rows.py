@@ -173,7 +173,7 @@ def band_of(rows: ComparisonRows) -> Band | None:
     if scores_alone is None:
         return None
     # Evaluators of few items may have found them everywhere.
-    spans = _spans(rows.better, rows.worse, rows.evaluator, rows.contrast, scores_alone.place, n)
+    spans = _spans(rows, scores_alone.place)
     if (near & (spans > widest)).any():
         band = _band_with_border(rows, near & (spans <= widest), widest)
     return band or (scores_alone if scores_alone.work <= LITTLE_WORK else None)
@@ -194,8 +194,7 @@ def _narrow_band(
     steps = np.where(nodes >= n_items, n_contrasts, 1)
     place = np.full(n_items + rows.n_evaluators, -1, np.int64)
     place[nodes] = np.cumsum(steps) - steps
-    columns = rows.better, rows.worse, rows.evaluator, contrast
-    width, length = _width(*columns, place, n_items), int(steps.sum())
+    width, length = _width(rows, contrast, place), int(steps.sum())
     has_biases, border = n_contrasts == rows.contrast.shape[1], n_contrasts * int((~near).sum())
     band = Band(place=place, width=width, length=length, border=border, has_biases=has_biases)
     return band if band.across <= _widest(length) else None
@@ -265,28 +264,30 @@ def _count_items(better, worse, evaluator, contrast, n_items, reach):  # type: i
                 reach[evaluator[p]] += 1
 
 
-@njit(cache=True, nogil=True)
-def _spans(better, worse, evaluator, contrast, place, n_items):  # type: ignore[no-untyped-def]
+def _places(
+    rows: ComparisonRows, contrast: NDArray[np.int8], place: Longs
+) -> tuple[Longs, Longs, Longs, NDArray[np.bool_]]:
+    """Return where the items and the evaluator of each comparison stand, and if a bias is told."""
+    one, two = place[rows.better], place[rows.worse]
+    return one, two, place[rows.n_items + rows.evaluator], np.asarray(contrast.any(axis=1))
+
+
+def _spans(rows: ComparisonRows, place: Longs) -> Longs:
     """Return how far apart the items stand at most that bear on each evaluator's biases."""
-    count = len(place) - n_items
-    first, last = np.full(count, n_items), np.zeros(count, np.int64)
-    for p in range(len(better)):
-        if np.any(contrast[p]):
-            k, one, two = evaluator[p], place[better[p]], place[worse[p]]
-            first[k], last[k] = min(first[k], one, two), max(last[k], one, two)
+    one, two, _, told = _places(rows, rows.contrast, place)
+    first = np.full(rows.n_evaluators, rows.n_items, np.int64)
+    last = np.zeros(rows.n_evaluators, np.int64)
+    np.minimum.at(first, rows.evaluator[told], np.minimum(one, two)[told])
+    np.maximum.at(last, rows.evaluator[told], np.maximum(one, two)[told])
     return last - first
 
 
-@njit(cache=True, nogil=True)
-def _width(better, worse, evaluator, contrast, place, n_items):  # type: ignore[no-untyped-def]
-    n_contrasts = contrast.shape[1]
-    width = max(n_contrasts - 1, 0)
-    for p in range(len(better)):
-        one, two = place[better[p]], place[worse[p]]
-        width = max(width, abs(one - two))
-        who = place[n_items + evaluator[p]]
-        if who >= 0 and np.any(contrast[p]):
-            # The last of an evaluator's biases is the furthest from what stands before them.
-            width = max(width, abs(who - one), abs(who - two))
-            width = max(width, who + n_contrasts - 1 - min(one, two))
-    return width
+def _width(rows: ComparisonRows, contrast: NDArray[np.int8], place: Longs) -> int:
+    """Return how far apart two parameters stand at most that have to do with each other."""
+    one, two, who, told = _places(rows, contrast, place)
+    inside = told & (who >= 0)
+    first, last = np.minimum(one, two), np.maximum(one, two)
+    # The last of an evaluator's biases is the furthest from what stands before them.
+    end = who + max(contrast.shape[1] - 1, 0)
+    apart = np.maximum(end - first, last - who)[inside]
+    return int(max(contrast.shape[1] - 1, 0, (last - first).max(), apart.max(initial=0)))

@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from comparity import barp, bradley_terry
 from comparity.datasets.simulated_panels import simulate_comparisons
-from comparity.ranking.anchors import GRID, by_cross_validation, folds, wish_of
+from comparity.ranking.fits import GRID, by_cross_validation, folds, wish_of
 
 
 def world(seed: int, **choices: object):  # type: ignore[no-untyped-def]
