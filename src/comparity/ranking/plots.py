@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors.spelling import visible
-from comparity.ranking.fair_topk import FairTopK
 from comparity.ranking.rank import RankedPanel
 from comparity.ranking.result import BiasedRanking, Ranking
 from comparity.reports.audits import MOST_TESTS
@@ -41,6 +40,8 @@ from comparity.reports.plots import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from comparity.ranking.fair_topk import FairTopK
 
 __all__ = [
     "LEVEL",
