@@ -28,8 +28,8 @@ from comparity.errors import DatasetMissingError, UnreachedRatioWarning
 from comparity.metrics.catalogue import CATALOGUE
 from comparity.metrics.comparison import contrast_of, metric_values
 from comparity.metrics.entropy import consistency
-from comparity.training.balance import independence_weights
 from comparity.training.meta_fair import MetaFairClassifier
+from comparity.training.weigh import independence_weights
 
 PUBLISHED = read_published(Path(__file__).parent)
 

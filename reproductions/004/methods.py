@@ -9,10 +9,10 @@ import numpy as np
 from tasks import Mixture, Task
 
 from comparity import FairRanker
-from comparity.training.balance import debiasing_weights
 from comparity.training.correlation import CorrelationRanker
 from comparity.training.exposure_program import rerank
 from comparity.training.score_transforms import monotone_transform
+from comparity.training.weigh import debiasing_weights
 
 __all__ = ["METHODS", "POSTPROCESSED", "free_ranker", "mixtures"]
 

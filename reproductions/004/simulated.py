@@ -20,7 +20,7 @@ from comparity.cli.published import Conclusion, Reproduction, Request, one_run_a
 from comparity.cli.reproduce import read_published, tracked
 from comparity.datasets.simulated_ranking import THREE, TWO, directions, mixed, population, ranking
 from comparity.tables.outputs import replace_file
-from comparity.training.balance import debiasing_weights
+from comparity.training.weigh import debiasing_weights
 
 __all__ = [
     "RUNS",

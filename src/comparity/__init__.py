@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     from comparity.relative.bridges import biased_bridge, unbiased_bridge
     from comparity.relative.raters import compare_raters
     from comparity.separation.audit import separation
-    from comparity.training.boosted import BoostedTrees
+    from comparity.training.kinds import BoostedTrees, NeuralNetwork
     from comparity.training.meta_fair import MetaFairClassifier
-    from comparity.training.networks import NeuralNetwork
     from comparity.training.rankers import FairRanker, FairRegressor
     from comparity.training.weigh import fair_balance, fair_reweighing, reweighing
 
@@ -74,12 +73,12 @@ __all__ = [
 
 # Public names are imported when they are first used: `import comparity` loads no engine.
 _HOMES = {
-    "BoostedTrees": "comparity.training.boosted",
+    "BoostedTrees": "comparity.training.kinds",
     "ComparityError": "comparity.errors",
     "FairRanker": "comparity.training.rankers",
     "FairRegressor": "comparity.training.rankers",
     "MetaFairClassifier": "comparity.training.meta_fair",
-    "NeuralNetwork": "comparity.training.networks",
+    "NeuralNetwork": "comparity.training.kinds",
     "barp": "comparity.ranking.barp",
     "biased_bridge": "comparity.relative.bridges",
     "bradley_terry": "comparity.ranking.bradley_terry",

@@ -35,7 +35,7 @@ from comparity.metrics.comparison import (
     metric_values,
 )
 from comparity.metrics.entropy import DOUBLED_ROOT, consistency
-from comparity.training.balance import independence_weights
+from comparity.training.weigh import independence_weights
 
 DATA = os.environ.get("COMPARITY_DATA")
 needs_data = pytest.mark.skipif(not DATA, reason="COMPARITY_DATA names no folder of real data")

@@ -32,7 +32,7 @@ from comparity.results.options import (
 )
 from comparity.training.goals import GOALS
 from comparity.training.options import TrainForm, WeightsForm
-from comparity.training.scorers import KINDS as SCORERS
+from comparity.training.solve import KINDS as SCORERS
 from comparity.training.weigh import METHODS
 
 

@@ -18,9 +18,9 @@ from comparity.ranking.rank import rank_frames
 from comparity.separation.information import information_separation
 from comparity.tables.frames import connection
 from comparity.tables.layouts import to_comparisons
-from comparity.training.balance import debiasing_weights
 from comparity.training.correlation import CorrelationRanker
 from comparity.training.score_transforms import monotone_transform
+from comparity.training.weigh import debiasing_weights
 
 N = 40
 RNG = np.random.default_rng(0)

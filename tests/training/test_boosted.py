@@ -11,9 +11,8 @@ import pytest
 from comparity import BoostedTrees, FairRanker, FairRegressor
 from comparity.errors import NoTreeError, OptionError
 from comparity.tables.items import labelled_items
-from comparity.training.boosted import curvature
-from comparity.training.game import CellWeights
-from comparity.training.rows import Scale, training_rows
+from comparity.training.kinds import curvature
+from comparity.training.rows import CellWeights, Scale, training_rows
 from tests.training.interaction import interaction
 
 EVERYWHERE = {"validation_fraction": 0, "random_state": 0}
@@ -38,9 +37,9 @@ def test_without_a_goal_a_regression_is_that_of_lightgbm() -> None:
 def test_curvature_counts_the_pairs_of_each_row(squared: bool) -> None:
     X, y, group = interaction(30, seed=1)
     scale = Scale(centre=np.zeros(3), unit=np.ones(3))
-    rows = training_rows(X, labelled_items(y, y, group), np.arange(30), scale, ())
     loss = "squared hinge" if squared else "hinge"
     choices = FairRanker(margin=0.5, loss=loss)._choices()
+    rows = training_rows(X, labelled_items(y, y, group), np.arange(30), scale, choices)
     weights = CellWeights(0.0, np.array([0.0, 1.0, 0.0, 0.0]), np.array([0.0, 0.0, 2.0, 0.0]))
     found = curvature(rows, weights, choices)
     expected = np.zeros(30)

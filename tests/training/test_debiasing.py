@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from comparity import FairRanker, pairwise_accuracy
 from comparity.errors import LabelAbsentError, NonBinaryError, OneGroupError, UnknownGroupError
-from comparity.training.balance import debiasing_weights
+from comparity.training.weigh import debiasing_weights
 from tests.training.simulated import ranking
 
 tables = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=2, max_size=4)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from comparity.training.ranking_policy import best_mixture, least_difference
+from comparity.training.exposure_program import best_mixture, least_difference
 
 VALUES = st.integers(-6, 6).map(lambda value: value / 2)
 ITEMS = st.lists(st.tuples(VALUES, VALUES), min_size=2, max_size=7)

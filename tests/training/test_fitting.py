@@ -12,7 +12,7 @@ import pytest
 from comparity import FairRanker, FairRegressor, MetaFairClassifier
 from comparity.errors import ConstantFeaturesError, EmptyCellError, OptionError, OutOfRangeError
 from comparity.tables.items import labelled_items
-from comparity.training.fitting import prepared
+from comparity.training.fitting import prepare_rows
 from comparity.training.goals import choices_of
 from tests.training.interaction import interaction
 
@@ -123,7 +123,7 @@ def test_a_kind_of_pair_that_either_part_lacks_is_refused(held: int, named: str)
     y = np.arange(40) // 2 % 2 * ((group == 0) | (query == 0))
     items = labelled_items(y, y, group, queries=query)
     with pytest.raises(EmptyCellError, match=f"do not occur in the {named} rows"):
-        prepared(
+        prepare_rows(
             np.arange(40.0)[:, None],
             items,
             choices_of(),

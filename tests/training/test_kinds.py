@@ -105,9 +105,9 @@ def test_rows_learned_by_heart_are_no_reason_to_think_a_goal_kept(
     group, y = rng.integers(0, 2, 400), rng.integers(0, 2, 400)
     X = np.column_stack([y + 1.5 * group, 0.8 * y, np.zeros((400, 60))])
     X += rng.normal(size=X.shape)
-    asked, played = [], kind.played
+    asked, played = [], kind.play
     monkeypatch.setattr(
-        kind, "played", lambda *a, **k: asked.append(np.copy(a[2].slack)) or played(*a, **k)
+        kind, "play", lambda *a, **k: asked.append(np.copy(a[2].slack)) or played(*a, **k)
     )
     model = FairRanker(scorer=kind(), slack=0.02, steps=120, random_state=0).fit(X, y, group)
     assert asked[0] == pytest.approx(0.02)

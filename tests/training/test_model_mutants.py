@@ -10,10 +10,9 @@ import pytest
 
 from comparity import FairRegressor
 from comparity.errors import ComparityError
-from comparity.training.boosted import BoostedTrees
-from comparity.training.model_files import read_model, write_model
-from comparity.training.networks import NeuralNetwork
-from comparity.training.scorers import LinearScorer, SavedScorer
+from comparity.training.kinds import BoostedTrees, NeuralNetwork
+from comparity.training.model_files import SavedScorer, read_model, write_model
+from comparity.training.models import LinearModel
 from tests.mutants import json_mutants
 from tests.training.interaction import interaction
 
@@ -26,11 +25,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """Return a small model file of each kind, with a mixture."""
     folder = tmp_path_factory.mktemp("models")
     X, y, group = interaction(120, seed=0)
-    linear = LinearScorer(
+    linear = SavedScorer(
+        kind="linear",
         features=NAMES,
-        coefficients=(0.1, -2.0, 3.5),
-        intercept=0.5,
-        members=(((1.0, 2.0, 3.0), 0.0, 0.25), ((3.0, 4.0, 5.0), 1.0, 0.75)),
+        model=LinearModel(np.array([0.1, -2.0, 3.5]), 0.5),
+        members=tuple((LinearModel(np.arange(3.0) + n, n - 1.0), n / 4) for n in (1, 3)),
         about={"goal": ["cross-group"]},
     )
     write_model(folder / "linear.json", linear)

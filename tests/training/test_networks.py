@@ -12,8 +12,8 @@ from comparity.errors import OptionError
 from comparity.tables.items import labelled_items
 from comparity.training.game import Constraints, Minima, Pace
 from comparity.training.goals import choices_of, differences, terms_of
+from comparity.training.mixtures import minima
 from comparity.training.rows import Rows, Scale, training_rows
-from comparity.training.solve import minima
 from comparity.training.torch_game import LeastProblem, PairwiseProblem, _moves, _Player
 from tests.training.interaction import interaction
 from tests.training.simulated import directions, mixed, population, ranking
@@ -77,7 +77,7 @@ def test_without_a_goal_and_a_hidden_layer_it_is_least_squares() -> None:
 
 def all_rows(X: np.ndarray, y: np.ndarray, group: np.ndarray) -> Rows:
     scale = Scale(centre=np.zeros(X.shape[1]), unit=np.ones(X.shape[1]))
-    return training_rows(X, labelled_items(y, y, group), np.arange(len(y)), scale, ())
+    return training_rows(X, labelled_items(y, y, group), np.arange(len(y)), scale, choices_of())
 
 
 def untrained(rows: Rows) -> tuple[torch.nn.Module, np.ndarray]:
@@ -130,7 +130,7 @@ def test_in_the_end_a_network_stays_near_the_goal() -> None:
         rows = all_rows(X, y, group)
         terms = terms_of("cross-group", rows.pairs, None, ("0", "1"), rows="all")
         referee = Constraints(differences([terms])[0], 0.01)
-        models = network.played(rows, referee, choices, Pace(0.15, seed)).models
+        models = network.play(rows, referee, choices, Pace(0.15, seed)).models
         for scores in network.scores(models[-33:], rows):
             matrix = pairwise_accuracy(y, scores, sensitive_features=group).matrix
             gaps.append(abs(matrix[0, 1] - matrix[1, 0]))

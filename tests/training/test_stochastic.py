@@ -10,8 +10,7 @@ import pytest
 
 from comparity import FairRanker
 from comparity.errors import LengthMismatchError, NonFiniteFeatureError
-from comparity.training.mixtures import StochasticScorer
-from comparity.training.scorers import LinearModel
+from comparity.training.models import LinearModel, StochasticScorer
 
 MIXTURE = StochasticScorer(
     [LinearModel(np.array([slope, 0.0]), 0.0) for slope in (1.0, -1.0, 10.0)],

@@ -140,7 +140,7 @@ def weights(file: Path, output: Path, **choices: Any) -> Result:
 
     Exit status: 0 written, 2 bad input.
     """
-    from comparity.training.weigh import weigh_file
+    from comparity.training.train import weigh_file
 
     return weigh_file(file, output, **choices)
 

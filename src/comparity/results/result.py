@@ -38,7 +38,6 @@ HOMES = (
     "comparity.ranking.exposure",
     "comparity.ranking.fair_topk",
     "comparity.training.result",
-    "comparity.training.ranking_policy",
     "comparity.planning.result",
     "comparity.gate.result",
     "comparity.demo.story",

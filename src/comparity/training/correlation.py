@@ -1,32 +1,32 @@
 r"""Training with a penalty on the correlation of score differences and group differences.
 
 For pairs of a better and a worse item the penalty is :math:`|\mathrm{corr}(t, b)|` with
-:math:`t` the score of the better less that of the worse, and :math:`b` the same of the group, 0 or
+:math:`t` the score of the better minus that of the worse, and :math:`b` the same of the group, 0 or
 1 (Beutel et al., "Fairness in recommendation through pairwise experiments", 2019). Means and
 covariances over all pairs need no pairs: with :math:`L` the Laplacian of the graph that joins rows
 with different labels, the sum of :math:`(u_i - u_j)(v_i - v_j)` over all pairs is
-:math:`u^\top L v`, and sums over rows with other labels are sums over all rows less those over rows
-with the same label.
+:math:`u^\top L v`, and sums over rows with other labels are sums over all rows minus those over
+rows with the same label.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.errors import MissingSensitiveError, OptionError
+from comparity.errors import MissingSensitiveError
 from comparity.tables.items import LabelledItems
-from comparity.training.estimators import FairScorer
-from comparity.training.game import CellWeights
-from comparity.training.goals import Choices, Terms, terms_of
-from comparity.training.rankers import FairRanker, FairRegressor
+from comparity.training.fitting import account
+from comparity.training.goals import Choices, Terms, check_number, terms_of
+from comparity.training.mixtures import Chosen
+from comparity.training.rankers import FairRanker, FairRegressor, FairScorer
 from comparity.training.result import Training
-from comparity.training.rows import Rows, Scale, taken
-from comparity.training.solve import Candidates, Chosen
+from comparity.training.rows import CellWeights, Rows, Scale, take_items, training_rows
+from comparity.training.solve import Candidates
 
 __all__ = ["CorrelationRanker", "CorrelationRegressor", "PairMoments", "pair_moments"]
 
@@ -55,23 +55,18 @@ class PairMoments:
     crossed: Floats
     spread: Floats
 
-    def correlations(self, slope: Floats) -> Floats:
-        """Return the correlation with each column for a linear score; 0 where one is constant."""
-        width = math.sqrt(max(float(slope @ self.features @ slope), 0.0))
-        if width <= FLAT:
-            return np.zeros(len(self.spread))
-        down = np.where(self.spread > FLAT, self.spread, np.inf)
-        found: Floats = slope @ self.crossed / (width * down)
-        return found
-
     def penalty(self, slope: Floats) -> tuple[float, Floats]:
-        """Return the mean of absolute correlations and its gradient."""
+        """Return the mean of absolute correlations with a linear score, and its gradient.
+
+        A column, or a score, that is constant has no correlation.
+        """
         variance = float(slope @ self.features @ slope)
-        rho = self.correlations(slope)
         if variance <= FLAT**2:
             return 0.0, np.zeros(len(slope))
-        down = np.where(self.spread > FLAT, self.spread, np.inf)
-        each = self.crossed / (np.sqrt(variance) * down)
+        each = self.crossed / (
+            math.sqrt(variance) * np.where(self.spread > FLAT, self.spread, np.inf)
+        )
+        rho = slope @ each
         each -= np.outer(self.features @ slope / variance, rho)
         return float(np.abs(rho).mean()), each @ np.sign(rho) / len(rho)
 
@@ -110,12 +105,8 @@ def pair_moments(
     segment = np.unique(segment, return_inverse=True)[1].reshape(-1)
     tied = tied.reshape(-1)
     others = _sums(segment, weight) - _sums(tied, weight)
-    total = float(weight @ others) / 2
-    if not total:
-        many = features.shape[1], columns.shape[1]
-        return PairMoments(
-            features=np.zeros((many[0], many[0])), crossed=np.zeros(many), spread=np.zeros(many[1])
-        )
+    # Without pairs all sums are 0.
+    total = float(weight @ others) / 2 or 1.0
     # Rows are sorted by query and label, so that those below a row come before it.
     order = np.lexsort((level, segment))
     net = np.empty(len(label))
@@ -137,27 +128,24 @@ def pair_moments(
 
 def _sums(code: Codes, values: Floats) -> Floats:
     """Return for each row the sum over the rows with its code."""
-    found: Floats = np.bincount(code, values).astype(np.float64, copy=False)[code]
-    return found
+    return np.asarray(np.bincount(code, values).astype(np.float64, copy=False)[code])
 
 
 def _net(weight: Floats, segment: Codes, tied: Codes) -> Floats:
-    """Return each row's weight times that of the rows below it less that of the rows above."""
+    """Return each row's weight times that of the rows below it minus that of the rows above."""
     ends = np.cumsum(weight)
     first = np.searchsorted(tied, tied, side="left")
     last = np.searchsorted(tied, tied, side="right")
     begin = np.searchsorted(segment, segment, side="left")
     end = np.searchsorted(segment, segment, side="right")
     upto = np.append(0.0, ends)
-    found: Floats = weight * ((upto[first] - upto[begin]) - (upto[end] - upto[last]))
-    return found
+    return np.asarray(weight * ((upto[first] - upto[begin]) - (upto[end] - upto[last])))
 
 
 def _in_own_unit(values: Floats) -> Floats:
     """Return numbers from 0 to 1: a correlation has no unit, and small numbers are no constant."""
     shares = values / np.abs(values).max()
-    found: Floats = (shares - shares.min()) / np.ptp(shares)
-    return found
+    return np.asarray((shares - shares.min()) / np.ptp(shares))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -191,52 +179,25 @@ class _PenalisedRows(Rows):
 
     def plain(self) -> Rows:
         """Return the rows without the penalty."""
-        return Rows(**{field.name: getattr(self, field.name) for field in fields(Rows)})
+        return Rows(**{one.name: getattr(self, one.name) for one in fields(Rows)})
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class _Penalised(FairScorer):
     """What both kinds have in common: parameters, and rows with a penalty."""
 
-    scorer = "linear"
+    strength: float = 1.0
     # There are no constraints beside the penalty.
-    goal = None
-    slack = 0.0
-    form = "constrained"
-    with_overall = None
-    no_group = None
-    referee_rate = 1.0
-
-    def __init__(
-        self,
-        *,
-        strength: float = 1.0,
-        continuous: bool = False,
-        margin: float = 1.0,
-        loss: str = "hinge",
-        l2: float = 1e-4,
-        steps: int = 500,
-        step_sizes: float | tuple[float, ...] = 0.15,
-        snapshots: int = 100,
-        validation_fraction: float = 0.25,
-        random_state: Any = None,
-        progress: bool = True,
-    ) -> None:
-        self.strength = strength
-        self.continuous = continuous
-        self.margin = margin
-        self.loss = loss
-        self.l2 = l2
-        self.steps = steps
-        self.step_sizes = step_sizes
-        self.snapshots = snapshots
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.progress = progress
+    scorer: Any = field(default="linear", init=False)
+    goal: Any = field(default=None, init=False)
+    slack: float = field(default=0.0, init=False)
+    form: str = field(default="constrained", init=False)
+    with_overall: Any = field(default=None, init=False)
+    no_group: Any = field(default=None, init=False)
+    referee_rate: float = field(default=1.0, init=False)
 
     def _choices(self) -> Choices:
-        number = isinstance(self.strength, int | float | np.number)
-        if not number or not 0 <= self.strength < math.inf:
-            raise OptionError("strength", self.strength, ["a number from 0 on"])
+        check_number("strength", self.strength, low=0)
         return super()._choices()
 
     def _items(self, given: dict[str, NDArray[Any]], choices: Choices) -> LabelledItems:
@@ -244,17 +205,17 @@ class _Penalised(FairScorer):
             raise MissingSensitiveError(f"strength={self.strength:g}")
         return super()._items(given, choices)
 
-    def _rows(
+    def _lay_out(
         self, X: Floats, items: LabelledItems, kept: Codes, scale: Scale, choices: Choices
     ) -> Rows:
-        rows = super()._rows(X, items, kept, scale, choices)
-        chosen = taken(items, kept)
+        rows = training_rows(X, items, kept, scale, choices)
+        chosen = take_items(items, kept)
         if items.value is not None:
             columns = _in_own_unit(items.value)[kept, None]
         else:
             columns = (chosen.group[:, None] == np.arange(len(items.groups))).astype(np.float64)
         return _PenalisedRows(
-            **{field.name: getattr(rows, field.name) for field in fields(Rows)},
+            **{one.name: getattr(rows, one.name) for one in fields(Rows)},
             moments=pair_moments(
                 rows.features, chosen.label, columns, query=chosen.query, weights=chosen.weight
             ),
@@ -271,10 +232,10 @@ class _Penalised(FairScorer):
         terms: tuple[Terms, ...] = ()
         if self.continuous or len(self.groups_) > 1:
             terms = (terms_of("cross-group", by.pairs, None, self.groups_, rows="held out"),)
-        added = np.array([by.penalty(scores) for scores in found.scores(by)])
+        added = np.array([by.penalty(scores) for scores in found.kind.scores(found.models, by)])
         plain = replace(picked, objective=picked.objective - added, terms=terms)
-        account = super()._account(found, plain, rows, by.plain(), choices)
-        return replace(account, goals=("correlation penalty",))
+        told = account(found, plain, rows, by.plain(), choices)
+        return replace(told, goals=("correlation penalty",))
 
 
 class CorrelationRanker(_Penalised, FairRanker):
@@ -285,7 +246,7 @@ class CorrelationRanker(_Penalised, FairRanker):
     .. math:: \min_f \; \frac{1}{N} \sum_{y_i > y_j} \max(0, 1 - t_{ij} / m)
         + \lambda \, |\mathrm{corr}(t, b)|
 
-    with :math:`t_{ij} = f(x_i) - f(x_j)` and :math:`b_{ij}` the group of the better item less that
+    with :math:`t_{ij} = f(x_i) - f(x_j)` and :math:`b_{ij}` the group of the better item minus that
     of the worse, 0 or 1. Where there are more than two groups, the mean over groups of the same
     with the group's indicator; with ``continuous=True``, :math:`b` is the difference of the
     attribute, as [2]_ extends it. A small correlation is not a small difference of accuracies: the

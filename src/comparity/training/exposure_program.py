@@ -1,9 +1,16 @@
-"""Rankings whose exposure is shared out between groups: the best mixture, by sorts or a program."""
+r"""Rankings whose exposure is shared out between groups: the best mixture, by sorts or a program.
+
+With two groups an exposure program has a single limit, :math:`|f^\top e| \le \epsilon` on the
+expected exposures e of the items. For a price :math:`\lambda` of the limit the best ranking puts
+items in the order of :math:`u - \lambda f`, and :math:`f^\top e` falls as the price rises. So the
+program is solved by the price at which it falls to the limit: the rankings just below and just
+above that price, mixed such that the limit is met. That takes some 50 sorts instead of a linear
+program with :math:`n^2` unknowns.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,9 +27,9 @@ from comparity.tables.values import (
     numbers,
     rows_of,
 )
-from comparity.training.ranking_policy import RankingPolicy, best_mixture, least_difference
+from comparity.training.result import RankingPolicy
 
-__all__ = ["CRITERIA", "birkhoff", "exposure_program", "rerank"]
+__all__ = ["CRITERIA", "best_mixture", "birkhoff", "exposure_program", "least_difference", "rerank"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -31,8 +38,10 @@ Mixture = tuple[Codes, Floats]
 
 CRITERIA = ("demographic parity", "disparate treatment", "disparate impact")
 
-ROUNDING = 1e-9
+PROGRAM_ROUNDING = 1e-9
 """Probabilities below this are rounding of the linear program."""
+SUM_ROUNDING = 1e-12
+"""Sums of products that are as near as this, relative to the largest there is, are equal."""
 
 
 def exposure_program(
@@ -93,9 +102,8 @@ def exposure_program(
 
     Notes
     -----
-    With two groups, by some 50 sorts (:mod:`comparity.training.ranking_policy`), and drawn from
-    at most two rankings. With more, a program with :math:`n^2` unknowns, solved by HiGHS: some
-    seconds for 200 items.
+    With two groups, by some 50 sorts, and drawn from at most two rankings. With more, a program
+    with :math:`n^2` unknowns, solved by HiGHS: some seconds for 200 items.
 
     References
     ----------
@@ -126,12 +134,10 @@ def exposure_program(
     group, names = group_codes(column, "sensitive_features", "item")
     factors = _factors(utility, group, names, criterion, signed=signed)
     worth = place_worth(np.arange(1, len(utility) + 1), discount=discount)
-    solve = _by_sorting if len(names) == 2 else _by_program
-    least, best = solve(utility, factors, worth)
-    allowed = least() if slack is None else slack
-    found = best(allowed)
+    allowed = _least(factors, worth) if slack is None else slack
+    found = _best(utility, factors, worth, allowed)
     if found is None:
-        raise ExposureInfeasibleError(criterion, allowed, least())
+        raise ExposureInfeasibleError(criterion, allowed, _least(factors, worth))
     rankings, shares = found
     # What is reported is what is drawn from, free of the solver's rounding.
     exact = np.zeros((len(utility), len(utility)))
@@ -190,20 +196,13 @@ def rerank(
     check_lengths({"relevance": utility, "sensitive_features": column, "queries": asked})
     query = group_codes(asked, "queries", "item", several=False)[0]
     group = group_codes(column, "sensitive_features", "item", several=False)[0]
+    how: Any = {"criterion": criterion, "slack": slack, "discount": discount, "signed": signed}
     generator, scores = np.random.default_rng(rng), np.empty(len(utility))
     order = np.argsort(query, kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(query[order])) + 1):
-        if len(np.unique(group[rows])) < 2:
-            ranking = np.argsort(-utility[rows], kind="stable")
-        else:
-            policy = exposure_program(
-                utility[rows],
-                sensitive_features=group[rows],
-                criterion=criterion,
-                slack=slack,
-                discount=discount,
-                signed=signed,
-            )
+        ranking, groups = np.argsort(-utility[rows], kind="stable"), group[rows]
+        if len(np.unique(groups)) > 1:
+            policy = exposure_program(utility[rows], sensitive_features=groups, **how)
             ranking = policy.draw(generator)
         scores[rows[ranking]] = -np.arange(1.0, len(rows) + 1)
     return scores
@@ -233,18 +232,17 @@ def birkhoff(matrix: Floats) -> tuple[Codes, Floats]:
     from scipy.optimize import linear_sum_assignment
 
     left, rankings, shares = matrix.copy(), [], []
-    places = np.arange(len(matrix))
     while True:
         # An entry that is used up costs more than all the others together can bring.
-        cost = np.where(left > ROUNDING, -left / len(left), 2.0)
+        cost = np.where(left > PROGRAM_ROUNDING, -left / len(left), 2.0)
         place, item = linear_sum_assignment(cost.T)
         share = float(left[item, place].min())
-        if share <= ROUNDING:
+        if share <= PROGRAM_ROUNDING:
             break
         left[item, place] -= share
         rankings.append(item[np.argsort(place)])
         shares.append(share)
-    assert rankings, f"not doubly stochastic: {matrix.sum(axis=0)[places]}"
+    assert rankings, f"not doubly stochastic: {matrix.sum(axis=0)}"
     order = np.argsort(-np.array(shares), kind="stable")
     found = np.array(shares)[order]
     return np.array(rankings, dtype=np.int64)[order], found / found.sum()
@@ -267,50 +265,40 @@ def _factors(
     return np.asarray(clicks / of_groups[:, None])
 
 
+def _least(factors: Floats, worth: Floats) -> float:
+    """Return the least difference that a mixture of rankings can have."""
+    if len(factors) == 2:
+        return least_difference(factors[0] - factors[1], worth)
+    unit = _power_of_two(np.abs(factors).sum(axis=1).max())
+    found = _solve_program(np.zeros(len(worth)), factors / unit, worth, None)
+    assert found is not None, "without a limit there is always a policy"
+    apart = max(float(found[-1] - found[-2]), 0.0)
+    return unit * (apart * (1 + PROGRAM_ROUNDING) + PROGRAM_ROUNDING)
+
+
+def _best(utility: Floats, factors: Floats, worth: Floats, slack: float) -> Mixture | None:
+    """Return the best mixture of rankings within a slack, None where there is none."""
+    if len(factors) == 2:
+        return best_mixture(utility, factors[0] - factors[1], worth, slack)
+    # The solver knows numbers near 1; terms are as large as exposure over the least relevance.
+    unit = _power_of_two(np.abs(factors).sum(axis=1).max())
+    scaled = utility / _power_of_two(np.abs(utility).max())
+    found = _solve_program(scaled, factors / unit, worth, slack / unit)
+    if found is None:
+        return None
+    return birkhoff(np.clip(found[:-2], 0.0, 1.0).reshape(len(worth), -1))
+
+
 def _power_of_two(number: float) -> float:
     """Return the nearest power of two, by which one divides without losing a digit; 1 for 0."""
     return math.ldexp(1.0, round(math.log2(number))) if number else 1.0
 
 
-def _by_sorting(
-    utility: Floats, factors: Floats, worth: Floats
-) -> tuple[Callable[[], float], Callable[[float], Mixture | None]]:
-    """Return the least difference of two groups, and the best mixture within a slack."""
-    apart = factors[0] - factors[1]
-    return (
-        lambda: least_difference(apart, worth),
-        lambda slack: best_mixture(utility, apart, worth, slack),
-    )
-
-
-def _by_program(
-    utility: Floats, factors: Floats, worth: Floats
-) -> tuple[Callable[[], float], Callable[[float], Mixture | None]]:
-    """Return the same for any number of groups."""
-    # The solver knows numbers near 1; terms are as large as exposure over the least relevance.
-    unit = _power_of_two(np.abs(factors).sum(axis=1).max())
-    peak = _power_of_two(np.abs(utility).max())
-
-    def least() -> float:
-        found = _solved(np.zeros_like(utility), factors / unit, worth, None)
-        assert found is not None, "without a limit there is always a policy"
-        apart = max(float(found[-1] - found[-2]), 0.0)
-        return unit * (apart * (1 + ROUNDING) + ROUNDING)
-
-    def best(slack: float) -> Mixture | None:
-        found = _solved(utility / peak, factors / unit, worth, slack / unit)
-        if found is None:
-            return None
-        n = len(utility)
-        return birkhoff(np.clip(found[:-2], 0.0, 1.0).reshape(n, n))
-
-    return least, best
-
-
-def _solved(utility: Floats, factors: Floats, worth: Floats, slack: float | None) -> Any:
+def _solve_program(utility: Floats, factors: Floats, worth: Floats, slack: float | None) -> Any:
     """Solve for P, row by row, and for the least and the largest term.
 
-    Without a slack the difference of the last two is what is minimised.
+    Without a slack the difference of the last two is what is minimised. None where nothing keeps
+    within the slack.
     """
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, eye_array, hstack, kron, vstack
@@ -321,14 +309,12 @@ def _solved(utility: Floats, factors: Floats, worth: Floats, slack: float | None
     terms = kron(csr_array(factors), csr_array(worth[None, :]))
     low = csr_array(np.tile([1.0, 0.0], (groups, 1)))
     high = csr_array(np.tile([0.0, -1.0], (groups, 1)))
-    limits = vstack([hstack([-terms, low]), hstack([terms, high])])
-    right = np.zeros(2 * groups)
-    cost = np.append(-np.outer(utility, worth).ravel(), [0.0, 0.0])
-    if slack is None:
-        cost = np.append(np.zeros(n * n), [-1.0, 1.0])
-    else:
-        apart = csr_array(np.append(np.zeros(n * n), [-1.0, 1.0])[None, :])
-        limits, right = vstack([limits, apart]), np.append(right, slack)
+    apart = np.append(np.zeros(n * n), [-1.0, 1.0])
+    limits, right = vstack([hstack([-terms, low]), hstack([terms, high])]), np.zeros(2 * groups)
+    cost = apart
+    if slack is not None:
+        limits, right = vstack([limits, csr_array(apart[None, :])]), np.append(right, slack)
+        cost = np.append(-np.outer(utility, worth).ravel(), [0.0, 0.0])
     found = linprog(
         cost,
         A_ub=limits.tocsr(),
@@ -339,7 +325,76 @@ def _solved(utility: Floats, factors: Floats, worth: Floats, slack: float | None
         method="highs",
     )
     # HiGHS ends with status 2 where nothing keeps the limits.
-    if found.status == 2:
+    assert found.status in (0, 2), found.message
+    return found.x if found.status == 0 else None
+
+
+def least_difference(factor: Floats, worth: Floats) -> float:
+    """Return the least size of ``factor @ exposure`` that a mixture of rankings can have.
+
+    Parameters
+    ----------
+    factor : ndarray, (n,)
+        What exposure of an item adds to the difference.
+    worth : ndarray, (n,)
+        What a place is worth, the first one most.
+    """
+    ordered = np.sort(factor)
+    return max(float(ordered @ worth), -float(ordered[::-1] @ worth), 0.0)
+
+
+def best_mixture(
+    utility: Floats, factor: Floats, worth: Floats, slack: float
+) -> tuple[Codes, Floats] | None:
+    """Return one or two rankings of largest utility, and how often each is to be drawn.
+
+    Parameters
+    ----------
+    utility, factor : ndarray, (n,)
+        What exposure of an item is worth, and what it adds to the difference.
+    worth : ndarray, (n,)
+        What a place is worth, the first one most.
+    slack : float
+        Largest size of the expected difference.
+
+    Returns
+    -------
+    rankings : ndarray of int, (m, n)
+        Items by place, the more frequent ranking first.
+    probabilities : ndarray, (m,)
+        Or None where no mixture keeps within the slack.
+    """
+    rounding = SUM_ROUNDING * float(np.abs(factor).max(initial=0.0) * worth.sum())
+    limit = slack + rounding
+    if least_difference(factor, worth) > limit:
         return None
-    assert found.status == 0, found.message
-    return found.x
+    free = np.argsort(-utility, kind="stable")
+    difference = float(factor[free] @ worth)
+    if abs(difference) <= limit:
+        return free[None, :], np.ones(1)
+    # Turned such that the difference is too large, and a positive price lowers it.
+    turned = math.copysign(1.0, difference) * factor
+    above, below = _around(utility, turned, worth, limit)
+    high, low = float(turned[above] @ worth), float(turned[below] @ worth)
+    share = min(max((limit - low) / (high - low), 0.0), 1.0)
+    shares = np.array([share, 1 - share])
+    kept = np.argsort(-shares, kind="stable")[: 1 if share in (0.0, 1.0) else 2]
+    return np.stack([above, below])[kept], shares[kept]
+
+
+def _around(utility: Floats, factor: Floats, worth: Floats, limit: float) -> tuple[Codes, Codes]:
+    """Return the best rankings just below and just above the price that meets the limit.
+
+    Prices are angles between 0, where the utility decides and ties go to a large difference, and a
+    right angle, where the difference decides and ties go to utility.
+    """
+    u, f = utility / (np.abs(utility).max() or 1.0), factor / np.abs(factor).max()
+    low, high = 0.0, math.pi / 2
+    above, below = np.lexsort((-factor, -utility)), np.lexsort((-utility, factor))
+    while low < (angle := (low + high) / 2) < high:
+        order = np.argsort(math.sin(angle) * f - math.cos(angle) * u, kind="stable")
+        if factor[order] @ worth > limit:
+            low, above = angle, order
+        else:
+            high, below = angle, order
+    return above, below

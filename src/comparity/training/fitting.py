@@ -10,31 +10,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.errors.fits import (
+from comparity.errors import (
     ConstantFeaturesError,
     EmptyCellError,
     InfeasibleGoalWarning,
     TooFewRowsError,
 )
 from comparity.tables.items import LabelledItems
-from comparity.training import solve as games
+from comparity.training.game import first_guess
 from comparity.training.goals import PARITY, Choices, differences, largest_difference, overall
-from comparity.training.mixtures import Model, StochasticScorer
-from comparity.training.pooling import Part, between, pooled
+from comparity.training.mixtures import Chosen, minima
+from comparity.training.models import Model, StochasticScorer
 from comparity.training.result import Outcome, Training
-from comparity.training.rows import Rows, Scale, held_out, training_rows
-from comparity.training.scorers import first_guess
-from comparity.training.solve import KEPT, Candidates, Chosen, minima
+from comparity.training.rows import Rows, Scale, hold_out, training_rows
+from comparity.training.solve import KEPT, Candidates, Kind, PreparedRows, goal_terms, pool, train
 
-__all__ = [
-    "Prepared",
-    "TrainingFit",
-    "account",
-    "fitted",
-    "laid_out",
-    "prepared",
-    "worst_difference",
-]
+__all__ = ["TrainingFit", "account", "fit_score", "prepare_rows"]
 
 Floats = NDArray[np.float64]
 
@@ -50,7 +41,6 @@ def account(found: Candidates, picked: Chosen, rows: Rows, by: Rows, choices: Ch
         Rows trained on and rows chosen by.
     choices : Choices
     """
-    unit = by.scale.label_unit**2 if by.target is not None else None
     known, kept = np.nan_to_num(picked.accuracy), np.nan_to_num(picked.judged)
     best, members, often = picked.best, picked.mixture.members, picked.mixture.probabilities
     outcomes: dict[str, tuple[Floats, Floats, float]] = {
@@ -68,7 +58,7 @@ def account(found: Candidates, picked: Chosen, rows: Rows, by: Rows, choices: Ch
         form="robust" if choices.robust else "constrained",
         slack=choices.slack,
         feasible=choices.robust or picked.mixture.excess <= KEPT,
-        **{name: _outcome(*facts, picked, by, unit) for name, facts in outcomes.items()},
+        **{name: _outcome(facts, picked, by) for name, facts in outcomes.items()},
         probabilities=tuple(picked.mixture.probabilities.tolist()),
         cell_weights=beta,
         multipliers=multipliers,
@@ -87,19 +77,12 @@ def _least_squares(
     known = by.accuracy(scores)
     judged = known
     if picked.training_share:
-        here = rows.accuracy(rows.scores(guess))
-        judged = known + picked.training_share * np.nan_to_num(here - known)
+        judged = pool(known, rows.accuracy(rows.scores(guess)), picked.training_share)
     return np.nan_to_num(known), np.nan_to_num(judged), by.objective(scores, known)
 
 
-def _outcome(
-    accuracy: Floats,
-    judged: Floats,
-    objective: float,
-    picked: Chosen,
-    by: Rows,
-    unit: float | None,
-) -> Outcome:
+def _outcome(facts: tuple[Floats, Floats, float], picked: Chosen, by: Rows) -> Outcome:
+    accuracy, judged, objective = facts
     rates = {
         name: float(rate)
         for block in picked.terms
@@ -108,7 +91,7 @@ def _outcome(
     share = overall(by.pairs, by.n_cells)
     return Outcome(
         accuracy=float(share @ accuracy) if share.any() else math.nan,
-        squared_error=None if unit is None else float(objective * unit),
+        squared_error=None if by.target is None else float(objective * by.scale.label_unit**2),
         terms=rates,
         largest_difference=largest_difference(picked.terms, judged),
     )
@@ -143,7 +126,7 @@ def _weights(
     )
 
 
-def worst_difference(picked: Chosen) -> str:
+def _worst_difference(picked: Chosen) -> str:
     """Name the largest difference of the mixture."""
     judged = np.nan_to_num(picked.judged)[picked.mixture.members]
     mean = picked.mixture.probabilities @ judged
@@ -182,40 +165,7 @@ class TrainingFit(NamedTuple):
     missed: InfeasibleGoalWarning | None
 
 
-def laid_out(X: Floats, items: LabelledItems, kept: Codes, scale: Scale, choices: Choices) -> Rows:
-    """Lay out the pairs of some rows."""
-    return training_rows(X, items, kept, scale, choices.goals)
-
-
-class Prepared(NamedTuple):
-    """Rows to train on and rows to choose by, in which everything asked for occurs.
-
-    Attributes
-    ----------
-    items : LabelledItems
-        Of both.
-    train, held : ndarray of int
-        Which items are trained on and chosen by; the same array where none are held out.
-    rows, by : Rows
-        The same with their pairs.
-    seed : int
-        Of whatever models start from.
-    """
-
-    items: LabelledItems
-    train: Codes
-    held: Codes
-    rows: Rows
-    by: Rows
-    seed: int
-
-    @property
-    def name(self) -> str:
-        """What errors call the rows chosen by."""
-        return "training" if self.held is self.train else "held out"
-
-
-def prepared(
+def prepare_rows(
     X: Floats,
     items: LabelledItems,
     choices: Choices,
@@ -223,8 +173,8 @@ def prepared(
     predicted: bool,
     fraction: float,
     rng: Any,
-    layout: Layout = laid_out,
-) -> Prepared:
+    layout: Layout = training_rows,
+) -> PreparedRows:
     """Hold rows out and lay out pairs; refuse what cannot be trained before anything long is done.
 
     Parameters
@@ -253,21 +203,21 @@ def prepared(
     scale = _scale(X, items, train, predicted=predicted)
     rows = layout(X, items, train, scale, choices)
     by = rows if held is train else layout(X, items, held, scale, choices)
-    ready = Prepared(items, train, held, rows, by, int(rng.randint(2**31 - 1)))
+    ready = PreparedRows(items, train, held, rows, by, int(rng.randint(2**31 - 1)))
     for part, name in ((by, ready.name), (rows, "training")):
-        games.asked(part, items.groups, choices, name=name)
+        goal_terms(part, items.groups, choices, name=name)
         if not predicted and not part.pairs.trials.any():
             raise EmptyCellError("ranking", ["items with different labels"], name)
     return ready
 
 
-def fitted(
-    kind: games.Kind,
-    ready: Prepared,
+def fit_score(
+    kind: Kind,
+    ready: PreparedRows,
     choices: Choices,
     *,
     progress: bool = True,
-    accounted: Callable[..., Training] = account,
+    tell_of: Callable[..., Training] = account,
 ) -> TrainingFit:
     """Train, and choose among what training went through.
 
@@ -275,29 +225,25 @@ def fitted(
     ----------
     kind : Kind
         What is trained.
-    ready : Prepared
+    ready : PreparedRows
         Rows, prepared for the same choices.
     choices : Choices
         How to train.
     progress : bool
         Show a bar on a terminal.
-    accounted : callable
+    tell_of : callable
         How training is told of, where that differs.
     """
-    items, train, held, rows, by, seed = ready
-    found, picked = games.trained(
-        kind, rows, by, items.groups, choices, name=ready.name, seed=seed, progress=progress
-    )
-    picked = pooled(found, picked, Part(rows, items, train), Part(by, items, held), choices)
-    found, picked = between(found, picked, rows, by, choices)
-    training = accounted(found, picked, rows, by, choices)
+    rows = ready.rows
+    found, picked = train(kind, ready, choices, progress=progress)
+    training = tell_of(found, picked, rows, ready.by, choices)
     missed = None
     if not training.feasible:
-        least, worst = training.mixture.largest_difference, worst_difference(picked)
+        least, worst = training.mixture.largest_difference, _worst_difference(picked)
         missed = InfeasibleGoalWarning(choices.slack, least, worst, training.judged_rows)
-    members = [kind.kept(found.models[one], rows.scale) for one in picked.mixture.members]
+    members = [kind.model_of(found.models[one], rows.scale) for one in picked.mixture.members]
     return TrainingFit(
-        model=kind.kept(found.models[picked.best], rows.scale),
+        model=kind.model_of(found.models[picked.best], rows.scale),
         mixture=StochasticScorer(members, picked.mixture.probabilities),
         training=training,
         missed=missed,
@@ -309,7 +255,7 @@ def _split(items: LabelledItems, fraction: float, rng: Any) -> tuple[Codes, Code
     rows = np.arange(len(items))
     if not fraction:
         return rows, rows
-    held = held_out(items, fraction, rng)
+    held = hold_out(items, fraction, rng)
     if held.all() or not held.any():
         queries = None if items.query is None else len(np.unique(items.query))
         raise TooFewRowsError(len(rows), queries, fraction)

@@ -19,31 +19,19 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "CellWeights",
-    "Constraints",
-    "Mean",
-    "Minima",
-    "Nothing",
-    "Pace",
-    "Play",
-    "Referee",
-    "play",
-    "snapshot_steps",
-]
+from comparity.training.goals import Choices, overall
+from comparity.training.models import LinearModel
+from comparity.training.rows import CellWeights, Rows, Scale
+
+__all__ = ["Constraints", "Linear", "Minima", "Nothing", "Pace", "Play", "Referee"]
+__all__ += ["first_guess", "later_mean", "play", "snapshot_steps"]
 
 Floats = NDArray[np.float64]
 
-LEAST = 1e-3
+LEAST_CHANCE = 1e-3
 """No constraint is ever given less of a chance than this share of an even one."""
-
-
-class CellWeights(NamedTuple):
-    """What the model player is to minimise: weights of the objective and of the cells' losses."""
-
-    objective: float
-    wrong: Floats
-    right: Floats
+ROWS_AT_A_TIME = 2**14
+"""So many rows are standardised at a time."""
 
 
 class Referee(Protocol):
@@ -134,7 +122,7 @@ class Constraints:
         exponent = rate * np.outer(missed, self._now)
         matrix = self._matrix * np.exp(exponent - exponent.max(axis=0))
         matrix /= matrix.sum(axis=0)
-        self._matrix = (1 - LEAST) * matrix + LEAST / (m + 1)
+        self._matrix = (1 - LEAST_CHANCE) * matrix + LEAST_CHANCE / (m + 1)
         # The stationary vector sums to 1, so that a matrix of ones maps it to a vector of ones.
         ones = np.ones((m + 1, m + 1))
         now = np.linalg.solve(np.eye(m + 1) - self._matrix + ones, ones[0])
@@ -179,7 +167,7 @@ class Minima:
             logs -= rate * (block @ accuracy)
             logs -= logs.max()
             # Weights that have all but vanished come back in time.
-            np.maximum(logs, np.log(LEAST), out=logs)
+            np.maximum(logs, np.log(LEAST_CHANCE), out=logs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -203,27 +191,9 @@ def snapshot_steps(steps: int, snapshots: int) -> set[int]:
     return set(np.linspace(steps - 1, 0, min(snapshots, steps)).round().astype(int).tolist())
 
 
-class Mean:
-    """The mean of the referee's weights over the second half of a game.
-
-    Parameters
-    ----------
-    steps : int
-        Of the whole game.
-    """
-
-    def __init__(self, steps: int) -> None:
-        self._steps, self._total, self._counted = steps, np.zeros(1), 0
-
-    def see(self, step: int, multipliers: Floats) -> None:
-        """Take the weights after a step into account."""
-        if 2 * step >= self._steps or self._steps == 1:
-            self._total, self._counted = self._total + multipliers, self._counted + 1
-
-    @property
-    def value(self) -> Floats:
-        """The mean so far."""
-        return self._total / max(self._counted, 1)
+def later_mean(multipliers: Sequence[Floats]) -> Floats:
+    """Return the mean of the referee's weights over the second half of a game."""
+    return np.asarray(np.mean(multipliers[-max(len(multipliers) // 2, 1) :], axis=0))
 
 
 class Pace(NamedTuple):
@@ -283,7 +253,7 @@ def play(
         At most so many parameters are kept.
     """
     now, mean, square = start.copy(), np.zeros_like(start), np.zeros_like(start)
-    kept, seen, marks = [], Mean(steps), snapshot_steps(steps, snapshots)
+    kept, seen, marks = [], [], snapshot_steps(steps, snapshots)
     for step in range(steps):
         accuracy, slope = gradient(now, referee.weights())
         if step in marks:
@@ -293,6 +263,70 @@ def play(
         ahead = mean / (1 - 0.9 ** (step + 1))
         spread = np.sqrt(square / (1 - 0.999 ** (step + 1)))
         now = now - pace.step_size * ahead / (spread + 1e-8)
-        seen.see(step, referee.multipliers())
+        seen.append(referee.multipliers())
         pace.tick()
-    return Play(models=kept, multipliers=seen.value)
+    return Play(models=kept, multipliers=later_mean(seen))
+
+
+class Linear:
+    """Linear scores as a kind of model: parameters are coefficients of standardised features."""
+
+    name = "linear"
+    from_nothing = False
+
+    def check(self) -> None:
+        """Need nothing that might not be installed."""
+
+    def play(self, rows: Rows, referee: Referee, choices: Choices, pace: Pace) -> Play:
+        """Play a game from the first guess on; see :class:`comparity.training.solve.Kind`."""
+        start = first_guess(rows, choices)
+        return play(
+            lambda parameters, weights: rows.gradient(parameters, weights, choices),
+            start,
+            referee,
+            # A step changes scores by its size, however many features there are.
+            pace=pace._replace(step_size=pace.step_size / np.sqrt(len(start))),
+            steps=choices.steps,
+            referee_rate=choices.referee_rate,
+            snapshots=choices.snapshots,
+        )
+
+    def scores(self, models: Sequence[Floats], rows: Rows) -> Iterator[Floats]:
+        """Yield the scores of each model."""
+        return (rows.scores(parameters) for parameters in models)
+
+    def model_of(self, model: Floats, scale: Scale) -> LinearModel:
+        """Return a model in the units of the features and labels given."""
+        slope = model * scale.label_unit / scale.unit
+        # An order has no level: only where labels are predicted is there an intercept.
+        base = scale.label_centre - slope @ scale.centre if scale.predicted else 0.0
+        return LinearModel(slope, float(base))
+
+
+def first_guess(rows: Rows, choices: Choices) -> Floats:
+    """Return least squares: of the label, or for a ranking of its direction."""
+    n, p = rows.features.shape
+    share = rows.share
+    label = _spread(rows) if rows.target is None else rows.target
+    products, moments = np.zeros((p, p)), np.zeros(p)
+    # Standardised part by part: products of features far from 0 would lose their digits, and all
+    # of them at once would take as much memory as the features.
+    for start in range(0, n, ROWS_AT_A_TIME):
+        part = slice(start, start + ROWS_AT_A_TIME)
+        features = rows.scale.standardise(rows.features[part])
+        products += (features * share[part, None]).T @ features
+        moments += features.T @ (share[part] * label[part])
+    ridge = (choices.l2 + 1e-8 + (1e-3 if p >= n else 0.0)) * np.eye(p)
+    guess = np.asarray(np.linalg.solve(products + ridge, moments), dtype=np.float64)
+    if rows.target is not None:
+        return guess
+    width = float(np.sqrt(share @ rows.scores(guess) ** 2))
+    # Without any direction to start from, all features point upwards.
+    return guess / width if width > 1e-12 else np.full(p, 1.0 / np.sqrt(p))
+
+
+def _spread(rows: Rows) -> Floats:
+    """Return how many pairs each row should win rather than lose: the gradient at equal scores."""
+    share = overall(rows.pairs, len(rows.pairs.cells))
+    slope = rows.pairs.sums(np.zeros(len(rows.weight)), wrong=share).gradient
+    return np.asarray(-slope * len(slope) / rows.weight)

@@ -7,7 +7,7 @@ matrix of coefficients and one trainer serves all of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
@@ -18,33 +18,16 @@ from numpy.typing import NDArray
 from comparity.counts.all_pairs import ANY
 from comparity.counts.ordered_pairs import EQUAL, LARGER, SMALLER
 from comparity.counts.pairs import Cell
-from comparity.errors import OptionError
-from comparity.errors.fits import EmptyCellError
+from comparity.errors import EmptyCellError, OptionError
 from comparity.tables.columns import check_option
 from comparity.training.losses import PairFamily
 
-__all__ = [
-    "COMPARED",
-    "GOALS",
-    "PARITY",
-    "Choices",
-    "Terms",
-    "check_share",
-    "choices_of",
-    "differences",
-    "goals_of",
-    "largest_difference",
-    "overall",
-    "terms_of",
-]
-
+__all__ = ["COMPARED", "GOALS", "PARITY", "Choices", "Terms", "check_number", "choices_of"]
+__all__ += ["differences", "goals_of", "largest_difference", "overall", "terms_of"]
 
 Floats = NDArray[np.float64]
 
-
 PARITY = "statistical parity"
-
-
 COMPARED = 6
 """Up to so many terms of a goal are compared two by two."""
 
@@ -99,8 +82,8 @@ def terms_of(
     else:
         # All three: groups may be called "larger" and "smaller", too.
         by_values = pairs.cells == (LARGER, SMALLER, EQUAL)
-        chosen = _across_values if by_values else GOALS[goal]
-        named, family, start = chosen(pairs.cells, groups), pairs, 0
+        named = _each([LARGER, SMALLER]) if by_values else LABELLED[goal](pairs.cells, groups)
+        family, start = pairs, 0
     n_cells = len(pairs.cells) + (0 if parity is None else len(parity.cells))
     coefficients = np.zeros((len(named), n_cells))
     place = {cell: start + number for number, cell in enumerate(family.cells)}
@@ -118,20 +101,16 @@ Named = dict[str, list[list[Cell]]]
 """For each term the unions of cells whose rates it adds up."""
 
 
-def _each(cells: Sequence[Cell]) -> Named:
+def _each(cells: Iterable[Cell]) -> Named:
     return {str(cell): [[cell]] for cell in cells}
 
 
 def _across(cells: Sequence[Cell], groups: Sequence[str]) -> Named:
-    return _each([Cell(i, j) for i, j in permutations(groups, 2)])
+    return _each(Cell(i, j) for i, j in permutations(groups, 2))
 
 
 def _within(cells: Sequence[Cell], groups: Sequence[str]) -> Named:
-    return _each([Cell(group, group) for group in groups])
-
-
-def _all(cells: Sequence[Cell], groups: Sequence[str]) -> Named:
-    return _across(cells, groups) | _within(cells, groups)
+    return _each(Cell(group, group) for group in groups)
 
 
 def _marginal(cells: Sequence[Cell], groups: Sequence[str]) -> Named:
@@ -148,30 +127,24 @@ def _symmetric(cells: Sequence[Cell], groups: Sequence[str]) -> Named:
     }
 
 
-def _across_values(cells: Sequence[Cell], groups: Sequence[str]) -> Named:
-    return _each([LARGER, SMALLER])
-
-
-def _no_labels(cells: Sequence[Cell], groups: Sequence[str]) -> Named:
-    raise AssertionError(PARITY)
-
-
-GOALS: dict[str, Callable[[Sequence[Cell], Sequence[str]], Named]] = {
+LABELLED: dict[str, Callable[[Sequence[Cell], Sequence[str]], Named]] = {
     "cross-group": _across,
     "within-group": _within,
     "marginal": _marginal,
-    "all cells": _all,
+    "all cells": lambda cells, groups: _across(cells, groups) | _within(cells, groups),
     "symmetric": _symmetric,
-    PARITY: _no_labels,
 }
-"""Goals by name: equations (5), (6), (7), (4), symmetric equal accuracy and (8) of the paper."""
+"""Goals over pairs that labels imply: equations (5), (6), (7), (4) of the paper, and symmetric
+equal accuracy."""
+GOALS = (*LABELLED, PARITY)
+"""All goals; statistical parity is equation (8)."""
 
 
 def goals_of(goal: Any, *, continuous: bool) -> tuple[str, ...]:
     """Return the goals asked for, checked."""
     several = isinstance(goal, list | tuple | set | frozenset)
     goals = () if goal is None else tuple(goal) if several else (goal,)
-    known = ("cross-group",) if continuous else tuple(GOALS)
+    known = ("cross-group",) if continuous else GOALS
     why = "the attribute is a number, which has no groups" if continuous else ""
     for one in goals:
         if one not in known:
@@ -218,7 +191,7 @@ def largest_difference(terms: Sequence[Terms], accuracy: Floats) -> float:
     return max((float(np.ptp(block.coefficients @ accuracy)) for block in terms), default=0.0)
 
 
-LONGEST = 1000.0
+LARGEST_STEP = 1000.0
 """Steps move scores by about their size, in margins or in standard deviations of labels."""
 
 
@@ -295,10 +268,10 @@ def choices_of(
     if predicted and form == "robust":
         why = "a squared error and an accuracy have no common least"
         raise OptionError("form", form, ["'constrained'"], why)
-    _check_number("slack", slack, low=0)
-    _check_number("l2", l2, low=0)
-    _check_number("margin", margin, low=0, open_low=True)
-    _check_number("referee_rate", referee_rate, low=0, open_low=True)
+    for name, found in (("slack", slack), ("l2", l2)):
+        check_number(name, found, low=0)
+    for name, found in (("margin", margin), ("referee_rate", referee_rate)):
+        check_number(name, found, low=0, open_low=True)
     for name, found in (("steps", steps), ("snapshots", snapshots)):
         if not isinstance(found, int | np.integer) or found < 1:
             raise OptionError(name, found, ["a whole number from 1 on"])
@@ -306,7 +279,7 @@ def choices_of(
         raise OptionError("with_overall", with_overall, ["True", "False", "None"])
     sizes = np.atleast_1d(np.asarray(step_sizes, dtype=object)).tolist()
     for size in sizes or [step_sizes]:
-        _check_number("step_sizes", size, low=0, high=LONGEST, open_low=True)
+        check_number("step_sizes", size, low=0, high=LARGEST_STEP, open_low=True)
     goals = goals_of(goal, continuous=continuous)
     return Choices(
         goals=goals,
@@ -324,14 +297,10 @@ def choices_of(
     )
 
 
-def check_share(name: str, found: Any) -> None:
-    """Refuse a share of rows that is not from 0 on and below 1."""
-    _check_number(name, found, low=0, high=1)
-
-
-def _check_number(
+def check_number(
     name: str, found: Any, *, low: float, high: float = math.inf, open_low: bool = False
 ) -> None:
+    """Refuse what is no finite number from `low` on, or above it, and below `high`."""
     number = isinstance(found, int | float | np.number) and math.isfinite(found)
     if number and (low < found if open_low else low <= found) and found < high:
         return

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import permutations, product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +27,7 @@ from comparity.counts.ordered_pairs import EQUAL, LARGER, SMALLER
 from comparity.counts.pairs import Cell
 from comparity.training.pair_order import PairOrder, pair_order
 
-__all__ = [
-    "CellSums",
-    "PairFamily",
-    "attribute_pairs",
-    "group_pairs",
-    "labelled_pairs",
-]
+__all__ = ["CellSums", "PairFamily", "attribute_pairs", "group_pairs", "labelled_pairs"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -47,7 +41,7 @@ class CellSums(NamedTuple):
     accuracy : ndarray, (C,)
         Share of pairs in the right order; equal scores are not. ``nan`` without pairs.
     wrong, right : ndarray, (C,)
-        Mean loss of a wrong order, at least one less accuracy; mean loss of a right order, at
+        Mean loss of a wrong order, at least one minus accuracy; mean loss of a right order, at
         least the accuracy. ``nan`` without pairs.
     gradient : ndarray, (n,)
         Of the weighted mean losses with respect to the scores.
@@ -72,6 +66,19 @@ class _Part(NamedTuple):
     upper: Codes
     lower: Codes
     turned: NDArray[np.bool_]
+
+    def add_sums(self, scores: Floats, per_pair: list[Floats], found: Floats, **how: Any) -> Floats:
+        """Add hits and losses to `found`; return the gradient."""
+        # A right order of the two items is a wrong one where the lower item is the better.
+        weights, at = np.zeros((2, *self.order.trials.shape)), (self.upper, self.lower)
+        for place, one in enumerate(per_pair):
+            kind = np.where(self.turned, 1 - place, place)
+            weights[kind, *at] += one[self.cell]
+        sums, gradient = self.order.sums(scores, wrong=weights[0], right=weights[1], **how)
+        losses, hits = sums[:2, *at], sums[2:, *at]
+        for row, (straight, turned) in enumerate((hits, losses, losses[::-1])):
+            found[row, self.cell] += np.where(self.turned, turned, straight)
+        return gradient
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -138,10 +145,9 @@ class PairFamily:
         per_pair = [self._per_pair(weights, margin**power) for weights in (wrong, right)]
         # Right orders cost about half as much again; most steps do not look at them.
         both = both or bool(per_pair[1].any()) or any(part.turned.any() for part in self._parts)
+        how = {"margin": margin, "squared": squared, "both": both}
         for part in self._parts:
-            gradient += _add_part(
-                part, scores, per_pair, found, margin=margin, squared=squared, both=both
-            )
+            gradient += part.add_sums(scores, per_pair, found, **how)
         with np.errstate(invalid="ignore", divide="ignore"):
             accuracy, short, over = found / self.trials
         scale = margin**power
@@ -176,33 +182,6 @@ class PairFamily:
         if weights is None:
             return nothing
         return np.divide(weights, scale * self.trials, out=nothing, where=self.trials > 0)
-
-
-def _add_part(
-    part: _Part,
-    scores: Floats,
-    per_pair: list[Floats],
-    found: Floats,
-    *,
-    margin: float,
-    squared: bool,
-    both: bool,
-) -> Floats:
-    """Add hits and losses of one order to `found`; return its gradient."""
-    shape = part.order.trials.shape
-    # A right order of the two items is a wrong one where the lower item is the better.
-    weights = np.zeros((2, *shape))
-    for place, one in enumerate(per_pair):
-        kind = np.where(part.turned, 1 - place, place)
-        weights[kind, part.upper, part.lower] += one[part.cell]
-    sums = part.order.sums(
-        scores, wrong=weights[0], right=weights[1], margin=margin, squared=squared, both=both
-    )
-    at = part.upper, part.lower
-    hits, losses = (sums.below[at], sums.above[at]), (sums.wrong[at], sums.right[at])
-    for row, (straight, turned) in enumerate((hits, losses, losses[::-1])):
-        found[row, part.cell] += np.where(part.turned, turned, straight)
-    return sums.gradient
 
 
 def labelled_pairs(
@@ -305,8 +284,7 @@ def _joint(first: Codes, second: Codes) -> Codes:
 
 
 def _family(
-    cells: tuple[Cell, ...],
-    parts: Iterable[tuple[PairOrder, list[tuple[int, int, int, bool]]]],
+    cells: tuple[Cell, ...], parts: Iterable[tuple[PairOrder, list[tuple[int, int, int, bool]]]]
 ) -> PairFamily:
     trials, built = np.zeros(len(cells)), []
     for order, entries in parts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from comparity.errors import (
     ClassCountError,
@@ -23,24 +23,19 @@ from comparity.errors import (
 from comparity.tables.columns import check_option
 from comparity.tables.frames import text_of
 from comparity.tables.values import check_lengths, group_codes
-from comparity.training.rate_duals import DUALS, Dual, joint_normal, ratio
-from comparity.training.rows import check_features, sensitive_column, unmasked
+from comparity.training.rate_duals import RateDual, joint_normal, lay_out_dual, ratio
+from comparity.training.rows import features_to_fit, features_to_score, sensitive_column
 
 __all__ = ["MetaFairClassifier"]
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 GRID = 0.01
 """Bounds of rates are multiples of this; every tenth is tried."""
 
-ROUNDS, STEPS = range(1, 10), range(1, 50)
-"""The published search: starts, and steps of size 1/k from each."""
 
-
-LARGEST = 100.0
-"""Beyond such a multiplier the label's probability, at most a half away from 1/2, says nothing."""
-
-
+@dataclass(kw_only=True, eq=False, repr=False)
 class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     r"""Classify so that a rate of one group is at least a share of the other's.
 
@@ -49,7 +44,7 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     .. math:: t(x) = P(y = 1 | x) - 1/2 + \sum_k \lambda_k c_k(x)
 
     that keep the rate of both groups between bounds a and b = (a + 0.01) / tau, for a on a grid,
-    the most accurate one on the training rows is taken whose ratio of rates reaches tau less a
+    the most accurate one on the training rows is taken whose ratio of rates reaches tau minus a
     tolerance [1]_. Features, label and group are taken to be normal together; the group is not
     needed to predict. It is the in-processing method that [2]_ compares.
 
@@ -114,22 +109,12 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     True
     """
 
-    def __init__(
-        self,
-        *,
-        metric: str = "sr",
-        tau: float = 0.8,
-        tolerance: float = 0.2,
-        search: str = "exact",
-        samples: int = 20,
-        random_state: Any = None,
-    ) -> None:
-        self.metric = metric
-        self.tau = tau
-        self.tolerance = tolerance
-        self.search = search
-        self.samples = samples
-        self.random_state = random_state
+    metric: str = "sr"
+    tau: float = 0.8
+    tolerance: float = 0.2
+    search: str = "exact"
+    samples: int = 20
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any, sensitive_features: Any = None) -> Self:
         """Find bounds and multipliers.
@@ -144,15 +129,7 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Group of each row, one of two; not needed with ``tau=0``.
         """
         self._check_options()
-        X, y = validate_data(
-            self,
-            unmasked(X),
-            unmasked(y),
-            dtype=np.float64,
-            ensure_min_samples=2,
-            ensure_all_finite=False,
-        )
-        check_features(X, getattr(self, "feature_names_in_", None))
+        X, y = features_to_fit(self, X, y)
         positive = self._labels(y)
         if sensitive_features is None:
             if self.tau:
@@ -168,19 +145,16 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def decision_function(self, X: Any) -> Floats:
         """Return t(x): positive where the second label is predicted."""
-        check_is_fitted(self)
-        X = validate_data(self, unmasked(X), reset=False, dtype=np.float64, ensure_all_finite=False)
-        check_features(X, getattr(self, "feature_names_in_", None))
-        shares = self._posterior.probabilities(X)
+        features = features_to_score(self, X)
+        shares = self._posterior.probabilities(features)
         if not self.groups_:
             return np.asarray(shares[:, 1] - 0.5)
-        return _decision(self._dual(shares, *self.bounds_), self.multipliers_)
+        return self._dual(shares, *self.bounds_).decision(self.multipliers_)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted labels."""
         positive = self.decision_function(X) > 0
-        labels: NDArray[Any] = self.classes_[positive.astype(np.int64)]
-        return labels
+        return np.asarray(self.classes_[positive.astype(np.int64)])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -188,7 +162,7 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _check_options(self) -> None:
-        check_option("metric", self.metric, list(DUALS))
+        check_option("metric", self.metric, ("sr", "fdr"))
         check_option("search", self.search, ("exact", "published"))
         for name in ("tau", "tolerance"):
             found = getattr(self, name)
@@ -197,7 +171,7 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(self.samples, int | np.integer) or self.samples < 1:
             raise OptionError("samples", self.samples, ["a whole number from 1 on"])
 
-    def _labels(self, y: NDArray[Any]) -> NDArray[np.bool_]:
+    def _labels(self, y: NDArray[Any]) -> Flags:
         """Return which labels are positive."""
         check_classification_targets(y)
         self.classes_ = np.unique(y)
@@ -205,30 +179,25 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ClassCountError([text_of(one) for one in self.classes_], type_of_target(y))
         return np.asarray(y == self.classes_[1])
 
-    def _without_groups(self, X: Floats, positive: NDArray[np.bool_]) -> Self:
+    def _without_groups(self, X: Floats, positive: Flags) -> Self:
         self.groups_ = ()
         self.bounds_, self.multipliers_, self.ratio_ = (0.0, 0.0), np.zeros(0), math.nan
         labels = np.array([[-1.0], [1.0]])
         self._posterior = joint_normal(X, np.where(positive, 1.0, -1.0)[:, None], labels)
         return self
 
-    def _with_groups(
-        self, X: Floats, positive: NDArray[np.bool_], group: NDArray[np.bool_]
-    ) -> Self:
+    def _with_groups(self, X: Floats, positive: Flags, group: Flags) -> Self:
         targets = np.column_stack([np.where(positive, 1.0, -1.0), group])
         values = np.array([[-1.0, 0.0], [1.0, 0.0], [-1.0, 1.0], [1.0, 1.0]])
         self._posterior = joint_normal(X, targets, values)
         self._shares = np.array([1 - group.mean(), group.mean()])
-        shares = self._posterior.probabilities(X)
-        many = self._dual(shares, 0.0, 0.0).columns.shape[1]
-        self.bounds_, self.multipliers_ = (0.0, 0.0), np.zeros(many)
-        self.ratio_ = self._judged(shares, positive, group)[1]
-        best, largest, draw = 0.0, 0.0, self._sampler(X)
-        kept = self.bounds_, self.multipliers_, self.ratio_
-        for low, high in _bounds(self.tau):
-            self.bounds_ = low, high
-            self.multipliers_ = self._multipliers(shares, draw, low, high)
-            accuracy, self.ratio_ = self._judged(shares, positive, group)
+        shares, draw = self._posterior.probabilities(X), self._sampler(X)
+        self.bounds_, self.multipliers_ = (0.0, 0.0), np.zeros(2 if self.metric == "sr" else 4)
+        self.ratio_ = self._judge(shares, positive, group)[1]
+        kept, best, largest = (self.bounds_, self.multipliers_, self.ratio_), 0.0, 0.0
+        for bounds in _bounds(self.tau):
+            self.bounds_, self.multipliers_ = bounds, self._multipliers(shares, draw, *bounds)
+            accuracy, self.ratio_ = self._judge(shares, positive, group)
             largest = max(largest, self.ratio_)
             if accuracy > best and self.ratio_ >= self.tau - self.tolerance:
                 best, kept = accuracy, (self.bounds_, self.multipliers_, self.ratio_)
@@ -238,15 +207,13 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             warnings.warn(told, stacklevel=3)
         return self
 
-    def _judged(
-        self, shares: Floats, positive: NDArray[np.bool_], group: NDArray[np.bool_]
-    ) -> tuple[float, float]:
+    def _judge(self, shares: Floats, positive: Flags, group: Flags) -> tuple[float, float]:
         """Return accuracy and ratio on the training rows."""
-        chosen = _decision(self._dual(shares, *self.bounds_), self.multipliers_) > 0
+        chosen = self._dual(shares, *self.bounds_).decision(self.multipliers_) > 0
         return float(np.mean(chosen == positive)), ratio(self.metric, chosen, positive, group)
 
-    def _dual(self, shares: Floats, low: float, high: float) -> Any:
-        return DUALS[self.metric].over(shares, self._shares, low, high)
+    def _dual(self, shares: Floats, low: float, high: float) -> RateDual:
+        return lay_out_dual(self.metric, shares, self._shares, low, high)
 
     def _sampler(self, X: Floats) -> Any:
         """Return the normal distribution of features, to draw points from."""
@@ -262,16 +229,10 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _multipliers(self, shares: Floats, draw: Any, low: float, high: float) -> Floats:
-        dual = DUALS[self.metric]
         if draw is None:
-            return _solved(self._dual(shares, low, high), dual.bounds())
+            return self._dual(shares, low, high).minimum()
         drawn = np.asarray(draw.rvs(size=self.samples)).reshape(self.samples, -1)
-        few = self._dual(self._posterior.probabilities(drawn), low, high)
-        return _descended(few, [dual.start(number) for number in ROUNDS])
-
-
-def _decision(dual: Dual, multipliers: Floats) -> Floats:
-    return np.asarray(dual.base + dual.columns @ multipliers)
+        return self._dual(self._posterior.probabilities(drawn), low, high).descend()
 
 
 def _bounds(tau: float) -> list[tuple[float, float]]:
@@ -280,31 +241,3 @@ def _bounds(tau: float) -> list[tuple[float, float]]:
         return []
     lows = np.arange(math.ceil(tau / GRID), step=10) * GRID
     return [(float(low), float(min((low + GRID) / tau, 1.0))) for low in lows]
-
-
-def _solved(dual: Any, bounds: tuple[float | None, float | None]) -> Floats:
-    """Minimise the rounded off program, which is convex.
-
-    It has no minimum where no classifier keeps the bounds of the rates; multipliers then stop at
-    :data:`LARGEST`, and what they decide is judged like everything else.
-    """
-    from scipy.optimize import minimize
-
-    many = dual.columns.shape[1]
-    low, high = bounds
-    box = (-LARGEST if low is None else low, LARGEST if high is None else high)
-    found = minimize(dual.smooth, np.zeros(many), jac=True, method="L-BFGS-B", bounds=[box] * many)
-    return np.asarray(found.x, dtype=np.float64)
-
-
-def _descended(dual: Any, starts: list[Floats]) -> Floats:
-    """Descend from every start; return the end of the descent that passed the least value."""
-    least, kept = math.inf, starts[0]
-    for start in starts:
-        at, passed = start, math.inf
-        for step in STEPS:
-            at = at - dual.smooth(at)[1] / step
-            passed = min(passed, dual.value(at))
-        if passed < least:
-            least, kept = passed, at
-    return kept

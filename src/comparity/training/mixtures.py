@@ -1,4 +1,4 @@
-"""Trained models and mixtures of them; from many candidates to few.
+"""From many candidates to few: the best mixture, the best single one.
 
 A game has no last model that is best. A mixture of its iterates is, and a linear program finds one
 with at most one member more than there are constraints (Cotter et al., "Optimization with
@@ -9,160 +9,34 @@ JMLR 2019), because a vertex of its polytope has no more positive entries.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from comparity.tables.values import as_array, check_lengths, group_codes
-from comparity.training.rows import check_features, unmasked
+from comparity.training.goals import COMPARED, Choices, Terms, differences, overall
+from comparity.training.rows import Rows
 
-__all__ = [
-    "Mixture",
-    "Model",
-    "StochasticScorer",
-    "best_iterate",
-    "best_of_minima",
-    "mix",
-    "mix_minima",
-]
-
+__all__ = ["Chosen", "Mixture", "best_iterate", "best_of_minima", "best_single", "choose", "minima"]
+__all__ += ["mix", "mix_minima"]
 
 Floats = NDArray[np.float64]
 
 
-class Model(Protocol):
-    """A trained score of features in the units they were given in."""
-
-    def scores(self, X: Floats) -> Floats:
-        """Return one score for each row."""
-
-
-class StochasticScorer:
-    """A mixture of scores: whoever scores draws one of them first.
-
-    Parameters
-    ----------
-    members : sequence of Model
-    probabilities : ndarray, (M,)
-        How often each member is drawn.
-    feature_names : ndarray of str, (p,), optional
-        Names of the features in the order members take them, where they had names.
-
-    Attributes
-    ----------
-    members, probabilities
-        As given.
-    feature_names_in_ : ndarray of str, (p,)
-        Names of the features; only where they had names.
-    coefficients : ndarray, (M, p)
-        Of linear members; others have none.
-    intercepts : ndarray, (M,)
-        The same.
-    """
-
-    def __init__(
-        self,
-        members: Sequence[Model],
-        probabilities: Floats,
-        feature_names: NDArray[Any] | None = None,
-    ) -> None:
-        self.members = tuple(members)
-        self.probabilities = probabilities
-        if feature_names is not None:
-            self.feature_names_in_ = feature_names
-
-    def __len__(self) -> int:
-        return len(self.probabilities)
-
-    @property
-    def coefficients(self) -> Floats:
-        """Coefficients of linear members."""
-        return np.array([one.coefficients for one in self.members])  # type: ignore[attr-defined]
-
-    @property
-    def intercepts(self) -> Floats:
-        """Intercepts of linear members."""
-        return np.array([one.intercept for one in self.members])  # type: ignore[attr-defined]
-
-    def __repr__(self) -> str:
-        shares = ", ".join(f"{share:.3g}" for share in self.probabilities)
-        return f"<{type(self).__name__} of {len(self)}, drawn with probabilities {shares}>"
-
-    def draw(self, rng: np.random.Generator | int | None = None) -> int:
-        """Draw a member; all items that are to be compared are scored by the same."""
-        return int(np.random.default_rng(rng).choice(len(self), p=self.probabilities))
-
-    def predict(
-        self,
-        X: ArrayLike,
-        member: int | None = None,
-        *,
-        queries: ArrayLike | None = None,
-        rng: np.random.Generator | int | None = None,
-    ) -> Floats:
-        """Return the scores of one member, a given one or one that is drawn.
-
-        Scores of different members are not comparable, so that one member scores all rows, or with
-        `queries` all rows of a query. What training says of the mixture holds on average over
-        draws.
-
-        Parameters
-        ----------
-        X : array-like, (n, p)
-            Features, finite. Columns of a frame are those trained on, in their order.
-        member : int, optional
-            Which member; drawn by default.
-        queries : array-like, (n,), optional
-            Draw a member for each query.
-        rng : Generator, int or None
-            For the draws.
-
-        Examples
-        --------
-        >>> from comparity.training.scorers import LinearModel
-        >>> up, down = LinearModel(np.ones(1), 0.0), LinearModel(-np.ones(1), 0.0)
-        >>> mixture = StochasticScorer([up, down], np.array([0.75, 0.25]))
-        >>> mixture.predict([[1.0], [2.0]], 1).tolist()
-        [-1.0, -2.0]
-        """
-        self._check_names(X)
-        features = np.asarray(unmasked(X), dtype=np.float64)
-        check_features(features, getattr(self, "feature_names_in_", None))
-        if member is not None or queries is None:
-            return self.members[self.draw(rng) if member is None else member].scores(features)
-        column = as_array(queries, "queries")
-        check_lengths({"X": features, "queries": column})
-        query = group_codes(column, "queries", "item", several=False)[0]
-        generator, many = np.random.default_rng(rng), int(query.max(initial=-1)) + 1
-        drawn = generator.choice(len(self), size=many, p=self.probabilities)[query]
-        scores = np.empty(len(features))
-        for place in np.unique(drawn):
-            scores[drawn == place] = self.members[place].scores(features[drawn == place])
-        return scores
-
-    def _check_names(self, X: ArrayLike) -> None:
-        """Refuse a frame whose columns are others, or in another order, as ``fit`` would."""
-        if hasattr(self, "feature_names_in_"):
-            # Imported here: models that are read from a file score without scikit-learn.
-            from sklearn.utils.validation import _check_feature_names
-
-            _check_feature_names(self, X, reset=False)
-
-
-ASTRAY = 1e6
+LARGEST_OBJECTIVE = 1e6
 """Objectives are shares of pairs, or squared errors in variances of labels: 1 knows nothing."""
 
 
-HAIRS = (0.0, 1e-9, 1e-7, 1e-5)
+ROUNDING_TOLERANCES = (0.0, 1e-9, 1e-7, 1e-5)
 """Limits are loosened by so much, one after the other, while rounding leaves nothing within."""
 
 
-UNSOLVED = 4
+UNSOLVED_STATUS = 4
 """What scipy answers where a solver came to no end."""
 
 
-NEGLIGIBLE = 1e-6
+NEGLIGIBLE_SHARE = 1e-6
 """Probabilities below it are rounding of the linear program: nobody would ever draw the member."""
 
 
@@ -182,6 +56,98 @@ class Mixture(NamedTuple):
     members: NDArray[np.int64]
     probabilities: Floats
     excess: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Chosen:
+    """What was chosen among candidates.
+
+    Attributes
+    ----------
+    best : int
+        The best single candidate.
+    mixture : Mixture
+        The best mixture.
+    accuracy : ndarray, (S, C)
+        Accuracies of all cells on the rows chosen by, by candidate.
+    objective : ndarray, (S,)
+        What was minimised, by candidate.
+    terms : tuple of Terms
+        What the goals compare, on the rows chosen by.
+    judged : ndarray, (S, C)
+        The accuracies that goals were judged by: the same, or weighted with those on the rows
+        trained on.
+    training_share : float
+        How much these weigh.
+    """
+
+    best: int
+    mixture: Mixture
+    accuracy: Floats
+    objective: Floats
+    terms: tuple[Terms, ...]
+    judged: Floats
+    training_share: float = 0.0
+
+
+def choose(
+    accuracy: Floats,
+    objective: Floats,
+    terms: tuple[Terms, ...],
+    rows: Rows,
+    choices: Choices,
+    *,
+    judged: Floats | None = None,
+    training_share: float = 0.0,
+) -> Chosen:
+    """Choose by accuracies and objectives of all candidates; see :class:`Chosen`."""
+    judged = accuracy if judged is None else judged
+    known = np.nan_to_num(judged)
+    if choices.robust and terms:
+        blocks = [known @ block.T for block in minima(rows, terms, choices)]
+        best, mixture = best_of_minima(blocks), mix_minima(blocks, objective)
+    else:
+        best = best_single(judged, objective, terms, rows, choices)
+        excess, spans = _limits(judged, terms, choices)
+        mixture = mix(objective, excess, spans=spans, slack=choices.slack)
+    return Chosen(
+        best=best,
+        mixture=mixture,
+        accuracy=accuracy,
+        objective=objective,
+        terms=terms,
+        judged=judged,
+        training_share=training_share,
+    )
+
+
+def minima(rows: Rows, terms: Sequence[Terms], choices: Choices) -> list[Floats]:
+    """Return the terms of each minimum, as coefficients of accuracies."""
+    whole = [overall(rows.pairs, rows.n_cells)] if choices.with_overall else []
+    return [np.vstack([block.coefficients, *whole]) for block in terms]
+
+
+def best_single(
+    judged: Floats, objective: Floats, terms: Sequence[Terms], rows: Rows, choices: Choices
+) -> int:
+    """Return the best single candidate of the constrained form."""
+    # Half of all pairs right, and the variance of labels as squared error: what knows nothing has.
+    useless = 0.5 if rows.target is None else 1.0
+    excess, spans = _limits(judged, terms, choices)
+    widths = [np.ptp(rates, axis=1) - choices.slack for rates in spans]
+    return best_iterate(objective, np.column_stack([excess, *widths]), useless=useless)
+
+
+def _limits(
+    judged: Floats, terms: Sequence[Terms], choices: Choices
+) -> tuple[Floats, list[Floats]]:
+    """Return how far each difference of few terms is above the slack, and the rates of many."""
+    known = np.nan_to_num(judged)
+    few = [block for block in terms if len(block.names) <= COMPARED]
+    spans = [known @ block.coefficients.T for block in terms if len(block.names) > COMPARED]
+    if not few:
+        return np.zeros((len(judged), 0)), spans
+    return known @ differences(few)[0].T - choices.slack, spans
 
 
 def mix(
@@ -214,22 +180,22 @@ def mix(
     ([0, 1], [0.5, 0.5], 0.0)
     """
     n, free = len(objective), 2 * len(spans)
-    widths, within = _spanned(n, spans)
+    widths, within = _span_limits(n, spans)
     kept = np.vstack([np.column_stack([excess.T, np.zeros((excess.shape[1], free))]), widths])
     limit = np.append(np.zeros(excess.shape[1]), np.full(len(spans), slack))
     limits, total = np.vstack([kept, within]), np.append(np.ones(n), np.zeros(free))
-    least = 0.0
+    least, inside = 0.0, np.zeros(len(within))
     if len(kept):
         # Last variable: the amount by which every constraint may be missed.
-        missed = np.append(-np.ones(len(kept)), np.zeros(len(within)))[:, None]
-        target, bounds = np.append(np.zeros(n + free), 1.0), _bounds(limit, within)
-        least = _solved(target, np.hstack([limits, missed]), bounds, np.append(total, 0.0))[-1]
-    allowed = _bounds(limit + max(0.0, least), within)
-    loose = np.append(np.ones(len(kept)), np.zeros(len(within)))
+        missed = np.append(-np.ones(len(kept)), inside)[:, None]
+        target, bounds = np.append(np.zeros(n + free), 1.0), np.append(limit, inside)
+        least = _solve(target, np.hstack([limits, missed]), bounds, np.append(total, 0.0))[-1]
+    allowed = np.append(limit + max(0.0, least), inside)
+    loose = np.append(np.ones(len(kept)), inside)
     return _mixture(_best(objective, limits, allowed, total, loose), max(0.0, float(least)))
 
 
-def _spanned(n: int, spans: Sequence[Floats]) -> tuple[Floats, Floats]:
+def _span_limits(n: int, spans: Sequence[Floats]) -> tuple[Floats, Floats]:
     """Return the widths of spans, and what is at most 0 where their rates are within.
 
     Variables are the shares of candidates, then the least and the largest rate of each span.
@@ -241,10 +207,6 @@ def _spanned(n: int, spans: Sequence[Floats]) -> tuple[Floats, Floats]:
         rows += [np.hstack([-rates.T, ends[0]]), np.hstack([rates.T, ends[1]])]
         widths[place, n + 2 * place : n + 2 * place + 2] = -1.0, 1.0
     return widths, np.vstack(rows) if rows else np.zeros((0, n))
-
-
-def _bounds(limit: Floats, within: Floats) -> Floats:
-    return np.append(limit, np.zeros(len(within)))
 
 
 def mix_minima(blocks: Sequence[Floats], objective: Floats) -> Mixture:
@@ -268,7 +230,7 @@ def mix_minima(blocks: Sequence[Floats], objective: Floats) -> Mixture:
     target = np.append(np.zeros(n), -np.ones(b))
     total = np.append(np.ones(n), np.zeros(b))
     bounds = np.zeros(len(limits))
-    largest = target @ _solved(target, limits, bounds, total)
+    largest = target @ _solve(target, limits, bounds, total)
     limits, loose = np.vstack([limits, target]), np.append(bounds, 1.0)
     bounds = np.append(bounds, largest)
     return _mixture(_best(objective, limits, bounds, total, loose), 0.0)
@@ -314,28 +276,27 @@ def best_of_minima(blocks: Sequence[Floats]) -> int:
 def _best(
     objective: Floats, limits: Floats, bounds: Floats, total: Floats, loose: Floats
 ) -> Floats:
-    """Return the shares of least objective within bounds, of which some are loose by a hair."""
-    n = len(objective)
+    """Return the shares of least objective within bounds, some of them loosened by rounding."""
+    n, worst = len(objective), LARGEST_OBJECTIVE
     # What went astray is as bad as can be, and no worse than the solver can tell.
-    tamed = np.minimum(np.nan_to_num(objective, nan=ASTRAY, posinf=ASTRAY), ASTRAY)
+    tamed = np.minimum(np.nan_to_num(objective, nan=worst, posinf=worst), worst)
     target = np.append(tamed, np.zeros(len(total) - n))
-    answers = (_answer(target, limits, bounds + hair * loose, total) for hair in HAIRS)
+    loosened = (bounds + tolerance * loose for tolerance in ROUNDING_TOLERANCES)
+    answers = (_solve_program(target, limits, one, total) for one in loosened)
     found = next((answer.x for answer in answers if answer.success), None)
     assert found is not None, "the mixture that misses least is within its bounds"
-    shares: Floats = found[:n]
-    return shares
+    return np.asarray(found[:n])
 
 
-def _solved(target: Floats, limits: Floats, bounds: Floats, total: Floats) -> Floats:
+def _solve(target: Floats, limits: Floats, bounds: Floats, total: Floats) -> Floats:
     """Minimise a linear form over mixtures (and free variables, where `total` is 0)."""
-    answer = _answer(target, limits, bounds, total)
+    answer = _solve_program(target, limits, bounds, total)
     # A mixture always exists, and the target is bounded on mixtures.
     assert answer.success, answer.message
-    found: Floats = answer.x
-    return found
+    return np.asarray(answer.x)
 
 
-def _answer(target: Floats, limits: Floats, bounds: Floats, total: Floats) -> Any:
+def _solve_program(target: Floats, limits: Floats, bounds: Floats, total: Floats) -> Any:
     from scipy.optimize import linprog
 
     # The simplex method has few members; among candidates that hardly differ it may not end.
@@ -349,12 +310,12 @@ def _answer(target: Floats, limits: Floats, bounds: Floats, total: Floats) -> An
             bounds=[(0, None) if one else (None, None) for one in total],
             method=method,
         )
-        if answer.status != UNSOLVED:
+        if answer.status != UNSOLVED_STATUS:
             break
     return answer
 
 
 def _mixture(shares: Floats, excess: float) -> Mixture:
-    members = np.flatnonzero(shares > NEGLIGIBLE)
+    members = np.flatnonzero(shares > NEGLIGIBLE_SHARE)
     chosen = shares[members]
     return Mixture(members, chosen / chosen.sum(), excess)

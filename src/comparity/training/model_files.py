@@ -6,7 +6,7 @@ import json
 import math
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,54 +15,142 @@ from numpy.typing import NDArray
 
 from comparity.errors import (
     FileAccessError,
+    MissingColumnError,
     ModelFileError,
+    ModelScoreError,
     ModelVersionError,
 )
+from comparity.tables.items import labelled_columns
 from comparity.tables.outputs import write_text
+from comparity.tables.values import as_array, check_lengths, numbers, rows_of
+from comparity.training.models import LinearModel, Model
 from comparity.training.rows import Scale
-from comparity.training.scorers import LinearScorer, SavedScorer
 
 if TYPE_CHECKING:
-    from comparity.training.boosted import Tree, TreesModel
-    from comparity.training.networks import Layer, LayeredModel
+    from comparity.training.models import Layer, LayeredModel, Tree, TreesModel
 
-__all__ = ["FORMAT", "FORMATS", "read_model", "write_model"]
+__all__ = ["SavedScorer", "read_model", "write_model"]
 
 Floats = NDArray[np.float64]
 
-FORMATS = {"neural": "comparity neural scorer", "boosted": "comparity boosted scorer"}
+FORMATS = {
+    "linear": "comparity linear scorer",
+    "neural": "comparity neural scorer",
+    "boosted": "comparity boosted scorer",
+}
+VERSION = 1
 
 
-def _saved_content(saved: SavedScorer) -> dict[str, Any]:
-    """Return a score as plain data for JSON."""
-    model: Any = saved.model
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SavedScorer:
+    """A score of named features, and the mixture it was chosen beside.
+
+    Attributes
+    ----------
+    kind : {"linear", "neural", "boosted"}
+    features : tuple of str
+        Names of the columns, in the order the model takes them.
+    model : Model
+        The best single model.
+    members : tuple of (Model, float)
+        Members of the mixture and how often each is drawn; may be empty.
+    about : mapping
+        How the model came about: plain data.
+    """
+
+    kind: str
+    features: tuple[str, ...]
+    model: Model
+    members: tuple[tuple[Model, float], ...] = ()
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def scores(self, columns: Any) -> Floats:
+        """Return the scores of the best single model, all of them finite.
+
+        Parameters
+        ----------
+        columns : mapping of str to array-like, or frame of any engine
+            A column for each feature; others are not looked at.
+
+        Raises
+        ------
+        ModelScoreError
+            Features or numbers of the model are so large that a score is no number.
+
+        Examples
+        --------
+        >>> linear = LinearModel(np.array([1.0, -2.0]), 0.5)
+        >>> model = SavedScorer(kind="linear", features=("a", "b"), model=linear)
+        >>> model.scores({"b": [1.0, 0.0], "a": [3.0, 4.0]}).tolist()
+        [1.5, 4.5]
+        """
+        table = self._feature_table(columns)
+        # What overflows is refused below, with its rows.
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = self.model.scores(table)
+        lost = ~np.isfinite(scores)
+        if lost.any():
+            raise ModelScoreError(rows_of(lost))
+        return scores
+
+    def _feature_table(self, columns: Any) -> Floats:
+        """Return the features of a mapping or a frame side by side, checked."""
+        given = (
+            columns if isinstance(columns, Mapping) else labelled_columns(columns, self.features)
+        )
+        found = {}
+        for name in self.features:
+            if name not in given:
+                raise MissingColumnError(name, "items", list(given))
+            found[name] = numbers(as_array(given[name], name), name, "items")
+        check_lengths(found)
+        return np.column_stack(list(found.values()))
+
+
+def write_model(path: str | Path, saved: SavedScorer) -> None:
+    """Write a model as JSON; numbers are read back exactly as they were.
+
+    Raises
+    ------
+    FileAccessError
+        The file cannot be written; one that was there is as it was.
+    """
+    members = [(_plain_model(saved.kind, member), share) for member, share in saved.members]
+    content = {
+        "format": FORMATS[saved.kind],
+        "format_version": VERSION,
+        "features": list(saved.features),
+        **({} if saved.kind == "linear" else {"scale": _plain_scale(saved.model)}),
+        **_plain_model(saved.kind, saved.model),
+        "mixture": [{**member, "probability": share} for member, share in members],
+        "about": dict(saved.about),
+    }
+    write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
+
+
+def _plain_scale(model: Any) -> dict[str, Any]:
     scale: Scale = model.scale
     return {
-        "scale": {
-            "centre": scale.centre.tolist(),
-            # JSON has no infinity: a constant feature, which counts for nothing, has no unit.
-            "unit": [one if math.isfinite(one) else None for one in scale.unit.tolist()],
-            "label_centre": scale.label_centre,
-            "label_unit": scale.label_unit,
-            "predicted": scale.predicted,
-        },
-        "model": _plain(saved.kind, model),
-        "mixture": [
-            {"model": _plain(saved.kind, member), "probability": share}
-            for member, share in saved.members
-        ],
+        "centre": scale.centre.tolist(),
+        # JSON has no infinity: a constant feature, which counts for nothing, has no unit.
+        "unit": [one if math.isfinite(one) else None for one in scale.unit.tolist()],
+        "label_centre": scale.label_centre,
+        "label_unit": scale.label_unit,
+        "predicted": scale.predicted,
     }
 
 
-def _plain(kind: str, model: Any) -> dict[str, Any]:
+def _plain_model(kind: str, model: Any) -> dict[str, Any]:
+    if kind == "linear":
+        return {"coefficients": model.coefficients.tolist(), "intercept": model.intercept}
     if kind == "boosted":
-        return {"trees": [_plain_tree(tree) for tree in model.trees]}
+        return {"model": {"trees": [_plain_tree(tree) for tree in model.trees]}}
     layers = [{"weights": w.tolist(), "biases": b.tolist()} for w, b in model.layers]
-    return {"layers": layers}
+    return {"model": {"layers": layers}}
 
 
 def _plain_tree(tree: Tree) -> dict[str, Any]:
-    from comparity.training.boosted import MISSING
+    from comparity.training.models import MISSING
 
     return {
         "feature": tree.feature.tolist(),
@@ -75,190 +163,7 @@ def _plain_tree(tree: Tree) -> dict[str, Any]:
     }
 
 
-def _read_saved(
-    path: str | Path, kind: str, features: tuple[str, ...], content: Mapping[str, Any]
-) -> SavedScorer:
-    """Return the score that plain data describe, every part of them checked.
-
-    Raises
-    ------
-    ModelFileError
-        A part is missing or of another kind.
-    """
-    scale = _read_scale(path, content.get("scale"), len(features))
-    mixture, shares = _read_mixture(path, content)
-    read = _read_network if kind == "neural" else _read_trees
-    models = [read(path, part.get("model"), scale) for part in (content, *mixture)]
-    return SavedScorer(
-        kind=kind,
-        features=features,
-        model=models[0],
-        members=tuple(zip(models[1:], shares, strict=True)),
-    )
-
-
-def _read_mixture(
-    path: str | Path, content: Mapping[str, Any]
-) -> tuple[list[dict[str, Any]], list[float]]:
-    """Return the members of a mixture, still to be read, and how often each is drawn."""
-    mixture = content.get("mixture", [])
-    if not isinstance(mixture, list) or not all(isinstance(one, dict) for one in mixture):
-        raise ModelFileError(path, "'mixture' is no list of objects")
-    shares = _read_numbers(path, [one.get("probability") for one in mixture], "a probability", 1)
-    if len(shares) and (shares.min() < 0 or abs(shares.sum() - 1) > 1e-6):
-        raise ModelFileError(path, f"probabilities of the mixture that sum to {shares.sum():g}")
-    return mixture, shares.tolist()
-
-
-def _read_scale(path: str | Path, found: Any, many: int) -> Scale:
-    if not isinstance(found, dict) or not isinstance(found.get("predicted"), bool):
-        raise ModelFileError(path, "'scale' is no object that says whether labels are predicted")
-    units: Any = found.get("unit")
-    known = [1.0 if one is None else one for one in units] if isinstance(units, list) else units
-    columns = [
-        _read_numbers(path, found.get("centre"), "'centre'", 1),
-        _read_numbers(path, known, "'unit'", 1),
-    ]
-    names = ("label_centre", "label_unit")
-    centre, unit = _read_numbers(
-        path, [found.get(name) for name in names], "the scale of labels", 1
-    )
-    if any(len(one) != many for one in columns) or min(*columns[1], unit) <= 0:
-        raise ModelFileError(path, f"'scale' has not {many} centres and positive units")
-    return Scale(
-        centre=columns[0],
-        unit=np.where([one is None for one in units], np.inf, columns[1]),
-        label_centre=float(centre),
-        label_unit=float(unit),
-        predicted=found["predicted"],
-    )
-
-
-def _read_network(path: str | Path, found: Any, scale: Scale) -> LayeredModel:
-    # Imported here, as trees are below: the modules of both load scikit-learn.
-    from comparity.training.networks import LayeredModel
-
-    parts = found.get("layers") if isinstance(found, dict) else None
-    if not isinstance(parts, list) or not parts or not all(isinstance(x, dict) for x in parts):
-        raise ModelFileError(path, "'layers' is no list of objects")
-    layers: list[Layer] = []
-    inputs = len(scale.unit)
-    for part in parts:
-        weights = _read_numbers(path, part.get("weights"), "'weights'", 2)
-        biases = _read_numbers(path, part.get("biases"), "'biases'", 1)
-        if weights.shape != (len(biases), inputs):
-            raise ModelFileError(path, f"a layer of {weights.shape} after {inputs} inputs")
-        layers.append((weights, biases))
-        inputs = len(biases)
-    if inputs != 1:
-        raise ModelFileError(path, f"a network with {inputs} scores for each row")
-    return LayeredModel(tuple(layers), scale)
-
-
-def _read_trees(path: str | Path, found: Any, scale: Scale) -> TreesModel:
-    # Imported here: numba takes a while.
-    from comparity.training.boosted import TreesModel
-
-    parts = found.get("trees") if isinstance(found, dict) else None
-    if not isinstance(parts, list) or not parts or not all(isinstance(x, dict) for x in parts):
-        raise ModelFileError(path, "'trees' is no list of objects")
-    return TreesModel(tuple(_read_tree(path, one, len(scale.unit)) for one in parts), scale)
-
-
-def _read_tree(path: str | Path, found: Mapping[str, Any], features: int) -> Tree:
-    from comparity.training.boosted import MISSING, Tree
-
-    leaves = _read_numbers(path, found.get("leaves"), "'leaves'", 1)
-    splits = len(leaves) - 1
-    thresholds, missing = found.get("threshold"), found.get("missing")
-    if not isinstance(thresholds, list) or not isinstance(missing, list):
-        raise ModelFileError(path, "'threshold' or 'missing' of a tree is no list")
-    if not all(isinstance(one, str) and one in MISSING for one in missing):
-        raise ModelFileError(path, f"'missing' of a tree of other words than {', '.join(MISSING)}")
-    known = _read_numbers(path, [0 if x is None else x for x in thresholds], "'threshold'", 1)
-    tree = Tree(
-        feature=_read_integers(path, found.get("feature"), "'feature'", range(features)),
-        threshold=np.where([one is None for one in thresholds], np.inf, known),
-        missing=np.array([MISSING.index(one) for one in missing], dtype=np.int64),
-        left=_read_integers(path, found.get("left"), "'left'", range(-splits - 1, splits)),
-        right=_read_integers(path, found.get("right"), "'right'", range(-splits - 1, splits)),
-        leaves=leaves,
-    )
-    columns = (tree.feature, tree.threshold, tree.missing, tree.left, tree.right)
-    if any(len(column) != splits for column in columns):
-        raise ModelFileError(path, f"a tree of {len(leaves)} leaves, and not one split fewer")
-    _check_branches(path, tree)
-    return tree
-
-
-def _check_branches(path: str | Path, tree: Tree) -> None:
-    """Refuse splits that lead back, and splits and leaves that are not reached exactly once."""
-    splits = len(tree.feature)
-    reached = np.sort(np.concatenate([tree.left, tree.right]))
-    once = np.r_[-splits - 1 : 0, 1:splits] if splits else reached
-    for branch in (tree.left, tree.right):
-        if ((branch >= 0) & (branch <= np.arange(splits))).any():
-            raise ModelFileError(path, "a tree with a split that leads back to itself")
-    if not np.array_equal(reached, once):
-        raise ModelFileError(path, "a tree with a split or a leaf that is not reached just once")
-
-
-def _read_integers(path: str | Path, found: Any, what: str, allowed: range) -> NDArray[np.int64]:
-    """Return a list of whole numbers within limits as an array."""
-    right = isinstance(found, list) and all(type(one) is int and one in allowed for one in found)
-    if not right:
-        within = f"from {allowed.start} to {allowed.stop - 1}"
-        raise ModelFileError(path, f"{what} of other things than whole numbers {within}")
-    return np.array(found, dtype=np.int64)
-
-
-def _read_numbers(path: str | Path, found: Any, what: str, depth: int) -> Floats:
-    """Return nested lists of finite numbers as an array."""
-    rows = found if depth == 2 and isinstance(found, list) else [found]
-    right = all(isinstance(row, list) and len(row) == len(rows[0]) for row in rows)
-    # True is a whole number for Python, and not for anybody else.
-    right = right and all(
-        isinstance(x, int | float) and not isinstance(x, bool) for row in rows for x in row
-    )
-    # Whole numbers of any length are numbers for JSON.
-    if not right or not all(abs(x) <= sys.float_info.max for row in rows for x in row):
-        raise ModelFileError(path, f"{what} of other things than finite numbers")
-    return np.array(found, dtype=np.float64)
-
-
-FORMAT, VERSION = "comparity linear scorer", 1
-
-
-def write_model(path: str | Path, model: LinearScorer | SavedScorer) -> None:
-    """Write a model as JSON; numbers are read back exactly as they were.
-
-    Raises
-    ------
-    FileAccessError
-        The file cannot be written; one that was there is as it was.
-    """
-    content = {
-        "format": FORMATS[model.kind] if isinstance(model, SavedScorer) else FORMAT,
-        "format_version": VERSION,
-        "features": list(model.features),
-        **(_saved_content(model) if isinstance(model, SavedScorer) else _linear_content(model)),
-        "about": dict(model.about),
-    }
-    write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
-
-
-def _linear_content(model: LinearScorer) -> dict[str, Any]:
-    return {
-        "coefficients": list(model.coefficients),
-        "intercept": model.intercept,
-        "mixture": [
-            {"coefficients": list(slope), "intercept": base, "probability": share}
-            for slope, base, share in model.members
-        ],
-    }
-
-
-def read_model(path: str | Path) -> LinearScorer | SavedScorer:
+def read_model(path: str | Path) -> SavedScorer:
     """Read a model file and check all of it. Nothing in a file is ever run.
 
     What is read scores without torch and without LightGBM.
@@ -278,7 +183,7 @@ def read_model(path: str | Path) -> LinearScorer | SavedScorer:
         raise FileAccessError(str(path), str(error.strerror)) from error
     except (ValueError, RecursionError) as error:
         raise ModelFileError(path, f"no JSON: {error}") from error
-    kinds = {FORMAT: "linear", **{name: kind for kind, name in FORMATS.items()}}
+    kinds = {name: kind for kind, name in FORMATS.items()}
     if not isinstance(content, dict) or content.get("format") not in list(kinds):
         raise ModelFileError(path, f"no field 'format' that says {' or '.join(map(repr, kinds))}")
     version = content.get("format_version")
@@ -287,38 +192,160 @@ def read_model(path: str | Path) -> LinearScorer | SavedScorer:
         raise ModelVersionError(path, version, VERSION)
     features: Any = content.get("features")
     about = content.get("about", {})
-    if not _are_names(features) or not isinstance(about, dict):
+    names = isinstance(features, list) and all(isinstance(one, str) for one in features)
+    if not (names and 0 < len(features) == len(set(features)) and isinstance(about, dict)):
         raise ModelFileError(path, "'features' is no list of different names, or 'about' no object")
-    if kinds[content["format"]] != "linear":
-        saved = _read_saved(path, kinds[content["format"]], tuple(features), content)
-        return replace(saved, about=about)
-    return _read_linear(path, tuple(features), content, about)
-
-
-def _read_linear(
-    path: str | Path, features: tuple[str, ...], content: dict[str, Any], about: Mapping[str, Any]
-) -> LinearScorer:
-    mixture, shares = _read_mixture(path, content)
-    slopes, bases = [], []
-    for part in (content, *mixture):
-        slopes.append(_read_numbers(path, part.get("coefficients"), "'coefficients'", 1).tolist())
-        if len(slopes[-1]) != len(features):
-            many = f"{len(slopes[-1])} for {len(features)} features"
-            raise ModelFileError(path, f"'coefficients' that are {many}")
-        bases += _read_numbers(path, [part.get("intercept")], "an intercept", 1).tolist()
-    return LinearScorer(
-        features=features,
-        coefficients=tuple(slopes[0]),
-        intercept=bases[0],
-        members=tuple(zip(map(tuple, slopes[1:]), bases[1:], shares, strict=True)),
+    kind, reader = kinds[content["format"]], _Reader(path, len(features))
+    scale = None if kind == "linear" else reader.scale(content.get("scale"))
+    mixture, shares = reader.mixture(content.get("mixture", []))
+    models = [reader.model(kind, part, scale) for part in (content, *mixture)]
+    return SavedScorer(
+        kind=kind,
+        features=tuple(features),
+        model=models[0],
+        members=tuple(zip(models[1:], shares, strict=True)),
         about=about,
     )
 
 
-def _are_names(found: Any) -> bool:
-    return (
-        isinstance(found, list)
-        and bool(found)
-        and all(isinstance(one, str) for one in found)
-        and len(set(found)) == len(found)
-    )
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Parts of a model file, every one of them checked; what is broken is named with the file."""
+
+    path: str | Path
+    n_features: int
+
+    def check(self, right: bool, broken: str) -> None:
+        """Refuse the file where a part is not right."""
+        if not right:
+            raise ModelFileError(self.path, broken)
+
+    def mixture(self, found: Any) -> tuple[list[dict[str, Any]], list[float]]:
+        """Return the members of a mixture, still to be read, and how often each is drawn."""
+        members = self.objects(found, "mixture")
+        shares = self.numbers([one.get("probability") for one in members], "a probability")
+        right = not members or (shares.min() >= 0 and abs(shares.sum() - 1) <= 1e-6)
+        self.check(right, f"probabilities of the mixture that sum to {shares.sum():g}")
+        return members, shares.tolist()
+
+    def scale(self, found: Any) -> Scale:
+        """Return where features and labels have their zero and their unit."""
+        right = isinstance(found, dict) and isinstance(found.get("predicted"), bool)
+        self.check(right, "'scale' is no object that says whether labels are predicted")
+        units: Any = found.get("unit")
+        known = [1.0 if one is None else one for one in units] if isinstance(units, list) else units
+        columns = [self.numbers(found.get("centre"), "'centre'"), self.numbers(known, "'unit'")]
+        labels = [found.get("label_centre"), found.get("label_unit")]
+        centre, unit = self.numbers(labels, "the scale of labels").tolist()
+        right = all(len(one) == self.n_features for one in columns) and min(*columns[1], unit) > 0
+        self.check(right, f"'scale' has not {self.n_features} centres and positive units")
+        return Scale(
+            centre=columns[0],
+            unit=np.where([one is None for one in units], np.inf, columns[1]),
+            label_centre=centre,
+            label_unit=unit,
+            predicted=found["predicted"],
+        )
+
+    def model(self, kind: str, part: Mapping[str, Any], scale: Scale | None) -> Model:
+        """Return the model of a file, or of a member of its mixture."""
+        if scale is None:
+            return self.linear(part)
+        found = part.get("model")
+        own = found if isinstance(found, dict) else {}
+        return self.network(own, scale) if kind == "neural" else self.trees(own, scale)
+
+    def linear(self, part: Mapping[str, Any]) -> LinearModel:
+        """Return a linear score."""
+        slopes = self.numbers(part.get("coefficients"), "'coefficients'")
+        many = f"{len(slopes)} for {self.n_features} features"
+        self.check(len(slopes) == self.n_features, f"'coefficients' that are {many}")
+        return LinearModel(slopes, float(self.numbers([part.get("intercept")], "an intercept")[0]))
+
+    def network(self, found: Mapping[str, Any], scale: Scale) -> LayeredModel:
+        """Return a network whose layers fit to each other."""
+        # Imported here, as trees are below: the modules of both load scikit-learn.
+        from comparity.training.models import LayeredModel
+
+        layers: list[Layer] = []
+        inputs = self.n_features
+        for part in self.objects(found.get("layers"), "layers", least=1):
+            weights = self.numbers(part.get("weights"), "'weights'", depth=2)
+            biases = self.numbers(part.get("biases"), "'biases'")
+            right = weights.shape == (len(biases), inputs)
+            self.check(right, f"a layer of {weights.shape} after {inputs} inputs")
+            layers.append((weights, biases))
+            inputs = len(biases)
+        self.check(inputs == 1, f"a network with {inputs} scores for each row")
+        return LayeredModel(tuple(layers), scale)
+
+    def trees(self, found: Mapping[str, Any], scale: Scale) -> TreesModel:
+        """Return a sum of trees."""
+        from comparity.training.models import TreesModel
+
+        parts = self.objects(found.get("trees"), "trees", least=1)
+        return TreesModel(tuple(map(self.tree, parts)), scale)
+
+    def tree(self, found: Mapping[str, Any]) -> Tree:
+        """Return a tree whose splits and leaves are all reached once."""
+        from comparity.training.models import MISSING, Tree
+
+        leaves = self.numbers(found.get("leaves"), "'leaves'")
+        splits = len(leaves) - 1
+        thresholds, missing = found.get("threshold"), found.get("missing")
+        if not isinstance(thresholds, list) or not isinstance(missing, list):
+            raise ModelFileError(self.path, "'threshold' or 'missing' of a tree is no list")
+        right = all(isinstance(one, str) and one in MISSING for one in missing)
+        self.check(right, f"'missing' of a tree of other words than {', '.join(MISSING)}")
+        known = self.numbers([0 if one is None else one for one in thresholds], "'threshold'")
+        below = range(-splits - 1, splits)
+        tree = Tree(
+            feature=self.integers(found, "feature", range(self.n_features)),
+            threshold=np.where([one is None for one in thresholds], np.inf, known),
+            missing=np.array([MISSING.index(one) for one in missing], dtype=np.int64),
+            left=self.integers(found, "left", below),
+            right=self.integers(found, "right", below),
+            leaves=leaves,
+        )
+        right = all(len(column) == splits for column in tree[:-1])
+        self.check(right, f"a tree of {len(leaves)} leaves, and not one split fewer")
+        self.check_branches(tree)
+        return tree
+
+    def check_branches(self, tree: Tree) -> None:
+        """Refuse splits that lead back, and splits and leaves that are not reached exactly once."""
+        splits = len(tree.feature)
+        for branch in (tree.left, tree.right):
+            back = (branch >= 0) & (branch <= np.arange(splits))
+            self.check(not back.any(), "a tree with a split that leads back to itself")
+        reached = np.sort(np.concatenate([tree.left, tree.right]))
+        once = np.r_[-splits - 1 : 0, 1:splits] if splits else reached
+        right = np.array_equal(reached, once)
+        self.check(right, "a tree with a split or a leaf that is not reached just once")
+
+    def objects(self, found: Any, name: str, *, least: int = 0) -> list[dict[str, Any]]:
+        """Return a list of objects."""
+        right = isinstance(found, list) and all(isinstance(one, dict) for one in found)
+        self.check(right and len(found) >= least, f"{name!r} is no list of objects")
+        return list(found)
+
+    def integers(self, part: Mapping[str, Any], name: str, allowed: range) -> NDArray[np.int64]:
+        """Return a list of whole numbers within limits as an array."""
+        found = part.get(name)
+        right = isinstance(found, list) and all(type(x) is int and x in allowed for x in found)
+        within = f"from {allowed.start} to {allowed.stop - 1}"
+        self.check(right, f"{name!r} of other things than whole numbers {within}")
+        return np.array(found, dtype=np.int64)
+
+    def numbers(self, found: Any, what: str, *, depth: int = 1) -> Floats:
+        """Return nested lists of finite numbers as an array."""
+        rows = found if depth == 2 and isinstance(found, list) else [found]
+        right = all(isinstance(row, list) and len(row) == len(rows[0]) for row in rows)
+        # True is a whole number for Python, and not for anybody else.
+        right = right and all(
+            isinstance(x, int | float) and not isinstance(x, bool) for row in rows for x in row
+        )
+        # Whole numbers of any length are numbers for JSON.
+        right = right and all(abs(x) <= sys.float_info.max for row in rows for x in row)
+        self.check(right, f"{what} of other things than finite numbers")
+        return np.array(found, dtype=np.float64)

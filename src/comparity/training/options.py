@@ -11,6 +11,10 @@ from comparity.results.options import AuditOptions, Options, choice, column
 
 __all__ = ["TrainForm", "WeightsForm"]
 
+Goal = Literal[
+    "cross-group", "within-group", "marginal", "symmetric", "all cells", "statistical parity"
+]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightsForm(Options):
@@ -81,17 +85,7 @@ class TrainForm(AuditOptions):
     task: Literal["ranking", "regression"] = choice(
         "ranking", "Whether labels are to be ordered, or predicted."
     )
-    goal: tuple[
-        Literal[
-            "cross-group",
-            "within-group",
-            "marginal",
-            "symmetric",
-            "all cells",
-            "statistical parity",
-        ],
-        ...,
-    ] = choice(
+    goal: tuple[Goal, ...] = choice(
         ("cross-group",),
         "What shall be alike: cross-group, within-group, marginal, symmetric, all cells, "
         "statistical parity; several separated by commas.",
@@ -115,3 +109,10 @@ class TrainForm(AuditOptions):
             if found is not None and self.scorer != owner:
                 why = f"a {self.scorer} score has none"
                 raise OptionError(name, found, [f"scorer {owner!r}"], why)
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """Names of the columns that are no features, by what errors call their part."""
+        parts = {"label": self.label, "sensitive": self.sensitive}
+        parts |= {"queries": self.query} if self.query else {}
+        return parts | ({"weights": self.weight} if self.weight else {})

@@ -1,4 +1,15 @@
-"""Which items are compared, laid out once; scores may then change step after step."""
+r"""Which items are compared, laid out once; sums of hinge losses over all pairs, without the pairs.
+
+Items of a segment are cut into runs of equal key, each in the order of scores. Runs are merged two
+by two; an item of the run with the larger keys is the *upper* item of every pair it forms with an
+item of the other run, the *lower* one. For an upper item with score :math:`f` the lower items that
+it does not beat by the margin :math:`m` are those above :math:`f - m`. Both runs are sorted, so
+that a finger which only moves forward knows how many there are and the sum of their scores, and
+with these the sum of :math:`\max(0, m - (f - f'))`; its slope is their number. A right order loses
+:math:`\max(0, m - (f' - f))`, which is the same with the lower item as the one that should win.
+Each pair of items meets in exactly one merge. Items of a short segment are compared one by one.
+Defined by the double loop in ``tests/plain/pairwise_losses.py``.
+"""
 
 from __future__ import annotations
 
@@ -8,40 +19,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.counts.kernels.compilation import njit
 from comparity.counts.kernels.sorting import order_of
-from comparity.training.hinge import LONG, sort_runs, sum_pairs
 
-__all__ = ["OrderSums", "PairOrder", "pair_order"]
+__all__ = ["ABOVE", "BELOW", "RIGHT", "WRONG", "PairOrder", "pair_order"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-MANY = 10_000
-"""Items of a run from which on they are sorted with their positions in the low bits."""
-# numba's own types know no arguments.
-_sort_runs: Any = sort_runs
-_sum_pairs: Any = sum_pairs
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class OrderSums:
-    """Sums over all pairs of an order, by group of the upper and group of the lower item.
-
-    Attributes
-    ----------
-    wrong, right : ndarray, (K, K)
-        Sums of the loss of a wrong order and of the loss of a right one.
-    below, above : ndarray, (K, K)
-        Weight of pairs whose lower item has the smaller score, and the larger one.
-    gradient : ndarray, (n,)
-        Of the weighted losses, with respect to the scores of all rows.
-    """
-
-    wrong: Floats
-    right: Floats
-    below: Floats
-    above: Floats
-    gradient: Floats
+SHORT_SEGMENT = 128
+"""So few items are compared with each other instead of merged."""
+WRONG, RIGHT, BELOW, ABOVE = 0, 1, 2, 3
+"""Rows of the sums: both losses, lower items with a smaller score, with a larger one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -79,10 +68,10 @@ class PairOrder:
         margin: float = 1.0,
         squared: bool = False,
         both: bool = True,
-    ) -> OrderSums:
+    ) -> tuple[Floats, Floats]:
         r"""Sum losses over all pairs, with their gradient.
 
-        With :math:`t` the score of the upper less that of the lower item, a wrong order loses
+        With :math:`t` the score of the upper minus that of the lower item, a wrong order loses
         :math:`\max(0, m - t)` and a right one :math:`\max(0, m + t)`, or their squares.
 
         Parameters
@@ -96,8 +85,17 @@ class PairOrder:
         squared : bool
             Whether losses are squared.
         both : bool
-            Whether to look at right orders too; their loss, its part of the gradient and
-            `above` are zero otherwise.
+            Whether to look at right orders too; their loss, its part of the gradient and the row
+            `ABOVE` are zero otherwise.
+
+        Returns
+        -------
+        sums : ndarray, (4, K, K)
+            By group of the upper and group of the lower item: in the rows `WRONG` and `RIGHT` the
+            losses of either order, in `BELOW` and `ABOVE` the weight of pairs whose lower item has
+            the smaller score, and the larger one.
+        gradient : ndarray, (n,)
+            Of the weighted losses, with respect to the scores of all rows.
 
         Notes
         -----
@@ -107,21 +105,12 @@ class PairOrder:
         sums, gradient = np.zeros((4, k, k)), np.zeros(self.n_rows)
         if len(self.rows):
             score = scores[self.rows]
-            gradient[self.rows] = _sum_pairs(
-                score,
-                self.group,
-                self.weight,
-                self._by_score(score),
-                self.starts,
-                self.segments,
-                (margin, squared, both),
-                wrong,
-                right,
-                sums,
+            runs = self._by_score(score), self.starts, self.segments
+            how = margin, squared, both
+            gradient[self.rows] = sum_pairs(
+                score, self.group, self.weight, *runs, how, wrong, right, sums
             )
-        return OrderSums(
-            wrong=sums[0], right=sums[1], below=sums[2], above=sums[3], gradient=gradient
-        )
+        return sums, gradient
 
     def reach(self, weights: Floats) -> Floats:
         """Return what all pairs of each row weigh together.
@@ -133,23 +122,20 @@ class PairOrder:
             weights of the items.
         """
         found = np.zeros(self.n_rows)
-        held, below, above = _around(
-            len(weights), self.group, self.weight, self.starts, self.segments
-        )
+        layout = self.group, self.weight, self.starts, self.segments
+        _, below, above, run = _around(len(weights), *layout)
         # By run and group of an item: the pairs it is the upper, and the lower item of.
         each = below @ weights.T + above @ weights
-        run = np.repeat(np.arange(len(held)), np.diff(self.starts))
         found[self.rows] = self.weight * each[run, self.group]
         return found
 
     def _by_score(self, score: Floats) -> Codes:
-        order = np.empty(len(score), dtype=np.int64)
-        _sort_runs(score, self.starts, order)
-        for run in np.flatnonzero(np.diff(self.starts) > LONG):
-            start, end = self.starts[run], self.starts[run + 1]
-            own = score[start:end]
-            order[start:end] = start + (np.argsort(own) if len(own) < MANY else order_of(own)[0])
-        return order
+        """Return the positions of every run in the order of scores."""
+        runs, n = np.diff(self.starts), len(score)
+        if np.diff(self.starts[self.segments]).max() <= SHORT_SEGMENT or len(runs) == n:
+            return np.arange(n)
+        run = np.repeat(np.arange(len(runs)), runs)
+        return np.asarray(deal_out(order_of(score)[0], run, self.starts))
 
 
 def pair_order(
@@ -178,8 +164,8 @@ def pair_order(
     --------
     >>> order = pair_order(np.array([0, 1, 1]), np.zeros(3, dtype=int), 1)
     >>> one = np.ones((1, 1))
-    >>> sums = order.sums(np.array([0.0, 0.5, 2.0]), wrong=one, right=0 * one)
-    >>> float(sums.wrong[0, 0]), sums.gradient.tolist()
+    >>> sums, gradient = order.sums(np.array([0.0, 0.5, 2.0]), wrong=one, right=0 * one)
+    >>> float(sums[WRONG, 0, 0]), gradient.tolist()
     (0.5, [1.0, -1.0, 0.0])
     """
     n = len(key)
@@ -194,14 +180,14 @@ def pair_order(
     rows, run_of, of_segment = rows[kept], run_of[kept], of_segment[kept]
     first_of_run = np.flatnonzero(_first(run_of))
     segments = np.flatnonzero(_first(of_segment[first_of_run]))
-    layout = {
-        "rows": rows,
+    layout: dict[str, Any] = {
         "group": group[rows].astype(np.int32),
         "weight": np.ones(len(rows)) if weight is None else weight[rows],
         "starts": np.append(first_of_run, len(rows)),
         "segments": np.append(segments, len(first_of_run)),
     }
-    return PairOrder(**layout, trials=_trials(n_groups, **layout), n_rows=n)
+    held, below, _, _ = _around(n_groups, **layout)
+    return PairOrder(rows=rows, **layout, trials=held.T @ below, n_rows=n)
 
 
 def _first(values: NDArray[Any]) -> NDArray[np.bool_]:
@@ -211,19 +197,10 @@ def _first(values: NDArray[Any]) -> NDArray[np.bool_]:
     return first
 
 
-def _trials(
-    k: int, *, rows: Codes, group: Codes, weight: Floats, starts: Codes, segments: Codes
-) -> Floats:
-    """Return the weight of pairs by group of the upper and of the lower item."""
-    held, below, _ = _around(k, group, weight, starts, segments)
-    trials: Floats = held.T @ below
-    return trials
-
-
 def _around(
     k: int, group: NDArray[Any], weight: Floats, starts: Codes, segments: Codes
-) -> tuple[Floats, Floats, Floats]:
-    """Return the weight of items in, below and above each run of its segment, by group."""
+) -> tuple[Floats, Floats, Floats, Codes]:
+    """Return the weight of items in, below and above each run by group; the run of each item."""
     n_runs = len(starts) - 1
     run = np.repeat(np.arange(n_runs), np.diff(starts))
     held: Floats = np.zeros((n_runs, k))
@@ -232,4 +209,182 @@ def _around(
     many = np.diff(segments)
     below: Floats = upto[:-1] - np.repeat(upto[segments[:-1]], many, axis=0)
     above = np.repeat(upto[segments[1:]], many, axis=0) - upto[1:]
-    return held, below, above
+    return held, below, above, run
+
+
+@njit(cache=True, nogil=True)
+def deal_out(by_score, run, starts):  # type: ignore[no-untyped-def]
+    """Write positions, which are in the order of scores, one after the other into their runs."""
+    order, free = np.empty_like(by_score), starts.copy()
+    for position in by_score:
+        order[free[run[position]]] = position
+        free[run[position]] += 1
+    return order
+
+
+@njit(cache=True, nogil=True)
+def sum_pairs(  # type: ignore[no-untyped-def]
+    score, group, weight, order, starts, segments, how, wrong, right, sums
+):
+    """Return the gradient by position; add losses and counts by groups to `sums`.
+
+    Parameters
+    ----------
+    score, group, weight : ndarray
+        By position: segment by segment, run by run.
+    order : ndarray of int
+        Positions of every run in the order of scores.
+    starts, segments : ndarray of int
+        First position of each run, first run of each segment; both with an end.
+    how : (float, bool, bool)
+        The margin; whether losses are squared; whether to look at right orders too.
+    wrong, right : ndarray, (K, K)
+        What a unit of loss weighs in the gradient, by group of the upper and of the lower item.
+    sums : ndarray, (4, K, K)
+    """
+    n, k = len(score), len(wrong)
+    gradient, held = np.zeros(n), np.empty((2, 3, k))
+    # Of right orders the lower item is the one that should win: its group comes first.
+    turned, over = right.T.copy(), np.zeros((2, k, k))
+    # Score, weight, gradient, group and position of items in the order of scores.
+    one = score[order], weight[order], np.zeros(n), group[order], order
+    two = np.empty(n), np.empty(n), np.empty(n), np.empty_like(group), np.empty_like(order)
+    bounds = starts.copy()
+    for segment in range(len(segments) - 1):
+        first, n_runs = segments[segment], segments[segment + 1] - segments[segment]
+        here, there, last = one, two, first + n_runs
+        if starts[last] - starts[first] <= SHORT_SEGMENT:
+            _compare(one, starts[first : last + 1], how, wrong, right, sums)
+            n_runs = 1
+        # Sums of scores are taken around their mean, so that they lose no digits.
+        centre = score[starts[first] : starts[last]].mean()
+        while n_runs > 1:
+            # A last run without another is merged with no items.
+            for run in range(first, first + n_runs, 2):
+                middle, end = bounds[run + 1], bounds[min(run + 2, first + n_runs)]
+                lower, upper = (bounds[run], middle), (middle, end)
+                _push(here, upper, lower, centre, how, wrong, held, sums[WRONG], sums[BELOW])
+                _pull(here, upper, lower, centre, how, wrong, held[0])
+                if how[2]:
+                    _push(here, lower, upper, centre, how, turned, held, over[0], over[1])
+                    _pull(here, lower, upper, centre, how, turned, held[0])
+                if n_runs > 2:
+                    _merge(here, there, lower, upper)
+            if n_runs <= 2:
+                break
+            half = (n_runs + 1) // 2
+            for run in range(half + 1):
+                bounds[first + run] = bounds[first + min(2 * run, n_runs)]
+            n_runs, here, there = half, there, here
+        for place in range(starts[first], starts[last]):
+            gradient[here[4][place]] = here[2][place]
+    sums[RIGHT] += over[0].T
+    sums[ABOVE] += over[1].T
+    return gradient
+
+
+@njit(cache=True, nogil=True)
+def _compare(here, bounds, how, wrong, right, sums):  # type: ignore[no-untyped-def]
+    """Add the losses of all pairs of items of different runs, pair by pair."""
+    margin, squared, both = how
+    score, weight, gain, group, _ = here
+    for run in range(1, len(bounds) - 1):
+        for i in range(bounds[run], bounds[run + 1]):
+            f, a = score[i], group[i]
+            for j in range(bounds[0], bounds[run]):
+                b, w, t = group[j], weight[i] * weight[j], f - score[j]
+                sums[BELOW, a, b] += w * (f > score[j])
+                slope = 0.0
+                if t < margin:
+                    loss = margin - t
+                    slope = -wrong[a, b] * (2 * loss if squared else 1.0)
+                    sums[WRONG, a, b] += w * (loss * loss if squared else loss)
+                if both:
+                    sums[ABOVE, a, b] += w * (f < score[j])
+                    if t > -margin:
+                        loss = margin + t
+                        slope += right[a, b] * (2 * loss if squared else 1.0)
+                        sums[RIGHT, a, b] += w * (loss * loss if squared else loss)
+                gain[i] += w * slope
+                gain[j] -= w * slope
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _move(here, source, there, target):  # type: ignore[no-untyped-def]
+    there[0][target] = here[0][source]
+    there[1][target] = here[1][source]
+    there[2][target] = here[2][source]
+    there[3][target] = here[3][source]
+    there[4][target] = here[4][source]
+
+
+@njit(cache=True, nogil=True)
+def _merge(here, there, lower, upper):  # type: ignore[no-untyped-def]
+    low, high = lower[0], upper[0]
+    for place in range(lower[0], upper[1]):
+        if low < lower[1] and (high >= upper[1] or here[0][low] <= here[0][high]):
+            _move(here, low, there, place)
+            low += 1
+        else:
+            _move(here, high, there, place)
+            high += 1
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _add(moments, group, weight, score, squared):  # type: ignore[no-untyped-def]
+    moments[0, group] += weight
+    moments[1, group] += weight * score
+    if squared:
+        moments[2, group] += weight * score * score
+
+
+@njit(cache=True, nogil=True)
+def _push(here, winners, losers, centre, how, each, held, losses, hits):  # type: ignore[no-untyped-def]
+    """Add all losses and hits, and what the gradient of every item that should win gets."""
+    margin, squared, _ = how
+    score, weight, gain, group, _ = here
+    close, beaten = held[0], held[1, 0]
+    held[:] = 0.0
+    for place in range(losers[0], losers[1]):
+        _add(close, group[place], weight[place], score[place] - centre, squared)
+    passed, under = losers[0], losers[0]
+    for place in range(winners[0], winners[1]):
+        f, a, w, slope = score[place], group[place], weight[place], 0.0
+        # Differences are rounded alike wherever a pair is looked at, so that it counts for both.
+        while passed < losers[1] and f - score[passed] >= margin:
+            _add(close, group[passed], -weight[passed], score[passed] - centre, squared)
+            passed += 1
+        while under < losers[1] and score[under] < f:
+            beaten[group[under]] += weight[under]
+            under += 1
+        short = margin - (f - centre)
+        for b in range(len(each)):
+            loss = short * close[0, b] + close[1, b]
+            if squared:
+                slope -= 2 * each[a, b] * loss
+                loss = short * (loss + close[1, b]) + close[2, b]
+            else:
+                slope -= each[a, b] * close[0, b]
+            losses[a, b] += w * loss
+            hits[a, b] += w * beaten[b]
+        gain[place] += w * slope
+
+
+@njit(cache=True, nogil=True)
+def _pull(here, winners, losers, centre, how, each, close):  # type: ignore[no-untyped-def]
+    """Add what the gradient of every item that should lose gets."""
+    margin, squared, _ = how
+    score, weight, gain, group, _ = here
+    close[:] = 0.0
+    reached = winners[0]
+    for place in range(losers[0], losers[1]):
+        f, b, slope = score[place], group[place], 0.0
+        while reached < winners[1] and score[reached] - f < margin:
+            _add(close, group[reached], weight[reached], score[reached] - centre, squared)
+            reached += 1
+        for a in range(len(each)):
+            if squared:
+                slope += 2 * each[a, b] * ((margin + f - centre) * close[0, a] - close[1, a])
+            else:
+                slope += each[a, b] * close[0, a]
+        gain[place] += weight[place] * slope

@@ -2,30 +2,182 @@
 
 from __future__ import annotations
 
-import math
+import warnings
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin, clone
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.utils import check_random_state
 
-from comparity.counts.all_pairs import cell_counts
-from comparity.counts.query_pairs import query_pairs
-from comparity.errors import OptionError
-from comparity.tables.values import as_array, check_lengths, group_codes, numbers
-from comparity.training.estimators import FairScorer, weighed
+from comparity.errors import ConstantLabelError, OptionError
+from comparity.errors.fits import InfeasibleGoalWarning, MissingSensitiveError
+from comparity.tables.frames import text_of
+from comparity.tables.items import NAMES, LabelledItems, labelled_items
+from comparity.tables.values import as_array, bounded_numbers, check_lengths, group_codes, numbers
+from comparity.training.fitting import account, fit_score, prepare_rows
+from comparity.training.goals import Choices, check_number, choices_of
 from comparity.training.losses import labelled_pairs
+from comparity.training.models import LinearModel, StochasticScorer
 from comparity.training.result import TradeOff
+from comparity.training.rows import (
+    features_to_fit,
+    features_to_score,
+    sensitive_column,
+    training_rows,
+    weigh_rows,
+)
+from comparity.training.solve import kind_of
 
-__all__ = [
-    "FairRanker",
-    "FairRegressor",
-    "trade_off",
-]
-
+__all__ = ["FairRanker", "FairRegressor", "FairScorer", "trade_off"]
 
 Floats = NDArray[np.float64]
+
+CHOICES = signature(choices_of).parameters.keys() - {"predicted"}
+"""Parameters that say how to train."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class FairScorer(BaseEstimator):  # type: ignore[misc]
+    """A score trained under pairwise goals; see its two kinds for what they do."""
+
+    scorer: Any = "linear"
+    goal: str | tuple[str, ...] | None = "cross-group"
+    slack: float = 0.01
+    form: str = "constrained"
+    with_overall: bool | None = None
+    continuous: bool = False
+    no_group: Any = None
+    margin: float = 1.0
+    loss: str = "hinge"
+    l2: float = 1e-4
+    steps: int = 500
+    step_sizes: float | tuple[float, ...] = 0.15
+    referee_rate: float = 1.0
+    snapshots: int = 100
+    validation_fraction: float = 0.25
+    random_state: Any = None
+    progress: bool = True
+
+    _predicts_labels = False
+    _lay_out = staticmethod(training_rows)
+    _account = staticmethod(account)
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sensitive_features: Any = None,
+        queries: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Train, and choose among what training went through.
+
+        Parameters
+        ----------
+        X : array-like, (n, p)
+            Features, finite.
+        y : array-like, (n,)
+            Labels as numbers; the item with the larger label is better.
+        sensitive_features : array-like, (n,)
+            Group of each row, or a number with ``continuous=True``; a frame may have one column.
+            Needed where there is a goal.
+        queries : array-like, (n,), optional
+            Compare only rows of the same query; whole queries are held out.
+        sample_weight : array-like, (n,), optional
+            Weights; a pair weighs the product of its two. Rows of weight 0 are left out.
+
+        Returns
+        -------
+        self
+        """
+        missed = self._fit(X, y, sensitive_features, queries, sample_weight)
+        if missed is not None:
+            warnings.warn(missed, stacklevel=2)
+        return self
+
+    def _fit(
+        self, X: Any, y: Any, sensitive_features: Any, queries: Any, sample_weight: Any
+    ) -> InfeasibleGoalWarning | None:
+        """Train as :meth:`fit` does, and return what it warns of."""
+        choices, kind = self._choices(), kind_of(self.scorer)
+        kind.check()
+        X, items = self._check_rows(X, y, sensitive_features, queries, sample_weight, choices)
+        self.groups_ = items.groups
+        ready = prepare_rows(
+            X,
+            items,
+            choices,
+            predicted=self._predicts_labels,
+            fraction=self.validation_fraction,
+            rng=check_random_state(self.random_state),
+            layout=self._lay_out,
+        )
+        fit = fit_score(kind, ready, choices, progress=self.progress, tell_of=self._account)
+        self.model_, mixture, self.training_, missed = fit
+        names = getattr(self, "feature_names_in_", None)
+        self.stochastic_ = StochasticScorer(mixture.members, mixture.probabilities, names)
+        if isinstance(self.model_, LinearModel):
+            self.coef_, self.intercept_ = self.model_.coefficients, self.model_.intercept
+        self.n_iter_ = choices.steps * len(choices.step_sizes)
+        return missed
+
+    def predict(self, X: Any) -> Floats:
+        """Return the scores of the best single model.
+
+        Where ``training_.single_misses``, it is ``stochastic_`` alone that keeps the goal.
+        """
+        features = features_to_score(self, X)
+        return self.model_.scores(features)
+
+    def _choices(self) -> Choices:
+        check_number("validation_fraction", self.validation_fraction, low=0, high=1)
+        given = {name: getattr(self, name) for name in CHOICES}
+        return choices_of(**given, predicted=self._predicts_labels)
+
+    def _check_rows(
+        self, X: Any, y: Any, sensitive: Any, queries: Any, weights: Any, choices: Choices
+    ) -> tuple[Floats, LabelledItems]:
+        """Return features, and labels with groups, of the rows that weigh anything."""
+        X, y = features_to_fit(self, X, y, y_numeric=True)
+        column = None if sensitive is None else sensitive_column(sensitive)
+        X, given = weigh_rows(X, y, {"queries": queries, "sensitive_features": column}, weights)
+        return X, self._items(given, choices)
+
+    def _items(self, given: dict[str, NDArray[Any]], choices: Choices) -> LabelledItems:
+        """Check labels, groups, queries and weights."""
+        y, query, weight = given["y"], given.get("queries"), given.get("sample_weight")
+        if self._predicts_labels:
+            # Squares are taken of what is predicted, and only the order of what is ranked counts.
+            y = bounded_numbers(y, "y", "item")
+        if "sensitive_features" in given:
+            return labelled_items(
+                y,
+                y,
+                given["sensitive_features"],
+                queries=query,
+                weights=weight,
+                continuous=self.continuous,
+                no_group=self.no_group,
+                names={**NAMES, "label": "y", "score": "y"},
+            )
+        if choices.goals:
+            raise MissingSensitiveError(self.goal)
+        labels = numbers(y, "y", "item")
+        if labels.min() == labels.max() and not self._predicts_labels:
+            raise ConstantLabelError("y", text_of(labels[0]))
+        same: Any = {"label": labels, "score": labels, "query": _query_codes(query)}
+        nobody = np.zeros(len(labels), dtype=np.int64)
+        return LabelledItems(**same, group=nobody, groups=("all",), weight=weight)
+
+
+def _query_codes(queries: NDArray[Any] | None) -> NDArray[np.int64] | None:
+    if queries is None:
+        return None
+    return group_codes(queries, "queries", "item", several=False)[0]
 
 
 class FairRanker(FairScorer):
@@ -140,36 +292,13 @@ class FairRanker(FairScorer):
             From 0 to 1, and ``nan`` where no two labels differ. Groups play no part, so that a
             search by it prefers what keeps the goal least; the guide to training shows another.
         """
-        given = {"y": numbers(as_array(y, "y"), "y", "item")}
-        given["X"] = scores = self.predict(X)
-        if queries is not None:
-            given["queries"] = as_array(queries, "queries")
-        check_lengths(given)
-        if sample_weight is not None:
-            return _weighted_share(scores, given["y"], queries, sample_weight)
+        values, scores = numbers(as_array(y, "y"), "y", "item"), self.predict(X)
+        check_lengths({"y": values, "X": scores})
+        scores, given = weigh_rows(scores, values, {"queries": queries}, sample_weight)
+        query, weights = _query_codes(given.get("queries")), given.get("sample_weight")
         nobody = np.zeros(len(scores), dtype=np.int64)
-        if queries is None:
-            trials, hits, _ = cell_counts(given["y"], scores, nobody, 1)
-            return _share(hits[0, 0], trials[0, 0])
-        query = group_codes(given["queries"], "queries", "item", several=False)[0]
-        counted = query_pairs(given["y"], scores, nobody, ("all",), query).sharing
-        return _share(counted.hits[0], counted.trials[0])
-
-
-def _weighted_share(scores: Floats, y: Floats, queries: Any, weights: Any) -> float:
-    """Return the share of the weight of all pairs; a pair weighs the product of its two rows."""
-    column, given = weighed(scores[:, None], y, {"queries": queries}, weights)
-    nobody, query = np.zeros(len(column), dtype=np.int64), None
-    if queries is not None:
-        query = group_codes(given["queries"], "queries", "item", several=False)[0]
-    pairs = labelled_pairs(
-        given["y"], nobody, ("all",), query=query, weights=given["sample_weight"]
-    )
-    return float(pairs.sums(column[:, 0]).accuracy[0])
-
-
-def _share(hits: float, trials: float) -> float:
-    return float(hits / trials) if trials else math.nan
+        pairs = labelled_pairs(given["y"], nobody, ("all",), query=query, weights=weights)
+        return float(pairs.sums(scores).accuracy[0])
 
 
 class FairRegressor(RegressorMixin, FairScorer):  # type: ignore[misc]

@@ -12,53 +12,55 @@ for a lower and an upper bound a and b of all rates (Celis, Huang, Keswani and V
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "DUALS",
-    "Dual",
-    "FalseDiscoveryDual",
-    "Posterior",
-    "StatisticalRateDual",
-    "joint_normal",
-    "ratio",
-]
-
+__all__ = ["LARGEST", "Posterior", "RateDual", "joint_normal", "lay_out_dual", "ratio"]
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
-
+ROUNDS, STEPS = range(1, 10), range(1, 50)
+"""The published search: starts, and steps of size 1/k from each."""
+LARGEST = 100.0
+"""Beyond such a multiplier the label's probability, at most a half away from 1/2, says nothing."""
 SMOOTH = 0.01
 """Absolute values are rounded off within about this distance of 0, for gradients."""
+RANK = 1e6 * np.finfo(np.float64).eps
+"""Variances below this share of the largest are none."""
+APART = 1e-6
+"""Squared distances from what can occur count as different beyond this share."""
 
 
-class Dual(Protocol):
-    """The program for a pair of bounds."""
+def lay_out_dual(
+    metric: str, shares: Floats, of_groups: Floats, low: float, high: float
+) -> RateDual:
+    """Lay out the program that keeps the rate of both groups between two bounds.
 
-    base: Floats
-    columns: Floats
-
-    def value(self, multipliers: Floats) -> float:
-        """Return the value to minimise."""
-
-    def smooth(self, multipliers: Floats) -> tuple[float, Floats]:
-        """Return the rounded off value and its gradient."""
-
-
-def _absolute(base: Floats, columns: Floats, multipliers: Floats) -> tuple[float, Floats]:
-    """Return the mean of rounded off absolute values, and its gradient."""
-    decision = base + columns @ multipliers
-    size = np.sqrt(decision**2 + SMOOTH**2)
-    return float(size.mean()), np.asarray((decision / size) @ columns / len(base))
+    Parameters
+    ----------
+    metric : {"sr", "fdr"}
+    shares : ndarray, (n, 4)
+        Posterior shares of (y, z) = (-1, 0), (1, 0), (-1, 1), (1, 1), by row.
+    of_groups : ndarray, (2,)
+        Shares of both groups.
+    low, high : float
+        a and b.
+    """
+    wrong, right = shares[:, [0, 2]], shares[:, [1, 3]]
+    base, groups = right.sum(axis=1) - 0.5, wrong + right
+    if metric == "sr":
+        return RateDual(base, groups / of_groups, low=low, high=high, signed=True)
+    # Two columns for the lower bound of both groups, two for the upper.
+    return RateDual(base, np.hstack([wrong - low * groups, high * groups - wrong]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StatisticalRateDual:
-    r"""Shares of positive decisions between a and b in both groups.
+class RateDual:
+    r"""The program for a pair of bounds.
 
     :math:`h(\lambda) = \sum_g (-b \lambda_g + (b - a) \max(0, \lambda_g))`.
 
@@ -67,104 +69,63 @@ class StatisticalRateDual:
     base, columns : ndarray
         :math:`c_0` and :math:`C`, of the rows given.
     low, high : float
-        a and b.
+        a and b; 0 where the columns hold the bounds, so that h is 0.
+    signed : bool
+        Whether multipliers may be negative.
     """
 
     base: Floats
     columns: Floats
-    low: float
-    high: float
+    low: float = 0.0
+    high: float = 0.0
+    signed: bool = False
 
-    @staticmethod
-    def start(round_: int) -> Floats:
-        """Return where the published search begins its rounds, counted from 1."""
-        return np.full(2, round_ - 5.0)
-
-    @staticmethod
-    def over(shares: Floats, of_groups: Floats, low: float, high: float) -> StatisticalRateDual:
-        """Lay out the program for rows with the given posterior shares of label and group."""
-        base, groups, _ = _parts(shares)
-        return StatisticalRateDual(base, groups / of_groups, low, high)
-
-    @staticmethod
-    def bounds() -> tuple[float | None, float | None]:
-        """Return the least and the largest value of a multiplier."""
-        return None, None
+    def decision(self, multipliers: Floats) -> Floats:
+        """Return t(x) of the rows given."""
+        return np.asarray(self.base + self.columns @ multipliers)
 
     def value(self, multipliers: Floats) -> float:
         """Return the value to minimise."""
-        size = float(np.abs(self.base + self.columns @ multipliers).mean())
-        positive = np.maximum(multipliers, 0).sum()
+        size, positive = np.abs(self.decision(multipliers)).mean(), np.maximum(multipliers, 0).sum()
+        return float(size - self.high * multipliers.sum() + (self.high - self.low) * positive)
+
+    def smooth(self, multipliers: Floats) -> tuple[float, Floats]:
+        """Return the rounded off value and its gradient."""
+        decision = self.decision(multipliers)
+        size, long = (np.sqrt(one**2 + SMOOTH**2) for one in (decision, multipliers))
         width = self.high - self.low
-        return float(size - self.high * multipliers.sum() + width * positive)
+        positive = (multipliers + long).sum() / 2
+        slope = (decision / size) @ self.columns / len(self.base)
+        slope = slope - self.high + width * (1 + multipliers / long) / 2
+        return float(size.mean() - self.high * multipliers.sum() + width * positive), slope
 
-    def smooth(self, multipliers: Floats) -> tuple[float, Floats]:
-        """Return the rounded off value and its gradient."""
-        size, slope = _absolute(self.base, self.columns, multipliers)
-        long, width = np.sqrt(multipliers**2 + SMOOTH**2), self.high - self.low
-        value = size - self.high * multipliers.sum() + width * (multipliers + long).sum() / 2
-        return float(value), slope - self.high + width * (1 + multipliers / long) / 2
+    def minimum(self) -> Floats:
+        """Return the multipliers that minimise the rounded off program, which is convex.
 
+        It has no minimum where no classifier keeps the bounds of the rates; multipliers then stop
+        at :data:`LARGEST`, and what they decide is judged like everything else.
+        """
+        from scipy.optimize import minimize
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FalseDiscoveryDual:
-    r"""Shares of wrong among positive decisions between a and b in both groups; h is 0.
+        many = self.columns.shape[1]
+        box = [(-LARGEST if self.signed else 0.0, LARGEST)] * many
+        found = minimize(self.smooth, np.zeros(many), jac=True, method="L-BFGS-B", bounds=box)
+        return np.asarray(found.x, dtype=np.float64)
 
-    Attributes
-    ----------
-    base, columns : ndarray
-        :math:`c_0` and :math:`C`, of the rows given: two columns for the lower bound of both
-        groups, two for the upper.
-    """
-
-    base: Floats
-    columns: Floats
-
-    @staticmethod
-    def start(round_: int) -> Floats:
-        """Return where the published search begins its rounds, counted from 1."""
-        return np.full(4, float(round_))
-
-    @staticmethod
-    def over(shares: Floats, of_groups: Floats, low: float, high: float) -> FalseDiscoveryDual:
-        """Lay out the program for rows with the given posterior shares of label and group."""
-        base, groups, wrong = _parts(shares)
-        return FalseDiscoveryDual(base, np.hstack([wrong - low * groups, high * groups - wrong]))
-
-    @staticmethod
-    def bounds() -> tuple[float | None, float | None]:
-        """Return the least and the largest value of a multiplier."""
-        return 0.0, None
-
-    def value(self, multipliers: Floats) -> float:
-        """Return the value to minimise."""
-        return float(np.abs(self.base + self.columns @ multipliers).mean())
-
-    def smooth(self, multipliers: Floats) -> tuple[float, Floats]:
-        """Return the rounded off value and its gradient."""
-        return _absolute(self.base, self.columns, multipliers)
+    def descend(self) -> Floats:
+        """Return the end of the published descent that passed the least value."""
+        least, kept = math.inf, np.zeros(0)
+        for number in ROUNDS:
+            at, passed = np.full(self.columns.shape[1], number - 5.0 * self.signed), math.inf
+            for step in STEPS:
+                at = at - self.smooth(at)[1] / step
+                passed = min(passed, self.value(at))
+            if passed < least:
+                least, kept = passed, at
+        return kept
 
 
-DUALS: dict[str, type[StatisticalRateDual] | type[FalseDiscoveryDual]] = {
-    "sr": StatisticalRateDual,
-    "fdr": FalseDiscoveryDual,
-}
-"""Programs by the name of the rate: statistical rate and false discovery rate."""
-
-
-def _parts(shares: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return P(y = 1 | x) - 1/2, P(z | x) and P(y = -1, z | x) for both groups z.
-
-    The columns of `shares` are (y, z) = (-1, 0), (1, 0), (-1, 1), (1, 1).
-    """
-    wrong = shares[:, [0, 2]]
-    positive = shares[:, [1, 3]]
-    return positive.sum(axis=1) - 0.5, wrong + positive, wrong
-
-
-def ratio(
-    metric: str, positive: NDArray[np.bool_], y: NDArray[np.bool_], group: NDArray[np.bool_]
-) -> float:
+def ratio(metric: str, positive: Flags, y: Flags, group: Flags) -> float:
     """Return the smaller of both groups' rates in shares of the larger; 0 where one is 0.
 
     Parameters
@@ -182,14 +143,6 @@ def ratio(
             rates.append(float((~y[members])[chosen].mean()) if chosen.any() else 0.0)
     least, largest = sorted(rates)
     return least / largest if least else 0.0
-
-
-RANK = 1e6 * np.finfo(np.float64).eps
-"""Variances below this share of the largest are none."""
-
-
-APART = 1e-6
-"""Squared distances from what can occur count as different beyond this share."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

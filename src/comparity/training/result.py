@@ -1,9 +1,11 @@
-"""Frozen accounts of training and weighing, with audits of rows never seen, before and after."""
+"""Frozen accounts of training, of weights and of rankings, with audits before and after."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 
 from comparity.pairwise.result import PairwiseAccuracy
 from comparity.results.audit import Audit
-from comparity.results.plain import INLINE, as_plain
+from comparity.results.plain import INLINE
 from comparity.results.result import Result
 
 if TYPE_CHECKING:
@@ -19,18 +21,33 @@ if TYPE_CHECKING:
 
     from comparity.reports.sections import Section
 
-__all__ = [
-    "Outcome",
-    "ScorerAudit",
-    "TradeOff",
-    "TrainedScorer",
-    "Training",
-    "Weighing",
-]
-
+__all__ = ["Outcome", "RankingPolicy", "ScorerAudit", "TradeOff", "TrainedScorer", "Training"]
+__all__ += ["WeighedCell", "Weighing"]
 
 ROUNDING = 1e-6
 """A difference that is larger than the slack by less is within it."""
+
+
+class TrainingAnswer(Result):
+    """An answer about training: what is told of it follows from its kind."""
+
+    __slots__ = ()
+
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        from comparity.training.section import section
+
+        return section(self)
+
+    @abstractmethod
+    def table(self) -> list[dict[str, Any]]:
+        """Return the rows of this answer, by column."""
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return the rows of :meth:`table` as a frame of the named engine."""
+        from comparity.reports.frames import frame_of_rows
+
+        return frame_of_rows(self.table(), backend)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +73,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Training(Result):
+class Training(TrainingAnswer):
     """What training was asked, and what it came to.
 
     Attributes
@@ -128,26 +145,13 @@ class Training(Result):
         """Number of rows behind the rates that goals compare."""
         return self.rows["chosen by"] + (self.rows["trained on"] if self.training_share else 0)
 
-    def section(self) -> Section:
-        """Return what is told of this answer."""
-        from comparity.training.section import section
-
-        return section(self)
-
-    def to_frame(self, backend: str | None = None) -> Any:
+    def table(self) -> list[dict[str, Any]]:
         """Return one row for each term, with its rate before and after."""
-        from comparity.reports.frames import frame_of_rows
-
-        rows = [
-            {
-                "term": name,
-                "start": self.start.terms[name],
-                "best": self.best.terms[name],
-                "mixture": self.mixture.terms[name],
-            }
+        outcomes = {"start": self.start, "best": self.best, "mixture": self.mixture}
+        return [
+            {"term": name, **{which: one.terms[name] for which, one in outcomes.items()}}
             for name in self.best.terms
         ]
-        return frame_of_rows(rows, backend)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the rates that the goals compare, before and after."""
@@ -158,7 +162,7 @@ class Training(Result):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TradeOff(Result):
+class TradeOff(TrainingAnswer):
     """What a goal costs, by slack.
 
     Attributes
@@ -174,17 +178,9 @@ class TradeOff(Result):
         """The slacks tried."""
         return tuple(one.slack for one in self.trainings)
 
-    def section(self) -> Section:
-        """Return what is told of this answer."""
-        from comparity.training.section import section
-
-        return section(self)
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return one row for each slack and choice, as a frame of the named engine."""
-        from comparity.reports.frames import frame_of_rows
-
-        rows = [
+    def table(self) -> list[dict[str, Any]]:
+        """Return one row for each slack and choice."""
+        return [
             {
                 "slack": training.slack,
                 "model": name,
@@ -196,7 +192,6 @@ class TradeOff(Result):
             for training in self.trainings
             for name, outcome in (("best", training.best), ("mixture", training.mixture))
         ]
-        return frame_of_rows(rows, backend)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw accuracy, or squared error, against the largest difference."""
@@ -216,7 +211,7 @@ class WeighedCell(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weighing(Result):
+class Weighing(TrainingAnswer):
     """Weights that were written to a file.
 
     Attributes
@@ -246,17 +241,9 @@ class Weighing(Result):
     cells: tuple[WeighedCell, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def section(self) -> Section:
-        """Return what is told of this answer."""
-        from comparity.training.section import section
-
-        return section(self)
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return one row for each group and label, as a frame of the named engine."""
-        from comparity.reports.frames import frame_of_rows
-
-        return frame_of_rows(as_plain(self.cells), backend)
+    def table(self) -> list[dict[str, Any]]:
+        """Return one row for each group and label."""
+        return [one._asdict() for one in self.cells]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,7 +269,7 @@ class ScorerAudit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrainedScorer(Result):
+class TrainedScorer(TrainingAnswer):
     """What the command that trains did.
 
     Attributes
@@ -322,43 +309,74 @@ class TrainedScorer(Result):
         return self.after.exit_status
 
     @property
-    def overall_change(self) -> float:
-        """Accuracy over all pairs after training less that before."""
-        return self.after.accuracy.overall - self.before.accuracy.overall
-
-    @property
-    def changes(self) -> NDArray[np.float64]:
-        """Accuracy of every kind of pair after training less that before."""
-        return self.after.accuracy.matrix - self.before.accuracy.matrix
-
-    @property
     def change(self) -> dict[str, Any]:
-        """What training changed in accuracy, overall and for every kind of pair."""
-        return {"overall": self.overall_change, "matrix": self.changes}
-
-    def section(self) -> Section:
-        """Return what is told of this answer."""
-        from comparity.training.section import trained_section
-
-        return trained_section(self)
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return one row for each kind of pair, with its accuracy before and after."""
-        from comparity.reports.frames import frame_of_rows
-
+        """Accuracy after training minus that before, overall and for every kind of pair."""
         before, after = self.before.accuracy, self.after.accuracy
-        rows = [
-            {
-                "better": better,
-                "worse": worse,
-                "before": float(before.matrix[i, j]),
-                "after": float(after.matrix[i, j]),
-            }
-            for i, better in enumerate(after.groups)
-            for j, worse in enumerate(after.groups)
+        return {"overall": after.overall - before.overall, "matrix": after.matrix - before.matrix}
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return one row for each kind of pair, with its accuracy before and after."""
+        kinds = product(self.after.accuracy.groups, repeat=2)
+        rates = (one.accuracy.matrix.ravel().tolist() for one in (self.before, self.after))
+        return [
+            {"better": better, "worse": worse, "before": before, "after": after}
+            for (better, worse), before, after in zip(kinds, *rates, strict=True)
         ]
-        return frame_of_rows(rows, backend)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the matrix after training as a heat map."""
         return self.after.accuracy.plot(ax)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RankingPolicy(TrainingAnswer):
+    """Rankings of the same items, each shown with a probability.
+
+    Attributes
+    ----------
+    criterion : str
+        What was to be alike in all groups.
+    slack : float
+        Largest difference that was allowed.
+    terms : mapping of str to float
+        What is compared, by group.
+    exposure : mapping of str to float
+        Mean exposure of the items of each group.
+    utility, best_utility : float
+        Expected utility of what is seen, of the policy and of the plain order by relevance.
+    rankings : ndarray of int, (m, n)
+        Positions of items, best place first, one ranking in each row.
+    probabilities : ndarray, (m,)
+        How often each is shown.
+    matrix : ndarray, (n, n)
+        How often item i is at place j.
+    """
+
+    criterion: str
+    slack: float
+    terms: Mapping[str, float]
+    exposure: Mapping[str, float]
+    utility: float
+    best_utility: float
+    rankings: NDArray[np.int64]
+    probabilities: NDArray[np.float64]
+    matrix: NDArray[np.float64]
+
+    DERIVED: ClassVar[Mapping[str, str]] = {"difference": "difference"}
+
+    @property
+    def difference(self) -> float:
+        """Largest difference of two groups' terms."""
+        return max(self.terms.values()) - min(self.terms.values())
+
+    def draw(self, rng: np.random.Generator | int | None = None) -> NDArray[np.int64]:
+        """Draw a ranking: positions of items, best place first."""
+        member = np.random.default_rng(rng).choice(len(self.probabilities), p=self.probabilities)
+        return np.asarray(self.rankings[member])
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return one row for each group."""
+        return [
+            {"group": group, "exposure": self.exposure[group], "term": term}
+            for group, term in self.terms.items()
+        ]

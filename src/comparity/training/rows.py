@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.errors import OptionError, OutOfRangeError
-from comparity.errors.fits import NonFiniteFeatureError
+from comparity.errors import NonFiniteFeatureError, OptionError, OutOfRangeError, WeightError
 from comparity.tables.frames import of_engine, text_of
 from comparity.tables.items import LabelledItems
-from comparity.tables.values import LARGEST, as_array, rows_of, values_of
-from comparity.training.game import CellWeights
+from comparity.tables.values import LARGEST, as_array, check_lengths, rows_of, values_of
 from comparity.training.goals import PARITY, Choices, overall
 from comparity.training.losses import PairFamily, attribute_pairs, group_pairs, labelled_pairs
 
-__all__ = [
-    "Rows",
-    "Scale",
-    "check_features",
-    "group_names",
-    "held_out",
-    "sensitive_column",
-    "taken",
-    "training_rows",
-    "unmasked",
-]
-
+__all__ = ["CellWeights", "Rows", "Scale", "check_features", "features_to_fit"]
+__all__ += ["features_to_score", "group_names", "hold_out", "sensitive_column", "take_items"]
+__all__ += ["training_rows", "unmask", "weigh_rows"]
 
 Floats = NDArray[np.float64]
-
-
 Codes = NDArray[np.int64]
+
+NAMED = 5
+"""So many columns are named in an error."""
+LEVELS = 20
+"""Labels of at most so many values are held out evenly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -58,14 +50,21 @@ class Scale:
     label_unit: float = 1.0
     predicted: bool = False
 
-    def standardised(self, X: Floats) -> Floats:
+    def standardise(self, X: Floats) -> Floats:
         """Return features in standard deviations from their means."""
-        found: Floats = (X - self.centre) / self.unit
-        return found
+        return np.asarray((X - self.centre) / self.unit)
 
     def labels(self, scores: Floats) -> Floats:
         """Return scores in the unit of the labels, where these are predicted."""
         return self.label_centre + self.label_unit * scores if self.predicted else scores
+
+
+class CellWeights(NamedTuple):
+    """What the model player is to minimise: weights of the objective and of the cells' losses."""
+
+    objective: float
+    wrong: Floats
+    right: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -103,8 +102,7 @@ class Rows:
     @property
     def share(self) -> Floats:
         """Weights of rows that sum to 1."""
-        found: Floats = self.weight / self.weight.sum()
-        return found
+        return np.asarray(self.weight / self.weight.sum())
 
     @property
     def n_cells(self) -> int:
@@ -114,8 +112,7 @@ class Rows:
     def scores(self, parameters: Floats) -> Floats:
         """Return linear scores of all rows; standardised features are never stored."""
         slope = parameters / self.scale.unit
-        found: Floats = self.features @ slope - self.scale.centre @ slope
-        return found
+        return np.asarray(self.features @ slope - self.scale.centre @ slope)
 
     def accuracy(self, scores: Floats) -> Floats:
         """Return the accuracies of all cells; ``nan`` where there are no pairs."""
@@ -136,7 +133,7 @@ class Rows:
         if self.target is not None:
             slope += 2 * weights.objective * self.share * (scores - self.target)
         found = []
-        for family, wrong, right in self.shared_out(weights):
+        for family, wrong, right in self.share_out(weights):
             sums = family.sums(
                 scores, wrong=wrong, right=right, margin=choices.margin, squared=choices.squared
             )
@@ -153,7 +150,7 @@ class Rows:
         raw = self.features.T @ slope - self.scale.centre * slope.sum()
         return found, raw / self.scale.unit + 2 * choices.l2 * parameters
 
-    def shared_out(self, weights: CellWeights) -> Iterator[tuple[PairFamily, Floats, Floats]]:
+    def share_out(self, weights: CellWeights) -> Iterator[tuple[PairFamily, Floats, Floats]]:
         """Yield the kinds of pairs with what the losses of their cells weigh."""
         wrong, start = weights.wrong, 0
         if self.target is None:
@@ -165,11 +162,7 @@ class Rows:
 
 
 def training_rows(
-    features: Floats,
-    items: LabelledItems,
-    kept: Codes,
-    scale: Scale,
-    goals: Sequence[str],
+    features: Floats, items: LabelledItems, kept: Codes, scale: Scale, choices: Choices
 ) -> Rows:
     """Lay out the pairs of some rows.
 
@@ -181,45 +174,36 @@ def training_rows(
     kept : ndarray of int
         The rows wanted.
     scale : Scale
-    goals : sequence of str
+    choices : Choices
         What will be asked of the pairs.
     """
-    label, group = items.label[kept], items.group[kept] if len(items.group) else items.group
-    query = None if items.query is None else items.query[kept]
-    weights = None if items.weight is None else items.weight[kept]
-    if items.value is not None:
-        pairs = attribute_pairs(label, items.value[kept], query=query, weights=weights)
+    some = take_items(items, kept)
+    label, group = some.label, some.group
+    how: dict[str, Any] = {"query": some.query, "weights": some.weight}
+    if some.value is not None:
+        pairs = attribute_pairs(label, some.value, **how)
     else:
-        names = group_names(group, items.groups)
-        pairs = labelled_pairs(label, group, names, query=query, weights=weights)
+        pairs = labelled_pairs(label, group, group_names(group, items.groups), **how)
         _check_apart(pairs, items.groups)
-    parity = None
-    if PARITY in goals:
-        parity = group_pairs(group, items.groups, query=query, weights=weights)
     return Rows(
         features=np.ascontiguousarray(features[kept]),
         scale=scale,
         pairs=pairs,
-        parity=parity,
+        parity=group_pairs(group, items.groups, **how) if PARITY in choices.goals else None,
         target=(label - scale.label_centre) / scale.label_unit if scale.predicted else None,
-        weight=np.ones(len(kept)) if weights is None else weights,
+        weight=np.ones(len(kept)) if some.weight is None else some.weight,
     )
 
 
 def group_names(group: Codes, groups: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of groups, and one that none of them has where items are in no group.
+    """Return the names of groups, and a blank one, which no group has, for items in no group.
 
     Examples
     --------
     >>> group_names(np.array([0, 1, 2]), ("a", "b")), group_names(np.array([0, 1]), ("a", "b"))
     (('a', 'b', ''), ('a', 'b'))
     """
-    if group.max(initial=0) < len(groups):
-        return groups
-    nobody = ""
-    while nobody in groups:
-        nobody += " "
-    return (*groups, nobody)
+    return groups if group.max(initial=0) < len(groups) else (*groups, "")
 
 
 def _check_apart(pairs: PairFamily, groups: tuple[str, ...]) -> None:
@@ -228,10 +212,6 @@ def _check_apart(pairs: PairFamily, groups: tuple[str, ...]) -> None:
     if len(set(named)) < len(named):
         why = f"two kinds of pairs would both be called {max(named, key=named.count)!r}"
         raise OptionError("sensitive_features", list(groups), ["names without ' > '"], why)
-
-
-NAMED = 5
-"""So many columns are named in an error."""
 
 
 def check_features(X: NDArray[np.float64], names: NDArray[Any] | None = None) -> None:
@@ -272,6 +252,48 @@ def check_features(X: NDArray[np.float64], names: NDArray[Any] | None = None) ->
     raise OutOfRangeError(text_of(called[first]), rows_of(~within[:, first], X[:, first]), LARGEST)
 
 
+def features_to_fit(
+    estimator: Any, X: Any, y: Any, **how: Any
+) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """Return features and labels as scikit-learn checks them for ``fit``; features are finite."""
+    # Imported here, as below: a linear score is trained by the command without scikit-learn.
+    from sklearn.utils.validation import validate_data
+
+    how |= {"dtype": np.float64, "ensure_min_samples": 2, "ensure_all_finite": False}
+    X, y = validate_data(estimator, unmask(X), unmask(y), **how)
+    check_features(X, getattr(estimator, "feature_names_in_", None))
+    return X, y
+
+
+def features_to_score(estimator: Any, X: Any) -> NDArray[np.float64]:
+    """Return finite features with the columns that an estimator was fitted to."""
+    from sklearn.utils.validation import check_is_fitted, validate_data
+
+    check_is_fitted(estimator)
+    how = {"reset": False, "dtype": np.float64, "ensure_all_finite": False}
+    features: Floats = validate_data(estimator, unmask(X), **how)
+    check_features(features, getattr(estimator, "feature_names_in_", None))
+    return features
+
+
+def weigh_rows(
+    X: Floats, y: NDArray[Any], columns: dict[str, Any], weights: Any
+) -> tuple[Floats, dict[str, NDArray[Any]]]:
+    """Return features and columns of the rows that weigh anything."""
+    from sklearn.utils.validation import _check_sample_weight
+
+    given = {name: as_array(one, name) for name, one in columns.items() if one is not None}
+    given["y"] = y
+    check_lengths(given)
+    if weights is None:
+        return X, given
+    given["sample_weight"] = _check_sample_weight(unmask(weights), X, ensure_non_negative=True)
+    kept = given["sample_weight"] > 0
+    if not kept.any():
+        raise WeightError("sample_weight", rows_of(~kept))
+    return X[kept], {name: one[kept] for name, one in given.items()}
+
+
 def sensitive_column(values: Any) -> NDArray[Any]:
     """Return the sensitive attribute as one column, also of a frame or a table with a single one.
 
@@ -294,12 +316,12 @@ def sensitive_column(values: Any) -> NDArray[Any]:
     return values_of(values, "sensitive_features")[:, 0]
 
 
-def unmasked(values: Any) -> Any:
+def unmask(values: Any) -> Any:
     """Return values as they are, but missing where numpy masks them: scikit-learn forgets masks.
 
     Examples
     --------
-    >>> unmasked(np.ma.masked_equal([1, 2, -999], -999)).tolist()
+    >>> unmask(np.ma.masked_equal([1, 2, -999], -999)).tolist()
     [1.0, 2.0, nan]
     """
     if not isinstance(values, np.ma.MaskedArray):
@@ -313,11 +335,7 @@ def unmasked(values: Any) -> Any:
     return values_of(values, "array")
 
 
-LEVELS = 20
-"""Labels of at most so many values are held out evenly."""
-
-
-def held_out(items: LabelledItems, fraction: float, rng: Any) -> NDArray[np.bool_]:
+def hold_out(items: LabelledItems, fraction: float, rng: Any) -> NDArray[np.bool_]:
     """Say which rows are held out; none or all of them where there are too few.
 
     Parameters
@@ -331,7 +349,7 @@ def held_out(items: LabelledItems, fraction: float, rng: Any) -> NDArray[np.bool
         What draws.
     """
     if items.query is not None:
-        return _queries(items.query, fraction, rng)
+        return _hold_queries(items.query, fraction, rng)
     order = np.lexsort((rng.uniform(size=len(items)), _strata(items)))
     # Every so many rows, stratum by stratum, from a random start.
     steps = np.floor((np.arange(len(items) + 1) + rng.uniform()) * fraction)
@@ -340,14 +358,11 @@ def held_out(items: LabelledItems, fraction: float, rng: Any) -> NDArray[np.bool
     return held
 
 
-def _queries(query: Codes, fraction: float, rng: Any) -> NDArray[np.bool_]:
+def _hold_queries(query: Codes, fraction: float, rng: Any) -> NDArray[np.bool_]:
     drawn = rng.uniform(size=int(query.max()) + 1).argsort().argsort()
     known = np.unique(query)
     order = known[np.argsort(drawn[known])]
-    taken = np.zeros(int(query.max()) + 1, dtype=bool)
-    taken[order[: round(fraction * len(known))]] = True
-    found: NDArray[np.bool_] = taken[query]
-    return found
+    return np.isin(query, order[: round(fraction * len(known))])
 
 
 def _strata(items: LabelledItems) -> Codes:
@@ -359,18 +374,9 @@ def _strata(items: LabelledItems) -> Codes:
     return strata
 
 
-def taken(items: LabelledItems, kept: Codes) -> LabelledItems:
+def take_items(items: LabelledItems, kept: Codes) -> LabelledItems:
     """Return some of the rows."""
-
-    def part(column: NDArray[Any] | None) -> NDArray[Any] | None:
-        return None if column is None else column[kept]
-
-    return replace(
-        items,
-        label=items.label[kept],
-        score=items.score[kept],
-        group=items.group[kept] if len(items.group) else items.group,
-        value=part(items.value),
-        query=part(items.query),
-        weight=part(items.weight),
-    )
+    columns = {one.name: getattr(items, one.name) for one in fields(items) if one.name != "groups"}
+    # A number has no groups: their column is empty.
+    given = {name: one for name, one in columns.items() if one is not None and len(one)}
+    return replace(items, **{name: one[kept] for name, one in given.items()})

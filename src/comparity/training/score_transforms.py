@@ -318,12 +318,7 @@ def monotone_transform(
         for shift in _shifts(items, moved, slope, others) if shifts is None else shifts:
             overall, gap = _rates(items, _move(items.score, of_group, slope, shift, others))
             tried.append((abs(gap), overall, float(slope), float(shift)))
-    within = [one for one in tried if one[0] <= slack]
-    best = (
-        max(within, key=lambda one: one[1])
-        if within
-        else min(tried, key=lambda one: (one[0], -one[1]))
-    )
+    best = min(tried, key=lambda one: (one[0] if one[0] > slack else 0.0, -one[1]))
     return MonotoneTransform(
         groups=items.groups,
         adjusted=items.groups[moved],
@@ -359,8 +354,7 @@ def _move(
     scores: Floats, moved: NDArray[np.bool_], slope: float, shift: float, others: str
 ) -> Floats:
     own = slope * scores + shift
-    found: Floats = np.where(moved, own if others == "transformed" else expit(own), scores)
-    return found
+    return np.asarray(np.where(moved, own if others == "transformed" else expit(own), scores))
 
 
 def _rates(items: LabelledItems, scores: Floats) -> tuple[float, float]:

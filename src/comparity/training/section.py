@@ -8,27 +8,21 @@ from functools import singledispatch
 import numpy as np
 
 from comparity.errors.spelling import visible
-from comparity.reports.charts import (
-    MOST_ROWS,
-    Curve,
-    CurveChart,
-    Mark,
-    Row,
-    RowChart,
-    axis_between,
-)
+from comparity.reports.charts import MOST_ROWS, Curve, CurveChart, Mark, Row, RowChart, axis_between
 from comparity.reports.formats import count, rate, several, signed
 from comparity.reports.sections import Grid, Section
 from comparity.training.goals import PARITY
-from comparity.training.result import Outcome, TradeOff, TrainedScorer, Training, Weighing
+from comparity.training.result import (
+    Outcome,
+    RankingPolicy,
+    TradeOff,
+    TrainedScorer,
+    Training,
+    TrainingAnswer,
+    Weighing,
+)
 
-__all__ = [
-    "rows_behind",
-    "section",
-    "trade_off_chart",
-    "trained_section",
-    "training_chart",
-]
+__all__ = ["section", "trade_off_chart", "training_chart"]
 
 
 def rows_behind(training: Training) -> str:
@@ -71,8 +65,8 @@ LISTED = 16
 
 
 @singledispatch
-def section(result: Training | TradeOff | Weighing) -> Section:
-    """Return what is shown of training."""
+def section(result: TrainingAnswer) -> Section:
+    """Return what is told of an answer about training."""
     raise TypeError(f"{type(result).__name__} is no account of training")
 
 
@@ -133,17 +127,10 @@ def _(result: TradeOff) -> Section:
     names = ["accuracy"]
     if result.trainings and result.trainings[0].best.squared_error is not None:
         names = ["squared error", "accuracy"]
-    header = ("slack", *names, "difference", *[f"mixture's {name}" for name in names])
-    return Section(
-        headline=f"What the goal costs at {count(len(rows))} slacks",
-        grids=(
-            Grid(
-                title="On the rows that models were chosen by",
-                header=(*header, "mixture's difference", "within the slack"),
-                rows=rows,
-            ),
-        ),
-    )
+    compared = (*names, "difference")
+    header = ("slack", *compared, *[f"mixture's {name}" for name in compared], "within the slack")
+    grid = Grid(title="On the rows that models were chosen by", header=header, rows=rows)
+    return Section(headline=f"What the goal costs at {count(len(rows))} slacks", grids=(grid,))
 
 
 @section.register
@@ -156,18 +143,14 @@ def _(result: Weighing) -> Section:
         (visible(group), visible(label), count(rows), f"{weight:.4f}")
         for group, label, rows, weight in result.cells
     ]
-    grid = Grid(
-        title="Weight of a row",
-        header=("group", "label", "rows", "weight"),
-        rows=tuple(cells[:LISTED]),
-    )
+    header, shown = ("group", "label", "rows", "weight"), tuple(cells[:LISTED])
     hidden = len(cells) - LISTED
     more = [visible(" ".join(note.split())) for note in result.notes]
     more += [f"{count(hidden)} more combinations are in --json."] if hidden > 0 else []
     return Section(
         headline=f"Weighted {count(result.n_rows)} rows: {result.method}",
         sentences=(visible(told),),
-        grids=(grid,) if cells else (),
+        grids=(Grid(title="Weight of a row", header=header, rows=shown),) if cells else (),
         lists={"Notes": more} if more else {},
     )
 
@@ -240,13 +223,9 @@ def _outcomes(result: Training) -> Grid:
     ]
     if result.goals:
         rows.append(("largest difference", *(rate(one.largest_difference) for one in shown)))
-    many = len(result.probabilities)
-    mixture = f"mixture of {count(many)}"
-    return Grid(
-        title=f"Rates {rows_behind(result)}",
-        header=("", _free(result), "best single model", mixture),
-        rows=tuple(rows),
-    )
+    mixture = f"mixture of {count(len(result.probabilities))}"
+    header = ("", _free(result), "best single model", mixture)
+    return Grid(title=f"Rates {rows_behind(result)}", header=header, rows=tuple(rows))
 
 
 def _weights(result: Training) -> tuple[Grid, ...]:
@@ -255,21 +234,16 @@ def _weights(result: Training) -> tuple[Grid, ...]:
         return ()
     rows = [(visible(name), signed(weight)) for name, weight in result.cell_weights.items()]
     beside = "" if result.best.squared_error is None else ", beside a squared error of weight 1"
-    return (
-        Grid(
-            title=f"What the accuracy of each kind of pair weighed in the end{beside}",
-            header=("better > worse", "weight"),
-            rows=tuple(rows[:LISTED]),
-        ),
-    )
+    title = f"What the accuracy of each kind of pair weighed in the end{beside}"
+    return (Grid(title=title, header=("better > worse", "weight"), rows=tuple(rows[:LISTED])),)
 
 
 # So many coefficients and kinds of pairs are listed; all are in to_dict().
 LISTED_AUDITS = 20
 
 
-def trained_section(result: TrainedScorer) -> Section:
-    """Return what is shown of a trained score."""
+@section.register
+def _(result: TrainedScorer) -> Section:
     after, training = result.after.accuracy.section(), result.training.section()
     goals = " and ".join(result.training.goals)
     limit = f"with a slack of {result.training.slack:g}"
@@ -286,7 +260,7 @@ def trained_section(result: TrainedScorer) -> Section:
     lists = {**after.lists, **{f"{k} on training": v for k, v in training.lists.items()}}
     if result.after.parity is not None:
         parity = result.after.parity.section()
-        after = _decided(result, after, parity)
+        after = _put_on_top(result, after, parity)
         tests = replace(parity.grids[0], title=f"Tests of {PARITY}")
         grids, lists = (*grids, tests), {**parity.lists, **lists}
     return replace(
@@ -298,7 +272,7 @@ def trained_section(result: TrainedScorer) -> Section:
     )
 
 
-def _decided(result: TrainedScorer, accuracy: Section, parity: Section) -> Section:
+def _put_on_top(result: TrainedScorer, accuracy: Section, parity: Section) -> Section:
     """Put the audit on top that decides; where both do, what they come to together."""
     assert result.after.parity is not None
     charts = (*accuracy.charts, *parity.charts)
@@ -319,8 +293,8 @@ def _decided(result: TrainedScorer, accuracy: Section, parity: Section) -> Secti
 def _both(result: TrainedScorer) -> Grid:
     """Put the accuracies of both models side by side."""
     before, after = result.before.accuracy, result.after.accuracy
-    rows = [("all pairs", before.overall, after.overall, result.overall_change)]
-    for (i, j), change in np.ndenumerate(result.changes):
+    rows = [("all pairs", before.overall, after.overall, result.change["overall"])]
+    for (i, j), change in np.ndenumerate(result.change["matrix"]):
         name = f"{visible(after.groups[i])} > {visible(after.groups[j])}"
         rows.append((name, float(before.matrix[i, j]), float(after.matrix[i, j]), float(change)))
     return Grid(
@@ -335,9 +309,39 @@ def _both(result: TrainedScorer) -> Grid:
 
 def _coefficients(result: TrainedScorer) -> tuple[Grid, ...]:
     rows = [(visible(name), f"{slope:+.4g}") for name, slope in result.coefficients.items()]
-    header = ("feature", "coefficient")
-    return (
-        (Grid(title="Coefficients", header=header, rows=tuple(rows[:LISTED_AUDITS])),)
-        if rows
-        else ()
+    header, shown = ("feature", "coefficient"), tuple(rows[:LISTED_AUDITS])
+    return (Grid(title="Coefficients", header=header, rows=shown),) if rows else ()
+
+
+# So many rankings and places are shown; all are in to_dict().
+RANKINGS, PLACES = 8, 12
+
+
+@section.register
+def _(result: RankingPolicy) -> Section:
+    many = count(len(result.probabilities))
+    kept = 100 * result.utility / result.best_utility if result.best_utility else 100.0
+    groups = tuple(
+        (visible(group), f"{result.exposure[group]:.4f}", f"{term:.4f}")
+        for group, term in result.terms.items()
+    )
+    shown = [
+        (f"{share:.4f}", ", ".join(str(item) for item in ranking[:PLACES].tolist()))
+        for share, ranking in zip(result.probabilities, result.rankings, strict=True)
+    ]
+    return Section(
+        headline=f"A mixture of {many} rankings: {result.criterion}",
+        sentences=(
+            f"Expected utility {result.utility:.4f}, {kept:.1f} % of the order by relevance.",
+            f"Largest difference between groups {result.difference:.4g}, "
+            f"allowed {result.slack:.4g}; {count(result.rankings.shape[1])} items.",
+        ),
+        grids=(
+            Grid(title="Groups", header=("group", "mean exposure", "compared"), rows=groups),
+            Grid(
+                title="Rankings, by row of the items from 0",
+                header=("probability", "best first"),
+                rows=tuple(shown[:RANKINGS]),
+            ),
+        ),
     )

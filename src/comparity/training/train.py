@@ -1,11 +1,11 @@
-"""Train a score on the rows of a file, and audit it on rows that training did not see."""
+"""What is done with files: scores are trained, and audited on unseen rows; rows are weighed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,155 +18,30 @@ from comparity.pairwise.options import PairwiseOptions
 from comparity.results.audit import Audit
 from comparity.results.findings import EXIT_STATUS
 from comparity.results.judging import overall_finding
-from comparity.tables.files import file_sha256, read_table
+from comparity.tables.files import file_sha256, read_table, write_table
 from comparity.tables.items import NAMES, LabelledItems, labelled_columns, labelled_items
 from comparity.tables.outputs import check_apart
-from comparity.tables.values import bounded_numbers, numbers
-from comparity.training.fitting import Prepared, TrainingFit, fitted, prepared
+from comparity.tables.values import bounded_numbers, factorised, group_codes, numbers
+from comparity.training import weigh
+from comparity.training.fitting import TrainingFit, fit_score, prepare_rows
 from comparity.training.goals import PARITY, Choices, choices_of
-from comparity.training.model_files import write_model
-from comparity.training.options import TrainForm
-from comparity.training.result import ScorerAudit, TrainedScorer
-from comparity.training.rows import held_out
-from comparity.training.scorers import LinearModel, LinearScorer, SavedScorer, kind_of
+from comparity.training.model_files import SavedScorer, write_model
+from comparity.training.models import LinearModel
+from comparity.training.options import TrainForm, WeightsForm
+from comparity.training.result import ScorerAudit, TrainedScorer, WeighedCell, Weighing
+from comparity.training.rows import hold_out
+from comparity.training.solve import PreparedRows, kind_of
 
-__all__ = [
-    "NOTIONS_OF",
-    "Columns",
-    "FileRows",
-    "row_sets",
-    "train_file",
-]
-
+__all__ = ["train_file", "weigh_file"]
 
 Floats = NDArray[np.float64]
-
-
-class Columns(NamedTuple):
-    """Which columns play which part.
-
-    Attributes
-    ----------
-    features : sequence of str
-    label, sensitive : str
-    query, weight : str or None
-    continuous : bool
-        Whether the sensitive column is a number.
-    no_group : str or None
-        The value that marks items in no group.
-    """
-
-    features: Sequence[str]
-    label: str
-    sensitive: str
-    query: str | None
-    weight: str | None
-    continuous: bool
-    no_group: str | None
-
-    @property
-    def roles(self) -> dict[str, str]:
-        """Names of the columns that are no features, by what errors call their part."""
-        found = {"label": self.label, "sensitive": self.sensitive}
-        found |= {"queries": self.query} if self.query else {}
-        return found | ({"weights": self.weight} if self.weight else {})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FileRows:
-    """Columns of some rows, checked: features, label, sensitive attribute, query and weight."""
-
-    features: Floats
-    label: Floats
-    sensitive: NDArray[Any]
-    query: NDArray[Any] | None
-    weight: Floats | None
-
-    def __len__(self) -> int:
-        return len(self.label)
-
-    def part(self, kept: NDArray[np.bool_]) -> FileRows:
-        """Return some of the rows."""
-        given = {one.name: getattr(self, one.name) for one in fields(self)}
-        taken: dict[str, Any] = {k: None if v is None else v[kept] for k, v in given.items()}
-        return FileRows(**taken)
-
-    def has_same_numbers(self, others: FileRows) -> bool:
-        """Say whether other rows have the same features and labels, in whatever order."""
-        tables = [np.column_stack([rows.features, rows.label]) for rows in (self, others)]
-        ours, theirs = (table[np.lexsort(table.T)] for table in tables)
-        return np.array_equal(ours, theirs)
-
-    def items(self, columns: Columns, scores: Floats) -> LabelledItems:
-        """Return the rows with scores, checked for an audit."""
-        return labelled_items(
-            self.label,
-            scores,
-            self.sensitive,
-            queries=self.query,
-            weights=self.weight,
-            continuous=columns.continuous,
-            no_group=columns.no_group,
-            names={**NAMES, **columns.roles},
-        )
-
-
-def row_sets(
-    path: str | Path, audit_on: str | Path | None, columns: Columns, fraction: float, seed: int
-) -> tuple[FileRows, FileRows]:
-    """Return rows to train on and rows to audit.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    audit_on : path or None
-        Another file to audit; a share of the rows, or of the queries, of the first by default.
-    columns : Columns
-    fraction : float
-        That share.
-    seed : int
-        What draws it.
-    """
-    if len(set(columns.features)) < len(columns.features):
-        raise OptionError("features", list(columns.features), ["each column once"])
-    if columns.label in columns.features:
-        raise OptionError("features", list(columns.features), ["columns other than the label"])
-    rows = _read(path, columns)
-    if audit_on is not None:
-        others = _read(audit_on, columns)
-        if rows.has_same_numbers(others):
-            why = "its rows are those trained on"
-            raise OptionError("audit_on", str(audit_on), ["a file with other rows", "none"], why)
-        return rows, others
-    held = held_out(rows.items(columns, rows.label), fraction, np.random.default_rng(seed))
-    if held.all() or not held.any():
-        wanted = ["a share that leaves rows to train on and to audit", "more rows or queries"]
-        raise OptionError("held_out", fraction, wanted)
-    return rows.part(~held), rows.part(held)
-
-
-def _read(path: str | Path, columns: Columns) -> FileRows:
-    found = labelled_columns(read_table(path), [*columns.features, *columns.roles.values()])
-    table = [bounded_numbers(found[name], name, "items") for name in columns.features]
-    weight = columns.weight
-    return FileRows(
-        features=np.column_stack(table),
-        label=bounded_numbers(found[columns.label], columns.label, "items"),
-        sensitive=found[columns.sensitive],
-        query=found[columns.query] if columns.query else None,
-        weight=numbers(found[weight], weight, "items") if weight else None,
-    )
-
 
 CHOSEN_BY = 0.25
 """Share of the rows for training, or of their queries, that models are chosen by."""
 
-
 WITHOUT_GOAL = 150
 """Steps without a goal from least squares on: of six data sets, simulated and published, none was
 ordered better by more than 0.001 after 2,000."""
-
 
 NOTIONS_OF = {
     "cross-group": ("cross-group",),
@@ -200,93 +75,38 @@ def train_file(
     **choices
         Those of :class:`TrainForm`; without a `seed` one is drawn and told.
     """
-    asked = TrainForm(**choices)
-    goal, features, steps = asked.goal, asked.features, asked.steps
-    _check_files(path, output, asked.audit_on)
-    seed = asked.seed
-    seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
-    columns = Columns(
-        features,
-        asked.label,
-        asked.sensitive,
-        asked.query,
-        asked.weight,
-        asked.continuous,
-        asked.no_group,
-    )
-    options = _options(asked, columns, seed)
-    shared: dict[str, Any] = {"continuous": asked.continuous, "steps": steps}
-    shared["predicted"] = asked.task == "regression"
-    bound = choices_of(goal=goal, slack=asked.slack, form=asked.form, **shared)
-    rows, others = row_sets(path, asked.audit_on, columns, asked.held_out, seed)
-    counted = {"trained": len(rows), "audited": len(others)}
-    work = _Work(rows, others, columns, goal, options, seed, shared["predicted"])
-    ready = work.prepared(bound)
+    form = TrainForm(**choices)
+    _check_files(path, output, form.audit_on)
+    drawn = int(np.random.SeedSequence().generate_state(1)[0])
+    seed = drawn if form.seed is None else form.seed
+    form = replace(form, seed=seed)
+    options = _audit_options(form)
+    task: dict[str, Any] = {"continuous": form.continuous, "predicted": form.task == "regression"}
+    bound = choices_of(goal=form.goal, slack=form.slack, form=form.form, steps=form.steps, **task)
+    rows, others = _read_rows(path, form)
+    ready = _prepare(rows, form, bound)
     tell(f"Read {len(rows):,} rows to train on and {len(others):,} to audit.")
-    kind = kind_of(asked.scorer, **_own_choices(asked))
+    own = {name: getattr(form, name) for name in ("hidden", "leaves")}
+    kind = kind_of(form.scorer, **{name: one for name, one in own.items() if one is not None})
     kind.check()
-    many = steps if kind.from_nothing else min(steps, WITHOUT_GOAL)
-    free = choices_of(goal=None, **{**shared, "steps": many})
-    before = work.audited(fitted(kind, work.prepared(free), free))
+    steps = form.steps if kind.from_nothing else min(form.steps, WITHOUT_GOAL)
+    free = choices_of(goal=None, steps=steps, **task)
+    before = _audit(fit_score(kind, _prepare(rows, form, free), free), others, form, options)
     share = f"{before.accuracy.overall:.3f} of all pairs in the right order"
-    tell(f"Without a goal: {before.finding}, {share}. Training for {' and '.join(goal)} ...")
-    fit = fitted(kind, ready, bound)
-    about: dict[str, Any] = {name: getattr(asked, name) for name in ("task", "scorer", "goal")}
-    about |= {"goal": list(goal), "slack": asked.slack, "form": asked.form}
-    source = {"name": Path(path).name, "sha256": file_sha256(path)}
-    about |= {"seed": seed, **columns.roles, "file": source, "rows": counted}
-    write_model(output, _record(fit, features, {"comparity": __version__, **about}))
+    tell(f"Without a goal: {before.finding}, {share}. Training for {' and '.join(form.goal)} ...")
+    fit = fit_score(kind, ready, bound)
+    slopes = fit.model.coefficients.tolist() if isinstance(fit.model, LinearModel) else ()
+    counts = {"trained": len(rows), "audited": len(others)}
+    write_model(output, _saved_scorer(fit, path, form, counts))
     return TrainedScorer(
         output=str(output),
-        coefficients=_coefficients(fit, features),
+        coefficients=dict(zip(form.features, slopes, strict=False)),
         training=fit.training,
         before=before,
-        after=work.audited(fit),
-        rows=counted,
+        after=_audit(fit, others, form, options),
+        rows=counts,
         seed=seed,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """What models are trained on and audited by."""
-
-    rows: FileRows
-    others: FileRows
-    columns: Columns
-    goal: tuple[str, ...]
-    options: PairwiseOptions
-    seed: int
-    predicted: bool
-
-    def prepared(self, choices: Choices) -> Prepared:
-        """Lay out the pairs of the rows to train on."""
-        return prepared(
-            self.rows.features,
-            self.rows.items(self.columns, self.rows.label),
-            choices,
-            predicted=self.predicted,
-            fraction=CHOSEN_BY,
-            rng=np.random.RandomState(self.seed % 2**32),
-        )
-
-    def audited(self, fit: TrainingFit) -> ScorerAudit:
-        """Audit what was asked for: pairs that labels imply, pairs of groups, or both."""
-        items = self.others.items(self.columns, fit.model.scores(self.others.features))
-        accuracy = audit_items(items, self.options, **self.columns.roles)
-        parity = _parity(items, self.options) if PARITY in self.goal else None
-        tests = [] if set(self.goal) == {PARITY} else [*accuracy.tests]
-        tests += parity.tests if parity else []
-        finding = overall_finding(tests)
-        return ScorerAudit(
-            finding=finding, exit_status=EXIT_STATUS[finding], accuracy=accuracy, parity=parity
-        )
-
-
-def _own_choices(asked: TrainForm) -> dict[str, Any]:
-    """Return what was said of a scorer that belongs to it alone."""
-    said = {"hidden": asked.hidden, "leaves": asked.leaves}
-    return {name: value for name, value in said.items() if value is not None}
 
 
 def _check_files(path: str | Path, output: str | Path, audit_on: str | Path | None) -> None:
@@ -296,34 +116,129 @@ def _check_files(path: str | Path, output: str | Path, audit_on: str | Path | No
         raise FileAccessError(str(output), "there is no such folder", doing="write")
 
 
-def _options(asked: TrainForm, columns: Columns, seed: int) -> PairwiseOptions:
+def _audit_options(form: TrainForm) -> PairwiseOptions:
     """Return how to audit, where that can be had."""
-    goal = asked.goal
-    notions: tuple[Any, ...] = tuple(
-        dict.fromkeys(notion for one in goal for notion in NOTIONS_OF[one])
-    )
+    notions: Any = tuple(dict.fromkeys(notion for one in form.goal for notion in NOTIONS_OF[one]))
     options = PairwiseOptions(
-        continuous=asked.continuous,
         notions=notions or ("cross-group",),
-        alpha=asked.alpha,
-        margin=asked.margin,
-        rule=asked.rule,
-        looks=asked.looks,
-        seed=seed,
+        **{name: getattr(form, name) for name in ("continuous", "alpha", "margin", "rule")},
+        looks=form.looks,
+        seed=form.seed,
     )
-    if PARITY not in goal:
+    if PARITY not in form.goal:
         return options
     why = f"the audit of {PARITY} has none"
-    for name, found in (("weight", columns.weight), ("looks", options.looks)):
-        if found is not None:
-            raise OptionError(name, found, [f"no {name}", "another goal"], why)
+    for name in ("weight", "looks"):
+        if getattr(form, name) is not None:
+            raise OptionError(name, getattr(form, name), [f"no {name}", "another goal"], why)
     if options.rule != "holm":
         raise OptionError("rule", options.rule, ["'holm'", "another goal"], why)
     # Two audits share the error where both decide.
     return replace(options, alpha=options.alpha / 2) if notions else options
 
 
-def _parity(items: Any, options: PairwiseOptions) -> Audit:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _FileRows:
+    """Columns of some rows, checked: features, label, sensitive attribute, query and weight."""
+
+    features: Floats
+    label: Floats
+    sensitive: NDArray[Any]
+    query: NDArray[Any] | None
+    weight: Floats | None
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+    def part(self, kept: NDArray[np.bool_]) -> _FileRows:
+        """Return some of the rows."""
+        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        some: dict[str, Any] = {k: None if v is None else v[kept] for k, v in given.items()}
+        return _FileRows(**some)
+
+    def has_same_numbers(self, others: _FileRows) -> bool:
+        """Say whether other rows have the same features and labels, in whatever order."""
+        tables = [np.column_stack([rows.features, rows.label]) for rows in (self, others)]
+        ours, theirs = (table[np.lexsort(table.T)] for table in tables)
+        return np.array_equal(ours, theirs)
+
+    def items(self, form: TrainForm, scores: Floats) -> LabelledItems:
+        """Return the rows with scores, checked for an audit."""
+        return labelled_items(
+            self.label,
+            scores,
+            self.sensitive,
+            queries=self.query,
+            weights=self.weight,
+            continuous=form.continuous,
+            no_group=form.no_group,
+            names={**NAMES, **form.roles},
+        )
+
+
+def _read_rows(path: str | Path, form: TrainForm) -> tuple[_FileRows, _FileRows]:
+    """Return rows to train on and rows to audit: of another file, or a share held out."""
+    if len(set(form.features)) < len(form.features):
+        raise OptionError("features", list(form.features), ["each column once"])
+    if form.label in form.features:
+        raise OptionError("features", list(form.features), ["columns other than the label"])
+    rows = _read_file(path, form)
+    if form.audit_on is not None:
+        others = _read_file(form.audit_on, form)
+        if rows.has_same_numbers(others):
+            wanted, why = ["a file with other rows", "none"], "its rows are those trained on"
+            raise OptionError("audit_on", str(form.audit_on), wanted, why)
+        return rows, others
+    rng = np.random.default_rng(form.seed)
+    held = hold_out(rows.items(form, rows.label), form.held_out, rng)
+    if held.all() or not held.any():
+        wanted = ["a share that leaves rows to train on and to audit", "more rows or queries"]
+        raise OptionError("held_out", form.held_out, wanted)
+    return rows.part(~held), rows.part(held)
+
+
+def _read_file(path: str | Path, form: TrainForm) -> _FileRows:
+    found = labelled_columns(read_table(path), [*form.features, *form.roles.values()])
+    table = [bounded_numbers(found[name], name, "items") for name in form.features]
+    weight = form.weight
+    return _FileRows(
+        features=np.column_stack(table),
+        label=bounded_numbers(found[form.label], form.label, "items"),
+        sensitive=found[form.sensitive],
+        query=found[form.query] if form.query else None,
+        weight=numbers(found[weight], weight, "items") if weight else None,
+    )
+
+
+def _prepare(rows: _FileRows, form: TrainForm, choices: Choices) -> PreparedRows:
+    """Lay out the pairs of the rows to train on."""
+    assert form.seed is not None
+    return prepare_rows(
+        rows.features,
+        rows.items(form, rows.label),
+        choices,
+        predicted=form.task == "regression",
+        fraction=CHOSEN_BY,
+        rng=np.random.RandomState(form.seed % 2**32),
+    )
+
+
+def _audit(
+    fit: TrainingFit, rows: _FileRows, form: TrainForm, options: PairwiseOptions
+) -> ScorerAudit:
+    """Audit what was asked for: pairs that labels imply, pairs of groups, or both."""
+    items = rows.items(form, fit.model.scores(rows.features))
+    accuracy = audit_items(items, options, **form.roles)
+    parity = _audit_parity(items, options) if PARITY in form.goal else None
+    tests = [] if set(form.goal) == {PARITY} else [*accuracy.tests]
+    tests += parity.tests if parity else []
+    finding = overall_finding(tests)
+    return ScorerAudit(
+        finding=finding, exit_status=EXIT_STATUS[finding], accuracy=accuracy, parity=parity
+    )
+
+
+def _audit_parity(items: LabelledItems, options: PairwiseOptions) -> Audit:
     """Audit pairs of groups, whatever their labels; items in no group are in none."""
     kept = items.group < len(items.groups)
     return pairwise_parity(
@@ -335,27 +250,97 @@ def _parity(items: Any, options: PairwiseOptions) -> Audit:
     )
 
 
-def _coefficients(fit: TrainingFit, features: Sequence[str]) -> dict[str, float]:
-    """Return what features weigh, where the score is linear."""
-    if not isinstance(fit.model, LinearModel):
-        return {}
-    return dict(zip(features, fit.model.coefficients.tolist(), strict=True))
+def _saved_scorer(
+    fit: TrainingFit, path: str | Path, form: TrainForm, counts: dict[str, int]
+) -> SavedScorer:
+    """Return what is written of a model: the best single one, the mixture, and where from."""
+    shares = fit.mixture.probabilities.tolist()
+    return SavedScorer(
+        kind=fit.training.scorer,
+        features=form.features,
+        model=fit.model,
+        members=tuple(zip(fit.mixture.members, shares, strict=True)),
+        about={
+            "comparity": __version__,
+            "task": form.task,
+            "scorer": form.scorer,
+            "goal": list(form.goal),
+            "slack": form.slack,
+            "form": form.form,
+            "seed": form.seed,
+            **form.roles,
+            "file": {"name": Path(path).name, "sha256": file_sha256(path)},
+            "rows": counts,
+        },
+    )
 
 
-def _record(
-    fit: TrainingFit, features: Sequence[str], about: Mapping[str, Any]
-) -> LinearScorer | SavedScorer:
-    """Return what is written of a model: the best single one and the mixture."""
-    named: dict[str, Any] = {"features": tuple(features), "about": about}
-    mixture, best = fit.mixture, fit.model
-    shares = mixture.probabilities.tolist()
-    if not isinstance(best, LinearModel):
-        members = tuple(zip(mixture.members, shares, strict=True))
-        return SavedScorer(kind=fit.training.scorer, model=best, members=members, **named)
-    slopes = map(tuple, mixture.coefficients.tolist())
-    return LinearScorer(
-        coefficients=tuple(best.coefficients.tolist()),
-        intercept=best.intercept,
-        members=tuple(zip(slopes, mixture.intercepts.tolist(), shares, strict=True)),
-        **named,
+def weigh_file(path: str | Path, output: str | Path, **choices: Any) -> Weighing:
+    """Write a file again with a column of weights.
+
+    Parameters
+    ----------
+    path, output : path
+        Files; the format of either follows from its name. They must be two. `output` is written
+        whole or not at all.
+    **choices
+        Those of :class:`WeightsForm`; `density`, `radius` and `bandwidth` are None for those of
+        :func:`fair_reweighing`.
+    """
+    check_apart(output, [path])
+    form = WeightsForm(**choices)
+    method, label, sensitive, column = form.method, form.label, form.sensitive, form.column
+    own = {name: getattr(form, name) for name in ("density", "radius", "bandwidth")}
+    given = {name: value for name, value in own.items() if value is not None}
+    table = read_table(path)
+    columns = labelled_columns(table, [label, *sensitive])
+    # To DuckDB, which would call the new column another, capital letters make no difference.
+    if column.lower() in map(str.lower, table.collect_schema().names()):
+        raise OptionError("name", column, ["a name no column has"], "the column exists")
+    continuous = method == "fair-reweighing"
+    y = bounded_numbers(columns[label], label, "items") if continuous else columns[label]
+    # Errors name the columns of the file.
+    group_codes(y, label, "items", several=False)
+    attributes = {name: weigh.as_words(columns[name]) for name in sensitive}
+    # Groups written as numbers are groups, unless they are said to be numbers.
+    for name in form.numeric or ():
+        attributes[name] = bounded_numbers(columns[name], name, "items")
+    missing = None
+    if continuous:
+        weights = weigh.fair_reweighing(y, sensitive_features=attributes, **given)
+    else:
+        group, classes, missing = weigh.group_and_label(y, attributes)
+        weights = weigh.METHODS[method](group, classes)
+    labels = factorised(y)[1]
+    # Weights of 1 are right then, and of no use.
+    useless = [f"Every value of {label!r} is {str(labels[0])!r}: there is nothing to balance."]
+    useless = useless if len(labels) == 1 else []
+    write_table(read_table(path, typed=True), output, {column: weights})
+    return Weighing(
+        method=method,
+        column=column,
+        output=str(output),
+        n_rows=len(weights),
+        effective_rows=weigh.effective_rows(weights),
+        largest=float(weights.max()),
+        cells=() if continuous else _cells(attributes, y, weights),
+        notes=(*([str(missing)] if missing else []), *useless),
+    )
+
+
+def _cells(
+    attributes: Mapping[str, NDArray[Any]], y: NDArray[Any], weights: Floats
+) -> tuple[WeighedCell, ...]:
+    """Return rows and weight of a row by group and label."""
+    groups = {name: group_codes(column, name, "array") for name, column in attributes.items()}
+    code, names = weigh.cross_groups(groups)
+    label, labels = group_codes(y, "label", "items", several=False)
+    cells, first, rows = np.unique(
+        code * len(labels) + label, return_index=True, return_counts=True
+    )
+    return tuple(
+        WeighedCell(names[cell // len(labels)], labels[cell % len(labels)], many, weight)
+        for cell, many, weight in zip(
+            cells.tolist(), rows.tolist(), weights[first].tolist(), strict=True
+        )
     )

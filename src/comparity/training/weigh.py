@@ -1,4 +1,19 @@
-"""Weights of rows for any learner that takes ``sample_weight``, from columns, frames and files."""
+"""Weights of rows that make groups and labels look unrelated, or labels alike in every group.
+
+All are functions of how often a label and a group occur, alone and together; with :math:`n_{ay}`
+rows of group :math:`a` and label :math:`y`,
+
+==================  ==========================================  ===================================
+weights             of a row                                    what becomes equal
+==================  ==========================================  ===================================
+reweighing          :math:`n_a n_y / n_{ay}`                    the label's distribution in groups
+fair balance        :math:`n_a / n_{ay}`                        all labels within every group
+equal groups        :math:`1 / n_{ay}`                          all labels within, and all groups
+fair reweighing     :math:`p(a) p(y) / p(a, y)`                 as reweighing, with densities
+==================  ==========================================  ===================================
+
+and all are rescaled to sum to the number of rows.
+"""
 
 from __future__ import annotations
 
@@ -7,34 +22,31 @@ import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
 from numbers import Number
-from pathlib import Path
 from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from comparity.errors import EmptyTableError, OneGroupError, OptionError
-from comparity.errors.fits import MissingCombinationWarning
+from comparity.counts.densities import kernel_densities, neighbour_counts, standardised
+from comparity.errors import EmptyTableError, OneGroupError, OptionError, UnknownGroupError
+from comparity.errors.fits import LabelAbsentError, MissingCombinationWarning
 from comparity.tables.columns import check_option
 from comparity.tables.features import UNNAMED, as_array, named_attributes
-from comparity.tables.files import read_table, write_table
 from comparity.tables.frames import is_missing, of_engine, text_of
-from comparity.tables.items import labelled_columns
-from comparity.tables.outputs import check_apart
 from comparity.tables.values import as_array as checked_array
-from comparity.tables.values import bounded_numbers, check_lengths, crossed, factorised, group_codes
-from comparity.training.balance import (
-    balancing_weights,
-    density_weights,
-    effective_rows,
-    independence_weights,
-    table_of,
+from comparity.tables.values import (
+    binary,
+    bounded_numbers,
+    check_lengths,
+    crossed,
+    factorised,
+    group_codes,
 )
-from comparity.training.options import WeightsForm
-from comparity.training.result import WeighedCell, Weighing
 
-__all__ = ["METHODS", "fair_balance", "fair_reweighing", "reweighing", "weigh_file"]
+__all__ = ["METHODS", "as_words", "cross_groups", "debiasing_weights", "effective_rows"]
+__all__ += ["fair_balance", "fair_reweighing", "group_and_label", "independence_weights"]
+__all__ += ["reweighing"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -78,10 +90,23 @@ def reweighing(y: Any, *, sensitive_features: Any) -> Floats:
     >>> reweighing([1, 1, 0, 1, 0, 0], sensitive_features=list("aaabbb")).tolist()
     [0.75, 0.75, 1.5, 1.5, 0.75, 0.75]
     """
-    group, label, missing = _codes(y, sensitive_features)
+    group, label, missing = group_and_label(y, sensitive_features)
     if missing is not None:
         warnings.warn(missing, stacklevel=2)
     return independence_weights(group, label)
+
+
+def independence_weights(group: Codes, label: Codes) -> Floats:
+    r"""Return :math:`n_a n_y / n_{ay}` for every row, rescaled to sum to the number of rows.
+
+    Examples
+    --------
+    >>> independence_weights(np.array([0, 0, 0, 1]), np.array([0, 1, 1, 0])).round(3).tolist()
+    [1.714, 0.857, 0.857, 0.571]
+    """
+    table = _count_rows(group, label)
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0))
+    return _rescale((expected / np.maximum(table, 1))[group, label])
 
 
 def fair_balance(y: Any, *, sensitive_features: Any, equal_groups: bool = False) -> Floats:
@@ -113,11 +138,20 @@ def fair_balance(y: Any, *, sensitive_features: Any, equal_groups: bool = False)
     --------
     >>> fair_balance([1, 1, 1, 0, 1, 0], sensitive_features=list("aaaabb")).round(3).tolist()
     [0.667, 0.667, 0.667, 2.0, 1.0, 1.0]
+    >>> fair_balance([0, 1, 1, 0, 1], sensitive_features=list("aaabb"), equal_groups=True).tolist()
+    [1.25, 0.625, 0.625, 1.25, 1.25]
     """
-    group, label, missing = _codes(y, sensitive_features)
+    group, label, missing = group_and_label(y, sensitive_features)
     if missing is not None:
         warnings.warn(missing, stacklevel=2)
     return balancing_weights(group, label, equal_groups=equal_groups)
+
+
+def balancing_weights(group: Codes, label: Codes, *, equal_groups: bool) -> Floats:
+    """Return n_a / n_ay for every row, or 1 / n_ay, rescaled to sum to the number of rows."""
+    table = _count_rows(group, label)
+    sizes = np.ones((len(table), 1)) if equal_groups else table.sum(axis=1, keepdims=True)
+    return _rescale((sizes / np.maximum(table, 1))[group, label])
 
 
 def fair_reweighing(
@@ -171,23 +205,93 @@ def fair_reweighing(
             raise OptionError(name, value, ["a positive number of standard deviations"])
     label, attributes = _columns(y, sensitive_features)
     for name in _categories(sensitive_features):
-        attributes[name] = _words(attributes[name])
-    values, groups = [], {}
+        attributes[name] = as_words(attributes[name])
+    values, groups = [np.zeros((len(label), 0))], {}
     for name, column in attributes.items():
         if _holds_numbers(column):
-            values.append(bounded_numbers(column, name, "array"))
-            if values[-1].min() == values[-1].max():
-                raise OneGroupError(name, [text_of(values[-1][0])])
+            values.append(bounded_numbers(column, name, "array")[:, None])
+            if np.ptp(values[-1]) == 0:
+                raise OneGroupError(name, [text_of(values[-1][0, 0])])
         else:
             groups[name] = group_codes(column, name, "array")
-    n = len(label)
-    return density_weights(
-        bounded_numbers(label, "y", "array"),
-        np.column_stack(values) if values else np.zeros((n, 0)),
-        _joint(groups, n),
-        radius=radius,
-        bandwidth=bandwidth if density == "kernel" else None,
-    )
+    group = cross_groups(groups)[0] if groups else np.zeros(len(label), dtype=np.int64)
+    a = standardised(np.hstack(values))
+    y = standardised(bounded_numbers(label, "y", "array")[:, None])
+    by_kernels, width = density == "kernel", bandwidth if density == "kernel" else radius
+    densities: Callable[..., Floats] = kernel_densities if by_kernels else neighbour_counts
+    apart = densities(a, group, width) * densities(y, np.zeros_like(group), width)
+    return _rescale(apart / densities(np.column_stack([a, y]), group, width))
+
+
+def debiasing_weights(
+    y: ArrayLike, *, sensitive_features: ArrayLike, reference: Any = None
+) -> NDArray[np.float64]:
+    r"""Return weights that balance positive and negative rows alike in every group.
+
+    Only negative rows outside the reference group r are weighted, by
+
+    .. math:: \alpha_{g} = \frac{n_{r,-} / n_{r,+}}{n_{g,-} / n_{g,+}}
+
+    and all others count once, which imitates sampling more negative rows of a group [1]_, [2]_.
+    A pair weighs the product of its rows' weights, as `sample_weight` has it in
+    :class:`comparity.FairRanker`: with ``goal=None`` that is the baseline "debiased" of [2]_.
+
+    Parameters
+    ----------
+    y : array-like
+        Labels 0 and 1, or true and false.
+    sensitive_features : array-like
+        Group of each row; any number of groups.
+    reference : optional
+        The group whose proportion the others get; the largest by default, and of equally large
+        ones the first.
+
+    Returns
+    -------
+    ndarray
+        One positive weight for each row. They are not rescaled: no weight of the reference group
+        differs from 1.
+
+    Raises
+    ------
+    LabelAbsentError
+        A group has only one of the labels.
+
+    References
+    ----------
+    .. [1] Dixon, Li, Sorensen, Thain and Vasserman, "Measuring and mitigating unintended bias in
+       text classification", 2018.
+    .. [2] Narasimhan, Cotter, Gupta and Wang, "Pairwise Fairness for Ranking and Regression",
+       AAAI 2020, appendix.
+
+    Examples
+    --------
+    >>> debiasing_weights([1, 0, 0, 0, 1, 0], sensitive_features=list("aaaabb")).tolist()
+    [1.0, 1.0, 1.0, 1.0, 1.0, 3.0]
+    """
+    labels, column = as_array(y, "y"), as_array(sensitive_features, "sensitive_features")
+    check_lengths({"y": labels, "sensitive_features": column})
+    group, names = group_codes(column, "sensitive_features", "array")
+    code, values = factorised(labels)
+    positive = binary(values, "y", role="label", positive=None)[code].astype(np.int64)
+    table = np.zeros((len(names), 2), dtype=np.int64)
+    found = _count_rows(group, positive)
+    table[:, : found.shape[1]] = found
+    for label in (0, 1):
+        lacking = [names[g] for g in np.flatnonzero(table[:, label] == 0)]
+        if lacking:
+            raise LabelAbsentError(lacking, str(label))
+    place = _reference(reference, names, table)
+    ratio = table[:, 0] / table[:, 1]
+    return np.where(positive == 1, 1.0, (ratio[place] / ratio)[group])
+
+
+def _reference(asked: Any, names: list[str], table: NDArray[np.int64]) -> int:
+    if asked is None:
+        return int(table.sum(axis=1).argmax())
+    if text_of(asked) not in names:
+        raise UnknownGroupError(text_of(asked), "sensitive_features", names)
+    return names.index(text_of(asked))
 
 
 def _columns(y: Any, sensitive_features: Any) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
@@ -228,15 +332,12 @@ def _categories(sensitive_features: Any) -> list[str]:
         else:
             own = name or getattr(native, "name", None) or UNNAMED
             types[str(own)] = getattr(native, "dtype", None)
-    return [name for name, dtype in types.items() if _is_category(dtype)]
-
-
-def _is_category(dtype: Any) -> bool:
+    named = (nw.Categorical, nw.Enum)
     # Categories of pandas that are in no series have a type of their own.
-    return isinstance(dtype, nw.Categorical | nw.Enum) or str(dtype) == "category"
+    return [one for one, is_ in types.items() if isinstance(is_, named) or str(is_) == "category"]
 
 
-def _words(column: NDArray[Any]) -> NDArray[Any]:
+def as_words(column: NDArray[Any]) -> NDArray[Any]:
     """Return numbers that name groups as words; gaps stay gaps."""
     words = [None if is_missing(value) else text_of(value) for value in column.tolist()]
     found = np.empty(len(words), dtype=object)
@@ -244,24 +345,38 @@ def _words(column: NDArray[Any]) -> NDArray[Any]:
     return found
 
 
-def _codes(
+def group_and_label(
     y: Any, sensitive_features: Any
 ) -> tuple[Codes, Codes, MissingCombinationWarning | None]:
     """Return group and label of each row as codes, and what to say of missing combinations."""
     column, attributes = _columns(y, sensitive_features)
     coded = {name: group_codes(one, name, "array") for name, one in attributes.items()}
-    group, groups = list(crossed(coded, intersection=True).values())[-1]
+    group, groups = cross_groups(coded)
     label, labels = group_codes(column, "y", "array", several=False)
-    missing = np.argwhere(table_of(group, label) == 0).tolist()
+    missing = np.argwhere(_count_rows(group, label) == 0).tolist()
     pairs = [f"{groups[a]}, {labels[b]}" for a, b in missing]
     return group, label, MissingCombinationWarning(pairs) if pairs else None
 
 
-def _joint(groups: Mapping[str, tuple[Codes, list[str]]], n: int) -> Codes:
-    """Return one code for all groups of a row."""
-    if not groups:
-        return np.zeros(n, dtype=np.int64)
-    return list(crossed(dict(groups), intersection=True).values())[-1][0]
+def cross_groups(groups: Mapping[str, tuple[Codes, list[str]]]) -> tuple[Codes, list[str]]:
+    """Return codes and names of the combinations of groups."""
+    return list(crossed(dict(groups), intersection=True).values())[-1]
+
+
+def _count_rows(group: Codes, label: Codes) -> Codes:
+    """Count rows by group and label, given as codes from 0 on."""
+    shape = int(group.max()) + 1, int(label.max()) + 1
+    return np.bincount(group * shape[1] + label, minlength=shape[0] * shape[1]).reshape(shape)
+
+
+def _rescale(weights: Floats) -> Floats:
+    """Return weights that sum to the number of rows."""
+    return np.asarray(weights * (len(weights) / weights.sum()))
+
+
+def effective_rows(weights: Floats) -> float:
+    """Return how many equally weighted rows these are worth: (sum w)^2 / sum w^2."""
+    return float(weights.sum() ** 2 / (weights**2).sum())
 
 
 METHODS: dict[str, Callable[[Codes, Codes], Floats]] = {
@@ -270,78 +385,3 @@ METHODS: dict[str, Callable[[Codes, Codes], Floats]] = {
     "fair-balance-equal-groups": partial(balancing_weights, equal_groups=True),
 }
 """Weights from groups and labels, by the name that the command line gives them."""
-
-
-def weigh_file(path: str | Path, output: str | Path, **choices: Any) -> Weighing:
-    """Write a file again with a column of weights.
-
-    Parameters
-    ----------
-    path, output : path
-        Files; the format of either follows from its name. They must be two. `output` is written
-        whole or not at all.
-    **choices
-        Those of :class:`WeightsForm`; `density`, `radius` and `bandwidth` are None for those of
-        :func:`fair_reweighing`.
-    """
-    check_apart(output, [path])
-    form = WeightsForm(**choices)
-    method, label, sensitive, column = form.method, form.label, form.sensitive, form.column
-    own = {name: getattr(form, name) for name in ("density", "radius", "bandwidth")}
-    given = {name: value for name, value in own.items() if value is not None}
-    table = read_table(path)
-    columns = labelled_columns(table, [label, *sensitive])
-    # To DuckDB, which would call the new column another, capital letters make no difference.
-    if column.lower() in map(str.lower, table.collect_schema().names()):
-        raise OptionError("name", column, ["a name no column has"], "the column exists")
-    continuous = method == "fair-reweighing"
-    y = bounded_numbers(columns[label], label, "items") if continuous else columns[label]
-    # Errors name the columns of the file.
-    group_codes(y, label, "items", several=False)
-    attributes = {name: _words(columns[name]) for name in sensitive}
-    # Groups written as numbers are groups, unless they are said to be numbers.
-    for name in form.numeric or ():
-        attributes[name] = bounded_numbers(columns[name], name, "items")
-    missing = None
-    if continuous:
-        weights = fair_reweighing(y, sensitive_features=attributes, **given)
-    else:
-        group, classes, missing = _codes(y, attributes)
-        weights = METHODS[method](group, classes)
-    write_table(read_table(path, typed=True), output, {column: weights})
-    return Weighing(
-        method=method,
-        column=column,
-        output=str(output),
-        n_rows=len(weights),
-        effective_rows=effective_rows(weights),
-        largest=float(weights.max()),
-        cells=() if continuous else _cells(attributes, y, weights),
-        notes=(*([str(missing)] if missing else []), *_nothing_to_balance(y, label)),
-    )
-
-
-def _nothing_to_balance(y: NDArray[Any], name: str) -> tuple[str, ...]:
-    """Say so where all labels are equal: weights of 1 are right then, and of no use."""
-    labels = factorised(y)[1]
-    if len(labels) > 1:
-        return ()
-    return (f"Every value of {name!r} is {str(labels[0])!r}: there is nothing to balance.",)
-
-
-def _cells(
-    attributes: Mapping[str, NDArray[Any]], y: NDArray[Any], weights: Floats
-) -> tuple[WeighedCell, ...]:
-    """Return rows and weight of a row by group and label."""
-    groups = {name: group_codes(column, name, "array") for name, column in attributes.items()}
-    code, names = list(crossed(groups, intersection=True).values())[-1]
-    label, labels = group_codes(y, "label", "items", several=False)
-    cells, first, rows = np.unique(
-        code * len(labels) + label, return_index=True, return_counts=True
-    )
-    return tuple(
-        WeighedCell(names[cell // len(labels)], labels[cell % len(labels)], many, weight)
-        for cell, many, weight in zip(
-            cells.tolist(), rows.tolist(), weights[first].tolist(), strict=True
-        )
-    )

@@ -9,10 +9,10 @@ import lightgbm
 import numpy as np
 import pytest
 
-from comparity.training.boosted import TreesModel, sum_trees, trees_of
-from comparity.training.model_files import read_model, write_model
+from comparity.training.kinds import trees_of
+from comparity.training.model_files import SavedScorer, read_model, write_model
+from comparity.training.models import TreesModel, sum_trees
 from comparity.training.rows import Scale
-from comparity.training.scorers import SavedScorer
 from tests.plain.trees import sum_trees as walk_trees
 
 P = 4
