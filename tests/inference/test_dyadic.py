@@ -15,7 +15,8 @@ from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.pairs import Cell, PairCounts, Tally
 from comparity.inference.dyadic import compare_cells, rate_covariance, rate_interval
 from comparity.inference.exact import restricted_rate
-from comparity.inference.pivots import DyadicGap, Reference, SharedGap
+from comparity.inference.gap_tests import Reference
+from comparity.inference.pivots import DyadicGap, SharedGap
 from comparity.inference.proportions import ScorePivot
 from tests.calibration import worlds
 from tests.plain.dyadic import variance as plain_variance
@@ -153,7 +154,10 @@ def test_a_negative_variance_is_replaced_by_the_sum_over_clusters_alone() -> Non
 def test_where_no_gap_is_rejected_the_interval_holds_all_gaps() -> None:
     """The only moment is one squared hit of weight one: the variance is one at every gap."""
     rows = np.array([[0.0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0]])
-    pivot = DyadicGap(rates=(0.6, 0.5), trials=(1.0, 1.0), dependent=rows, own=0 * rows)
+    sides = np.array([0.6, 0.5]), np.ones(2), np.array([1.0, -1.0])
+    pivot = DyadicGap(
+        rates=sides[0], trials=sides[1], contrast=sides[2], dependent=rows, own=0 * rows
+    )
     low, high, _ = pivot.interval(0.9)
     assert (low, high) == (-1.0, 1.0)
     assert pivot.p_value(-1.0) > 0.1

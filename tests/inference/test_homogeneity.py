@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import chi2, chi2_contingency
 
 from comparity.counts.decisions import Tally
-from comparity.inference.agreement import homogeneous_rates, joint_equality
+from comparity.inference.joint import homogeneous_rates, joint_equality
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 from statsmodels.stats.multitest import multipletests
 
-from comparity.inference.gap_tests import benjamini_hochberg, holm, uncorrected
+from comparity.inference.multiplicity import benjamini_hochberg, holm, uncorrected
 
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=8)
 alphas = st.sampled_from([0.01, 0.05, 0.2])

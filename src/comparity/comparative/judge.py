@@ -6,12 +6,14 @@ for that design, and says in words what was assumed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from comparity.comparative.families import TestedFamily, family_of, judge_families
 from comparity.comparative.options import ComparativeOptions
 from comparity.comparative.standardised import n_levels, standardised_audit
 from comparity.counts.judged_pairs import JudgedPairs
@@ -21,18 +23,17 @@ from comparity.errors import OneGroupError
 from comparity.inference.agreement import (
     EQUAL_VALUES,
     FEWEST_EVALUATORS,
+    Contrast,
     agreement_rates,
-    all_cells_equal,
     compare_fresh,
     compare_fresh_wald,
     compare_shared,
-    contrasts_of_groups,
-    contrasts_of_order,
+    moments_of,
 )
 from comparity.inference.gap_tests import GapTest
+from comparity.inference.joint import all_cells_equal
 from comparity.results.audit import Audit, JudgedGap, Ties
 from comparity.results.findings import EXIT_STATUS
-from comparity.results.judging import judge, overall_finding
 from comparity.results.options import provenance
 from comparity.tables.values import check_groups, qualified
 
@@ -57,17 +58,18 @@ def audit_counts(
 
     Items with a reference of more than two values are judged by standardised agreement.
     """
-    raw = _raw_audit(counted, options, evaluators_known=evaluators_known, **data)
     if options.reference is None:
-        return raw
-    named = replace(raw, notion=f"{raw.notion} (raw)")
+        return _raw_audit(counted, options, evaluators_known=evaluators_known, **data)
     kept = {name: one for name, one in counted.items() if isinstance(one, JudgedPairs)}
     assert kept.keys() == counted.keys(), "pairs with a reference are kept one by one"
-    if not any(one.cells for one in kept.values()):
-        # Nothing but ties: there is no judgment to weigh, and the raw audit says so.
-        return named
-    if n_levels(kept, options.reference) > 2:
-        return standardised_audit(named, kept, options)
+    # Nothing but ties: there is no judgment to weigh, and the raw audit says so.
+    levels = n_levels(kept, options.reference) if any(one.cells for one in kept.values()) else 0
+    if levels == 2:
+        options = replace(options, quality="binary")
+    raw = _raw_audit(counted, options, evaluators_known=evaluators_known, **data)
+    named = replace(raw, notion=f"{raw.notion} (raw)")
+    if levels != 2:
+        return standardised_audit(named, kept, options) if levels else named
     note = (
         "The reference has two values, so that all pairs it orders are alike; agreement was not "
         "standardised, and raw agreement decides."
@@ -91,7 +93,8 @@ def _raw_audit(
         if len(one.groups) < 2 and not options.continuous:
             raise OneGroupError(attribute, one.groups)
     used = {name: _counts_to_test(counted[name], one, options) for name, one in counts.items()}
-    judged, finding = _judge(used, options, options.score_ties)
+    judged, further, finding = _judge(used, options, options.score_ties)
+    families = [family_of(one.groups, options) for one in used.values()]
     size = _size(counts, used, options)
     several = len(used) > 1
     ties = _ties(used, options, finding)
@@ -100,6 +103,9 @@ def _raw_audit(
         finding=finding,
         exit_status=EXIT_STATUS[finding],
         tests=judged,
+        further_gaps=further,
+        family=families[0].about,
+        correction="max-T" if any(one.correlated for one in families) else "Holm",
         rates=tuple(
             replace(rate, of=qualified(attribute, rate.of, several=several))
             for attribute, one in used.items()
@@ -162,28 +168,27 @@ def _size(
 
 def _judge(
     counts: Mapping[str, Counts], options: ComparativeOptions, score_ties: str
-) -> tuple[tuple[JudgedGap, ...], str]:
-    several = len(counts) > 1
-    tests = [
-        replace(test, null=qualified(attribute, test.null, several=several))
-        for attribute, one in counts.items()
-        for test in _tests(one, options, score_ties)
-    ]
+) -> tuple[tuple[JudgedGap, ...], tuple[JudgedGap, ...], str]:
     size = Size.of(next(iter(counts.values())))
-    judged = judge(
-        tests,
-        alpha=options.alpha,
-        margin=options.margin,
-        rule=options.rule,
-        looks=options.looks,
-        n=size.judgments,
-        n_items=size.items,
-    )
-    return judged, overall_finding(judged)
+    several = len(counts) > 1
+    families = []
+    for attribute, one in counts.items():
+        family = family_of(one.groups, options)
+        moments = moments_of(one, score_ties)
+        compare = partial(_tests, one, options=options, score_ties=score_ties)
+        families.append(
+            TestedFamily.of(family, moments, compare).called(attribute, several=several)
+        )
+    return judge_families(families, options, n=size.judgments, n_items=size.items)
 
 
-def _tests(counts: Counts, options: ComparativeOptions, score_ties: str) -> list[GapTest]:
-    contrasts = contrasts_of_order() if options.continuous else contrasts_of_groups(counts.groups)
+def _tests(
+    counts: Counts,
+    contrasts: Sequence[Contrast],
+    *,
+    options: ComparativeOptions,
+    score_ties: str,
+) -> list[GapTest]:
     if isinstance(counts, SharedPairCounts):
         guarded = options.method != "dyadic"
         return compare_shared(counts, contrasts, score_ties=score_ties, guarded=guarded)
@@ -212,7 +217,7 @@ def _ties(counts: Mapping[str, Counts], options: ComparativeOptions, finding: st
             for cell, tally in one.items()
         },
         scored_as=options.score_ties,
-        change_finding=tied_scores > 0 and _judge(counts, options, other)[1] != finding,
+        change_finding=tied_scores > 0 and _judge(counts, options, other)[2] != finding,
     )
 
 
@@ -286,11 +291,27 @@ def _notes(
             f"{ties.scores:,} pairs have tied scores; counting each as {other} would change "
             "the finding."
         )
+    notes += _family_notes(after, options)
     notes.append(
         "Equal agreement in all kinds of pairs is comparative separation. It is separation only "
         "where the judged quality is binary."
     )
     return tuple(notes)
+
+
+def _family_notes(counts: Counts, options: ComparativeOptions) -> list[str]:
+    """Say which hypotheses were judged, and which others there are."""
+    if options.continuous:
+        return []
+    notes = [f"Judged together: {family_of(counts.groups, options).about}."]
+    within = {cell.better == cell.worse for cell in counts}
+    if options.hypotheses == "all" and len(within) == 1:
+        there, other = ("within", "across") if within.pop() else ("across", "within")
+        notes.append(
+            f"All pairs are {there} groups, so that nothing is known of pairs {other} them; choose "
+            f"the hypotheses {there!r} for a verdict about what there is."
+        )
+    return notes
 
 
 def _evaluator_notes(counts: Counts, known: bool) -> list[str]:

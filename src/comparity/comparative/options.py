@@ -16,6 +16,12 @@ class ComparativeOptions(AuditOptions):
     """How to judge comparisons."""
 
     intersection: bool = choice(False, "Judge the combinations of several sensitive columns, too.")
+    quality: Literal["graded", "binary"] = choice(
+        "graded", "Whether the judged quality may have more than two values."
+    )
+    hypotheses: Literal["all", "across", "within"] = choice(
+        "all", "Which kinds of pairs the verdict is about."
+    )
     reference: str | None = column(
         "Column of the items with a label or score to standardise agreement by.", None
     )
@@ -33,7 +39,10 @@ class ComparativeOptions(AuditOptions):
     )
 
     def _check_together(self) -> None:
-        """Refuse what cannot be had with weights on judgments."""
+        """Refuse what cannot be had with numbers as groups, or with weights on judgments."""
+        if self.continuous and self.hypotheses != "all":
+            why = "a number has no groups that pairs could be across or within"
+            raise OptionError("hypotheses", self.hypotheses, ["'all'", "continuous=False"], why)
         if self.reference is None:
             return
         without = "no reference"

@@ -8,13 +8,15 @@ reference then mean equal agreement.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.comparative.families import TestedFamily, family_of, judge_families
 from comparity.comparative.options import ComparativeOptions
 from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.judged_weights import (
@@ -25,14 +27,14 @@ from comparity.counts.judged_weights import (
     weighted_sharing,
 )
 from comparity.counts.overlap import Overlap
-from comparity.counts.pairs import PairCounts, Sharing
+from comparity.counts.pairs import Cell, PairCounts, Sharing
 from comparity.errors import ConstantLabelError
-from comparity.inference.agreement import FEWEST_EVALUATORS, contrasts_of_groups, equal_cells
+from comparity.inference.agreement import FEWEST_EVALUATORS, Contrast
 from comparity.inference.dyadic import compare_cells, rate_interval
 from comparity.inference.gap_tests import GapTest, RateEstimate
+from comparity.inference.joint import equal_cells
 from comparity.results.audit import Audit, JudgedGap
 from comparity.results.findings import EXIT_STATUS
-from comparity.results.judging import judge, overall_finding
 from comparity.tables.frames import text_of
 from comparity.tables.values import qualified
 
@@ -82,20 +84,34 @@ class _Weighted:
             evaluators=len(self.pairs.evaluators) >= FEWEST_EVALUATORS,
         )
 
-    def tests(self, sharing: Sharing) -> list[GapTest]:
-        """Test every hypothesis; without a p value, and with the reason, where weights fail."""
+    def family(self, sharing: Sharing, options: ComparativeOptions) -> TestedFamily:
+        """Test every hypothesis."""
+        asked = family_of(self.counts.groups, options)
+        tested = TestedFamily.of(asked, sharing, partial(self.tests, sharing))
+        return tested.called(self.name, several=self.several)
+
+    def tests(self, sharing: Sharing, contrasts: Sequence[Contrast]) -> list[GapTest]:
+        """Test hypotheses; without a p value, and with the reason, where weights fail."""
         tests = []
-        items = dict(zip(sharing.cells, sharing.effective_items.tolist(), strict=True))
-        for contrast in contrasts_of_groups(self.counts.groups):
-            test = compare_cells(sharing, *contrast, null=self.called(contrast.null))
-            first, second = (self.counts[cell].trials for cell in contrast)
+        for contrast in contrasts:
+            test = compare_cells(sharing, *contrast, null=contrast.null)
+            sides = [(one,) if isinstance(one, Cell) else one for one in contrast]
+            first, second = (sum(self.counts[cell].trials for cell in side) for side in sides)
             test = replace(test, n=(first, second))
-            scarcer = min(items.get(cell, 0.0) for cell in contrast)
-            reason = self.overlap.reason or self.laws.between(contrast, scarcer).reason
+            reason = self.overlap.reason or self.reason_against(sharing, contrast.cells)
             if reason:
                 test = replace(test, p_value=np.nan, pivot=None, reason=reason)
             tests.append(test)
         return tests
+
+    def reason_against(self, sharing: Sharing, cells: Sequence[Cell]) -> str:
+        """Say which weights have not made two of the cells alike; nothing where all have."""
+        items = dict(zip(sharing.cells, sharing.effective_items.tolist(), strict=True))
+        for pair in combinations(cells, 2):
+            scarcer = min(items.get(cell, 0.0) for cell in pair)
+            if reason := self.laws.between(pair, scarcer).reason:
+                return reason
+        return ""
 
     def rates(self, sharing: Sharing) -> list[RateEstimate]:
         return [
@@ -131,18 +147,19 @@ def standardised_audit(
     several = len(judged) > 1
     weighted = [_Weighted(name, one, several) for name, one in judged.items()]
     shared = [(one, one.sharing(options.score_ties)) for one in weighted]
-    tests, finding = _judge(shared, raw, options)
+    tests, further, finding = _judge(shared, raw, options)
     changes = False
     if raw.ties.scores:
         other = "half" if options.score_ties == "disagree" else "disagree"
         otherwise = [(one, one.sharing(other)) for one in weighted]
-        changes = _judge(otherwise, raw, options)[1] != finding
+        changes = _judge(otherwise, raw, options)[2] != finding
     return replace(
         raw,
         notion=raw.notion.replace("(raw)", "(standardised)"),
         finding=finding,
         exit_status=EXIT_STATUS[finding],
         tests=tests,
+        further_gaps=further,
         rates=tuple(rate for one, sharing in shared for rate in one.rates(sharing)),
         joint_tests=tuple(
             replace(joint, null=one.called(joint.null))
@@ -163,17 +180,9 @@ def standardised_audit(
 
 def _judge(
     shared: list[tuple[_Weighted, Sharing]], raw: Audit, options: ComparativeOptions
-) -> tuple[tuple[JudgedGap, ...], str]:
-    judged = judge(
-        [test for one, sharing in shared for test in one.tests(sharing)],
-        alpha=options.alpha,
-        margin=options.margin,
-        rule=options.rule,
-        looks=options.looks,
-        n=raw.n,
-        n_items=raw.n_items,
-    )
-    return judged, overall_finding(judged)
+) -> tuple[tuple[JudgedGap, ...], tuple[JudgedGap, ...], str]:
+    families = [one.family(sharing, options) for one, sharing in shared]
+    return judge_families(families, options, n=raw.n, n_items=raw.n_items)
 
 
 def _notes(weighted: list[_Weighted]) -> list[str]:

@@ -114,7 +114,7 @@ def found_gaps(
     """Put the tests of an audit beside the true gaps, which are known by hypothesis."""
     found = []
     for test in tests:
-        low, high, level = test.interval(test.level)
+        low, high, level = test.deciding_interval
         found.append(
             FoundGap(
                 model=model,

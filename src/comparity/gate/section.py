@@ -169,7 +169,7 @@ def _outcome(check: CheckedAudit, test: JudgedGap) -> str:
 def _said(test: JudgedGap, of: int) -> str:
     if test.pivot is None:
         return f"{test.finding}: {clipped(test.reason)}"
-    low, high, level = test.interval(test.level)
+    low, high, level = test.deciding_interval
     return (
         f"{test.finding}: gap {signed(test.gap)}, {percent(level)} interval {interval(low, high)}, "
         f"adjusted p {p_value(test.p_adjusted)}, n {sizes(test.n, of)}"

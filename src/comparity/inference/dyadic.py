@@ -33,16 +33,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.pairs import Cell, Sharing
-from comparity.inference.gap_tests import GapTest, Interval, untested_gap
-from comparity.inference.pivots import (
+from comparity.inference.gap_tests import (
     NORMAL,
+    GapTest,
+    Interval,
+    Reference,
+    Statistic,
+    untested_gap,
+)
+from comparity.inference.pivots import (
     NOTHING,
     ROUNDING_TOLERANCE,
     DyadicGap,
-    Reference,
     SharedGap,
     SharedRate,
-    Statistic,
     WinGap,
     crossing,
     spread,
@@ -75,21 +79,26 @@ AMPLE = 15
 
 
 def compare_cells(
-    sharing: Sharing, first: Cell, second: Cell, *, null: str, guarded: bool = True
+    sharing: Sharing,
+    first: Cell | tuple[Cell, ...],
+    second: Cell | tuple[Cell, ...],
+    *,
+    null: str,
+    guarded: bool = True,
 ) -> GapTest:
-    """Test whether two cells have the same agreement.
+    """Test whether two cells, or the means of several, have the same agreement.
 
     Parameters
     ----------
     sharing : Sharing
         Judged pairs and what they share.
-    first, second : Cell
-        The cells to compare.
+    first, second : Cell or tuple of Cell
+        The cells to compare; of several the unweighted mean of their rates.
     null : str
         The hypothesis in words.
     guarded : bool
-        Whether few hits or misses get the binomial variance, and few clusters their own law.
-        Otherwise squared residuals and the normal law are used whatever the counts.
+        Whether few hits or misses get the binomial variance, and few clusters a distribution of
+        their own. Otherwise squared residuals and the normal one are used whatever the counts.
 
     Returns
     -------
@@ -98,41 +107,46 @@ def compare_cells(
         rest on fewer than ten items (an item that occurs in most of them counts for little), or
         where nothing varies: all judgments of both cells agree, or none, or all tie.
     """
+    sides = [(side,) if isinstance(side, Cell) else side for side in (first, second)]
     known = {cell: code for code, cell in enumerate(sharing.cells)}
-    for cell in (first, second):
+    n = tuple(_judgments(sharing, known, side) for side in sides)
+    for cell in (*sides[0], *sides[1]):
         if cell not in known or not sharing.trials[known[cell]]:
-            n = _judgments(sharing, known, first, second)
-            return untested_gap(null, n, f"no pair of the kind {cell}")
-    codes = [known[first], known[second]]
-    pivot, variance = _pivot(sharing, codes, guarded=guarded)
-    n = _judgments(sharing, known, first, second)
-    scarce = min(codes, key=lambda code: float(sharing.effective_items[code]))
-    found = float(sharing.effective_items[scarce])
-    if found < FEWEST_ITEMS:
-        return untested_gap(
-            null, n, _few(sharing.cells[scarce], found, evenly=guarded), gap=pivot.gap
-        )
-    if 0 < sharing.n_clusters < FEWEST_CLUSTERS:
-        return untested_gap(null, n, _few_clusters(sharing), gap=pivot.gap)
-    if pivot.variance_at(0.0) < NOTHING:
-        return untested_gap(null, n, "all outcomes are equal, nothing varies", gap=pivot.gap)
+            return untested_gap(null, (n[0], n[1]), f"no pair of the kind {cell}")
+    codes = [known[cell] for side in sides for cell in side]
+    contrast = np.repeat([1 / len(sides[0]), -1 / len(sides[1])], [len(side) for side in sides])
+    pivot, variance = _pivot(sharing, codes, contrast, guarded=guarded)
+    reason = _reason_against(sharing, codes, guarded=guarded)
+    if not reason and pivot.variance_at(0.0) < NOTHING:
+        reason = "all outcomes are equal, nothing varies"
+    if reason:
+        return untested_gap(null, (n[0], n[1]), reason, gap=pivot.gap)
     single, shared = pivot.parts_at(pivot.gap)
     return GapTest(
         null=null,
         gap=pivot.gap,
         standard_error=math.sqrt(max(single + shared, 0.0)),
         p_value=pivot.p_value(0.0),
-        n=n,
+        n=(n[0], n[1]),
         method=sharing.method + variance,
         pivot=pivot,
         shared_variance=max(shared, 0.0),
     )
 
 
+def _reason_against(sharing: Sharing, codes: list[int], *, guarded: bool) -> str:
+    """Say why no variance of these cells is believed; nothing where one is."""
+    scarce = min(codes, key=lambda code: float(sharing.effective_items[code]))
+    found = float(sharing.effective_items[scarce])
+    if found < FEWEST_ITEMS:
+        return _few(sharing.cells[scarce], found, evenly=guarded)
+    return _few_clusters(sharing) if 0 < sharing.n_clusters < FEWEST_CLUSTERS else ""
+
+
 def _pivot(
-    sharing: Sharing, codes: list[int], *, guarded: bool
+    sharing: Sharing, codes: list[int], contrast: NDArray[np.float64], *, guarded: bool
 ) -> tuple[DyadicGap | SharedGap, str]:
-    """Return the test of two cells, and what its variance is called where it is not the usual one.
+    """Return the test of a contrast, and what its variance is called where it is not the usual one.
 
     Squared residuals are the variance where they can carry it. If judgments that share twice, taken
     off once, take off too much, they are not taken off.
@@ -141,10 +155,16 @@ def _pivot(
     rows = [*codes, *(len(sharing.cells) + code for code in codes)]
     block = np.ix_(rows, rows)
     dependent, own = sharing.dependent[block], sharing.own[block]
-    rates, singles = hits / n, np.diag(own)[:2]
-    rate, trials = (float(rates[0]), float(rates[1])), (float(n[0]), float(n[1]))
+    singles = np.diag(own)[: len(codes)]
     reference = Reference(n_clusters=sharing.n_clusters) if guarded else NORMAL
-    ample = DyadicGap(rates=rate, trials=trials, dependent=dependent, own=own, reference=reference)
+    ample = DyadicGap(
+        rates=hits / n,
+        trials=n,
+        dependent=dependent,
+        own=own,
+        contrast=contrast,
+        reference=reference,
+    )
     shares = bool(np.any(dependent != own))
     # Weighted judgments count as many as would have their variance.
     worth = float((n**2 / singles).min())
@@ -160,24 +180,19 @@ def _pivot(
             assert sharing.touching is not None, "listed judgments know their clusters"
             return replace(ample, dependent=sharing.touching[block]), ", nothing taken off"
     few = SharedGap(
-        rates=rate,
-        trials=trials,
-        own=(float(singles[0]), float(singles[1])),
+        rates=ample.rates,
+        trials=n,
+        own=singles,
         shared=dependent - own,
+        contrast=contrast,
         tie_share=float(sharing.half_hits[codes].sum() / n.sum()),
         reference=reference,
     )
     return few, ", binomial variance" if listed else ""
 
 
-def _judgments(
-    sharing: Sharing, known: dict[Cell, int], first: Cell, second: Cell
-) -> tuple[int, int]:
-    one, two = (
-        round(float(sharing.trials[known[cell]])) if cell in known else 0
-        for cell in (first, second)
-    )
-    return one, two
+def _judgments(sharing: Sharing, known: dict[Cell, int], side: tuple[Cell, ...]) -> int:
+    return sum(round(float(sharing.trials[known[cell]])) for cell in side if cell in known)
 
 
 def _few(cell: Cell, found: float, *, evenly: bool = True) -> str:

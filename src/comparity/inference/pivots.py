@@ -46,129 +46,71 @@ multiway clustering", J. Business and Economic Statistics 29 (2011), with null-i
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from comparity.inference.exact import restricted_rate
-from comparity.inference.gap_tests import Interval
+from comparity.inference.gap_tests import NORMAL, Interval, Reference, Statistic
 
 __all__ = [
-    "NORMAL",
     "NOTHING",
     "ROUNDING_TOLERANCE",
     "DyadicGap",
-    "Reference",
     "SharedGap",
     "SharedRate",
-    "Statistic",
     "WinGap",
     "crossing",
+    "likeliest_rates",
     "spread",
 ]
 
 # A variance below this is rounding.
 NOTHING = 1e-15
 
+# The multiplier of likeliest rates is sought up to so many times the trials, and halved so often.
+WIDEST, HALVINGS = 1e9, 80
+
+Vector = NDArray[np.float64]
+
 ROUNDING_TOLERANCE = 1e-9
 """What is this small beside the numbers it was worked out from is rounding."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reference:
-    """The law a statistic is compared with.
-
-    Attributes
-    ----------
-    n_clusters : int
-        Independent clusters behind the variance; 0 for the normal law.
-    """
-
-    n_clusters: int = 0
-
-    def tail(self, statistic: float) -> float:
-        """Return the probability of a statistic at least this large."""
-        if not self.n_clusters:
-            return float(ndtr(-statistic))
-        room = self.n_clusters - statistic**2
-        if room <= 0:
-            return 0.0 if statistic > 0 else 1.0
-        t = statistic * math.sqrt((self.n_clusters - 1) / room)
-        return float(stdtr(self.n_clusters - 1, -t))
-
-    def quantile(self, alpha: float) -> float:
-        """Return the size a statistic has with probability `alpha`, on either side."""
-        if not self.n_clusters:
-            return float(-ndtri(alpha / 2))
-        t = float(-stdtrit(self.n_clusters - 1, alpha / 2))
-        return t * math.sqrt(self.n_clusters / (self.n_clusters - 1 + t * t))
-
-
-NORMAL = Reference()
-"""The law of a statistic that sums over many items."""
-
-
-class Statistic(ABC):
-    """A statistic of the hypothesised gap and its law: what p values follow from."""
-
-    __slots__ = ()
-
-    @property
-    @abstractmethod
-    def reference(self) -> Reference:
-        """The law the statistic is compared with."""
-
-    @abstractmethod
-    def statistic(self, hypothesised: float) -> float:
-        """Return the distance between observed and hypothesised gap in standard errors."""
-
-    def p_value(self, hypothesised: float) -> float:
-        """Return the two-sided p value of ``gap = hypothesised``."""
-        return min(1.0, 2 * self.reference.tail(abs(self.statistic(hypothesised))))
-
-    def p_below(self, hypothesised: float) -> float:
-        """Return the p value of ``gap >= hypothesised`` against ``gap < hypothesised``."""
-        return self.reference.tail(-self.statistic(hypothesised))
-
-    def p_above(self, hypothesised: float) -> float:
-        """Return the p value of ``gap <= hypothesised`` against ``gap > hypothesised``."""
-        return self.reference.tail(self.statistic(hypothesised))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DyadicGap(Statistic):
-    """A gap between two cells with ample counts that may share items.
+    """A gap between cells with ample counts that may share items.
 
     Attributes
     ----------
-    rates, trials : tuple of float
-        Agreement and judgments (or their weight) of the two cells.
-    dependent, own : ndarray, (4, 4)
-        Second moments of (trials 1, trials 2, hits 1, hits 2), over all judgments that share and
-        over each judgment with itself.
+    rates, trials : ndarray of shape (m,)
+        Agreement and judgments (or their weight) of the cells.
+    dependent, own : ndarray of shape (2 m, 2 m)
+        Second moments of the trials of all cells, then of their hits, over all judgments that
+        share and over each judgment with itself.
+    contrast : ndarray of shape (m,)
+        What each rate counts for in the gap: 1 and -1 for two cells.
     reference : Reference
     """
 
-    rates: tuple[float, float]
-    trials: tuple[float, float]
-    dependent: NDArray[np.float64]
-    own: NDArray[np.float64]
+    rates: Vector
+    trials: Vector
+    dependent: Vector
+    own: Vector
+    contrast: Vector
     reference: Reference = NORMAL
 
     @property
     def gap(self) -> float:
         """The observed gap."""
-        return self.rates[0] - self.rates[1]
+        return float(self.contrast @ self.rates)
 
     @property
     def pooled(self) -> float:
-        """The rate over both cells."""
-        n, m = self.trials
-        return (n * self.rates[0] + m * self.rates[1]) / (n + m)
+        """The rate over all cells."""
+        return float(self.trials @ self.rates / self.trials.sum())
 
     def parts_at(self, hypothesised: float) -> tuple[float, float]:
         """Return what single judgments and what shared ones add to the variance."""
@@ -206,12 +148,11 @@ class DyadicGap(Statistic):
         high = min((root for root in roots if root >= self.gap), default=1.0)
         return Interval(max(float(low), -1.0), min(float(high), 1.0), level)
 
-    def _weights(self, hypothesised: float) -> NDArray[np.float64]:
-        """Return what turns trials and hits of the two cells into the sum of residuals."""
-        n, m = self.trials
-        first = self.pooled + hypothesised * m / (n + m)
-        second = self.pooled - hypothesised * n / (n + m)
-        return np.array([-first / n, second / m, 1 / n, -1 / m])
+    def _weights(self, hypothesised: float) -> Vector:
+        """Return what turns trials and hits of the cells into the sum of residuals."""
+        share = self.contrast / self.trials
+        rates = self.rates - (self.gap - hypothesised) * share / (self.contrast @ share)
+        return _residual_weights(share, rates)
 
     def _quadratic(self) -> tuple[float, float, float]:
         """Return the coefficients of the variance as a polynomial of the hypothesised gap."""
@@ -226,41 +167,47 @@ class DyadicGap(Statistic):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SharedGap(Statistic):
-    """A gap between two cells that may share items: a :class:`comparity.inference.gap_tests.Pivot`.
+    """A gap between cells that may share items: a :class:`comparity.inference.gap_tests.Pivot`.
 
     Attributes
     ----------
-    rates, trials : tuple of float
-        Agreement and judgments (or their weight) of the two cells.
-    own : tuple of float
+    rates, trials : ndarray of shape (m,)
+        Agreement and judgments (or their weight) of the cells.
+    own : ndarray of shape (m,)
         Sum of squared weights of the judgments; the number of judgments where they weigh one.
-    shared : ndarray, (4, 4)
-        Second moments of (trials 1, trials 2, hits 1, hits 2) over judgments that share.
+    shared : ndarray of shape (2 m, 2 m)
+        Second moments of trials, then hits, over judgments that share.
+    contrast : ndarray of shape (m,)
+        What each rate counts for in the gap: 1 and -1 for two cells.
     tie_share : float
         Share of judgments that count as half a hit.
     reference : Reference
     """
 
-    rates: tuple[float, float]
-    trials: tuple[float, float]
-    own: tuple[float, float]
-    shared: NDArray[np.float64]
+    rates: Vector
+    trials: Vector
+    own: Vector
+    shared: Vector
+    contrast: Vector
     tie_share: float = 0.0
     reference: Reference = NORMAL
 
     @property
     def gap(self) -> float:
         """The observed gap."""
-        return self.rates[0] - self.rates[1]
+        return float(self.contrast @ self.rates)
 
     def parts_at(self, hypothesised: float) -> tuple[float, float]:
         """Return what single judgments and what shared ones add to the variance."""
-        first, second = self._restricted(hypothesised)
-        n, m = self.trials
-        single = spread(first, self.tie_share) * self.own[0] / n**2
-        single += spread(second, self.tie_share) * self.own[1] / m**2
-        weights = np.array([-first / n, second / m, 1 / n, -1 / m])
-        return single, max(float(weights @ self.shared @ weights), 0.0)
+        gap = min(max(hypothesised, -1.0), 1.0)
+        # Weighted judgments count as many as would have their variance.
+        rates = likeliest_rates(self.rates, self.trials**2 / self.own, self.contrast, gap)
+        share = self.contrast / self.trials
+        spreads = np.array([spread(rate, self.tie_share) for rate in rates.tolist()])
+        weights = _residual_weights(share, rates)
+        return float(spreads * self.own @ share**2), max(
+            float(weights @ self.shared @ weights), 0.0
+        )
 
     def variance_at(self, hypothesised: float) -> float:
         """Return the variance of the gap if it is `hypothesised`."""
@@ -276,17 +223,50 @@ class SharedGap(Statistic):
         )
         return Interval(low, high, level)
 
-    def _restricted(self, hypothesised: float) -> tuple[float, float]:
-        """Return the likeliest rates that differ by the hypothesised gap."""
-        gap = min(max(hypothesised, -1.0), 1.0)
-        # Weighted judgments count as many as would have their variance.
-        n, m = (total**2 / own for total, own in zip(self.trials, self.own, strict=True))
-        first = float(restricted_rate(self.rates[0], n, self.rates[1], m, gap))
-        return first, min(max(first - gap, 0.0), 1.0)
-
     def statistic(self, hypothesised: float) -> float:
         """Return the distance between observed and hypothesised gap in standard errors."""
         return _standardised(self.gap - hypothesised, self.variance_at(hypothesised))
+
+
+def _residual_weights(share: Vector, rates: Vector) -> Vector:
+    """Return what trials and hits count for in a sum of residuals about the given rates."""
+    return np.concatenate([-rates * share, share])
+
+
+def likeliest_rates(rates: Vector, trials: Vector, contrast: Vector, gap: float) -> Vector:
+    r"""Return the rates of largest binomial likelihood among those with a given gap.
+
+    For two cells a cubic equation. For more, at a Lagrange multiplier :math:`\lambda` each rate is
+    the root in (0, 1) of
+
+    .. math:: n_i (\hat p_i - \rho_i) = \lambda c_i \rho_i (1 - \rho_i)
+
+    and the gap falls as :math:`\lambda` grows, so that it is found by halving.
+    """
+    if len(rates) == 2:
+        first = float(restricted_rate(rates[0], trials[0], rates[1], trials[1], gap))
+        return np.array([first, min(max(first - gap, 0.0), 1.0)])
+
+    def at(slope: float) -> Vector:
+        pull = slope * contrast
+        # The root in [0, 1] of a quadratic, in the form that does not cancel.
+        half = (trials + pull) / 2
+        root = np.sqrt(np.maximum(half**2 - pull * trials * rates, 0.0))
+        turned = half < 0
+        above, below = np.where(turned, half - root, trials * rates), half + root
+        found: Vector = np.clip(above / np.where(turned, pull, below), 0.0, 1.0)
+        return found
+
+    low, high = -float(trials.max()), float(trials.max())
+    most = WIDEST * high
+    while contrast @ at(low) < gap and low > -most:
+        low *= 2
+    while contrast @ at(high) > gap and high < most:
+        high *= 2
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if contrast @ at(middle) > gap else (low, middle)
+    return at((low + high) / 2)
 
 
 def _standardised(distance: float, variance: float) -> float:

@@ -35,9 +35,8 @@ from scipy.special import chdtri, ndtr, ndtri, stdtrit
 
 from comparity.counts.decisions import Tally
 from comparity.inference.exact import ExactPivot
-from comparity.inference.gap_tests import GapTest, Needed, Pivot
+from comparity.inference.gap_tests import GapTest, Needed, Pivot, Statistic
 from comparity.inference.means import RatioPivot
-from comparity.inference.pivots import Statistic
 from comparity.inference.proportions import ScorePivot
 from comparity.inference.rejection import critical_distances
 

@@ -19,7 +19,6 @@ from comparity.inference.agreement import (
     CellContrast,
     contrasts_of_groups,
     contrasts_of_order,
-    equal_cells,
 )
 from comparity.inference.dyadic import (
     FEWEST_CLUSTERS,
@@ -28,8 +27,16 @@ from comparity.inference.dyadic import (
     null_covariance,
     rate_interval,
 )
-from comparity.inference.gap_tests import GapTest, Interval, RateEstimate, untested_gap
-from comparity.inference.pivots import NORMAL, Reference, Statistic
+from comparity.inference.gap_tests import (
+    NORMAL,
+    GapTest,
+    Interval,
+    RateEstimate,
+    Reference,
+    Statistic,
+    untested_gap,
+)
+from comparity.inference.joint import equal_cells
 from comparity.pairwise import notions
 from comparity.pairwise.count import CountedPairs, count_pairs, divide_hits
 from comparity.pairwise.options import PairwiseOptions

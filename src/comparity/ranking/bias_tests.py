@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, erfc, stdtr
 
 from comparity.errors import OptionError
-from comparity.inference.gap_tests import benjamini_hochberg
+from comparity.inference.multiplicity import benjamini_hochberg
 from comparity.ranking.contrasts import Contrasts, ItemAttribute, members_of
 from comparity.ranking.fits import ScoreDependence, Suggestion
 from comparity.ranking.judgments import Judgments

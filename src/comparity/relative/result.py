@@ -114,7 +114,11 @@ class RaterContrast:
         test: JudgedGap = from_plain(JudgedGap, content["test"])
         if test.pivot is None:
             return {}
-        known = (test.judged_interval, from_plain(Interval, content["dpd_interval"]))
+        known = (
+            test.test_interval,
+            test.equivalence_interval,
+            from_plain(Interval, content["dpd_interval"]),
+        )
         return {"test": replace(test, pivot=Recorded(known, test.p_value))}
 
     @property

@@ -251,7 +251,7 @@ def _rater_grids(result: RaterParity) -> Iterator[Grid]:
 
 def _gap_row(one: RaterContrast) -> tuple[str, ...]:
     """Return a contrast with the interval and the p value that it was judged by."""
-    low, high, level = one.test.judged_interval
+    low, high, level = one.test.deciding_interval
     at = "" if one.test.pivot is None else f"\nat {percent(level)}"
     judged_by = f"{interval(low, high)}{at}", p_value(one.test.p_adjusted)
     return visible(one.direction), signed(one.dpd), *judged_by, one.finding

@@ -26,6 +26,8 @@ def audit_grids(audit: Audit) -> Iterator[Grid]:
     """Yield the tables of an audit: tests, rates, and what is reported without being judged."""
     if audit.tests:
         yield _tests_grid(audit)
+    if audit.further_gaps:
+        yield _further_grid(audit)
     if audit.rates:
         yield _rates_grid(audit)
     if audit.raw is not None:
@@ -73,8 +75,34 @@ def _tests_grid(audit: Audit) -> Grid:
     )
 
 
+def _further_grid(audit: Audit) -> Grid:
+    """Set out gaps that have to be within the margin, too; the least certain ones first."""
+    gaps = sorted(audit.further_gaps, key=lambda gap: -_sortable(gap.equivalence_p))
+    return Grid(
+        title="Gaps between other kinds of pairs, which have to be within the margin, too",
+        header=("gap between", "gap", "interval", f"p (≥ {audit.margin:g})", "finding"),
+        rows=tuple(
+            (
+                visible(gap.null.replace(" = ", " and ")),
+                signed(gap.gap),
+                interval(*gap.equivalence_interval[:2])
+                + (f"\nat {percent(gap.equivalence_level)}" if gap.pivot else ""),
+                p_value(gap.equivalence_p),
+                gap.finding,
+            )
+            for gap in gaps
+        ),
+        findings=tuple(gap.finding for gap in gaps),
+        most=ROWS,
+    )
+
+
+def _sortable(p: float) -> float:
+    return 2.0 if math.isnan(p) else p
+
+
 def _test_row(test: JudgedGap, audit: Audit) -> tuple[str, ...]:
-    low, high, level = test.interval(test.level)
+    low, high, level = test.deciding_interval
     judged = interval(low, high)
     p = p_value(test.p_adjusted)
     finding = test.finding

@@ -104,19 +104,8 @@ def audit_lists(audit: Audit) -> dict[str, list[str]]:
     return {
         "What was assumed": [*map(visible, audit.notes), *tie_lines(audit)],
         "What would change the verdict": [*_first(changes), *_few_evaluators(audit)],
-        "Notes": _first([*_wider_than_the_margin(audit), *reasons]),
+        "Notes": _first(reasons),
     }
-
-
-def _wider_than_the_margin(audit: Audit) -> Iterator[str]:
-    """Say why an interval may end outside the margin that the gap was shown to be inside of."""
-    ends = [test.interval(test.level)[:2] for test in audit.tests if test.finding == WITHIN]
-    if any(abs(end) >= audit.margin for both in ends for end in both):
-        yield (
-            "Intervals judged tell which gaps differ from zero. That a gap is smaller than "
-            f"{audit.margin:g} is shown by two one-sided tests (the larger of their p values "
-            "stands behind ≥); an interval that ends beyond the margin does not contradict them."
-        )
 
 
 def _few_evaluators(audit: Audit) -> Iterator[str]:
@@ -143,7 +132,7 @@ def _what_would_change(audit: Audit, test: JudgedGap) -> str:
     """Say what data, or what margin, would lead to another finding; nothing where none is known."""
     if test.needed is not None:
         return f"decided with 80% power, {what_would_decide(audit, test)}"
-    low, high, _ = test.interval(test.level)
+    low, high, _ = test.deciding_interval
     end = max(abs(low), abs(high))
     if test.pivot is None or not math.isfinite(end) or audit.rule == "paper":
         return ""
@@ -152,9 +141,7 @@ def _what_would_change(audit: Audit, test: JudgedGap) -> str:
     enough = f"{math.ceil(1000 * end) / 1000:g}"
     if test.finding == VIOLATED:
         return f"the same for every margin below the gap; harmless at a margin of {enough} or more"
-    if test.finding == WITHIN and end < audit.margin:
-        return f"the same for every margin down to {enough}"
-    return ""
+    return f"the same for every margin down to {enough}" if test.finding == WITHIN else ""
 
 
 def what_would_decide(audit: Audit, test: JudgedGap) -> str:
@@ -223,7 +210,7 @@ def _by(counts: Mapping[str, int]) -> str:
 def _error_rate(audit: Audit) -> str:
     if audit.rule == "paper":
         return f"each test at a false-alarm rate of {percent(audit.alpha)}, uncorrected"
-    return f"overall false-alarm rate {percent(audit.alpha)} ({audit.rule.capitalize()})"
+    return f"overall false-alarm rate {percent(audit.alpha)} ({audit.correction})"
 
 
 def _data(audit: Audit) -> str:
@@ -252,7 +239,7 @@ def gap_chart(audit: Audit) -> RowChart:
     have a label and no mark.
     """
     tests, n = _drawn_tests(audit), len(audit.tests)
-    intervals = [test.interval(test.level) for test in tests]
+    intervals = [test.deciding_interval for test in tests]
     ends = [end for low, high, _ in intervals for end in (low, high)]
     most = f"; the {MOST_TESTS} of {count(n)} tests with the smallest p values"
     some = most if n > MOST_TESTS else ""

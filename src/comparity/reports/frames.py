@@ -72,9 +72,13 @@ def frame_of_rows(rows: Sequence[Mapping[str, Any]], backend: str | None = None)
     return nw.from_dict({one.name: one for one in series}).to_native()
 
 
+INTERVALS = {"test_interval": "test", "equivalence_interval": "equivalence"}
+
+
 def _flat(test: Mapping[str, Any]) -> dict[str, Any]:
-    row = {name: value for name, value in test.items() if name not in ("interval", "n", "needed")}
-    row["low"], row["high"] = test["interval"]["low"], test["interval"]["high"]
+    row = {name: value for name, value in test.items() if name not in (*INTERVALS, "n", "needed")}
+    for name, called in INTERVALS.items():
+        row[f"{called}_low"], row[f"{called}_high"] = test[name]["low"], test[name]["high"]
     row["n_first"], row["n_second"] = test["n"]
     return row
 

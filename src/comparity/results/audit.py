@@ -21,7 +21,7 @@ from comparity.inference.gap_tests import (
     RateEstimate,
     Recorded,
 )
-from comparity.results.findings import check_finding
+from comparity.results.findings import WITHIN, check_finding
 from comparity.results.plain import from_plain
 from comparity.results.result import Result
 from comparity.tables.files import file_sha256
@@ -49,6 +49,9 @@ class JudgedGap(GapTest):
         p value after the correction for several tests (and looks).
     level : float
         Confidence level of the interval that inverts the test as it was judged.
+    equivalence_level : float
+        Confidence level of the interval that inverts the two one-sided tests as they were judged:
+        one minus twice their level.
     finding : str
         One of the three words of :mod:`comparity.results.findings`.
     differs_from_zero : bool
@@ -61,25 +64,40 @@ class JudgedGap(GapTest):
 
     p_adjusted: float
     level: float
+    equivalence_level: float
     finding: str
     differs_from_zero: bool
     equivalence_p: float
     needed: Needed | None = None
 
-    DERIVED: ClassVar[Mapping[str, str]] = {"interval": "judged_interval"}
+    DERIVED: ClassVar[Mapping[str, str]] = {
+        "test_interval": "test_interval",
+        "equivalence_interval": "equivalence_interval",
+    }
 
     @property
-    def judged_interval(self) -> Interval:
-        """The interval that inverts the test as it was judged."""
+    def test_interval(self) -> Interval:
+        """The interval that excludes zero exactly where equality was rejected."""
         return self.interval(self.level)
+
+    @property
+    def equivalence_interval(self) -> Interval:
+        """The interval that lies inside the margin exactly where the gap was shown to."""
+        return self.interval(self.equivalence_level)
+
+    @property
+    def deciding_interval(self) -> Interval:
+        """The one of the two that stands behind the finding."""
+        return self.equivalence_interval if self.finding == WITHIN else self.test_interval
 
     @staticmethod
     def completed_from(content: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a pivot that knows the interval that was written down."""
+        """Return a pivot that knows the intervals that were written down."""
         check_finding(content["finding"])
         p = from_plain(float, content["p_value"])
-        known = from_plain(Interval, content["interval"])
-        return {"pivot": None if math.isnan(p) else Recorded((known,), p)}
+        written = (content[name] for name in JudgedGap.DERIVED)
+        known = tuple(from_plain(Interval, one) for one in written)
+        return {"pivot": None if math.isnan(p) else Recorded(known, p)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +142,10 @@ class Audit(Result):
         What a command that made this audit returns to the shell.
     tests : tuple of JudgedGap
         One for each hypothesis.
+    further_gaps : tuple of JudgedGap
+        Gaps that are judged for one thing only, whether they are within the margin.
+    family : str
+        Which hypotheses were tested together, and why these; empty where a notion has no choice.
     rates : tuple of RateEstimate
         The proportions the gaps are made of.
     joint_tests : tuple of JointTest
@@ -142,6 +164,8 @@ class Audit(Result):
         Overall false-alarm rate and the largest harmless gap.
     rule : str
         ``"holm"`` or ``"paper"``.
+    correction : str
+        By what name the correction for several tests goes.
     looks : tuple of int or None
         This look and the number of planned looks.
     ties : Ties
@@ -172,6 +196,9 @@ class Audit(Result):
     unit: str = "judgments"
     n_items: int = 0
     n_evaluators: int = 0
+    further_gaps: tuple[JudgedGap, ...] = ()
+    family: str = ""
+    correction: str = "Holm"
     joint_tests: tuple[JointTest, ...] = ()
     summary: Mapping[str, float] = field(default_factory=dict)
     looks: tuple[int, int] | None = None

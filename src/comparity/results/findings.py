@@ -3,7 +3,8 @@
 Not rejecting equality is not parity, so each test gets one of three findings, in this order:
 
 1. *within the margin*: two one-sided tests at ``alpha`` say that the gap is smaller than the margin
-   (if equality is rejected too, ``differs_from_zero`` says so);
+   (if equality is rejected too, ``differs_from_zero`` says so). Where not all gaps of an audit are,
+   those that are have to be so after Holm's correction;
 2. *violated*: equality is rejected after Holm's correction over all tests of the audit;
 3. *undecided*: neither, or no test was possible.
 

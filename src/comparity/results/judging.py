@@ -6,8 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from comparity.inference.gap_tests import GapTest, holm, uncorrected
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.inference.gap_tests import GapTest
 from comparity.inference.looks import nominal_level, overall_p_value
+from comparity.inference.multiplicity import FamilyOutcome, hochberg, holm, max_t, uncorrected
 from comparity.inference.requirement import needed_by_tests
 from comparity.results.audit import Audit, JudgedGap
 from comparity.results.findings import EXIT_STATUS, UNDECIDED, VIOLATED, WITHIN
@@ -25,6 +29,8 @@ def judge(
     looks: tuple[int, int] | None = None,
     n: int,
     n_items: int,
+    further: Sequence[GapTest] = (),
+    factors: Sequence[NDArray[np.float64]] | None = None,
 ) -> tuple[JudgedGap, ...]:
     """Give every test of an audit its finding.
 
@@ -40,46 +46,74 @@ def judge(
         This look and the number of planned looks.
     n, n_items : int
         Judgments and items there are now, for what would decide.
+    further : sequence of GapTest
+        Gaps that have to be within the margin, too, whose equality is not tested by themselves.
+    factors : sequence of ndarray, optional
+        How the statistics of the tests vary together, for
+        :func:`comparity.inference.multiplicity.max_t` in the place of Holm's correction.
+
+    Returns
+    -------
+    tuple of JudgedGap
+        The tests, then the further gaps.
     """
     look, planned = looks or (1, 1)
-    p_values = [test.p_value for test in tests]
-    if planned > 1:
-        p_values = [overall_p_value(p, look, planned) for p in p_values]
-    family = holm(p_values, alpha) if rule == "holm" else uncorrected(p_values, alpha)
+    gaps = [*tests, *further]
+    family = _correct([test.p_value for test in tests], alpha, rule, looks, factors)
+    rejected = [*family.rejected, *[False] * len(further)]
+    adjusted = [*family.adjusted, *[float("nan")] * len(further)]
+    local = [*family.local_alpha, *[alpha] * len(further)]
+    equivalence = [gap.equivalence_p_value(margin) for gap in gaps]
     # One-sided at alpha is half of two-sided at twice alpha, at this look as at any other.
-    twice = min(2 * alpha, 1.0)
-    inside_alpha = _level_at(twice, look, planned) / 2
-    # More data will be judged at the last look, not at the level of this one.
-    final_inside_alpha = _level_at(twice, planned, planned) / 2
-    equivalence = [test.equivalence_p_value(margin) for test in tests]
+    overall = [_overall(min(2 * p, 1.0), look, planned) / 2 for p in equivalence]
+    inside = hochberg(overall, alpha)
     findings = [
-        _finding(rejected=bool(rejected), inside=p <= inside_alpha, paper=rule == "paper")
-        for p, rejected in zip(equivalence, family.rejected, strict=True)
+        _finding(rejected=differs, inside=within, paper=rule == "paper")
+        for differs, within in zip(rejected, inside.rejected, strict=True)
     ]
     still_open = [place for place, finding in enumerate(findings) if finding == UNDECIDED]
     needed = needed_by_tests(
-        [tests[place] for place in still_open],
+        [gaps[place] for place in still_open],
         margin=margin,
-        alpha=final_inside_alpha,
-        local_alphas=[
-            _level_at(family.local_alpha[place], planned, planned) for place in still_open
-        ],
+        # More data will be judged at the last look, not at the level of this one.
+        alpha=_level_at(min(2 * alpha, 1.0), planned, planned) / 2,
+        local_alphas=[_level_at(local[place], planned, planned) for place in still_open],
         n=n,
         n_items=n_items,
     )
     deciding = dict(zip(still_open, needed, strict=True))
     return tuple(
         JudgedGap(
-            **{field.name: getattr(test, field.name) for field in fields(GapTest)},
-            p_adjusted=float(family.adjusted[place]),
-            level=1 - _level_at(family.local_alpha[place], look, planned),
+            **{field.name: getattr(gap, field.name) for field in fields(GapTest)},
+            p_adjusted=adjusted[place],
+            level=1 - _level_at(local[place], look, planned),
+            equivalence_level=1 - _level_at(min(2 * inside.local_alpha[place], 1.0), look, planned),
             finding=findings[place],
-            differs_from_zero=bool(family.rejected[place]),
+            differs_from_zero=rejected[place],
             equivalence_p=equivalence[place],
             needed=deciding.get(place),
         )
-        for place, test in enumerate(tests)
+        for place, gap in enumerate(gaps)
     )
+
+
+def _correct(
+    p_values: Sequence[float],
+    alpha: float,
+    rule: str,
+    looks: tuple[int, int] | None,
+    factors: Sequence[NDArray[np.float64]] | None,
+) -> FamilyOutcome:
+    """Return which equalities are rejected, by the rule of the audit."""
+    overall = [_overall(p, *(looks or (1, 1))) for p in p_values]
+    if rule == "paper":
+        return uncorrected(overall, alpha)
+    return holm(overall, alpha) if factors is None else max_t(overall, factors, alpha)
+
+
+def _overall(p: float, look: int, planned: int) -> float:
+    """Return the smallest overall level at which a p value of this look is rejected."""
+    return p if planned == 1 else overall_p_value(p, look, planned)
 
 
 def _level_at(alpha: float, look: int, planned: int) -> float:

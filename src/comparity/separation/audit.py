@@ -18,8 +18,8 @@ import numpy as np
 
 from comparity.counts.decision_rows import count_decision_arrays, count_decisions
 from comparity.counts.decisions import DecisionCounts, Tally
-from comparity.inference.agreement import homogeneous_rates
 from comparity.inference.gap_tests import RateEstimate
+from comparity.inference.joint import homogeneous_rates
 from comparity.inference.proportions import compare_rates, compare_rates_wald, wilson_interval
 from comparity.results.audit import Audit
 from comparity.results.judging import conclude, judge

@@ -1,0 +1,103 @@
+"""The hypotheses of comparative separation that are judged together, and their findings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.comparative.options import ComparativeOptions
+from comparity.counts.pairs import Sharing
+from comparity.errors import OptionError
+from comparity.inference.agreement import (
+    Contrast,
+    Family,
+    contrast_factor,
+    contrasts_of_order,
+    family_of_cells,
+)
+from comparity.inference.gap_tests import GapTest
+from comparity.results.audit import JudgedGap
+from comparity.results.judging import judge, overall_finding
+from comparity.tables.values import qualified
+
+__all__ = ["TestedFamily", "family_of", "judge_families"]
+
+MOST_GROUPS = 12
+"""All pairs of cells of so many groups are 10,296 tests, some seconds of work."""
+
+
+def family_of(groups: Sequence[str], options: ComparativeOptions) -> Family:
+    """Return the hypotheses about one attribute that the choices ask for."""
+    if options.continuous:
+        return Family(contrasts_of_order(), (), False, "")
+    # The paper's rule is made for binary quality.
+    graded = options.quality == "graded" and options.rule != "paper"
+    if graded and options.hypotheses == "all" and len(groups) > MOST_GROUPS:
+        why = f"all pairs of kinds of pairs can be compared for at most {MOST_GROUPS} groups"
+        raise OptionError("hypotheses", "all", ["'across'", "'within'", "quality='binary'"], why)
+    return family_of_cells(groups, graded=graded, hypotheses=options.hypotheses)
+
+
+@dataclass(frozen=True)
+class TestedFamily:
+    """The tests of one attribute.
+
+    Attributes
+    ----------
+    tests, further : list of GapTest
+        Gaps whose equality is tested, and gaps that have to be within the margin, too.
+    factor : ndarray
+        How the statistics of the tests vary together.
+    correlated : bool
+        Whether the correction for several tests is to know that.
+    """
+
+    tests: list[GapTest]
+    further: list[GapTest]
+    factor: NDArray[np.float64]
+    correlated: bool
+
+    @classmethod
+    def of(
+        cls,
+        family: Family,
+        moments: Sharing,
+        compare: Callable[[Sequence[Contrast]], list[GapTest]],
+    ) -> TestedFamily:
+        """Test a family; of all pairs of cells those with the largest gaps come first."""
+        tests = compare(family.tested)
+        if not family.correlated:
+            # Taken to be independent where another attribute makes the correction know more.
+            return cls(tests, compare(family.further), np.eye(len(tests)), False)
+        factor = contrast_factor(moments, family.tested)
+        gaps = np.nan_to_num([abs(test.gap) for test in tests], nan=-1.0)
+        order = np.argsort(-gaps, kind="stable")
+        return cls([tests[place] for place in order], [], factor[order], True)
+
+    def called(self, attribute: str, *, several: bool) -> TestedFamily:
+        """Return the same with the attribute in every hypothesis, where there are several."""
+        tests, further = (
+            [replace(one, null=qualified(attribute, one.null, several=several)) for one in gaps]
+            for gaps in (self.tests, self.further)
+        )
+        return replace(self, tests=tests, further=further)
+
+
+def judge_families(
+    families: Sequence[TestedFamily], options: ComparativeOptions, *, n: int, n_items: int
+) -> tuple[tuple[JudgedGap, ...], tuple[JudgedGap, ...], str]:
+    """Return the judged tests of all attributes, the further gaps, and the finding over all."""
+    tests = [test for family in families for test in family.tests]
+    correlated = any(family.correlated for family in families)
+    judged = judge(
+        tests,
+        **options.judging,
+        n=n,
+        n_items=n_items,
+        further=[gap for family in families for gap in family.further],
+        factors=[family.factor for family in families] if correlated else None,
+    )
+    return judged[: len(tests)], judged[len(tests) :], overall_finding(judged)
