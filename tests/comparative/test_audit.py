@@ -128,13 +128,18 @@ def test_score_ties_are_disagreement_unless_they_are_halved() -> None:
 
 
 def test_a_note_says_when_score_ties_would_change_the_finding() -> None:
-    """The model ties every pair in which the better item is f, so ties decide everything."""
-    world = World(400, 3000)
-    world.score = np.where(world.group == "f", 0.0, world.quality)
-    audit = world.audit(score_ties="disagree")
-    halved = world.audit(score_ties="half")
-    assert audit.ties.change_finding == (audit.finding != halved.finding)
-    assert any("tied scores" in note for note in audit.notes) == audit.ties.change_finding
+    """Among f every fifth score is missing: as misses these pairs differ, as half hits less."""
+    world = World(4000, 30_000)
+    world.score = np.where((world.group == "f") & (np.arange(4000) % 5 == 0), 0.0, world.score)
+    audits = {ties: world.audit(score_ties=ties, margin=0.07) for ties in ("disagree", "half")}
+    findings = {ties: audit.finding for ties, audit in audits.items()}
+    assert findings == {"disagree": VIOLATED, "half": WITHIN}
+    for audit in audits.values():
+        assert audit.ties.change_finding
+        assert any("would change the finding" in note for note in audit.notes)
+    alike = world.audit(margin=0.5)
+    assert alike.ties.scores
+    assert not alike.ties.change_finding
 
 
 def test_tied_judgments_are_counted_and_left_out() -> None:
@@ -221,7 +226,7 @@ def test_scores_may_be_as_large_as_numbers_get() -> None:
 def test_three_groups_have_three_across_and_three_within_hypotheses() -> None:
     world = World(600, 3000)
     world.group = np.array(["a", "b", "c"])[np.arange(600) % 3]
-    audit = world.audit()
+    audit = world.audit(quality="binary")
     assert len(audit.tests) == 6
     assert len(audit.rates) == 9
     assert audit.joint_tests[0].dof == 8

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import optimize, stats
 from statsmodels.stats import proportion
 
 from comparity.counts.judged_pairs import JudgedPairs
@@ -16,7 +16,7 @@ from comparity.counts.pairs import Cell, PairCounts, Tally
 from comparity.inference.dyadic import compare_cells, rate_covariance, rate_interval
 from comparity.inference.exact import restricted_rate
 from comparity.inference.gap_tests import Reference
-from comparity.inference.pivots import DyadicGap, SharedGap
+from comparity.inference.pivots import DyadicGap, SharedGap, likeliest_rates
 from comparity.inference.proportions import ScorePivot
 from tests.calibration import worlds
 from tests.plain.dyadic import variance as plain_variance
@@ -242,3 +242,57 @@ def test_covariance_of_rates_is_that_of_repeated_samples() -> None:
     # The relative standard error of a variance over r samples is sqrt(2 / r).
     expected = np.var(rates, axis=0)
     assert np.mean(estimates, axis=0) == pytest.approx(expected, rel=4 * np.sqrt(2 / 1500))
+
+
+@pytest.mark.parametrize(
+    ("hits", "trials", "gap"),
+    [
+        ([30, 25, 40, 12], [40, 50, 45, 20], 0.1),
+        ([39, 49, 20, 10], [40, 50, 45, 20], -0.2),
+        ([20, 0, 45, 20], [20, 50, 45, 20], 0.3),
+    ],
+)
+def test_rates_with_a_given_mean_gap_are_the_likeliest(
+    hits: list[int], trials: list[int], gap: float
+) -> None:
+    """Witness: a constrained optimiser of the binomial likelihood."""
+    x, n, c = np.array(hits, float), np.array(trials, float), np.array([0.5, 0.5, -0.5, -0.5])
+
+    def badness(rates: np.ndarray) -> float:
+        return -float((stats.binom.logpmf(x, n, np.clip(rates, 1e-12, 1 - 1e-12))).sum())
+
+    start = np.clip(x / n, 0.05, 0.95)
+    start -= c * (c @ start - gap) / (c @ c)
+    found = optimize.minimize(
+        badness,
+        np.clip(start, 0.01, 0.99),
+        method="SLSQP",
+        bounds=[(0, 1)] * 4,
+        constraints={"type": "eq", "fun": lambda rates: c @ rates - gap},
+        options={"ftol": 1e-13, "maxiter": 500},
+    )
+    ours = likeliest_rates(x / n, n, c, gap)
+    assert c @ ours == pytest.approx(gap, abs=1e-9)
+    assert badness(ours) <= found.fun + 1e-7
+    assert ours == pytest.approx(found.x, abs=2e-4)
+
+
+def test_the_mean_of_two_cells_varies_as_its_judgments_do() -> None:
+    """Witness: the sum over all judgments that share, residuals about rates without a gap."""
+    pairs = judged(150, 900, 4)
+    across, within = (FIRST, SECOND), (Cell("0", "0"), Cell("1", "1"))
+    test = compare_cells(pairs.shared_counts().sharing(), across, within, null="")
+    cells = [*across, *within]
+    c = np.array([0.5, 0.5, -0.5, -0.5])
+    rows = [pairs.cell == pairs.cells.index(cell) for cell in cells]
+    n = np.array([row.sum() for row in rows])
+    rates = np.array([(pairs.order[row] > 0).mean() for row in rows])
+    equal = rates - (c @ rates) * (c / n) / (c**2 / n).sum()
+    residual = np.zeros(len(pairs))
+    for one, row, size, rate in zip(c, rows, n, equal, strict=True):
+        residual[row] = one * ((pairs.order[row] > 0) - rate) / size
+    items = list(zip(pairs.better.tolist(), pairs.worse.tolist(), strict=True))
+    z = (c @ rates) / np.sqrt(plain_variance(residual.tolist(), items, None))
+    assert test.gap == pytest.approx(c @ rates)
+    assert test.n == (n[0] + n[1], n[2] + n[3])
+    assert test.p_value == pytest.approx(2 * stats.norm.sf(abs(z)), rel=1e-7)

@@ -20,8 +20,8 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-MOST_DRAWS = 2**17
-"""Draws of a family's statistics: an adjusted p value of 0.05 is known to within 0.0006."""
+MOST_DRAWS = 2**15
+"""Draws of a family's statistics: an adjusted p value of 0.05 is known to within 0.0012."""
 
 MOST_NUMBERS = 5e7
 """Draws times tests are at most so many, 200 MB; of 5,000 tests 10,000 draws are made."""

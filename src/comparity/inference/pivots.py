@@ -253,7 +253,10 @@ def likeliest_rates(rates: Vector, trials: Vector, contrast: Vector, gap: float)
         half = (trials + pull) / 2
         root = np.sqrt(np.maximum(half**2 - pull * trials * rates, 0.0))
         turned = half < 0
-        above, below = np.where(turned, half - root, trials * rates), half + root
+        above, below = (
+            np.where(turned, half - root, trials * rates),
+            np.maximum(half + root, NOTHING),
+        )
         found: Vector = np.clip(above / np.where(turned, pull, below), 0.0, 1.0)
         return found
 
