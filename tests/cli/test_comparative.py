@@ -50,7 +50,16 @@ def test_a_biased_model_is_found_and_the_design_named(run: Run, tables: dict[str
 def test_json_has_what_an_audit_must_hold(run: Run, tables: dict[str, Path]) -> None:
     content = json.loads(run(*words(tables), "--evaluator", "judge", "--json").out)
     assert {"finding", "design", "alpha", "margin", "groups", "tests", "ties"} <= content.keys()
-    wanted = {"null", "gap", "standard_error", "interval", "level", "p_value", "p_adjusted", "n"}
+    wanted = {
+        "null",
+        "gap",
+        "standard_error",
+        "test_interval",
+        "level",
+        "p_value",
+        "p_adjusted",
+        "n",
+    }
     assert all(wanted <= test.keys() for test in content["tests"])
     assert content["n_evaluators"] == 20
     assert "provenance" in content

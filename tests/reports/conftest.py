@@ -45,6 +45,7 @@ def judged(null: str, gap: float, finding: str, **more: object) -> JudgedGap:
         "pivot": pivot,
         "p_adjusted": min(1.0, 2 * pivot.p_value(0)),
         "level": 0.975,
+        "equivalence_level": 0.9,
         "finding": finding,
         "differs_from_zero": finding == VIOLATED,
         "equivalence_p": max(pivot.p_below(0.05), pivot.p_above(-0.05)),

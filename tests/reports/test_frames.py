@@ -18,7 +18,9 @@ def test_every_engine_gets_one_row_for_each_test(audit: Audit, engine: str) -> N
     assert frame["null"].to_list() == [test.null for test in audit.tests]
     assert frame["gap"].to_list() == [-0.11, 0.01]
     assert frame["n_first"].to_list() == [1234, 1234]
-    assert frame["low"].to_list() == [test.interval(test.level).low for test in audit.tests]
+    for kind, level in (("test", "level"), ("equivalence", "equivalence_level")):
+        ends = [test.interval(getattr(test, level)).low for test in audit.tests]
+        assert frame[f"{kind}_low"].to_list() == ends
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -29,7 +29,7 @@ from tests.calibration import worlds
 
 OF_AN_AUDIT = ("finding", "design", "alpha", "margin", "groups", "tests", "ties", "provenance")
 OF_A_TEST = (
-    *("null", "gap", "standard_error", "interval", "level"),
+    *("null", "gap", "standard_error", "test_interval", "equivalence_interval", "level"),
     *("p_value", "p_adjusted", "n", "finding"),
 )
 
