@@ -42,9 +42,10 @@ def comparative_separation(
 
         agree(a > b) = P(f(x) > f(x') \mid x \text{ judged better}, x \in a, x' \in b)
 
-    is the same for all cells :math:`(a, b)` [1]_. For every two groups the across hypothesis
-    :math:`agree(a > b) = agree(b > a)` and the within hypothesis
-    :math:`agree(a > a) = agree(b > b)` are tested.
+    is the same for all cells :math:`(a, b)` [1]_. Of two groups the across hypothesis
+    :math:`agree(a > b) = agree(b > a)`, the within hypothesis
+    :math:`agree(a > a) = agree(b > b)` and the equality of both kinds' means are tested, of more
+    groups all pairs of cells.
 
     Parameters
     ----------
@@ -72,6 +73,11 @@ def comparative_separation(
         of their own, because false alarms are not kept otherwise.
     score_ties : {"disagree", "half"}
         Whether a tie of the scores is a disagreement or half of one.
+    quality : {"graded", "binary"}
+        Whether the judged quality may have more than two values. Across and within hypotheses are
+        all there is to test where it has two.
+    hypotheses : {"all", "across", "within"}
+        Which kinds of pairs the verdict is about.
     continuous : bool
         Compare the values of a numeric attribute: agreement where the better item has the larger
         value against agreement where it has the smaller.
