@@ -184,7 +184,7 @@ class Hiring:
         Examples
         --------
         >>> [round(gap, 9) for gap in Hiring().gaps_with_quality([1, 0, 0]).values()]
-        [0.0, 0.0]
+        [0.0, 0.0, 0.0]
         """
         return _gaps(lambda cell: self.agreement_with_quality(weights, cell))
 
@@ -215,11 +215,11 @@ def _side(cell: Cell) -> int:
 
 def _gaps(agreement: Callable[[Cell], float]) -> dict[str, float]:
     first, second = GROUPS
-    contrasts = (
-        (Cell(first, second), Cell(second, first)),
-        (Cell(first, first), Cell(second, second)),
-    )
-    return {
+    across = Cell(first, second), Cell(second, first)
+    within = Cell(first, first), Cell(second, second)
+    gaps = {
         f"agree({one}) = agree({other})": agreement(one) - agreement(other)
-        for one, other in contrasts
+        for one, other in (across, within)
     }
+    kinds = (sum(map(agreement, across)) - sum(map(agreement, within))) / 2
+    return {**gaps, "agree(across) = agree(within)": kinds}

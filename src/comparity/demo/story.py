@@ -203,7 +203,6 @@ def _chart(gaps: Sequence[tuple[Step, FoundGap]], margin: float) -> RowChart:
 
 def _crosses(null: str) -> bool:
     """Say whether a hypothesis such as ``agree(f > m) = agree(m > f)`` is about mixed pairs."""
-    better, _, worse = (
-        null.partition(" = ")[0].removeprefix("agree(").removesuffix(")").partition(" > ")
-    )
-    return better != worse
+    cell = null.partition(" = ")[0].removeprefix("agree(").removesuffix(")")
+    better, ordered, worse = cell.partition(" > ")
+    return bool(ordered) and better != worse

@@ -100,7 +100,7 @@ class KindContrast(NamedTuple):
     @property
     def null(self) -> str:
         """The hypothesis in words."""
-        return "agree(across groups) = agree(within groups)"
+        return "agree(across) = agree(within)"
 
     @property
     def cells(self) -> tuple[Cell, ...]:
@@ -163,7 +163,7 @@ def family_of_cells(
     --------
     >>> family = family_of_cells(["a", "b"])
     >>> [len(family.tested), len(family.further)], family.tested[2].null
-    ([3, 4], 'agree(across groups) = agree(within groups)')
+    ([3, 4], 'agree(across) = agree(within)')
     >>> len(family_of_cells(["a", "b", "c"]).tested)
     36
     """
