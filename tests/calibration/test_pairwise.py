@@ -16,13 +16,10 @@ from comparity.counts.all_pairs import all_pairs, merged, row_marginals
 from comparity.counts.ordered_pairs import ordered_pairs
 from comparity.counts.query_pairs import query_pairs
 from comparity.counts.weighted_pairs import weighted_order, weighted_pairs
-from comparity.inference.agreement import (
-    contrasts_of_groups,
-    contrasts_of_order,
-    equal_cells,
-)
+from comparity.inference.agreement import contrasts_of_groups, contrasts_of_order
 from comparity.inference.dyadic import compare_cells, rate_interval
 from comparity.inference.gap_tests import GapTest
+from comparity.inference.joint import equal_cells
 from comparity.pairwise.judge import compare_symmetric
 from comparity.results.findings import VIOLATED
 from comparity.results.judging import judge, overall_finding

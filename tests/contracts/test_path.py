@@ -13,13 +13,14 @@ import pytest
 
 import comparity
 from comparity.comparative.audit import audit_files
-from comparity.inference.agreement import all_cells_equal, compare_shared, contrasts_of_groups
+from comparity.inference.agreement import compare_shared, contrasts_of_groups
+from comparity.inference.joint import all_cells_equal
 from comparity.results.audit import Audit
 from tests.calibration import worlds
 
 PACKAGE = Path(comparity.__file__).parent
-MOST_FILES = 21
-MOST_FILES_OF_THE_TEST = 4
+MOST_FILES = 23
+MOST_FILES_OF_THE_TEST = 6
 COLUMNS = {"score": "model", "sensitive": ["sex"], "evaluator": "judge"}
 
 

@@ -71,7 +71,8 @@ def test_only_the_judges_who_lean_add_to_men() -> None:
 
 
 def test_a_model_without_a_trace_of_sex_has_no_gap_against_quality() -> None:
-    assert list(WORLD.gaps_with_quality([2.0, 0, 0]).values()) == pytest.approx([0, 0, 0], abs=1e-12)
+    gaps = WORLD.gaps_with_quality([2.0, 0, 0])
+    assert list(gaps.values()) == pytest.approx([0, 0, 0], abs=1e-12)
 
 
 def test_the_same_seed_draws_the_same_round_and_nobody_meets_herself() -> None:
