@@ -269,7 +269,8 @@ def debiasing_weights(
     >>> debiasing_weights([1, 0, 0, 0, 1, 0], sensitive_features=list("aaaabb")).tolist()
     [1.0, 1.0, 1.0, 1.0, 1.0, 3.0]
     """
-    labels, column = as_array(y, "y"), as_array(sensitive_features, "sensitive_features")
+    labels = checked_array(y, "y")
+    column = checked_array(sensitive_features, "sensitive_features")
     check_lengths({"y": labels, "sensitive_features": column})
     group, names = group_codes(column, "sensitive_features", "array")
     code, values = factorised(labels)
