@@ -43,6 +43,8 @@ def test_findings_differ_by_marker_as_well_as_colour(audit: Audit) -> None:
     assert len({line.get_color() for line in marks}) == 2
 
 
+# What the font lacks is said by matplotlib itself: filters of warnings belong to the process.
+@pytest.mark.filterwarnings("ignore:Glyph .* missing:UserWarning")
 def test_labels_hold_names_literally_and_the_number_of_judgments(
     audit: Audit, tmp_path: Path
 ) -> None:
