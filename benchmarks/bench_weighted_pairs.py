@@ -16,7 +16,7 @@ import numpy as np
 from measure import SEED, best_seconds, growth, in_subprocess, largest_size, report, show, sizes
 
 from comparity.counts.all_pairs import all_pairs
-from comparity.counts.weighted_pairs import weighted_pairs
+from comparity.counts.query_pairs import weighted_pairs
 
 FEW, MOST = 10**4, 10**6
 ACCURACY = (1 + math.sqrt(0.5)) / 2

@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 from comparity.counts.all_pairs import all_pairs, merged, row_marginals
-from comparity.counts.ordered_pairs import ordered_pairs
-from comparity.counts.query_pairs import query_pairs
-from comparity.counts.weighted_pairs import weighted_order, weighted_pairs
+from comparity.counts.ordered_pairs import ordered_pairs, weighted_order
+from comparity.counts.query_pairs import query_pairs, weighted_pairs
 from comparity.inference.agreement import contrasts_of_groups, contrasts_of_order
 from comparity.inference.dyadic import compare_cells, rate_interval
 from comparity.inference.gap_tests import GapTest

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from comparity.counts import decision_rows as paired
 from comparity.counts.decision_rows import count_small_codes, count_two_predictions
-from comparity.counts.kernels.tables import tabulate
+from comparity.counts.kernels.sorting import tabulate
 from comparity.errors import LengthMismatchError, NonBinaryError
 
 rows = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 5)), max_size=50)

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from comparity.counts.kernels.differences import scaled
-from comparity.counts.ordered_pairs import OrderedPairs, ordered_pairs
+from comparity.counts.ordered_pairs import OrderedPairs, ordered_pairs, weighted_order
 from comparity.counts.pairs import TIE_VALUE
-from comparity.counts.weighted_pairs import weighted_order
 from tests.plain.ordered_pairs import (
     attribute_cells,
     effective_items,

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from comparity.counts.all_pairs import AllPairs, all_pairs
 from comparity.counts.kernels.differences import item_pairs, scaled
 from comparity.counts.pairs import TIE_VALUE
-from comparity.counts.weighted_pairs import weighted_pairs
+from comparity.counts.query_pairs import weighted_pairs
 from comparity.inference.dyadic import rate_covariance
 from tests.plain.ordered_pairs import (
     effective_items,

@@ -242,7 +242,7 @@ def count_small_codes(
     whole = all(column.dtype.kind in "biu" and column.ndim == 1 for column in columns)
     if not whole or not FEWEST <= len(labels) == len(predictions) == len(groups):
         return None
-    from comparity.counts.kernels.tables import tabulate
+    from comparity.counts.kernels.sorting import tabulate
 
     table = tabulate(*columns).reshape(-1, 4)
     occurring = np.flatnonzero(table.any(axis=1))

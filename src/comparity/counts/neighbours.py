@@ -27,40 +27,22 @@ __all__ = [
 
 
 Floats = NDArray[np.float64]
-
-
 Codes = NDArray[np.int64]
-
 
 EXACT_ROWS = 20_000
 """Up to so many items all distances are worked out."""
 
-
-CHECKED = 2_000
-"""Items whose neighbours are found exactly where the others' are not."""
-
-
+# Items whose neighbours are found exactly where the others' are not, and items over whose pairs the
+# variance is summed at most.
+CHECKED, VARIANCE_ROWS = 2_000, 50_000
+# Heaps in which an item looks for its neighbours: more of them the more features there are.
 FEWEST_HEAPS, MOST_HEAPS = 12, 40
-"""Heaps in which an item looks for its neighbours: more of them the more features there are."""
-
-
-VARIANCE_ROWS = 50_000
-"""The variance is summed over the pairs of at most so many items."""
-
-
+# So many more neighbours than wanted are found in single precision.
 SPARE = 8
-"""So many more neighbours than wanted are found in single precision."""
-
-
+# Squared distances that differ by no larger a share are equal.
 TIED = 1e-9
-"""Squared distances that differ by no larger a share are equal."""
-
-
-BLOCK = 2**21
-
-
-MANY = 10**7
-"""From so many distances on, loading the compiled kernel pays."""
+# Distances worked out at a time, and how many there must be for the compiled kernel to pay.
+BLOCK, MANY = 2**21, 10**7
 
 
 def count_neighbours(
@@ -273,7 +255,7 @@ def _smallest(block: NDArray[Any], k: int, *, compiled: bool) -> tuple[Codes, ND
     """Return positions and values of the k + 1 smallest entries of each row."""
     if compiled:
         # Imported here: small tables are done before the kernel is loaded.
-        from comparity.counts.kernels.tables import smallest
+        from comparity.counts.kernels.sorting import smallest
 
         places, values = smallest(block, k)
         return places, values
@@ -287,7 +269,7 @@ def _approximate(
     features: Floats, k: int, rng: np.random.Generator
 ) -> tuple[Codes, NDArray[np.bool_]]:
     """Look for neighbours in the heaps whose centres are nearest."""
-    from comparity.counts.kernels.tables import probed
+    from comparity.counts.kernels.sorting import nearest_in_heaps
 
     data = features.astype(np.float32)
     centres = _centres(data, rng)
@@ -297,7 +279,7 @@ def _approximate(
     order = np.argsort(heaps[:, 0], kind="stable")
     sizes = np.bincount(heaps[:, 0], minlength=int(heaps.max()) + 1)
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    places, squares = probed(np.ascontiguousarray(data[order]), starts, heaps[order], k)
+    places, squares = nearest_in_heaps(np.ascontiguousarray(data[order]), starts, heaps[order], k)
     nearest, tied = np.empty((len(data), k), dtype=np.int64), np.empty(len(data), dtype=bool)
     nearest[order] = order[places[:, :k]]
     tied[order] = squares[:, k] - squares[:, k - 1] <= 1e-6 * squares[:, k]

@@ -16,6 +16,11 @@ others, so that all three agree on
 .. math:: \tfrac12 (c_{yf} + c_{yz} + c_{fz} - D).
 
 Ties are taken off by counting within classes of equal values too.
+
+Pairs may be weighted by how far their labels are apart, :math:`w_i w_j (y_i - y_j)`, as in
+:func:`comparity.counts.query_pairs.weighted_pairs`. Counts of two orders do not suffice then, so
+pairs that three orders agree on are searched for. What two orders agree on is counted as if one of
+them were the score, and what ties in one as if it were the query.
 """
 
 from __future__ import annotations
@@ -26,11 +31,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.counts.kernels.differences import dominated, item_pairs
 from comparity.counts.kernels.dominance import concordances
+from comparity.counts.kernels.moments import pair_moments
 from comparity.counts.kernels.sorting import Classes, classes, joint_classes, one_class
 from comparity.counts.pairs import TIE_VALUE, Cell, Sharing, evenness
 
-__all__ = ["EQUAL", "LARGER", "SMALLER", "OrderedPairs", "ordered_pairs"]
+__all__ = ["EQUAL", "LARGER", "SMALLER", "OrderedPairs", "ordered_pairs", "weighted_order"]
 
 LARGER = Cell("larger", "smaller")
 """Pairs whose better item has the larger value of the attribute."""
@@ -43,6 +50,7 @@ BLOCK = 2**14
 """Items whose pairs are added up at a time: some thirty columns of so many fit a cache."""
 
 Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -137,6 +145,14 @@ class _ItemPairs(NamedTuple):
         for part, count in zip(self, counts, strict=True):
             part[count == 0] = 0.0
 
+    def with_ties(self, tie: float) -> Floats:
+        """Return trials, then hits, of the three cells."""
+        return np.vstack([self.trials, self.hits + tie * self.ties])
+
+    def totals(self) -> tuple[Floats, Floats, Floats]:
+        """Return the three parts summed over items."""
+        return self.trials.sum(axis=1), self.hits.sum(axis=1), self.ties.sum(axis=1)
+
 
 class _Sums:
     """Sums over the items of blocks; every pair is there with both its items."""
@@ -151,7 +167,7 @@ class _Sums:
 
     def add(self, pairs: _ItemPairs, squares: _ItemPairs, plain: _ItemPairs, block: slice) -> None:
         """Add a block of items."""
-        vectors = np.vstack([pairs.trials, pairs.hits + self.tie * pairs.ties])
+        vectors = pairs.with_ties(self.tie)
         self.items += vectors @ vectors.T
         self.totals += vectors.sum(axis=1) / 2
         self.ties += pairs.ties.sum(axis=1) / 2
@@ -164,9 +180,7 @@ class _Sums:
 
     def pairs(self) -> OrderedPairs:
         """Name the parts of the sums."""
-        n, hits, ties = self.own
-        cross, squares = np.diag(hits + self.tie * ties), np.diag(hits + self.tie**2 * ties)
-        own = np.block([[np.diag(n), cross], [cross, squares]])
+        own = pair_moments(self.own[0], self.own[1], self.own[2], self.tie)
         clustered = self.queries is not None
         sharing = Sharing(
             cells=(LARGER, SMALLER, EQUAL),
@@ -255,3 +269,112 @@ def _concordances(
     if first.n_distinct > second.n_distinct:
         first, second = second, first
     return concordances(segments, first, second, columns)
+
+
+def weighted_order(
+    y: Floats,
+    f: Floats,
+    z: Floats,
+    *,
+    query: Codes | None = None,
+    weights: Floats | None = None,
+    score_ties: str = "disagree",
+) -> OrderedPairs:
+    """Sum up all pairs that labels imply by which item has the larger attribute.
+
+    O(N log^2 N) time and O(N) memory. Defined by the double loop in
+    ``tests/plain/weighted_pairs.py``.
+
+    Parameters
+    ----------
+    y, f, z : ndarray of float
+        Label, score and attribute of each item; finite.
+    query, weights, score_ties
+        As in :func:`comparity.counts.ordered_pairs.ordered_pairs`.
+
+    Returns
+    -------
+    OrderedPairs
+        With three cells in every case, in arbitrary units of weight.
+
+    Examples
+    --------
+    >>> y, z = np.array([0.0, 1.0, 4.0]), np.array([30.0, 50.0, 40.0])
+    >>> found = weighted_order(y, np.array([0.1, 0.3, 0.2]), z).sharing
+    >>> print(found.cells[0], found.hits[0] / found.trials[0])
+    larger > smaller 1.0
+    """
+    tie = TIE_VALUE[score_ties]
+    cluster = classes(np.zeros(len(y), dtype=np.int64) if query is None else query).rank
+    weight = np.ones(len(y)) if weights is None else weights
+    items = _OrderedItems(y, f, z, weight, cluster)
+    better, worse, squares = items.pairs()
+    vectors = better.with_ties(tie) + worse.with_ties(tie)
+    moments, own = vectors @ vectors.T, pair_moments(*squares.totals(), tie)
+    dependent, n_clusters = moments - own, 0
+    if query is not None:
+        rows = better.with_ties(tie)
+        held = np.unique(cluster[rows[:3].any(axis=0)])
+        sums = np.array([np.bincount(cluster, row) for row in rows])
+        dependent, n_clusters = sums @ sums.T, len(held)
+    trials, hits, ties = better.totals()
+    sharing = Sharing(
+        cells=(LARGER, SMALLER, EQUAL),
+        trials=trials,
+        hits=hits + tie * ties,
+        dependent=dependent,
+        own=own,
+        half_hits=ties if tie else np.zeros(3),
+        effective_items=evenness(trials, np.diag(moments)),
+        n_clusters=n_clusters,
+        method="all-pairs score z" if query is None else "query-clustered score z",
+    )
+    n_queries = 0 if query is None else len(np.unique(query))
+    return OrderedPairs(sharing=sharing, score_ties=ties, n_queries=n_queries)
+
+
+@dataclass(frozen=True, slots=True)
+class _OrderedItems:
+    """Items with a number each to be compared by."""
+
+    y: Floats
+    f: Floats
+    z: Floats
+    weight: Floats
+    query: Codes
+
+    def pairs(self) -> list[_ItemPairs]:
+        """Return pairs as better item, as worse item, and squared weights as better item."""
+        all_larger, all_smaller = self.two(self.z, self.query), self.two(-self.z, self.query)
+        alike = self.joint(self.f)
+        tied_larger, tied_smaller = self.two(self.z, alike), self.two(-self.z, alike)
+        same = self.two(self.f, self.joint(self.z))
+        hits_larger, hits_smaller = self.three(self.z), self.three(-self.z)
+        roles = zip(all_larger, all_smaller, tied_larger, tied_smaller, same, strict=True)
+        answer = []
+        for role, (larger, smaller, tied, untied, (same_hits, _)) in enumerate(roles):
+            trials = larger[0], smaller[0], larger[1]
+            hits = hits_larger[role], hits_smaller[role], same_hits
+            parts = (trials, hits, (tied[0], untied[0], tied[1]))
+            answer.append(_ItemPairs(*map(np.vstack, parts)))
+        return answer
+
+    def joint(self, column: Floats) -> Codes:
+        """Return one number for each query and value."""
+        return joint_classes(classes(self.query), classes(column)).rank
+
+    def two(self, column: Floats, query: Codes) -> list[list[Floats]]:
+        """Weigh the pairs whose order in a column is that of the labels, and its ties, by role."""
+        alone = np.zeros(len(self.y), dtype=np.int64)
+        found = item_pairs(self.y, column, alone, 1, weight=self.weight, query=query)
+        back = np.argsort(found.order)
+        roles = (found.better, found.worse, found.squares)
+        return [[sums.hits[back, 0], sums.ties[back, 0]] for sums in roles]
+
+    def three(self, attribute: Floats) -> tuple[Floats, Floats, Floats]:
+        """Weigh the pairs whose scores and attributes have the order of labels, in three roles."""
+        columns = (self.y, self.f, attribute)
+        better, squares = dominated(*columns, weight=self.weight, query=self.query)
+        columns = (-self.y, -self.f, -attribute)
+        worse, _ = dominated(*columns, weight=self.weight, query=self.query)
+        return better, worse, squares

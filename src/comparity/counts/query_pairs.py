@@ -2,6 +2,13 @@ r"""Pairs of items within queries: only items that were ranked for the same quer
 
 Queries are independent clusters. With :math:`a_q` the trials and hits of query :math:`q` by cell,
 the second moments of the design are :math:`\sum_q a_q a_q^T`, whatever happens within a query.
+
+Accuracy over all pairs counts a close call as much as a pair at opposite ends. Pairs may also weigh
+:math:`w_i w_j (y_i - y_j)`, with :math:`w` the weights of their items: what the conclusion of
+Narasimhan, Cotter, Gupta and Wang, "Pairwise Fairness for Ranking and Regression", proposes. The
+rates are ratios of two U-statistics with that kernel, and their second moments follow from each
+item's weighted pairs as in :mod:`comparity.counts.all_pairs`, or, with queries, from the sums of
+each query.
 """
 
 from __future__ import annotations
@@ -13,6 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.counts.all_pairs import AllPairs
+from comparity.counts.judged_pairs import cluster_products
+from comparity.counts.kernels.differences import ItemPairs, Sums, item_pairs
+from comparity.counts.kernels.moments import moments_by_cell, pair_moments
 from comparity.counts.kernels.queries import (
     count_queries,
     empty_sums,
@@ -23,7 +34,7 @@ from comparity.counts.kernels.queries import (
 from comparity.counts.kernels.sorting import grouped
 from comparity.counts.pairs import TIE_VALUE, Cell, Sharing, evenness
 
-__all__ = ["QueryPairs", "query_counts", "query_pairs", "query_units"]
+__all__ = ["QueryPairs", "query_counts", "query_pairs", "query_units", "weighted_pairs"]
 
 METHOD = "query-clustered score z"
 
@@ -173,15 +184,13 @@ def _sharing(
     cells: tuple[Cell, ...], sums: Floats, products: Floats, tie: float, n_clusters: int
 ) -> Sharing:
     """Name the parts of the sums."""
-    trials, hits, ties, *squares, uses = sums.T.copy()
-    n, strict, tied = squares
-    cross, both = np.diag(strict + tie * tied), np.diag(strict + tie**2 * tied)
+    trials, hits, ties, n, strict, tied, uses = sums.T.copy()
     return Sharing(
         cells=cells,
         trials=trials,
         hits=hits + tie * ties,
         dependent=products,
-        own=np.block([[np.diag(n), cross], [cross, both]]),
+        own=pair_moments(n, strict, tied, tie),
         half_hits=ties if tie else np.zeros_like(ties),
         effective_items=evenness(trials, uses),
         n_clusters=n_clusters,
@@ -230,3 +239,128 @@ def _count(
     for part, more in zip(total, other, strict=True):
         part += more
     return int(held)
+
+
+def weighted_pairs(
+    y: Floats,
+    f: Floats,
+    group: Codes,
+    groups: tuple[str, ...],
+    *,
+    query: Codes | None = None,
+    weights: Floats | None = None,
+    average: str = "pairs",
+    once_in: str = "cells",
+    score_ties: str = "disagree",
+) -> AllPairs:
+    """Sum up how often scores order items as labels do, far-apart pairs counting more.
+
+    O(N log N + N K log L + N K^2) time for N items of K groups with L distinct labels, and O(N K)
+    memory, beside the moments. Defined by the
+    double loop in ``tests/plain/weighted_pairs.py``.
+
+    Parameters
+    ----------
+    y, f : ndarray of float
+        Label and score of each item, all finite.
+    group : ndarray of int
+        Position of its group in `groups`.
+    groups : tuple of str
+        The groups; some may have no item.
+    query : ndarray of int, optional
+        Items are paired only within a query, and queries are the independent clusters.
+    weights : ndarray of float, optional
+        Positive weights of items.
+    average : {"pairs", "queries"}
+        Whether pairs count by their weight, or every query counts once.
+    once_in : {"cells", "rows", "columns", "whole"}
+        Where every query counts once, as in :func:`query_pairs`.
+    score_ties : {"disagree", "half"}
+        What a pair with equal scores counts as: a miss, or half a hit.
+
+    Returns
+    -------
+    AllPairs
+        In units of weight that are arbitrary; with no trials where all labels are equal or there
+        are no items.
+
+    Examples
+    --------
+    >>> y, f = np.array([0.0, 1.0, 5.0]), np.array([0.1, 0.9, 0.4])
+    >>> found = weighted_pairs(y, f, np.array([0, 0, 0]), ("a",)).sharing
+    >>> (found.hits / found.trials).tolist()
+    [0.6]
+    """
+    query_of = np.zeros(len(y), dtype=np.int64) if query is None else query
+    weight = np.ones(len(y)) if weights is None else weights
+    tie = TIE_VALUE[score_ties]
+    pairs = item_pairs(y, f, group, len(groups), weight=weight, query=query_of)
+    items = _Items(group[pairs.order], len(groups), query_of[pairs.order])
+    if average == "queries":
+        pairs = items.averaged(pairs, query_units(len(groups), once_in))
+    moments = moments_by_cell(items.placement_products(pairs, tie))
+    n, strict, tied = (items.by_cell(part) for part in pairs.squares)
+    own = pair_moments(n, strict, tied, tie)
+    n_clusters, dependent = 0, moments - own
+    if query is not None:
+        n_clusters, dependent = items.by_query(pairs, tie)
+    trials, hits, ties = (items.by_cell(part).ravel() for part in pairs.better)
+    sharing = Sharing(
+        cells=tuple(Cell(better, worse) for better in groups for worse in groups),
+        trials=trials,
+        hits=hits + tie * ties,
+        dependent=dependent,
+        own=own,
+        half_hits=ties if tie else np.zeros_like(ties),
+        effective_items=evenness(trials, np.diag(moments)),
+        n_clusters=n_clusters,
+        method="all-pairs score z" if query is None else "query-clustered score z",
+    )
+    return AllPairs(sharing=sharing, score_ties=ties)
+
+
+@dataclass(frozen=True, slots=True)
+class _Items:
+    """Groups of items, and the queries they are compared in, in the order of their pairs."""
+
+    group: Codes
+    k: int
+    query: Codes
+
+    def placement_products(self, pairs: ItemPairs, tie: float) -> Floats:
+        """Sum up the products of what each item's pairs are, by group of the item."""
+        hits = [part.hits + tie * part.ties for part in (pairs.better, pairs.worse)]
+        rows = np.hstack([pairs.better.trials, pairs.worse.trials, *hits])
+        groups = [rows[self.group == g] for g in range(self.k)]
+        return np.array([own.T @ own for own in groups])
+
+    def by_cell(self, part: Floats) -> Floats:
+        """Sum up by group of the item, (K, K)."""
+        return np.array([part[self.group == g].sum(axis=0) for g in range(self.k)])
+
+    def by_query(self, pairs: ItemPairs, tie: float) -> tuple[int, Floats]:
+        """Return how many queries hold a pair, and the products of their sums by cell."""
+        row, other = np.nonzero(pairs.better.trials)
+        held, cluster = np.unique(self.query[row], return_inverse=True)
+        cell = self.group[row] * self.k + other
+        trials, hits, ties = (part[row, other] for part in pairs.better)
+        return len(held), cluster_products(cluster, cell, trials, hits + tie * ties, self.k**2)
+
+    def averaged(self, pairs: ItemPairs, unit: Codes) -> ItemPairs:
+        """Divide pairs by what all pairs of their query and unit of cells weigh together."""
+        rank = np.unique(self.query, return_inverse=True)[1].astype(np.int64)[:, None]
+        own, others = self.group[:, None], np.arange(self.k)[None, :]
+        as_better = rank * self.k**2 + unit[own * self.k + others]
+        as_worse = rank * self.k**2 + unit[others * self.k + own]
+        # Numbered anew, because most queries have pairs in few of the cells.
+        codes = np.unique(np.concatenate([as_better, as_worse]), return_inverse=True)[1]
+        better, worse = codes.reshape(2, len(self.group), self.k)
+        together = np.zeros(int(codes.max(initial=-1)) + 1)
+        np.add.at(together, better, pairs.better.trials)
+        share = np.divide(1.0, together, out=np.zeros_like(together), where=together > 0)
+        return ItemPairs(
+            order=pairs.order,
+            better=Sums(*(part * share[better] for part in pairs.better)),
+            worse=Sums(*(part * share[worse] for part in pairs.worse)),
+            squares=Sums(*(part * share[better] ** 2 for part in pairs.squares)),
+        )

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.all_pairs import AllPairs, all_pairs, merged
-from comparity.counts.ordered_pairs import OrderedPairs, ordered_pairs
+from comparity.counts.ordered_pairs import OrderedPairs, ordered_pairs, weighted_order
 from comparity.counts.pairs import Cell, Sharing
-from comparity.counts.query_pairs import QueryPairs, query_counts, query_pairs
-from comparity.counts.weighted_pairs import weighted_order, weighted_pairs
+from comparity.counts.query_pairs import QueryPairs, query_counts, query_pairs, weighted_pairs
 from comparity.inference.dyadic import rate_covariance
 from comparity.pairwise.options import PairwiseOptions
 from comparity.tables.items import LabelledItems

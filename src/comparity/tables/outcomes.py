@@ -17,6 +17,7 @@ A column that names the first item in each row agrees with what is read, and is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +28,7 @@ from comparity.errors import AmbiguousWinnerError, UnknownWinnerError, UnreadOut
 from comparity.tables.columns import BLANKS, SHOWN, Table, offenders, open_table
 from comparity.tables.frames import collected, is_missing, opened, text_of
 
-__all__ = ["explain_winners", "refuse_contradictions", "winning_side"]
+__all__ = ["check_outcome_read", "explain_winners", "winning_side"]
 
 LEFT = ("left", "model_a")
 RIGHT = ("right", "model_b")
@@ -42,6 +43,21 @@ SECOND_CODES = ("2", "2.0", "-1", "-1.0", "b")
 TIE_CODES = ("0", "0.0")
 
 KINDS = ("first", "second", "tie", "first_code", "second_code", "tie_code")
+OUTCOMES = (
+    *("winner", "win", "won", "outcome", "result", "preference", "preferred", "pref", "choice"),
+    *("choose", "chosen", "selected", "selection", "pick", "picked", "vote", "voted", "verdict"),
+    *("decision", "judgment", "judgement", "label", "pw", "pairwise", "better", "best"),
+)
+WINNERS = ("winner", "preferred", "preference")
+"""What a name begins with that speaks of the outcome whatever follows."""
+
+TELLING = (
+    *("better", "best", "worse", "worst", "winner", "loser", "win", "won", "lost"),
+    *("chosen", "rejected", "preferred", "dispreferred", "unpreferred"),
+)
+SIDES = (*TELLING, "left", "right", "first", "second", "a", "b", "1", "2")
+"""Words in the names of columns that speak of one of the two items alone."""
+
 MOST_LOOKED_AT = 1000
 """Rows in which values to show in an error are looked for."""
 
@@ -80,7 +96,70 @@ class Sides:
         return first > 0 < second and first + second + self.tie + self.tie_code == self.rows
 
 
-def refuse_contradictions(
+def check_outcome_read(
+    native: Any, *, first: Any, second: Any, read: Iterable[str | None] = ()
+) -> None:
+    """Refuse a table of comparisons if a column that nobody reads says who won.
+
+    Parameters
+    ----------
+    native : frame of any engine
+        The comparisons.
+    first, second : str
+        Columns read as the better and the worse item.
+    read : iterable of str or None
+        Further columns that are read: the evaluator, ties, seats.
+
+    Raises
+    ------
+    UnreadOutcomeError
+        As the top of this module says.
+    """
+    _, known = opened(native, "comparisons")
+    if first not in known or second not in known:
+        return  # Whoever reads the table says which column is missing.
+    telling = any(word in TELLING for name in (first, second) for word in name_words(name))
+    unread = [name for name in known if name not in {first, second, *read}]
+    called = [name for name in unread if is_called_outcome(name)]
+    suspects = called if telling else unread
+    if not suspects:
+        return
+    _refuse_contradictions(
+        native, suspects, first=first, second=second, called=called, telling=telling
+    )
+
+
+def is_called_outcome(column: object) -> bool:
+    """Say whether the name of a column speaks of the outcome of a comparison.
+
+    Examples
+    --------
+    >>> [is_called_outcome(name) for name in ("preference", "HumanLabel", "winner_model_a")]
+    [True, True, True]
+    >>> [is_called_outcome(name) for name in ("better_label", "label_time", "score", "judge")]
+    [False, False, False, False]
+    """
+    words = name_words(column)
+    if not words:
+        return False
+    # A label of the better item says nothing about who won.
+    of_one_item = any(word in SIDES for word in words[:-1])
+    return words[0] in WINNERS or (words[-1] in OUTCOMES and not of_one_item)
+
+
+def name_words(column: object) -> list[str]:
+    """Return the words that the name of a column is made of.
+
+    Examples
+    --------
+    >>> name_words("item_1"), name_words("winnerName"), name_words("Better ID")
+    (['item', '1'], ['winner', 'name'], ['better', 'id'])
+    """
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(column))
+    return re.findall(r"[^\W_]+", parted.lower())
+
+
+def _refuse_contradictions(
     native: Any,
     suspects: Sequence[str],
     *,
