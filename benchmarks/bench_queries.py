@@ -112,7 +112,8 @@ def show_queries(n_queries: int) -> None:
     columns = ("queries", "K", "join", "counts", "times", "moments", "times")
     caption = (
         f"core-seconds; target: counts of two groups {TARGET} times as fast as the join, which "
-        "gives the same, at 1,000,000 queries; moments: counts and what variances need, also with rows shuffled"
+        "gives the same, at 1,000,000 queries; moments: counts and what variances need, also with "
+        "rows shuffled"
     )
     show("Pairs within queries", (*columns, "shuffled", "GiB"), rows, caption)
 
