@@ -12,8 +12,7 @@ from comparity.comparative.audit import audit_frames
 from comparity.counts.judged_rows import count_comparisons, count_wide_comparisons
 from comparity.errors import UnknownLayoutError, UnreadOutcomeError
 from comparity.ranking.rank import rank_frames
-from comparity.tables.layouts import to_comparisons
-from comparity.tables.outcomes import check_outcome_read
+from comparity.tables.layouts import check_outcome_read, to_comparisons
 from tests.conftest import ENGINES, Build
 
 PAIRS = {"item_1": ["x", "y", "x"], "item_2": ["y", "z", "z"]}

@@ -19,8 +19,7 @@ from comparity.results.options import shows
 from comparity.tables.features import as_array, named_attributes
 from comparity.tables.files import read_table
 from comparity.tables.frames import collected, of_engine, opened
-from comparity.tables.layouts import read_comparisons
-from comparity.tables.outcomes import check_outcome_read
+from comparity.tables.layouts import check_outcome_read, read_comparisons
 from comparity.tables.values import check_lengths, said_true
 
 __all__ = ["audit_counts", "audit_files", "audit_frames", "comparative_separation"]

@@ -30,7 +30,7 @@ from comparity.tables.columns import (
 )
 from comparity.tables.files import move_items
 from comparity.tables.frames import Columns, collected, opened, text_of
-from comparity.tables.outcomes import check_outcome_read
+from comparity.tables.layouts import check_outcome_read
 
 __all__ = ["count_comparisons", "count_wide_comparisons"]
 

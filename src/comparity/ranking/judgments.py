@@ -24,7 +24,7 @@ from comparity.errors import (
 )
 from comparity.errors.spelling import is_blank
 from comparity.tables.frames import collected, is_frame, of_engine, opened
-from comparity.tables.outcomes import check_outcome_read
+from comparity.tables.layouts import check_outcome_read
 from comparity.tables.values import as_array, check_lengths, factorised, group_codes, rows_of
 
 __all__ = ["Judgments", "columns_of", "count_outcomes", "judgments_from_frames", "judgments_of"]

@@ -14,41 +14,39 @@ layout                    columns                        who won
 
 Who judged is looked for under the names evaluator, judge, worker, annotator, rater, performer,
 completed_by and user.
-
-Label Studio also exports tasks with annotations, as nested JSON. A task holds its two texts under
-``data`` and one entry in ``annotations`` for each annotator (``completed_by``); the choice is
-``result[].value.selected``, ``"left"`` or ``"right"``.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import narwhals as nw
-import numpy as np
 
 from comparity.errors import (
-    EmptyTableError,
-    MissingColumnError,
     NonBinaryError,
     Option,
     OptionError,
     UnknownLayoutError,
-    UnreadableFileError,
 )
 from comparity.tables.columns import Table, check_columns, offenders, open_table
-from comparity.tables.files import local_file, read_table
-from comparity.tables.frames import in_memory, opened, text_of
-from comparity.tables.json_records import first_record, parse_records
-from comparity.tables.outcomes import check_outcome_read, explain_winners, winning_side
+from comparity.tables.files import read_table
+from comparity.tables.frames import opened
+from comparity.tables.outcomes import (
+    explain_winners,
+    is_label_studio,
+    read_label_studio,
+    refuse_contradictions,
+    winning_side,
+)
 
 __all__ = [
     "LAYOUTS",
     "ComparisonTable",
+    "check_outcome_read",
     "read_comparisons",
     "to_comparisons",
 ]
@@ -82,7 +80,21 @@ EVALUATORS = (
     *("evaluator", "judge", "worker", "annotator", "rater"),
     *("performer", "completed_by", "user"),
 )
-Row = tuple[str | None, str | None, str | None, str | None]
+OUTCOMES = (
+    *("winner", "win", "won", "outcome", "result", "preference", "preferred", "pref", "choice"),
+    *("choose", "chosen", "selected", "selection", "pick", "picked", "vote", "voted", "verdict"),
+    *("decision", "judgment", "judgement", "label", "pw", "pairwise", "better", "best"),
+)
+WINNERS = ("winner", "preferred", "preference")
+"""What a name begins with that speaks of the outcome whatever follows."""
+
+TELLING = (
+    *("better", "best", "worse", "worst", "winner", "loser", "win", "won", "lost"),
+    *("chosen", "rejected", "preferred", "dispreferred", "unpreferred"),
+)
+SIDES = (*TELLING, "left", "right", "first", "second", "a", "b", "1", "2")
+"""Words in the names of columns that speak of one of the two items alone."""
+
 JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
 
 
@@ -286,10 +298,8 @@ def read_comparisons(
         Column names, as in :func:`to_comparisons`.
     """
     may_be_nested = layout in ("auto", "label studio") and _is_json(path)
-    if may_be_nested and _is_label_studio(path):
-        frame, notes = _read_label_studio(
-            path, left=columns.get("left"), right=columns.get("right")
-        )
+    if may_be_nested and is_label_studio(path):
+        frame, notes = read_label_studio(path, left=columns.get("left"), right=columns.get("right"))
         table = to_comparisons(frame)
         return ComparisonTable(
             frame=table.frame,
@@ -306,94 +316,64 @@ def _is_json(path: str | os.PathLike[str]) -> bool:
     return os.fspath(path).lower().removesuffix(".gz").endswith(JSON_ENDINGS)
 
 
-def _is_label_studio(path: str | os.PathLike[str]) -> bool:
-    """Say whether a JSON file begins like an export of annotated tasks."""
-    name = os.fspath(path)
-    if not Path(name).is_file():
-        return False
-    local_file(name)
-    task = first_record(name)
-    return isinstance(task, dict) and "annotations" in task
-
-
-def _read_label_studio(
-    path: str | os.PathLike[str], *, left: str | None = None, right: str | None = None
-) -> tuple[nw.LazyFrame[Any], tuple[str, ...]]:
-    """Read a nested export.
+def check_outcome_read(
+    native: Any, *, first: Any, second: Any, read: Iterable[str | None] = ()
+) -> None:
+    """Refuse a table of comparisons if a column that nobody reads says who won.
 
     Parameters
     ----------
-    path : path
-        A JSON list, or JSON lines, of tasks.
-    left, right : str, optional
-        Fields of ``data`` that hold the two items; by default those that the choice refers to
-        (``to_name``), or ``text1`` and ``text2``.
+    native : frame of any engine
+        The comparisons.
+    first, second : str
+        Columns read as the better and the worse item.
+    read : iterable of str or None
+        Further columns that are read: the evaluator, ties, seats.
 
-    Returns
-    -------
-    frame : narwhals.LazyFrame
-        Columns left, right, winner, worker.
-    notes : tuple of str
-        How many annotations were skipped by their annotators or hold no choice.
+    Raises
+    ------
+    UnreadOutcomeError
+        As the top of :mod:`comparity.tables.outcomes` says.
     """
-    name = os.fspath(path)
-    local_file(name)
-    rows: list[Row] = []
-    silent = 0
-    for task, annotation in _annotations(parse_records(name), name):
-        found = [r for r in annotation.get("result") or [] if _selected(r) is not None]
-        if annotation.get("was_cancelled") or not found:
-            silent += 1
-            continue
-        rows += [_row(task, annotation, result, left, right) for result in found]
-    if not rows:
-        raise EmptyTableError("comparisons")
-    notes = (f"{silent:,} annotations were skipped or hold no choice",) if silent else ()
-    return _as_frame(rows), notes
+    _, known = opened(native, "comparisons")
+    if first not in known or second not in known:
+        return  # Whoever reads the table says which column is missing.
+    telling = any(word in TELLING for name in (first, second) for word in name_words(name))
+    unread = [name for name in known if name not in {first, second, *read}]
+    called = [name for name in unread if is_called_outcome(name)]
+    suspects = called if telling else unread
+    if not suspects:
+        return
+    refuse_contradictions(
+        native, suspects, first=first, second=second, called=called, telling=telling
+    )
 
 
-def _as_frame(rows: list[Row]) -> nw.LazyFrame[Any]:
-    cells = np.array(rows, dtype=object)
-    names = ("left", "right", "winner", "worker")
-    return in_memory({name: cells[:, place] for place, name in enumerate(names)})
+def is_called_outcome(column: object) -> bool:
+    """Say whether the name of a column speaks of the outcome of a comparison.
+
+    Examples
+    --------
+    >>> [is_called_outcome(name) for name in ("preference", "HumanLabel", "winner_model_a")]
+    [True, True, True]
+    >>> [is_called_outcome(name) for name in ("better_label", "label_time", "score", "judge")]
+    [False, False, False, False]
+    """
+    words = name_words(column)
+    if not words:
+        return False
+    # A label of the better item says nothing about who won.
+    of_one_item = any(word in SIDES for word in words[:-1])
+    return words[0] in WINNERS or (words[-1] in OUTCOMES and not of_one_item)
 
 
-def _annotations(
-    tasks: Iterable[Any], name: str
-) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    for number, task in enumerate(tasks, start=1):
-        parts = task.get("annotations") if isinstance(task, dict) else None
-        if not isinstance(parts, list) or not isinstance(task.get("data"), dict):
-            raise UnreadableFileError(repr(name), f"task {number} has no data or no annotations")
-        for annotation in parts:
-            if not isinstance(annotation, dict):
-                raise UnreadableFileError(repr(name), f"task {number} has an odd annotation")
-            yield task, annotation
+def name_words(column: object) -> list[str]:
+    """Return the words that the name of a column is made of.
 
-
-def _selected(result: Any) -> str | None:
-    value = result.get("value") if isinstance(result, dict) else None
-    chosen = value.get("selected") if isinstance(value, dict) else None
-    return chosen if isinstance(chosen, str) else None
-
-
-def _row(
-    task: dict[str, Any],
-    annotation: dict[str, Any],
-    result: dict[str, Any],
-    left: str | None,
-    right: str | None,
-) -> Row:
-    data = task["data"]
-    pointed = [name.strip() for name in str(result.get("to_name", "")).split(",")]
-    usual = pointed if len(pointed) == 2 and set(pointed) <= set(data) else ["text1", "text2"]
-    sides = (left or usual[0], right or usual[1])
-    for side in sides:
-        if side not in data:
-            raise MissingColumnError(side, "Label Studio data", list(data))
-    judge = annotation.get("completed_by")
-    if isinstance(judge, dict):
-        judge = judge.get("email") or judge.get("id")
-    named = (data[sides[0]], data[sides[1]], _selected(result), judge)
-    first, second, chosen, worker = (None if v is None else text_of(v) for v in named)
-    return first, second, chosen, worker
+    Examples
+    --------
+    >>> name_words("item_1"), name_words("winnerName"), name_words("Better ID")
+    (['item', '1'], ['winner', 'name'], ['better', 'id'])
+    """
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(column))
+    return re.findall(r"[^\W_]+", parted.lower())

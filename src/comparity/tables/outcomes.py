@@ -13,22 +13,43 @@ are called.
   1, -1 and 0; A, B and tie). Codes must name both sides: 0 and 1 may be any flag.
 
 A column that names the first item in each row agrees with what is read, and is let pass.
+
+Label Studio has no such column: it exports tasks with annotations, as nested JSON. A task holds its
+two texts under ``data`` and one entry in ``annotations`` for each annotator (``completed_by``); the
+choice is ``result[].value.selected``, ``"left"`` or ``"right"``.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 
-from comparity.errors import AmbiguousWinnerError, UnknownWinnerError, UnreadOutcomeError
+from comparity.errors import (
+    AmbiguousWinnerError,
+    EmptyTableError,
+    MissingColumnError,
+    UnknownWinnerError,
+    UnreadableFileError,
+    UnreadOutcomeError,
+)
 from comparity.tables.columns import BLANKS, SHOWN, Table, offenders, open_table
-from comparity.tables.frames import collected, is_missing, opened, text_of
+from comparity.tables.files import local_file
+from comparity.tables.frames import collected, in_memory, is_missing, opened, text_of
+from comparity.tables.json_records import first_record, parse_records
 
-__all__ = ["check_outcome_read", "explain_winners", "winning_side"]
+__all__ = [
+    "explain_winners",
+    "is_label_studio",
+    "read_label_studio",
+    "refuse_contradictions",
+    "winning_side",
+]
 
 LEFT = ("left", "model_a")
 RIGHT = ("right", "model_b")
@@ -43,20 +64,7 @@ SECOND_CODES = ("2", "2.0", "-1", "-1.0", "b")
 TIE_CODES = ("0", "0.0")
 
 KINDS = ("first", "second", "tie", "first_code", "second_code", "tie_code")
-OUTCOMES = (
-    *("winner", "win", "won", "outcome", "result", "preference", "preferred", "pref", "choice"),
-    *("choose", "chosen", "selected", "selection", "pick", "picked", "vote", "voted", "verdict"),
-    *("decision", "judgment", "judgement", "label", "pw", "pairwise", "better", "best"),
-)
-WINNERS = ("winner", "preferred", "preference")
-"""What a name begins with that speaks of the outcome whatever follows."""
-
-TELLING = (
-    *("better", "best", "worse", "worst", "winner", "loser", "win", "won", "lost"),
-    *("chosen", "rejected", "preferred", "dispreferred", "unpreferred"),
-)
-SIDES = (*TELLING, "left", "right", "first", "second", "a", "b", "1", "2")
-"""Words in the names of columns that speak of one of the two items alone."""
+Row = tuple[str | None, str | None, str | None, str | None]
 
 MOST_LOOKED_AT = 1000
 """Rows in which values to show in an error are looked for."""
@@ -96,70 +104,7 @@ class Sides:
         return first > 0 < second and first + second + self.tie + self.tie_code == self.rows
 
 
-def check_outcome_read(
-    native: Any, *, first: Any, second: Any, read: Iterable[str | None] = ()
-) -> None:
-    """Refuse a table of comparisons if a column that nobody reads says who won.
-
-    Parameters
-    ----------
-    native : frame of any engine
-        The comparisons.
-    first, second : str
-        Columns read as the better and the worse item.
-    read : iterable of str or None
-        Further columns that are read: the evaluator, ties, seats.
-
-    Raises
-    ------
-    UnreadOutcomeError
-        As the top of this module says.
-    """
-    _, known = opened(native, "comparisons")
-    if first not in known or second not in known:
-        return  # Whoever reads the table says which column is missing.
-    telling = any(word in TELLING for name in (first, second) for word in name_words(name))
-    unread = [name for name in known if name not in {first, second, *read}]
-    called = [name for name in unread if is_called_outcome(name)]
-    suspects = called if telling else unread
-    if not suspects:
-        return
-    _refuse_contradictions(
-        native, suspects, first=first, second=second, called=called, telling=telling
-    )
-
-
-def is_called_outcome(column: object) -> bool:
-    """Say whether the name of a column speaks of the outcome of a comparison.
-
-    Examples
-    --------
-    >>> [is_called_outcome(name) for name in ("preference", "HumanLabel", "winner_model_a")]
-    [True, True, True]
-    >>> [is_called_outcome(name) for name in ("better_label", "label_time", "score", "judge")]
-    [False, False, False, False]
-    """
-    words = name_words(column)
-    if not words:
-        return False
-    # A label of the better item says nothing about who won.
-    of_one_item = any(word in SIDES for word in words[:-1])
-    return words[0] in WINNERS or (words[-1] in OUTCOMES and not of_one_item)
-
-
-def name_words(column: object) -> list[str]:
-    """Return the words that the name of a column is made of.
-
-    Examples
-    --------
-    >>> name_words("item_1"), name_words("winnerName"), name_words("Better ID")
-    (['item', '1'], ['winner', 'name'], ['better', 'id'])
-    """
-    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(column))
-    return re.findall(r"[^\W_]+", parted.lower())
-
-
-def _refuse_contradictions(
+def refuse_contradictions(
     native: Any,
     suspects: Sequence[str],
     *,
@@ -301,3 +246,96 @@ def _side_words(table: Table) -> tuple[list[str], list[str]]:
     left = [*LEFT, *({first} - {*LEFT, *RIGHT, *TIE, second})]
     right = [*RIGHT, *({second} - {*LEFT, *RIGHT, *TIE, first})]
     return left, right
+
+
+def is_label_studio(path: str | os.PathLike[str]) -> bool:
+    """Say whether a JSON file begins like an export of annotated tasks."""
+    name = os.fspath(path)
+    if not Path(name).is_file():
+        return False
+    local_file(name)
+    task = first_record(name)
+    return isinstance(task, dict) and "annotations" in task
+
+
+def read_label_studio(
+    path: str | os.PathLike[str], *, left: str | None = None, right: str | None = None
+) -> tuple[nw.LazyFrame[Any], tuple[str, ...]]:
+    """Read a nested export.
+
+    Parameters
+    ----------
+    path : path
+        A JSON list, or JSON lines, of tasks.
+    left, right : str, optional
+        Fields of ``data`` that hold the two items; by default those that the choice refers to
+        (``to_name``), or ``text1`` and ``text2``.
+
+    Returns
+    -------
+    frame : narwhals.LazyFrame
+        Columns left, right, winner, worker.
+    notes : tuple of str
+        How many annotations were skipped by their annotators or hold no choice.
+    """
+    name = os.fspath(path)
+    local_file(name)
+    rows: list[Row] = []
+    silent = 0
+    for task, annotation in _annotations(parse_records(name), name):
+        found = [r for r in annotation.get("result") or [] if _selected(r) is not None]
+        if annotation.get("was_cancelled") or not found:
+            silent += 1
+            continue
+        rows += [_row(task, annotation, result, left, right) for result in found]
+    if not rows:
+        raise EmptyTableError("comparisons")
+    notes = (f"{silent:,} annotations were skipped or hold no choice",) if silent else ()
+    return _as_frame(rows), notes
+
+
+def _as_frame(rows: list[Row]) -> nw.LazyFrame[Any]:
+    cells = np.array(rows, dtype=object)
+    names = ("left", "right", "winner", "worker")
+    return in_memory({name: cells[:, place] for place, name in enumerate(names)})
+
+
+def _annotations(
+    tasks: Iterable[Any], name: str
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    for number, task in enumerate(tasks, start=1):
+        parts = task.get("annotations") if isinstance(task, dict) else None
+        if not isinstance(parts, list) or not isinstance(task.get("data"), dict):
+            raise UnreadableFileError(repr(name), f"task {number} has no data or no annotations")
+        for annotation in parts:
+            if not isinstance(annotation, dict):
+                raise UnreadableFileError(repr(name), f"task {number} has an odd annotation")
+            yield task, annotation
+
+
+def _selected(result: Any) -> str | None:
+    value = result.get("value") if isinstance(result, dict) else None
+    chosen = value.get("selected") if isinstance(value, dict) else None
+    return chosen if isinstance(chosen, str) else None
+
+
+def _row(
+    task: dict[str, Any],
+    annotation: dict[str, Any],
+    result: dict[str, Any],
+    left: str | None,
+    right: str | None,
+) -> Row:
+    data = task["data"]
+    pointed = [name.strip() for name in str(result.get("to_name", "")).split(",")]
+    usual = pointed if len(pointed) == 2 and set(pointed) <= set(data) else ["text1", "text2"]
+    sides = (left or usual[0], right or usual[1])
+    for side in sides:
+        if side not in data:
+            raise MissingColumnError(side, "Label Studio data", list(data))
+    judge = annotation.get("completed_by")
+    if isinstance(judge, dict):
+        judge = judge.get("email") or judge.get("id")
+    named = (data[sides[0]], data[sides[1]], _selected(result), judge)
+    first, second, chosen, worker = (None if v is None else text_of(v) for v in named)
+    return first, second, chosen, worker
