@@ -132,13 +132,13 @@ def test_with_few_misses_the_distance_is_that_of_the_score_test(hypothesised: fl
 
 
 def test_with_ample_counts_the_distance_is_that_of_the_wald_test() -> None:
-    expected = stats.norm.isf(0.05) * np.sqrt(0.24 / 200 + 0.21 / 100)
-    assert distance(0.6, 0.7, 200, 100, 0.05) == pytest.approx(expected)
+    expected = stats.norm.isf(0.05) * np.sqrt(0.24 / 400 + 0.21 / 200)
+    assert distance(0.6, 0.7, 400, 200, 0.05) == pytest.approx(expected)
 
 
 def test_shared_items_add_to_the_variance_and_have_no_continuity_correction() -> None:
     """Of 98 in 100 against 98 in 100 the score variance of no gap is the binomial one."""
     binomial = 2 * 0.98 * 0.02 / 100
     alone, shared = (distance(0.98, 0.98, 100, 100, 0.0, shared=more) for more in (0.0, 0.001))
-    assert alone == pytest.approx(stats.norm.isf(0.05) * np.sqrt(binomial) + 0.01)
+    assert alone == pytest.approx(stats.norm.isf(0.05) * np.sqrt(binomial) + 0.005)
     assert shared == pytest.approx(stats.norm.isf(0.05) * np.sqrt(binomial + 0.001))

@@ -17,8 +17,8 @@ from comparity.inference.dyadic import compare_cells, rate_covariance, rate_inte
 from comparity.inference.exact import restricted_rate
 from comparity.inference.gap_tests import Reference
 from comparity.inference.pivots import DyadicGap, SharedGap, likeliest_rates
-from comparity.inference.proportions import ScorePivot
 from tests.calibration import worlds
+from tests.plain import two_proportions
 from tests.plain.dyadic import variance as plain_variance
 
 FIRST, SECOND = Cell("1", "0"), Cell("0", "1")
@@ -42,11 +42,11 @@ def test_without_sharing_the_test_is_the_pooled_score_test_of_statsmodels() -> N
 
 
 def test_without_sharing_the_interval_is_the_score_interval_of_two_proportions() -> None:
-    """ScorePivot is checked against Newcombe's published table."""
     for first, second in ((Tally(60, 100), Tally(45, 110)), (Tally(20, 20), Tally(450, 500))):
         ours = compare_cells(fresh(first, second).sharing(), FIRST, SECOND, null="")
-        low, high, _ = ScorePivot(first, second).interval(0.95)
-        assert ours.interval(0.95)[:2] == pytest.approx((low, high), abs=1e-9)
+        counts = first.hits, first.trials, second.hits, second.trials
+        expected = two_proportions.score_interval(*counts, stats.norm.isf(0.025))
+        assert ours.interval(0.95)[:2] == pytest.approx(expected, abs=1e-9)
 
 
 def test_without_sharing_the_interval_of_a_rate_is_the_wilson_interval() -> None:

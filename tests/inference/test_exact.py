@@ -44,7 +44,8 @@ def test_tables_that_tie_with_the_observed_one_count(first: Tally, second: Tally
     """SciPy compares statistics without a tolerance: it can only lose tables that tie."""
     n1, n2 = first.trials, second.trials
     found = ExactPivot(first, second).p_value(0.0)
-    rates = np.linspace(0, 1, 4001)[:, None]
+    ends = exact_intervals.plausible_rates(first.hits, n1, second.hits, n2)
+    rates = np.linspace(max(low for low, _ in ends), min(high for _, high in ends), 4001)[:, None]
     i, j = np.array(plain.tables_as_extreme_at_zero(first.hits, n1, second.hits, n2)).T
     one, two = (binom.pmf(np.arange(n + 1), n, rates) for n in (n1, n2))
     expected = (one[:, i] * two[:, j]).sum(axis=1).max()

@@ -1,13 +1,14 @@
-"""Witnesses: Newcombe's table of intervals, statsmodels, the likelihood maximised by bisection."""
+"""Witnesses: Newcombe's table of intervals, statsmodels, Poisson tables, plain enumeration."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import chi2_contingency, norm
+from scipy.stats import gamma, norm, poisson
 from statsmodels.stats.proportion import (
     confint_proportions_2indep,
     proportion_confint,
@@ -18,14 +19,14 @@ from statsmodels.stats.proportion import (
 )
 
 from comparity.counts.decisions import Tally
+from comparity.inference.exact import ExactPivot
+from comparity.inference.extreme_tables import score_statistic
 from comparity.inference.proportions import (
-    ScorePivot,
     WaldPivot,
     compare_rates,
     compare_rates_wald,
     wilson_interval,
 )
-from tests.plain import two_proportions as plain
 
 TABLES = [
     (Tally(80, 100), Tally(45, 60)),
@@ -57,66 +58,25 @@ NEWCOMBE = [
 
 
 @pytest.mark.parametrize(("first", "second", "mee", "miettinen"), NEWCOMBE)
-def test_score_intervals_equal_newcombes_table(
+def test_the_score_statistic_at_newcombes_limits_is_the_normal_quantile(
     first: tuple[int, int],
     second: tuple[int, int],
     mee: tuple[float, float],
     miettinen: tuple[float, float],
 ) -> None:
-    pivot = ScorePivot(Tally(*first), Tally(*second))
-    n = first[1] + second[1]
-    corrected = 1 - 2 * norm.sf(norm.isf(0.025) * math.sqrt(n / (n - 1)))
-    assert pivot.interval(0.95)[:2] == pytest.approx(mee, abs=5.1e-5)
-    assert pivot.interval(corrected)[:2] == pytest.approx(miettinen, abs=5.1e-5)
+    """Published limits have four decimals, of which the statistic makes up to 0.003."""
+    n, quantile = first[1] + second[1], norm.isf(0.025)
+    for limits, expected in ((mee, quantile), (miettinen, quantile * math.sqrt(n / (n - 1)))):
+        for limit, sign in zip(limits, (1, -1), strict=True):
+            if abs(limit) < 1:
+                found = score_statistic(*first, *second, limit)
+                assert found == pytest.approx(sign * expected, abs=0.003)
 
 
 @pytest.mark.parametrize(("first", "second"), TABLES)
-@pytest.mark.parametrize("side", ["two-sided", "smaller", "larger"])
-def test_score_p_values_of_equality_equal_statsmodels(
-    first: Tally, second: Tally, side: str
-) -> None:
-    pivot = ScorePivot(first, second)
-    p = {"two-sided": pivot.p_value, "smaller": pivot.p_below, "larger": pivot.p_above}[side]
-    expected = proportions_2indep(
-        *flat(first, second), method="score", correction=False, alternative=side
-    )
-    assert p(0.0) == pytest.approx(expected.pvalue, rel=1e-9)
-
-
-@pytest.mark.parametrize(("first", "second"), [(Tally(160, 400), Tally(450, 900)), TABLES[1]])
-def test_score_intervals_are_near_newcombes_hybrid_of_statsmodels(
-    first: Tally, second: Tally
-) -> None:
-    """Another method, equal to second order: both correct the Wald interval for its skew."""
-    theirs = confint_proportions_2indep(*flat(first, second), method="newcomb", compare="diff")
-    low, high, _ = ScorePivot(first, second).interval(0.95)
-    assert (low, high) == pytest.approx(theirs, abs=5 / min(first.trials, second.trials) ** 1.5)
-
-
-# statsmodels 0.15 takes a wrong coefficient of the cubic for gaps other than zero (its own issue
-# 10269), so there the likelihood is maximised by bisection instead.
-@pytest.mark.parametrize(("first", "second"), TABLES)
-@pytest.mark.parametrize("gap", [-0.3, -0.05, 0.05, 0.4])
-def test_score_p_values_of_other_gaps_follow_from_the_restricted_likelihood(
-    first: Tally, second: Tally, gap: float
-) -> None:
-    pivot = ScorePivot(first, second)
-    z = plain.score_statistic(*flat(first, second), gap)
-    assert pivot.p_value(gap) == pytest.approx(2 * norm.sf(abs(z)), rel=1e-8)
-    assert pivot.p_below(gap) == pytest.approx(norm.cdf(z), rel=1e-8)
-    assert pivot.p_above(gap) == pytest.approx(norm.sf(z), rel=1e-8)
-
-
-@settings(deadline=None)
-@given(tallies, tallies, st.sampled_from([0.5, 0.9, 0.95, 0.999]))
-def test_the_ends_of_a_score_interval_are_just_not_rejected(
-    first: Tally, second: Tally, level: float
-) -> None:
-    pivot = ScorePivot(first, second)
-    low, high, _ = pivot.interval(level)
-    assert -1 <= low <= first.rate - second.rate <= high <= 1
-    assert low == -1 or pivot.p_value(low) == pytest.approx(1 - level, rel=1e-4)
-    assert high == 1 or pivot.p_value(high) == pytest.approx(1 - level, rel=1e-4)
+def test_the_score_statistic_of_equality_equals_statsmodels(first: Tally, second: Tally) -> None:
+    expected = proportions_2indep(*flat(first, second), method="score", correction=False)
+    assert score_statistic(*flat(first, second), 0.0) == pytest.approx(expected.statistic, rel=1e-9)
 
 
 @pytest.mark.parametrize(("first", "second"), TABLES)
@@ -139,31 +99,15 @@ def test_equivalence_equals_the_two_one_sided_tests_of_statsmodels(
     assert test.equivalence_p_value(margin) == pytest.approx(expected.pvalue, rel=1e-9)
 
 
-@settings(deadline=None)
-# Nearer to zero, rates of one leave a variance that is mostly rounding.
-@given(tallies, tallies, st.integers(-(10**6), 10**6).map(lambda millionths: millionths / 10**6))
-def test_exchanging_the_groups_mirrors_the_score_test(
-    first: Tally, second: Tally, gap: float
-) -> None:
-    one, other = ScorePivot(first, second), ScorePivot(second, first)
-    assert one.p_below(gap) == pytest.approx(other.p_above(-gap), rel=1e-5, abs=1e-9)
-    low, high, _ = one.interval(0.95)
-    assert other.interval(0.95)[:2] == pytest.approx((-high, -low), abs=1e-7)
-
-
 @pytest.mark.parametrize(
     ("first", "second", "method"),
     [
-        (Tally(15, 30), Tally(20, 35), "Wald z"),
-        (Tally(15, 30), Tally(21, 35), "score z"),
-        (Tally(0, 30), Tally(29, 30), "score z"),
-        (Tally(15, 30), Tally(30, 30), "score z"),
-        (Tally(1, 30), Tally(2, 30), "corrected score z"),
-        (Tally(0, 1), Tally(0, 200), "corrected score z"),
-        (Tally(15, 29), Tally(15, 30), "exact unconditional"),
-        (Tally(0, 1), Tally(3, 199), "exact unconditional"),
-        (Tally(15, 29), Tally(15, 29), "exact unconditional"),
+        (Tally(50, 200), Tally(250, 300), "Wald z"),
+        (Tally(50, 200), Tally(251, 300), "exact unconditional"),
+        (Tally(49, 200), Tally(150, 300), "exact unconditional"),
+        (Tally(100, 199), Tally(5000, 10000), "exact unconditional"),
         (Tally(0, 1), Tally(0, 1), "exact unconditional"),
+        (Tally(3, 10**6), Tally(400_000, 10**6), "exact unconditional"),
     ],
 )
 def test_the_test_suits_the_counts(first: Tally, second: Tally, method: str) -> None:
@@ -181,7 +125,7 @@ def test_equal_rates_at_the_edge_give_p_one_and_an_interval(n: int, share: int) 
     assert -1 < low < 0 < high < 1
 
 
-def test_score_and_exact_tests_report_the_pooled_standard_error() -> None:
+def test_exact_tests_report_the_pooled_standard_error() -> None:
     """17 of 60 hits: sqrt(17/60 * 43/60 * (1/20 + 1/40))."""
     test = compare_rates(Tally(7, 20), Tally(10, 40), null="p = q")
     assert test.standard_error == pytest.approx(math.sqrt(17 * 43 / 3600 * 3 / 40))
@@ -222,13 +166,6 @@ def test_wald_intervals_hold_possible_gaps_only() -> None:
     assert compare_rates_wald(Tally(59, 60), Tally(1, 60), null="p = q").interval(0.999).high == 1
 
 
-def test_gaps_beyond_one_are_impossible() -> None:
-    pivot = ScorePivot(Tally(5, 9), Tally(40, 90))
-    assert pivot.p_value(1.5) == 0
-    assert (pivot.p_below(1.5), pivot.p_above(1.5)) == (0, 1)
-    assert (pivot.p_below(-1.5), pivot.p_above(-1.5)) == (1, 0)
-
-
 @given(tallies, st.sampled_from([0.5, 0.95, 0.999]))
 def test_wilson_intervals_equal_statsmodels(tally: Tally, level: float) -> None:
     expected = proportion_confint(tally.hits, tally.trials, alpha=1 - level, method="wilson")
@@ -242,34 +179,28 @@ def test_the_wilson_interval_of_nothing_is_nan() -> None:
     assert level == 0.9
 
 
-@pytest.mark.parametrize("pivot", [ScorePivot(Tally(3, 40), Tally(9, 50)), WaldPivot(0.1, 0.02)])
-def test_a_level_that_rounds_to_one_still_has_an_interval(pivot: ScorePivot | WaldPivot) -> None:
+@pytest.mark.parametrize("pivot", [ExactPivot(Tally(3, 40), Tally(9, 50)), WaldPivot(0.1, 0.02)])
+def test_a_level_that_rounds_to_one_still_has_an_interval(pivot: ExactPivot | WaldPivot) -> None:
     """Early looks ask for levels such as 1 - 1e-58."""
     low, high, _ = pivot.interval(1 - 1e-58)
     assert -1 <= low < pivot.interval(0.999999).low
     assert pivot.interval(0.999999).high < high <= 1
 
 
-def test_rare_hits_among_very_many_trials_keep_their_digits() -> None:
-    """Equal sizes and no first hit: the pooled z is minus the root of the second hits."""
-    for n in (10**6, 10**9):
-        pivot = ScorePivot(Tally(0, n), Tally(5, n))
-        mirrored = ScorePivot(Tally(n, n), Tally(n - 5, n))
-        assert pivot.p_value(0.0) == pytest.approx(2 * norm.sf(math.sqrt(5)), rel=1e-4)
-        assert mirrored.p_value(0.0) == pytest.approx(2 * norm.sf(math.sqrt(5)), rel=1e-4)
-
-
-def test_the_corrected_score_test_equals_the_corrected_chi_square_test_of_scipy() -> None:
-    for first, second in ((Tally(1, 40), Tally(9, 60)), (Tally(3, 12), Tally(20, 300))):
-        table = [[tally.hits, tally.trials - tally.hits] for tally in (first, second)]
-        expected = chi2_contingency(table, correction=True).pvalue
-        assert ScorePivot(first, second, corrected=True).p_value(0.0) == pytest.approx(expected)
-
-
-def test_the_ends_of_a_corrected_interval_are_just_not_rejected() -> None:
-    pivot = ScorePivot(Tally(1, 40), Tally(9, 60), corrected=True)
-    low, high, _ = pivot.interval(0.9)
-    assert pivot.p_value(low) == pytest.approx(0.1, rel=1e-4)
-    assert pivot.p_value(high) == pytest.approx(0.1, rel=1e-4)
-    plain = ScorePivot(Tally(1, 40), Tally(9, 60)).interval(0.9)
-    assert low < plain.low < plain.high < high
+@pytest.mark.parametrize("n", [10**6, 10**9])
+@pytest.mark.parametrize("hits", [(0, 6), (2, 11)])
+def test_rare_hits_among_very_many_trials_are_tested_as_poisson_numbers(
+    n: int, hits: tuple[int, int]
+) -> None:
+    """Of equal sizes the pooled z is the difference of the hits over the root of their sum."""
+    # Means that are plausible for both numbers, at 1e-8 together.
+    lowest, highest = gamma.ppf(1e-8 / 4, max(hits)), gamma.isf(1e-8 / 4, min(hits) + 1)
+    means, counts = np.linspace(lowest, highest, 2000)[:, None], np.arange(120)
+    squared = np.subtract.outer(counts, counts) ** 2 / np.add.outer(counts, counts).clip(1)
+    extreme = squared >= (hits[0] - hits[1]) ** 2 / sum(hits) - 1e-9
+    law = poisson.pmf(counts, means)
+    expected = ((law @ extreme) * law).sum(axis=1).max()
+    first, second = (Tally(one, n) for one in hits)
+    assert ExactPivot(first, second).p_value(0.0) == pytest.approx(expected, abs=2e-5)
+    mirrored = ExactPivot(*(Tally(n - one, n) for one in hits))
+    assert mirrored.p_value(0.0) == pytest.approx(expected, abs=2e-5)

@@ -82,7 +82,7 @@ def test_no_miss_at_all_still_says_what_would_decide() -> None:
 
 
 def test_with_shared_variance_above_the_target_no_number_of_judgments_is_enough() -> None:
-    test = open_test(0.6, 0.5, 100)
+    test = open_test(0.57, 0.5, 200)
     stuck = replace(test, shared_variance=0.9 * test.standard_error**2)
     needed = needed_data(stuck, n=200, n_items=50, **CHOICES)
     assert needed is not None
@@ -91,7 +91,7 @@ def test_with_shared_variance_above_the_target_no_number_of_judgments_is_enough(
 
 
 def test_judgments_on_the_same_items_cost_more_than_judgments_on_new_ones() -> None:
-    test = open_test(0.6, 0.5, 100)
+    test = open_test(0.57, 0.5, 200)
     half = replace(test, shared_variance=0.1 * test.standard_error**2)
     needed = needed_data(half, n=200, n_items=50, **CHOICES)
     assert needed is not None
@@ -158,7 +158,7 @@ def test_of_several_tests_each_needs_what_it_needs_alone() -> None:
         compare_rates(Tally(x, 12), Tally(y, m), null="")
         for x, y, m in [(3, 9, 14), (0, 0, 5), (12, 40, 40), (6, 200, 400), (7, 7, 12)]
     ]
-    tests.insert(2, open_test(0.5, 0.55, 100))
+    tests.insert(2, open_test(0.5, 0.55, 300))
     local_alphas = [0.05, 0.01, 0.025, 0.005, 0.05, 0.001]
     choices = {"margin": 0.05, "alpha": 0.05, "n": 100, "n_items": 100}
     alone = [

@@ -37,7 +37,6 @@ from comparity.counts.decisions import Tally
 from comparity.inference.exact import ExactPivot
 from comparity.inference.gap_tests import GapTest, Needed, Pivot, Statistic
 from comparity.inference.means import RatioPivot
-from comparity.inference.proportions import ScorePivot
 from comparity.inference.rejection import critical_distances
 
 __all__ = ["needed_by_tests", "needed_data"]
@@ -124,7 +123,7 @@ def needed_by_tests(
     few = [
         (place, test.pivot.first, test.pivot.second)
         for place, test in enumerate(tests)
-        if isinstance(test.pivot, ScorePivot | ExactPivot)
+        if isinstance(test.pivot, ExactPivot)
     ]
     factors: dict[int, tuple[float, float]] = {}
     for start in range(0, len(few), AT_ONCE):
