@@ -82,8 +82,8 @@ def rejections(
 
 
 # Two sizes, the rate of both groups or of the second, another one of the first, and what the exact
-# test wins at least. Of 30 against 3,000 at 0.005 no test can win more: 1 hit of 30 is no rarity, and
-# two are found by either.
+# test wins at least. Of 30 against 3,000 at 0.005 no test can win much: 1 hit of 30 is no rarity,
+# and two are found by either.
 EDGES = [
     (200, 200, 0.02, 0.08, 0.06),
     (200, 200, 0.98, 0.92, 0.06),

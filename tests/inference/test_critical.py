@@ -122,13 +122,32 @@ def distance(p: float, q: float, n: int, m: int, hypothesised: float, shared: fl
 
 
 @pytest.mark.parametrize("hypothesised", [-0.06, 0.0, 0.08])
-def test_with_few_misses_the_distance_is_that_of_the_score_test(hypothesised: float) -> None:
-    """The likelihood of 394 of 400 and 291 of 300 is maximised over rates with this gap."""
-    statistic = two_proportions.score_statistic(394, 400, 291, 300, hypothesised)
-    error = (394 / 400 - 291 / 300 - hypothesised) / statistic
-    wald = np.sqrt(0.985 * 0.015 / 400 + 0.97 * 0.03 / 300)
-    expected = stats.norm.isf(0.05) * max(error, wald)
-    assert distance(0.985, 0.97, 400, 300, hypothesised) == pytest.approx(expected, rel=1e-6)
+@pytest.mark.parametrize(("p", "q"), [(0.985, 0.97), (1.0, 0.94), (0.03, 0.06)])
+def test_with_few_misses_the_score_test_is_about_to_reject_at_the_distance(
+    p: float, q: float, hypothesised: float
+) -> None:
+    """The likelihood of the likeliest tables with that gap is maximised by bisection."""
+    n, m = 400, 300
+    own, other = p * (1 - p) / n, q * (1 - q) / m
+    side = 1 if p - q >= hypothesised else -1
+    edge = hypothesised + side * distance(p, q, n, m, hypothesised)
+    moved = (edge - p + q) / (own + other)
+    hits = (p + moved * own) * n, (q - moved * other) * m
+    statistic = two_proportions.score_statistic(hits[0], n, hits[1], m, hypothesised)
+    assert statistic == pytest.approx(side * stats.norm.isf(0.05), rel=5e-3)
+
+
+@pytest.mark.parametrize("hypothesised", [-0.06, 0.0, 0.08])
+def test_of_shared_items_the_distance_is_never_less_than_that_of_the_score_test(
+    hypothesised: float,
+) -> None:
+    """The likelihood of 394 of 400 and 296 of 300 is maximised over rates with this gap."""
+    statistic = two_proportions.score_statistic(394, 400, 296, 300, hypothesised)
+    error = (394 / 400 - 296 / 300 - hypothesised) / statistic
+    wald = np.sqrt(0.985 * 0.015 / 400 + 296 * 4 / 300**3)
+    expected = stats.norm.isf(0.05) * np.sqrt(max(error, wald) ** 2 + 0.001)
+    found = distance(0.985, 296 / 300, 400, 300, hypothesised, shared=0.001)
+    assert found == pytest.approx(expected, rel=1e-6)
 
 
 def test_with_ample_counts_the_distance_is_that_of_the_wald_test() -> None:
