@@ -23,7 +23,15 @@ from comparity.inference.plausible_tables import (
     plausible_tables,
 )
 
-__all__ = ["ABOVE", "BELOW", "EQUAL", "exact_p_value", "lowest_gap", "score_statistic"]
+__all__ = [
+    "ABOVE",
+    "BELOW",
+    "EQUAL",
+    "exact_p_value",
+    "lowest_gap",
+    "restricted_rate",
+    "score_statistic",
+]
 
 EQUAL, BELOW, ABOVE = 0, 1, 2
 """Which tables count: with a statistic as large in size, as low, or as high as the observed."""
@@ -232,15 +240,19 @@ def score_statistic(i: int, n: int, j: int, m: int, gap: float) -> float:
     # Rates near 1 lose digits that rates near 0 keep; misses have the same variance as hits.
     if p + q > 1:
         p, q, gap = 1 - p, 1 - q, -gap
-    rate = _restricted_rate(p, q, m / n, gap)
+    rate = restricted_rate(p, q, m / n, gap)
     other = min(max(rate - gap, 0.0), 1.0)
     variance = rate * (1 - rate) / n + other * (1 - other) / m
     return excess / math.sqrt(variance) if variance else math.copysign(math.inf, excess)
 
 
 @njit(cache=True)
-def _restricted_rate(p: float, q: float, ratio: float, gap: float) -> float:
-    """Return the likeliest first rate if the first minus the second rate is `gap`."""
+def restricted_rate(p: float, q: float, ratio: float, gap: float) -> float:
+    """Return the likeliest first rate if the first minus the second rate is `gap`.
+
+    `p` and `q` are the observed rates, `ratio` is second over first trials. It is the root of a
+    cubic in closed form (Farrington and Manning 1990), polished.
+    """
     a = 1 + ratio
     if gap == 0:  # of equal rates the likeliest is the pooled one, without rounding
         return (p + ratio * q) / a

@@ -24,15 +24,17 @@ Without evaluators the distance is a quantile times a standard error, of which t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaincinv, ndtr, ndtri, stdtrit
 
+from comparity.counts.kernels.compilation import njit
 from comparity.inference.dyadic import AMPLE
-from comparity.inference.exact import restricted_rate
+from comparity.inference.extreme_tables import restricted_rate
 from comparity.inference.proportions import COMMON, LARGE
 
 __all__ = [
@@ -145,26 +147,66 @@ def critical_distances(
         Level of the one-sided test. All arrays are broadcast.
     """
     (p, q), (n, m) = rates, trials
-    first_part, second_part = p * (1 - p) / n, q * (1 - q) / m
-    single, quantile = first_part + second_part, -ndtri(alpha)
+    single, quantile = p * (1 - p) / n + q * (1 - q) / m, -ndtri(alpha)
     # Pairs that share items are tested by their own variance, at the observed rates.
     alone = np.isclose(variances, single, rtol=1e-9, atol=0)
     smaller, pooled = np.minimum(n, m), (n * p + m * q) / (n + m)
     scarce = smaller * np.minimum(pooled, 1 - pooled) < EXPECTED
     step = np.where(scarce & alone, (1 / n + 1 / m) / 4, 0.0)
-    observed = score = quantile * np.sqrt(variances)
-    side = np.where(p - q >= hypothesised, 1.0, -1.0)
-    for _ in range(ROUNDS):
-        moved = np.where(alone, hypothesised + side * score - p + q, 0) / np.maximum(single, TINY)
-        near, other = np.clip(p + moved * first_part, 0, 1), np.clip(q - moved * second_part, 0, 1)
-        first = restricted_rate(near, n, other, m, hypothesised)
-        second = np.clip(first - hypothesised, 0, 1)
-        implied = variances - single + first * (1 - first) / n + second * (1 - second) / m
-        score = quantile * np.sqrt(implied) + step
     rarest = np.minimum(n * np.minimum(p, 1 - p), m * np.minimum(q, 1 - q))
     few = np.where(alone, (smaller < LARGE) | (rarest < COMMON), rarest < AMPLE)
+    shared = np.where(alone, 0.0, variances - single)
+    score = _score_distances(p, n, q, m, hypothesised, shared, quantile, step)
+    observed = quantile * np.sqrt(variances)
     distances: Vector = np.where(few, np.where(alone, score, np.maximum(observed, score)), observed)
     return distances
+
+
+def _score_distances(*values: ArrayLike) -> Vector:
+    """Return :func:`_score_distance` of each of several tests, all values broadcast."""
+    arrays = np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in values))
+    table = np.stack([array.ravel() for array in arrays], axis=1)
+    distances: Vector = _score_distance_of_rows(table).reshape(arrays[0].shape)
+    return distances
+
+
+@njit(cache=True)
+def _score_distance_of_rows(table: Vector) -> Vector:
+    distances = np.empty(len(table))
+    for row in range(len(table)):
+        p, n, q, m, hypothesised, shared, quantile, step = table[row]
+        distances[row] = _score_distance(p, n, q, m, hypothesised, shared, quantile, step)
+    return distances
+
+
+@njit(cache=True)
+def _score_distance(
+    p: float,
+    n: float,
+    q: float,
+    m: float,
+    hypothesised: float,
+    shared: float,
+    quantile: float,
+    step: float,
+) -> float:
+    """Return how far from a hypothesised gap the score test is about to reject.
+
+    At the true rates where items are shared, which adds to the variance; else at the likeliest
+    rates with that distance.
+    """
+    own, other = p * (1 - p) / n, q * (1 - q) / m
+    side = 1.0 if p - q >= hypothesised else -1.0
+    distance = quantile * math.sqrt(own + other + shared)
+    for _ in range(1 if shared else ROUNDS):
+        gap = p - q if shared else hypothesised + side * distance
+        moved = (gap - p + q) / max(own + other, TINY)
+        near, far = min(max(p + moved * own, 0.0), 1.0), min(max(q - moved * other, 0.0), 1.0)
+        first = restricted_rate(near, far, m / n, hypothesised)
+        second = min(max(first - hypothesised, 0.0), 1.0)
+        implied = shared + first * (1 - first) / n + second * (1 - second) / m
+        distance = quantile * math.sqrt(implied) + step
+    return distance
 
 
 @lru_cache(maxsize=1)
