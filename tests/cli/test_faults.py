@@ -99,6 +99,33 @@ def test_an_engine_out_of_memory_is_told_with_what_to_do(
 
 
 @pytest.mark.parametrize(
+    "limits",
+    [
+        "running.MOST_MEMORY, running.RESERVED, running.LEAST_MEMORY = 0, 0, 600 * 2**20",
+        "frames.MEMORY = '20MB'",
+    ],
+)
+def test_many_rows_in_a_small_file_are_told_before_they_fill_memory(
+    tmp_path: Path, limits: str
+) -> None:
+    path = tmp_path / "rows.csv.gz"
+    block = "".join(f"i{k},{'fm'[k % 2]},{k % 2},{k % 97}\n" for k in range(10_000))
+    path.write_bytes(gzip.compress(f"id,sex,good,score\n{100 * block}".encode(), 1))
+    code = f"from comparity.cli import running\nfrom comparity.tables import frames\n{limits}\n"
+    words = ["pairwise", str(path), "--label", "good", "--score", "score", "--sensitive", "sex"]
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}from comparity.__main__ import main\nmain()", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert is_told(done, "not enough memory")
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize(
     ("raised", "status", "told"),
     [
         (MemoryError("Unable to allocate 7.28 TiB"), 2, "7.28 TiB"),

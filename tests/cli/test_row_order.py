@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pytest
 from comparity.comparative import audit as comparative
 from comparity.pairwise import audit as pairwise
 from comparity.ranking.rank import rank_frames
+from tests.fuzz.answers import differences, leaves
 
 Run = Callable[..., Any]
 Tables = dict[str, pl.DataFrame]
@@ -40,9 +41,6 @@ COMMANDS = [
     "rank {judged} --items {items} --evaluator judge --model crowdbt",
     "rank {judged} --items {items} --model bt",
 ]
-# Where an item stands in the file, and whose file it is.
-OF_ORDER = {"provenance", "position", "undefeated", "winless", "items", "scores", "groups"}
-OF_ORDER |= {"standard_errors", "component", "strong_component", "before"}
 
 
 @pytest.fixture(scope="module")
@@ -72,26 +70,10 @@ def shuffled(tables: Tables) -> Tables:
     }
 
 
-def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Return every number and word of a result by where it stands."""
-    parts = value.items() if isinstance(value, dict) else enumerate(value)
-    for name, part in parts:
-        if name in OF_ORDER:
-            continue
-        if isinstance(part, dict | list):
-            yield from leaves(part, f"{path}/{name}")
-        else:
-            yield f"{path}/{name}", part
-
-
 def the_same(one: Any, two: Any) -> None:
-    first, second = dict(leaves(one)), dict(leaves(two))
-    assert first.keys() == second.keys()
-    numbers = [name for name, value in first.items() if isinstance(value, float)]
+    numbers = [value for _, value in leaves(one) if isinstance(value, float)]
     assert len(numbers) > 5
-    for name, value in first.items():
-        close = pytest.approx(value, rel=1e-4, abs=1e-5) if isinstance(value, float) else value
-        assert second[name] == close, name
+    assert not differences(one, two)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

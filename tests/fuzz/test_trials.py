@@ -13,12 +13,15 @@ import pytest
 from tests.fuzz import trials
 from tests.fuzz.cases import Case, Twin
 
-FILES = {"a.csv": b"x\n1\n"}
+FILES = {"a.csv": b"x\n1\n2\n"}
 CASE = Case(
     words=("separation", "a.csv", "--json", "--html", "out.html"),
     files=FILES,
     outputs=("out.html",),
-    twins=(Twin("format", {"a.tsv": b"x\n1\n"}, ("separation", "a.tsv", "--json")),),
+    twins=(
+        Twin("format", {"a.tsv": b"x\n1\n2\n"}, ("separation", "a.tsv", "--json")),
+        Twin("order of rows", {"a.csv": b"x\n2\n1\n"}, ("separation", "a.csv", "--json")),
+    ),
 )
 COUNTER = itertools.count()
 
@@ -87,6 +90,12 @@ def answer_by_the_format(words: Sequence[str]) -> None:
     keep_all(words)
 
 
+def answer_by_the_order(words: Sequence[str]) -> None:
+    Path("out.html").write_text("<html></html>", encoding="utf-8")
+    print(f'{{"gap": {Path(words[1]).read_text().split()[1]}}}')
+    sys.exit(3)
+
+
 BREAKING = (
     leave_with_a_defect,
     refuse_without_a_word,
@@ -98,6 +107,7 @@ BREAKING = (
     write_no_page,
     answer_otherwise_each_time,
     answer_by_the_format,
+    answer_by_the_order,
 )
 
 

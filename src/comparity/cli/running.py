@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TextIO
 
 import click
@@ -48,6 +49,11 @@ OUTSIDE = {
 }
 
 LEAST_MEMORY = 640 * 2**20
+# Libraries reserve room for each processor that they do not use.
+RESERVED = 128 * 2**20
+MOST_MEMORY = 0.9
+# Where the limit of a container is told, by version 2 and version 1 of control groups.
+CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 NO_ROOM_TO_IMPORT = ("failed to map segment", "annot allocate memory")
 
 
@@ -104,6 +110,26 @@ def tell_faults() -> Iterator[None]:
         raise NotWritten(error) from error
     except EOFError as error:
         raise RuntimeError("a file ended where nobody expected it") from error
+
+
+def limit_memory() -> None:
+    """Let this process ask for nine tenths of all memory and no more, where the system can.
+
+    What asks for more is told so, and we can say what to try; beyond all memory, the system ends
+    the process without a word.
+    """
+    if sys.platform != "linux":
+        return
+    import resource
+
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    told = [Path(one).read_text() for one in CONTAINER_LIMITS if os.access(one, os.R_OK)]
+    whole = min([whole, *(int(text) for text in told if text.strip().isdigit())])
+    room = LEAST_MEMORY + RESERVED * (os.cpu_count() or 1)
+    most = max(int(MOST_MEMORY * whole), room)
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if soft == resource.RLIM_INFINITY or soft > most:
+        resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
 
 
 def check_memory() -> None:
@@ -224,6 +250,7 @@ class LazyGroup(SuggestingGroup):
         with tell_faults():
             try:
                 check_memory()
+                limit_memory()
                 return super().invoke(ctx)
             except ComparityError as error:
                 # Of two commands that call an option differently, the one that runs is right.

@@ -59,6 +59,9 @@ WHOLE = 2.0**53
 
 WHOLE_PART = 2**20
 
+MEMORY = "50%"
+"""How much of the memory of the machine, or of its container, DuckDB may take."""
+
 _thread, _opening = threading.local(), threading.Lock()
 
 
@@ -263,6 +266,9 @@ def _database() -> Any:
     settings: dict[str, Any] = {
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
+        "memory_limit": MEMORY,
+        # What does not fit would go into a folder .tmp where the command is run.
+        "temp_directory": "",
     }
     return duckdb.connect(":memory:", config=settings)
 

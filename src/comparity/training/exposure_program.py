@@ -301,10 +301,10 @@ def _solve_program(utility: Floats, factors: Floats, worth: Floats, slack: float
     within the slack.
     """
     from scipy.optimize import linprog
-    from scipy.sparse import csr_array, eye_array, hstack, kron, vstack
+    from scipy.sparse import csr_array, dia_array, hstack, kron, vstack
 
     n, groups = len(utility), len(factors)
-    one, each = csr_array(np.ones((1, n))), eye_array(n)
+    one, each = csr_array(np.ones((1, n))), dia_array((np.ones((1, n)), [0]), shape=(n, n))
     sums = vstack([kron(each, one), kron(one, each)])
     terms = kron(csr_array(factors), csr_array(worth[None, :]))
     low = csr_array(np.tile([1.0, 0.0], (groups, 1)))

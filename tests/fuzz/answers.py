@@ -1,0 +1,54 @@
+"""Answers compared: what must be the same where only the order of the rows is another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+__all__ = ["OF_ORDER", "differences", "leaves"]
+
+# Where an item stands in the file, and whose file it is.
+OF_ORDER = frozenset(
+    {"provenance", "position", "undefeated", "winless", "items", "scores", "groups"}
+    | {"standard_errors", "component", "strong_component", "before"}
+)
+ROUNDING = 1e-4
+# Numbers of judgments that would decide are rounded up, so that rounding may make them one more.
+ROUNDED_UP = "/needed/"
+
+
+def leaves(
+    value: Any, path: str = "", *, without: frozenset[str] = OF_ORDER
+) -> Iterator[tuple[str, Any]]:
+    """Return every number and word of a result by where it stands."""
+    parts = value.items() if isinstance(value, dict) else enumerate(value)
+    for name, part in parts:
+        if name in without:
+            continue
+        if isinstance(part, dict | list):
+            yield from leaves(part, f"{path}/{name}", without=without)
+        else:
+            yield f"{path}/{name}", part
+
+
+def differences(one: Any, two: Any, *, without: frozenset[str] = OF_ORDER) -> list[str]:
+    """Return where two answers differ by more than rounding."""
+    first, second = (dict(leaves(answer, without=without)) for answer in (one, two))
+    found = [
+        f"{path}: {first[path]!r} and {second[path]!r}"
+        for path in first.keys() & second.keys()
+        if not _are_close(first[path], second[path], path)
+    ]
+    return sorted([*found, *(first.keys() ^ second.keys())])
+
+
+def _are_close(one: Any, two: Any, path: str) -> bool:
+    numbers = [type(value) in (int, float) for value in (one, two)]
+    if one == two or not all(numbers):
+        return bool(one == two)
+    if ROUNDED_UP in path:
+        return math.isclose(one, two, rel_tol=ROUNDING, abs_tol=1)
+    if type(one) is int and type(two) is int:
+        return False
+    return math.isclose(one, two, rel_tol=ROUNDING, abs_tol=ROUNDING / 10)
