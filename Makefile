@@ -128,12 +128,12 @@ clean:
 	@$(BIN)/python -m venv --clear .venv-oldest
 	@$(BIN)/python -m tests.oldest > .venv-oldest/constraints.txt
 	@.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check \
-		-c .venv-oldest/constraints.txt -e ".[test]"
+		-c .venv-oldest/constraints.txt -e ".[test,docs]"
 	@touch $@
 
 .venv-$(VERSION)/test.stamp: $(REQUIREMENTS)
 	@echo "installing comparity and what its tests need for Python $(VERSION)"
 	@$(FOUND) -m venv --clear .venv-$(VERSION)
 	@.venv-$(VERSION)/bin/python -m pip install --quiet --disable-pip-version-check \
-		-c constraints.txt -e ".[test]"
+		-c constraints.txt -e ".[test,docs]"
 	@touch $@

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import brentq
 from scipy.stats import barnard_exact, binom
 
 from comparity.counts.decisions import Tally
 from comparity.inference.exact import ExactPivot
+from comparity.inference.gap_tests import find_root
 from tests.plain import exact_intervals
 from tests.plain import two_proportions as plain
 
@@ -148,3 +152,17 @@ def test_a_small_group_against_many_trials_has_sharp_peaks_that_are_found() -> N
     for hits in range(0, 191, 10):
         found = ExactPivot(Tally(1, 1), Tally(hits, 190)).p_value(0.0)
         assert found == pytest.approx(exact_intervals.p_value(1, 1, hits, 190, 0.0), rel=1e-8)
+
+
+@given(st.floats(-5, 5), st.floats(0.01, 9), st.floats(0.01, 9), st.integers(0, 2))
+def test_a_root_is_where_brents_method_of_scipy_finds_it(
+    root: float, left: float, right: float, kind: int
+) -> None:
+    shapes = (math.atan, math.sinh, lambda x: math.expm1(min(x, 5.0)))
+
+    def function(x: float) -> float:
+        return shapes[kind](x - root)
+
+    found = find_root(function, root - left, root + right)
+    expected = brentq(function, root - left, root + right, xtol=1e-12)
+    assert found == pytest.approx(expected, abs=1e-11)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri, roots_legendre
 
 from comparity.errors import LookError, TooManyLooksError
+from comparity.inference.gap_tests import find_root
 
 __all__ = ["MOST_LOOKS", "check_looks", "nominal_level", "overall_p_value"]
 
@@ -113,18 +114,17 @@ def overall_p_value(p: float, look: int, planned: int) -> float:
         return p
     if p >= nominal_level(1.0, look, planned):
         return 1.0
-    from scipy.optimize import brentq
 
     def excess(log_alpha: float) -> float:
         nominal = nominal_level(math.exp(log_alpha), look, planned)
-        # The level of an early look can underflow; brentq needs finite numbers.
+        # The level of an early look can underflow; only finite numbers are interpolated.
         return math.log(max(nominal, sys.float_info.min)) - math.log(p)
 
     # A look never gets more than the whole, so the overall p value is at least p.
     lowest = math.log(p)
     if excess(lowest) >= 0:
         return p
-    return math.exp(brentq(excess, lowest, 0.0, xtol=1e-10, rtol=1e-12))
+    return math.exp(find_root(excess, lowest, 0.0, tolerance=1e-10))
 
 
 def check_looks(look: int, planned: int) -> None:

@@ -53,7 +53,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.inference.exact import restricted_rate
-from comparity.inference.gap_tests import NORMAL, Interval, Reference, Statistic
+from comparity.inference.gap_tests import NORMAL, Interval, Reference, Statistic, find_root
 
 __all__ = [
     "NOTHING",
@@ -291,14 +291,12 @@ def crossing(excess: Callable[[float], float], inside: float, end: float, step: 
 
     Walks in growing steps, the first of the size given; `end` if it stays negative.
     """
-    from scipy.optimize import brentq
-
     direction = math.copysign(1.0, end - inside)
     near, reach = inside, max(step, 1e-9)
     while abs(near - end) > NOTHING:
         far = inside + direction * min(reach, abs(end - inside))
         if excess(far) > 0:
-            return float(brentq(lambda x: min(excess(x), 1e6), near, far, xtol=1e-12))
+            return find_root(lambda x: min(excess(x), 1e6), near, far)
         near, reach = far, 1.5 * reach
     return end
 

@@ -35,7 +35,7 @@ from scipy.special import chdtri, ndtr, ndtri, stdtrit
 
 from comparity.counts.decisions import Tally
 from comparity.inference.exact import ExactPivot
-from comparity.inference.gap_tests import GapTest, Needed, Pivot, Statistic
+from comparity.inference.gap_tests import GapTest, Needed, Pivot, Statistic, find_root
 from comparity.inference.means import RatioPivot
 from comparity.inference.rejection import critical_distances
 
@@ -350,8 +350,6 @@ def _widest_error(
     gap: float, *, margin: float, alpha: float, local_alpha: float, power: float
 ) -> float:
     """Return the largest standard error at which a gap of this size gets decided."""
-    from scipy.optimize import brentq
-
     differs, inside = -ndtri(local_alpha / 2), -ndtri(alpha)
     if gap == 0:
         return float(margin / (inside - ndtri((1 - power) / 2)))
@@ -368,7 +366,7 @@ def _widest_error(
     wide = always + abs(gap)
     while shortfall(wide) > 0:
         wide *= 2
-    return float(brentq(shortfall, always, wide))
+    return find_root(shortfall, always, wide)
 
 
 def _judgment_factor(variance: float, shared: float, target: float) -> float:
