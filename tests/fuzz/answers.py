@@ -8,11 +8,12 @@ from typing import Any
 
 __all__ = ["OF_ORDER", "differences", "leaves"]
 
-# Where an item stands in the file, and whose file it is.
+# Where an item stands in the file, whose file it is, and notes that name items in its order.
 OF_ORDER = frozenset(
     {"provenance", "position", "undefeated", "winless", "items", "scores", "groups"}
-    | {"standard_errors", "component", "strong_component", "before"}
+    | {"standard_errors", "component", "strong_component", "before", "uncompared", "notes"}
 )
+NAMES = frozenset({"item", "evaluator", "group"})
 ROUNDING = 1e-4
 # Numbers of judgments that would decide are rounded up, so that rounding may make them one more.
 ROUNDED_UP = "/needed/"
@@ -22,14 +23,24 @@ def leaves(
     value: Any, path: str = "", *, without: frozenset[str] = OF_ORDER
 ) -> Iterator[tuple[str, Any]]:
     """Return every number and word of a result by where it stands."""
-    parts = value.items() if isinstance(value, dict) else enumerate(value)
-    for name, part in parts:
+    parts = value if isinstance(value, dict) else dict(zip(_places(value), value, strict=True))
+    for name, part in parts.items():
         if name in without:
             continue
         if isinstance(part, dict | list):
             yield from leaves(part, f"{path}/{name}", without=without)
         else:
             yield f"{path}/{name}", part
+
+
+def _places(values: list[Any]) -> list[Any]:
+    """Return what tells parts of a list apart: names, where of two that are equal either is first.
+
+    Items are listed by their score, and evaluators by their bias.
+    """
+    named = [one for one in values if isinstance(one, dict) and NAMES & one.keys()]
+    keys = [" ".join(str(one[key]) for key in sorted(NAMES & one.keys())) for one in named]
+    return keys if len(set(keys)) == len(values) else list(range(len(values)))
 
 
 def differences(one: Any, two: Any, *, without: frozenset[str] = OF_ORDER) -> list[str]:

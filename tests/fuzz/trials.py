@@ -35,7 +35,12 @@ NO_DATA = {"COMPARITY_DATA": "no data here"}
 # What differs where the same rows come from another file, or in another order.
 OF_THE_FILE = {"provenance"}
 # What is drawn at random is drawn for rows as they come: which are held out, which are permuted.
-DRAWN = {"relative": {"distribution"}}
+# Equal items rank, and equal biases are listed, as they come; the matrix of biases has its order.
+DRAWN = {"relative": {"distribution"}, "rank": {"audit", "rank", "biases"}}
+
+
+# How rows are divided, who met whom first, and where a search begins.
+BY_ORDER = {"--on", "elo", "--score-dependent"}
 
 
 class BrokenPromiseError(AssertionError):
@@ -200,8 +205,7 @@ def _check_process(case: Case, outcome: Outcome, folder: Path) -> None:
 def _check_twin(case: Case, outcome: Outcome, twin: Twin) -> None:
     """Hold the same rows to give the same finding from another file, and the same numbers."""
     by_order = twin.what == "order of rows"
-    # What is trained depends on which rows are held out, and a bridge on how they are divided.
-    if by_order and (case.words[0] == "train" or "--on" in case.words):
+    if by_order and (case.words[0] == "train" or BY_ORDER & {*case.words}):
         return
     with TemporaryDirectory(prefix="fuzz") as name:
         write_files(twin.files, Path(name))
