@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from comparity.inference.agreement import compare_shared, contrasts_of_groups
+from comparity.inference.agreement import compare_shared, family_of_cells
 from comparity.planning.plan import plan_comparative, plan_separation
 from comparity.results.findings import WITHIN
 from comparity.results.judging import judge
@@ -23,7 +23,7 @@ from tests.plain.power import study_with_evaluators
 COMMON = {"tpr": (0.8, 0.8), "shares": (0.5, 0.5), "base_rates": (0.55, 0.45)}
 UNEQUAL = {**COMMON, "tnr": (0.64, 0.56)}
 EQUAL = {**COMMON, "tnr": (0.6, 0.6)}
-HYPOTHESES = contrasts_of_groups("01")
+FAMILY = family_of_cells("01")
 
 
 def assert_promise_kept(
@@ -39,7 +39,7 @@ def assert_promise_kept(
     kept = 0
     for _ in range(repetitions):
         study = study_with_evaluators(rng, **rates, **design, lean=lean)
-        tests = compare_shared(study.shared_counts(), HYPOTHESES)
+        tests = compare_shared(study.shared_counts(), FAMILY.judged(margin=margin is not None))
         judged = judge(tests, alpha=0.05, margin=margin or 0.05, n=1, n_items=1)
         if margin is None:
             kept += any(test.differs_from_zero for test in judged)

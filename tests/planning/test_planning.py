@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import pickle
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -72,14 +73,65 @@ def test_power_for_three_groups_equals_simulation(rule: str) -> None:
 
 def test_comparative_power_for_three_groups_equals_simulation() -> None:
     rates = {"tpr": (0.8, 0.75, 0.7), "tnr": (0.7, 0.7, 0.6), **THREE}
-    planned = plan_comparative(**rates, n_pairs=6000, tie_share=0.1).power
+    planned = plan_comparative(**rates, n_pairs=6000, tie_share=0.1, quality="binary").power
     scenario = ComparativeScenario(**rates, tie_share=0.1)
     simulated = simulate_power(scenario, 6000, rng=1)
     assert abs(planned - simulated) < 3 * np.sqrt(simulated * (1 - simulated) / 10_000) + 0.005
 
 
+@dataclasses.dataclass
+class NormalCells:
+    """Rates of all cells, drawn as plans suppose them to vary."""
+
+    rates: dict[str, Any]
+    size: int
+
+    def __post_init__(self) -> None:
+        scenario = ComparativeScenario(**self.rates)
+        self.mean = scenario.cell_rates
+        self.errors = np.sqrt(self.mean * (1 - self.mean) / (self.size * scenario.cell_shares))
+        shape = (20_000, len(self.mean))
+        self.noise = np.random.default_rng(11).normal(size=shape) * self.errors
+
+    def between_pairs(self, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the gaps between all pairs of cells, and their standard errors."""
+        first, second = np.array(list(combinations(range(len(self.mean)), 2))).T
+        return rates[:, first] - rates[:, second], np.hypot(self.errors[first], self.errors[second])
+
+
+def test_a_plan_for_two_groups_and_graded_quality_equals_simulation() -> None:
+    rates = comparative("f2")
+    cells = NormalCells(rates, 1500)
+    contrasts = np.array([[0, 1, -1, 0], [1, 0, 0, -1], [-0.5, 0.5, 0.5, -0.5]])
+    z = (cells.mean + cells.noise) @ contrasts.T / np.sqrt(contrasts**2 @ cells.errors**2)
+    found = (np.abs(z) > stats.norm.isf(0.05 / 6)).any(axis=1).mean()
+    assert plan_comparative(**rates, n_pairs=1500).power == pytest.approx(found, abs=0.015)
+
+
+def test_a_plan_for_three_groups_and_graded_quality_equals_simulation() -> None:
+    """What the largest of 36 gaps is compared with is drawn without any."""
+    rates = {"tpr": (0.8, 0.75, 0.7), "tnr": (0.7, 0.7, 0.6), **THREE}
+    cells = NormalCells(rates, 6000)
+    by_chance, errors = cells.between_pairs(cells.noise)
+    critical = np.quantile((np.abs(by_chance) / errors).max(axis=1), 0.95)
+    gaps, _ = cells.between_pairs(cells.mean + cells.noise)
+    found = ((np.abs(gaps) / errors).max(axis=1) > critical).mean()
+    assert plan_comparative(**rates, n_pairs=6000).power == pytest.approx(found, abs=0.02)
+
+
+@pytest.mark.parametrize(("groups", "size"), [(2, 6000), (3, 30_000)])
+def test_all_pairs_of_cells_are_planned_to_be_within_the_margin(groups: int, size: int) -> None:
+    rates = {"tpr": (0.8,) * groups, "tnr": (0.7,) * groups, **(THREE if groups == 3 else COMMON)}
+    cells = NormalCells(rates, size)
+    gaps, errors = cells.between_pairs(cells.mean + cells.noise)
+    found = (np.abs(gaps) < 0.1 - stats.norm.isf(0.05) * errors).all(axis=1).mean()
+    assert 0.3 < found < 0.95
+    planned = plan_comparative(**rates, n_pairs=size, margin=0.1).power
+    assert planned == pytest.approx(found, abs=0.02)
+
+
 def test_power_on_shared_items_is_that_of_a_test_that_knows_its_errors() -> None:
-    plan = plan_comparative(**comparative("f2"), n_pairs=1500, n_items=1000)
+    plan = plan_comparative(**comparative("f2"), n_pairs=1500, n_items=1000, quality="binary")
     across, within = (test.standard_error * stats.norm.isf(0.0125) for test in plan.tests)
     rng, runs = np.random.default_rng(4), 4000
     drawn = [
@@ -171,7 +223,11 @@ def test_one_or_two_evaluators_are_taken_as_given_and_said_so(n_evaluators: int)
 @pytest.mark.parametrize("n_evaluators", [3, 5, 10])
 def test_few_evaluators_have_little_power_even_if_none_leans(n_evaluators: int) -> None:
     plan = plan_comparative(
-        **comparative("f1"), n_pairs=6700, n_evaluators=n_evaluators, evaluator_lean=0
+        **comparative("f1"),
+        n_pairs=6700,
+        n_evaluators=n_evaluators,
+        evaluator_lean=0,
+        quality="binary",
     )
     ratios = [abs(test.gap) / test.standard_error for test in plan.tests]
     # Holm judges the smaller of two p values at 0.025; without leans the tests are independent.
@@ -226,6 +282,7 @@ def test_a_plan_is_plain_data_and_cannot_be_changed() -> None:
     assert [test["null"] for test in written["tests"]] == [
         "agree(b > a) = agree(a > b)",
         "agree(b > b) = agree(a > a)",
+        "agree(across) = agree(within)",
     ]
     assert written["provenance"]["options"]["n_items"] == 10_000
     assert pickle.loads(pickle.dumps(plan)) == plan

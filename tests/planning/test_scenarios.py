@@ -14,12 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from comparity.planning.scenarios import (
-    ComparativeScenario,
-    ExpectedGaps,
-    PowerQuestion,
-    SeparationScenario,
-)
+from comparity.planning.power import PowerQuestion
+from comparity.planning.scenarios import ComparativeScenario, ExpectedGaps, SeparationScenario
 from tests.plain import power as plain
 
 DRAWS = 6000

@@ -131,6 +131,12 @@ class Family(NamedTuple):
     correlated: bool
     about: str
 
+    def judged(self, *, margin: bool) -> tuple[Contrast, ...]:
+        """Return gaps that are tested, or those between two cells that a margin is asked of."""
+        if not margin:
+            return self.tested
+        return tuple(one for one in (*self.tested, *self.further) if isinstance(one, CellContrast))
+
 
 def contrasts_of_groups(groups: Sequence[str]) -> tuple[CellContrast, ...]:
     """Return the across and within hypotheses of every two groups.

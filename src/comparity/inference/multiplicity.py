@@ -15,6 +15,7 @@ __all__ = [
     "hochberg",
     "holm",
     "max_t",
+    "max_t_level",
     "uncorrected",
 ]
 
@@ -232,6 +233,12 @@ def max_t(p_values: Sequence[float], factors: Sequence[Floats], alpha: float) ->
     rejected = np.zeros(len(p), dtype=bool)
     rejected[ranked] = passed
     return _make_outcome(adjusted, rejected, local)
+
+
+def max_t_level(factor: Floats, alpha: float) -> float:
+    """Return the level at which :func:`max_t` judges the smallest p value of one family."""
+    largest = _largest_of_rest([factor], np.arange(len(factor)))[0]
+    return max(float(2 * ndtr(-np.quantile(largest, 1 - alpha))), alpha / len(factor))
 
 
 def _largest_of_rest(factors: Sequence[Floats], ranked: NDArray[np.int64]) -> NDArray[np.float32]:

@@ -140,6 +140,9 @@ class ComparativePlanOptions(GroupPlanOptions):
     n_evaluators: int | None = choice(None, "Evaluators who share the pairs.", least=1)
     evaluator_lean: float = choice(0.1, "How strongly evaluators differ.", least=0, most=1)
     tie_share: float = choice(0.0, SHARE_OF_TIES, **TIES)
+    quality: Literal["graded", "binary"] = choice(
+        "graded", "Which audit to plan: of all kinds of pairs, or of binary quality."
+    )
 
     SIZE: ClassVar[str] = "n_pairs"
     RATES: ClassVar[tuple[str, ...]] = ("tpr", "tnr", "shares", "base_rates")

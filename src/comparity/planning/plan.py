@@ -11,19 +11,18 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from comparity.counts.pairs import Cell
-from comparity.inference.agreement import FEWEST_EVALUATORS
+from comparity.inference.agreement import FEWEST_EVALUATORS, family_of_cells
 from comparity.inference.power import LARGEST_SIZE, first_step_alpha
 from comparity.planning.options import (
     ComparativePlanOptions,
     GroupPlanOptions,
     SeparationPlanOptions,
 )
+from comparity.planning.power import PowerQuestion
 from comparity.planning.result import ComparativePlan, PlannedTest, SeparationPlan
 from comparity.planning.scenarios import (
     ComparativeScenario,
     ExpectedGaps,
-    PowerQuestion,
     Scenario,
     SeparationScenario,
 )
@@ -122,6 +121,8 @@ def plan_comparative(**choices: Any) -> ComparativePlan:
         Number of evaluators who judge equal shares of the pairs; by default none judges twice.
         The audit estimates its errors from them, so few evaluators have little power even where
         none leans. One or two are taken as given: the plan is about them alone.
+    quality : {"graded", "binary"}
+        Which hypotheses the audit will test: of all kinds of pairs, or of binary quality only.
     evaluator_lean : float, default 0.1
         Standard deviation, over evaluators, of what one adds to the across gap. Used only where
         `n_evaluators` is given.
@@ -167,9 +168,15 @@ def plan_comparative(**choices: Any) -> ComparativePlan:
     True
     """
     options = ComparativePlanOptions(**choices)
-    names = [one.name for one in fields(ComparativeScenario)]
-    scenario = ComparativeScenario(**{name: getattr(options, name) for name in names})
-    answers = _answer(options, scenario, _comparative_nulls(options.group_names), "judgments")
+    known = {one.name for one in fields(ComparativeScenario)} - {"graded"}
+    # The paper's rule is made for binary quality, as an audit by it is.
+    graded = options.quality == "graded" and options.rule != "paper"
+    scenario = ComparativeScenario(
+        **{name: getattr(options, name) for name in known}, graded=graded
+    )
+    family = family_of_cells(options.group_names, graded=graded)
+    nulls = [one.null for one in family.judged(margin=options.margin is not None)]
+    answers = _answer(options, scenario, nulls, "judgments")
     is_fresh = scenario.n_items is None and scenario.n_evaluators is None
     return ComparativePlan(
         **answers,
@@ -189,7 +196,7 @@ def _answer(
     )
     target = options.power
     size = options.size if target is None else question.smallest_size(target)
-    expected = scenario.expect(LARGEST_SIZE if size is None else size)
+    expected = question.expect(LARGEST_SIZE if size is None else size)
     tests = _planned_tests(question, expected, nulls, endless=size is None)
     power = question.limit() if size is None else question.power(size)
     unreachable = [_unreachable(question, target, power, unit)] if size is None else []
@@ -227,13 +234,6 @@ def _planned_tests(
         )
         for i, null in enumerate(nulls)
     )
-
-
-def _comparative_nulls(names: Sequence[str]) -> list[str]:
-    pairs = list(combinations(names, 2))
-    across = [f"agree({Cell(a, b)}) = agree({Cell(b, a)})" for a, b in pairs]
-    within = [f"agree({Cell(a, a)}) = agree({Cell(b, b)})" for a, b in pairs]
-    return [*across, *within]
 
 
 def _design_words(scenario: ComparativeScenario) -> str:
@@ -302,7 +302,7 @@ def _unreachable(question: PowerQuestion, target: float | None, limit: float, un
     if isinstance(scenario, ComparativeScenario):
         fixed += ["items"] if scenario.n_items is not None else []
         fixed += ["evaluators"] if scenario.n_evaluators is not None else []
-    gaps = scenario.expect(LARGEST_SIZE).gaps
+    gaps = question.expect(LARGEST_SIZE).gaps
     asked = f"a power of {target:g} is not reachable"
     if question.margin is None and not gaps.any():
         return f"{asked}: the assumed rates have no gap to find, only false alarms ({limit:.4g})"

@@ -1,39 +1,34 @@
 """Scenarios: what is believed before any data are there, and what the data would then look like.
 
 A scenario turns rates, group shares and base rates into the gaps to be tested, the trials expected
-behind each, and the covariance of the estimated gaps for a planned size. A :class:`PowerQuestion`
-adds how the tests will be judged.
+behind each, and the covariance of the estimated gaps for a planned size. A power question
+(:mod:`comparity.planning.power`) adds how the tests will be judged.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.inference.agreement import FEWEST_EVALUATORS
-from comparity.inference.power import (
-    LARGEST_SIZE,
-    all_within_power,
-    any_detection_power,
-    first_step_alpha,
-    smallest_size,
+from comparity.counts.pairs import Cell
+from comparity.inference.agreement import (
+    FEWEST_EVALUATORS,
+    Family,
+    contrasts_of_groups,
+    family_of_cells,
 )
 from comparity.inference.rejection import Clusters, critical_distances
 
 __all__ = [
     "ComparativeScenario",
     "ExpectedGaps",
-    "PowerFunction",
-    "PowerQuestion",
-    "RecordedPower",
     "Scenario",
     "SeparationScenario",
+    "contrast_rows",
 ]
 
 Vector = NDArray[np.float64]
@@ -139,10 +134,14 @@ class SeparationScenario:
         n = len(self.tpr)
         return [(s + a, s + b) for s in (0, n) for a, b in combinations(range(n), 2)]
 
-    def expect(self, size: float) -> ExpectedGaps:
-        """Return the gaps of both rates for every two groups among `size` decisions."""
+    def expect(self, size: float, *, margin: bool = False) -> ExpectedGaps:
+        """Return the gaps of both rates for every two groups among `size` decisions.
+
+        The same ones are tested and have to be within a margin.
+        """
         rates, trials = self.cell_rates, size * self.cell_shares
-        return _contrasted(rates, trials, np.diag(rates * (1 - rates) / trials), self.pairs)
+        covariance = np.diag(rates * (1 - rates) / trials)
+        return _contrasted(rates, trials, covariance, contrast_rows(self.pairs, len(rates)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,6 +192,12 @@ class ComparativeScenario:
     n_evaluators: int | None = None
     evaluator_lean: float = 0.1
     tie_share: float = 0.0
+    graded: bool = False
+
+    @property
+    def family(self) -> Family:
+        """The hypotheses an audit tests together, of groups called by their positions."""
+        return family_of_cells(list(map(str, range(len(self.tpr)))), graded=self.graded)
 
     @property
     def cell_rates(self) -> Vector:
@@ -209,30 +214,45 @@ class ComparativeScenario:
     @property
     def pairs(self) -> list[tuple[int, int]]:
         """Every two groups across, then within."""
-        n = len(self.tpr)
-        chosen = list(combinations(range(n), 2))
-        return [(a * n + b, b * n + a) for a, b in chosen] + [
-            (a * n + a, b * n + b) for a, b in chosen
-        ]
+        both = contrasts_of_groups(list(map(str, range(len(self.tpr)))))
+        return [(self._place(one.first), self._place(one.second)) for one in both]
 
-    def expect(self, size: float) -> ExpectedGaps:
-        """Return the across and within gaps for every two groups among `size` judged pairs."""
-        rates, trials, pairs = self.cell_rates, size * self.cell_shares, self.pairs
+    def expect(self, size: float, *, margin: bool = False) -> ExpectedGaps:
+        """Return the gaps that are tested among `size` judged pairs.
+
+        With a `margin` those that have to be within it: all pairs of cells where quality is graded.
+        """
+        rates, trials = self.cell_rates, size * self.cell_shares
+        contrasts = self._contrasts(margin=margin)
         judgments = np.diag(rates * (1 - rates) / trials)
         items, evaluators = self._from_items(), self._from_evaluators()
         for again in (items, evaluators):
             # A judgment shares nothing with itself; the variance of one is counted already.
             again[np.diag_indices_from(again)] *= np.maximum(1 - 1 / trials, 0)
-        expected = _contrasted(rates, trials, judgments + items + evaluators, pairs)
+        expected = _contrasted(rates, trials, judgments + items + evaluators, contrasts)
         if not self._clustered():
             return expected
         assert self.n_evaluators is not None
-        parts = (_contrast(pairs, part) for part in (judgments, items, evaluators))
-        single, shared, leaning = (np.diag(part).copy() for part in parts)
+        parts = (contrasts @ part @ contrasts.T for part in (judgments, items, evaluators))
+        # With less than one judgment in a cell, what others share can outweigh its own variance.
+        single, shared, leaning = (np.maximum(np.diag(part), 0.0) for part in parts)
         clusters = Clusters(
             number=self.n_evaluators, judgments=single, items=shared, evaluators=leaning
         )
         return replace(expected, clusters=clusters)
+
+    def _contrasts(self, *, margin: bool) -> Vector:
+        """Return what each cell counts for in each gap."""
+        family = self.family
+        rows = np.zeros((len(family.judged(margin=margin)), len(self.tpr) ** 2))
+        for row, contrast in zip(rows, family.judged(margin=margin), strict=True):
+            half = len(contrast.cells) // 2
+            places = [self._place(cell) for cell in contrast.cells]
+            row[places[:half]], row[places[half:]] = 1 / half, -1 / half
+        return rows
+
+    def _place(self, cell: Cell) -> int:
+        return int(cell.better) * len(self.tpr) + int(cell.worse)
 
     def _clustered(self) -> bool:
         return self.n_evaluators is not None and self.n_evaluators >= FEWEST_EVALUATORS
@@ -269,132 +289,24 @@ Scenario = SeparationScenario | ComparativeScenario
 
 
 def _contrasted(
-    rates: Vector, trials: Vector, covariance: Vector, pairs: list[tuple[int, int]]
+    rates: Vector, trials: Vector, covariance: Vector, contrasts: Vector
 ) -> ExpectedGaps:
-    """Return the gaps between pairs of rates from the covariance of the rates."""
-    first, second = np.array(pairs).T
+    """Return gaps, sums of rates with the given weights, from the covariance of the rates.
+
+    The mean of two rates has the trials that one rate of the same variance would have.
+    """
+    first, second = np.maximum(contrasts, 0), np.maximum(-contrasts, 0)
     return ExpectedGaps(
-        first_rates=rates[first],
-        second_rates=rates[second],
-        first_trials=trials[first],
-        second_trials=trials[second],
-        covariance=_contrast(pairs, covariance),
+        first_rates=first @ rates,
+        second_rates=second @ rates,
+        first_trials=1 / (first**2 @ (1 / trials)),
+        second_trials=1 / (second**2 @ (1 / trials)),
+        covariance=contrasts @ covariance @ contrasts.T,
     )
 
 
-def _contrast(pairs: list[tuple[int, int]], covariance: Vector) -> Vector:
-    """Return the covariance of the gaps between pairs of rates."""
+def contrast_rows(pairs: Sequence[tuple[int, int]], cells: int) -> Vector:
+    """Return differences between two of so many cells as weights on all of them."""
     first, second = np.array(pairs).T
-    cells = np.eye(len(covariance))
-    contrast: Vector = cells[first] - cells[second]
-    return contrast @ covariance @ contrast.T
-
-
-class PowerFunction(Protocol):
-    """What a plan can be asked again: the power at any size, the size for any power."""
-
-    def power(self, size: float) -> float:
-        """Return the power at a size."""
-
-    def smallest_size(self, target: float) -> int | None:
-        """Return the smallest size with this power; ``None`` if no size has it."""
-
-    def limit(self) -> float:
-        """Return the power as the size grows without end."""
-
-    def on_items(self, n_items: int | None) -> PowerFunction:
-        """Return the same with pairs drawn from another number of items."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PowerQuestion:
-    """A scenario and how its tests will be judged: power as a function of the size.
-
-    Attributes
-    ----------
-    scenario : Scenario
-        What is believed.
-    alpha : float
-        Overall false-alarm rate; with rule ``"paper"`` and for equivalence that of each test.
-    margin : float or None
-        Largest harmless gap, if the aim is to show that all gaps are within it.
-    rule : str
-        ``"holm"`` or ``"paper"``.
-    """
-
-    scenario: Scenario
-    alpha: float
-    margin: float | None
-    rule: str
-
-    def power(self, size: float) -> float:
-        """Return P(any test rejects), or P(all gaps shown within the margin)."""
-        expected = self.scenario.expect(size)
-        return self._power(expected, first_step_alpha(self.alpha, self.rule, len(expected.gaps)))
-
-    def test_powers(self, expected: ExpectedGaps) -> list[float]:
-        """Return the power of every test taken alone."""
-        n = len(expected.gaps)
-        alpha = first_step_alpha(self.alpha, self.rule, n)
-        return [self._power(expected.one(test), alpha) for test in range(n)]
-
-    def _power(self, expected: ExpectedGaps, alpha: float) -> float:
-        """Return the power of tests, each of two sides at `alpha` or, with a margin, its own."""
-        gaps, covariance, clusters = expected.gaps, expected.covariance, expected.clusters
-        # The rule of the paper takes the errors of the observed rates whatever the counts.
-        guarded = self.rule != "paper"
-        if self.margin is None:
-            away = expected.distances(0.0, alpha / 2) if guarded else None
-            return any_detection_power(
-                gaps, covariance, alpha=alpha, clusters=clusters, distances=away
-            )
-        sides = [expected.distances(end, self.alpha) for end in (-self.margin, self.margin)]
-        return all_within_power(
-            gaps,
-            covariance,
-            margin=self.margin,
-            alpha=self.alpha,
-            clusters=clusters,
-            distances=(sides[0], sides[1]) if guarded else None,
-        )
-
-    def limit(self) -> float:
-        """Return the power as the size grows without end."""
-        return self.power(float(LARGEST_SIZE))
-
-    def smallest_size(self, target: float) -> int | None:
-        """Return the smallest size with at least this power; ``None`` if there is none."""
-        return smallest_size(self.power, target)
-
-    def on_items(self, n_items: int | None) -> PowerQuestion:
-        """Return the same question with pairs drawn from another number of items."""
-        assert isinstance(self.scenario, ComparativeScenario), self.scenario
-        return replace(self, scenario=replace(self.scenario, n_items=n_items))
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedPower:
-    """A power function of which only what was written down can be asked."""
-
-    known: Mapping[int, float]
-    pairs: int | None = None
-    ceiling: float = math.nan
-    by_items: Mapping[int | None, Any] = field(default_factory=dict)
-
-    def power(self, size: float) -> float:
-        """Return the power written down for this size."""
-        return self.known.get(int(size), math.nan)
-
-    def smallest_size(self, target: float) -> int | None:
-        """Return the size written down for the power the plan was made for."""
-        return self.pairs
-
-    def limit(self) -> float:
-        """Return the power as judgments of these items grow without end."""
-        return self.ceiling
-
-    def on_items(self, n_items: int | None) -> RecordedPower:
-        """Return what was written down for pairs drawn from so many items."""
-        row = self.by_items[n_items]
-        known = {} if row.n_pairs is None else {row.n_pairs: row.power}
-        return RecordedPower(known, row.n_pairs, row.ceiling)
+    rows: Vector = np.eye(cells)[first] - np.eye(cells)[second]
+    return rows

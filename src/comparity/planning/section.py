@@ -11,13 +11,13 @@ from collections.abc import Iterator
 
 from comparity.errors.spelling import visible
 from comparity.inference.agreement import FEWEST_EVALUATORS
+from comparity.planning.power import RecordedPower
 from comparity.planning.result import (
     ComparativePlan,
     Plan,
     PlannedLean,
     RankingPlan,
 )
-from comparity.planning.scenarios import RecordedPower
 from comparity.reports.charts import Axis, Curve, CurveChart, Tick
 from comparity.reports.formats import count, expected, percent, rate, several, signed
 from comparity.reports.sections import Deferred, Grid, Section
