@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity import differential_parity
-from comparity.results.findings import VIOLATED, WITHIN
+from comparity.results.result import VIOLATED, WITHIN
 
 LEANS = (0.0, 0.3, 0.6)
 SIZES = (100, 400, 1600)

@@ -20,8 +20,8 @@ from comparity.inference.agreement import (
     contrasts_of_groups,
 )
 from comparity.inference.gap_tests import GapTest
-from comparity.results.findings import UNDECIDED, VIOLATED, WITHIN
 from comparity.results.judging import judge, overall_finding
+from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 from tests.calibration import worlds
 
 ALPHA = 0.05

@@ -20,8 +20,8 @@ from comparity.inference.dyadic import compare_cells, rate_interval
 from comparity.inference.gap_tests import GapTest
 from comparity.inference.joint import equal_cells
 from comparity.pairwise.judge import compare_symmetric
-from comparity.results.findings import VIOLATED
 from comparity.results.judging import judge, overall_finding
+from comparity.results.result import VIOLATED
 
 ALPHA = 0.05
 GROUPS = ("a", "b")

@@ -13,7 +13,7 @@ import pytest
 
 from comparity import barp
 from comparity.ranking.panel import PanelAudit, audit_against_panel
-from comparity.results.findings import VIOLATED
+from comparity.results.result import VIOLATED
 from tests.calibration.panels import leaning_panel
 
 ALPHA = 0.05

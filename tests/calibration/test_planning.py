@@ -14,8 +14,8 @@ import pytest
 
 from comparity.inference.agreement import compare_shared, family_of_cells
 from comparity.planning.plan import plan_comparative, plan_separation
-from comparity.results.findings import WITHIN
 from comparity.results.judging import judge
+from comparity.results.result import WITHIN
 from comparity.separation.audit import separation
 from tests.plain.power import study_with_evaluators
 

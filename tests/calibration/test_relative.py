@@ -21,7 +21,7 @@ from comparity.inference.gap_tests import GapTest
 from comparity.inference.means import compare_means, satterthwaite
 from comparity.inference.permutation import independence_test, same_distribution
 from comparity.relative.slopes import compare_slope, games_howell, welch_anova
-from comparity.results.findings import VIOLATED
+from comparity.results.result import VIOLATED
 
 Rng = np.random.Generator
 Draw = Callable[[int, Rng], np.ndarray]

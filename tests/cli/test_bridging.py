@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from comparity import biased_bridge
-from comparity.results.findings import UNDECIDED, VIOLATED, WITHIN
+from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
 Run = Callable[..., Any]
 COLUMNS = ("--first", "old", "--second", "new", "--sensitive", "sex")

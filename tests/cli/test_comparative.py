@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from comparity.results.findings import VIOLATED
+from comparity.results.result import VIOLATED
 
 Run = Callable[..., Any]
 

@@ -8,7 +8,7 @@ import pytest
 
 from comparity.cli.demo import FILES
 from comparity.datasets.hiring import Hiring
-from comparity.results.findings import VIOLATED, WITHIN
+from comparity.results.result import VIOLATED, WITHIN
 
 Run = Callable[..., Any]
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from comparity.results.findings import UNDECIDED, VIOLATED, WITHIN
+from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
 Run = Callable[..., Any]
 TWO = ("--first", "hr_0", "--second", "hr_1", "--sensitive", "sex")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from comparity.results.findings import UNDECIDED, VIOLATED, WITHIN
+from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
 Run = Callable[..., Any]
 

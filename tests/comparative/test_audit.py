@@ -23,7 +23,7 @@ from comparity.errors import (
     TooManyGroupsError,
 )
 from comparity.results.audit import Audit
-from comparity.results.findings import UNDECIDED, VIOLATED, WITHIN
+from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 from tests.calibration import worlds
 
 

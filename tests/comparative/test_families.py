@@ -14,7 +14,7 @@ from comparity.comparative.options import ComparativeOptions
 from comparity.counts.pairs import Cell, PairCounts, Tally
 from comparity.errors import OptionError
 from comparity.results.audit import Audit
-from comparity.results.findings import UNDECIDED, VIOLATED, WITHIN
+from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
 
 def audit_of(rates: dict[str, float], trials: int, **choices: Any) -> Audit:

@@ -107,7 +107,7 @@ def test_no_room_is_without_a_name_or_has_a_twin() -> None:
 @pytest.mark.parametrize(
     ("source", "target", "deferred", "wrong"),
     [
-        ("comparity.inference.looks", "comparity.results.findings", False, True),
+        ("comparity.inference.looks", "comparity.results.result", False, True),
         ("comparity.pairwise.audit", "comparity.ranking.barp", True, True),
         ("comparity.results.result", "comparity.reports.page", False, True),
         ("comparity.results.result", "comparity.reports.page", True, False),

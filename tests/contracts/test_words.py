@@ -4,11 +4,11 @@ import ast
 from pathlib import Path
 
 import comparity
-from comparity.results.findings import UNDECIDED, VIOLATED, WITHIN
+from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
 ROOT = Path(comparity.__file__).parent
 WORDS = (VIOLATED, WITHIN, UNDECIDED)
-HOME = ROOT / "results" / "findings.py"
+HOME = ROOT / "results" / "result.py"
 TEXTS = sorted({*ROOT.rglob("*.py"), *ROOT.rglob("*.jinja")} - {HOME})
 DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -24,7 +24,7 @@ from comparity.errors import (
     WeightError,
 )
 from comparity.pairwise.audit import audit_file, audit_frame
-from comparity.results.findings import UNDECIDED, VIOLATED, WITHIN
+from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
 
 class Scored:

@@ -18,7 +18,7 @@ from statsmodels.stats.power import TTestPower
 from comparity.errors import OptionError, PlanError
 from comparity.planning.plan import plan_comparative, plan_separation, simulate_power
 from comparity.planning.scenarios import ComparativeScenario, SeparationScenario
-from comparity.results.findings import UNDECIDED, VIOLATED, WITHIN
+from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 from comparity.separation.audit import separation as separation_audit
 from tests.plain.power import rates_of_random_pairs
 

@@ -29,7 +29,7 @@ from comparity.errors import (
     UnsteadyQueryError,
 )
 from comparity.relative.audit import audit_frame
-from comparity.results.findings import UNDECIDED, VIOLATED, WITHIN
+from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 from tests.conftest import Build
 from tests.plain import relative as plain
 

@@ -27,7 +27,7 @@ from comparity.errors import (
     TooFewSubjectsError,
 )
 from comparity.relative.bridges import audit_files, audit_frames
-from comparity.results.findings import VIOLATED
+from comparity.results.result import VIOLATED
 
 
 def committees(

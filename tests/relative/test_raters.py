@@ -17,7 +17,7 @@ from comparity.errors import (
     TooFewRatersError,
 )
 from comparity.relative.raters import audit_rater_frame
-from comparity.results.findings import VIOLATED
+from comparity.results.result import VIOLATED
 from tests.conftest import Build
 
 LEANS = {"P1": 0.0, "P2": 0.9, "P3": 0.0, "Q": -0.9}

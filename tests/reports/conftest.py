@@ -9,7 +9,7 @@ from scipy.stats import norm
 from comparity.counts.pairs import Cell
 from comparity.inference.gap_tests import Interval, JointTest, Needed, RateEstimate
 from comparity.results.audit import Audit, JudgedGap, Ties
-from comparity.results.findings import UNDECIDED, VIOLATED, WITHIN
+from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
 RATES = (0.8, 0.69, 0.8, 0.79)
 

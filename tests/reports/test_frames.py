@@ -4,16 +4,16 @@ import narwhals as nw
 import pytest
 
 from comparity.errors import ComparityError, MissingEngineError
-from comparity.reports import frames
-from comparity.reports.frames import frame_of_rows, frame_of_tests
+from comparity.results import result
 from comparity.results.audit import Audit
+from comparity.results.result import frame_of_rows
 
 ENGINES = ["pandas", "polars", "pyarrow"]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_engine_gets_one_row_for_each_test(audit: Audit, engine: str) -> None:
-    frame = nw.from_native(frame_of_tests(audit, engine), eager_only=True)
+    frame = nw.from_native(audit.to_frame(engine), eager_only=True)
     assert str(frame.implementation) == engine
     assert frame["null"].to_list() == [test.null for test in audit.tests]
     assert frame["gap"].to_list() == [-0.11, 0.01]
@@ -26,7 +26,7 @@ def test_every_engine_gets_one_row_for_each_test(audit: Audit, engine: str) -> N
 @pytest.mark.parametrize("engine", ENGINES)
 def test_numbers_that_do_not_exist_are_missing_and_still_numbers(audit: Audit, engine: str) -> None:
     tests = tuple(replace(test, gap=float("nan")) for test in audit.tests)
-    frame = nw.from_native(frame_of_tests(replace(audit, tests=tests), engine), eager_only=True)
+    frame = nw.from_native(replace(audit, tests=tests).to_frame(engine), eager_only=True)
     assert frame["gap"].dtype == nw.Float64
     assert frame["gap"].is_null().all()
 
@@ -37,7 +37,7 @@ def test_no_rows_give_an_empty_frame(engine: str) -> None:
 
 
 def test_the_first_installed_engine_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frames, "find_spec", lambda name: None if name == "pandas" else name)
+    monkeypatch.setattr(result, "find_spec", lambda name: None if name == "pandas" else name)
     frame = nw.from_native(frame_of_rows([{"a": 1}]), eager_only=True)
     assert str(frame.implementation) == "polars"
 
@@ -45,7 +45,7 @@ def test_the_first_installed_engine_is_the_default(monkeypatch: pytest.MonkeyPat
 def test_without_any_engine_the_error_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(frames, "find_spec", lambda name: None)
+    monkeypatch.setattr(result, "find_spec", lambda name: None)
     with pytest.raises(MissingEngineError, match="install one of them"):
         frame_of_rows([{"a": 1}])
 

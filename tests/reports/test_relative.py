@@ -10,7 +10,7 @@ import pytest
 from comparity import compare_raters, differential_parity
 from comparity.relative.result import DifferentialParity, RaterParity
 from comparity.reports.page import page
-from comparity.results.findings import UNDECIDED, VIOLATED, WITHIN
+from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
 
 def parity(**choices: object) -> DifferentialParity:

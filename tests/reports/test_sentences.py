@@ -7,7 +7,7 @@ from comparity.planning.plan import plan_comparative, plan_separation
 from comparity.planning.section import plan_basis, plan_headline, plan_lists
 from comparity.reports.audits import audit_lists, basis, explanation, headline
 from comparity.results.audit import Audit
-from comparity.results.findings import UNDECIDED, VIOLATED, WITHIN
+from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
 ASSUMED = {"shares": [0.5, 0.5], "base_rates": [0.5, 0.5]}
 

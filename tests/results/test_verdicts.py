@@ -11,8 +11,8 @@ from comparity.counts.decisions import Tally
 from comparity.inference.gap_tests import GapTest
 from comparity.inference.proportions import compare_rates
 from comparity.results.audit import JudgedGap
-from comparity.results.findings import EXIT_STATUS, UNDECIDED, VIOLATED, WITHIN
 from comparity.results.judging import judge, overall_finding
+from comparity.results.result import EXIT_STATUS, UNDECIDED, VIOLATED, WITHIN
 
 tallies = st.tuples(st.integers(0, 400), st.integers(1, 400)).map(
     lambda both: Tally(min(both), max(both))

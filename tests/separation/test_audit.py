@@ -23,7 +23,7 @@ from comparity.errors import (
     TooManyLooksError,
 )
 from comparity.results.audit import Audit
-from comparity.results.findings import UNDECIDED, VIOLATED, WITHIN
+from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 from comparity.separation.audit import audit_file, audit_frame
 from tests.calibration import worlds
 

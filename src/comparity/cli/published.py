@@ -13,7 +13,7 @@ from comparity.errors import DataFolderMissingError
 from comparity.errors.spelling import visible
 from comparity.reports.sections import Grid, Section
 from comparity.results.plain import as_plain
-from comparity.results.result import Result
+from comparity.results.result import Result, frame_of_rows
 
 __all__ = [
     "Conclusion",
@@ -188,8 +188,6 @@ class Reproduction(Result):
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each number; words are left to :meth:`to_dict`."""
-        from comparity.reports.frames import frame_of_rows
-
         words = [isinstance(row.published, str) or isinstance(row.ours, str) for row in self.rows]
         numbers = [row for row, word in zip(self.rows, words, strict=True) if not word]
         return frame_of_rows(as_plain(numbers), backend)

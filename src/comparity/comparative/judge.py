@@ -33,8 +33,8 @@ from comparity.inference.agreement import (
 from comparity.inference.gap_tests import GapTest
 from comparity.inference.joint import all_cells_equal
 from comparity.results.audit import Audit, JudgedGap, Ties
-from comparity.results.findings import EXIT_STATUS
 from comparity.results.options import provenance
+from comparity.results.result import EXIT_STATUS
 from comparity.tables.values import check_groups, qualified
 
 __all__ = ["audit_counts", "design_to_count"]

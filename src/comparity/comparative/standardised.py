@@ -34,7 +34,7 @@ from comparity.inference.dyadic import compare_cells, rate_interval
 from comparity.inference.gap_tests import GapTest, RateEstimate
 from comparity.inference.joint import equal_cells
 from comparity.results.audit import Audit, JudgedGap
-from comparity.results.findings import EXIT_STATUS
+from comparity.results.result import EXIT_STATUS
 from comparity.tables.frames import text_of
 from comparity.tables.values import qualified
 

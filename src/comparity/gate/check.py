@@ -17,7 +17,7 @@ from comparity import __version__
 from comparity.errors import ComparityError, PolicyAuditError, PolicyError, UnknownKeyError
 from comparity.gate.notions import COMMON, NOTIONS, Notion, matches
 from comparity.gate.result import ALLOW, FAIL, CheckedAudit, GateResult
-from comparity.results.findings import EXIT_STATUS, UNDECIDED, VIOLATED, WITHIN
+from comparity.results.result import EXIT_STATUS, UNDECIDED, VIOLATED, WITHIN
 from comparity.tables.files import file_sha256
 
 __all__ = ["AuditPolicy", "Policy", "check", "policy_of", "read_policy"]

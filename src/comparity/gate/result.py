@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from comparity.errors import NoSuchEntryError
 from comparity.results.audit import Audit, JudgedResult
-from comparity.results.findings import VIOLATED, WITHIN
-from comparity.results.result import Result
+from comparity.results.result import VIOLATED, WITHIN, Result, frame_of_rows
 
 if TYPE_CHECKING:
     from comparity.reports.sections import Section
@@ -141,8 +140,6 @@ class GateResult(Result):
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each audit, as a frame of the named engine."""
-        from comparity.reports.frames import frame_of_rows
-
         wanted = ("name", "notion", "finding", "open_means", "passed", "reason")
         rows = [{name: getattr(check, name) for name in wanted} for check in self.checks]
         return frame_of_rows(rows, backend)

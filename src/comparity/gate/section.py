@@ -29,7 +29,7 @@ from comparity.reports.charts import KINDS
 from comparity.reports.formats import clipped, count, interval, p_value, percent, signed, sizes
 from comparity.reports.sections import Grid, Section
 from comparity.results.audit import JudgedGap
-from comparity.results.findings import UNDECIDED, VIOLATED
+from comparity.results.result import UNDECIDED, VIOLATED
 
 __all__ = [
     "Case",

@@ -14,7 +14,7 @@ from comparity.errors import NoSuchEntryError
 from comparity.inference.gap_tests import Interval
 from comparity.metrics.catalogue import check_metric
 from comparity.results.plain import as_plain
-from comparity.results.result import Result
+from comparity.results.result import Result, frame_of_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,8 +51,6 @@ class MetricsAnswer(Result):
         backend : {"pandas", "polars", "pyarrow"}, optional
             The engine; the first of these that is installed by default.
         """
-        from comparity.reports.frames import frame_of_rows
-
         return frame_of_rows(self.rows(), backend)
 
     def plot(self, ax: Axes | None = None) -> Axes:

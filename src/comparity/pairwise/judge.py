@@ -42,8 +42,8 @@ from comparity.pairwise.count import CountedPairs, count_pairs, divide_hits
 from comparity.pairwise.options import PairwiseOptions
 from comparity.pairwise.result import PairwiseAccuracy
 from comparity.results.audit import Audit, JudgedGap, Ties
-from comparity.results.findings import EXIT_STATUS, UNDECIDED
 from comparity.results.judging import conclude, judge, overall_finding
+from comparity.results.result import EXIT_STATUS, UNDECIDED
 from comparity.tables.items import LabelledItems
 
 __all__ = ["audit_items", "compare_symmetric", "design_of", "gaps_of_items", "rate_of"]

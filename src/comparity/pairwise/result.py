@@ -17,11 +17,11 @@ from comparity.reports.audit_tables import audit_grids, raw_and_standardised_gri
 from comparity.reports.audits import gap_charts
 from comparity.reports.charts import Chart
 from comparity.reports.formats import count, rate, short
-from comparity.reports.frames import frame_of_rows
 from comparity.reports.heat import HeatMap
 from comparity.reports.plots import draw
 from comparity.reports.sections import Grid, Section
 from comparity.results.audit import Audit, JudgedResult
+from comparity.results.result import frame_of_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

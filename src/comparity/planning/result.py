@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from comparity.planning.power import PowerFunction, RecordedPower
 from comparity.results.plain import UNWRITTEN, as_plain, from_plain
-from comparity.results.result import Result
+from comparity.results.result import Result, frame_of_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -190,8 +190,6 @@ class Plan(Result):
         backend : {"pandas", "polars", "pyarrow"}, optional
             The engine; the first of these that is installed by default.
         """
-        from comparity.reports.frames import frame_of_rows
-
         rows = as_plain(getattr(self, self.ROWS))
         for row in rows:
             if "n" in row:

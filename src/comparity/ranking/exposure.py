@@ -38,7 +38,7 @@ from comparity.reports.charts import Mark, Row, RowChart, axis_between
 from comparity.reports.formats import count, rate, several, signed
 from comparity.reports.plots import draw
 from comparity.reports.sections import Grid, Section
-from comparity.results.result import Result
+from comparity.results.result import Result, frame_of_rows
 from comparity.tables.columns import check_option
 from comparity.tables.values import as_array, check_lengths, group_codes, numbers
 
@@ -148,8 +148,6 @@ class GroupExposure(Result):
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each group, as a frame of the named engine."""
-        from comparity.reports.frames import frame_of_rows
-
         rows = [
             {"group": group, "exposure": mean, "n_items": self.n_items[group]}
             for group, mean in self.means.items()

@@ -26,7 +26,7 @@ from comparity.ranking.result import Ranking
 from comparity.reports.formats import count
 from comparity.reports.plots import draw
 from comparity.reports.sections import Grid, Section
-from comparity.results.result import Result
+from comparity.results.result import Result, frame_of_rows
 from comparity.tables.columns import check_option
 from comparity.tables.frames import text_of
 from comparity.tables.values import as_array, check_lengths, group_codes, numbers
@@ -134,8 +134,6 @@ class FairTopK(Result):
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each place, as a frame of the named engine."""
-        from comparity.reports.frames import frame_of_rows
-
         return frame_of_rows(self.rows(), backend)
 
     def plot(self, ax: Axes | None = None) -> Axes:

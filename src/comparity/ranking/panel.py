@@ -28,9 +28,9 @@ from comparity.ranking.result import BiasedRanking, Ranking
 from comparity.reports.formats import rate, signed, visible
 from comparity.reports.sections import Grid
 from comparity.results.audit import Audit, JudgedGap, JudgedResult
-from comparity.results.findings import EXIT_STATUS
 from comparity.results.judging import judge, overall_finding
 from comparity.results.plain import INLINE
+from comparity.results.result import EXIT_STATUS
 from comparity.tables.features import as_array, one_attribute
 from comparity.tables.frames import text_of
 from comparity.tables.items import LabelledItems, labelled_items

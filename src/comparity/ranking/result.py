@@ -25,7 +25,7 @@ from comparity.ranking.fits import (
     normal_quantile,
 )
 from comparity.results.plain import as_plain
-from comparity.results.result import Result
+from comparity.results.result import Result, frame_of_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -182,8 +182,6 @@ class Ranking(Result):
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each item, best first, as a frame of the named engine."""
-        from comparity.reports.frames import frame_of_rows
-
         return frame_of_rows(as_plain(self.rows()), backend)
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -295,8 +293,6 @@ class BiasedRanking(Ranking):
 
     def bias_frame(self, backend: str | None = None) -> Any:
         """Return one row for each evaluator and contrast, those who lean most first."""
-        from comparity.reports.frames import frame_of_rows
-
         return frame_of_rows(as_plain(self.bias_rows()), backend)
 
     def bias_rows(self) -> list[dict[str, Any]]:

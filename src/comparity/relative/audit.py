@@ -3,7 +3,7 @@
 Nobody knows the truth; what is tested is whether one decision maker rates a group higher, relative
 to another group, than the other decision maker does. Every two groups of every attribute (and, for
 decisions that are labels, every label) make one hypothesis; all of them form one family (see
-:mod:`comparity.results.findings`).
+:mod:`comparity.results.result`).
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ from comparity.relative.prediction import (
 )
 from comparity.relative.result import BridgeDiagnosis, BridgedParity
 from comparity.relative.subjects import DecidedSubjects
-from comparity.results.findings import UNDECIDED
+from comparity.results.result import UNDECIDED
 
 __all__ = ["audit_sides", "diagnose", "false_alarms_of_ignored_fit"]
 

@@ -22,11 +22,10 @@ from comparity.relative.result import DifferentialParity
 from comparity.relative.subjects import match_features
 from comparity.reports.charts import Curve, CurveChart, axis_between
 from comparity.reports.formats import count, several, signed
-from comparity.reports.frames import frame_of_rows
 from comparity.reports.plots import draw
 from comparity.reports.sections import Grid, Section
 from comparity.results.plain import as_plain
-from comparity.results.result import Result
+from comparity.results.result import Result, frame_of_rows
 from comparity.tables.features import named_attributes
 from comparity.tables.values import check_lengths, numbers
 

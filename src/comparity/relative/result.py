@@ -15,6 +15,7 @@ from comparity.inference.gap_tests import Interval, Recorded
 from comparity.inference.permutation import PermutationTest
 from comparity.results.audit import Audit, JudgedGap, JudgedResult
 from comparity.results.plain import INLINE, as_plain, from_plain
+from comparity.results.result import frame_of_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -151,8 +152,6 @@ class RatersResult(JudgedResult):
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each contrast, as a frame of the named engine."""
-        from comparity.reports.frames import frame_of_rows
-
         return frame_of_rows([_flat(row) for row in as_plain(self.contrasts)], backend)
 
 

@@ -24,7 +24,7 @@ from comparity.reports.charts import KINDS
 from comparity.reports.formats import count, interval, p_value, percent, rate, several, signed
 from comparity.reports.heat import HeatMap
 from comparity.reports.sections import Grid, Section
-from comparity.results.findings import UNDECIDED, VIOLATED, WITHIN
+from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
 __all__ = ["rater_chart", "section"]
 

@@ -11,7 +11,7 @@ from comparity.inference.gap_tests import RateEstimate
 from comparity.reports.formats import count, interval, p_value, percent, rate, signed, sizes
 from comparity.reports.sections import Deferred, Grid
 from comparity.results.audit import Audit, JudgedGap
-from comparity.results.findings import WITHIN
+from comparity.results.result import WITHIN
 
 __all__ = ["audit_grids", "raw_and_standardised_grid"]
 
@@ -79,7 +79,7 @@ def _further_grid(audit: Audit) -> Grid:
     """Set out gaps that have to be within the margin, too; the least certain ones first."""
     gaps = sorted(audit.further_gaps, key=lambda gap: -_sortable(gap.equivalence_p))
     return Grid(
-        title="Gaps between other kinds of pairs, which have to be within the margin, too",
+        title=f"Gaps between other kinds of pairs, which have to be {WITHIN}, too",
         header=("gap between", "gap", "interval", f"p (≥ {audit.margin:g})", "finding"),
         rows=tuple(
             (

@@ -1,6 +1,6 @@
 """What an audit says, the same in every medium: headline, sentences, lists, and its chart.
 
-The three findings come from :mod:`comparity.results.findings`; here is only what surrounds them.
+The three findings come from :mod:`comparity.results.judging`; here is only what surrounds them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from comparity.reports.charts import KINDS, Chart, Mark, Row, RowChart, axis_aro
 from comparity.reports.formats import clipped, count, percent, rounded_up, several, signed, sizes
 from comparity.reports.sections import Deferred, Section
 from comparity.results.audit import Audit, JudgedGap
-from comparity.results.findings import UNDECIDED, VIOLATED, WITHIN
+from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
 __all__ = [
     "MOST_TESTS",

@@ -1,8 +1,8 @@
 """Frozen audits: judged gaps, ties, and everything one needs to stand behind a finding.
 
 A result knows its question, its counts and its error. What depends on a choice (a confidence
-level, a margin) is a method. Findings and exit statuses are put in by the desk
-(:mod:`comparity.results.findings`), which alone knows the words.
+level, a margin) is a method. Findings and exit statuses are put in by
+:mod:`comparity.results.judging`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from comparity.inference.gap_tests import (
     RateEstimate,
     Recorded,
 )
-from comparity.results.findings import WITHIN, check_finding
-from comparity.results.plain import from_plain
-from comparity.results.result import Result
+from comparity.results.plain import as_plain, from_plain
+from comparity.results.result import WITHIN, Result, check_finding, frame_of_rows
 from comparity.tables.files import file_sha256
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ class JudgedGap(GapTest):
         Confidence level of the interval that inverts the two one-sided tests as they were judged:
         one minus twice their level.
     finding : str
-        One of the three words of :mod:`comparity.results.findings`.
+        One of the three words of :mod:`comparity.results.result`.
     differs_from_zero : bool
         Whether equality was rejected, whatever the finding.
     equivalence_p : float
@@ -240,9 +239,7 @@ class Audit(Result):
         backend : {"pandas", "polars", "pyarrow"}, optional
             The engine; the first of these that is installed by default.
         """
-        from comparity.reports.frames import frame_of_tests
-
-        return frame_of_tests(self, backend)
+        return frame_of_rows([_flat(row) for row in as_plain(self.tests)], backend)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw every gap with the interval it was judged by and the margin."""
@@ -283,3 +280,14 @@ class JudgedResult(Result):
     def provenance(self) -> Mapping[str, Any]:
         """Version, options and, for files, their hashes."""
         return self.audit.provenance
+
+
+INTERVALS = {"test_interval": "test", "equivalence_interval": "equivalence"}
+
+
+def _flat(test: Mapping[str, Any]) -> dict[str, Any]:
+    row = {name: value for name, value in test.items() if name not in (*INTERVALS, "n", "needed")}
+    for name, called in INTERVALS.items():
+        row[f"{called}_low"], row[f"{called}_high"] = test[name]["low"], test[name]["high"]
+    row["n_first"], row["n_second"] = test["n"]
+    return row

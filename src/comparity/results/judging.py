@@ -1,4 +1,17 @@
-"""From tests to findings: which are violated, which within the margin, which undecided."""
+"""From tests to findings, and the order in which they are decided.
+
+Not rejecting equality is not parity, so each test gets one of three findings, in this order:
+
+1. *within the margin*: two one-sided tests at ``alpha`` say that the gap is smaller than the margin
+   (if equality is rejected too, ``differs_from_zero`` says so). Where not all gaps of an audit are,
+   those that are have to be so after Holm's correction;
+2. *violated*: equality is rejected after Holm's correction over all tests of the audit;
+3. *undecided*: neither, or no test was possible.
+
+An audit is violated if any of its tests is, within the margin if all are (an intersection-union
+test, which needs no correction), otherwise undecided. Under the rule of 000 (``rule="paper"``)
+rejecting at ``alpha``, uncorrected, is a violation whatever the margin, so 2. comes before 1.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +27,8 @@ from comparity.inference.looks import nominal_level, overall_p_value
 from comparity.inference.multiplicity import FamilyOutcome, hochberg, holm, max_t, uncorrected
 from comparity.inference.requirement import needed_by_tests
 from comparity.results.audit import Audit, JudgedGap
-from comparity.results.findings import EXIT_STATUS, UNDECIDED, VIOLATED, WITHIN
 from comparity.results.options import AuditOptions, provenance
+from comparity.results.result import EXIT_STATUS, UNDECIDED, VIOLATED, WITHIN
 
 __all__ = ["conclude", "judge", "overall_finding"]
 

@@ -1,17 +1,21 @@
-"""What every answer is: it prints itself, draws itself, and becomes plain data and comes back."""
+"""What every answer is: it prints itself, draws itself, and becomes plain data and comes back.
+
+Here are the three words for a finding, too; :mod:`comparity.results.judging` decides on them.
+"""
 
 from __future__ import annotations
 
 import re
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from inspect import isabstract
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from comparity.errors import ForeignResultError
+from comparity.errors import ForeignResultError, MissingEngineError
 from comparity.results.plain import as_plain, fields_from_plain
 from comparity.tables.outputs import write_text
 
@@ -20,7 +24,26 @@ if TYPE_CHECKING:
 
     from comparity.reports.sections import Section
 
-__all__ = ["Result", "read_result"]
+__all__ = [
+    "EXIT_STATUS",
+    "UNDECIDED",
+    "VIOLATED",
+    "WITHIN",
+    "Result",
+    "check_finding",
+    "frame_of_rows",
+    "read_result",
+]
+
+VIOLATED = "violated"
+WITHIN = "within the margin"
+UNDECIDED = "undecided"
+
+EXIT_STATUS = {WITHIN: 0, VIOLATED: 1, UNDECIDED: 3}
+"""What a command returns to the shell; 2 is bad input."""
+
+Engine = Literal["pandas", "polars", "pyarrow"]
+ENGINES: tuple[Engine, ...] = ("pandas", "polars", "pyarrow")
 
 HOMES = (
     "comparity.results.audit",
@@ -185,3 +208,49 @@ def _classes() -> Iterator[type[Result]]:
             and getattr(sys.modules[found.__module__], found.__name__) is found
         ):
             yield found
+
+
+def frame_of_rows(rows: Sequence[Mapping[str, Any]], backend: str | None = None) -> Any:
+    """Return rows with the same keys as a frame.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        One mapping of column to value for each row. No rows give a frame without columns.
+    backend : {"pandas", "polars", "pyarrow"}, optional
+        The engine; by default the first of these that is installed.
+
+    Returns
+    -------
+    DataFrame or Table
+        A frame of the engine itself.
+    """
+    import narwhals as nw
+
+    engine = _engine(backend)
+    columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
+    # A column of missing numbers only would otherwise have no type.
+    unknown = {name for name, values in columns.items() if all(value is None for value in values)}
+    series = [
+        nw.new_series(name, values, nw.Float64() if name in unknown else None, backend=engine)
+        for name, values in columns.items()
+    ]
+    if not series:
+        return nw.from_dict({}, backend=engine).to_native()
+    return nw.from_dict({one.name: one for one in series}).to_native()
+
+
+def _engine(asked: str | None) -> Engine:
+    installed = [engine for engine in ENGINES if find_spec(engine) is not None]
+    if asked is None and installed:
+        return installed[0]
+    for engine in installed:
+        if engine == asked:
+            return engine
+    raise MissingEngineError(asked, ENGINES, installed)
+
+
+def check_finding(finding: object) -> None:
+    """Raise ``ValueError`` for what is none of the three words."""
+    if finding not in EXIT_STATUS:
+        raise ValueError(f"finding {finding!r}")

@@ -1,7 +1,7 @@
 """Separation: equal error rates of a model in every group, given the true label.
 
 For each two groups two hypotheses are tested, equal true positive rates and equal false positive
-rates; all of them form one family (see :mod:`comparity.results.findings`). Gaps are first group
+rates; all of them form one family (see :mod:`comparity.results.result`). Gaps are first group
 minus second, between -1 and 1; they are ``nan`` where a group lacks positives or negatives, and a
 group that does not occur raises ``KeyError``.
 """

@@ -35,7 +35,7 @@ from comparity.reports.charts import Mark, Row, RowChart, axis_between
 from comparity.reports.formats import count, p_value, several
 from comparity.reports.plots import draw
 from comparity.reports.sections import Grid, Section
-from comparity.results.result import Result
+from comparity.results.result import Result, frame_of_rows
 from comparity.tables.columns import check_option
 from comparity.tables.features import as_array, one_attribute
 from comparity.tables.items import LabelledItems, labelled_items
@@ -101,8 +101,6 @@ class InformationSeparation(Result):
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each measure, as a frame of the named engine."""
-        from comparity.reports.frames import frame_of_rows
-
         names = ("information", "by_chance", "relative_information", "odds_ratio", "p_value")
         rows = [{"measure": name, "value": plain(getattr(self, name))} for name in names]
         return frame_of_rows(rows, backend)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from comparity.pairwise.result import PairwiseAccuracy
 from comparity.results.audit import Audit
 from comparity.results.plain import INLINE
-from comparity.results.result import Result
+from comparity.results.result import Result, frame_of_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,8 +45,6 @@ class TrainingAnswer(Result):
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return the rows of :meth:`table` as a frame of the named engine."""
-        from comparity.reports.frames import frame_of_rows
-
         return frame_of_rows(self.table(), backend)
 
 

@@ -16,8 +16,8 @@ from comparity.pairwise.audit import pairwise_parity
 from comparity.pairwise.judge import audit_items
 from comparity.pairwise.options import PairwiseOptions
 from comparity.results.audit import Audit
-from comparity.results.findings import EXIT_STATUS
 from comparity.results.judging import overall_finding
+from comparity.results.result import EXIT_STATUS
 from comparity.tables.files import file_sha256, read_table, write_table
 from comparity.tables.items import NAMES, LabelledItems, labelled_columns, labelled_items
 from comparity.tables.outputs import check_apart
