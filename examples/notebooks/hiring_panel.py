@@ -2,14 +2,14 @@
 # # Audit a hiring panel
 #
 # A panel of judges compares applicants, a model learned from last year's judgments, and nobody
-# knows who is best. The world is simulated (`comparity.datasets.hiring`), so that everything
+# knows who is best. The world is simulated (`comparity.datasets.simulated`), so that everything
 # found can be put beside what is true. `comparity demo` tells the same story at full size.
 
 # %%
 import numpy as np
 
 from comparity import FairRanker, barp, comparative_separation
-from comparity.datasets.hiring import Hiring
+from comparity.datasets.simulated import Hiring
 from comparity.ranking.panel import audit_against_panel
 
 world = Hiring()

@@ -18,7 +18,7 @@ from tasks import Floats, Task, Tested, across, apart, averages, deviations, eve
 from comparity import FairRanker
 from comparity.cli.published import Conclusion, Reproduction, Request, one_run_away
 from comparity.cli.reproduce import read_published, tracked
-from comparity.datasets.simulated_ranking import THREE, TWO, directions, mixed, population, ranking
+from comparity.datasets.simulated import THREE, TWO, directions, mixed, population, ranking
 from comparity.tables.outputs import replace_file
 from comparity.training.weigh import debiasing_weights
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from comparity.gate.result import GateResult
+    from comparity.gate.check import GateResult
 
 __all__ = ["assert_parity"]
 

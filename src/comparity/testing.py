@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from comparity.gate.result import GateResult
+    from comparity.gate.check import GateResult
 
 __all__ = ["assert_parity"]
 

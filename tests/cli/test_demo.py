@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from comparity.cli.demo import FILES
-from comparity.datasets.hiring import Hiring
+from comparity.datasets.simulated import Hiring
 from comparity.results.result import VIOLATED, WITHIN
 
 Run = Callable[..., Any]

@@ -17,7 +17,8 @@ from comparity.errors import (
     UnknownKeyError,
     UnreadableFileError,
 )
-from comparity.gate.check import check, read_policy
+from comparity.gate.check import check
+from comparity.gate.policy import read_policy
 from comparity.pairwise import audit as pairwise
 from comparity.relative.raters import audit_rater_frame
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN

@@ -12,8 +12,7 @@ import pytest
 from comparity import FairRanker, barp, fairness_metrics, pairwise_accuracy
 from comparity.comparative.audit import comparative_separation
 from comparity.errors import FileAccessError, ForeignResultError
-from comparity.gate.check import check
-from comparity.gate.result import CheckedAudit, GateResult
+from comparity.gate.check import CheckedAudit, GateResult, check
 from comparity.planning.plan import plan_separation
 from comparity.reports.page import page, read_results
 from comparity.reports.terminal import as_text

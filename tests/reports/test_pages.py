@@ -12,7 +12,7 @@ import pytest
 
 from comparity.cli.output import as_json_text
 from comparity.errors import ComparityError, ForeignResultError
-from comparity.gate.result import GateResult
+from comparity.gate.check import GateResult
 from comparity.ranking.rank import RankedPanel
 from comparity.reports.page import TERMS, page, read_results
 from comparity.reports.terminal import as_text

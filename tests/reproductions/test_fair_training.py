@@ -20,7 +20,7 @@ import pytest
 
 from comparity.cli.published import Reproduction, Request
 from comparity.cli.reproduce import find_papers, load_parts
-from comparity.datasets.simulated_ranking import TWO, directions, mixed, population, ranking
+from comparity.datasets.simulated import TWO, directions, mixed, population, ranking
 from comparity.errors import InfeasibleGoalWarning
 from comparity.training.rankers import FairRanker
 

@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 
 from comparity import pairwise_accuracy
 from comparity.datasets.preparations import PreparedData, load_dataset
-from comparity.datasets.simulated_ranking import MEANS, SPREADS, mixed, population, ranking
+from comparity.datasets.simulated import MEANS, SPREADS, mixed, population, ranking
 
 real = pytest.mark.skipif("COMPARITY_DATA" not in os.environ, reason="COMPARITY_DATA is not set")
 

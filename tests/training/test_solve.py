@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from comparity.datasets.simulated_ranking import mixed, population, ranking
+from comparity.datasets.simulated import mixed, population, ranking
 from comparity.errors import InfeasibleGoalWarning
 from comparity.training.rankers import FairRanker, FairRegressor
 

@@ -27,7 +27,7 @@ HOMES = {
     "comparative": "questions",
     "pairwise": "questions",
     "relative": "relative",
-    "rank": "rank",
+    "rank": "questions",
     "metrics": "questions",
     "weights": "questions",
     "train": "questions",

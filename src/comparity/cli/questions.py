@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, example, output_options
-from comparity.cli.output import command, deliver, working
+from comparity.cli.options import (
+    INPUT_FILE,
+    OUTPUT_FILE,
+    Command,
+    choice_options,
+    combine,
+    example,
+    output_options,
+)
+from comparity.cli.output import command, deliver, working, write_plot
 from comparity.cli.running import BadInput, SuggestingGroup
 from comparity.comparative.options import ComparativeForm
 from comparity.errors import ComparityError, MissingColumnError
@@ -21,12 +29,14 @@ from comparity.planning.options import (
     RankPlanOptions,
     SeparationPlanOptions,
 )
+from comparity.ranking.options import RankForm, model_of
 from comparity.separation.options import SeparationForm
 from comparity.tables.outputs import check_apart, write_text
 from comparity.training.options import TrainForm, WeightsForm
 
 if TYPE_CHECKING:
     from comparity.results.result import Result
+
 
 PLAN_PLOT = "Draw power against size (PNG, SVG or PDF)."
 
@@ -254,7 +264,8 @@ def gate(
     an audit that cannot be made), 3 an audit that must decide is undecided.
     """
     # Imported here so that --help loads neither numpy nor an engine.
-    from comparity.gate.check import check, read_policy
+    from comparity.gate.check import check
+    from comparity.gate.policy import read_policy
     from comparity.gate.section import audit_lines, junit_xml, sarif_json
     from comparity.gate.section import markdown as markdown_text
     from comparity.reports.page import page
@@ -289,3 +300,57 @@ def _from_here(path: Path) -> str:
     """Return a path from this folder on: code scanning knows no folder of this machine."""
     full, here = Path(os.path.abspath(path)), Path.cwd()
     return (full.relative_to(here) if full.is_relative_to(here) else path).as_posix()
+
+
+EXAMPLE = """\b
+Example:
+  comparity rank judgments.csv --items items.csv --sensitive sex --evaluator judge
+  comparity rank judgments.csv --items items.csv --sensitive sex --score model
+  comparity rank battles.jsonl --model bt --seats
+"""
+
+
+def _rank_options(command: Command) -> Command:
+    """Add the declared choices, and where a picture of the scores goes."""
+    scores = click.option(
+        "--plot-scores", type=OUTPUT_FILE, help="Draw scores by group, before and after."
+    )
+    return combine(command, partial(choice_options, options=RankForm), scores)
+
+
+@command(
+    _rank_options,
+    doing="ranking",
+    plot="Draw the evaluators' biases (.png, .svg, .pdf).",
+    epilog=EXAMPLE,
+    short_help="Who leans, by how much, and the order without it.",
+)
+@click.argument("comparisons", type=INPUT_FILE)
+@click.option("--items", type=INPUT_FILE, help="One row for each item: id, groups.")
+def rank(
+    comparisons: Path, items: Path | None = None, plot_scores: Path | None = None, **choices: Any
+) -> Result:
+    """Rank items from comparisons, and say which evaluators lean toward a group.
+
+    COMPARISONS (CSV, TSV, Parquet or JSON lines) has one row for each judgment.
+
+    With --score a model is audited against the panel freed of its evaluators' bias.
+
+    Exit status: 2 for bad input; otherwise 0, or with --score that of the audit: 0 within the
+    margin, 1 violated, 3 undecided.
+    """
+    # Imported here so that --help loads neither numpy nor an engine.
+    from comparity.ranking.rank import rank_files
+
+    sensitive, model = choices.get("sensitive"), choices["model"]
+    if sensitive and items is None:
+        raise click.UsageError("--sensitive names columns of the items: give --items as well.")
+    if "groups" in model_of(model).needs and not (items and sensitive):
+        raise click.UsageError(
+            f"{model} needs the groups of the items: give --items FILE and --sensitive COLUMN, or "
+            "rank without groups by --model bt."
+        )
+    panel = rank_files(comparisons, items, **choices)
+    if plot_scores is not None:
+        write_plot(plot_scores, panel, panel.plot_scores)
+    return panel

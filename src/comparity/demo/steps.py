@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from comparity.comparative.audit import audit_files
 from comparity.counts.pairs import Cell
-from comparity.datasets.hiring import GROUPS, Hiring, Round
+from comparity.datasets.simulated import GROUPS, Hiring, Round
 from comparity.demo.story import Fact, FoundGap, Step, found_gaps
 from comparity.errors import FileAccessError
 from comparity.planning.plan import plan_comparative

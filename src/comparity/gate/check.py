@@ -1,85 +1,154 @@
-"""Policies: which audits a change must pass, written down once in a TOML file.
-
-A policy names its audits, the data they read, margins, error rates, and what it means where an
-audit decides nothing. The command line, Python and pytest read the same file and give the same
-verdict. Whatever cannot be understood is an error: a misspelt key must not become a default.
-"""
+"""Gates: make every audit of a policy, and say which of them let a change pass, and why not."""
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from comparity import __version__
-from comparity.errors import ComparityError, PolicyAuditError, PolicyError, UnknownKeyError
-from comparity.gate.notions import COMMON, NOTIONS, Notion, matches
-from comparity.gate.result import ALLOW, FAIL, CheckedAudit, GateResult
-from comparity.results.result import EXIT_STATUS, UNDECIDED, VIOLATED, WITHIN
-from comparity.tables.files import file_sha256
+from comparity.errors import ComparityError, NoSuchEntryError, PolicyAuditError, UnknownKeyError
+from comparity.gate.policy import (
+    ALLOW,
+    FAIL,
+    NOTIONS,
+    Auditable,
+    AuditPolicy,
+    Policy,
+    policy_of,
+    read_policy,
+)
+from comparity.results.audit import Audit
+from comparity.results.result import EXIT_STATUS, UNDECIDED, VIOLATED, WITHIN, Result, frame_of_rows
 
-__all__ = ["AuditPolicy", "Policy", "check", "policy_of", "read_policy"]
+if TYPE_CHECKING:
+    from comparity.reports.sections import Section
 
-DEFAULTS: dict[str, Any] = {"alpha": 0.05, "margin": 0.05, UNDECIDED: FAIL}
-NO_AUDITS, ADD_AUDITS = "a policy needs audits.", "add a table [[audit]] for each."
-# Policies are written by people; a file larger than this is another file given by mistake.
-MOST_BYTES = 2**20
+__all__ = ["CheckedAudit", "GateResult", "check"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditPolicy:
-    """One audit a change must pass.
+class CheckedAudit:
+    """One audit of a policy and whether it lets a change pass.
 
     Attributes
     ----------
     name : str
-        What it is called in every report.
+        What the policy calls it.
     notion : str
-        One of the names of :data:`comparity.gate.notions.NOTIONS`.
-    files : mapping of str to str
-        The data by role, as the policy names them.
-    choices : mapping
-        Columns and options, as the audit's own function takes them.
-    open_means : {"fail", "allow"}
-        Whether an audit that decides nothing stops the change. One in which nothing could be
-        tested does in any case.
+        Which audit: ``"separation"``, ``"comparative"``, ...
+    files : tuple of str
+        The data, as the policy names them.
+    result : Auditable
+        What the audit found.
+    open_means : str
+        ``"fail"`` or ``"allow"``: what the policy wants where the audit decides nothing.
     """
 
     name: str
     notion: str
-    files: Mapping[str, str]
-    choices: Mapping[str, Any]
-    open_means: str = FAIL
+    files: tuple[str, ...]
+    result: Auditable
+    open_means: str
+
+    DERIVED: ClassVar[Mapping[str, str]] = {
+        "finding": "finding",
+        "passed": "passed",
+        "reason": "reason",
+    }
+
+    def __post_init__(self) -> None:
+        if self.open_means not in (FAIL, ALLOW):
+            raise ValueError(f"open_means {self.open_means!r}")
+
+    @property
+    def finding(self) -> str:
+        """The finding of the audit."""
+        return self.result.finding
+
+    @property
+    def passed(self) -> bool:
+        """Whether it lets a change pass."""
+        return self._outcome()[0]
+
+    @property
+    def reason(self) -> str:
+        """Why, or why not."""
+        return self._outcome()[1]
+
+    def _outcome(self) -> tuple[bool, str]:
+        tested = [test for test in self.result.tests if test.pivot is not None]
+        if not tested:
+            return False, "nothing could be tested, and that never passes"
+        if self.finding == WITHIN:
+            return True, "every gap is smaller than the margin"
+        if self.finding == VIOLATED:
+            found = sum(test.finding == VIOLATED for test in tested)
+            gaps = "1 gap is" if found == 1 else f"{found} gaps are"
+            return False, f"{gaps} larger than chance explains"
+        if self.open_means == ALLOW:
+            return True, "the data decide nothing, which the policy allows"
+        return False, "the data decide nothing, which the policy does not allow"
+
+    @property
+    def audit(self) -> Audit:
+        """The audit that decides, where the result holds more than one."""
+        inner: Any = self.result
+        found: Audit = getattr(inner, "audit", inner)
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
-    """Audits a change must pass, all of them.
+class GateResult(Result):
+    """Whether a policy lets a change pass.
 
     Attributes
     ----------
-    name : str
+    policy : str
         Name of the policy.
-    audits : tuple of AuditPolicy
-        At least one.
-    folder : Path
-        Where relative paths start.
-    source : mapping
-        Name and hash of the file it was read from.
+    checks : tuple of CheckedAudit
+        In the order of the policy.
+    exit_status : int
+        What the command returns to the shell.
+    provenance : mapping
+        Version, and the policy file with its hash.
     """
 
-    name: str
-    audits: tuple[AuditPolicy, ...]
-    folder: Path
-    source: Mapping[str, str]
+    policy: str
+    checks: tuple[CheckedAudit, ...]
+    exit_status: int
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    DERIVED: ClassVar[Mapping[str, str]] = {"passed": "passed"}
 
     @property
-    def paths(self) -> tuple[Path, ...]:
-        """Every file with data that the audits read, once."""
-        named = (file for one in self.audits for file in one.files.values())
-        return tuple(dict.fromkeys(self.folder / file for file in named))
+    def passed(self) -> bool:
+        """Whether every audit lets the change pass; without any, nothing does."""
+        return bool(self.checks) and all(check.passed for check in self.checks)
+
+    def __getitem__(self, name: str) -> CheckedAudit:
+        """Return the check with this name."""
+        for check in self.checks:
+            if check.name == name:
+                return check
+        raise NoSuchEntryError("audit", name, [check.name for check in self.checks])
+
+    def parts(self) -> dict[str, Result]:
+        """Return every audit in full, by its name in the policy."""
+        return {check.name: check.result for check in self.checks}
+
+    def section(self) -> Section:
+        """Return what is told of this answer."""
+        from comparity.gate.section import section
+
+        return section(self)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row for each audit, as a frame of the named engine."""
+        wanted = ("name", "notion", "finding", "open_means", "passed", "reason")
+        rows = [{name: getattr(check, name) for name in wanted} for check in self.checks]
+        return frame_of_rows(rows, backend)
 
 
 def check(
@@ -136,122 +205,8 @@ def check(
     )
 
 
-def read_policy(path: str | Path) -> Policy:
-    """Read a policy from a TOML file; relative paths in it start at its folder."""
-    file = Path(path)
-    where = f"policy {file.name!r}"
-    if file.is_file() and not file.stat().st_size:
-        raise PolicyError(where, NO_AUDITS, "an empty file", ADD_AUDITS)
-    digest = file_sha256(file)
-    if file.stat().st_size > MOST_BYTES:
-        found = f"{file.stat().st_size:,} bytes"
-        raise PolicyError(where, "this is too large for a policy.", found, "name the TOML file.")
-    try:
-        # Some editors begin a file with a byte order mark.
-        content = tomllib.loads(file.read_text(encoding="utf-8-sig"))
-    # Besides what is no TOML: whole numbers that are too long, and too many brackets.
-    except (ValueError, RecursionError) as error:
-        hint = "write it in TOML, see the documentation of the gate."
-        raise PolicyError(where, "this is not TOML.", str(error), hint) from error
-    source = {"name": file.name, "sha256": digest}
-    return policy_of(content, name=file.stem, folder=file.parent, source=source)
-
-
-def policy_of(
-    content: Mapping[str, Any],
-    *,
-    name: str = "policy",
-    folder: str | Path = ".",
-    source: Mapping[str, str] | None = None,
-) -> Policy:
-    """Understand the content of a policy file.
-
-    Parameters
-    ----------
-    content : mapping
-        ``name``, ``alpha``, ``margin`` and what an open audit means for all audits, and a list
-        ``audit`` of mappings.
-    name : str
-        Name of the policy, where it has none itself.
-    folder : path
-        Where relative paths start.
-    source : mapping, optional
-        Where it was read from.
-    """
-    where = f"policy {name!r}"
-    for key in content:
-        if key not in {"name", "audit", *DEFAULTS}:
-            raise UnknownKeyError(where, key, ["name", "audit", *DEFAULTS])
-    listed = content.get("audit")
-    if not isinstance(listed, list | tuple) or not listed:
-        raise PolicyError(where, NO_AUDITS, repr(listed), ADD_AUDITS)
-    settings = {**DEFAULTS, **{key: content[key] for key in DEFAULTS if key in content}}
-    _check_types(where, settings, {**COMMON, UNDECIDED: "text"})
-    audits = tuple(_audit(one, place, settings) for place, one in enumerate(listed, 1))
-    names = [one.name for one in audits]
-    for one in names:
-        if names.count(one) > 1:
-            asked, hint = f"two audits are called {one!r}.", "give each a name of its own."
-            raise PolicyError(where, asked, f"{names.count(one)} of them", hint)
-    own = _name(content, where) if "name" in content else name
-    return Policy(name=own, audits=audits, folder=Path(folder), source=dict(source or {}))
-
-
 def _open_policy(policy: str | Path | Mapping[str, Any]) -> Policy:
     return policy_of(policy) if isinstance(policy, Mapping) else read_policy(policy)
-
-
-def _audit(content: Any, place: int, settings: Mapping[str, Any]) -> AuditPolicy:
-    where = f"audit {place}"
-    if not isinstance(content, Mapping):
-        raise PolicyError(where, "an audit is a table.", repr(content), "write [[audit]].")
-    name = _name(content, where)
-    where = f"audit {name!r}"
-    notion = content.get("notion")
-    if not isinstance(notion, str) or notion not in NOTIONS:
-        hint = f"choose {' or '.join(map(repr, NOTIONS))}."
-        raise PolicyError(where, "which notion is audited?", f"notion={notion!r}", hint)
-    kind = NOTIONS[notion]
-    own = {key: value for key, value in content.items() if key not in ("name", "notion")}
-    settings = {k: v for k, v in settings.items() if k != "margin" or kind.margin_of_rates}
-    choices = {**settings, **own}
-    _check_choices(where, choices, kind)
-    open_means = choices.pop(UNDECIDED)
-    files = {role: choices.pop(role) for role in kind.files if role in choices}
-    try:
-        taken = {key: kind.as_taken(key, value) for key, value in choices.items()}
-    except ComparityError as error:
-        raise PolicyAuditError(name, error) from error
-    return AuditPolicy(name=name, notion=notion, files=files, choices=taken, open_means=open_means)
-
-
-def _name(content: Mapping[str, Any], where: str) -> str:
-    name = content.get("name")
-    if not isinstance(name, str) or not name.strip():
-        raise PolicyError(where, "it needs a name.", f"name={name!r}", 'write name = "...".')
-    return name
-
-
-def _check_choices(where: str, choices: Mapping[str, Any], kind: Notion) -> None:
-    """Refuse keys that are unknown, missing or of another type."""
-    known = {**COMMON, UNDECIDED: "text", **dict.fromkeys(kind.files, "text"), **kind.keys}
-    _check_types(where, choices, known)
-    for key in kind.required:
-        if key not in choices:
-            hint = f"{kind.name} needs {', '.join(kind.required)}."
-            raise PolicyError(where, f"{key} is missing.", ", ".join(choices), hint)
-    if choices[UNDECIDED] not in (FAIL, ALLOW):
-        found, hint = repr(choices[UNDECIDED]), f"choose {FAIL!r} or {ALLOW!r}."
-        raise PolicyError(where, f"what should happen where it stays {UNDECIDED}?", found, hint)
-
-
-def _check_types(where: str, choices: Mapping[str, Any], known: Mapping[str, str]) -> None:
-    for key, value in choices.items():
-        if key not in known:
-            raise UnknownKeyError(where, key, [*known])
-        if not matches(known[key], value):
-            asked, hint = f"{key} must be {known[key]}.", f"write {key} as {known[key]}."
-            raise PolicyError(where, asked, f"{key}={value!r}", hint)
 
 
 def _check_audit(one: AuditPolicy, folder: Path, data: Mapping[str, Any]) -> CheckedAudit:

@@ -24,7 +24,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 
 from comparity import __version__
-from comparity.gate.result import CheckedAudit, GateResult
+from comparity.gate.check import CheckedAudit, GateResult
 from comparity.reports.charts import KINDS
 from comparity.reports.formats import clipped, count, interval, p_value, percent, signed, sizes
 from comparity.reports.sections import Grid, Section

@@ -62,7 +62,7 @@ HOMES = (
     "comparity.ranking.fair_topk",
     "comparity.training.result",
     "comparity.planning.result",
-    "comparity.gate.result",
+    "comparity.gate.check",
     "comparity.demo.story",
     "comparity.cli.installation",
     "comparity.cli.published",

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from comparity.counts.pairs import Cell
-from comparity.datasets.hiring import Hiring, Round
+from comparity.datasets.simulated import Hiring, Round
 
 WORLD = Hiring(lean=1.5, n_judges=5, n_leaning=2)
 WEIGHTS = [0.3, 0.5, 0.2]

@@ -1,0 +1,363 @@
+"""Policies: which audits a change must pass, written down once in a TOML file.
+
+A policy names its audits, the data they read, margins, error rates, and what it means where an
+audit decides nothing. The command line, Python and pytest read the same file and give the same
+verdict. Whatever cannot be understood is an error: a misspelt key must not become a default.
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from comparity.comparative.options import ComparativeForm
+from comparity.errors import (
+    ComparityError,
+    OptionError,
+    PolicyAuditError,
+    PolicyError,
+    UnknownKeyError,
+)
+from comparity.pairwise.options import PairwiseForm
+from comparity.relative.options import RatersForm, RelativeForm
+from comparity.results.audit import Audit, JudgedResult
+from comparity.results.options import REQUIRED, AuditOptions, Choice, Options, declared_choices
+from comparity.results.result import UNDECIDED
+from comparity.separation.options import SeparationForm
+from comparity.tables.files import file_sha256, read_table
+
+__all__ = [
+    "ALLOW",
+    "COMMON",
+    "FAIL",
+    "NOTIONS",
+    "AuditPolicy",
+    "Auditable",
+    "Notion",
+    "Policy",
+    "matches",
+    "policy_of",
+    "read_policy",
+]
+
+FAIL, ALLOW = "fail", "allow"
+
+Auditable = Audit | JudgedResult
+"""A result that was judged."""
+
+DEFAULTS: dict[str, Any] = {"alpha": 0.05, "margin": 0.05, UNDECIDED: FAIL}
+NO_AUDITS, ADD_AUDITS = "a policy needs audits.", "add a table [[audit]] for each."
+# Policies are written by people; a file larger than this is another file given by mistake.
+MOST_BYTES = 2**20
+
+TEXT, NAMES, NUMBER, WHOLE, FLAG = (
+    "text",
+    "a name or a list of names",
+    "a number",
+    "a whole number",
+    "true or false",
+)
+VALUE, LOOKS = "text or a number", "two whole numbers"
+
+
+def what_it_holds(one: Choice) -> str:
+    """Return what a key of a policy holds, from the declared type of the choice."""
+    if one.is_list or one.name == "sensitive":
+        return NAMES
+    kinds = {bool: FLAG, int: WHOLE, float: NUMBER, tuple[int, int]: LOOKS, Any: VALUE}
+    return kinds.get(one.kind, TEXT)
+
+
+COMMON = {name: what_it_holds(one) for name, one in declared_choices(AuditOptions).items()}
+"""Keys of every audit, with what they hold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notion:
+    """One audit a policy can name.
+
+    Attributes
+    ----------
+    name : str
+        What the policy calls it: that of the command.
+    form : class
+        Its choices, all of which are keys.
+    module : str
+        Module of its functions; by default that of the audit of this name.
+    function : str
+        Name of the function for files; the one for frames is called accordingly.
+    files : tuple of str
+        Roles of its tables, the first of them needed.
+    margin_of_rates : bool
+        Whether its margin is a difference of rates; otherwise the policy's common margin, which
+        is one, does not apply.
+    """
+
+    name: str
+    form: type[Options]
+    module: str = ""
+    function: str = "audit_file"
+    files: tuple[str, ...] = ("file",)
+    margin_of_rates: bool = True
+
+    @property
+    def keys(self) -> Mapping[str, str]:
+        """Keys beside the common ones, with what they hold."""
+        known = declared_choices(self.form).values()
+        return {
+            one.name: what_it_holds(one) for one in known if one.offered and one.name not in COMMON
+        }
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """Keys that must be there."""
+        known = declared_choices(self.form).values()
+        return (self.files[0], *(one.name for one in known if one.default is REQUIRED))
+
+    def as_taken(self, key: str, value: Any) -> Any:
+        """Return a value as the function takes it."""
+        one = declared_choices(self.form)[key]
+        if key == "sensitive" and not one.is_list and not isinstance(value, str):
+            if len(value) != 1:
+                why = f"{self.name} takes one attribute at a time"
+                raise OptionError("sensitive", list(value), ["one column"], why)
+            return value[0]
+        return value
+
+    def audit(
+        self,
+        files: Mapping[str, str],
+        choices: Mapping[str, Any],
+        *,
+        folder: Path,
+        data: Mapping[str, Any],
+    ) -> Auditable:
+        """Make the audit from files, or from frames that stand in for them."""
+        home, named = import_module(self.module or f"comparity.{self.name}.audit"), files.values()
+        make: Callable[..., Auditable] = getattr(home, self.function)
+        if not any(name in data for name in named):
+            return make(*(folder / name for name in named), **choices)
+        make = getattr(home, self.function.replace("file", "frame"))
+        return make(*(data[n] if n in data else read_table(folder / n) for n in named), **choices)
+
+
+NOTIONS = {
+    one.name: one
+    for one in (
+        Notion(name="separation", form=SeparationForm),
+        Notion(
+            name="comparative",
+            form=ComparativeForm,
+            function="audit_files",
+            files=("comparisons", "items"),
+        ),
+        Notion(name="pairwise", form=PairwiseForm),
+        Notion(name="relative", form=RelativeForm, margin_of_rates=False),
+        Notion(
+            name="raters",
+            form=RatersForm,
+            module="comparity.relative.raters",
+            function="audit_rater_file",
+            margin_of_rates=False,
+        ),
+    )
+}
+"""By name; those are the names of the commands, but for `raters`, which is several in one."""
+
+
+def matches(kind: str, value: Any) -> bool:
+    """Say whether a value of a policy is what its key holds.
+
+    Examples
+    --------
+    >>> matches("a number", 0.05), matches("a number", True), matches("a number", float("nan"))
+    (True, False, False)
+    """
+    if isinstance(value, bool):
+        return kind == FLAG
+    if kind == NUMBER:
+        # TOML has whole numbers of any length; NaN is not at most anything.
+        return isinstance(value, int | float) and abs(value) <= sys.float_info.max
+    if kind == WHOLE:
+        return isinstance(value, int) and abs(value) < 2**63
+    if kind == VALUE:
+        return isinstance(value, str | int | float)
+    if kind == LOOKS:
+        whole = isinstance(value, list | tuple) and all(matches(WHOLE, one) for one in value)
+        return whole and len(value) == 2
+    if kind == NAMES and isinstance(value, list | tuple):
+        return bool(value) and all(matches(TEXT, one) for one in value)
+    return kind in (TEXT, NAMES) and isinstance(value, str) and bool(value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditPolicy:
+    """One audit a change must pass.
+
+    Attributes
+    ----------
+    name : str
+        What it is called in every report.
+    notion : str
+        One of the names of :data:`comparity.gate.policy.NOTIONS`.
+    files : mapping of str to str
+        The data by role, as the policy names them.
+    choices : mapping
+        Columns and options, as the audit's own function takes them.
+    open_means : {"fail", "allow"}
+        Whether an audit that decides nothing stops the change. One in which nothing could be
+        tested does in any case.
+    """
+
+    name: str
+    notion: str
+    files: Mapping[str, str]
+    choices: Mapping[str, Any]
+    open_means: str = FAIL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """Audits a change must pass, all of them.
+
+    Attributes
+    ----------
+    name : str
+        Name of the policy.
+    audits : tuple of AuditPolicy
+        At least one.
+    folder : Path
+        Where relative paths start.
+    source : mapping
+        Name and hash of the file it was read from.
+    """
+
+    name: str
+    audits: tuple[AuditPolicy, ...]
+    folder: Path
+    source: Mapping[str, str]
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Every file with data that the audits read, once."""
+        named = (file for one in self.audits for file in one.files.values())
+        return tuple(dict.fromkeys(self.folder / file for file in named))
+
+
+def read_policy(path: str | Path) -> Policy:
+    """Read a policy from a TOML file; relative paths in it start at its folder."""
+    file = Path(path)
+    where = f"policy {file.name!r}"
+    if file.is_file() and not file.stat().st_size:
+        raise PolicyError(where, NO_AUDITS, "an empty file", ADD_AUDITS)
+    digest = file_sha256(file)
+    if file.stat().st_size > MOST_BYTES:
+        found = f"{file.stat().st_size:,} bytes"
+        raise PolicyError(where, "this is too large for a policy.", found, "name the TOML file.")
+    try:
+        # Some editors begin a file with a byte order mark.
+        content = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+    # Besides what is no TOML: whole numbers that are too long, and too many brackets.
+    except (ValueError, RecursionError) as error:
+        hint = "write it in TOML, see the documentation of the gate."
+        raise PolicyError(where, "this is not TOML.", str(error), hint) from error
+    source = {"name": file.name, "sha256": digest}
+    return policy_of(content, name=file.stem, folder=file.parent, source=source)
+
+
+def policy_of(
+    content: Mapping[str, Any],
+    *,
+    name: str = "policy",
+    folder: str | Path = ".",
+    source: Mapping[str, str] | None = None,
+) -> Policy:
+    """Understand the content of a policy file.
+
+    Parameters
+    ----------
+    content : mapping
+        ``name``, ``alpha``, ``margin`` and what an open audit means for all audits, and a list
+        ``audit`` of mappings.
+    name : str
+        Name of the policy, where it has none itself.
+    folder : path
+        Where relative paths start.
+    source : mapping, optional
+        Where it was read from.
+    """
+    where = f"policy {name!r}"
+    for key in content:
+        if key not in {"name", "audit", *DEFAULTS}:
+            raise UnknownKeyError(where, key, ["name", "audit", *DEFAULTS])
+    listed = content.get("audit")
+    if not isinstance(listed, list | tuple) or not listed:
+        raise PolicyError(where, NO_AUDITS, repr(listed), ADD_AUDITS)
+    settings = {**DEFAULTS, **{key: content[key] for key in DEFAULTS if key in content}}
+    _check_types(where, settings, {**COMMON, UNDECIDED: "text"})
+    audits = tuple(_audit(one, place, settings) for place, one in enumerate(listed, 1))
+    names = [one.name for one in audits]
+    for one in names:
+        if names.count(one) > 1:
+            asked, hint = f"two audits are called {one!r}.", "give each a name of its own."
+            raise PolicyError(where, asked, f"{names.count(one)} of them", hint)
+    own = _name(content, where) if "name" in content else name
+    return Policy(name=own, audits=audits, folder=Path(folder), source=dict(source or {}))
+
+
+def _audit(content: Any, place: int, settings: Mapping[str, Any]) -> AuditPolicy:
+    where = f"audit {place}"
+    if not isinstance(content, Mapping):
+        raise PolicyError(where, "an audit is a table.", repr(content), "write [[audit]].")
+    name = _name(content, where)
+    where = f"audit {name!r}"
+    notion = content.get("notion")
+    if not isinstance(notion, str) or notion not in NOTIONS:
+        hint = f"choose {' or '.join(map(repr, NOTIONS))}."
+        raise PolicyError(where, "which notion is audited?", f"notion={notion!r}", hint)
+    kind = NOTIONS[notion]
+    own = {key: value for key, value in content.items() if key not in ("name", "notion")}
+    settings = {k: v for k, v in settings.items() if k != "margin" or kind.margin_of_rates}
+    choices = {**settings, **own}
+    _check_choices(where, choices, kind)
+    open_means = choices.pop(UNDECIDED)
+    files = {role: choices.pop(role) for role in kind.files if role in choices}
+    try:
+        taken = {key: kind.as_taken(key, value) for key, value in choices.items()}
+    except ComparityError as error:
+        raise PolicyAuditError(name, error) from error
+    return AuditPolicy(name=name, notion=notion, files=files, choices=taken, open_means=open_means)
+
+
+def _name(content: Mapping[str, Any], where: str) -> str:
+    name = content.get("name")
+    if not isinstance(name, str) or not name.strip():
+        raise PolicyError(where, "it needs a name.", f"name={name!r}", 'write name = "...".')
+    return name
+
+
+def _check_choices(where: str, choices: Mapping[str, Any], kind: Notion) -> None:
+    """Refuse keys that are unknown, missing or of another type."""
+    known = {**COMMON, UNDECIDED: "text", **dict.fromkeys(kind.files, "text"), **kind.keys}
+    _check_types(where, choices, known)
+    for key in kind.required:
+        if key not in choices:
+            hint = f"{kind.name} needs {', '.join(kind.required)}."
+            raise PolicyError(where, f"{key} is missing.", ", ".join(choices), hint)
+    if choices[UNDECIDED] not in (FAIL, ALLOW):
+        found, hint = repr(choices[UNDECIDED]), f"choose {FAIL!r} or {ALLOW!r}."
+        raise PolicyError(where, f"what should happen where it stays {UNDECIDED}?", found, hint)
+
+
+def _check_types(where: str, choices: Mapping[str, Any], known: Mapping[str, str]) -> None:
+    for key, value in choices.items():
+        if key not in known:
+            raise UnknownKeyError(where, key, [*known])
+        if not matches(known[key], value):
+            asked, hint = f"{key} must be {known[key]}.", f"write {key} as {known[key]}."
+            raise PolicyError(where, asked, f"{key}={value!r}", hint)
