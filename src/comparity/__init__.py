@@ -16,14 +16,11 @@ if TYPE_CHECKING:
     from comparity.planning.plan import plan_comparative, plan_separation
     from comparity.planning.plan_ranking import plan_ranking
     from comparity.ranking.barp import barp
-    from comparity.ranking.bradley_terry import bradley_terry
-    from comparity.ranking.crowd_bt import crowd_bt
-    from comparity.ranking.elo import elo
+    from comparity.ranking.crowd_models import crowd_bt, factor_bt
     from comparity.ranking.exposure import exposure
-    from comparity.ranking.factor_bt import factor_bt
     from comparity.ranking.fair_topk import fair_topk
     from comparity.ranking.rank_centrality import rank_centrality
-    from comparity.ranking.win_rate import win_rate
+    from comparity.ranking.simple_models import bradley_terry, elo, win_rate
     from comparity.relative.audit import differential_parity
     from comparity.relative.bridges import biased_bridge, unbiased_bridge
     from comparity.relative.raters import compare_raters
@@ -81,15 +78,15 @@ _HOMES = {
     "NeuralNetwork": "comparity.training.kinds",
     "barp": "comparity.ranking.barp",
     "biased_bridge": "comparity.relative.bridges",
-    "bradley_terry": "comparity.ranking.bradley_terry",
+    "bradley_terry": "comparity.ranking.simple_models",
     "check": "comparity.gate.check",
     "comparative_separation": "comparity.comparative.audit",
     "compare_raters": "comparity.relative.raters",
-    "crowd_bt": "comparity.ranking.crowd_bt",
+    "crowd_bt": "comparity.ranking.crowd_models",
     "differential_parity": "comparity.relative.audit",
-    "elo": "comparity.ranking.elo",
+    "elo": "comparity.ranking.simple_models",
     "exposure": "comparity.ranking.exposure",
-    "factor_bt": "comparity.ranking.factor_bt",
+    "factor_bt": "comparity.ranking.crowd_models",
     "fair_balance": "comparity.training.weigh",
     "fair_reweighing": "comparity.training.weigh",
     "fair_topk": "comparity.ranking.fair_topk",
@@ -104,7 +101,7 @@ _HOMES = {
     "select_metrics": "comparity.metrics.audit",
     "separation": "comparity.separation.audit",
     "unbiased_bridge": "comparity.relative.bridges",
-    "win_rate": "comparity.ranking.win_rate",
+    "win_rate": "comparity.ranking.simple_models",
 }
 
 

@@ -70,7 +70,7 @@ def test_options_are_refused_where_they_would_have_no_effect(command: str) -> No
 def test_ties_are_refused_by_a_model_that_knows_none(monkeypatch: pytest.MonkeyPatch) -> None:
     tied = COMPARISONS.with_columns(tied=np.arange(600) % 5 == 0)
     monkeypatch.setattr(
-        "comparity.ranking.win_rate.MODEL", replace(model_of("winrate"), accepts=())
+        "comparity.ranking.simple_models.WIN_RATE", replace(model_of("winrate"), accepts=())
     )
     with pytest.raises(OptionError, match="winrate knows no ties"):
         rank_frames(tied, model="winrate", tied="tied")
@@ -84,7 +84,7 @@ def test_a_model_of_groups_without_a_prior_has_scores_before(
         return comparity.win_rate(comparisons)
 
     model = replace(model_of("winrate"), fit=fit, needs=("groups",))
-    monkeypatch.setattr("comparity.ranking.win_rate.MODEL", model)
+    monkeypatch.setattr("comparity.ranking.simple_models.WIN_RATE", model)
     found = rank_frames(COMPARISONS, ITEMS, model="winrate", sensitive=["sex"])
     assert found.before is not None
     assert found.before.priors[0].chosen_by == "marginal likelihood"
@@ -99,7 +99,7 @@ def test_models_may_be_called_by_their_function() -> None:
 def test_names_are_given_once() -> None:
     names = [model.name for model in all_models().values()]
     assert len({*names}) == len(names)
-    assert all(MODULES.get(function, function) == function for function in COMMANDS)
+    assert all(COMMANDS[function] == function for function in COMMANDS if function in MODULES)
 
 
 def test_judgments_are_taken_as_they_are() -> None:

@@ -18,7 +18,6 @@ from comparity.ranking.bias_tests import (
     with_score_dependence,
     words_on,
 )
-from comparity.ranking.bradley_terry import facts_of
 from comparity.ranking.connectivity import Diagnosis, diagnose, groups_apart
 from comparity.ranking.contrasts import (
     EQUAL_MEANS,
@@ -37,10 +36,11 @@ from comparity.ranking.likelihood.passes import Pass
 from comparity.ranking.likelihood.rows import rows_of
 from comparity.ranking.options import RankingModel
 from comparity.ranking.result import BiasedRanking
+from comparity.ranking.simple_models import facts_of
 from comparity.tables.columns import check_option
 from comparity.tables.frames import text_of
 
-__all__ = ["BIAS_SD", "MODEL", "barp"]
+__all__ = ["BARP", "BIAS_SD", "barp"]
 
 Floats = NDArray[np.float64]
 
@@ -202,7 +202,7 @@ def barp(
     return _fit_panel(task, contrasts, intersections == "suggest", score_dependent)
 
 
-MODEL = RankingModel(
+BARP = RankingModel(
     name="BARP",
     fit=barp,
     about="scores adjusted for the bias of each evaluator toward groups",
@@ -284,7 +284,7 @@ def _result(
     facts["notes"] += (*_notes_on_lone(task, contrasts), *_notes_on_untested(own, diagnosis))
     facts["notes"] += (CORRECTED,) if task.corrected else ()
     return BiasedRanking(
-        model=MODEL.name,
+        model=BARP.name,
         **facts,
         evaluators=judgments.evaluators,
         provenance={"anchor": task.anchor.kind, "seed": task.seed, "corrected": task.corrected},

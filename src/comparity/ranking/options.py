@@ -1,8 +1,9 @@
 """The ranking models, and the choices of a ranking of a panel's comparisons.
 
-A model is one module of this folder: a function that takes comparisons and returns a
-:class:`comparity.ranking.result.Ranking`, and a `MODEL` that describes it. The command, its errors
-and the table in ``docs/ranking.md`` are made from these descriptions.
+A model is a function of this folder that takes comparisons and returns a
+:class:`comparity.ranking.result.Ranking`, and a :class:`RankingModel` that describes it, by the
+same name in capitals. The command, its errors and the table in ``docs/ranking.md`` are made from
+these descriptions.
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ __all__ = [
 ]
 
 MODULES = {
-    "barp": "barp",
-    "bt": "bradley_terry",
-    "crowdbt": "crowd_bt",
-    "elo": "elo",
-    "factorbt": "factor_bt",
-    "rankcentrality": "rank_centrality",
-    "winrate": "win_rate",
+    "barp": "barp.barp",
+    "bt": "simple_models.bradley_terry",
+    "crowdbt": "crowd_models.crowd_bt",
+    "elo": "simple_models.elo",
+    "factorbt": "crowd_models.factor_bt",
+    "rankcentrality": "rank_centrality.rank_centrality",
+    "winrate": "simple_models.win_rate",
 }
-"""Module of each model by its name on the command line; loaded when it is asked for."""
+"""Module and function of each model by its name on the command line; loaded when asked for."""
 
-COMMANDS = {module: command for command, module in MODULES.items()}
+COMMANDS = {place.partition(".")[2]: command for command, place in MODULES.items()}
 """Models may be called by their function as well: ``win_rate`` is ``winrate``."""
 
 NEEDS = ("groups", "evaluators", "seats")
@@ -98,7 +99,8 @@ class RankingModel:
 
 def model_of(command: str) -> RankingModel:
     """Return the model with this name on the command line."""
-    found: RankingModel = import_module(f"comparity.ranking.{MODULES[command]}").MODEL
+    module, function = MODULES[command].split(".")
+    found: RankingModel = getattr(import_module(f"comparity.ranking.{module}"), function.upper())
     return found
 
 

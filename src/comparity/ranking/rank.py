@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from comparity import __version__
 from comparity.errors import Option, OptionError
-from comparity.ranking.bradley_terry import bradley_terry
 from comparity.ranking.fits import MARGINAL_LIKELIHOOD
 from comparity.ranking.judgments import Judgments, columns_of, judgments_from_frames
 from comparity.ranking.options import (
@@ -30,6 +29,7 @@ from comparity.ranking.options import (
 )
 from comparity.ranking.panel import PanelAudit, audit_against_panel
 from comparity.ranking.result import BiasedRanking, Ranking
+from comparity.ranking.simple_models import bradley_terry
 from comparity.results.plain import INLINE
 from comparity.results.result import Result
 from comparity.tables.columns import check_option, check_sensitive

@@ -20,15 +20,15 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, splu
 
 from comparity.errors import NoPriorError
-from comparity.ranking.bradley_terry import log_likelihood_at
 from comparity.ranking.connectivity import Diagnosis, diagnose
 from comparity.ranking.fits import check_amount
 from comparity.ranking.judgments import Judgments, judgments_of
 from comparity.ranking.options import RankingModel
 from comparity.ranking.result import Ranking, ranking_of
+from comparity.ranking.simple_models import log_likelihood_at
 from comparity.tables.columns import check_option
 
-__all__ = ["MODEL", "SMOOTHED", "rank_centrality", "stationary"]
+__all__ = ["RANK_CENTRALITY", "SMOOTHED", "rank_centrality", "stationary"]
 
 
 Floats = NDArray[np.float64]
@@ -182,7 +182,7 @@ def rank_centrality(
     scores = np.log(weights)
     scores -= scores.mean()
     return ranking_of(
-        MODEL.name,
+        RANK_CENTRALITY.name,
         judgments,
         diagnosis,
         scores,
@@ -195,7 +195,7 @@ def rank_centrality(
     )
 
 
-MODEL = RankingModel(
+RANK_CENTRALITY = RankingModel(
     name="Rank Centrality",
     fit=rank_centrality,
     about="where a random walk that moves to winners spends its time",
