@@ -2,9 +2,9 @@
 
 A mutant flips one comparison, scales one constant or exchanges one sign in ``inference``,
 ``results``, ``counts`` or ``ranking``. It is tried in a copy of the package against the tests of
-its folder, which mirror the package; a mutant that no test fails for has *survived*. The sample is
-drawn by a seed, so that a score can be checked. Survivors that are right to survive stand in
-:data:`EXCUSED` with the reason.
+its module and folder, which mirror the package; one that no test fails for has *survived*. The
+sample is drawn by a seed, so that a score can be checked. Survivors that are right to survive stand
+in :data:`EXCUSED` with the reason.
 """
 
 from __future__ import annotations
@@ -99,21 +99,42 @@ def _mutant(path: Path, node: ast.expr, what: str, tree: ast.Module) -> Mutant:
 
 
 def tests_of(path: Path) -> list[str]:
-    """Return the folders of tests that are to notice a mutant, the nearest first."""
+    """Return the tests that are to notice a mutant: its own module's first, then its folders'."""
     folder = path.relative_to(PACKAGE).parts[0]
     places = [ROOT / "tests" / name for name in (folder, *ALSO[folder])]
-    return [str(place.relative_to(ROOT)) for place in places if place.is_dir()]
+    named = sorted((ROOT / "tests" / folder).rglob(f"test_*{path.stem}*.py"))
+    return [str(place.relative_to(ROOT)) for place in (*named, *places) if place.exists()]
 
 
-def is_killed(mutant: Mutant) -> bool:
-    """Return whether a test fails for a mutant; one that never ends counts as noticed."""
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "comparity"
-        shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-        (copy / mutant.path.relative_to(PACKAGE)).write_text(mutant.source, encoding="utf-8")
-        own = {"PYTHONPATH": os.pathsep.join([folder, str(ROOT)]), "NUMBA_CACHE_DIR": folder}
+class Workshop:
+    """A copy of the package in which one mutant after the other is tried.
+
+    The folder stays the same, so that compiled kernels are found again. A mutant of a module with
+    kernels compiles all of them anew, because kernels of other modules may have its code inside.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        shutil.copytree(PACKAGE, folder / "comparity", ignore=shutil.ignore_patterns("__pycache__"))
+
+    def is_killed(self, mutant: Mutant) -> bool:
+        """Return whether a test fails for a mutant; one that never ends counts as noticed."""
+        path = self.folder / "comparity" / mutant.path.relative_to(PACKAGE)
+        before, times = path.read_bytes(), path.stat()
+        with tempfile.TemporaryDirectory() as own:
+            cache = own if b"@njit" in before else str(self.folder / "compiled")
+            path.write_text(mutant.source, encoding="utf-8")
+            try:
+                return self._tests_fail(mutant, cache)
+            finally:
+                path.write_bytes(before)
+                os.utime(path, (times.st_atime, times.st_mtime))
+
+    def _tests_fail(self, mutant: Mutant, cache: str) -> bool:
         words = ["-m", "pytest", "-q", "-x", "-W", "ignore", "-p", "no:cacheprovider"]
         words += ["-m", "not slow and not spark", *tests_of(mutant.path)]
+        python = os.pathsep.join([str(self.folder), str(ROOT)])
+        own = {"PYTHONPATH": python, "NUMBA_CACHE_DIR": cache, "PYTHONDONTWRITEBYTECODE": "1"}
         try:
             done = subprocess.run(
                 [sys.executable, *words],
@@ -125,7 +146,24 @@ def is_killed(mutant: Mutant) -> bool:
             )
         except subprocess.TimeoutExpired:
             return True
-    return done.returncode == 1
+        return done.returncode == 1
+
+
+def killed(sample: list[Mutant], workers: int) -> list[bool]:
+    """Try mutants in so many workshops at a time, and say of each whether a test noticed."""
+    found: list[bool] = [False] * len(sample)
+    waiting = list(enumerate(sample))
+
+    def work(shop: Workshop) -> None:
+        while waiting:
+            place, mutant = waiting.pop()
+            found[place] = shop.is_killed(mutant)
+            print("noticed " if found[place] else "survived", mutant, flush=True)
+
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(workers) as pool:
+        shops = [Workshop(Path(folder) / str(worker)) for worker in range(workers)]
+        list(pool.map(work, shops))
+    return found
 
 
 def main() -> int:
@@ -139,9 +177,8 @@ def main() -> int:
     every = [one for module in modules for one in mutants(module)]
     sample = random.Random(choices.seed).sample(every, min(choices.sample, len(every)))
     print(f"{len(sample)} of {len(every):,} mutants, seed {choices.seed}")
-    with ThreadPoolExecutor(choices.workers) as pool:
-        killed = list(pool.map(is_killed, sample))
-    survivors = [str(one) for one, dead in zip(sample, killed, strict=True) if not dead]
+    noticed = killed(sample, choices.workers)
+    survivors = [str(one) for one, dead in zip(sample, noticed, strict=True) if not dead]
     for one in survivors:
         print(f"survived: {one}  {EXCUSED.get(one, '')}")
     left = [one for one in survivors if one not in EXCUSED]
