@@ -29,7 +29,7 @@ from comparity.relative.prediction import (
     predict_by_parts,
     predict_held_out,
     predict_in_sample,
-    second_moments,
+    second_errors,
 )
 from comparity.relative.subjects import DecidedSubjects, decided_subjects
 
@@ -157,7 +157,7 @@ def test_in_sample_the_nearest_neighbour_has_no_errors_and_always_alarms(
 ) -> None:
     for _ in range(40):
         errors = errors_of(world(rng), KNeighborsRegressor(1), "training", rng)
-        reference, group = second_moments(errors).values()
+        reference, group = second_errors(errors).moments.values()
         assert not errors.all_of(0, 0).any()
         # Nothing is corrected, so this is the unbiased bridge.
         assert biased_estimate(errors).gap == pytest.approx(group.mean - reference.mean)
@@ -171,7 +171,7 @@ def test_the_unbiased_bridge_fails_as_in_the_reference(
     p_values = []
     for _ in range(few(repetitions)):
         errors = errors_of(world(rng, with_group=with_group), Ridge(1.0), "training", rng)
-        reference, group = second_moments(errors).values()
+        reference, group = second_errors(errors).moments.values()
         p_values.append(compare_means(group, reference, null="").p_value / 2)
     noise = standard_error(measured, RUNS) + standard_error(measured, len(p_values))
     rejected = np.mean(np.array(p_values) <= LEVEL)

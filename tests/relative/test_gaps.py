@@ -9,7 +9,7 @@ from statsmodels.regression.linear_model import GLS
 
 from comparity.inference.differences import welch_statistic
 from comparity.relative.gaps import biased_estimate, biased_gap
-from comparity.relative.prediction import Predictions, bridge_errors, second_moments
+from comparity.relative.prediction import Predictions, bridge_errors, second_errors
 from comparity.relative.subjects import DecidedSubjects, decided_subjects
 from tests.plain.bridging import biased_bridge
 
@@ -120,7 +120,7 @@ def test_a_leaning_of_the_model_itself_cancels(seed: int, leaning: tuple[float, 
 def test_the_unbiased_bridge_is_welch_of_predictions_against_the_second() -> None:
     subjects = sides(8)
     found = predicted(subjects, 9)
-    reference, group = second_moments(bridge_errors(subjects, found)).values()
+    reference, group = second_errors(bridge_errors(subjects, found)).moments.values()
     difference = found.second - subjects.decisions[1]
     ones = subjects.group[1] == 1
     expected = ttest_ind(difference[ones], difference[~ones], equal_var=False).statistic

@@ -193,6 +193,10 @@ class DifferenceCounts:
             for place, group in enumerate(self.groups)
         }
 
+    def rows_of(self, group: str) -> Floats:
+        """Return the differences of a group, one for each row, in ascending order."""
+        return np.repeat(self.values, self.counts[:, self.groups.index(group)])
+
     def __add__(self, other: DifferenceCounts) -> DifferenceCounts:
         if self.groups != other.groups:
             raise IncompatibleCountsError("groups", [self.groups, other.groups])

@@ -288,10 +288,11 @@ class _Attribute:
         if self.name in self.found.numbers:
             null = self.null(f"no change with {self.name}")
             return [question_of_slope(self.found, self.who, null)], [math.nan], []
-        moments = self.found.differences(0, 1, self.name).moments
-        questions = compare_groups(moments, self.who, self.null)
-        if len(moments) < 3:
+        differences = self.found.differences(0, 1, self.name)
+        questions = compare_groups(differences, self.who, self.null)
+        if len(differences.groups) < 3:
             return questions, [math.nan], []
+        moments = differences.moments
         all_equal = welch_anova(moments, null=self.null("equal in all groups"))
         return questions, [*games_howell(moments).values()], [all_equal]
 

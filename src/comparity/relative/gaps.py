@@ -37,15 +37,10 @@ from numpy.typing import NDArray
 
 from comparity.counts.differences import Moments
 from comparity.inference.gap_tests import GapTest
-from comparity.inference.means import (
-    RatioPivot,
-    Term,
-    compare_means,
-    contrast_of_means,
-    satterthwaite,
-)
+from comparity.inference.means import RatioPivot, Term, contrast_of_means, satterthwaite
+from comparity.inference.permuted_means import compare_samples
 from comparity.relative.judge import Question, compare_groups, null_of, question_of_gap
-from comparity.relative.prediction import ROUNDING, BridgeErrors, second_moments
+from comparity.relative.prediction import ROUNDING, BridgeErrors, second_errors
 from comparity.relative.slopes import gap_by_ratio
 
 __all__ = ["Estimate", "biased_estimate", "biased_gap", "question_of_bridge"]
@@ -102,7 +97,7 @@ def question_of_bridge(
     """
     word_null = partial(null_of, who, several=False)
     if unbiased:
-        (question,) = compare_groups(second_moments(found), who, word_null)
+        (question,) = compare_groups(second_errors(found), who, word_null)
         size = question.facts["dpd"]
         return question, question.facts["gap"] / size if size else 1.0
     reference, group = found.groups
@@ -149,8 +144,9 @@ def biased_gap(errors: BridgeErrors, *, null: str) -> GapTest:
     (True, True)
     """
     if errors.n_shared and not any(map(len, (*errors.first, *errors.second))):
-        reference, group = (Moments.of(both.difference) for both in errors.shared)
-        return compare_means(group, reference, null=null)
+        reference, group = (both.difference for both in errors.shared)
+        own = Moments.of(group), Moments.of(reference)
+        return compare_samples(*own, lambda: (group, reference), null=null)
     # Errors that do not vary do not go together, either.
     if errors.n_shared and any(_pooled_variances(errors)):
         return _linear_gap(errors, null=null)

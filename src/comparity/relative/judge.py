@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Any, TypeVar
 
 from comparity.counts.decision_sets import Decisions
-from comparity.counts.differences import DecisionRange, Moments
+from comparity.counts.differences import DecisionRange, DifferenceCounts, Moments
 from comparity.inference.differences import (
     magnitude,
     mean_gap,
@@ -19,7 +19,8 @@ from comparity.inference.differences import (
     welch_statistic,
 )
 from comparity.inference.gap_tests import GapTest
-from comparity.inference.means import RatioPivot, compare_means, satterthwaite
+from comparity.inference.means import RatioPivot, satterthwaite
+from comparity.inference.permuted_means import compare_samples
 from comparity.relative.options import RelativeOptions
 from comparity.relative.result import RaterContrast
 from comparity.relative.slopes import compare_slope
@@ -127,15 +128,25 @@ def question_of_slope(found: Decisions, who: dict[str, str], null: str) -> Quest
 
 
 def compare_groups(
-    moments: Mapping[str, Moments], who: dict[str, str], word_null: Callable[[str], str]
+    differences: DifferenceCounts, who: dict[str, str], word_null: Callable[[str], str]
 ) -> list[Question]:
     """Ask whether mean differences are equal, for every two groups of an attribute."""
+    moments = differences.moments
+
+    def test_of(base: str, group: str) -> GapTest:
+        return compare_samples(
+            moments[group],
+            moments[base],
+            lambda: (differences.rows_of(group), differences.rows_of(base)),
+            null=word_null(f"{group} = {base}"),
+        )
+
     return [
         _question_of_groups(
+            test_of(base, group),
             moments[group],
             moments[base],
             names={**who, "group": group, "reference": base},
-            null=word_null(f"{group} = {base}"),
         )
         for base, group in combinations(moments, 2)
     ]
@@ -149,14 +160,14 @@ def null_of(who: Mapping[str, str], claim: str, *, several: bool) -> str:
 
 
 def _question_of_groups(
-    group: Moments, reference: Moments, *, names: dict[str, str], null: str
+    test: GapTest, group: Moments, reference: Moments, *, names: dict[str, str]
 ) -> Question:
     dof = math.nan
     if min(group.n, reference.n) > 1:
         variances = [group.variance / group.n, reference.variance / reference.n]
         dof = satterthwaite(variances, [group.n - 1, reference.n - 1])
     return question_of_gap(
-        compare_means(group, reference, null=null),
+        test,
         names,
         n=(group.n, reference.n),
         means=(group.mean, reference.mean),

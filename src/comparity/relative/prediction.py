@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts.differences import Moments
+from comparity.counts.differences import DifferenceCounts
 from comparity.errors import NoBridgeError, OptionError, TooFewSubjectsError
 from comparity.relative.options import BridgeOptions
 from comparity.relative.subjects import DecidedSubjects
@@ -41,7 +41,7 @@ from comparity.tables.columns import check_option
 
 __all__ = ["REGRESSORS", "BridgeErrors", "Foretold", "Predictions", "Shared", "bridge_errors"]
 __all__ += ["predict_by_parts", "predict_held_out", "predict_in_sample", "regressor_of"]
-__all__ += ["second_moments"]
+__all__ += ["second_errors"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -375,6 +375,8 @@ def _with_variance(first: Floats, second: Floats, both: Shared) -> tuple[Floats,
     return first, second, both
 
 
-def second_moments(errors: BridgeErrors) -> dict[str, Moments]:
-    """Return moments of the prediction minus the second's decisions, reference group first."""
-    return {group: Moments.of(errors.all_of(1, place)) for place, group in enumerate(errors.groups)}
+def second_errors(errors: BridgeErrors) -> DifferenceCounts:
+    """Count the prediction minus the second's decisions by group, reference group first."""
+    own = [errors.all_of(1, place) for place in (0, 1)]
+    groups = np.repeat([0, 1], [len(one) for one in own])
+    return DifferenceCounts.of(np.concatenate(own), groups, errors.groups)

@@ -147,9 +147,9 @@ def audit_raters(decisions: Decisions, options: RelativeOptions, **data: Any) ->
 def _ask(decisions: Decisions, first: int, second: int) -> Iterator[Question]:
     who = {"first": decisions.raters[first], "second": decisions.raters[second], "label": ""}
     for attribute in decisions.groups:
-        moments = decisions.differences(first, second, attribute).moments
+        differences = decisions.differences(first, second, attribute)
         known = {**who, "attribute": attribute}
-        yield from compare_groups(moments, known, partial(null_of, known, several=True))
+        yield from compare_groups(differences, known, partial(null_of, known, several=True))
 
 
 def _matrices(
