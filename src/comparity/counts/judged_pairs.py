@@ -218,7 +218,8 @@ def cluster_products(
         products: Floats = (sparse.T @ sparse).toarray()
         return alone + products
     code, size = cluster * n_cells + cell, n_clusters * n_cells
-    columns = [np.bincount(code, part, size).reshape(-1, n_cells) for part in (trials, hits)]
+    shape = n_clusters, n_cells
+    columns = [np.bincount(code, part, size).reshape(shape) for part in (trials, hits)]
     totals = np.hstack(columns)
     return alone + totals.T @ totals
 
