@@ -96,6 +96,7 @@ def test_joint_equality_of_equal_rates_is_chi_square() -> None:
         ([0.5, 0.6], [[0.1, 0.1], [0.1, 0.1]], "not positive definite"),
         ([0.5, 0.6], [[-0.1, 0], [0, 0.05]], "not positive definite"),
         ([0.5, 0.6, 0.7], np.zeros((3, 3)), "not positive definite"),
+        ([0.5, 0.6], np.diag([1e-17, 3e-17]), "not positive definite"),
     ],
 )
 def test_joint_equality_that_cannot_be_tested_says_why(

@@ -24,6 +24,8 @@ MANY_CLUSTERS = 1000
 # Below this ratio of the smallest to the largest eigenvalue a covariance carries no information in
 # some direction: double precision leaves nothing to divide by.
 SINGULAR = 1e-12
+# A variance below this, in units of the squared rates, is rounding: a billion trials leave 1e-10.
+ROUNDING = 1e-15
 
 
 def all_cells_equal(
@@ -202,7 +204,9 @@ def joint_equality(
     differences = tested @ rates
     spread = tested @ covariance @ tested.T
     eigenvalues = np.linalg.eigvalsh(spread)
-    if eigenvalues[0] <= SINGULAR * max(eigenvalues[-1], 0):
+    # Rates that cannot vary have a covariance of rounding errors, whose size theirs tells.
+    rounding = ROUNDING * float(np.abs(rates).max()) ** 2
+    if eigenvalues[0] <= max(SINGULAR * eigenvalues[-1], rounding):
         return _no_joint_test(
             null, method, dof, "the covariance of the differences is not positive definite"
         )
