@@ -33,7 +33,8 @@ def main() -> int:
                 if kept.setdefault(kind, folder) == folder:
                     print(f"{kind}\n    {folder}", flush=True)
                 elif folder not in kept.values():
-                    rmtree(folder)
+                    # A case drawn twice is kept in one folder.
+                    rmtree(folder, ignore_errors=True)
             if not done % 20:
                 print(f"{done} of {len(jobs)} batches, {len(kinds)} kinds of failure", flush=True)
     for kind, count in kinds.most_common():

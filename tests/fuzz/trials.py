@@ -39,8 +39,9 @@ OF_THE_FILE = {"provenance"}
 DRAWN = {"relative": {"distribution"}, "rank": {"audit", "rank", "biases"}}
 
 
-# How rows are divided, who met whom first, and where a search begins.
-BY_ORDER = {"--on", "elo", "--score-dependent"}
+# How rows are divided, who met whom first, where a search begins, and which neighbours at the same
+# distance are taken.
+BY_ORDER = {"--on", "elo", "--score-dependent", "--features"}
 
 
 class BrokenPromiseError(AssertionError):
