@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 from comparity.counts.decisions import Tally
-from comparity.inference.gap_tests import GapTest
+from comparity.inference.gap_tests import GapTest, items_to_see
 from comparity.inference.proportions import compare_rates
 from comparity.results.audit import JudgedGap
 from comparity.results.judging import judge, overall_finding
@@ -102,3 +104,40 @@ def test_a_gap_test_keeps_its_numbers_when_it_is_judged() -> None:
     (same,) = judge([test], alpha=0.05, margin=0.05, n=1, n_items=1)
     assert isinstance(same, GapTest)
     assert (same.null, same.gap, same.p_value, same.n) == ("a = b", test.gap, test.p_value, test.n)
+
+
+@given(st.floats(0.01, 0.3), st.floats(0.01, 0.2))
+def test_with_enough_items_an_unseen_share_cannot_fill_the_margin(
+    margin: float, alpha: float
+) -> None:
+    """By definition: a share q of bad items is missed by n items with probability (1 - q)^n."""
+    n, share = items_to_see(margin, alpha), margin / 2
+    assert (1 - share) ** n <= alpha
+    # The bound (1 - q)^n <= exp(-q n) asks for a few items more than there must be.
+    assert (1 - share) ** (n * (1 - share) - 2) >= alpha
+
+
+@pytest.mark.parametrize(("items", "finding"), [(119, UNDECIDED), (120, WITHIN), (None, WITHIN)])
+def test_no_gap_is_within_the_margin_while_bad_items_can_have_been_missed(
+    items: int | None, finding: str
+) -> None:
+    """The rule of three: 3 / 120 of the items lower agreement in their pairs by 0.05."""
+    test = replace(compare_rates(*NO_GAP, null="a = b"), smallest_group=items)
+    (one,) = judge([test], alpha=0.05, margin=0.05, n=200_000, n_items=300)
+    assert one.finding == finding
+    assert ("119 items only" in one.reason) == (finding == UNDECIDED)
+
+
+def test_few_items_leave_a_violation_a_violation() -> None:
+    test = replace(compare_rates(*LARGE_GAP, null="a = b"), smallest_group=15)
+    (one,) = judge([test], alpha=0.05, margin=0.05, n=2000, n_items=30)
+    assert (one.finding, one.reason) == (VIOLATED, "")
+
+
+def test_more_judgments_of_too_few_items_decide_nothing() -> None:
+    test = replace(compare_rates(*NO_GAP, null="a = b"), smallest_group=60)
+    (one,) = judge([test], alpha=0.05, margin=0.05, n=200_000, n_items=200)
+    assert one.needed is not None
+    assert one.needed.judgments == (None, None)
+    assert one.needed.items == (400, 400)
+    assert one.needed.judgments_with_items == (400_000, 400_000)

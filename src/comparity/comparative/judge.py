@@ -29,6 +29,7 @@ from comparity.inference.agreement import (
     compare_fresh_wald,
     compare_shared,
     moments_of,
+    smallest_group,
 )
 from comparity.inference.gap_tests import GapTest
 from comparity.inference.joint import all_cells_equal
@@ -191,10 +192,15 @@ def _tests(
 ) -> list[GapTest]:
     if isinstance(counts, SharedPairCounts):
         guarded = options.method != "dyadic"
-        return compare_shared(counts, contrasts, score_ties=score_ties, guarded=guarded)
-    if options.rule == "paper" and score_ties == "disagree":
-        return compare_fresh_wald(counts, contrasts)
-    return compare_fresh(counts, contrasts, score_ties=score_ties)
+        tests = compare_shared(counts, contrasts, score_ties=score_ties, guarded=guarded)
+    elif options.rule == "paper" and score_ties == "disagree":
+        tests = compare_fresh_wald(counts, contrasts)
+    else:
+        tests = compare_fresh(counts, contrasts, score_ties=score_ties)
+    return [
+        replace(test, smallest_group=smallest_group(counts, contrast.cells))
+        for test, contrast in zip(tests, contrasts, strict=True)
+    ]
 
 
 def _ties(counts: Mapping[str, Counts], options: ComparativeOptions, finding: str) -> Ties:

@@ -97,7 +97,12 @@ class _Weighted:
             test = compare_cells(sharing, *contrast, null=contrast.null)
             sides = [(one,) if isinstance(one, Cell) else one for one in contrast]
             first, second = (sum(self.counts[cell].trials for cell in side) for side in sides)
-            test = replace(test, n=(first, second))
+            worth = min(
+                self.overlap.effective_sizes[group] for cell in contrast.cells for group in cell
+            )
+            # A group without any weight is worth nothing.
+            items = 0 if np.isnan(worth) else int(worth)
+            test = replace(test, n=(first, second), smallest_group=items)
             reason = self.overlap.reason or self.reason_against(sharing, contrast.cells)
             if reason:
                 test = replace(test, p_value=np.nan, pivot=None, reason=reason)

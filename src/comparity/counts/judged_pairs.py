@@ -146,6 +146,7 @@ class JudgedPairs:
             moments=moments,
             half_moments=cluster_moments(self, trials, "half") if has_ties else moments,
             cell_items=_distinct_items(self),
+            group_items=_items_by_group(self),
             n_items=int((uses > 0).sum()),
             n_evaluators=len(self.used_evaluators()),
             most_uses=int(uses.max(initial=0)),
@@ -246,6 +247,17 @@ def _distinct_items(pairs: JudgedPairs) -> Floats:
     places = [pairs.cell * pairs.n_items + item for item in (pairs.better, pairs.worse)]
     used = np.unique(np.concatenate(places)) // max(pairs.n_items, 1)
     return np.bincount(used, minlength=len(pairs.cells)).astype(np.float64)
+
+
+def _items_by_group(pairs: JudgedPairs) -> dict[str, int]:
+    """Return how many different items of each group the judgments are about."""
+    groups = sorted({group for cell in pairs.cells for group in cell})
+    place = {group: code for code, group in enumerate(groups)}
+    used = np.zeros((len(groups), pairs.n_items), dtype=bool)
+    for side, items in enumerate((pairs.better, pairs.worse)):
+        code = np.array([place[cell[side]] for cell in pairs.cells], dtype=np.int64)
+        used[code[pairs.cell], items] = True
+    return dict(zip(groups, used.sum(axis=1).tolist(), strict=True))
 
 
 def merge_pairs(parts: Sequence[JudgedPairs]) -> JudgedPairs:

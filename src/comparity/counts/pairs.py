@@ -260,6 +260,8 @@ class SharedPairCounts(_CellTallies):
         Where a tie of the model's scores is a miss, and where it is half a hit.
     cell_items : ndarray
         How many different items the judgments of each cell are about.
+    group_items : mapping of str to int
+        How many different items of each group the judgments are about.
     n_items, n_evaluators : int
         Different items and evaluators in all; 0 evaluators where nobody knows who judged.
     most_uses : int
@@ -269,6 +271,7 @@ class SharedPairCounts(_CellTallies):
     __slots__ = (
         "cell_items",
         "cells",
+        "group_items",
         "half_moments",
         "moments",
         "most_uses",
@@ -284,6 +287,7 @@ class SharedPairCounts(_CellTallies):
         moments: ClusterMoments,
         half_moments: ClusterMoments,
         cell_items: Floats,
+        group_items: Mapping[str, int],
         n_items: int,
         n_evaluators: int,
         most_uses: int,
@@ -291,7 +295,7 @@ class SharedPairCounts(_CellTallies):
         super().__init__(tallies, judgment_ties)
         self.cells = tuple(tallies)
         self.moments, self.half_moments = moments, half_moments
-        self.cell_items = cell_items
+        self.cell_items, self.group_items = cell_items, group_items
         self.n_items, self.n_evaluators, self.most_uses = n_items, n_evaluators, most_uses
 
     def sharing(self, score_ties: str = "disagree", *, evaluators: bool = True) -> Sharing:

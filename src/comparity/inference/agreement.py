@@ -60,6 +60,7 @@ __all__ = [
     "contrasts_of_order",
     "family_of_cells",
     "moments_of",
+    "smallest_group",
 ]
 
 
@@ -268,6 +269,28 @@ def compare_shared(
         compare_cells(sharing, *contrast, null=contrast.null, guarded=guarded)
         for contrast in contrasts
     ]
+
+
+def smallest_group(counts: PairCounts | SharedPairCounts, cells: Iterable[Cell]) -> int:
+    """Return how many items the scarcest group has in pairs like those of the given cells.
+
+    Within a group these are the items of the cell itself; across groups all that were judged of
+    either group, since an item may be the better one here and the worse one there. Fresh pairs have
+    two new items each.
+    """
+
+    def items(cell: Cell) -> int:
+        if isinstance(counts, SharedPairCounts):
+            if cell.better != cell.worse:
+                return min(counts.group_items.get(group, 0) for group in cell)
+            return int(counts.cell_items[counts.cells.index(cell)]) if cell in counts else 0
+        if cell.better == cell.worse:
+            return 2 * counts[cell].trials
+        return min(
+            sum(tally.trials * one.count(group) for one, tally in counts.items()) for group in cell
+        )
+
+    return min(map(items, cells))
 
 
 def agreement_rates(

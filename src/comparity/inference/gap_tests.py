@@ -23,6 +23,7 @@ __all__ = [
     "Reference",
     "Statistic",
     "find_root",
+    "items_to_see",
     "plain",
     "untested_gap",
 ]
@@ -149,6 +150,33 @@ class Recorded:
         return next((one for one in self.known if one.level == level), unknown)
 
 
+def items_to_see(margin: float, alpha: float) -> int:
+    r"""Return how many items of a group it takes to have seen what could fill a margin.
+
+    .. math:: n \ge \frac{2 \ln(1 / \alpha)}{margin}
+
+    A share :math:`q` of a group's items may be hopeless: the model loses every pair with one of
+    them. None is among :math:`n` items with probability :math:`(1 - q)^n \le e^{-q n}`, so that
+    at error rate :math:`\alpha` a share of up to :math:`\ln(1 / \alpha) / n` can go unseen
+    (3 / n at 0.05, the rule of three [1]_). Every pair within the group has two items, and loses
+    :math:`2 q` of its agreement. Of a pair across groups only one item is of the group, but an item
+    that is hopeless as the better one alone is met there among half of the items: the same
+    :math:`2 q`. The largest gap that can go unseen, :math:`2 \ln(1 / \alpha) / n`, has to be below
+    the margin. No test of the pairs can know it: nothing in them hints at items not met.
+
+    References
+    ----------
+    .. [1] Hanley and Lippman-Hand (1983), "If nothing goes wrong, is everything all right?", JAMA
+       249.
+
+    Examples
+    --------
+    >>> items_to_see(0.05, 0.05), items_to_see(0.2, 0.05)
+    (120, 30)
+    """
+    return math.ceil(2 * math.log(1 / alpha) / margin)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GapTest:
     """Two-sided test that two proportions are equal.
@@ -176,6 +204,9 @@ class GapTest:
         items by the same evaluators; 0 where items and evaluators are fresh.
     reason : str
         Why no test was possible, or what the test had to do without.
+    smallest_group : int or None
+        Items in the smallest of the groups that the gap is about; ``None`` where pairs are not
+        what is tested.
     """
 
     null: str
@@ -188,6 +219,7 @@ class GapTest:
     pivot: Pivot | None = field(compare=False, metadata={"written": False})
     shared_variance: float = 0.0
     reason: str = ""
+    smallest_group: int | None = None
 
     def interval(self, level: float = 0.95) -> Interval:
         """Return the gaps this very test does not reject at ``1 - level``."""
@@ -200,6 +232,10 @@ class GapTest:
         if self.pivot is None:
             return math.nan
         return max(self.pivot.p_below(margin), self.pivot.p_above(-margin))
+
+    def has_seen_enough(self, margin: float, alpha: float) -> bool:
+        """Say whether bad items that could fill the margin would have been met."""
+        return self.smallest_group is None or self.smallest_group >= items_to_see(margin, alpha)
 
 
 def untested_gap(

@@ -198,10 +198,11 @@ def pairwise_parity(
         queries=None if queries is None else as_array(queries, "queries"),
     )
     check_groups({NAMES["sensitive"]: items.groups})
-    tests, rates = [], []
+    tests, rates, sizes = [], [], items.group_sizes
     for first, second in combinations(range(len(items.groups)), 2):
         sharing, cell = _cross_pairs(items, first, second)
-        tests.append(compare_wins(sharing, cell, null=f"P({cell}) = P({Cell(*cell[::-1])})"))
+        test = compare_wins(sharing, cell, null=f"P({cell}) = P({Cell(*cell[::-1])})")
+        tests.append(replace(test, smallest_group=min(sizes[group] for group in cell)))
         rates.append(rate_of(sharing, cell, np.zeros(len(sharing.cells)), name="win share"))
     judged = judge(tests, **options.judging, n=len(items), n_items=len(items))
     return conclude(

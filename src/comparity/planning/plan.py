@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from comparity.inference.agreement import FEWEST_EVALUATORS, family_of_cells
+from comparity.inference.gap_tests import items_to_see
 from comparity.inference.power import LARGEST_SIZE, first_step_alpha
 from comparity.planning.options import (
     ComparativePlanOptions,
@@ -257,6 +258,7 @@ def _notes(question: PowerQuestion, tests: Sequence[PlannedTest]) -> Iterator[st
         yield f"each test is judged at {question.alpha:g}, so a false alarm in any is more likely"
     yield from _small_gaps(question, tests)
     if isinstance(question.scenario, ComparativeScenario):
+        yield from _few_items(question, question.scenario)
         yield from _about_evaluators(question.scenario.n_evaluators)
 
 
@@ -280,6 +282,20 @@ def _small_gaps(question: PowerQuestion, tests: Sequence[PlannedTest]) -> Iterat
             "large study would find such gaps to be within that margin, even where they differ "
             "from zero; plan with margin= (--margin) to show that, or audit with a margin smaller "
             f"than {largest:.3g}"
+        )
+
+
+def _few_items(question: PowerQuestion, scenario: ComparativeScenario) -> Iterator[str]:
+    """Say when an audit of so few items finds nothing to be within the margin."""
+    if question.margin is None or scenario.n_items is None:
+        return
+    least = items_to_see(question.margin, question.alpha)
+    smallest = min(scenario.shares) * scenario.n_items
+    if smallest < least:
+        yield (
+            f"an audit finds a gap within {question.margin:g} only where {least:,} items of each "
+            f"group were judged, and {smallest:.0f} of the smallest group are expected: plan with "
+            f"n_items={math.ceil(least / min(scenario.shares)):,} or more"
         )
 
 

@@ -15,6 +15,7 @@ rejecting at ``alpha``, uncorrected, is a violation whatever the margin, so 2. c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
@@ -22,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.inference.gap_tests import GapTest
+from comparity.inference.gap_tests import GapTest, Needed, items_to_see
 from comparity.inference.looks import nominal_level, overall_p_value
 from comparity.inference.multiplicity import FamilyOutcome, hochberg, holm, max_t, uncorrected
 from comparity.inference.requirement import needed_by_tests
@@ -46,6 +47,10 @@ def judge(
     factors: Sequence[NDArray[np.float64]] | None = None,
 ) -> tuple[JudgedGap, ...]:
     """Give every test of an audit its finding.
+
+    A gap between pairs of items is within the margin only where its groups have enough items to
+    have shown bad ones that could fill the margin
+    (:func:`comparity.inference.gap_tests.items_to_see`); otherwise it stays open, with the reason.
 
     Parameters
     ----------
@@ -79,7 +84,10 @@ def judge(
     equivalence = [gap.equivalence_p_value(margin) for gap in gaps]
     # One-sided at alpha is half of two-sided at twice alpha, at this look as at any other.
     overall = [_overall(min(2 * p, 1.0), look, planned) / 2 for p in equivalence]
-    inside = hochberg(overall, alpha)
+    seen = [gap.has_seen_enough(margin, alpha) for gap in gaps]
+    # Whatever the pairs of too few items say, it is no test of what these items have not shown.
+    known = [p if enough else math.nan for p, enough in zip(overall, seen, strict=True)]
+    inside = hochberg(known, alpha)
     findings = [
         _finding(rejected=differs, inside=within, paper=rule == "paper")
         for differs, within in zip(rejected, inside.rejected, strict=True)
@@ -94,10 +102,14 @@ def judge(
         n=n,
         n_items=n_items,
     )
-    deciding = dict(zip(still_open, needed, strict=True))
+    deciding = {
+        place: found and _with_items_to_see(found, gaps[place], margin, alpha, n, n_items)
+        for place, found in zip(still_open, needed, strict=True)
+    }
     return tuple(
         JudgedGap(
-            **{field.name: getattr(gap, field.name) for field in fields(GapTest)},
+            **{field.name: getattr(gap, field.name) for field in fields(GapTest)}
+            | {"reason": gap.reason or _unseen(gap, overall[place], margin, alpha)},
             p_adjusted=adjusted[place],
             level=1 - _level_at(local[place], look, planned),
             equivalence_level=1 - _level_at(min(2 * inside.local_alpha[place], 1.0), look, planned),
@@ -107,6 +119,43 @@ def judge(
             needed=deciding.get(place),
         )
         for place, gap in enumerate(gaps)
+    )
+
+
+def _unseen(gap: GapTest, equivalence_p: float, margin: float, alpha: float) -> str:
+    """Say that items are too few for what their pairs would show; nothing where they are not."""
+    if gap.has_seen_enough(margin, alpha) or not equivalence_p <= alpha:
+        return ""
+    return (
+        f"no pair speaks against a gap below {margin:g}, but a group has {gap.smallest_group:,} "
+        f"items only: bad ones that would fill that margin can have been missed unless "
+        f"{items_to_see(margin, alpha):,} items of each group are seen"
+    )
+
+
+def _with_items_to_see(
+    needed: Needed, gap: GapTest, margin: float, alpha: float, n: int, n_items: int
+) -> Needed:
+    """Ask for the items without which no gap is found within the margin."""
+    if gap.smallest_group is None or gap.has_seen_enough(margin, alpha):
+        return needed
+    factor = items_to_see(margin, alpha) / max(gap.smallest_group, 1)
+    # A gap as large as the margin is decided by being found, which takes no certain items.
+    inside = [abs(truth) < margin for truth in (gap.gap, 0.0)]
+    items, judgments = (
+        tuple(
+            max(size, math.ceil(factor * now)) if within else size
+            for size, within in zip(sizes, inside, strict=True)
+        )
+        for sizes, now in ((needed.items, n_items), (needed.judgments_with_items, n))
+    )
+    first, second = (
+        None if within else same for same, within in zip(needed.judgments, inside, strict=True)
+    )
+    return Needed(
+        judgments=(first, second),
+        items=(items[0], items[1]),
+        judgments_with_items=(judgments[0], judgments[1]),
     )
 
 

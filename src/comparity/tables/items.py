@@ -88,6 +88,20 @@ class LabelledItems:
             return len(known)
         return len(np.unique(self.label))
 
+    @property
+    def group_sizes(self) -> dict[str, int]:
+        r"""Items of each group; of weighted items how many of equal weight would be as good.
+
+        That is :math:`(\sum w)^2 / \sum w^2`. Where the attribute is a number, all are one group.
+        """
+        if self.value is not None:
+            return {"": len(self)}
+        weight = np.ones(len(self)) if self.weight is None else self.weight
+        size = len(self.groups) + 1
+        sums, squares = (np.bincount(self.group, w, size)[:-1] for w in (weight, weight**2))
+        worth = np.divide(sums**2, squares, out=np.zeros_like(sums), where=squares > 0)
+        return dict(zip(self.groups, np.round(worth, 6).astype(int).tolist(), strict=True))
+
 
 def labelled_items(
     label: ArrayLike | None,

@@ -1,0 +1,52 @@
+"""Calibration: items that are hopeless for a model, in groups of few items.
+
+A share of the items is hopeless: every pair with one of them is lost. All other pairs are ordered
+rightly with one probability.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from comparity import comparative_separation
+from comparity.results.findings import WITHIN
+
+GROUPS = np.array(["a", "b"])
+
+
+def judge_every_pair(
+    sizes: tuple[int, int], hopeless: tuple[float, float], rng: np.random.Generator, **choices: str
+) -> str:
+    """Return the finding about all pairs of items, with shares of hopeless items by group."""
+    group = np.repeat([0, 1], sizes)
+    bad = rng.random(len(group)) < np.array(hopeless)[group]
+    score = np.arange(len(group), dtype=np.float64)
+    first, second = np.triu_indices(len(group), 1)
+    right = (rng.random(len(first)) < 0.99) & ~bad[first] & ~bad[second]
+    # The second item has the higher score.
+    better, worse = np.where(right, second, first), np.where(right, first, second)
+    audit = comparative_separation(
+        np.column_stack([better, worse]),
+        scores=score,
+        sensitive_features=GROUPS[group],
+        **choices,
+    )
+    return audit.finding
+
+
+@pytest.mark.parametrize("runs", [40, pytest.param(400, marks=pytest.mark.slow)])
+def test_items_too_few_to_hold_bad_ones_are_not_called_harmless(
+    runs: int, rng: np.random.Generator
+) -> None:
+    """One item in twenty is bad, a gap of 0.1, and with probability 0.95^40 = 0.13 none is met."""
+    sizes, shares = (40, 40), (0.0, 0.05)
+    found = [judge_every_pair(sizes, shares, rng, hypotheses="within") for _ in range(runs)]
+    assert WITHIN not in found
+
+
+def test_items_enough_to_hold_bad_ones_are_called_harmless_where_none_is(
+    rng: np.random.Generator,
+) -> None:
+    assert judge_every_pair((120, 120), (0.0, 0.0), rng, hypotheses="within") == WITHIN
+    assert judge_every_pair((120, 119), (0.0, 0.0), rng, hypotheses="within") != WITHIN
