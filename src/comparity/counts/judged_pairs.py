@@ -252,6 +252,8 @@ def _distinct_items(pairs: JudgedPairs) -> Floats:
 def _items_by_group(pairs: JudgedPairs) -> dict[str, int]:
     """Return how many different items of each group the judgments are about."""
     groups = sorted({group for cell in pairs.cells for group in cell})
+    if not groups:
+        return {}
     place = {group: code for code, group in enumerate(groups)}
     used = np.zeros((len(groups), pairs.n_items), dtype=bool)
     for side, items in enumerate((pairs.better, pairs.worse)):
