@@ -39,21 +39,14 @@ from comparity.inference.gap_tests import (
 from comparity.inference.joint import equal_cells
 from comparity.pairwise import notions
 from comparity.pairwise.count import CountedPairs, count_pairs, divide_hits
-from comparity.pairwise.options import NOTIONS, PairwiseOptions
+from comparity.pairwise.options import PairwiseOptions
 from comparity.pairwise.result import PairwiseAccuracy
 from comparity.results.audit import Audit, JudgedGap, Ties
 from comparity.results.judging import conclude, judge, overall_finding
 from comparity.results.result import EXIT_STATUS, UNDECIDED
 from comparity.tables.items import LabelledItems
 
-__all__ = [
-    "audit_items",
-    "compare_symmetric",
-    "design_of",
-    "gaps_of_items",
-    "group_sizes",
-    "rate_of",
-]
+__all__ = ["audit_items", "compare_symmetric", "design_of", "gaps_of_items", "rate_of"]
 
 Matrix = NDArray[np.float64]
 
@@ -183,9 +176,11 @@ def _judge_tests(
         alike = zip(tests, _tests(counted.unweighted, options), strict=True)
         tests = [replace(test, n=same.n) for test, same in alike]
     sizes = items.group_sizes
+    # Every notion compares every two groups; a number has none, and makes one test.
+    compared = [("",)] if options.continuous else list(combinations(items.groups, 2))
     tests = [
-        replace(test, smallest_group=min(sizes[group] for group in compared))
-        for test, compared in zip(tests, _compared_groups(items.groups, options), strict=True)
+        replace(test, smallest_group=min(sizes[group] for group in compared[place % len(compared)]))
+        for place, test in enumerate(tests)
     ]
     return judge(tests, **options.judging, n=len(items), n_items=len(items))
 
@@ -205,15 +200,6 @@ def _tests(counted: CountedPairs, options: PairwiseOptions) -> list[GapTest]:
     if "symmetric" in options.notions:
         tests += compare_symmetric(sharing, groups, others)
     return tests
-
-
-def _compared_groups(groups: tuple[str, ...], options: PairwiseOptions) -> list[tuple[str, ...]]:
-    """Return the groups that each of the tests is about; none of a number that has no groups."""
-    if options.continuous:
-        return [("",)]
-    pairs = list(combinations(groups, 2))
-    repeats = sum(notion in options.notions for notion in NOTIONS)
-    return pairs * repeats
 
 
 def _contrasts(groups: tuple[str, ...], options: PairwiseOptions) -> tuple[CellContrast, ...]:

@@ -99,7 +99,7 @@ class LabelledItems:
         weight = np.ones(len(self)) if self.weight is None else self.weight
         size = len(self.groups) + 1
         sums, squares = (np.bincount(self.group, w, size)[:-1] for w in (weight, weight**2))
-        worth = np.divide(sums**2, squares, out=np.zeros_like(sums), where=squares > 0)
+        worth = np.divide(sums**2, squares, out=np.zeros(len(sums)), where=squares > 0)
         return dict(zip(self.groups, np.round(worth, 6).astype(int).tolist(), strict=True))
 
 
