@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from comparity import comparative_separation
-from comparity.results.findings import WITHIN
+from comparity.results.result import WITHIN
 
 GROUPS = np.array(["a", "b"])
 
