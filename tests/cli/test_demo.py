@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from comparity.cli.demo import FILES
+from comparity.cli.tools import DEMO_FILES
 from comparity.datasets.simulated import Hiring
 from comparity.results.result import VIOLATED, WITHIN
 
@@ -43,7 +43,7 @@ def test_a_small_demo_tells_every_step_and_shows_the_same_numbers_everywhere(
     assert report.count("<figure>") == 9
     assert "<script" not in report
     assert "src=" not in report
-    assert sorted(path.name for path in folder.iterdir()) == sorted([*FILES, "report.html"])
+    assert sorted(path.name for path in folder.iterdir()) == sorted([*DEMO_FILES, "report.html"])
 
 
 def test_a_quick_demo_has_few_applicants_and_never_more_than_asked_for(

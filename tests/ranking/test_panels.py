@@ -15,7 +15,7 @@ from comparity.pairwise.options import PairwiseOptions
 from comparity.ranking.panel import MOST_REVERSALS, audit_against_panel
 from comparity.ranking.result import BiasedRanking
 from comparity.results.result import UNDECIDED, VIOLATED
-from comparity.tables.items import labelled_items
+from comparity.tables.features import labelled_items
 from tests.calibration.panels import leaning_panel
 
 

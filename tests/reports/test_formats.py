@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comparity.errors.spelling import visible
-from comparity.reports.formats import interval, p_value, sizes
+from comparity.reports.sections import interval, p_value, sizes
 
 
 @given(st.text())

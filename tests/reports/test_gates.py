@@ -13,8 +13,8 @@ from markdown_it import MarkdownIt
 from comparity.gate.check import CheckedAudit, GateResult
 from comparity.gate.policy import NOTIONS
 from comparity.gate.section import RULES, audit_lines, code, junit_xml, markdown, sarif_json
-from comparity.reports.formats import LONGEST, clipped
 from comparity.reports.page import page
+from comparity.reports.sections import LONGEST, clipped
 from comparity.reports.terminal import as_text
 from comparity.results.audit import Audit
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from comparity.tables.items import labelled_items
+from comparity.tables.features import labelled_items
 from comparity.tables.values import factorised
 
 EXTREMES = [

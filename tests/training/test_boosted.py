@@ -10,7 +10,7 @@ import pytest
 
 from comparity import BoostedTrees, FairRanker, FairRegressor
 from comparity.errors import NoTreeError, OptionError
-from comparity.tables.items import labelled_items
+from comparity.tables.features import labelled_items
 from comparity.training.kinds import curvature
 from comparity.training.rows import CellWeights, Scale, training_rows
 from tests.training.interaction import interaction

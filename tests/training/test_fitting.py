@@ -11,7 +11,7 @@ import pytest
 
 from comparity import FairRanker, FairRegressor, MetaFairClassifier
 from comparity.errors import ConstantFeaturesError, EmptyCellError, OptionError, OutOfRangeError
-from comparity.tables.items import labelled_items
+from comparity.tables.features import labelled_items
 from comparity.training.fitting import prepare_rows
 from comparity.training.goals import choices_of
 from tests.training.interaction import interaction

@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression
 
 from comparity import FairRanker, FairRegressor, NeuralNetwork, pairwise_accuracy
 from comparity.errors import OptionError
-from comparity.tables.items import labelled_items
+from comparity.tables.features import labelled_items
 from comparity.training.game import Constraints, Minima, Pace
 from comparity.training.goals import choices_of, differences, terms_of
 from comparity.training.mixtures import minima

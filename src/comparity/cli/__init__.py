@@ -33,11 +33,11 @@ HOMES = {
     "train": "questions",
     "plan": "questions",
     "gate": "questions",
-    "report": "data",
-    "data": "data",
-    "demo": "demo",
+    "report": "tools",
+    "data": "tools",
+    "demo": "tools",
     "reproduce": "reproduce",
-    "doctor": "data",
+    "doctor": "tools",
 }
 """The module of each command, in the order of a piece of work."""
 

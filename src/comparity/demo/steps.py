@@ -20,7 +20,7 @@ from comparity.planning.section import plan_headline
 from comparity.ranking.panel import PanelAudit, audit_against_panel
 from comparity.ranking.rank import RankedPanel, rank_files
 from comparity.ranking.result import BiasedRanking
-from comparity.reports.formats import count, interval, rate, signed
+from comparity.reports.sections import count, interval, rate, signed
 from comparity.results.result import Result
 from comparity.tables.outputs import write_csv
 from comparity.training.rankers import FairRanker

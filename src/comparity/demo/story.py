@@ -8,8 +8,7 @@ from typing import Any
 
 from comparity.errors.spelling import visible
 from comparity.reports.charts import KINDS, Mark, Row, RowChart, axis_around
-from comparity.reports.formats import interval, percent, signed
-from comparity.reports.sections import Grid, Section
+from comparity.reports.sections import Grid, Section, interval, percent, signed
 from comparity.results.audit import JudgedGap
 from comparity.results.result import Result
 

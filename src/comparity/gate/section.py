@@ -26,8 +26,17 @@ from xml.etree import ElementTree
 from comparity import __version__
 from comparity.gate.check import CheckedAudit, GateResult
 from comparity.reports.charts import KINDS
-from comparity.reports.formats import clipped, count, interval, p_value, percent, signed, sizes
-from comparity.reports.sections import Grid, Section
+from comparity.reports.sections import (
+    Grid,
+    Section,
+    clipped,
+    count,
+    interval,
+    p_value,
+    percent,
+    signed,
+    sizes,
+)
 from comparity.results.audit import JudgedGap
 from comparity.results.result import UNDECIDED, VIOLATED
 

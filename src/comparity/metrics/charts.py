@@ -32,8 +32,8 @@ from comparity.reports.charts import (
     axis_between,
     round_numbers,
 )
-from comparity.reports.formats import count, rate, several, signed
 from comparity.reports.plots import draw, finish_axes, own_axes
+from comparity.reports.sections import count, rate, several, signed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

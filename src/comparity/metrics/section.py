@@ -30,8 +30,16 @@ from comparity.metrics.result import (
     Selection,
 )
 from comparity.reports.charts import Chart
-from comparity.reports.formats import count, interval, percent, rate, several, signed
-from comparity.reports.sections import Grid, Section
+from comparity.reports.sections import (
+    Grid,
+    Section,
+    count,
+    interval,
+    percent,
+    rate,
+    several,
+    signed,
+)
 
 __all__ = ["section"]
 

@@ -29,9 +29,15 @@ from comparity.pairwise.result import PairwiseAccuracy
 from comparity.results.audit import Audit
 from comparity.results.judging import conclude, judge
 from comparity.results.options import shows
-from comparity.tables.features import as_array, one_attribute
+from comparity.tables.columns import labelled_columns
+from comparity.tables.features import (
+    NAMES,
+    LabelledItems,
+    as_array,
+    labelled_items,
+    one_attribute,
+)
 from comparity.tables.files import read_table
-from comparity.tables.items import NAMES, LabelledItems, labelled_columns, labelled_items
 from comparity.tables.values import check_groups
 
 __all__ = ["audit_file", "audit_frame", "pairwise_accuracy", "pairwise_parity"]

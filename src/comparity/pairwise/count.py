@@ -16,7 +16,7 @@ from comparity.counts.pairs import Cell, Sharing
 from comparity.counts.query_pairs import QueryPairs, query_counts, query_pairs, weighted_pairs
 from comparity.inference.dyadic import rate_covariance
 from comparity.pairwise.options import PairwiseOptions
-from comparity.tables.items import LabelledItems
+from comparity.tables.features import LabelledItems
 from comparity.tables.values import bounded_numbers
 
 __all__ = ["CountedPairs", "count_pairs", "divide_hits"]

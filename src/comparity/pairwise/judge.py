@@ -44,7 +44,7 @@ from comparity.pairwise.result import PairwiseAccuracy
 from comparity.results.audit import Audit, JudgedGap, Ties
 from comparity.results.judging import conclude, judge, overall_finding
 from comparity.results.result import EXIT_STATUS, UNDECIDED
-from comparity.tables.items import LabelledItems
+from comparity.tables.features import LabelledItems
 
 __all__ = ["audit_items", "compare_symmetric", "design_of", "gaps_of_items", "rate_of"]
 

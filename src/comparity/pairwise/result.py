@@ -16,10 +16,9 @@ from comparity.inference.gap_tests import Interval, plain
 from comparity.reports.audit_tables import audit_grids, raw_and_standardised_grid
 from comparity.reports.audits import gap_charts
 from comparity.reports.charts import Chart
-from comparity.reports.formats import count, rate, short
 from comparity.reports.heat import HeatMap
 from comparity.reports.plots import draw
-from comparity.reports.sections import Grid, Section
+from comparity.reports.sections import Grid, Section, count, rate, short
 from comparity.results.audit import Audit, JudgedResult
 from comparity.results.result import frame_of_rows
 

@@ -19,8 +19,17 @@ from comparity.planning.result import (
     RankingPlan,
 )
 from comparity.reports.charts import Axis, Curve, CurveChart, Tick
-from comparity.reports.formats import count, expected, percent, rate, several, signed
-from comparity.reports.sections import Deferred, Grid, Section
+from comparity.reports.sections import (
+    Deferred,
+    Grid,
+    Section,
+    count,
+    expected,
+    percent,
+    rate,
+    several,
+    signed,
+)
 
 __all__ = ["plan_basis", "plan_headline", "plan_lists", "power_chart", "section"]
 

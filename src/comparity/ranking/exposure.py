@@ -35,9 +35,8 @@ from comparity.errors.spelling import visible
 from comparity.ranking.fair_topk import FairTopK
 from comparity.ranking.result import Ranking
 from comparity.reports.charts import Mark, Row, RowChart, axis_between
-from comparity.reports.formats import count, rate, several, signed
 from comparity.reports.plots import draw
-from comparity.reports.sections import Grid, Section
+from comparity.reports.sections import Grid, Section, count, rate, several, signed
 from comparity.results.result import Result, frame_of_rows
 from comparity.tables.columns import check_option
 from comparity.tables.values import as_array, check_lengths, group_codes, numbers

@@ -23,9 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 from comparity.errors import EmptyTableError, OptionError, UnknownGroupError
 from comparity.errors.spelling import visible
 from comparity.ranking.result import Ranking
-from comparity.reports.formats import count
 from comparity.reports.plots import draw
-from comparity.reports.sections import Grid, Section
+from comparity.reports.sections import Grid, Section, count
 from comparity.results.result import Result, frame_of_rows
 from comparity.tables.columns import check_option
 from comparity.tables.frames import text_of

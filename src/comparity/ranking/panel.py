@@ -25,15 +25,13 @@ from comparity.pairwise.judge import audit_items, gaps_of_items
 from comparity.pairwise.options import PairwiseOptions
 from comparity.pairwise.result import PairwiseAccuracy
 from comparity.ranking.result import BiasedRanking, Ranking
-from comparity.reports.formats import rate, signed, visible
-from comparity.reports.sections import Grid
+from comparity.reports.sections import Grid, rate, signed, visible
 from comparity.results.audit import Audit, JudgedGap, JudgedResult
 from comparity.results.judging import judge, overall_finding
 from comparity.results.plain import INLINE
 from comparity.results.result import EXIT_STATUS
-from comparity.tables.features import as_array, one_attribute
+from comparity.tables.features import LabelledItems, as_array, labelled_items, one_attribute
 from comparity.tables.frames import text_of
-from comparity.tables.items import LabelledItems, labelled_items
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

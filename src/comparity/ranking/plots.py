@@ -27,7 +27,6 @@ from comparity.reports.charts import (
     axis_between,
     shorten_label,
 )
-from comparity.reports.formats import clipped, count, several, signed
 from comparity.reports.plots import (
     PALETTE,
     draw,
@@ -37,6 +36,7 @@ from comparity.reports.plots import (
     own_axes,
     row_height,
 )
+from comparity.reports.sections import clipped, count, several, signed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,8 +14,17 @@ from comparity.ranking.plots import LEVEL, bias_chart, rank_chart
 from comparity.ranking.rank import RankedPanel
 from comparity.ranking.result import BiasedRanking, Ranking
 from comparity.reports.charts import Chart
-from comparity.reports.formats import count, interval, p_value, percent, rate, several, signed
-from comparity.reports.sections import Grid, Section
+from comparity.reports.sections import (
+    Grid,
+    Section,
+    count,
+    interval,
+    p_value,
+    percent,
+    rate,
+    several,
+    signed,
+)
 
 __all__ = ["section"]
 

@@ -27,6 +27,7 @@ from comparity.relative.subjects import (
     match_features,
 )
 from comparity.results.options import shows
+from comparity.tables.columns import labelled_columns
 from comparity.tables.features import (
     as_array,
     check_apart,
@@ -35,7 +36,6 @@ from comparity.tables.features import (
     one_attribute,
 )
 from comparity.tables.files import file_sha256, read_table
-from comparity.tables.items import labelled_columns
 from comparity.tables.values import bounded_numbers, check_lengths
 
 __all__ = ["audit_files", "audit_frames", "biased_bridge", "unbiased_bridge"]

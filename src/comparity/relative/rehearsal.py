@@ -21,9 +21,8 @@ from comparity.relative.options import RelativeOptions
 from comparity.relative.result import DifferentialParity
 from comparity.relative.subjects import match_features
 from comparity.reports.charts import Curve, CurveChart, axis_between
-from comparity.reports.formats import count, several, signed
 from comparity.reports.plots import draw
-from comparity.reports.sections import Grid, Section
+from comparity.reports.sections import Grid, Section, count, several, signed
 from comparity.results.plain import as_plain
 from comparity.results.result import Result, frame_of_rows
 from comparity.tables.features import named_attributes

@@ -21,9 +21,18 @@ from comparity.relative.result import (
 from comparity.reports.audit_tables import audit_grids
 from comparity.reports.audits import audit_lists, basis, explanation, gap_charts, headline
 from comparity.reports.charts import KINDS
-from comparity.reports.formats import count, interval, p_value, percent, rate, several, signed
 from comparity.reports.heat import HeatMap
-from comparity.reports.sections import Grid, Section
+from comparity.reports.sections import (
+    Grid,
+    Section,
+    count,
+    interval,
+    p_value,
+    percent,
+    rate,
+    several,
+    signed,
+)
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
 __all__ = ["rater_chart", "section"]

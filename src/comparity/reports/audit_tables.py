@@ -8,8 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from comparity.counts.pairs import Cell
 from comparity.errors.spelling import visible
 from comparity.inference.gap_tests import RateEstimate
-from comparity.reports.formats import count, interval, p_value, percent, rate, signed, sizes
-from comparity.reports.sections import Deferred, Grid
+from comparity.reports.sections import (
+    Deferred,
+    Grid,
+    count,
+    interval,
+    p_value,
+    percent,
+    rate,
+    signed,
+    sizes,
+)
 from comparity.results.audit import Audit, JudgedGap
 from comparity.results.result import WITHIN
 

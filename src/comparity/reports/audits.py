@@ -12,8 +12,17 @@ from comparity.errors.spelling import visible
 from comparity.inference.gap_tests import Needed
 from comparity.reports.audit_tables import audit_grids
 from comparity.reports.charts import KINDS, Chart, Mark, Row, RowChart, axis_around
-from comparity.reports.formats import clipped, count, percent, rounded_up, several, signed, sizes
-from comparity.reports.sections import Deferred, Section
+from comparity.reports.sections import (
+    Deferred,
+    Section,
+    clipped,
+    count,
+    percent,
+    rounded_up,
+    several,
+    signed,
+    sizes,
+)
 from comparity.results.audit import Audit, JudgedGap
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 from comparity.errors import FileAccessError, ForeignResultError
 from comparity.errors.spelling import visible
 from comparity.reports.charts import KINDS
-from comparity.reports.formats import clipped
 from comparity.reports.heat import BLUE, CIVIDIS, ORANGE, colours, leaning
-from comparity.reports.sections import Section
+from comparity.reports.sections import Section, clipped
 from comparity.results.result import Result, read_result
 
 if TYPE_CHECKING:

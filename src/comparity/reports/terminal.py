@@ -19,8 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from comparity.reports.charts import KINDS
-from comparity.reports.formats import count, shortened
-from comparity.reports.sections import Grid
+from comparity.reports.sections import Grid, count, shortened
 from comparity.results.result import Result
 
 __all__ = [

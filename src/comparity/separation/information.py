@@ -32,13 +32,11 @@ from comparity.errors.spelling import visible
 from comparity.inference.gap_tests import plain
 from comparity.inference.permutation import PermutationTest
 from comparity.reports.charts import Mark, Row, RowChart, axis_between
-from comparity.reports.formats import count, p_value, several
 from comparity.reports.plots import draw
-from comparity.reports.sections import Grid, Section
+from comparity.reports.sections import Grid, Section, count, p_value, several
 from comparity.results.result import Result, frame_of_rows
 from comparity.tables.columns import check_option
-from comparity.tables.features import as_array, one_attribute
-from comparity.tables.items import LabelledItems, labelled_items
+from comparity.tables.features import LabelledItems, as_array, labelled_items, one_attribute
 from comparity.tables.values import bounded_numbers
 
 if TYPE_CHECKING:

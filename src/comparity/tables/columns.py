@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import narwhals as nw
+from numpy.typing import NDArray
 
 from comparity.errors import (
     BlankNameError,
@@ -33,6 +34,7 @@ __all__ = [
     "check_columns",
     "check_option",
     "check_sensitive",
+    "labelled_columns",
     "offenders",
     "open_table",
 ]
@@ -316,3 +318,20 @@ def check_sensitive(names: Sequence[str]) -> None:
     """Raise an error unless at least one sensitive attribute is named, and none twice."""
     if isinstance(names, str) or not names or len(set(names)) < len(names):
         raise OptionError("sensitive", names, ["a list of one or more different columns"])
+
+
+def labelled_columns(
+    frame: Any, columns: Sequence[str], *, table: str = "items"
+) -> dict[str, NDArray[Any]]:
+    """Bring the named columns of a frame of any engine to memory.
+
+    Parameters
+    ----------
+    frame : frame of any engine
+    columns : sequence of str
+        Columns that must be there.
+    table : str
+        What errors call the table.
+    """
+    roles = {name: name for name in dict.fromkeys(columns)}
+    return collected(open_table(frame, table, roles).frame)

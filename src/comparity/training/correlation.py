@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors import MissingSensitiveError
-from comparity.tables.items import LabelledItems
+from comparity.tables.features import LabelledItems
 from comparity.training.fitting import account
 from comparity.training.goals import Choices, Terms, check_number, terms_of
 from comparity.training.mixtures import Chosen

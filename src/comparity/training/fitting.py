@@ -16,7 +16,7 @@ from comparity.errors import (
     InfeasibleGoalWarning,
     TooFewRowsError,
 )
-from comparity.tables.items import LabelledItems
+from comparity.tables.features import LabelledItems
 from comparity.training.game import first_guess
 from comparity.training.goals import PARITY, Choices, differences, largest_difference, overall
 from comparity.training.mixtures import Chosen, minima

@@ -20,7 +20,7 @@ from comparity.errors import (
     ModelScoreError,
     ModelVersionError,
 )
-from comparity.tables.items import labelled_columns
+from comparity.tables.columns import labelled_columns
 from comparity.tables.outputs import write_text
 from comparity.tables.values import as_array, check_lengths, numbers, rows_of
 from comparity.training.models import LinearModel, Model

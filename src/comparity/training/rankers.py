@@ -15,8 +15,8 @@ from sklearn.utils import check_random_state
 
 from comparity.errors import ConstantLabelError, OptionError
 from comparity.errors.fits import InfeasibleGoalWarning, MissingSensitiveError
+from comparity.tables.features import NAMES, LabelledItems, labelled_items
 from comparity.tables.frames import text_of
-from comparity.tables.items import NAMES, LabelledItems, labelled_items
 from comparity.tables.values import as_array, bounded_numbers, check_lengths, group_codes, numbers
 from comparity.training.fitting import account, fit_score, prepare_rows
 from comparity.training.goals import Choices, check_number, choices_of

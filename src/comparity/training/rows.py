@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors import NonFiniteFeatureError, OptionError, OutOfRangeError, WeightError
+from comparity.tables.features import LabelledItems
 from comparity.tables.frames import of_engine, text_of
-from comparity.tables.items import LabelledItems
 from comparity.tables.values import LARGEST, as_array, check_lengths, rows_of, values_of
 from comparity.training.goals import PARITY, Choices, overall
 from comparity.training.losses import PairFamily, attribute_pairs, group_pairs, labelled_pairs

@@ -15,8 +15,8 @@ from comparity.counts.query_pairs import query_counts
 from comparity.errors import EmptyCellError, EmptyTableError, OptionError, UnknownGroupError
 from comparity.errors.fits import TwoGroupsOnlyError
 from comparity.tables.columns import check_option
+from comparity.tables.features import NAMES, LabelledItems, labelled_items
 from comparity.tables.frames import text_of
-from comparity.tables.items import NAMES, LabelledItems, labelled_items
 from comparity.tables.values import as_array, check_lengths, group_codes, numbers
 
 __all__ = [

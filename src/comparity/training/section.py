@@ -9,8 +9,7 @@ import numpy as np
 
 from comparity.errors.spelling import visible
 from comparity.reports.charts import MOST_ROWS, Curve, CurveChart, Mark, Row, RowChart, axis_between
-from comparity.reports.formats import count, rate, several, signed
-from comparity.reports.sections import Grid, Section
+from comparity.reports.sections import Grid, Section, count, rate, several, signed
 from comparity.training.goals import PARITY
 from comparity.training.result import (
     Outcome,

@@ -37,7 +37,7 @@ from comparity.counts.ordered_pairs import ordered_pairs
 from comparity.counts.query_pairs import query_pairs
 from comparity.errors import OptionError
 from comparity.inference.dyadic import rate_covariance
-from comparity.tables.items import LabelledItems
+from comparity.tables.features import LabelledItems
 from comparity.training.game import Constraints, Minima, Nothing, Pace, Play, Referee
 from comparity.training.goals import Choices, Terms, differences, overall, terms_of
 from comparity.training.mixtures import Chosen, best_single, choose, minima

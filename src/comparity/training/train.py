@@ -18,8 +18,9 @@ from comparity.pairwise.options import PairwiseOptions
 from comparity.results.audit import Audit
 from comparity.results.judging import overall_finding
 from comparity.results.result import EXIT_STATUS
+from comparity.tables.columns import labelled_columns
+from comparity.tables.features import NAMES, LabelledItems, labelled_items
 from comparity.tables.files import file_sha256, read_table, write_table
-from comparity.tables.items import NAMES, LabelledItems, labelled_columns, labelled_items
 from comparity.tables.outputs import check_apart
 from comparity.tables.values import bounded_numbers, factorised, group_codes, numbers
 from comparity.training import weigh
