@@ -30,6 +30,7 @@ from comparity.inference.means import compare_means
 from comparity.relative.gaps import question_of_bridge
 from comparity.relative.judge import audit_of, judge_questions, notes_on_ranges
 from comparity.relative.options import BridgeOptions
+from comparity.relative.overlap import Overlap, measure_overlap
 from comparity.relative.prediction import (
     BridgeErrors,
     Foretold,
@@ -62,9 +63,6 @@ For ridge regression with 20 rows to a feature the share is above 0.95.
 
 INFLATED = 1.5
 """A false-alarm rate this many times the promised one is none to judge by."""
-
-COMPONENTS = 10
-FEWEST = 10
 
 GIVEN = "given predictions"
 
@@ -127,17 +125,21 @@ def audit_sides(
     made, unseen = foretold.predict(sides, regressor_of(regressor), options)
     who = {"first": names[0], "second": names[1], "attribute": attribute, "label": ""}
     unbiased = bridge == "unbiased"
-    question, scale = question_of_bridge(bridge_errors(sides, made), who, unbiased=unbiased)
+    overlap = measure_overlap(sides, made, foretold.features, options.seed or 0)
+    source = GIVEN if foretold.predictions is not None else options.errors
+    robust = source == "cross-fitted" and not unbiased and not sides.n_shared
+    errors = bridge_errors(sides, made, overlap.reweighed if robust else None)
+    question, scale = question_of_bridge(errors, who, unbiased=unbiased)
     diagnosis = diagnose(
         sides,
         made,
         options,
-        features=foretold.features,
+        overlap=overlap,
         unseen=unseen,
         scale=scale,
         unbiased=unbiased,
     )
-    n, source = sum(sides.sizes), GIVEN if foretold.predictions is not None else options.errors
+    n = sum(sides.sizes)
     tests = judge_questions([question], options, n)
     if not diagnosis.carries:
         refused = f"no finding: {' Also, '.join(diagnosis.refusals)}"
@@ -191,7 +193,7 @@ def diagnose(
     predictions: Predictions,
     options: BridgeOptions,
     *,
-    features: tuple[Any, Any] | None,
+    overlap: Overlap,
     unseen: Predictions | None,
     scale: float,
     unbiased: bool,
@@ -205,8 +207,8 @@ def diagnose(
         Those the gap was estimated from.
     options : BridgeOptions
         How the gap is judged; the seed draws the parts in which subjects are told apart.
-    features : pair or None
-        Rows of both sides, where there are any.
+    overlap : Overlap
+        How alike both sets of subjects are.
     unseen : Predictions or None
         Predictions about unseen subjects, where `predictions` were made in sample.
     scale : float
@@ -219,15 +221,14 @@ def diagnose(
     own = [np.concatenate([errors.all_of(side, place) for place in (0, 1)]) for side in (0, 1)]
     unseen_own = np.concatenate([honest.all_of(0, place) for place in (0, 1)])
     moments = [Moments.of(honest.all_of(0, place)) for place in (0, 1)]
-    separability, effective, moved = _overlap(subjects, predictions, features, options.seed or 0)
     facts: dict[str, Any] = {
         "explained": 1 - float(np.mean(unseen_own**2) / subjects.decisions[0].var()),
         "errors": tuple(float(np.sqrt(np.mean(one**2))) for one in own),
         "calibration": dict(zip(subjects.groups, (one.mean for one in moments), strict=True)),
         "calibration_p": compare_means(moments[1], moments[0], null="").p_value,
-        "separability": separability,
-        "effective_share": effective,
-        "shift": -moved / scale if scale > 0 and not unbiased else 0.0,
+        "separability": overlap.separability,
+        "effective_share": overlap.effective_share,
+        "shift": -overlap.moved / scale if scale > 0 and not unbiased else 0.0,
         "optimism": math.nan if unseen is None else _root_ratio(own[0], unseen_own),
         "ignored": false_alarms_of_ignored_fit(honest, options.alpha) if unbiased else math.nan,
         "n_shared": subjects.n_shared,
@@ -297,69 +298,3 @@ def _refusals(facts: Mapping[str, Any], options: BridgeOptions, *, unbiased: boo
             f"{facts['shift']:+.2f}, more than the margin: the model errs differently on the two "
             "sets of subjects."
         )
-
-
-def _overlap(
-    subjects: DecidedSubjects,
-    predictions: Predictions,
-    features: tuple[Any, Any] | None,
-    seed: int,
-) -> tuple[dict[str, float], dict[str, float], float]:
-    """Return separability and effective share by group, and how far weights move the gap of E0."""
-    first, second = _summaries(predictions, features)
-    error = predictions.first - subjects.decisions[0]
-    separability, effective = {}, {}
-    moved = 0.0
-    for place, group in enumerate(subjects.groups):
-        rows = np.flatnonzero((subjects.group[0] == place) & predictions.judged)
-        others = np.flatnonzero(subjects.group[1] == place)
-        if min(len(rows), len(others)) < FEWEST:
-            separability[group], effective[group] = math.nan, math.nan
-            continue
-        area, weights = _told_apart(first[rows], second[others], seed)
-        separability[group] = area
-        effective[group] = float(weights.sum() ** 2 / (len(weights) * (weights @ weights)))
-        own = error[rows]
-        moved += (1 if place else -1) * float(np.average(own, weights=weights) - own.mean())
-    return separability, effective, moved
-
-
-def _summaries(predictions: Predictions, features: tuple[Any, Any] | None) -> tuple[Floats, Floats]:
-    """Return the prediction and the first principal components of the features, standardised."""
-    from sklearn.decomposition import PCA, TruncatedSVD
-    from sklearn.preprocessing import StandardScaler
-
-    columns = np.concatenate([predictions.first, predictions.second])[:, None]
-    n = len(predictions.first)
-    if features is not None and features[0].ndim == 2:
-        sparse = hasattr(features[0], "tocsr")
-        if sparse:
-            from scipy.sparse import vstack
-
-            together = vstack(features)
-        else:
-            together = StandardScaler().fit_transform(np.vstack(features))
-        most = min(COMPONENTS, together.shape[1], together.shape[0] - 1)
-        if most < together.shape[1]:
-            reduce = TruncatedSVD if sparse else PCA
-            together = reduce(most, random_state=0).fit_transform(together)
-        elif sparse:
-            together = together.toarray()
-        columns = np.hstack([columns, together])
-    scaled = StandardScaler().fit_transform(columns)
-    return scaled[:n], scaled[n:]
-
-
-def _told_apart(first: Floats, second: Floats, seed: int) -> tuple[float, Floats]:
-    """Return the area under the curve on unseen rows, and odds that make the first the second."""
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.metrics import roc_auc_score
-    from sklearn.model_selection import StratifiedKFold, cross_val_predict
-
-    rows = np.vstack([first, second])
-    side = np.repeat([0, 1], [len(first), len(second)])
-    parts = StratifiedKFold(5, shuffle=True, random_state=seed)
-    model = LogisticRegression(max_iter=1000)
-    chance = cross_val_predict(model, rows, side, cv=parts, method="predict_proba")[:, 1]
-    own = chance[: len(first)]
-    return float(roc_auc_score(side, chance)), own / (1 - own)

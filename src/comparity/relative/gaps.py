@@ -12,6 +12,13 @@ With errors :math:`E_0 = f - R_0` on the first's subjects and :math:`E_1 = f - R
 with plus for the one group and minus for the other, pooled variances :math:`s_p^2` and
 the degrees of freedom of Satterthwaite over four terms.
 
+Where only one group's subjects differ between the two sides, a model that is wrong in form (a line
+for a curve) errs differently on them, and its errors do not cancel. So where errors are
+cross-fitted and nobody is shared, :math:`\bar E_0(a)` is a weighted mean, with weights that make
+the first's subjects look like the second's (:mod:`comparity.relative.overlap`). The gap is then
+*doubly robust*: right if the model of decisions is right, or if the weights are. Its variance is
+that of the influence of every row, by its error and by the weights it helped to estimate.
+
 Subjects whom both decided about have both errors, and their difference is that of the two
 decisions, whatever :math:`f`. They join as a term of their own: within a group the means over the
 shared and the other subjects of a side are averaged with the weights that make the variance of the
@@ -42,6 +49,7 @@ from comparity.inference.permuted_means import compare_samples
 from comparity.relative.judge import Question, compare_groups, null_of, question_of_gap
 from comparity.relative.prediction import ROUNDING, BridgeErrors, second_errors
 from comparity.relative.slopes import gap_by_ratio
+from comparity.relative.subjects import Reweighed
 
 __all__ = ["Estimate", "biased_estimate", "biased_gap", "question_of_bridge"]
 
@@ -54,6 +62,7 @@ MOST_CORRELATED = 0.99
 """Where two decision makers agree about all shared subjects, others may still show a difference."""
 
 LINEAR = "Satterthwaite t over shared and other subjects"
+DOUBLY_ROBUST = "doubly robust t"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +157,7 @@ def biased_gap(errors: BridgeErrors, *, null: str) -> GapTest:
         own = Moments.of(group), Moments.of(reference)
         return compare_samples(*own, lambda: (group, reference), null=null)
     # Errors that do not vary do not go together, either.
-    if errors.n_shared and any(_pooled_variances(errors)):
+    if (errors.n_shared or errors.reweighed) and any(_pooled_variances(errors)):
         return _linear_gap(errors, null=null)
     terms = [
         Term(sign * weight, Moments.of(errors.all_of(side, place)), pool)
@@ -210,7 +219,8 @@ def _linear_gap(errors: BridgeErrors, *, null: str) -> GapTest:
         dof=found.dof,
     )
     n = (errors.n_of(1), errors.n_of(0))
-    return gap_by_ratio(pivot, null=null, n=n, method=LINEAR)
+    method = LINEAR if errors.reweighed is None else DOUBLY_ROBUST
+    return gap_by_ratio(pivot, null=null, n=n, method=method)
 
 
 def _pooled_variances(errors: BridgeErrors) -> list[float]:
@@ -248,11 +258,27 @@ def _blocks(errors: BridgeErrors, place: int, sign: float, correlation: float) -
         together = together + square[alone:]
         if alone:
             share = (1 - weights[side]) * direction * sign
-            yield _Block(share * every[:alone], square[:alone])
+            own = every[:alone]
+            if errors.reweighed is not None:
+                own = _reweigh(own, errors.reweighed[place], side)
+            yield _Block(share * own, square[:alone])
     if len(both):
         combined = weights[1] * both.second - weights[0] * both.first
         moved = -2 * math.sqrt(variances[0] * variances[1]) * _of_correlation(errors, place)
         yield _Block(sign * combined, together + moved)
+
+
+def _reweigh(errors: Floats, by: Reweighed, side: int) -> Floats:
+    r"""Return numbers with the mean and the variance that reweighting gives to one side.
+
+    On the first's side :math:`\mu + w_i (e_i - \mu) + n_0 c_i`, with the weighted mean
+    :math:`\mu` and weights of mean 1: the influence of a row on a normalised (Hájek) weighted mean,
+    by its error and by the estimated weights. Rows of the second move those weights alone.
+    """
+    if side:
+        return np.asarray(errors - len(errors) * by.second)
+    mean = float(np.average(errors, weights=by.weights))
+    return np.asarray(mean + by.weights * (errors - mean) + len(errors) * by.first)
 
 
 def _of_correlation(errors: BridgeErrors, place: int) -> Floats:

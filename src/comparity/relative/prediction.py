@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from comparity.counts.differences import DifferenceCounts
 from comparity.errors import NoBridgeError, OptionError, TooFewSubjectsError
 from comparity.relative.options import BridgeOptions
-from comparity.relative.subjects import DecidedSubjects
+from comparity.relative.subjects import DecidedSubjects, Reweighed
 from comparity.tables.columns import check_option
 
 __all__ = ["REGRESSORS", "BridgeErrors", "Foretold", "Predictions", "Shared", "bridge_errors"]
@@ -300,12 +300,15 @@ class BridgeErrors:
         Errors of subjects of one side only, for each group.
     shared : tuple of Shared
         Errors of subjects of both sides, for each group.
+    reweighed : tuple of Reweighed, optional
+        By group, what makes the first's subjects look like the second's; nothing by default.
     """
 
     groups: tuple[str, str]
     first: tuple[Floats, Floats]
     second: tuple[Floats, Floats]
     shared: tuple[Shared, Shared]
+    reweighed: tuple[Reweighed, Reweighed] | None = None
 
     @property
     def n_shared(self) -> int:
@@ -323,8 +326,15 @@ class BridgeErrors:
         return np.concatenate([alone, (both.first, both.second)[side]])
 
 
-def bridge_errors(subjects: DecidedSubjects, predictions: Predictions) -> BridgeErrors:
-    """Take the errors of predictions apart by side and group."""
+def bridge_errors(
+    subjects: DecidedSubjects,
+    predictions: Predictions,
+    reweighed: tuple[Reweighed, Reweighed] | None = None,
+) -> BridgeErrors:
+    """Take the errors of predictions apart by side and group.
+
+    Those of the first weigh as `reweighed` says, where nobody was decided about by both.
+    """
     first = _without_rounding(predictions.first, subjects.decisions[0])
     second = _without_rounding(predictions.second, subjects.decisions[1])
     twin = subjects.twin
@@ -341,7 +351,11 @@ def bridge_errors(subjects: DecidedSubjects, predictions: Predictions) -> Bridge
 
     (e0, e1, both), (f0, f1, both_too) = (_with_variance(*of(place)) for place in (0, 1))
     return BridgeErrors(
-        groups=subjects.groups, first=(e0, f0), second=(e1, f1), shared=(both, both_too)
+        groups=subjects.groups,
+        first=(e0, f0),
+        second=(e1, f1),
+        shared=(both, both_too),
+        reweighed=reweighed,
     )
 
 

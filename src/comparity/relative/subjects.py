@@ -92,6 +92,24 @@ class DecidedSubjects:
         return found
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Reweighed:
+    """Weights of the first's subjects of one group, and what their estimation does.
+
+    Attributes
+    ----------
+    weights : ndarray
+        By subject of the first; their mean is 1.
+    first, second : ndarray
+        How far each subject of either side moves the weighted mean error by moving the weights;
+        zero on average.
+    """
+
+    weights: Floats
+    first: Floats
+    second: Floats
+
+
 def decided_subjects(
     decisions: tuple[Any, Any],
     sensitive: tuple[Any, Any],
