@@ -9,6 +9,7 @@ from sklearn.metrics import r2_score
 
 from comparity.relative.diagnosis import diagnose, false_alarms_of_ignored_fit
 from comparity.relative.options import BridgeOptions
+from comparity.relative.overlap import measure_overlap
 from comparity.relative.prediction import BridgeErrors, Predictions, Shared
 from comparity.relative.result import BridgeDiagnosis
 from comparity.relative.subjects import DecidedSubjects, decided_subjects
@@ -40,7 +41,8 @@ def diagnosed(
         first=factor[a] * x + lean * a, second=factor[b] * y + lean * b, judged=np.ones(n, bool)
     )
     choices: dict[str, Any] = {"unbiased": False, "unseen": None, "scale": 1.0}
-    choices |= {"features": (x[:, None], y[:, None]), **changed}
+    features = changed.pop("features", (x[:, None], y[:, None]))
+    choices |= {"overlap": measure_overlap(subjects, predictions, features, 0), **changed}
     return diagnose(subjects, predictions, BridgeOptions(), **choices), subjects, predictions
 
 
@@ -71,7 +73,7 @@ def test_weights_show_how_far_a_wrong_slope_moves_the_gap() -> None:
     """Errors are -0.5 x in one group: made alike, their mean moves by -0.5 times the shift."""
     found, _, _ = diagnosed(0.6, slope=(1.0, 0.5))
     assert found.shift == pytest.approx(0.5 * 0.6, abs=0.06)
-    assert any("would move DPD" in refusal for refusal in found.refusals)
+    assert any("moves DPD" in refusal for refusal in found.refusals)
 
 
 def test_subjects_of_another_kind_are_refused() -> None:
@@ -90,7 +92,8 @@ def test_a_model_that_learnt_by_heart_is_refused() -> None:
     heart = Predictions(
         first=subjects.decisions[0] + 1e-3, second=predictions.second, judged=predictions.judged
     )
-    choices: dict[str, Any] = {"features": None, "scale": 1.0, "unbiased": False}
+    overlap = measure_overlap(subjects, heart, None, 0)
+    choices: dict[str, Any] = {"overlap": overlap, "scale": 1.0, "unbiased": False}
     found = diagnose(subjects, heart, BridgeOptions(), unseen=predictions, **choices)
     assert found.explained == pytest.approx(good.explained)
     assert any("by heart" in refusal for refusal in found.refusals)

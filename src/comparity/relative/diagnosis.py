@@ -30,7 +30,7 @@ from comparity.inference.means import compare_means
 from comparity.relative.gaps import question_of_bridge
 from comparity.relative.judge import audit_of, judge_questions, notes_on_ranges
 from comparity.relative.options import BridgeOptions
-from comparity.relative.overlap import Overlap, measure_overlap
+from comparity.relative.overlap import SubjectOverlap, measure_overlap
 from comparity.relative.prediction import (
     BridgeErrors,
     Foretold,
@@ -193,7 +193,7 @@ def diagnose(
     predictions: Predictions,
     options: BridgeOptions,
     *,
-    overlap: Overlap,
+    overlap: SubjectOverlap,
     unseen: Predictions | None,
     scale: float,
     unbiased: bool,
@@ -207,7 +207,7 @@ def diagnose(
         Those the gap was estimated from.
     options : BridgeOptions
         How the gap is judged; the seed draws the parts in which subjects are told apart.
-    overlap : Overlap
+    overlap : SubjectOverlap
         How alike both sets of subjects are.
     unseen : Predictions or None
         Predictions about unseen subjects, where `predictions` were made in sample.
@@ -294,7 +294,7 @@ def _refusals(facts: Mapping[str, Any], options: BridgeOptions, *, unbiased: boo
             )
     if abs(facts["shift"]) > options.margin:
         yield (
-            "weighting the first's subjects to look like the second's would move DPD by "
+            "weighting the first's subjects to look like the second's moves DPD by "
             f"{facts['shift']:+.2f}, more than the margin: the model errs differently on the two "
             "sets of subjects."
         )

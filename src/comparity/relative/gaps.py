@@ -275,6 +275,8 @@ def _reweigh(errors: Floats, by: Reweighed, side: int) -> Floats:
     :math:`\mu` and weights of mean 1: the influence of a row on a normalised (Hájek) weighted mean,
     by its error and by the estimated weights. Rows of the second move those weights alone.
     """
+    if errors.min() == errors.max():
+        return errors
     if side:
         return np.asarray(errors - len(errors) * by.second)
     mean = float(np.average(errors, weights=by.weights))

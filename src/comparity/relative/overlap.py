@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from comparity.relative.prediction import Predictions
 from comparity.relative.subjects import DecidedSubjects, Reweighed
 
-__all__ = ["Overlap", "measure_overlap"]
+__all__ = ["SubjectOverlap", "measure_overlap"]
 
 Floats = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ FEWEST = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Overlap:
+class SubjectOverlap:
     """How alike the subjects of both decision makers are, within groups.
 
     Attributes
@@ -59,7 +59,7 @@ def measure_overlap(
     predictions: Predictions,
     features: tuple[Any, Any] | None,
     seed: int,
-) -> Overlap:
+) -> SubjectOverlap:
     """Tell the subjects of both sides apart within groups, and weigh the first's accordingly."""
     first, second = _summaries(predictions, features)
     error = predictions.first - subjects.decisions[0]
@@ -80,7 +80,7 @@ def measure_overlap(
         effective[group] = float(weights.sum() ** 2 / (len(weights) * (weights @ weights)))
         own = error[rows]
         moved += (1 if place else -1) * float(np.average(own, weights=weights) - own.mean())
-    return Overlap(
+    return SubjectOverlap(
         separability=separability,
         effective_share=effective,
         moved=moved,

@@ -235,7 +235,8 @@ class BridgeDiagnosis:
         By group, what share of the first's subjects is left if they are weighted to look like the
         second's.
     shift : float
-        By how much DPD would move if they were; ``nan`` where that cannot be told.
+        By how much DPD moves if they are; it has, where errors are cross-fitted and nobody is
+        shared (doubly robust). ``nan`` where that cannot be told.
     optimism : float
         Error of the model on the decisions it was fitted to, as a share of that on unseen ones;
         ``nan`` where errors are not taken in sample.

@@ -233,7 +233,7 @@ def _diagnosis_grid(found: BridgeDiagnosis) -> Grid:
         (f"effective share if made alike, {visible(group)}", rate(share))
         for group, share in found.effective_share.items()
     ]
-    rows.append(("DPD would then move by", signed(found.shift)))
+    rows.append(("DPD then moves by", signed(found.shift)))
     if not math.isnan(found.optimism):
         rows.append(("error in sample, as a share of that on others", rate(found.optimism)))
     if not math.isnan(found.ignored):
