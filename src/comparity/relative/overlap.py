@@ -1,8 +1,7 @@
 r"""How alike the subjects of two decision makers are, and weights that make them alike.
 
 Within a group, logistic regression tells subjects of the second from those of the first, by the
-prediction and (the first principal components of) the features, their squares among them where
-rows are enough, on rows it did not see. Its odds
+prediction and (the first principal components of) the features, on rows it did not see. Its odds
 :math:`p / (1 - p)` are the ratio of the two densities but for a factor, and weigh the first's
 subjects to look like the second's.
 """
@@ -26,9 +25,6 @@ Floats = NDArray[np.float64]
 
 COMPONENTS = 10
 """Principal components of the features that subjects are told apart by."""
-
-ROWS_TO_A_TERM = 10
-"""Rows for each coefficient of a logistic regression (Peduzzi et al., J. Clin. Epidemiol. 1996)."""
 
 FEWEST = 10
 """With fewer subjects in a group of either side nobody is told apart."""
@@ -71,7 +67,7 @@ def measure_overlap(
         if min(len(rows), len(others)) < FEWEST:
             separability[group], effective[group] = math.nan, math.nan
             continue
-        columns = _with_squares(first[rows], second[others])
+        columns = first[rows], second[others]
         area, chances = _told_apart(*columns, seed)
         one = _reweigh(*columns, chances, error[rows])
         found.append(one)
@@ -137,16 +133,6 @@ def _summaries(predictions: Predictions, features: tuple[Any, Any] | None) -> tu
         columns = np.hstack([columns, together])
     scaled = StandardScaler().fit_transform(columns)
     return scaled[:n], scaled[n:]
-
-
-def _with_squares(first: Floats, second: Floats) -> tuple[Floats, Floats]:
-    """Return columns and their squares, if rows are enough: both sides may differ in spread, too.
-
-    With normal columns of another mean and another spread the odds are exactly of this form.
-    """
-    if min(len(first), len(second)) < ROWS_TO_A_TERM * 2 * first.shape[1]:
-        return first, second
-    return np.hstack([first, first**2]), np.hstack([second, second**2])
 
 
 def _told_apart(first: Floats, second: Floats, seed: int) -> tuple[float, Floats]:
