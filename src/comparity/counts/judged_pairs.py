@@ -15,18 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from comparity.counts.pairs import (
-    TIE_VALUE,
-    Cell,
-    ClusterMoments,
-    Floats,
-    PairCounts,
-    SharedPairCounts,
-    Tally,
-)
+from comparity.counts.clusters import MOST_LISTED, ClusterMoments
+from comparity.counts.pairs import TIE_VALUE, Cell, Floats, PairCounts, SharedPairCounts, Tally
 from comparity.errors import IncompatibleCountsError
 
-__all__ = ["JudgedPairs", "cluster_moments", "cluster_products"]
+__all__ = ["JudgedPairs", "cluster_moments", "cluster_products", "cluster_totals"]
 
 Codes = NDArray[np.int64]
 
@@ -180,8 +173,15 @@ def cluster_moments(
     within = cluster_products(_evaluator_keys(pairs, items), *twice, n_cells)
     within -= cluster_products(_evaluator_keys(pairs, same_pair), *once, n_cells)
     by_evaluator = cluster_products(pairs.evaluator, *once, n_cells)
+    used = pairs.used_evaluators()
     return ClusterMoments(
-        items=by_item, pairs=by_pair, evaluators=by_evaluator, within_evaluators=within
+        items=by_item,
+        pairs=by_pair,
+        evaluators=by_evaluator,
+        within_evaluators=within,
+        sums=cluster_totals(pairs.evaluator, *once, n_cells)[used]
+        if len(used) <= MOST_LISTED
+        else None,
     )
 
 
@@ -218,11 +218,19 @@ def cluster_products(
         sparse = csr_array((np.concatenate([trials, hits]), places), shape=shape)
         products: Floats = (sparse.T @ sparse).toarray()
         return alone + products
-    code, size = cluster * n_cells + cell, n_clusters * n_cells
-    shape = n_clusters, n_cells
-    columns = [np.bincount(code, part, size).reshape(shape) for part in (trials, hits)]
-    totals = np.hstack(columns)
+    totals = cluster_totals(cluster, cell, trials, hits, n_cells)
     return alone + totals.T @ totals
+
+
+def cluster_totals(
+    cluster: Codes, cell: Codes, trials: Floats, hits: Floats, n_cells: int
+) -> Floats:
+    """Return the trials of each cluster in every cell, then its hits, a row for each cluster."""
+    shape = int(cluster.max(initial=-1)) + 1, n_cells
+    code, size = cluster * n_cells + cell, shape[0] * n_cells
+    columns = [np.bincount(code, part, size).reshape(shape) for part in (trials, hits)]
+    totals: Floats = np.hstack(columns)
+    return totals
 
 
 def _row_products(cell: Codes, trials: Floats, hits: Floats, n_cells: int) -> Floats:

@@ -115,6 +115,7 @@ def weighted_sharing(
         effective_items=evenness(n, np.diag(moments.items)),
         touching=moments.touching(evaluators=evaluators),
         n_clusters=len(held.used_evaluators()) if evaluators else 0,
+        evaluators=moments.evaluator_sums(evaluators=evaluators),
     )
 
 

@@ -29,12 +29,12 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.counts.clusters import ClusterMoments, EvaluatorSums
 from comparity.errors import IncompatibleCountsError
 
 __all__ = [
     "TIE_VALUE",
     "Cell",
-    "ClusterMoments",
     "PairCounts",
     "SharedPairCounts",
     "Sharing",
@@ -208,42 +208,6 @@ class PairCounts(_CellTallies):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ClusterMoments:
-    """Second moments of trials and hits by cell, summed over each kind of cluster.
-
-    Rows and columns are the trials of every cell, then its hits. A further kind of cluster, such
-    as prompts, would be further moments of this kind.
-
-    Attributes
-    ----------
-    items, pairs : ndarray
-        Over items, and over unordered pairs of items.
-    evaluators : ndarray or None
-        Over evaluators; ``None`` where nobody knows who judged.
-    within_evaluators : ndarray or None
-        Over items minus over pairs, each of one evaluator only.
-    """
-
-    items: Floats
-    pairs: Floats
-    evaluators: Floats | None = None
-    within_evaluators: Floats | None = None
-
-    def dependent(self, *, evaluators: bool) -> Floats:
-        """Return the sum over judgments that share an item or, if asked for, an evaluator."""
-        by_item = self.items - self.pairs
-        if not evaluators or self.evaluators is None or self.within_evaluators is None:
-            return by_item
-        return by_item + (self.evaluators - self.within_evaluators)
-
-    def touching(self, *, evaluators: bool) -> Floats:
-        """Return the same with judgments that share twice counted twice: never negative."""
-        if not evaluators or self.evaluators is None:
-            return self.items
-        return self.items + self.evaluators
-
-
 class SharedPairCounts(_CellTallies):
     """Judged pairs that reuse items, or evaluators, or both: tallies and second moments.
 
@@ -312,6 +276,7 @@ class SharedPairCounts(_CellTallies):
             effective_items=evenness(n, np.diag(moments.items)),
             touching=moments.touching(evaluators=evaluators),
             n_clusters=self.n_evaluators if evaluators else 0,
+            evaluators=moments.evaluator_sums(evaluators=evaluators),
         )
 
 
@@ -343,6 +308,8 @@ class Sharing:
     n_clusters : int
         Independent clusters (evaluators, queries) the variance is a sum over, where these are few;
         0 where it sums over items and the normal distribution will do.
+    evaluators : EvaluatorSums or None
+        What each evaluator judged, where evaluators are clusters and few.
     method : str
         Name of the test made from it.
     """
@@ -356,6 +323,7 @@ class Sharing:
     effective_items: Floats
     touching: Floats | None = None
     n_clusters: int = 0
+    evaluators: EvaluatorSums | None = None
     method: str = "dyadic score z"
 
     @property
@@ -376,7 +344,8 @@ def evenness(trials: Floats, squared_uses: Floats) -> Floats:
 def subset(sharing: Sharing, codes: Sequence[int]) -> Sharing:
     """Keep the cells at the given positions."""
     chosen = np.asarray(codes, dtype=np.int64)
-    block = np.ix_(*[np.concatenate([chosen, len(sharing.cells) + chosen])] * 2)
+    rows = np.concatenate([chosen, len(sharing.cells) + chosen])
+    block = np.ix_(rows, rows)
     return replace(
         sharing,
         cells=tuple(sharing.cells[code] for code in codes),
@@ -387,6 +356,7 @@ def subset(sharing: Sharing, codes: Sequence[int]) -> Sharing:
         touching=None if sharing.touching is None else sharing.touching[block],
         half_hits=sharing.half_hits[chosen],
         effective_items=sharing.effective_items[chosen],
+        evaluators=None if sharing.evaluators is None else sharing.evaluators.of(rows.tolist()),
     )
 
 

@@ -32,7 +32,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.counts.clusters import EvaluatorSums
 from comparity.counts.pairs import Cell, Sharing
+from comparity.inference.evaluators import EvaluatorGap
 from comparity.inference.gap_tests import (
     NORMAL,
     GapTest,
@@ -97,8 +99,9 @@ def compare_cells(
     null : str
         The hypothesis in words.
     guarded : bool
-        Whether few hits or misses get the binomial variance, and few clusters a distribution of
-        their own. Otherwise squared residuals and the normal one are used whatever the counts.
+        Whether few hits or misses get the binomial variance, few evaluators the test of
+        :mod:`comparity.inference.evaluators`, and few queries a distribution of their own.
+        Otherwise squared residuals and the normal one are used whatever the counts.
 
     Returns
     -------
@@ -115,11 +118,13 @@ def compare_cells(
             return untested_gap(null, (n[0], n[1]), f"no pair of the kind {cell}")
     codes = [known[cell] for side in sides for cell in side]
     contrast = np.repeat([1 / len(sides[0]), -1 / len(sides[1])], [len(side) for side in sides])
-    pivot, variance = _pivot(sharing, codes, contrast, guarded=guarded)
     reason = _reason_against(sharing, codes, guarded=guarded)
-    if not reason and pivot.variance_at(0.0) < NOTHING:
-        reason = "all outcomes are equal, nothing varies"
     if reason:
+        rates = sharing.hits[codes] / sharing.trials[codes]
+        return untested_gap(null, (n[0], n[1]), reason, gap=float(contrast @ rates))
+    pivot, variance = _pivot(sharing, codes, contrast, guarded=guarded)
+    if pivot.variance_at(0.0) < NOTHING:
+        reason = "all outcomes are equal, nothing varies"
         return untested_gap(null, (n[0], n[1]), reason, gap=pivot.gap)
     single, shared = pivot.parts_at(pivot.gap)
     return GapTest(
@@ -140,19 +145,30 @@ def _reason_against(sharing: Sharing, codes: list[int], *, guarded: bool) -> str
     found = float(sharing.effective_items[scarce])
     if found < FEWEST_ITEMS:
         return _few(sharing.cells[scarce], found, evenly=guarded)
-    return _few_clusters(sharing) if 0 < sharing.n_clusters < FEWEST_CLUSTERS else ""
+    if 0 < sharing.n_clusters < FEWEST_CLUSTERS:
+        return _few_clusters(sharing)
+    if guarded and sharing.evaluators is not None:
+        judged = len(sharing.evaluators.of(_rows(sharing, codes)).sums)
+        if judged < FEWEST_CLUSTERS:
+            return f"only {judged} evaluators judged such pairs, {FEWEST_CLUSTERS} are needed"
+    return ""
+
+
+def _rows(sharing: Sharing, codes: list[int]) -> list[int]:
+    """Return the rows of the moments that are about these cells."""
+    return [*codes, *(len(sharing.cells) + code for code in codes)]
 
 
 def _pivot(
     sharing: Sharing, codes: list[int], contrast: NDArray[np.float64], *, guarded: bool
-) -> tuple[DyadicGap | SharedGap, str]:
+) -> tuple[DyadicGap | SharedGap | EvaluatorGap, str]:
     """Return the test of a contrast, and what its variance is called where it is not the usual one.
 
     Squared residuals are the variance where they can carry it. If judgments that share twice, taken
     off once, take off too much, they are not taken off.
     """
     n, hits = sharing.trials[codes], sharing.hits[codes]
-    rows = [*codes, *(len(sharing.cells) + code for code in codes)]
+    rows = _rows(sharing, codes)
     block = np.ix_(rows, rows)
     dependent, own = sharing.dependent[block], sharing.own[block]
     singles = np.diag(own)[: len(codes)]
@@ -171,6 +187,9 @@ def _pivot(
     # All pairs of a few hundred items are many pairs without being ample.
     listed = shares and sharing.touching is not None
     many = worth * min(ample.pooled, 1 - ample.pooled) >= AMPLE
+    tie_share = float(sharing.half_hits[codes].sum() / n.sum())
+    if guarded and sharing.evaluators is not None:
+        return _evaluator_pivot(ample, sharing.evaluators.of(rows), tie_share, ample_counts=many)
     if listed and (many or not guarded):
         least, rounding = ample.least_variance(), ROUNDING_TOLERANCE * abs(ample.variance_at(0.0))
         if least > rounding or (not guarded and least >= -rounding):
@@ -185,10 +204,31 @@ def _pivot(
         own=singles,
         shared=dependent - own,
         contrast=contrast,
-        tie_share=float(sharing.half_hits[codes].sum() / n.sum()),
+        tie_share=tie_share,
         reference=reference,
     )
     return few, ", binomial variance" if listed else ""
+
+
+def _evaluator_pivot(
+    gap: DyadicGap, judged: EvaluatorSums, tie_share: float, *, ample_counts: bool
+) -> tuple[EvaluatorGap, str]:
+    """Return the test of a gap that a few evaluators judged, and what it adds to the name."""
+    between = replace(gap, dependent=judged.between, reference=NORMAL)
+    found = EvaluatorGap(between=between, sums=judged.sums)
+    law = ", t and signs of evaluators" if found.flips_signs else ", t of evaluators"
+    # Rates of one and zero have no variance at their own gap.
+    if ample_counts and found.variance_at(gap.gap) > ROUNDING_TOLERANCE * found.variance_at(0.0):
+        return found, law
+    binomial = SharedGap(
+        rates=gap.rates,
+        trials=gap.trials,
+        own=np.diag(gap.own)[: len(gap.trials)],
+        shared=judged.by_item - gap.own,
+        contrast=gap.contrast,
+        tie_share=tie_share,
+    )
+    return replace(found, binomial=binomial), f", binomial variance{law}"
 
 
 def _judgments(sharing: Sharing, known: dict[Cell, int], side: tuple[Cell, ...]) -> int:

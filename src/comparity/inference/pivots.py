@@ -33,7 +33,8 @@ reach 0.4), so that there, and for all pairs that labels imply (:class:`SharedGa
 with :math:`\rho_1, \rho_2` the likeliest rates that differ by :math:`\delta`. Without sharing
 this is the score test of two proportions.
 
-The reference law is the normal. With :math:`G` evaluators (or queries) as clusters the sum of
+A few evaluators have tests of their own (:mod:`comparity.inference.evaluators`). Otherwise the
+reference law is the normal. With :math:`G` queries as clusters the sum of
 :math:`G` independent parts over the root of their squares is not normal but
 :math:`t \sqrt{G / (G - 1 + t^2)}` with :math:`t` on :math:`G - 1` degrees of freedom, which is
 exact for normal parts, tends to the normal, and matters with ten clusters or fewer.
@@ -114,13 +115,13 @@ class DyadicGap(Statistic):
 
     def parts_at(self, hypothesised: float) -> tuple[float, float]:
         """Return what single judgments and what shared ones add to the variance."""
-        weights = self._weights(hypothesised)
+        weights = self.weights(hypothesised)
         single = float(weights @ self.own @ weights)
         return single, self.variance_at(hypothesised) - single
 
     def variance_at(self, hypothesised: float) -> float:
         """Return the variance of the gap if it is `hypothesised`."""
-        weights = self._weights(hypothesised)
+        weights = self.weights(hypothesised)
         return float(weights @ self.dependent @ weights)
 
     def least_variance(self) -> float:
@@ -148,7 +149,7 @@ class DyadicGap(Statistic):
         high = min((root for root in roots if root >= self.gap), default=1.0)
         return Interval(max(float(low), -1.0), min(float(high), 1.0), level)
 
-    def _weights(self, hypothesised: float) -> Vector:
+    def weights(self, hypothesised: float) -> Vector:
         """Return what turns trials and hits of the cells into the sum of residuals."""
         share = self.contrast / self.trials
         rates = self.rates - (self.gap - hypothesised) * share / (self.contrast @ share)
@@ -156,8 +157,8 @@ class DyadicGap(Statistic):
 
     def _quadratic(self) -> tuple[float, float, float]:
         """Return the coefficients of the variance as a polynomial of the hypothesised gap."""
-        base = self._weights(0.0)
-        step = self._weights(1.0) - base
+        base = self.weights(0.0)
+        step = self.weights(1.0) - base
         return (
             float(base @ self.dependent @ base),
             float(2 * base @ self.dependent @ step),

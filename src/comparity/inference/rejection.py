@@ -1,22 +1,19 @@
 r"""How far a gap must be from what is hypothesised before an audit rejects, and how likely that is.
 
-With evaluators as clusters an audit estimates the variance of a gap from the sums of its :math:`G`
-evaluators, residuals taken at the hypothesis. A gap that is :math:`x` away from the hypothesis adds
-:math:`x^2 / G` to that variance, and the rest is as uncertain as :math:`G` numbers make it:
+With few evaluators an audit estimates the variance of a gap from the sums of its :math:`G`
+evaluators (:mod:`comparity.inference.evaluators`). With :math:`\sigma_J^2` from single judgments,
+:math:`\sigma_I^2` from shared items (estimated well) and :math:`\sigma_E^2` from evaluators, it
+rejects gaps that are further from the hypothesis than
 
-.. math:: V = \max\Bigl(\sigma_J^2,\;
-    \sigma_I^2 + \frac{x^2}{G} + (\sigma_J^2 + \sigma_E^2) \frac{\chi^2_{G-1}}{G} \Bigr)
+.. math:: \max\Bigl(q \sigma_J,\;
+    \sqrt{z^2 \sigma_I^2 + c^2 (\sigma_J^2 + \sigma_E^2) \frac{\chi^2_{G-1}}{G-1}} \Bigr)
 
-with :math:`\sigma_J^2` from single judgments (known under the hypothesis, so never less),
-:math:`\sigma_I^2` from shared items (estimated well) and :math:`\sigma_E^2` from evaluators. The
-statistic :math:`x / \sqrt V` is compared with :math:`q = t \sqrt{G / (G - 1 + t^2)}`, where
-:math:`t` is the quantile on :math:`G - 1` degrees of freedom. Solved for the gap, the test rejects
-beyond
-
-.. math:: |x| > \max\Bigl(q \sigma_J,\;
-    t \sqrt{\frac{G}{G-1} \sigma_I^2 + (\sigma_J^2 + \sigma_E^2) \frac{\chi^2_{G-1}}{G-1}} \Bigr).
-
-Without items, and where the first bound does not bind, this is the t-test.
+with :math:`z` the normal quantile and :math:`c = t`, Student's on :math:`G - 1` degrees of freedom.
+Where signs of evaluators are turned, too, :math:`c` is the larger of :math:`t` and what the signs
+ask for, which depends on how the sums lie about their mean and on nothing else
+(:func:`flip_multiples`). The first bound, with :math:`q = t \sqrt{G / (G - 1 + t^2)}`, stands for
+the binomial variance that few hits or misses ask for. Without items, and where it does not bind,
+this is the t-test.
 
 Without evaluators the distance is a quantile times a standard error, of which there are two kinds:
 :func:`critical_distances`.
@@ -34,12 +31,14 @@ from scipy.special import gammaincinv, ndtr, ndtri, stdtrit
 
 from comparity.counts.kernels.compilation import njit
 from comparity.inference.dyadic import AMPLE
+from comparity.inference.evaluators import FEWEST_FLIPPED, MOST_FLIPPED, sign_patterns
 from comparity.inference.extreme_tables import restricted_rate
 from comparity.inference.proportions import COMMON, LARGE
 
 __all__ = [
     "Clusters",
     "critical_distances",
+    "flip_multiples",
     "half_width",
     "normal_within",
     "rectangle_probability",
@@ -59,6 +58,11 @@ ROUNDS, TINY = 8, 1e-24
 
 
 _NODES = 128
+
+
+# Directions of evaluators' sums that are drawn, quantiles kept of what they ask for (twice as many
+# move a planned power by less than 0.003), and a multiple that no gap reaches.
+DIRECTIONS, MULTIPLES, UNREACHABLE = 2048, 8, 1e6
 
 
 _HALVINGS = 80
@@ -107,12 +111,59 @@ class Clusters:
         freedom = self.number - 1
         t = -float(stdtrit(freedom, alpha / 2))
         quantile = t * np.sqrt(self.number / (freedom + t**2))
+        multiples = np.maximum(t, flip_multiples(self.number, alpha))
         nodes, weights = _uniform_nodes()
         chi_square = 2 * gammaincinv(freedom / 2, nodes)
-        from_sums = np.outer(self.judgments + self.evaluators, chi_square / freedom)
-        from_items = self.items[:, None] * self.number / freedom
+        scaled = np.outer(multiples**2, chi_square / freedom).ravel()
+        from_sums = np.outer(self.judgments + self.evaluators, scaled)
+        from_items = float(ndtri(alpha / 2)) ** 2 * self.items[:, None]
         least = quantile * np.sqrt(self.judgments)
-        return np.maximum(least[:, None], t * np.sqrt(from_items + from_sums)), weights
+        distances = np.maximum(least[:, None], np.sqrt(from_items + from_sums))
+        return distances, np.tile(weights / len(multiples), len(multiples))
+
+
+@lru_cache(maxsize=64)
+def flip_multiples(number: int, alpha: float) -> Vector:
+    r"""Return how many standard errors a distance must have before turned signs reject.
+
+    Let evaluators' sums be :math:`x / G + r_k`, with :math:`r` of mean zero and such a length that
+    the variance of their total is estimated as one. Turned by :math:`\varepsilon` they add up to
+    more than :math:`x` as long as
+
+    .. math:: x < \frac{\sum_k \varepsilon_k r_k}{1 - \sum_k \varepsilon_k / G},
+
+    so that the test, which lets the observed signs count half, rejects beyond the
+    :math:`\lfloor \alpha 2^{G-1} + 1/2 \rfloor`-th largest of these numbers. For normal sums the
+    direction of :math:`r` is uniform, whatever the gap: the multiples are quantiles over drawn
+    directions, equally likely.
+
+    Parameters
+    ----------
+    number : int
+        Evaluators.
+    alpha : float
+        Level of the two-sided test.
+
+    Returns
+    -------
+    ndarray
+        Zero where no signs are turned; a huge number where no signs can reject.
+    """
+    if not FEWEST_FLIPPED <= number <= MOST_FLIPPED:
+        return np.zeros(1)
+    rank = math.floor(alpha * 2 ** (number - 1) + 0.5)
+    if rank < 1:
+        return np.full(1, UNREACHABLE)
+    drawn = np.random.default_rng(0).normal(size=(DIRECTIONS, number))
+    drawn -= drawn.mean(axis=1, keepdims=True)
+    drawn *= np.sqrt((number - 1) / number / (drawn**2).sum(axis=1, keepdims=True))
+    # The first pattern is that of the observed signs; its mirror image never exceeds them.
+    signs = sign_patterns(number)[1:]
+    turned, shares = drawn @ signs.T, signs.sum(axis=1) / number
+    bounds = np.hstack([turned / (1 - shares), -turned / (1 + shares)])
+    needed = -np.partition(-bounds, rank - 1, axis=1)[:, rank - 1]
+    quantiles: Vector = np.quantile(needed, (np.arange(MULTIPLES) + 0.5) / MULTIPLES)
+    return quantiles
 
 
 def critical_distances(

@@ -1,0 +1,275 @@
+r"""Tests of agreement gaps that a few evaluators judged, who may lean.
+
+Question: may two kinds of pairs have the same agreement, for evaluators like these?
+
+Let :math:`U_k` be the sum of the residuals of evaluator :math:`k` at the hypothesised gap
+:math:`\delta` (:mod:`comparity.inference.pivots`), of :math:`G` evaluators, so that their sum is
+the distance :math:`x = d - \delta`. It has two parts: :math:`z`, which the items add that several
+evaluators judged, and the sum of :math:`e_k`, what evaluators add each on their own: their lean,
+and the chance of their judgments. The variance of the first is estimated well, by judgments of
+different evaluators that share an item,
+
+.. math:: B = \max\Big(0, \sum_{p, q \text{ that share an item, not the evaluator}} u_p u_q\Big).
+
+The second is known from :math:`G` numbers only. Of the distance, :math:`\lambda x` is expected to
+be due to the items, with :math:`\lambda = B / (B + V)`; evaluator :math:`k` has the part
+:math:`s_k` of it, by how much of both cells they judged. What is left,
+:math:`U'_k = U_k - \lambda s_k x`, estimates :math:`e_k`, and
+
+.. math:: V = \frac{G \sum U_k'^2 - (\sum U'_k)^2}{G - 1}
+
+the variance of their sum. Where evaluators judged equal shares :math:`\lambda` cancels.
+
+**Student's t.** With :math:`z_\alpha` and :math:`t_\alpha` the two-sided quantiles of the normal
+distribution and of Student's on :math:`G - 1` degrees of freedom, the test rejects if
+
+.. math:: x^2 > z_\alpha^2 B + t_\alpha^2 V.
+
+Its level is at most :math:`\alpha` for normal :math:`e_k` of equal variance [1]_: with
+:math:`F` the distribution function of :math:`\chi^2_1`, which is concave, and
+:math:`\beta = B / \operatorname{var} x`, it keeps the hypothesis with probability
+
+.. math:: E F\big(\beta z_\alpha^2 + (1 - \beta) t_\alpha^2 \chi^2_{G-1} / (G - 1)\big)
+    \ge \beta F(z_\alpha^2) + (1 - \beta) E F\big(t_\alpha^2 \chi^2_{G-1} / (G - 1)\big)
+    = 1 - \alpha.
+
+It is exact where nothing is shared but evaluators, where it is the t-test, and where items are all
+that matters. In between the level falls to 0.024 at worst with 3 evaluators, 0.037 with 6
+(Welch's degrees of freedom would reach 0.078). Without items and with uneven shares residuals at
+the hypothesis make it careful: 0.02 to 0.05.
+
+**Sign flips.** Leans need not be normal. If they fall into two camps, the t-test rejects whenever
+all evaluators happen to be of one camp, and often when all but one are. With 6 to 12 evaluators the
+distance is also compared with what it would be if the sign of each :math:`e_k` were turned at
+random, which is its exact distribution for any :math:`e_k` that are independent and symmetric, of
+whatever sizes [2]_:
+
+.. math:: p = 2 \cdot 2^{-G} \sum_{\varepsilon \in \{-1, 1\}^G}
+    \Phi\Big(\frac{\sum_k \varepsilon_k U'_k - |x|}{\sqrt B}\Big)
+
+and the larger of the two p values counts. Without items this is the mid-p value: the observed signs
+count half. The whole p value could not be below 0.03 for 6 evaluators, and no audit of several
+hypotheses could ever find anything. The price is that the level may exceed :math:`\alpha` by up to
+:math:`2^{-G}`.
+
+With 3 to 5 evaluators there are too few signs to turn, and with more than 12 the t-test alone is
+close enough (0.06 at most for two camps from 13 on).
+
+References
+----------
+.. [1] Banerjee (1961), "On confidence interval for two-means problem based on separate estimates
+   of variances and tabulated values of t-table", Sankhya A 23.
+.. [2] Canay, Romano and Shaikh (2017), "Randomization tests under an approximate symmetry
+   assumption", Econometrica 85.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
+
+from comparity.inference.gap_tests import Interval
+from comparity.inference.pivots import NOTHING, ROUNDING_TOLERANCE, DyadicGap, SharedGap, crossing
+
+__all__ = ["FEWEST_FLIPPED", "MOST_FLIPPED", "EvaluatorGap", "combined_tail", "sign_patterns"]
+
+FEWEST_FLIPPED, MOST_FLIPPED = 6, 12
+"""Numbers of evaluators whose signs are turned.
+
+Five have 32 patterns of signs, whose smallest mid-p value, 0.031, is too coarse for several
+hypotheses. Of more than twelve, Student's t was measured to reject at most 0.06 for leans in two
+camps, uniform, Laplace and Cauchy leans, in 2,500 repetitions each; of eight, 0.07.
+"""
+
+# The logarithm of the smallest p value that is looked for.
+SMALLEST = -700.0
+
+Vector = NDArray[np.float64]
+
+
+class _Parts(NamedTuple):
+    """The distance, what items add to its variance, and what is due to each evaluator."""
+
+    distance: float
+    items: float
+    own: Vector
+
+    @property
+    def evaluators(self) -> float:
+        """The variance of the sum of what is due to evaluators."""
+        n = len(self.own)
+        squares = n * float(self.own @ self.own) - float(self.own.sum()) ** 2
+        return max(squares, 0.0) / (n - 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EvaluatorGap:
+    """A gap that a few evaluators judged: a :class:`comparity.inference.gap_tests.Pivot`.
+
+    Attributes
+    ----------
+    between : DyadicGap
+        The gap, whose dependent judgments share an item but not the evaluator.
+    sums : ndarray of shape (evaluators, 2 cells)
+        Trials of each evaluator in every cell, then hits.
+    binomial : SharedGap or None
+        The test without evaluators that few hits or misses need, too: the sums of evaluators who
+        saw next to no miss vary less than they should.
+    """
+
+    between: DyadicGap
+    sums: Vector
+    binomial: SharedGap | None = None
+
+    @property
+    def gap(self) -> float:
+        """The observed gap."""
+        return self.between.gap
+
+    @property
+    def n_evaluators(self) -> int:
+        """How many evaluators judged pairs of these cells."""
+        return len(self.sums)
+
+    @property
+    def flips_signs(self) -> bool:
+        """Whether signs of evaluators are turned, too."""
+        return FEWEST_FLIPPED <= self.n_evaluators <= MOST_FLIPPED
+
+    @property
+    def dof(self) -> float:
+        """Degrees of freedom of the variance as a whole, by Satterthwaite's formula."""
+        parts = self._parts(self.gap)
+        whole = parts.items + parts.evaluators
+        if parts.evaluators <= ROUNDING_TOLERANCE * whole:
+            return math.inf
+        return (self.n_evaluators - 1) * (whole / parts.evaluators) ** 2
+
+    def parts_at(self, hypothesised: float) -> tuple[float, float]:
+        """Return what single judgments and what shared ones add to the variance."""
+        weights = self.between.weights(hypothesised)
+        single = float(weights @ self.between.own @ weights)
+        return single, self.variance_at(hypothesised) - single
+
+    def variance_at(self, hypothesised: float) -> float:
+        """Return the variance of the gap if it is `hypothesised`."""
+        parts = self._parts(hypothesised)
+        least = 0.0 if self.binomial is None else self.binomial.variance_at(hypothesised)
+        return max(parts.items + parts.evaluators, least)
+
+    def p_value(self, hypothesised: float) -> float:
+        """Return the two-sided p value of ``gap = hypothesised``."""
+        return min(1.0, 2 * self._tail(hypothesised))
+
+    def p_below(self, hypothesised: float) -> float:
+        """Return the p value of ``gap >= hypothesised`` against ``gap < hypothesised``."""
+        tail = self._tail(hypothesised)
+        return tail if self.gap < hypothesised else 1 - tail
+
+    def p_above(self, hypothesised: float) -> float:
+        """Return the p value of ``gap <= hypothesised`` against ``gap > hypothesised``."""
+        tail = self._tail(hypothesised)
+        return tail if self.gap > hypothesised else 1 - tail
+
+    def interval(self, level: float) -> Interval:
+        """Return the gaps around the observed one that the test at ``1 - level`` does not reject.
+
+        The p value that signs give is a step function; its steps are found by bisection.
+        """
+        alpha = 1 - level
+        z, t = -float(ndtri(alpha / 2)), -float(stdtrit(self.n_evaluators - 1, alpha / 2))
+
+        def excess(hypothesised: float) -> float:
+            parts = self._parts(hypothesised)
+            bound = z * z * parts.items + t * t * parts.evaluators
+            beyond = abs(parts.distance) - math.sqrt(bound)
+            if beyond > 0 and self.binomial is not None:
+                beyond = min(beyond, abs(self.binomial.statistic(hypothesised)) - z)
+            if beyond > 0 and self.flips_signs:
+                beyond = min(beyond, alpha / 2 - _flipped_tail(parts))
+            return beyond
+
+        step = z * math.sqrt(self.variance_at(self.gap))
+        low, high = (crossing(excess, self.gap, end, step) for end in (-1.0, 1.0))
+        return Interval(low, high, level)
+
+    def _tail(self, hypothesised: float) -> float:
+        """Return the probability of so large a distance on its side: the largest of all tests."""
+        parts = self._parts(hypothesised)
+        dof = self.n_evaluators - 1
+        tails = [combined_tail(abs(parts.distance), parts.items, parts.evaluators, dof)]
+        if self.binomial is not None:
+            tails.append(float(ndtr(-abs(self.binomial.statistic(hypothesised)))))
+        if self.flips_signs:
+            tails.append(_flipped_tail(parts))
+        return min(max(tails), 0.5)
+
+    def _parts(self, hypothesised: float) -> _Parts:
+        distance = self.gap - hypothesised
+        items = max(self.between.variance_at(hypothesised), 0.0)
+        observed = self.sums @ self.between.weights(self.gap)
+        at_null = self.sums @ self.between.weights(hypothesised)
+        n = len(observed)
+        alone = float(observed @ observed) * n / (n - 1)
+        due_to_items = items / (items + alone) if items else 0.0
+        return _Parts(distance, items, at_null - due_to_items * (at_null - observed))
+
+
+def combined_tail(distance: float, known: float, estimated: float, dof: float) -> float:
+    r"""Return half the level at which a distance is just beyond what two variances allow.
+
+    The level :math:`\alpha` that solves
+    :math:`x^2 = z_\alpha^2 V_{known} + t_\alpha^2 V_{estimated}`: of the normal distribution where
+    all is known, of Student's t where all is estimated.
+
+    Examples
+    --------
+    >>> round(combined_tail(1.959964, 1.0, 0.0, 2), 4), round(combined_tail(4.302653, 0.0, 1.0, 2), 4)
+    (0.025, 0.025)
+    >>> combined_tail(3.0, 0.5, 0.5, 2) < combined_tail(3.0, 0.0, 1.0, 2)
+    True
+    """
+    from scipy.optimize import brentq
+
+    if distance < NOTHING:
+        return 0.5
+    if known <= ROUNDING_TOLERANCE * estimated:
+        if estimated < NOTHING:
+            return 0.0
+        return float(stdtr(dof, -distance / math.sqrt(estimated)))
+    if estimated <= ROUNDING_TOLERANCE * known:
+        return float(ndtr(-distance / math.sqrt(known)))
+
+    def room(log_tail: float) -> float:
+        tail = math.exp(log_tail)
+        z, t = float(ndtri(tail)), float(stdtrit(dof, tail))
+        return math.sqrt(known) * math.hypot(z, t * math.sqrt(estimated / known)) - distance
+
+    highest = math.log(0.5)
+    return math.exp(brentq(room, SMALLEST, highest)) if room(SMALLEST) > 0 else 0.0
+
+
+def _flipped_tail(parts: _Parts) -> float:
+    """Return how likely the distance is on its side if the signs of evaluators are random."""
+    sums = sign_patterns(len(parts.own)) @ parts.own
+    # Without items the observed signs count half, as they do for any small error.
+    rounding = ROUNDING_TOLERANCE * float(np.abs(parts.own).sum())
+    error = max(math.sqrt(parts.items), rounding, NOTHING)
+    distance = abs(parts.distance)
+    beyond = ndtr((sums - distance) / error) + ndtr((-sums - distance) / error)
+    return float(beyond.mean()) / 2
+
+
+@lru_cache(maxsize=MOST_FLIPPED)
+def sign_patterns(number: int) -> Vector:
+    """Return all patterns of so many signs whose last one is positive; the rest mirrors them."""
+    codes = np.arange(2 ** (number - 1))[:, None] >> np.arange(number)
+    signs: Vector = 1.0 - 2.0 * (codes & 1)
+    signs.setflags(write=False)
+    return signs
