@@ -150,3 +150,47 @@ def leaning_panel(
 
 def tally_of(rate: float, trials: int, rng: np.random.Generator) -> Tally:
     return Tally(int(rng.binomial(trials, rate)), trials)
+
+
+def opinionated_panel(
+    n_evaluators: int,
+    rng: np.random.Generator,
+    *,
+    leans: str = "normal",
+    uneven: bool = False,
+    n_items: int | None = 150,
+    n_pairs: int = 600,
+) -> JudgedPairs:
+    """A panel that knows no group on average, whose members lean in one of several ways.
+
+    Agreement has the log odds 0.5 + x_better + x_worse + lean, as in :func:`leaning_panel`. Leans
+    are zero ("none"), normal, or plus or minus 0.8 ("camps"); uneven evaluators judge shares as
+    1, 1/2, 1/3, ... Without a number of items every pair is made of new ones.
+    """
+    shares = 1 / np.arange(1, n_evaluators + 1) if uneven else np.ones(n_evaluators)
+    signs = rng.choice([-1.0, 1.0], n_evaluators)
+    lean = {
+        "none": np.zeros(n_evaluators),
+        "normal": rng.normal(0, 0.8, n_evaluators),
+        "camps": 0.8 * signs,
+    }[leans]
+    size = n_items or 2 * n_pairs
+    group, hardness = rng.integers(0, 2, size), rng.normal(0, 0.7, size)
+    better, worse = np.arange(n_pairs), np.arange(n_pairs, 2 * n_pairs)
+    if n_items:
+        better, worse = random_pairs(n_items, n_pairs, rng)
+    evaluator = rng.choice(n_evaluators, n_pairs, p=shares / shares.sum())
+    side = group[better] - group[worse]
+    logit = 0.5 + hardness[better] + hardness[worse] + side * lean[evaluator]
+    agrees = rng.random(n_pairs) < 1 / (1 + np.exp(-logit))
+    return JudgedPairs(
+        better=better,
+        worse=worse,
+        evaluator=evaluator,
+        cell=2 * group[better] + group[worse],
+        order=np.where(agrees, 1, -1).astype(np.int8),
+        trials=np.ones(n_pairs, dtype=np.int64),
+        cells=CELLS,
+        evaluators=tuple(f"e{k:02}" for k in range(n_evaluators)),
+        n_items=size,
+    )

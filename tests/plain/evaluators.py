@@ -25,8 +25,7 @@ def p_value(
 
     shared = max(_between(residuals, items, evaluators), 0.0)
     at_null, at_gap = sums(residuals), sums(observed)
-    alone = sum(u * u for u in at_gap) * number / (number - 1)
-    part = shared / (shared + alone)
+    part = shared / (shared + sum(u * u for u in at_null))
     own = [u - part * (u - v) for u, v in zip(at_null, at_gap, strict=True)]
     mean = sum(own) / number
     variance = number * sum((u - mean) ** 2 for u in own) / (number - 1)

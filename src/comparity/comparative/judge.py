@@ -31,6 +31,7 @@ from comparity.inference.agreement import (
     moments_of,
     smallest_group,
 )
+from comparity.inference.evaluators import FEWEST_FLIPPED
 from comparity.inference.gap_tests import GapTest
 from comparity.inference.joint import all_cells_equal
 from comparity.results.audit import Audit, JudgedGap, Ties
@@ -331,7 +332,23 @@ def _evaluator_notes(counts: Counts, known: bool) -> list[str]:
             f"With {counts.n_evaluators} evaluator(s) the finding is about these "
             "evaluators, not about others like them."
         ]
+    if isinstance(counts, SharedPairCounts) and counts.n_evaluators < FEWEST_FLIPPED:
+        return [_camps_note(counts.n_evaluators)]
     return []
+
+
+def _camps_note(n_evaluators: int) -> str:
+    """Say what few evaluators cannot rule out.
+
+    All of them are of one of two camps of equal size with probability ``2 ** (1 - n)``; measured
+    were 0.24, 0.13 and 0.06 false alarms with 3, 4 and 5 evaluators (4,000 repetitions).
+    """
+    return (
+        f"{n_evaluators} evaluators stand for others like them if leans are spread normally; if "
+        "people fall into two camps, all of these may be of one by chance, and false alarms reach "
+        f"{2 ** (1 - n_evaluators):.2f}. From {FEWEST_FLIPPED} evaluators on no such spread is "
+        "supposed."
+    )
 
 
 def _design_note(before: Counts, after: Counts, options: ComparativeOptions) -> str:

@@ -12,9 +12,9 @@ different evaluators that share an item,
 .. math:: B = \max\Big(0, \sum_{p, q \text{ that share an item, not the evaluator}} u_p u_q\Big).
 
 The second is known from :math:`G` numbers only. Of the distance, :math:`\lambda x` is expected to
-be due to the items, with :math:`\lambda = B / (B + V)`; evaluator :math:`k` has the part
-:math:`s_k` of it, by how much of both cells they judged. What is left,
-:math:`U'_k = U_k - \lambda s_k x`, estimates :math:`e_k`, and
+be due to the items, with :math:`\lambda = B / (B + \sum U_k^2)`, which the signs of the
+:math:`U_k` do not change; evaluator :math:`k` has the part :math:`s_k` of it, by how much of both
+cells they judged. What is left, :math:`U'_k = U_k - \lambda s_k x`, estimates :math:`e_k`, and
 
 .. math:: V = \frac{G \sum U_k'^2 - (\sum U'_k)^2}{G - 1}
 
@@ -215,9 +215,9 @@ class EvaluatorGap:
         items = max(self.between.variance_at(hypothesised), 0.0)
         observed = self.sums @ self.between.weights(self.gap)
         at_null = self.sums @ self.between.weights(hypothesised)
-        n = len(observed)
-        alone = float(observed @ observed) * n / (n - 1)
-        due_to_items = items / (items + alone) if items else 0.0
+        # Squares do not know the signs: where all evaluators lean to one side by chance, items
+        # must not be blamed for it.
+        due_to_items = items / (items + float(at_null @ at_null)) if items else 0.0
         return _Parts(distance, items, at_null - due_to_items * (at_null - observed))
 
 
