@@ -16,7 +16,7 @@ from comparity.counts.judged_weights import (
     weighted_sharing,
 )
 from comparity.counts.ledger import count_position_pairs
-from comparity.counts.pairs import TIE_VALUE, Cell, Sharing
+from comparity.counts.pairs import TIE_VALUE, Cell
 from tests.plain import dyadic
 
 GROUPS = np.array(["a", "b"])

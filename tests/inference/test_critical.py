@@ -33,7 +33,7 @@ def close_to_share(power: float, share: float) -> bool:
 
 
 def signs_reject(sums: np.ndarray, hypothesised: float, alpha: float) -> np.ndarray:
-    """Whether the mid-p value over all patterns of signs is at most `alpha`, on the side of each."""
+    """Whether the mid-p value over all patterns of signs is at most `alpha`."""
     about = sums - hypothesised / sums.shape[1]
     totals = about @ np.array(list(product((-1.0, 1.0), repeat=sums.shape[1]))).T
     observed = np.abs(about.sum(axis=1, keepdims=True))

@@ -220,7 +220,8 @@ def test_one_or_two_evaluators_are_taken_as_given_and_said_so(n_evaluators: int)
     assert not any("others like them" in note for note in panel.notes)
 
 
-@pytest.mark.parametrize("n_evaluators", [3, 5, 10])
+# The signs of 6 to 12 evaluators are looked at, too.
+@pytest.mark.parametrize("n_evaluators", [3, 5, 13])
 def test_few_evaluators_have_little_power_even_if_none_leans(n_evaluators: int) -> None:
     plan = plan_comparative(
         **comparative("f1"),
