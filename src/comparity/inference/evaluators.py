@@ -272,6 +272,6 @@ def _flipped_tail(parts: _Parts) -> float:
 def sign_patterns(number: int) -> Vector:
     """Return all patterns of so many signs whose last one is positive; the rest mirrors them."""
     codes = np.arange(2 ** (number - 1))[:, None] >> np.arange(number)
-    signs: Vector = 1.0 - 2.0 * (codes & 1)
+    signs = (1 - 2 * (codes & 1)).astype(np.float64)
     signs.setflags(write=False)
     return signs
