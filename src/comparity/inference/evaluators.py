@@ -77,7 +77,14 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 from comparity.inference.gap_tests import Interval
 from comparity.inference.pivots import NOTHING, ROUNDING_TOLERANCE, DyadicGap, SharedGap, crossing
 
-__all__ = ["FEWEST_FLIPPED", "MOST_FLIPPED", "EvaluatorGap", "combined_tail", "sign_patterns"]
+__all__ = [
+    "FEWEST_FLIPPED",
+    "MOST_FLIPPED",
+    "EvaluatorGap",
+    "combined_tail",
+    "flip_multiples",
+    "sign_patterns",
+]
 
 FEWEST_FLIPPED, MOST_FLIPPED = 6, 12
 """Numbers of evaluators whose signs are turned.
@@ -86,6 +93,10 @@ Five have 32 patterns of signs, whose smallest mid-p value, 0.031, is too coarse
 hypotheses. Of more than twelve, Student's t was measured to reject at most 0.06 for leans in two
 camps, uniform, Laplace and Cauchy leans, in 2,500 repetitions each; of eight, 0.07.
 """
+
+# Directions of evaluators' sums that are drawn, quantiles kept of what they ask for (twice as many
+# move a planned power by less than 0.004), and a multiple that no gap reaches.
+DIRECTIONS, MULTIPLES, UNREACHABLE = 2048, 8, 1e6
 
 # The logarithm of the smallest p value that is looked for.
 SMALLEST = -700.0
@@ -275,3 +286,47 @@ def sign_patterns(number: int) -> Vector:
     signs = (1 - 2 * (codes & 1)).astype(np.float64)
     signs.setflags(write=False)
     return signs
+
+
+@lru_cache(maxsize=64)
+def flip_multiples(number: int, alpha: float) -> Vector:
+    r"""Return how many standard errors a distance must have before turned signs reject.
+
+    Let evaluators' sums be :math:`x / G + r_k`, with :math:`r` of mean zero and such a length that
+    the variance of their total is estimated as one. Turned by :math:`\varepsilon` they add up to
+    more than :math:`x` as long as
+
+    .. math:: x < \frac{\sum_k \varepsilon_k r_k}{1 - \sum_k \varepsilon_k / G},
+
+    so that the test, which lets the observed signs count half, rejects beyond the
+    :math:`\lfloor \alpha 2^{G-1} + 1/2 \rfloor`-th largest of these numbers. For normal sums the
+    direction of :math:`r` is uniform, whatever the gap: the multiples are quantiles over drawn
+    directions, equally likely.
+
+    Parameters
+    ----------
+    number : int
+        Evaluators.
+    alpha : float
+        Level of the two-sided test.
+
+    Returns
+    -------
+    ndarray
+        Zero where no signs are turned; a huge number where no signs can reject.
+    """
+    if not FEWEST_FLIPPED <= number <= MOST_FLIPPED:
+        return np.zeros(1)
+    rank = math.floor(alpha * 2 ** (number - 1) + 0.5)
+    if rank < 1:
+        return np.full(1, UNREACHABLE)
+    drawn = np.random.default_rng(0).normal(size=(DIRECTIONS, number))
+    drawn -= drawn.mean(axis=1, keepdims=True)
+    drawn *= np.sqrt((number - 1) / number / (drawn**2).sum(axis=1, keepdims=True))
+    # The first pattern is that of the observed signs; its mirror image never exceeds them.
+    signs = sign_patterns(number)[1:]
+    turned, shares = drawn @ signs.T, signs.sum(axis=1) / number
+    bounds = np.hstack([turned / (1 - shares), -turned / (1 + shares)])
+    needed = -np.partition(-bounds, rank - 1, axis=1)[:, rank - 1]
+    quantiles: Vector = np.quantile(needed, (np.arange(MULTIPLES) + 0.5) / MULTIPLES)
+    return quantiles

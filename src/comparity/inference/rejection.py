@@ -11,9 +11,9 @@ rejects gaps that are further from the hypothesis than
 with :math:`z` the normal quantile and :math:`c = t`, Student's on :math:`G - 1` degrees of freedom.
 Where signs of evaluators are turned, too, :math:`c` is the larger of :math:`t` and what the signs
 ask for, which depends on how the sums lie about their mean and on nothing else
-(:func:`flip_multiples`). The first bound, with :math:`q = t \sqrt{G / (G - 1 + t^2)}`, stands for
-the binomial variance that few hits or misses ask for. Without items, and where it does not bind,
-this is the t-test.
+(:func:`comparity.inference.evaluators.flip_multiples`). The first bound, with
+:math:`q = t \sqrt{G / (G - 1 + t^2)}`, stands for the binomial variance that few hits or misses ask
+for. Without items, and where it does not bind, this is the t-test.
 
 Without evaluators the distance is a quantile times a standard error, of which there are two kinds:
 :func:`critical_distances`.
@@ -31,14 +31,13 @@ from scipy.special import gammaincinv, ndtr, ndtri, stdtrit
 
 from comparity.counts.kernels.compilation import njit
 from comparity.inference.dyadic import AMPLE
-from comparity.inference.evaluators import FEWEST_FLIPPED, MOST_FLIPPED, sign_patterns
+from comparity.inference.evaluators import flip_multiples
 from comparity.inference.extreme_tables import restricted_rate
 from comparity.inference.proportions import COMMON, LARGE
 
 __all__ = [
     "Clusters",
     "critical_distances",
-    "flip_multiples",
     "half_width",
     "normal_within",
     "rectangle_probability",
@@ -58,11 +57,6 @@ ROUNDS, TINY = 8, 1e-24
 
 
 _NODES = 128
-
-
-# Directions of evaluators' sums that are drawn, quantiles kept of what they ask for (twice as many
-# move a planned power by less than 0.003), and a multiple that no gap reaches.
-DIRECTIONS, MULTIPLES, UNREACHABLE = 2048, 8, 1e6
 
 
 _HALVINGS = 80
@@ -120,50 +114,6 @@ class Clusters:
         least = quantile * np.sqrt(self.judgments)
         distances = np.maximum(least[:, None], np.sqrt(from_items + from_sums))
         return distances, np.tile(weights / len(multiples), len(multiples))
-
-
-@lru_cache(maxsize=64)
-def flip_multiples(number: int, alpha: float) -> Vector:
-    r"""Return how many standard errors a distance must have before turned signs reject.
-
-    Let evaluators' sums be :math:`x / G + r_k`, with :math:`r` of mean zero and such a length that
-    the variance of their total is estimated as one. Turned by :math:`\varepsilon` they add up to
-    more than :math:`x` as long as
-
-    .. math:: x < \frac{\sum_k \varepsilon_k r_k}{1 - \sum_k \varepsilon_k / G},
-
-    so that the test, which lets the observed signs count half, rejects beyond the
-    :math:`\lfloor \alpha 2^{G-1} + 1/2 \rfloor`-th largest of these numbers. For normal sums the
-    direction of :math:`r` is uniform, whatever the gap: the multiples are quantiles over drawn
-    directions, equally likely.
-
-    Parameters
-    ----------
-    number : int
-        Evaluators.
-    alpha : float
-        Level of the two-sided test.
-
-    Returns
-    -------
-    ndarray
-        Zero where no signs are turned; a huge number where no signs can reject.
-    """
-    if not FEWEST_FLIPPED <= number <= MOST_FLIPPED:
-        return np.zeros(1)
-    rank = math.floor(alpha * 2 ** (number - 1) + 0.5)
-    if rank < 1:
-        return np.full(1, UNREACHABLE)
-    drawn = np.random.default_rng(0).normal(size=(DIRECTIONS, number))
-    drawn -= drawn.mean(axis=1, keepdims=True)
-    drawn *= np.sqrt((number - 1) / number / (drawn**2).sum(axis=1, keepdims=True))
-    # The first pattern is that of the observed signs; its mirror image never exceeds them.
-    signs = sign_patterns(number)[1:]
-    turned, shares = drawn @ signs.T, signs.sum(axis=1) / number
-    bounds = np.hstack([turned / (1 - shares), -turned / (1 + shares)])
-    needed = -np.partition(-bounds, rank - 1, axis=1)[:, rank - 1]
-    quantiles: Vector = np.quantile(needed, (np.arange(MULTIPLES) + 0.5) / MULTIPLES)
-    return quantiles
 
 
 def critical_distances(
