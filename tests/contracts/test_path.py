@@ -19,8 +19,10 @@ from comparity.results.audit import Audit
 from tests.calibration import worlds
 
 PACKAGE = Path(comparity.__file__).parent
-MOST_FILES = 23
-MOST_FILES_OF_THE_TEST = 6
+# Few evaluators have a test of their own (inference/evaluators.py), made of what each of them judged
+# (counts/clusters.py).
+MOST_FILES = 25
+MOST_FILES_OF_THE_TEST = 7
 COLUMNS = {"score": "model", "sensitive": ["sex"], "evaluator": "judge"}
 
 

@@ -104,7 +104,7 @@ SMALLEST = -700.0
 Vector = NDArray[np.float64]
 
 
-class _Parts(NamedTuple):
+class _DistanceParts(NamedTuple):
     """The distance, what items add to its variance, and what is due to each evaluator."""
 
     distance: float
@@ -221,7 +221,7 @@ class EvaluatorGap:
             tails.append(_flipped_tail(parts))
         return min(max(tails), 0.5)
 
-    def _parts(self, hypothesised: float) -> _Parts:
+    def _parts(self, hypothesised: float) -> _DistanceParts:
         distance = self.gap - hypothesised
         items = max(self.between.variance_at(hypothesised), 0.0)
         observed = self.sums @ self.between.weights(self.gap)
@@ -229,7 +229,7 @@ class EvaluatorGap:
         # Squares do not know the signs: where all evaluators lean to one side by chance, items
         # must not be blamed for it.
         due_to_items = items / (items + float(at_null @ at_null)) if items else 0.0
-        return _Parts(distance, items, at_null - due_to_items * (at_null - observed))
+        return _DistanceParts(distance, items, at_null - due_to_items * (at_null - observed))
 
 
 def combined_tail(distance: float, known: float, estimated: float, dof: float) -> float:
@@ -268,7 +268,7 @@ def combined_tail(distance: float, known: float, estimated: float, dof: float) -
     return math.exp(brentq(room, SMALLEST, highest)) if room(SMALLEST) > 0 else 0.0
 
 
-def _flipped_tail(parts: _Parts) -> float:
+def _flipped_tail(parts: _DistanceParts) -> float:
     """Return how likely the distance is on its side if the signs of evaluators are random."""
     sums = sign_patterns(len(parts.own)) @ parts.own
     # Without items the observed signs count half, as they do for any small error.
