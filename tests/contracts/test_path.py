@@ -19,7 +19,7 @@ from comparity.results.audit import Audit
 from tests.calibration import worlds
 
 PACKAGE = Path(comparity.__file__).parent
-# Few evaluators have a test of their own (inference/evaluators.py), made of what each of them judged
+# Few evaluators have a test of their own (inference/evaluators.py), from what each of them judged
 # (counts/clusters.py).
 MOST_FILES = 25
 MOST_FILES_OF_THE_TEST = 7
