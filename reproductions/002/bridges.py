@@ -15,6 +15,7 @@ from sklearn.linear_model import Ridge
 
 from comparity.cli.published import Conclusion, Reproduction, Request
 from comparity.cli.reproduce import tracked
+from comparity.counts.differences import Moments
 from comparity.inference.differences import mean_gap, one_sided_p_value
 from comparity.inference.means import compare_means
 from comparity.relative.gaps import biased_estimate
@@ -23,7 +24,6 @@ from comparity.relative.prediction import (
     bridge_errors,
     predict_held_out,
     predict_in_sample,
-    second_moments,
 )
 from comparity.relative.rehearsal import Rehearsal, rehearse_bridges
 from comparity.relative.subjects import DecidedSubjects, decided_subjects
@@ -97,7 +97,7 @@ def _bridged(
     made = _predicted(subjects, (known[first], known[second]), fitted, rng)
     errors = bridge_errors(subjects, made)
     biased = biased_estimate(errors)
-    other, one = second_moments(errors).values()
+    other, one = (Moments.of(errors.all_of(1, place)) for place in (0, 1))
     unbiased = compare_means(one, other, null="")
     p_value = one_sided_p_value(biased.statistic, biased.dof)
     found = {"biased rejects": float(p_value <= 0.05), "biased effect": biased.gap}
