@@ -132,19 +132,32 @@ def leaning_panel(
     lean = rng.normal(0, 0.5, n_evaluators)
     better, worse = random_pairs(n_items, n_pairs, rng)
     evaluator = rng.integers(0, n_evaluators, n_pairs)
+    return _judged_by(evaluator, lean, (better, worse), group, hardness, rng)
+
+
+def _judged_by(
+    evaluator: NDArray[np.int64],
+    lean: NDArray[np.float64],
+    pairs: Pairs,
+    group: NDArray[np.int64],
+    hardness: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> JudgedPairs:
+    """Let evaluators who lean judge pairs of items that are unequally hard."""
+    better, worse = pairs
     side = group[better] - group[worse]
     logit = 0.5 + hardness[better] + hardness[worse] + side * lean[evaluator]
-    agrees = rng.random(n_pairs) < 1 / (1 + np.exp(-logit))
+    agrees = rng.random(len(better)) < 1 / (1 + np.exp(-logit))
     return JudgedPairs(
         better=better,
         worse=worse,
         evaluator=evaluator,
         cell=2 * group[better] + group[worse],
         order=np.where(agrees, 1, -1).astype(np.int8),
-        trials=np.ones(n_pairs, dtype=np.int64),
+        trials=np.ones(len(better), dtype=np.int64),
         cells=CELLS,
-        evaluators=tuple(f"e{k}" for k in range(n_evaluators)),
-        n_items=n_items,
+        evaluators=tuple(f"e{k:02}" for k in range(len(lean))),
+        n_items=len(group),
     )
 
 
@@ -180,17 +193,4 @@ def opinionated_panel(
     if n_items:
         better, worse = random_pairs(n_items, n_pairs, rng)
     evaluator = rng.choice(n_evaluators, n_pairs, p=shares / shares.sum())
-    side = group[better] - group[worse]
-    logit = 0.5 + hardness[better] + hardness[worse] + side * lean[evaluator]
-    agrees = rng.random(n_pairs) < 1 / (1 + np.exp(-logit))
-    return JudgedPairs(
-        better=better,
-        worse=worse,
-        evaluator=evaluator,
-        cell=2 * group[better] + group[worse],
-        order=np.where(agrees, 1, -1).astype(np.int8),
-        trials=np.ones(n_pairs, dtype=np.int64),
-        cells=CELLS,
-        evaluators=tuple(f"e{k:02}" for k in range(n_evaluators)),
-        n_items=size,
-    )
+    return _judged_by(evaluator, lean, (better, worse), group, hardness, rng)

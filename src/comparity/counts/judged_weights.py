@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from comparity.counts.judged_pairs import JudgedPairs, cluster_moments
 from comparity.counts.overlap import LARGEST_IMBALANCE, MOST_BINS, Overlap, overlap_weights
-from comparity.counts.pairs import TIE_VALUE, Cell, Floats, PairCounts, Sharing, Tally, evenness
+from comparity.counts.pairs import TIE_VALUE, Cell, Floats, PairCounts, Sharing, Tally
 
 __all__ = [
     "CELL_NOISE",
@@ -104,19 +104,9 @@ def weighted_sharing(
     held = _keep_rows(pairs, weights > 0)
     weight = weights[weights > 0]
     moments = cluster_moments(held, held.trials * weight, score_ties)
-    n, hits, own, half_hits = _single_moments(held, weight, score_ties)
-    return Sharing(
-        cells=held.cells,
-        trials=n,
-        hits=hits,
-        dependent=moments.dependent(evaluators=evaluators),
-        own=own,
-        half_hits=half_hits,
-        effective_items=evenness(n, np.diag(moments.items)),
-        touching=moments.touching(evaluators=evaluators),
-        n_clusters=len(held.used_evaluators()) if evaluators else 0,
-        evaluators=moments.evaluator_sums(evaluators=evaluators),
-    )
+    singles = _single_moments(held, weight, score_ties)
+    n_evaluators = len(held.used_evaluators()) if evaluators else 0
+    return Sharing.of(held.cells, singles, moments, n_evaluators=n_evaluators)
 
 
 def _keep_rows(pairs: JudgedPairs, kept: NDArray[np.bool_]) -> JudgedPairs:

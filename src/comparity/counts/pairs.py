@@ -265,19 +265,9 @@ class SharedPairCounts(_CellTallies):
     def sharing(self, score_ties: str = "disagree", *, evaluators: bool = True) -> Sharing:
         """Return the moments of judgments that share items, and evaluators where asked for."""
         moments = self.half_moments if score_ties == "half" else self.moments
-        n, hits, own, half_hits = _single_moments(self, self.cells, score_ties)
-        return Sharing(
-            cells=self.cells,
-            trials=n,
-            hits=hits,
-            dependent=moments.dependent(evaluators=evaluators),
-            own=own,
-            half_hits=half_hits,
-            effective_items=evenness(n, np.diag(moments.items)),
-            touching=moments.touching(evaluators=evaluators),
-            n_clusters=self.n_evaluators if evaluators else 0,
-            evaluators=moments.evaluator_sums(evaluators=evaluators),
-        )
+        singles = _single_moments(self, self.cells, score_ties)
+        n_evaluators = self.n_evaluators if evaluators else 0
+        return Sharing.of(self.cells, singles, moments, n_evaluators=n_evaluators)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -325,6 +315,34 @@ class Sharing:
     n_clusters: int = 0
     evaluators: EvaluatorSums | None = None
     method: str = "dyadic score z"
+
+    @classmethod
+    def of(
+        cls,
+        cells: tuple[Cell, ...],
+        singles: tuple[Floats, ...],
+        moments: ClusterMoments,
+        *,
+        n_evaluators: int,
+    ) -> Sharing:
+        """Return the moments of judgments that share items, and evaluators if there are any.
+
+        `singles` are trials, hits, the moments of single judgments, and hits that are half.
+        """
+        trials, hits, own, half_hits = singles
+        evaluators = n_evaluators > 0
+        return cls(
+            cells=cells,
+            trials=trials,
+            hits=hits,
+            dependent=moments.dependent(evaluators=evaluators),
+            own=own,
+            half_hits=half_hits,
+            effective_items=evenness(trials, np.diag(moments.items)),
+            touching=moments.touching(evaluators=evaluators),
+            n_clusters=n_evaluators,
+            evaluators=moments.evaluator_sums(evaluators=evaluators),
+        )
 
     @property
     def counts_all_pairs(self) -> bool:
