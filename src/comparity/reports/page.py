@@ -297,8 +297,13 @@ METRICS = (
 )
 HOLM = (
     "Several tests at one error rate: Holm: A simple sequentially rejective multiple test "
-    "procedure, 1979. Gaps smaller than a margin: two one-sided tests, Schuirmann, 1987."
+    "procedure, 1979."
 )
+MAX_T = (
+    "Several correlated tests at one error rate (max-T): Hothorn, Bretz, Westfall: Simultaneous "
+    "inference in general parametric models, 2008."
+)
+EQUIVALENCE = "Gaps smaller than a margin: two one-sided tests, Schuirmann, 1987."
 FALSE_DISCOVERIES = (
     "Few false alarms among those found: Benjamini, Hochberg: Controlling the false discovery "
     "rate, 1995."
@@ -358,7 +363,8 @@ def _citations(content: Mapping[str, Any]) -> Iterator[str]:
     if "shared" in str(content.get("design", "")):
         yield DYADIC
     if content.get("rule") == "holm":
-        yield HOLM
+        yield MAX_T if content.get("correction") == "max-T" else HOLM
+        yield EQUIVALENCE
     if content.get("rule") == "fdr":
         yield FALSE_DISCOVERIES
     if methods:
