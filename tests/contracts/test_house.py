@@ -18,7 +18,7 @@ ORDER: tuple[str, ...] = HOUSE["ORDER"]
 QUESTIONS: tuple[str, ...] = HOUSE["QUESTIONS"]
 folder_of = HOUSE["folder_of"]
 
-MOST_LINES = 420
+MOST_LINES = 400
 MOST_AT_THE_ROOT = 6
 # An answer prints itself, so its methods may import the media; nothing else points upward.
 ALLOWED_UPWARD = ("results", "reports")

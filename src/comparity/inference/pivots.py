@@ -60,6 +60,7 @@ __all__ = [
     "NOTHING",
     "ROUNDING_TOLERANCE",
     "DyadicGap",
+    "NullGap",
     "SharedGap",
     "SharedRate",
     "WinGap",
@@ -370,3 +371,27 @@ class WinGap(Statistic):
     def statistic(self, hypothesised: float) -> float:
         """Return the distance between observed and hypothesised gap in standard errors."""
         return self.wins.statistic((1 + hypothesised) / 2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NullGap(Statistic):
+    """A gap with the standard error it has if there is none: a pivot.
+
+    Attributes
+    ----------
+    gap, standard_error : float
+    reference : Reference
+    """
+
+    gap: float
+    standard_error: float
+    reference: Reference = NORMAL
+
+    def interval(self, level: float) -> Interval:
+        """Return the gaps that the two-sided test at ``1 - level`` does not reject."""
+        half = self.reference.quantile(1 - level) * self.standard_error
+        return Interval(max(self.gap - half, -1.0), min(self.gap + half, 1.0), level)
+
+    def statistic(self, hypothesised: float) -> float:
+        """Return the distance between observed and hypothesised gap in standard errors."""
+        return (self.gap - hypothesised) / self.standard_error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -27,16 +27,9 @@ from comparity.inference.dyadic import (
     null_covariance,
     rate_interval,
 )
-from comparity.inference.gap_tests import (
-    NORMAL,
-    GapTest,
-    Interval,
-    RateEstimate,
-    Reference,
-    Statistic,
-    untested_gap,
-)
+from comparity.inference.gap_tests import GapTest, RateEstimate, Reference, untested_gap
 from comparity.inference.joint import equal_cells
+from comparity.inference.pivots import NullGap
 from comparity.pairwise import notions
 from comparity.pairwise.count import CountedPairs, count_pairs, divide_hits
 from comparity.pairwise.options import PairwiseOptions
@@ -329,30 +322,6 @@ def _summary(matrix: Matrix, rows: Matrix, columns: Matrix) -> dict[str, float]:
         "symmetric accuracy gap": notions.symmetric_accuracy_gap(rows, columns),
         "least accuracy": notions.least_accuracy(matrix),
     }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NullGap(Statistic):
-    """A gap with the standard error it has if there is none: a pivot.
-
-    Attributes
-    ----------
-    gap, standard_error : float
-    reference : Reference
-    """
-
-    gap: float
-    standard_error: float
-    reference: Reference = NORMAL
-
-    def interval(self, level: float) -> Interval:
-        """Return the gaps that the two-sided test at ``1 - level`` does not reject."""
-        half = self.reference.quantile(1 - level) * self.standard_error
-        return Interval(max(self.gap - half, -1.0), min(self.gap + half, 1.0), level)
-
-    def statistic(self, hypothesised: float) -> float:
-        """Return the distance between observed and hypothesised gap in standard errors."""
-        return (self.gap - hypothesised) / self.standard_error
 
 
 def compare_symmetric(

@@ -169,12 +169,11 @@ def plan_comparative(**choices: Any) -> ComparativePlan:
     True
     """
     options = ComparativePlanOptions(**choices)
-    known = {one.name for one in fields(ComparativeScenario)} - {"graded"}
+    names = {one.name for one in fields(ComparativeScenario)} - {"graded"}
     # The paper's rule is made for binary quality, as an audit by it is.
     graded = options.quality == "graded" and options.rule != "paper"
-    scenario = ComparativeScenario(
-        **{name: getattr(options, name) for name in known}, graded=graded
-    )
+    assumed = {name: getattr(options, name) for name in names}
+    scenario = ComparativeScenario(**assumed, graded=graded)
     family = family_of_cells(options.group_names, graded=graded)
     nulls = [one.null for one in family.judged(margin=options.margin is not None)]
     answers = _answer(options, scenario, nulls, "judgments")

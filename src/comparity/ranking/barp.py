@@ -393,9 +393,8 @@ def _take_step(loss: Any, start: Floats) -> Any:
     # Imported here because few fits need it and it takes its time.
     from scipy.optimize import minimize
 
-    def stop(intermediate_result: Any) -> None:
-        # One step is all that is wanted; the update of the dense matrix after it is not.
+    def leave_out_update(intermediate_result: Any) -> None:
         raise StopIteration
 
-    options = {"maxiter": 1, "gtol": GRADIENT}
-    return minimize(loss, start, jac=True, method="BFGS", options=options, callback=stop)
+    once = {"maxiter": 1, "gtol": GRADIENT}
+    return minimize(loss, start, jac=True, method="BFGS", options=once, callback=leave_out_update)
