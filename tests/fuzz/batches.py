@@ -7,7 +7,7 @@ import re
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from tests.fuzz.cases import Case, cases
-from tests.fuzz.test_fuzz import HOME, RARELY
+from tests.fuzz.test_fuzz import HOME, RARELY, SOMETIMES
 from tests.fuzz.trials import keep_case, try_case
 
 __all__ = ["kind_of", "run_batch"]
@@ -26,10 +26,10 @@ def run_batch(job: tuple[tuple[str, ...], int, int]) -> list[tuple[str, str]]:
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(case=cases(path), thoroughly=RARELY)
-    def run(case: Case, thoroughly: bool) -> None:
+    @given(case=cases(path), again=SOMETIMES, thoroughly=RARELY)
+    def run(case: Case, again: bool, thoroughly: bool) -> None:
         try:
-            try_case(case, thoroughly=thoroughly)
+            try_case(case, again=again, thoroughly=thoroughly)
         # Whatever it is: the other cases are still to be run.
         except Exception as error:
             found.append((kind_of(error), str(keep_case(case, error, HOME))))

@@ -57,8 +57,11 @@ class Outcome:
     err: str
 
 
-def try_case(case: Case, *, thoroughly: bool = False) -> None:
-    """Run a case and check all that is promised; `thoroughly` runs it in its own process, too."""
+def try_case(case: Case, *, again: bool = True, thoroughly: bool = False) -> None:
+    """Run a case and check all that is promised.
+
+    `again` runs it a second time; `thoroughly` runs it in a process of its own, too.
+    """
     with TemporaryDirectory(prefix="fuzz") as name, patch.dict(os.environ, NO_DATA):
         folder = Path(name)
         case.write(folder)
@@ -66,7 +69,8 @@ def try_case(case: Case, *, thoroughly: bool = False) -> None:
         outcome = run_here(case.words, folder)
         _check_outcome(case, outcome)
         _check_files(case, outcome, before, folder)
-        _check_again(case, outcome, folder)
+        if again:
+            _check_again(case, outcome, folder)
         if thoroughly:
             _check_process(case, outcome, folder)
         for twin in case.twins:
