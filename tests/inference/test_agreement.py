@@ -7,6 +7,8 @@ third is allowed.
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 
@@ -83,13 +85,15 @@ def hub_panel() -> worlds.JudgedPairs:
     return worlds.hard_items(**sizes, hub=0.9, rng=rng)
 
 
-def test_items_of_a_cell_are_counted_once_each() -> None:
+@pytest.mark.parametrize("memory", [0, 2**29])
+def test_items_of_a_cell_are_counted_once_each(memory: int) -> None:
     pairs = hub_panel()
     expected = [
         len({*pairs.better[pairs.cell == code], *pairs.worse[pairs.cell == code]})
         for code in range(len(pairs.cells))
     ]
-    assert pairs.shared_counts().cell_items.tolist() == expected
+    with mock.patch("comparity.counts.judged_pairs.DENSE_BYTES", memory):
+        assert pairs.shared_counts().cell_items.tolist() == expected
 
 
 def test_an_item_in_most_pairs_stops_the_test_but_for_the_printed_formula() -> None:

@@ -205,7 +205,8 @@ def cluster_products(
     if cluster.max(initial=-1) > 4 * len(cluster):
         # Most have one row. To sort and look for the others is much faster than to number all.
         ordered = np.sort(cluster)
-        repeated = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+        repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+        repeated = repeated[np.diff(repeated, prepend=-1) > 0]
         place = np.searchsorted(repeated, cluster)
         shared = place < len(repeated)
         shared[shared] = repeated[place[shared]] == cluster[shared]
@@ -253,8 +254,15 @@ def _evaluator_keys(pairs: JudgedPairs, keys: Codes) -> Codes:
 def _distinct_items(pairs: JudgedPairs) -> Floats:
     """Return how many different items the judgments of each cell are about."""
     places = [pairs.cell * pairs.n_items + item for item in (pairs.better, pairs.worse)]
-    used = np.unique(np.concatenate(places)) // max(pairs.n_items, 1)
-    return np.bincount(used, minlength=len(pairs.cells)).astype(np.float64)
+    n_places = len(pairs.cells) * pairs.n_items
+    if n_places > DENSE_BYTES:
+        used = np.unique(np.concatenate(places)) // max(pairs.n_items, 1)
+        return np.bincount(used, minlength=len(pairs.cells)).astype(np.float64)
+    # A mark at every place is ten times faster than sorting them.
+    marks = np.zeros(n_places, dtype=bool)
+    for place in places:
+        marks[place] = True
+    return marks.reshape(len(pairs.cells), -1).sum(axis=1).astype(np.float64)
 
 
 def _items_by_group(pairs: JudgedPairs) -> dict[str, int]:
