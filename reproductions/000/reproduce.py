@@ -16,8 +16,7 @@ from story_points import table_6, table_7, table_8
 from comparity import plan_comparative, plan_separation
 from comparity.cli.published import Conclusion, Reproduction, Request
 from comparity.cli.reproduce import Parts, read_published
-from comparity.counts.decisions import Tally
-from comparity.counts.pairs import Cell, PairCounts
+from comparity.counts.pairs import Cell, PairCounts, Tally
 from comparity.inference.agreement import compare_fresh, contrasts_of_groups
 from comparity.planning.plan import simulate_power
 from comparity.planning.scenarios import ComparativeScenario, SeparationScenario

@@ -6,8 +6,6 @@ import sys
 import threading
 import time
 
-__all__ = ["main"]
-
 INTERRUPTED = 130
 PATIENCE = 2.0
 SHOW_CURSOR = "\x1b[?25h"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from comparity.counts.decisions import Tally
+from comparity.counts.pairs import Tally
 from comparity.inference.exact import ExactPivot
 from comparity.inference.proportions import compare_rates, compare_rates_wald
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 from statsmodels.stats.proportion import confint_proportions_2indep
 
-from comparity.counts.decisions import Tally
+from comparity.counts.pairs import Tally
 from comparity.inference.gap_tests import Interval
 from comparity.inference.intervals import (
     _index,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.stats import barnard_exact, binom
 
-from comparity.counts.decisions import Tally
+from comparity.counts.pairs import Tally
 from comparity.inference.exact import ExactPivot
 from comparity.inference.gap_tests import find_root
 from tests.plain import exact_intervals

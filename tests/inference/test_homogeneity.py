@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, chi2_contingency
 
-from comparity.counts.decisions import Tally
+from comparity.counts.pairs import Tally
 from comparity.inference.joint import homogeneous_rates, joint_equality
 
 

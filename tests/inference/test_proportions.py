@@ -18,7 +18,7 @@ from statsmodels.stats.proportion import (
     test_proportions_2indep as proportions_2indep,
 )
 
-from comparity.counts.decisions import Tally
+from comparity.counts.pairs import Tally
 from comparity.inference.exact import ExactPivot
 from comparity.inference.extreme_tables import score_statistic
 from comparity.inference.proportions import (

@@ -11,7 +11,7 @@ import pytest
 import scipy.stats
 
 from comparity import comparative_separation
-from comparity.counts.decisions import Tally
+from comparity.counts.pairs import Tally
 from comparity.inference.gap_tests import GapTest
 from comparity.inference.proportions import compare_rates
 from comparity.inference.requirement import _undecided_by_t, needed_by_tests, needed_data

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
-from comparity.counts.decisions import Tally
+from comparity.counts.pairs import Tally
 from comparity.inference.gap_tests import GapTest, items_to_see
 from comparity.inference.proportions import compare_rates
 from comparity.results.audit import JudgedGap

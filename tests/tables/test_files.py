@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from comparity.counts.decision_rows import count_decisions
-from comparity.counts.decisions import Confusion, Tally
+from comparity.counts.decisions import Confusion
 from comparity.counts.judged_rows import count_comparisons
-from comparity.counts.pairs import Cell
+from comparity.counts.pairs import Cell, Tally
 from comparity.errors import (
     DuplicateColumnError,
     FileAccessError,

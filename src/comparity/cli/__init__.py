@@ -20,8 +20,6 @@ from comparity.cli.running import (
 )
 from comparity.errors.spelling import visible
 
-__all__ = ["commands", "main"]
-
 HOMES = {
     "separation": "questions",
     "comparative": "questions",

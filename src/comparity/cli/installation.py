@@ -19,14 +19,6 @@ from comparity.errors.spelling import visible
 from comparity.reports.sections import Grid, Section
 from comparity.results.result import Result
 
-__all__ = [
-    "Installation",
-    "Lack",
-    "Package",
-    "inspect_installation",
-    "section",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Package:

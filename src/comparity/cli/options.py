@@ -15,24 +15,6 @@ from click.shell_completion import CompletionItem
 from comparity.results.options import REQUIRED, Choice, Options, declared_choices
 from comparity.tables.outputs import is_same_file, is_stream
 
-__all__ = [
-    "INPUT_FILE",
-    "OUTPUT_FILE",
-    "Column",
-    "Command",
-    "NamedFile",
-    "choice_options",
-    "combine",
-    "example",
-    "looks",
-    "names",
-    "numbers",
-    "option_of",
-    "output_options",
-    "units",
-]
-
-
 # A shell puts what is offered into the line as it is, where other signs would mean something.
 HARMLESS = re.compile(r"[\w.:@%+-]+")
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from comparity.results.options import Options
     from comparity.results.result import Result
 
-__all__ = ["Drawable", "as_json_text", "command", "deliver", "working", "write_plot"]
-
 
 class Drawable(Protocol):
     """A result with a picture."""

@@ -15,18 +15,6 @@ from comparity.reports.sections import Grid, Section
 from comparity.results.plain import as_plain
 from comparity.results.result import Result, frame_of_rows
 
-__all__ = [
-    "Conclusion",
-    "Numbers",
-    "Published",
-    "Reproduced",
-    "Reproduction",
-    "Request",
-    "listing",
-    "one_run_away",
-    "section",
-]
-
 Number = float | str
 Numbers = Mapping[str, Mapping[str, Number]]
 """A table: the name of a row, the name of a column, and what stands there."""

@@ -29,17 +29,6 @@ from comparity.tables.outputs import check_apart, write_text
 if TYPE_CHECKING:
     from comparity.cli.published import Numbers, Published, Reproduction, Request
 
-__all__ = [
-    "Parts",
-    "as_script",
-    "find_papers",
-    "load_parts",
-    "read_published",
-    "reproduce",
-    "run_part",
-    "tracked",
-]
-
 NUMBERS, SCRIPT = "published.toml", "reproduce.py"
 Parts = Mapping[str, "Callable[[Request], Reproduction]"]
 Task = TypeVar("Task")

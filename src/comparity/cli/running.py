@@ -18,20 +18,6 @@ import click
 from comparity.errors import ComparityError, Option, OutOfMemoryError
 from comparity.errors.spelling import visible
 
-__all__ = [
-    "CUT_OFF",
-    "DEFECT",
-    "INTERRUPTED",
-    "NOT_WRITTEN",
-    "BadInput",
-    "LazyGroup",
-    "SuggestingGroup",
-    "declared_options",
-    "open_streams",
-    "silence_streams",
-    "spell_option",
-]
-
 # 0, 1 and 3 are findings and 2 is bad input, so nothing else may use them.
 DEFECT = 70
 """Status of a mistake in this program, as sysexits.h has it (EX_SOFTWARE)."""

@@ -22,8 +22,6 @@ from comparity.tables.frames import collected, of_engine, opened
 from comparity.tables.layouts import check_outcome_read, read_comparisons
 from comparity.tables.values import check_lengths, said_true
 
-__all__ = ["audit_counts", "audit_files", "audit_frames", "comparative_separation"]
-
 
 @shows(ComparativeOptions)
 def comparative_separation(

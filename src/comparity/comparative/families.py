@@ -23,8 +23,6 @@ from comparity.results.audit import JudgedGap
 from comparity.results.judging import judge, overall_finding
 from comparity.tables.values import qualified
 
-__all__ = ["TestedFamily", "family_of", "judge_families"]
-
 MOST_GROUPS = 12
 """All pairs of cells of so many groups are 10,296 tests, some seconds of work."""
 

@@ -39,8 +39,6 @@ from comparity.results.options import provenance
 from comparity.results.result import EXIT_STATUS
 from comparity.tables.values import check_groups, qualified
 
-__all__ = ["audit_counts", "design_to_count"]
-
 Counts = PairCounts | SharedPairCounts
 
 UNGUARDED = (

@@ -8,8 +8,6 @@ from typing import Literal
 from comparity.errors import Option, OptionError
 from comparity.results.options import AuditOptions, ComparisonColumns, choice, column
 
-__all__ = ["ComparativeForm", "ComparativeOptions"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparativeOptions(AuditOptions):

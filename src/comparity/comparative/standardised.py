@@ -38,8 +38,6 @@ from comparity.results.result import EXIT_STATUS
 from comparity.tables.frames import text_of
 from comparity.tables.values import qualified
 
-__all__ = ["n_levels", "standardised_audit"]
-
 
 def n_levels(judged: Mapping[str, JudgedPairs], name: str) -> int:
     """Return how many values the reference of the items has; `name` is for the error."""

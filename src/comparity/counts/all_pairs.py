@@ -37,19 +37,6 @@ from comparity.counts.kernels.moments import (
 )
 from comparity.counts.pairs import TIE_VALUE, Cell, Sharing, evenness
 
-__all__ = [
-    "ANY",
-    "AllPairs",
-    "all_pairs",
-    "cell_counts",
-    "column_marginals",
-    "merged",
-    "overall",
-    "row_marginals",
-    "without",
-]
-
-
 METHOD = "all-pairs score z"
 
 
@@ -216,7 +203,7 @@ def merged(sharing: Sharing, parts: Mapping[Cell, Sequence[Cell]]) -> Sharing:
     Examples
     --------
     >>> from comparity.counts.pairs import PairCounts
-    >>> from comparity.counts.decisions import Tally
+    >>> from comparity.counts.pairs import Tally
     >>> counts = PairCounts({Cell("a", "a"): Tally(8, 10), Cell("a", "b"): Tally(3, 6)})
     >>> row = Cell("a", ANY)
     >>> rows = merged(counts.sharing(), {row: [Cell("a", "a"), Cell("a", "b")]})

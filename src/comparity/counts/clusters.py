@@ -8,8 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MOST_LISTED", "ClusterMoments", "EvaluatorSums"]
-
 Floats = NDArray[np.float64]
 
 MOST_LISTED = 64

@@ -25,14 +25,6 @@ from comparity.tables.values import (
     rows_of,
 )
 
-__all__ = [
-    "count_decision_arrays",
-    "count_decisions",
-    "count_small_codes",
-    "count_two_predictions",
-    "truths",
-]
-
 
 def count_decision_arrays(
     y_true: ArrayLike,

@@ -37,14 +37,6 @@ from comparity.tables.values import (
     rows_of,
 )
 
-__all__ = [
-    "Decisions",
-    "decision_arrays",
-    "decision_table",
-    "label_columns",
-    "labelled_decisions",
-]
-
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 

@@ -16,14 +16,6 @@ from numpy.typing import NDArray
 
 from comparity.counts.pairs import Tally, add_counts
 
-__all__ = [
-    "Confusion",
-    "DecisionCounts",
-    "GroupedDecisions",
-    "NeighbourCounts",
-    "Tally",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confusion:

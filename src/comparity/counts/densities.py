@@ -14,18 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts.overlap import _multinomial
-
-__all__ = [
-    "CURVES",
-    "AttributeFit",
-    "fit_groups",
-    "fit_numbers",
-    "kernel_densities",
-    "neighbour_counts",
-    "standardised",
-]
-
+from comparity.counts.overlap import multinomial_shares
 
 Floats = NDArray[np.float64]
 
@@ -243,7 +232,7 @@ def fit_groups(y: Floats, scores: Floats, group: Codes, *, curves: str = "linear
     ridge = (2.0 if n_groups == 2 else 1.0) / len(y)
     sums, odds = {}, {}
     for name, design in columns.items():
-        shares = _multinomial(np.column_stack([one, design]), members, ridge)
+        shares = multinomial_shares(np.column_stack([one, design]), members, ridge)
         logs = np.log(np.maximum(shares, np.finfo(np.float64).tiny))
         sums[name] = float(logs[members > 0].sum())
         odds[name] = logs[:, 1] - logs[:, 0]

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from comparity.errors import IncompatibleCountsError
 
-__all__ = ["NARROWEST", "DecisionRange", "DifferenceCounts", "Moments", "significant_decimals"]
-
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 

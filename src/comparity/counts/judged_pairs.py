@@ -19,8 +19,6 @@ from comparity.counts.clusters import MOST_LISTED, ClusterMoments
 from comparity.counts.pairs import TIE_VALUE, Cell, Floats, PairCounts, SharedPairCounts, Tally
 from comparity.errors import IncompatibleCountsError
 
-__all__ = ["JudgedPairs", "cluster_moments", "cluster_products", "cluster_totals"]
-
 Codes = NDArray[np.int64]
 
 FEW_CELLS, DENSE_BYTES = 16, 2**29

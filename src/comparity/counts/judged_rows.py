@@ -32,8 +32,6 @@ from comparity.tables.files import move_items
 from comparity.tables.frames import Columns, collected, opened, text_of
 from comparity.tables.layouts import check_outcome_read
 
-__all__ = ["count_comparisons", "count_wide_comparisons"]
-
 OF_ONE_ITEM = ("better_", "worse_")
 """How the columns of a wide table begin that hold scores and groups."""
 

@@ -25,17 +25,6 @@ from comparity.counts.judged_pairs import JudgedPairs, cluster_moments
 from comparity.counts.overlap import LARGEST_IMBALANCE, MOST_BINS, Overlap, overlap_weights
 from comparity.counts.pairs import TIE_VALUE, Cell, Floats, PairCounts, Sharing, Tally
 
-__all__ = [
-    "CELL_NOISE",
-    "CellLaws",
-    "ReferenceLaws",
-    "disjoint_pairs",
-    "item_overlap",
-    "judgment_weights",
-    "reference_laws",
-    "weighted_sharing",
-]
-
 GroupPair = frozenset[str]
 
 CELL_NOISE = 2.5

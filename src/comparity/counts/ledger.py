@@ -33,16 +33,6 @@ from comparity.tables.values import (
     values_of,
 )
 
-__all__ = [
-    "DESIGNS",
-    "LARGER_SMALLER_EQUAL",
-    "Attribute",
-    "Ledger",
-    "attributes_of",
-    "count_ledger",
-    "count_position_pairs",
-]
-
 DESIGNS = ("auto", "fresh", "shared")
 
 LARGER_SMALLER_EQUAL = (

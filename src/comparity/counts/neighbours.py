@@ -17,15 +17,6 @@ from numpy.typing import NDArray
 from comparity.counts.decisions import NeighbourCounts
 from comparity.errors import FeatureError, OptionError
 
-__all__ = [
-    "DISTANCES",
-    "EXACT_ROWS",
-    "count_neighbours",
-    "feature_matrix",
-    "row_distances",
-]
-
-
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 

@@ -37,8 +37,6 @@ from comparity.counts.kernels.moments import pair_moments
 from comparity.counts.kernels.sorting import Classes, classes, joint_classes, one_class
 from comparity.counts.pairs import TIE_VALUE, Cell, Sharing, evenness
 
-__all__ = ["EQUAL", "LARGER", "SMALLER", "OrderedPairs", "ordered_pairs", "weighted_order"]
-
 LARGER = Cell("larger", "smaller")
 """Pairs whose better item has the larger value of the attribute."""
 SMALLER = Cell("smaller", "larger")

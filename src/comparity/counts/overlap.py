@@ -24,14 +24,6 @@ from numpy.typing import NDArray
 
 from comparity.counts.kernels.sorting import order_of, ranks_of
 
-__all__ = [
-    "FEWEST_EFFECTIVE_ITEMS",
-    "LARGEST_IMBALANCE",
-    "MOST_LEVELS",
-    "Overlap",
-    "overlap_weights",
-]
-
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
@@ -250,7 +242,7 @@ def _fitted(levels: Floats, counts: Floats, n_knots: int, ridge: float) -> Float
     # A group without items has no finite logit; a share of nothing is what it has.
     present = counts.sum(axis=0) > 0
     shares = np.zeros_like(counts)
-    shares[:, present] = _multinomial(design, counts[:, present], ridge)
+    shares[:, present] = multinomial_shares(design, counts[:, present], ridge)
     # A fitted share is never 0, and products of vanishing ones are lost in rounding.
     return np.where(shares < LEAST_SHARE, 0.0, shares)
 
@@ -280,7 +272,7 @@ def _natural_spline(x: Floats, knots: Floats) -> Floats:
     return np.column_stack([np.ones(len(x)), columns])
 
 
-def _multinomial(design: Floats, counts: Floats, ridge: float) -> Floats:
+def multinomial_shares(design: Floats, counts: Floats, ridge: float) -> Floats:
     """Return the shares fitted by a multinomial logit, by Newton's method with halved steps.
 
     The last group has coefficients of zero. The penalty is on the distance of each group's

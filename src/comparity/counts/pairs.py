@@ -32,17 +32,6 @@ from numpy.typing import NDArray
 from comparity.counts.clusters import ClusterMoments, EvaluatorSums
 from comparity.errors import IncompatibleCountsError
 
-__all__ = [
-    "TIE_VALUE",
-    "Cell",
-    "PairCounts",
-    "SharedPairCounts",
-    "Sharing",
-    "Tally",
-    "evenness",
-    "subset",
-]
-
 Floats = NDArray[np.float64]
 Key = TypeVar("Key", bound=Hashable)
 Count = TypeVar("Count")

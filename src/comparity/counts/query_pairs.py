@@ -34,8 +34,6 @@ from comparity.counts.kernels.queries import (
 from comparity.counts.kernels.sorting import grouped
 from comparity.counts.pairs import TIE_VALUE, Cell, Sharing, evenness
 
-__all__ = ["QueryPairs", "query_counts", "query_pairs", "query_units", "weighted_pairs"]
-
 METHOD = "query-clustered score z"
 
 # Two threads are slower than one below this many rows, and hold a second set of products.

@@ -30,8 +30,6 @@ from comparity.tables.columns import Table, check_columns, offenders
 from comparity.tables.frames import collected, text_of
 from comparity.tables.values import crossed, factorised, group_codes
 
-__all__ = ["SIDES", "Asked", "count_fresh", "count_rows", "explain_joined", "items_of_rows"]
-
 SIDES = ("better", "worse")
 # The sign of a pair whose numbers cannot be compared.
 BROKEN = 2

@@ -23,18 +23,6 @@ from comparity.datasets.registry import dataset, local_files
 from comparity.datasets.registry import fetch as fetched
 from comparity.errors import UnknownDatasetError
 
-__all__ = [
-    "PREPARATIONS",
-    "Columns",
-    "PreparedData",
-    "load_dataset",
-    "numbers",
-    "one_hot",
-    "read_columns",
-    "scaled",
-    "standardised",
-]
-
 Floats = NDArray[np.float64]
 Columns = Mapping[str, NDArray[Any]]
 

@@ -29,18 +29,6 @@ from comparity.errors import (
 from comparity.results.plain import from_plain
 from comparity.tables.outputs import replace_file
 
-__all__ = [
-    "DATASETS",
-    "DataFile",
-    "Dataset",
-    "data_folder",
-    "dataset",
-    "download",
-    "fetch",
-    "is_here",
-    "local_files",
-]
-
 CHUNK = 2**16
 SECONDS = 60
 

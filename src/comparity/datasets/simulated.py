@@ -45,20 +45,6 @@ from scipy.special import ndtr
 
 from comparity.counts.pairs import Cell
 
-__all__ = [
-    "MEANS",
-    "SPREADS",
-    "THREE",
-    "TWO",
-    "Hiring",
-    "Round",
-    "directions",
-    "mixed",
-    "population",
-    "ranking",
-]
-
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

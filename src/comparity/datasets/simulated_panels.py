@@ -30,8 +30,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from comparity.errors import OptionError
 
-__all__ = ["AND", "Distribution", "SimulatedPanel", "simulate_comparisons"]
-
 AND = " & "
 """Joins the names of attributes whose intersection has a bias of its own."""
 

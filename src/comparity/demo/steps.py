@@ -26,8 +26,6 @@ from comparity.tables.outputs import write_csv
 from comparity.training.rankers import FairRanker
 from comparity.training.result import Training
 
-__all__ = ["Demo"]
-
 Floats = NDArray[np.float64]
 
 COMPARED = 30

@@ -12,8 +12,6 @@ from comparity.reports.sections import Grid, Section, interval, percent, signed
 from comparity.results.audit import JudgedGap
 from comparity.results.result import Result
 
-__all__ = ["Fact", "FoundGap", "Step", "Story", "found_gaps", "section", "step_grids"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundGap:

@@ -25,8 +25,6 @@ from comparity.results.result import EXIT_STATUS, UNDECIDED, VIOLATED, WITHIN, R
 if TYPE_CHECKING:
     from comparity.reports.sections import Section
 
-__all__ = ["CheckedAudit", "GateResult", "check"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedAudit:

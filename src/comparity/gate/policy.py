@@ -31,20 +31,6 @@ from comparity.results.result import UNDECIDED
 from comparity.separation.options import SeparationForm
 from comparity.tables.files import file_sha256, read_table
 
-__all__ = [
-    "ALLOW",
-    "COMMON",
-    "FAIL",
-    "NOTIONS",
-    "AuditPolicy",
-    "Auditable",
-    "Notion",
-    "Policy",
-    "matches",
-    "policy_of",
-    "read_policy",
-]
-
 FAIL, ALLOW = "fail", "allow"
 
 Auditable = Audit | JudgedResult

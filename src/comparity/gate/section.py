@@ -40,18 +40,6 @@ from comparity.reports.sections import (
 from comparity.results.audit import JudgedGap
 from comparity.results.result import UNDECIDED, VIOLATED
 
-__all__ = [
-    "Case",
-    "audit_lines",
-    "cases",
-    "code",
-    "headline",
-    "junit_xml",
-    "markdown",
-    "sarif_json",
-    "section",
-]
-
 # So many hypotheses of one audit are told; all are in the other reports.
 TOLD = 5
 

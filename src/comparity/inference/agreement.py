@@ -44,26 +44,6 @@ from comparity.inference.dyadic import (
 from comparity.inference.gap_tests import GapTest, RateEstimate
 from comparity.inference.proportions import compare_rates, compare_rates_wald, wilson_interval
 
-__all__ = [
-    "EQUAL_VALUES",
-    "FEWEST_EVALUATORS",
-    "CellContrast",
-    "Contrast",
-    "Family",
-    "KindContrast",
-    "agreement_rates",
-    "compare_fresh",
-    "compare_fresh_wald",
-    "compare_shared",
-    "contrast_factor",
-    "contrasts_of_groups",
-    "contrasts_of_order",
-    "family_of_cells",
-    "moments_of",
-    "smallest_group",
-]
-
-
 FEWEST_EVALUATORS = FEWEST_CLUSTERS
 """With fewer, evaluators cannot stand for others like them and are taken as given."""
 

@@ -17,18 +17,6 @@ from scipy.special import stdtr
 
 from comparity.counts.differences import Moments
 
-__all__ = [
-    "MAGNITUDES",
-    "magnitude",
-    "mean_gap",
-    "one_sided_p_value",
-    "pooled_variance",
-    "standardised_gap",
-    "standardised_gap_total",
-    "total_variance",
-    "welch_statistic",
-]
-
 MAGNITUDES = {
     2.0: "huge",
     1.2: "very large",

@@ -54,20 +54,6 @@ from comparity.inference.pivots import (
     spread,
 )
 
-__all__ = [
-    "AMPLE",
-    "FEWEST_CLUSTERS",
-    "FEWEST_ITEMS",
-    "CarriedGap",
-    "compare_cells",
-    "compare_wins",
-    "null_covariance",
-    "rate_covariance",
-    "rate_interval",
-    "shared_rate",
-]
-
-
 FEWEST_ITEMS = 10
 """Below this many items in a cell, counted by how evenly they are used, no variance is believed."""
 

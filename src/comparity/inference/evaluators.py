@@ -77,15 +77,6 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 from comparity.inference.gap_tests import Interval
 from comparity.inference.pivots import NOTHING, ROUNDING_TOLERANCE, DyadicGap, SharedGap, crossing
 
-__all__ = [
-    "FEWEST_FLIPPED",
-    "MOST_FLIPPED",
-    "EvaluatorGap",
-    "combined_tail",
-    "flip_multiples",
-    "sign_patterns",
-]
-
 FEWEST_FLIPPED, MOST_FLIPPED = 6, 12
 """Numbers of evaluators whose signs are turned.
 

@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv
 
-from comparity.counts.decisions import Tally
+from comparity.counts.pairs import Tally
 from comparity.inference.extreme_tables import ABOVE, BELOW, EQUAL, exact_p_value, lowest_gap
 from comparity.inference.gap_tests import Interval
-
-__all__ = ["ExactPivot", "restricted_rate"]
 
 # How likely the true rates may be not among the plausible ones. It is added to every p value, so it
 # is far below any level at which tests are judged. Up to 1e-4 the power hardly depends on it.

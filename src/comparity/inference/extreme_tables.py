@@ -23,16 +23,6 @@ from comparity.inference.plausible_tables import (
     plausible_tables,
 )
 
-__all__ = [
-    "ABOVE",
-    "BELOW",
-    "EQUAL",
-    "exact_p_value",
-    "lowest_gap",
-    "restricted_rate",
-    "score_statistic",
-]
-
 EQUAL, BELOW, ABOVE = 0, 1, 2
 """Which tables count: with a statistic as large in size, as low, or as high as the observed."""
 

@@ -11,23 +11,6 @@ from typing import NamedTuple, Protocol
 
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-__all__ = [
-    "NORMAL",
-    "GapTest",
-    "Interval",
-    "JointTest",
-    "Needed",
-    "Pivot",
-    "RateEstimate",
-    "Recorded",
-    "Reference",
-    "Statistic",
-    "find_root",
-    "items_to_see",
-    "plain",
-    "untested_gap",
-]
-
 
 def plain(value: float | None) -> float | None:
     """Return a float that JSON can hold; what is not finite is ``None``.

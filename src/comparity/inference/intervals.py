@@ -36,23 +36,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from comparity.counts.decisions import GroupedDecisions, Tally
+from comparity.counts.decisions import GroupedDecisions
+from comparity.counts.pairs import Tally
 from comparity.inference.gap_tests import Interval
-
-__all__ = [
-    "SMOOTHING",
-    "Slopes",
-    "absolute_slopes",
-    "entropy_interval",
-    "folded_interval",
-    "log_ratio_interval",
-    "maximum_slopes",
-    "norm_slopes",
-    "quantile",
-    "rate_contrast_interval",
-    "resampled",
-    "transformed",
-]
 
 Floats = NDArray[np.float64]
 

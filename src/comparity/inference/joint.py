@@ -15,8 +15,6 @@ from comparity.inference.dyadic import FEWEST_ITEMS, null_covariance, rate_covar
 from comparity.inference.gap_tests import JointTest
 from comparity.inference.pivots import ROUNDING_TOLERANCE
 
-__all__ = ["all_cells_equal", "equal_cells", "homogeneous_rates", "joint_equality"]
-
 # With this many evaluators or queries the Wald chi-square can do with uneven ones.
 MANY_CLUSTERS = 1000
 

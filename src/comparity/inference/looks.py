@@ -18,8 +18,6 @@ from scipy.special import log_ndtr, ndtr, ndtri, roots_legendre
 from comparity.errors import LookError, TooManyLooksError
 from comparity.inference.gap_tests import find_root
 
-__all__ = ["MOST_LOOKS", "check_looks", "nominal_level", "overall_p_value"]
-
 MOST_LOOKS = 100
 """Most looks that can be planned: two years of weekly ones. The work grows with the square of
 their number; at a hundred a p value takes a tenth of a second."""

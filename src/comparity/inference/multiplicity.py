@@ -9,16 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
-__all__ = [
-    "FamilyOutcome",
-    "benjamini_hochberg",
-    "hochberg",
-    "holm",
-    "max_t",
-    "max_t_level",
-    "uncorrected",
-]
-
 Floats = NDArray[np.float64]
 
 MOST_DRAWS = 2**15

@@ -19,14 +19,6 @@ from numpy.typing import NDArray
 from comparity.counts.differences import DifferenceCounts
 from comparity.inference.gap_tests import plain
 
-__all__ = [
-    "PermutationTest",
-    "distance_correlation",
-    "distribution_distances",
-    "independence_test",
-    "same_distribution",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PermutationTest:

@@ -45,8 +45,6 @@ from comparity.counts.kernels.dealing import sums_of_dealings
 from comparity.inference.gap_tests import GapTest, Interval
 from comparity.inference.means import WELCH, RatioPivot, compare_means
 
-__all__ = ["PERMUTED", "Dealings", "PermutedPivot", "compare_samples", "welch_error"]
-
 Floats = NDArray[np.float64]
 
 TOLERATED = 0.015

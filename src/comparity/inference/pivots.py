@@ -56,19 +56,6 @@ from numpy.typing import NDArray
 from comparity.inference.exact import restricted_rate
 from comparity.inference.gap_tests import NORMAL, Interval, Reference, Statistic, find_root
 
-__all__ = [
-    "NOTHING",
-    "ROUNDING_TOLERANCE",
-    "DyadicGap",
-    "NullGap",
-    "SharedGap",
-    "SharedRate",
-    "WinGap",
-    "crossing",
-    "likeliest_rates",
-    "spread",
-]
-
 # A variance below this is rounding.
 NOTHING = 1e-15
 

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from comparity.counts.kernels.compilation import njit
 
-__all__ = ["PlausibleTables", "largest_probability", "plausible_tables"]
-
 # Rates of 0 and 1 are moved by less than can be seen, so that odds are finite.
 TINY, ROUNDING = 1e-300, 1e-14
 # Hits less likely than this, next to the likeliest number, are left out.

@@ -16,15 +16,6 @@ from scipy.special import ndtri
 
 from comparity.inference.rejection import Clusters, half_width, normal_within, rectangle_probability
 
-__all__ = [
-    "all_within_power",
-    "any_detection_power",
-    "detection_power",
-    "equivalence_power",
-    "first_step_alpha",
-    "smallest_size",
-]
-
 Vector = NDArray[np.float64]
 
 #: Beyond this many judgments a size counts as unreachable.

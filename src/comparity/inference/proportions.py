@@ -12,17 +12,9 @@ from dataclasses import dataclass
 
 from scipy.special import ndtr, ndtri
 
-from comparity.counts.decisions import Tally
+from comparity.counts.pairs import Tally
 from comparity.inference.exact import ExactPivot
 from comparity.inference.gap_tests import GapTest, Interval, untested_gap
-
-__all__ = [
-    "ExactPivot",
-    "WaldPivot",
-    "compare_rates",
-    "compare_rates_wald",
-    "wilson_interval",
-]
 
 # The z-test at the observed rates is used from so many trials, and so many hits and misses, in both
 # groups on. Read off enumerations of all tables: at a level of 0.05 its true level is at most 0.056

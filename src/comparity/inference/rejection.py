@@ -35,15 +35,6 @@ from comparity.inference.evaluators import flip_multiples
 from comparity.inference.extreme_tables import restricted_rate
 from comparity.inference.proportions import COMMON, LARGE
 
-__all__ = [
-    "Clusters",
-    "critical_distances",
-    "half_width",
-    "normal_within",
-    "rectangle_probability",
-]
-
-
 Vector = NDArray[np.float64]
 
 

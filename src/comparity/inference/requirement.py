@@ -33,14 +33,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri, ndtr, ndtri, stdtrit
 
-from comparity.counts.decisions import Tally
+from comparity.counts.pairs import Tally
 from comparity.inference.evaluators import EvaluatorGap
 from comparity.inference.exact import ExactPivot
 from comparity.inference.gap_tests import GapTest, Needed, Pivot, Statistic, find_root
 from comparity.inference.means import RatioPivot
 from comparity.inference.rejection import critical_distances
-
-__all__ = ["needed_by_tests", "needed_data"]
 
 # More data than this many times what there is are no advice.
 LARGEST_FACTOR = 2.0**40

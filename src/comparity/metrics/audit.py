@@ -40,9 +40,6 @@ from comparity.tables.files import file_sha256, read_table
 from comparity.tables.frames import collected, text_of
 from comparity.tables.values import check_groups, check_lengths, crossed, group_codes, numbers
 
-__all__ = ["fairness_metrics", "metrics_file", "metrics_frame", "select_metrics"]
-
-
 TABLE = "decisions"
 
 CLUSTER_RESAMPLES = 500

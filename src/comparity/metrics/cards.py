@@ -42,8 +42,6 @@ from comparity.metrics.result import (
     Selection,
 )
 
-__all__ = ["PROMISED", "catalogue_with", "metric_rows", "ranges", "rate_rows", "select_by_values"]
-
 PROMISED = 10
 """Intervals cover as often as they say where every cell they rest on holds so many decisions."""
 

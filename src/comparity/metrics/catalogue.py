@@ -46,9 +46,6 @@ from comparity.metrics.entropy import (
 )
 from comparity.metrics.matthews import MatthewsGap
 
-__all__ = ["CATALOGUE", "CLUSTERS", "EVERY_METRIC", "FURTHER"]
-__all__ += ["Cluster", "Entry", "check_metric"]
-
 SAME = "the name here"
 
 RANGES = {0.0: (-0.1, 0.1), 1.0: (0.8, 1.2)}

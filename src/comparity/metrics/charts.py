@@ -38,9 +38,6 @@ from comparity.reports.sections import count, rate, several, signed
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["chart_of", "has_sign", "metrics_chart", "moves_in_words", "number_text"]
-__all__ += ["plot_answer", "tree_chart"]
-
 FARTHEST = 5.0
 """Pictures end so many half-widths of the published range, or units, from the ideal value."""
 

@@ -25,7 +25,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts.decisions import GroupedDecisions, Tally
+from comparity.counts.decisions import GroupedDecisions
+from comparity.counts.pairs import Tally
 from comparity.inference.gap_tests import Interval
 from comparity.inference.intervals import (
     Slopes,
@@ -36,11 +37,6 @@ from comparity.inference.intervals import (
     rate_contrast_interval,
 )
 from comparity.inference.proportions import wilson_interval
-
-__all__ = ["BASE", "ERROR", "FALSE_DISCOVERY", "FALSE_NEGATIVE", "FALSE_OMISSION"]
-__all__ += ["FALSE_POSITIVE", "FOLDED", "LOG_DELTA", "RATES", "SELECTION", "TRUE_POSITIVE"]
-__all__ += ["AverageAbsoluteGap", "Measure", "Measured", "OverallRate", "Rate", "RateGap"]
-__all__ += ["RateRatio", "differences", "divide", "widest_gap_interval", "widest_ratio_interval"]
 
 Floats = NDArray[np.float64]
 Places = tuple[tuple[int, int], ...]

@@ -24,9 +24,6 @@ from comparity.metrics.result import MetricClusters, MetricsAnswer, Partition
 from comparity.tables.columns import check_option
 from comparity.tables.values import check_lengths
 
-__all__ = ["CORRELATIONS", "LINKAGES", "ClusterStability", "ClusterTrial", "cluster_agreement"]
-__all__ += ["cluster_differences", "cluster_metrics", "cluster_stability", "published_partition"]
-
 Floats = NDArray[np.float64]
 
 CORRELATIONS = ("spearman", "pearson", "kendall")

@@ -39,9 +39,6 @@ from comparity.metrics.result import Change, Comparison, MetricsAnswer
 from comparity.results.plain import as_plain
 from comparity.tables.frames import text_of
 
-__all__ = ["Sensitivity", "Spread", "compare_medians", "compare_paired", "compare_values"]
-__all__ += ["contrast_of", "metric_sensitivity", "metric_values"]
-
 Floats = NDArray[np.float64]
 
 

@@ -26,8 +26,6 @@ from comparity.tables.features import one_attribute, placed_features
 from comparity.tables.frames import of_engine
 from comparity.tables.values import group_codes
 
-__all__ = ["Distortion", "Distortions", "MovedRows", "distortion_metrics"]
-
 Floats = NDArray[np.float64]
 
 

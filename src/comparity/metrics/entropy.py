@@ -73,10 +73,6 @@ from comparity.metrics.classification import (
     divide,
 )
 
-__all__ = ["DOUBLED_ROOT", "STANDARD", "VARIATIONS", "BenefitEntropy", "BiasAmplification"]
-__all__ += ["DifferentialFairness", "GroupEntropy", "Variation", "consistency"]
-
-
 Floats = NDArray[np.float64]
 
 

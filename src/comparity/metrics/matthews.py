@@ -33,8 +33,6 @@ from comparity.inference.gap_tests import Interval
 from comparity.inference.intervals import quantile
 from comparity.metrics.classification import Measure, Measured, divide
 
-__all__ = ["MatthewsGap"]
-
 Floats = NDArray[np.float64]
 
 METHOD = "delta method on Fisher's z, for the difference by Zou"

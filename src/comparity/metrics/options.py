@@ -9,8 +9,6 @@ from typing import Any, Literal
 from comparity.errors import OptionError
 from comparity.results.options import REQUIRED, Options, choice, column
 
-__all__ = ["KINDS", "MetricsForm", "MetricsOptions", "check_kinds"]
-
 KINDS = ("group", "individual", "false negatives", "false positives")
 """Parity between groups, among individuals, and which error is the graver harm."""
 

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
     from comparity.reports.sections import Section
 
-__all__ = ["Change", "ChosenMetric", "Comparison", "MetricClusters", "MetricValue"]
-__all__ += ["MetricsAnswer", "Partition", "RateSpread", "Scorecard", "Selection"]
-
 Floats = NDArray[np.float64]
 Partition = tuple[tuple[str, ...], ...]
 

@@ -41,9 +41,6 @@ from comparity.reports.sections import (
     signed,
 )
 
-__all__ = ["section"]
-
-
 MOST_GROUPS = 6
 
 

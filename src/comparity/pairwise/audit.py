@@ -40,8 +40,6 @@ from comparity.tables.features import (
 from comparity.tables.files import read_table
 from comparity.tables.values import check_groups
 
-__all__ = ["audit_file", "audit_frame", "pairwise_accuracy", "pairwise_parity"]
-
 
 @shows(PairwiseOptions)
 def pairwise_accuracy(

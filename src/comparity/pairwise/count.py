@@ -19,8 +19,6 @@ from comparity.pairwise.options import PairwiseOptions
 from comparity.tables.features import LabelledItems
 from comparity.tables.values import bounded_numbers
 
-__all__ = ["CountedPairs", "count_pairs", "divide_hits"]
-
 Matrix = NDArray[np.float64]
 Pairs = AllPairs | QueryPairs | OrderedPairs
 

@@ -39,8 +39,6 @@ from comparity.results.judging import conclude, judge, overall_finding
 from comparity.results.result import EXIT_STATUS, UNDECIDED
 from comparity.tables.features import LabelledItems
 
-__all__ = ["audit_items", "compare_symmetric", "design_of", "gaps_of_items", "rate_of"]
-
 Matrix = NDArray[np.float64]
 
 UNTESTED = "too few items or queries, or nothing varies"

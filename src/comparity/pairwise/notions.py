@@ -40,12 +40,6 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["bnsp_auc", "bpsn_auc", "cross_group_gap", "least_accuracy"]
-__all__ += ["least_cross_group_accuracy", "marginal_gap", "pairwise_equal_opportunity_gap"]
-__all__ += ["pairwise_parity_gap", "pinned_auc", "rank_calibration_error", "rank_equality_error"]
-__all__ += ["rank_parity_error", "subgroup_auc", "symmetric_accuracy_gap", "weighted_pinned_auc"]
-__all__ += ["within_group_gap", "xauc", "xauc_gap"]
-
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 

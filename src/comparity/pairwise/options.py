@@ -8,8 +8,6 @@ from typing import Any, Literal, get_args
 from comparity.errors import OptionError
 from comparity.results.options import AuditOptions, choice, column
 
-__all__ = ["NOTIONS", "PairwiseForm", "PairwiseOptions"]
-
 PairNotion = Literal["cross-group", "within-group", "marginal", "symmetric"]
 
 NOTIONS: tuple[str, ...] = get_args(PairNotion)

@@ -25,8 +25,6 @@ from comparity.results.result import frame_of_rows
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["PairwiseAccuracy", "matrix_charts"]
-
 Matrix = NDArray[np.float64]
 
 # A heat map of more groups than this is wider than paper as a table.

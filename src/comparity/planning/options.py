@@ -9,8 +9,6 @@ from comparity import __version__
 from comparity.errors import Option, PlanError
 from comparity.results.options import REQUIRED, Options, choice
 
-__all__ = ["ComparativePlanOptions", "GroupPlanOptions", "RankPlanOptions", "SeparationPlanOptions"]
-
 INCLUDED: dict[str, Any] = {"least": 0, "most": 1, "allowed": "proportions, not percentages"}
 # A group without items, or without positive or negative ones, leaves nothing to test.
 EXCLUDED: dict[str, Any] = {

@@ -29,8 +29,6 @@ from comparity.planning.scenarios import (
 )
 from comparity.results.options import AuditOptions, shows
 
-__all__ = ["plan_comparative", "plan_separation", "simulate_power"]
-
 #: Below this many trials behind a rate the normal approximation is rough (Xi et al., Prop. 3.5).
 FEW_TRIALS = 30
 

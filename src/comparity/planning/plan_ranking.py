@@ -46,8 +46,6 @@ from comparity.planning.options import RankPlanOptions
 from comparity.planning.result import PlannedLean, RankingPlan
 from comparity.results.options import shows
 
-__all__ = ["LeanQuestion", "plan_ranking"]
-
 GRID_POINTS = 2001
 MOST_ROUNDS = 1000
 OTHER_LEANS = (0.5, 0.75, 1.0, 1.5, 2.0)

@@ -19,8 +19,6 @@ from comparity.inference.power import (
 )
 from comparity.planning.scenarios import ComparativeScenario, ExpectedGaps, Scenario
 
-__all__ = ["PowerFunction", "PowerQuestion", "RecordedPower"]
-
 
 class PowerFunction(Protocol):
     """What a plan can be asked again: the power at any size, the size for any power."""

@@ -21,16 +21,6 @@ if TYPE_CHECKING:
 
     from comparity.reports.sections import Section
 
-__all__ = [
-    "ComparativePlan",
-    "Plan",
-    "PlannedLean",
-    "PlannedTest",
-    "RankingPlan",
-    "Reuse",
-    "SeparationPlan",
-]
-
 
 RATES = {"tpr", "fpr", "tnr", "shares", "base_rates"}
 """Assumptions that are one number for each group."""

@@ -23,14 +23,6 @@ from comparity.inference.agreement import (
 )
 from comparity.inference.rejection import Clusters, critical_distances
 
-__all__ = [
-    "ComparativeScenario",
-    "ExpectedGaps",
-    "Scenario",
-    "SeparationScenario",
-    "contrast_rows",
-]
-
 Vector = NDArray[np.float64]
 Rates = tuple[float, ...]
 

@@ -31,9 +31,6 @@ from comparity.reports.sections import (
     signed,
 )
 
-__all__ = ["plan_basis", "plan_headline", "plan_lists", "power_chart", "section"]
-
-
 ASSUMED = {
     "tpr": "True positive rate",
     "fpr": "False positive rate",

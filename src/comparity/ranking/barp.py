@@ -40,8 +40,6 @@ from comparity.ranking.simple_models import facts_of
 from comparity.tables.columns import check_option
 from comparity.tables.frames import text_of
 
-__all__ = ["BARP", "BIAS_SD", "barp"]
-
 Floats = NDArray[np.float64]
 
 BIAS_SD = 10.0

@@ -37,16 +37,6 @@ from comparity.ranking.likelihood.passes import add_product, logistic
 from comparity.ranking.result import BiasedRanking
 from comparity.tables.frames import text_of
 
-__all__ = [
-    "Dependent",
-    "chosen_intersections",
-    "suggest",
-    "tests_of",
-    "with_score_dependence",
-    "words_on",
-]
-
-
 Floats = NDArray[np.float64]
 
 

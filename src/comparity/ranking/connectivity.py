@@ -17,16 +17,6 @@ from comparity.ranking.contrasts import Contrasts, ItemAttribute
 from comparity.ranking.judgments import Judgments, count_outcomes
 from comparity.ranking.likelihood.rows import ComparisonRows
 
-__all__ = [
-    "Diagnosis",
-    "check_joined",
-    "components",
-    "diagnose",
-    "enough_comparisons",
-    "groups_apart",
-    "unmet_contrasts",
-]
-
 Ints = NDArray[np.int64]
 
 NAMED = 5

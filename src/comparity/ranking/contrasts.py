@@ -28,20 +28,6 @@ from comparity.ranking.fits import GroupContrast
 from comparity.tables.frames import collected, of_engine, text_of
 from comparity.tables.values import as_array, check_groups, check_lengths, group_codes
 
-__all__ = [
-    "ANCHORS",
-    "Anchor",
-    "Contrasts",
-    "ItemAttribute",
-    "Move",
-    "anchor_of",
-    "attributes_of",
-    "contrasts_of",
-    "members_of",
-    "move_of",
-    "words_on_one",
-]
-
 Signs = NDArray[np.int8]
 Floats = NDArray[np.float64]
 

@@ -45,9 +45,6 @@ from comparity.ranking.mixtures import MixtureModel, Optimum, maximise, mixture_
 from comparity.ranking.options import RankingModel
 from comparity.ranking.result import Ranking, ranking_of
 
-__all__ = ["CROWD_BT", "FACTOR_BT", "crowd_bt", "factor_bt"]
-
-
 Floats = NDArray[np.float64]
 
 

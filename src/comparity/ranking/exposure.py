@@ -44,8 +44,6 @@ from comparity.tables.values import as_array, check_lengths, group_codes, number
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["DISCOUNTS", "GroupExposure", "exposure", "kendall_tau", "place_worth", "shared_worth"]
-
 DISCOUNTS = ("singh-joachims", "ferrara")
 
 Floats = NDArray[np.float64]

@@ -33,8 +33,6 @@ from comparity.tables.values import as_array, check_lengths, group_codes, number
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["CORRECTIONS", "FairTopK", "failure_probability", "fair_topk", "required_protected"]
-
 CORRECTIONS = ("at most", "closest", "none")
 
 Floats = NDArray[np.float64]

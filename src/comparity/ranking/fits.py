@@ -14,28 +14,6 @@ from numpy.typing import NDArray
 from comparity.errors import OptionError
 from comparity.inference.gap_tests import Interval
 
-__all__ = [
-    "CROSS_VALIDATION",
-    "DEFAULT_BETA",
-    "DEFAULT_SD",
-    "MARGINAL_LIKELIHOOD",
-    "SEAT",
-    "Effect",
-    "GroupContrast",
-    "Prior",
-    "ScoreDependence",
-    "Suggestion",
-    "Wish",
-    "by_cross_validation",
-    "check_amount",
-    "check_beta",
-    "check_search",
-    "folds",
-    "gaussian",
-    "normal_quantile",
-    "wish_of",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prior:

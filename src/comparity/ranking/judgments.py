@@ -27,8 +27,6 @@ from comparity.tables.frames import collected, is_frame, of_engine, opened
 from comparity.tables.layouts import check_outcome_read
 from comparity.tables.values import as_array, check_lengths, factorised, group_codes, rows_of
 
-__all__ = ["Judgments", "columns_of", "count_outcomes", "judgments_from_frames", "judgments_of"]
-
 Ints = NDArray[np.int32]
 
 FIRST_WORDS = ("true", "1", "first", "better", "a")

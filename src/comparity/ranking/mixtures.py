@@ -28,15 +28,6 @@ from comparity.ranking.judgments import Judgments
 from comparity.ranking.likelihood.exact import one_thread
 from comparity.ranking.likelihood.objective import Watch, watching
 
-__all__ = [
-    "MixtureModel",
-    "Optimum",
-    "maximise",
-    "mixture_of",
-    "starts_of",
-]
-
-
 Floats = NDArray[np.float64]
 
 

@@ -16,17 +16,6 @@ from typing import Any, Literal
 from comparity.errors import Option, OptionError
 from comparity.results.options import ComparisonColumns, choice, column, declared_choices
 
-__all__ = [
-    "COMMANDS",
-    "MODULES",
-    "OPTIONS",
-    "RankForm",
-    "RankingModel",
-    "all_models",
-    "check_accepted",
-    "model_of",
-]
-
 MODULES = {
     "barp": "barp.barp",
     "bt": "simple_models.bradley_terry",

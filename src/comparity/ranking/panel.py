@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from comparity.counts.all_pairs import cell_counts
 from comparity.errors import LengthMismatchError, OptionError
+from comparity.errors.spelling import visible
 from comparity.inference.agreement import contrasts_of_groups
 from comparity.inference.dyadic import CarriedGap
 from comparity.inference.gap_tests import GapTest
@@ -25,7 +26,7 @@ from comparity.pairwise.judge import audit_items, gaps_of_items
 from comparity.pairwise.options import PairwiseOptions
 from comparity.pairwise.result import PairwiseAccuracy
 from comparity.ranking.result import BiasedRanking, Ranking
-from comparity.reports.sections import Grid, rate, signed, visible
+from comparity.reports.sections import Grid, rate, signed
 from comparity.results.audit import Audit, JudgedGap, JudgedResult
 from comparity.results.judging import judge, overall_finding
 from comparity.results.plain import INLINE
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from comparity.reports.sections import Section
-
-__all__ = ["MOST_REVERSALS", "PanelAudit", "audit_against_panel"]
 
 MOST_REVERSALS = 0.15
 """With a larger share of pairs of a cell in the wrong order, nothing is said about the cell."""

@@ -43,16 +43,6 @@ if TYPE_CHECKING:
 
     from comparity.ranking.fair_topk import FairTopK
 
-__all__ = [
-    "LEVEL",
-    "bias_chart",
-    "places_chart",
-    "plot_biases",
-    "plot_ranking",
-    "plot_scores",
-    "rank_chart",
-]
-
 Rows = Sequence[Mapping[str, Any]]
 
 LEVEL = 0.05

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
     from comparity.reports.sections import Section
 
-__all__ = ["RankedPanel", "rank_files", "rank_frames"]
-
 WANTED: dict[str, dict[str, Any]] = {
     "groups": {
         "items": "a table of items with their groups",

@@ -28,9 +28,6 @@ from comparity.ranking.result import Ranking, ranking_of
 from comparity.ranking.simple_models import log_likelihood_at
 from comparity.tables.columns import check_option
 
-__all__ = ["RANK_CENTRALITY", "SMOOTHED", "rank_centrality", "stationary"]
-
-
 Floats = NDArray[np.float64]
 
 

@@ -33,18 +33,6 @@ if TYPE_CHECKING:
     from comparity.ranking.judgments import Judgments
     from comparity.reports.sections import Section
 
-__all__ = [
-    "BiasedRanking",
-    "Diagnosis",
-    "Effect",
-    "GroupContrast",
-    "Prior",
-    "Ranking",
-    "ScoreDependence",
-    "Suggestion",
-    "ranking_of",
-]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

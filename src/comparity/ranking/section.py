@@ -26,9 +26,6 @@ from comparity.reports.sections import (
     signed,
 )
 
-__all__ = ["section"]
-
-
 Rows = list[dict[str, Any]]
 
 

@@ -18,17 +18,6 @@ from comparity.ranking.likelihood.fitting import NO_ANCHOR, TOLERANCE, Fit, Task
 from comparity.ranking.options import RankingModel
 from comparity.ranking.result import Ranking, ranking_of
 
-__all__ = [
-    "BRADLEY_TERRY",
-    "ELO",
-    "WIN_RATE",
-    "bradley_terry",
-    "elo",
-    "facts_of",
-    "log_likelihood_at",
-    "win_rate",
-]
-
 
 def bradley_terry(
     comparisons: Any,

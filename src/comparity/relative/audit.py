@@ -53,9 +53,6 @@ from comparity.tables.features import (
 from comparity.tables.files import read_table
 from comparity.tables.values import check_groups
 
-__all__ = ["audit_decisions", "audit_file", "audit_frame", "differential_parity"]
-
-
 # From this leverage on a slope has so few degrees of freedom that little is found.
 HIGH_LEVERAGE = 0.2
 

@@ -38,8 +38,6 @@ from comparity.tables.features import (
 from comparity.tables.files import file_sha256, read_table
 from comparity.tables.values import bounded_numbers, check_lengths
 
-__all__ = ["audit_files", "audit_frames", "biased_bridge", "unbiased_bridge"]
-
 
 @shows(BridgeOptions)
 def biased_bridge(

@@ -42,8 +42,6 @@ from comparity.relative.result import BridgeDiagnosis, BridgedParity
 from comparity.relative.subjects import DecidedSubjects
 from comparity.results.result import UNDECIDED
 
-__all__ = ["audit_sides", "diagnose", "false_alarms_of_ignored_fit"]
-
 Floats = NDArray[np.float64]
 
 LEAST_EXPLAINED = 0.0

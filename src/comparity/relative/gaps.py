@@ -51,8 +51,6 @@ from comparity.relative.prediction import ROUNDING, BridgeErrors, second_errors
 from comparity.relative.slopes import gap_by_ratio
 from comparity.relative.subjects import Reweighed
 
-__all__ = ["Estimate", "biased_estimate", "biased_gap", "question_of_bridge"]
-
 Floats = NDArray[np.float64]
 
 ENOUGH_SHARED = 10

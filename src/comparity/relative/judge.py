@@ -28,9 +28,6 @@ from comparity.results.audit import Audit, JudgedGap
 from comparity.results.judging import conclude, judge
 from comparity.tables.values import qualified
 
-__all__ = ["Question", "audit_of", "compare_groups", "judge_questions", "notes_on_ranges"]
-__all__ += ["null_of", "question_of_gap", "question_of_slope", "range_notes", "show_progress"]
-
 Task = TypeVar("Task")
 
 BIASED_REFERENCE = (

@@ -8,9 +8,6 @@ from typing import Any, Literal
 from comparity.errors import Option, OptionError
 from comparity.results.options import AuditOptions, choice, column
 
-__all__ = ["BridgeForm", "BridgeOptions", "RatersForm", "RatersOptions", "RelativeForm"]
-__all__ += ["RelativeOptions"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelativeOptions(AuditOptions):

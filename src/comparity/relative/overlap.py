@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from comparity.relative.prediction import Predictions
 from comparity.relative.subjects import DecidedSubjects, Reweighed
 
-__all__ = ["SubjectOverlap", "measure_overlap"]
-
 Floats = NDArray[np.float64]
 
 COMPONENTS = 10

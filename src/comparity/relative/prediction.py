@@ -39,10 +39,6 @@ from comparity.relative.options import BridgeOptions
 from comparity.relative.subjects import DecidedSubjects, Reweighed
 from comparity.tables.columns import check_option
 
-__all__ = ["REGRESSORS", "BridgeErrors", "Foretold", "Predictions", "Shared", "bridge_errors"]
-__all__ += ["predict_by_parts", "predict_held_out", "predict_in_sample", "regressor_of"]
-__all__ += ["second_errors"]
-
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 

@@ -33,8 +33,6 @@ from comparity.tables.files import read_table
 from comparity.tables.frames import opened
 from comparity.tables.values import check_groups
 
-__all__ = ["audit_rater_file", "audit_rater_frame", "audit_raters", "compare_raters"]
-
 # Below this many subtractions no progress is shown.
 LONG = 50_000_000
 

@@ -31,8 +31,6 @@ from comparity.tables.values import check_lengths, numbers
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Rehearsal", "RehearsedCase", "rehearse_bridges"]
-
 COUNTED = ("right", "opposite", "refused")
 
 

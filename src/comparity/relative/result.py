@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
     from comparity.reports.sections import Section
 
-__all__ = ["BridgeDiagnosis", "BridgedParity", "DifferentialParity", "MeansTest"]
-__all__ += ["RaterContrast", "RaterParity", "RatersResult"]
-
 
 Matrix = NDArray[np.float64]
 

@@ -35,8 +35,6 @@ from comparity.reports.sections import (
 )
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
-__all__ = ["rater_chart", "section"]
-
 # With more raters than this the entries of a matrix are signs, not numbers.
 NUMBERED = 10
 # With more than this a row of signs is wider than a terminal.

@@ -41,9 +41,6 @@ from comparity.inference.means import (
 )
 from comparity.relative.result import MeansTest
 
-__all__ = ["compare_slope", "games_howell", "gap_by_ratio", "welch_anova"]
-
-
 Floats = NDArray[np.float64]
 
 

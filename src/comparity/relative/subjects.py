@@ -39,10 +39,6 @@ from comparity.tables.values import (
     values_of,
 )
 
-__all__ = ["SIDES", "DecidedSubjects", "decided_subjects", "match_columns", "match_features"]
-__all__ += ["twins"]
-
-
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 

@@ -22,8 +22,6 @@ from comparity.reports.sections import (
 from comparity.results.audit import Audit, JudgedGap
 from comparity.results.result import WITHIN
 
-__all__ = ["audit_grids", "raw_and_standardised_grid"]
-
 # A matrix of more groups than this is wider than a terminal; it is listed instead.
 MATRIX_GROUPS = 4
 

@@ -26,17 +26,6 @@ from comparity.reports.sections import (
 from comparity.results.audit import Audit, JudgedGap
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
-__all__ = [
-    "MOST_TESTS",
-    "audit_lists",
-    "audit_section",
-    "basis",
-    "explanation",
-    "gap_chart",
-    "gap_charts",
-    "headline",
-]
-
 MOST_TESTS = 40
 """So many tests or evaluators are drawn; all of them are in to_dict() and --json."""
 

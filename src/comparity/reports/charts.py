@@ -14,25 +14,6 @@ from typing import Literal
 
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
-__all__ = [
-    "DENSE_ROWS",
-    "KINDS",
-    "MOST_ROWS",
-    "Axis",
-    "Chart",
-    "Curve",
-    "CurveChart",
-    "Mark",
-    "Row",
-    "RowChart",
-    "Tick",
-    "TreeChart",
-    "axis_around",
-    "axis_between",
-    "round_numbers",
-    "shorten_label",
-]
-
 KINDS = {VIOLATED: "found", WITHIN: "inside", UNDECIDED: "open"}
 """How media mark a finding; what has none is ``"plain"``."""
 

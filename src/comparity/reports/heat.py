@@ -10,18 +10,6 @@ from dataclasses import dataclass
 from comparity.reports.charts import Chart, Tick
 from comparity.reports.sections import Grid
 
-__all__ = [
-    "BLUE",
-    "CIVIDIS",
-    "ORANGE",
-    "UNKNOWN",
-    "HeatMap",
-    "Tile",
-    "colours",
-    "leaning",
-]
-
-
 CIVIDIS = (
     "#00224e",
     "#083370",

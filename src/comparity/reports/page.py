@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-__all__ = ["TERMS", "fragment", "page", "read_results", "sources_of", "terms_in"]
-
 # Letters of Hebrew, Arabic and the other scripts that run from right to left.
 LEFTWARD = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
 # Words of one name have blanks, dots or hyphens between them, two names have commas or signs.

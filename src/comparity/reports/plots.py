@@ -26,18 +26,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "FORMATS",
-    "PALETTE",
-    "draw",
-    "finish_axes",
-    "fit_text",
-    "label_rows",
-    "own_axes",
-    "row_height",
-    "save",
-]
-
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 """From Okabe and Ito: readers of every kind of colour vision can tell them apart."""
 

@@ -16,27 +16,6 @@ from typing import TypeVar, overload
 from comparity.errors.spelling import visible
 from comparity.reports.charts import Chart
 
-__all__ = [
-    "MISSING",
-    "Deferred",
-    "Grid",
-    "Section",
-    "clipped",
-    "count",
-    "expected",
-    "interval",
-    "p_value",
-    "percent",
-    "rate",
-    "rounded_up",
-    "several",
-    "short",
-    "shortened",
-    "signed",
-    "sizes",
-    "visible",
-]
-
 MISSING = "n/a"
 LONGEST = 200
 # No word, and no number, has so many letters.

@@ -22,17 +22,6 @@ from comparity.reports.charts import KINDS
 from comparity.reports.sections import Grid, count, shortened
 from comparity.results.result import Result
 
-__all__ = [
-    "GAP",
-    "as_text",
-    "render",
-    "share_width",
-    "show",
-    "split_columns",
-    "view",
-    "wrap_line",
-]
-
 # In the order in which a reader wants to know of them.
 COLOUR = {"found": "bold red", "open": "bold yellow", "inside": "bold green", "plain": "bold"}
 TEXT_WIDTH = 100

@@ -30,13 +30,6 @@ if TYPE_CHECKING:
 
     from comparity.reports.sections import Section
 
-__all__ = [
-    "Audit",
-    "JudgedGap",
-    "JudgedResult",
-    "Ties",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedGap(GapTest):

@@ -31,8 +31,6 @@ from comparity.results.audit import Audit, JudgedGap
 from comparity.results.options import AuditOptions, provenance
 from comparity.results.result import EXIT_STATUS, UNDECIDED, VIOLATED, WITHIN
 
-__all__ = ["conclude", "judge", "overall_finding"]
-
 
 def judge(
     tests: Sequence[GapTest],

@@ -20,20 +20,6 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 from comparity import __version__
 from comparity.errors import OptionError
 
-__all__ = [
-    "REQUIRED",
-    "AuditOptions",
-    "Bounds",
-    "Choice",
-    "ComparisonColumns",
-    "Options",
-    "choice",
-    "column",
-    "declared_choices",
-    "provenance",
-    "shows",
-]
-
 REQUIRED: Any = MISSING
 """The default of a choice that has none."""
 

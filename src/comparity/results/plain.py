@@ -28,8 +28,6 @@ from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-__all__ = ["INLINE", "UNWRITTEN", "as_plain", "fields_from_plain", "from_plain"]
-
 UNWRITTEN = {"written": False}
 INLINE = {"inline": True}
 INFINITE = {math.inf: "inf", -math.inf: "-inf"}

@@ -24,17 +24,6 @@ if TYPE_CHECKING:
 
     from comparity.reports.sections import Section
 
-__all__ = [
-    "EXIT_STATUS",
-    "UNDECIDED",
-    "VIOLATED",
-    "WITHIN",
-    "Result",
-    "check_finding",
-    "frame_of_rows",
-    "read_result",
-]
-
 VIOLATED = "violated"
 WITHIN = "within the margin"
 UNDECIDED = "undecided"

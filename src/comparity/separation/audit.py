@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from comparity.counts.decision_rows import count_decision_arrays, count_decisions
-from comparity.counts.decisions import DecisionCounts, Tally
+from comparity.counts.decisions import DecisionCounts
+from comparity.counts.pairs import Tally
 from comparity.inference.gap_tests import RateEstimate
 from comparity.inference.joint import homogeneous_rates
 from comparity.inference.proportions import compare_rates, compare_rates_wald, wilson_interval
@@ -28,9 +29,6 @@ from comparity.separation.options import SeparationForm, SeparationOptions
 from comparity.tables.features import as_array, named_attributes
 from comparity.tables.files import read_table
 from comparity.tables.values import check_groups, qualified
-
-__all__ = ["audit_counts", "audit_file", "audit_frame", "average_odds_gap", "equalized_odds_gap"]
-__all__ += ["false_positive_rate_gap", "separation", "true_positive_rate_gap"]
 
 RATES = {"true positive rate": "TPR", "false positive rate": "FPR"}
 

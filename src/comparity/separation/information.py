@@ -42,9 +42,6 @@ from comparity.tables.values import bounded_numbers
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["InformationSeparation", "blocks_of", "information_separation", "permute_within"]
-__all__ += ["separation_information"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InformationSeparation(Result):

@@ -8,8 +8,6 @@ from typing import Any
 from comparity.errors import OptionError
 from comparity.results.options import AuditOptions, choice, column
 
-__all__ = ["SeparationForm", "SeparationOptions"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeparationOptions(AuditOptions):

@@ -29,17 +29,6 @@ from comparity.errors import (
 from comparity.errors.spelling import BLANKS as NO_INK
 from comparity.tables.frames import WHOLE, WHOLE_PART, collected, is_missing, opened, text_of
 
-__all__ = [
-    "Table",
-    "check_columns",
-    "check_option",
-    "check_sensitive",
-    "labelled_columns",
-    "offenders",
-    "open_table",
-]
-
-
 Schema = Mapping[str, nw.dtypes.DType]
 
 

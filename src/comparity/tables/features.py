@@ -34,10 +34,6 @@ from comparity.tables.values import (
     values_of,
 )
 
-__all__ = ["LabelledItems", "as_array", "check_apart", "check_reference", "check_two_names"]
-__all__ += ["check_words", "label_matrices", "labelled_items"]
-__all__ += ["named_attributes", "names_of", "one_attribute", "placed_features"]
-
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 

@@ -40,15 +40,6 @@ from comparity.tables.frames import (
 from comparity.tables.json_records import relate_records
 from comparity.tables.outputs import replace_file
 
-__all__ = [
-    "ENDINGS",
-    "file_sha256",
-    "local_file",
-    "move_items",
-    "read_table",
-    "write_table",
-]
-
 ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
 # A folder called pred=1 would become a column.
 IGNORE_FOLDERS = {"hive_partitioning": False}

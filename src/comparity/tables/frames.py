@@ -28,23 +28,6 @@ from comparity.errors import (
 )
 from comparity.errors.spelling import listed
 
-__all__ = [
-    "check_names",
-    "collected",
-    "connection",
-    "in_memory",
-    "is_frame",
-    "is_missing",
-    "of_engine",
-    "opened",
-    "placed_columns",
-    "quote_name",
-    "quote_text",
-    "text_of",
-    "translate_duckdb",
-]
-
-
 Columns = dict[str, NDArray[Any]]
 
 

@@ -18,8 +18,6 @@ from typing import IO, Any
 from comparity.errors import UnreadableFileError
 from comparity.tables.frames import check_names, quote_name, quote_text
 
-__all__ = ["first_record", "parse_records", "relate_records"]
-
 BLANKS = " \t\r\n"
 # What DuckDB prints as it was written: text, and whole numbers without a sign.
 FAITHFUL = {"VARCHAR", "UBIGINT", "BOOLEAN", "NULL"}

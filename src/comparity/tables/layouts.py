@@ -43,14 +43,6 @@ from comparity.tables.outcomes import (
     winning_side,
 )
 
-__all__ = [
-    "LAYOUTS",
-    "ComparisonTable",
-    "check_outcome_read",
-    "read_comparisons",
-    "to_comparisons",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Layout:

@@ -43,14 +43,6 @@ from comparity.tables.files import local_file
 from comparity.tables.frames import collected, in_memory, is_missing, opened, text_of
 from comparity.tables.json_records import first_record, parse_records
 
-__all__ = [
-    "explain_winners",
-    "is_label_studio",
-    "read_label_studio",
-    "refuse_contradictions",
-    "winning_side",
-]
-
 LEFT = ("left", "model_a")
 RIGHT = ("right", "model_b")
 TIE = ("tie", "tie (bothbad)", "tie (both bad)", "bothbad", "both", "draw", "equal", "neither")

@@ -17,8 +17,6 @@ from typing import Any
 
 from comparity.errors import ComparityError, FileAccessError, SameFileError
 
-__all__ = ["check_apart", "is_same_file", "is_stream", "replace_file", "write_csv", "write_text"]
-
 AnyPath = str | os.PathLike[str]
 
 STREAMS = {"stdout": 1, "stderr": 2}

@@ -28,8 +28,6 @@ from comparity.training.result import Training
 from comparity.training.rows import CellWeights, Rows, Scale, take_items, training_rows
 from comparity.training.solve import Candidates
 
-__all__ = ["CorrelationRanker", "CorrelationRegressor", "PairMoments", "pair_moments"]
-
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 

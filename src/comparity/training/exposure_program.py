@@ -29,8 +29,6 @@ from comparity.tables.values import (
 )
 from comparity.training.result import RankingPolicy
 
-__all__ = ["CRITERIA", "best_mixture", "birkhoff", "exposure_program", "least_difference", "rerank"]
-
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 Mixture = tuple[Codes, Floats]

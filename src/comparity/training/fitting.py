@@ -25,8 +25,6 @@ from comparity.training.result import Outcome, Training
 from comparity.training.rows import Rows, Scale, hold_out, training_rows
 from comparity.training.solve import KEPT, Candidates, Kind, PreparedRows, goal_terms, pool, train
 
-__all__ = ["TrainingFit", "account", "fit_score", "prepare_rows"]
-
 Floats = NDArray[np.float64]
 
 

@@ -23,9 +23,6 @@ from comparity.training.goals import Choices, overall
 from comparity.training.models import LinearModel
 from comparity.training.rows import CellWeights, Rows, Scale
 
-__all__ = ["Constraints", "Linear", "Minima", "Nothing", "Pace", "Play", "Referee"]
-__all__ += ["first_guess", "later_mean", "play", "snapshot_steps"]
-
 Floats = NDArray[np.float64]
 
 LEAST_CHANCE = 1e-3

@@ -22,9 +22,6 @@ from comparity.errors import EmptyCellError, OptionError
 from comparity.tables.columns import check_option
 from comparity.training.losses import PairFamily
 
-__all__ = ["COMPARED", "GOALS", "PARITY", "Choices", "Terms", "check_number", "choices_of"]
-__all__ += ["differences", "goals_of", "largest_difference", "overall", "terms_of"]
-
 Floats = NDArray[np.float64]
 
 PARITY = "statistical parity"

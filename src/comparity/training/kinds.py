@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     import torch
     from lightgbm import Booster, Dataset
 
-__all__ = ["BoostedTrees", "NeuralNetwork", "curvature", "trees_of"]
-
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 Grown = tuple["Booster", int]

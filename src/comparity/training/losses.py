@@ -27,8 +27,6 @@ from comparity.counts.ordered_pairs import EQUAL, LARGER, SMALLER
 from comparity.counts.pairs import Cell
 from comparity.training.pair_order import PairOrder, pair_order
 
-__all__ = ["CellSums", "PairFamily", "attribute_pairs", "group_pairs", "labelled_pairs"]
-
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 

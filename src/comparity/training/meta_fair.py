@@ -26,8 +26,6 @@ from comparity.tables.values import check_lengths, group_codes
 from comparity.training.rate_duals import RateDual, joint_normal, lay_out_dual, ratio
 from comparity.training.rows import features_to_fit, features_to_score, sensitive_column
 
-__all__ = ["MetaFairClassifier"]
-
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 

@@ -18,9 +18,6 @@ from numpy.typing import NDArray
 from comparity.training.goals import COMPARED, Choices, Terms, differences, overall
 from comparity.training.rows import Rows
 
-__all__ = ["Chosen", "Mixture", "best_iterate", "best_of_minima", "best_single", "choose", "minima"]
-__all__ += ["mix", "mix_minima"]
-
 Floats = NDArray[np.float64]
 
 

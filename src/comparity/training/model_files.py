@@ -29,8 +29,6 @@ from comparity.training.rows import Scale
 if TYPE_CHECKING:
     from comparity.training.models import Layer, LayeredModel, Tree, TreesModel
 
-__all__ = ["SavedScorer", "read_model", "write_model"]
-
 Floats = NDArray[np.float64]
 
 FORMATS = {

@@ -22,18 +22,6 @@ from comparity.training.rows import Scale, check_features, unmask
 if TYPE_CHECKING:
     import torch
 
-__all__ = [
-    "MISSING",
-    "ZERO",
-    "Layer",
-    "LayeredModel",
-    "LinearModel",
-    "Model",
-    "ModuleModel",
-    "State",
-]
-__all__ += ["StochasticScorer", "Tree", "TreesModel", "call_module", "forward", "sum_trees"]
-
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 State = Mapping[str, Floats]

@@ -9,8 +9,6 @@ from typing import Literal
 from comparity.errors import OptionError
 from comparity.results.options import AuditOptions, Options, choice, column
 
-__all__ = ["TrainForm", "WeightsForm"]
-
 Goal = Literal[
     "cross-group", "within-group", "marginal", "symmetric", "all cells", "statistical parity"
 ]

@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 from comparity.counts.kernels.compilation import njit
 from comparity.counts.kernels.sorting import order_of
 
-__all__ = ["ABOVE", "BELOW", "RIGHT", "WRONG", "PairOrder", "pair_order"]
-
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 

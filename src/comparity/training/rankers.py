@@ -32,8 +32,6 @@ from comparity.training.rows import (
 )
 from comparity.training.solve import kind_of
 
-__all__ = ["FairRanker", "FairRegressor", "FairScorer", "trade_off"]
-
 Floats = NDArray[np.float64]
 
 CHOICES = signature(choices_of).parameters.keys() - {"predicted"}

@@ -18,8 +18,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LARGEST", "Posterior", "RateDual", "joint_normal", "lay_out_dual", "ratio"]
-
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
     from comparity.reports.sections import Section
 
-__all__ = ["Outcome", "RankingPolicy", "ScorerAudit", "TradeOff", "TrainedScorer", "Training"]
-__all__ += ["WeighedCell", "Weighing"]
-
 ROUNDING = 1e-6
 """A difference that is larger than the slack by less is within it."""
 

@@ -16,10 +16,6 @@ from comparity.tables.values import LARGEST, as_array, check_lengths, rows_of, v
 from comparity.training.goals import PARITY, Choices, overall
 from comparity.training.losses import PairFamily, attribute_pairs, group_pairs, labelled_pairs
 
-__all__ = ["CellWeights", "Rows", "Scale", "check_features", "features_to_fit"]
-__all__ += ["features_to_score", "group_names", "hold_out", "sensitive_column", "take_items"]
-__all__ += ["training_rows", "unmask", "weigh_rows"]
-
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 

@@ -19,14 +19,6 @@ from comparity.tables.features import NAMES, LabelledItems, labelled_items
 from comparity.tables.frames import text_of
 from comparity.tables.values import as_array, check_lengths, group_codes, numbers
 
-__all__ = [
-    "SLOPES",
-    "HistogramMatching",
-    "MonotoneTransform",
-    "match_histograms",
-    "monotone_transform",
-]
-
 Floats = NDArray[np.float64]
 
 

@@ -21,8 +21,6 @@ from comparity.training.result import (
     Weighing,
 )
 
-__all__ = ["section", "trade_off_chart", "training_chart"]
-
 
 def rows_behind(training: Training) -> str:
     """Say on which rows the rates were found that the model was chosen by."""

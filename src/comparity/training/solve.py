@@ -44,9 +44,6 @@ from comparity.training.mixtures import Chosen, best_single, choose, minima
 from comparity.training.models import Model
 from comparity.training.rows import Rows, Scale, group_names, take_items
 
-__all__ = ["KEPT", "KINDS", "Candidates", "Kind", "PreparedRows", "goal_terms", "kind_of"]
-__all__ += ["pool", "train"]
-
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 

@@ -45,8 +45,6 @@ from comparity.training.goals import Choices, overall
 from comparity.training.losses import PairFamily
 from comparity.training.rows import Rows
 
-__all__ = ["CellBounds", "LeastProblem", "PairwiseProblem", "pairwise_bounds", "play_network"]
-
 Floats = NDArray[np.float64]
 
 FEW_PRODUCTS = 10**8

@@ -33,8 +33,6 @@ from comparity.training.result import ScorerAudit, TrainedScorer, WeighedCell, W
 from comparity.training.rows import hold_out
 from comparity.training.solve import PreparedRows, kind_of
 
-__all__ = ["train_file", "weigh_file"]
-
 Floats = NDArray[np.float64]
 
 CHOSEN_BY = 0.25

@@ -44,10 +44,6 @@ from comparity.tables.values import (
     group_codes,
 )
 
-__all__ = ["METHODS", "as_words", "cross_groups", "debiasing_weights", "effective_rows"]
-__all__ += ["fair_balance", "fair_reweighing", "group_and_label", "independence_weights"]
-__all__ += ["reweighing"]
-
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 

@@ -27,8 +27,6 @@ from numba.core.serialize import dumps
 
 from comparity import __version__
 
-__all__ = ["njit"]
-
 LOG = logging.getLogger("comparity")
 
 Answer = TypeVar("Answer")

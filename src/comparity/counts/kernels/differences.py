@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 
 from comparity.counts.kernels.compilation import njit
 
-__all__ = ["ItemPairs", "Sums", "dominated", "item_pairs"]
-
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 

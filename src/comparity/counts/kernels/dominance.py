@@ -23,17 +23,6 @@ from numpy.typing import NDArray
 from comparity.counts.kernels.compilation import njit
 from comparity.counts.kernels.sorting import Classes, joint_classes, order_of, ranks_of
 
-__all__ = [
-    "Line",
-    "add_ties",
-    "concordances",
-    "deal",
-    "hits_by_item",
-    "line_totals",
-    "line_up",
-    "order_ties",
-]
-
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 

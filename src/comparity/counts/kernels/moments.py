@@ -24,15 +24,6 @@ from numpy.typing import NDArray
 from comparity.counts.kernels.compilation import njit
 from comparity.counts.kernels.dominance import Line, hits_by_item
 
-__all__ = [
-    "MomentGrid",
-    "binned_products",
-    "fill_grid",
-    "moments_by_cell",
-    "pair_moments",
-    "placement_products",
-]
-
 HELD = 8
 """Rows held back until their products are added at once: sums are read and written less often."""
 

@@ -19,14 +19,6 @@ from numpy.typing import NDArray
 from comparity.counts.kernels.compilation import njit
 from comparity.counts.kernels.dominance import add_ties, deal, order_ties
 
-__all__ = [
-    "count_queries",
-    "empty_sums",
-    "is_sorted",
-    "moments",
-    "offsets_of",
-]
-
 N_SUMS = 7
 SQUARES, USES = 3, 6
 

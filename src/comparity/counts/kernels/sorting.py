@@ -14,19 +14,6 @@ from numpy.typing import NDArray
 
 from comparity.counts.kernels.compilation import njit
 
-__all__ = [
-    "Classes",
-    "classes",
-    "grouped",
-    "joint_classes",
-    "nearest_in_heaps",
-    "one_class",
-    "order_of",
-    "ranks_of",
-    "smallest",
-    "tabulate",
-]
-
 SIGN = np.int64(-(2**63))
 MOVES = 16
 """So many steps for each number are taken to put right what the lost bits left in disorder."""
