@@ -13,6 +13,7 @@ from comparity.comparative.judge import audit_counts
 from comparity.comparative.options import ComparativeOptions
 from comparity.counts.pairs import Cell, PairCounts, Tally
 from comparity.errors import OptionError
+from comparity.inference.agreement import contrast_factor, family_of_cells
 from comparity.results.audit import Audit
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
@@ -78,6 +79,13 @@ def test_too_many_groups_for_all_pairs_of_cells_are_refused_with_what_to_choose(
     with pytest.raises(OptionError, match="at most 12 groups"):
         audit_of(rates, 50)
     assert len(audit_of(rates, 50, hypotheses="across").tests) == 78
+
+
+def test_three_groups_without_a_judgment_that_counts_leave_the_question_open() -> None:
+    contrasts = family_of_cells(["a", "b", "c"], graded=True).tested
+    factor = contrast_factor(PairCounts({}).sharing(), contrasts)
+    assert factor.shape[0] == len(contrasts)
+    assert not factor.any()
 
 
 def test_an_audit_of_pairs_across_groups_can_pass() -> None:

@@ -56,6 +56,15 @@ def test_shared_items_give_the_closed_form_covariance_of_the_gaps() -> None:
     assert_covariance(drawn, covariance_with_equal_cells(scenario, 50))
 
 
+@pytest.mark.parametrize("n_items", [2, 4, 7])
+@pytest.mark.parametrize("size", [1, 3, 6, 30])
+def test_no_gap_has_a_negative_variance_however_few_items(n_items: int, size: int) -> None:
+    two = {"tpr": (0.4, 0.44), "tnr": (0.8, 0.84), "shares": (0.3, 0.7), "base_rates": (0.4, 0.44)}
+    scenario = ComparativeScenario(**two, n_items=n_items, n_evaluators=7, graded=True)
+    covariance = scenario.expect(size, margin=True).covariance
+    assert np.linalg.eigvalsh(covariance).min() > -1e-12 * np.trace(covariance)
+
+
 def test_with_very_few_items_the_term_of_pairs_that_share_both_matters() -> None:
     draw = partial(
         plain.rates_in_fixed_cells,

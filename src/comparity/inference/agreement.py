@@ -182,6 +182,8 @@ def contrast_factor(sharing: Sharing, contrasts: Sequence[Contrast]) -> NDArray[
     A gap with a cell that holds no judgments has a row of zeros.
     """
     held = np.flatnonzero(sharing.trials > 0)
+    if not len(held):
+        return np.zeros((len(contrasts), 1))
     kept = subset(sharing, held.tolist())
     values, vectors = np.linalg.eigh(null_covariance(kept))
     root = vectors * np.sqrt(np.maximum(values, 0.0))

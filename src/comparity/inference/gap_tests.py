@@ -23,6 +23,10 @@ def plain(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else float(value)
 
 
+# No sample is as large; margins and levels next to zero would ask for more.
+MOST_ITEMS = 2**53
+
+
 class Interval(NamedTuple):
     """A confidence interval and its level."""
 
@@ -156,8 +160,10 @@ def items_to_see(margin: float, alpha: float) -> int:
     --------
     >>> items_to_see(0.05, 0.05), items_to_see(0.2, 0.05)
     (120, 30)
+    >>> items_to_see(1.0, 5e-324) == math.ceil(2 * 1074 * math.log(2))
+    True
     """
-    return math.ceil(2 * math.log(1 / alpha) / margin)
+    return math.ceil(min(-2 * math.log(alpha) / margin, MOST_ITEMS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

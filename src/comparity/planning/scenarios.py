@@ -216,8 +216,11 @@ class ComparativeScenario:
         """
         rates, trials = self.cell_rates, size * self.cell_shares
         contrasts = self._contrasts(margin=margin)
-        judgments = np.diag(rates * (1 - rates) / trials)
         items, evaluators = self._from_items(), self._from_evaluators()
+        # One judgment varies by at least what it shares: with less than one good or bad item in a
+        # group the formula for items exceeds that, and variances of gaps would be negative.
+        single = np.maximum(rates * (1 - rates), np.diag(items + evaluators))
+        judgments = np.diag(single / trials)
         for again in (items, evaluators):
             # A judgment shares nothing with itself; the variance of one is counted already.
             again[np.diag_indices_from(again)] *= np.maximum(1 - 1 / trials, 0)
@@ -227,9 +230,9 @@ class ComparativeScenario:
         assert self.n_evaluators is not None
         parts = (contrasts @ part @ contrasts.T for part in (judgments, items, evaluators))
         # With less than one judgment in a cell, what others share can outweigh its own variance.
-        single, shared, leaning = (np.maximum(np.diag(part), 0.0) for part in parts)
+        alone, shared, leaning = (np.maximum(np.diag(part), 0.0) for part in parts)
         clusters = Clusters(
-            number=self.n_evaluators, judgments=single, items=shared, evaluators=leaning
+            number=self.n_evaluators, judgments=alone, items=shared, evaluators=leaning
         )
         return replace(expected, clusters=clusters)
 
