@@ -1,10 +1,10 @@
 """Change the code and see whether a test notices: ``python -m tests.mutation --sample 300``.
 
 A mutant flips one comparison, scales one constant or exchanges one sign in ``inference``,
-``results``, ``counts`` or ``ranking``. It is tried in a copy of the package against the tests of
-its module and folder, which mirror the package; one that no test fails for has *survived*. The
-sample is drawn by a seed, so that a score can be checked. Survivors that are right to survive stand
-in :data:`EXCUSED` with the reason.
+``results``, ``counts`` or ``ranking``. It is tried in a copy of the package against the tests that
+run its line (of those folders' tests and of :data:`ALSO`); one that no test fails for has
+*survived*. The sample is drawn by a seed, so that a score can be checked. Survivors that are right
+to survive stand in :data:`EXCUSED` with the reason.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from coverage import CoverageData
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "comparity"
 FOLDERS = ("inference", "results", "counts", "ranking")
@@ -33,6 +35,7 @@ ALSO = {
     "ranking": (),
 }
 SECONDS = 600
+KINDS = "not slow and not spark"
 
 FLIPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -98,43 +101,145 @@ def _mutant(path: Path, node: ast.expr, what: str, tree: ast.Module) -> Mutant:
     return Mutant(path, node.lineno, node.col_offset, what, ast.unparse(tree))
 
 
-def tests_of(path: Path) -> list[str]:
-    """Return the tests that are to notice a mutant: its own module's first, then its folders'."""
-    folder = path.relative_to(PACKAGE).parts[0]
-    places = [ROOT / "tests" / name for name in (folder, *ALSO[folder])]
-    named = sorted((ROOT / "tests" / folder).rglob(f"test_*{path.stem}*.py"))
-    return [str(place.relative_to(ROOT)) for place in (*named, *places) if place.exists()]
+class Witnesses:
+    """Which tests run which line, as :mod:`coverage` saw them do so once.
+
+    Compiled code and lines that run at import leave no trace. A constant is witnessed by whoever
+    runs a line of its module that names it; compiled code by whoever runs a line of its module, or
+    of a module that imports it.
+    """
+
+    def __init__(self, traced: Path) -> None:
+        data = CoverageData(str(traced))
+        data.read()
+        self._by_line = {
+            Path(name).relative_to(PACKAGE): data.contexts_by_lineno(name)
+            for name in data.measured_files()
+            if Path(name).is_relative_to(PACKAGE)
+        }
+
+    def of(self, mutant: Mutant) -> list[str]:
+        """Return the tests that are to notice a mutant, those of its own folder first."""
+        path = mutant.path.relative_to(PACKAGE)
+        named = _lines_that_name(mutant)
+        found = self._tests(path, {mutant.line} | named) or self._tests(path, None)
+        if not found:
+            importing = f"comparity.{'.'.join(path.with_suffix('').parts)} import"
+            for other in self._by_line:
+                if importing in (PACKAGE / other).read_text(encoding="utf-8"):
+                    found |= self._tests(other, None)
+        return sorted(
+            found, key=lambda test: (not test.startswith(f"tests/{path.parts[0]}/"), test)
+        )
+
+    def _tests(self, path: Path, lines: set[int] | None) -> set[str]:
+        """Return the tests that run one of the lines of a module, or any of them."""
+        contexts = self._by_line.get(path, {})
+        asked = contexts if lines is None else lines & contexts.keys()
+        names = {name for line in asked for name in contexts[line]}
+        return {node for name in names if (node := _node(name))}
+
+
+def _lines_that_name(mutant: Mutant) -> set[int]:
+    """Return the lines that name what is assigned on a mutant's line, where that is a constant."""
+    tree = ast.parse(mutant.path.read_text(encoding="utf-8"))
+    names = {
+        part.id
+        for node in tree.body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        and node.lineno <= mutant.line <= (node.end_lineno or node.lineno)
+        for part in ast.walk(node)
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+    }
+    return {
+        node.lineno for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in names
+    }
+
+
+def _node(context: str) -> str:
+    """Return how pytest calls the test of a context, or nothing where it is none of these tests."""
+    parts = context.split(".")
+    for size in range(2, len(parts)):
+        path = Path(*parts[:size]).with_suffix(".py")
+        if (ROOT / path).is_file():
+            return "::".join([path.as_posix(), *parts[size:]])
+    return ""
+
+
+def trace(folder: Path) -> Path:
+    """Run the tests once, and return the file that says which line each of them runs."""
+    traced, settings = folder / "traced", folder / "coveragerc"
+    settings.write_text(
+        f"[run]\ndynamic_context = test_function\nsource = {PACKAGE}\ndata_file = {traced}\n",
+        encoding="utf-8",
+    )
+    names = {name for folder_name in FOLDERS for name in (folder_name, *ALSO[folder_name])}
+    places = [f"tests/{name}" for name in sorted(names) if (ROOT / "tests" / name).exists()]
+    words = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}", "-m", "pytest", "-q"]
+    words += ["-W", "ignore", "-p", "no:cacheprovider", "-m", KINDS, *places]
+    own = {"PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), str(ROOT)])}
+    subprocess.run(words, cwd=ROOT, env=os.environ | own, check=True)
+    return traced
 
 
 class Workshop:
     """A copy of the package in which one mutant after the other is tried.
 
     The folder stays the same, so that compiled kernels are found again. A mutant of a module with
-    kernels compiles all of them anew, because kernels of other modules may have its code inside.
+    kernels gets a copy of what is compiled, in which the modules that may have its code inside are
+    compiled anew.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, witnesses: Witnesses) -> None:
+        self.folder, self.witnesses = folder, witnesses
         shutil.copytree(PACKAGE, folder / "comparity", ignore=shutil.ignore_patterns("__pycache__"))
+        (folder / "compiled").mkdir()
 
     def is_killed(self, mutant: Mutant) -> bool:
         """Return whether a test fails for a mutant; one that never ends counts as noticed."""
         path = self.folder / "comparity" / mutant.path.relative_to(PACKAGE)
         before, times = path.read_bytes(), path.stat()
+        stale = self._with_code_of(mutant.path) if b"@njit" in before else {}
         with tempfile.TemporaryDirectory() as own:
-            cache = own if b"@njit" in before else str(self.folder / "compiled")
+            cache = self.folder / "compiled"
+            if stale:
+                cache = shutil.copytree(cache, Path(own) / "compiled")
             path.write_text(mutant.source, encoding="utf-8")
+            for other in stale:
+                os.utime(other)
             try:
                 return self._tests_fail(mutant, cache)
             finally:
                 path.write_bytes(before)
-                os.utime(path, (times.st_atime, times.st_mtime))
+                for place, known in {**stale, path: times}.items():
+                    os.utime(place, ns=(known.st_atime_ns, known.st_mtime_ns))
 
-    def _tests_fail(self, mutant: Mutant, cache: str) -> bool:
+    def _with_code_of(self, path: Path) -> dict[Path, os.stat_result]:
+        """Return the compiled modules that import a module, directly or not, and their times."""
+        modules = {
+            other: text
+            for other in (self.folder / "comparity").rglob("*.py")
+            if "njit" in (text := other.read_text(encoding="utf-8"))
+        }
+        stale, new = set(), {self.folder / "comparity" / path.relative_to(PACKAGE)}
+        while new:
+            stale |= new
+            names = [".".join(one.relative_to(self.folder).with_suffix("").parts) for one in stale]
+            new = {
+                other
+                for other, text in modules.items()
+                if any(f"{name} import" in text for name in names)
+            } - stale
+        return {one: one.stat() for one in stale}
+
+    def _tests_fail(self, mutant: Mutant, cache: Path) -> bool:
         words = ["-m", "pytest", "-q", "-x", "-W", "ignore", "-p", "no:cacheprovider"]
-        words += ["-m", "not slow and not spark", *tests_of(mutant.path)]
+        tests = self.witnesses.of(mutant)
+        if not tests:
+            return False
+        words += ["-m", KINDS, *tests]
         python = os.pathsep.join([str(self.folder), str(ROOT)])
-        own = {"PYTHONPATH": python, "NUMBA_CACHE_DIR": cache, "PYTHONDONTWRITEBYTECODE": "1"}
+        own = {"PYTHONPATH": python, "NUMBA_CACHE_DIR": str(cache), "PYTHONDONTWRITEBYTECODE": "1"}
         try:
             done = subprocess.run(
                 [sys.executable, *words],
@@ -149,7 +254,7 @@ class Workshop:
         return done.returncode == 1
 
 
-def killed(sample: list[Mutant], workers: int) -> list[bool]:
+def killed(sample: list[Mutant], workers: int, traced: Path | None) -> list[bool]:
     """Try mutants in so many workshops at a time, and say of each whether a test noticed."""
     found: list[bool] = [False] * len(sample)
     waiting = list(enumerate(sample))
@@ -161,7 +266,8 @@ def killed(sample: list[Mutant], workers: int) -> list[bool]:
             print("noticed " if found[place] else "survived", mutant, flush=True)
 
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(workers) as pool:
-        shops = [Workshop(Path(folder) / str(worker)) for worker in range(workers)]
+        witnesses = Witnesses(traced or trace(Path(folder)))
+        shops = [Workshop(Path(folder) / str(worker), witnesses) for worker in range(workers)]
         list(pool.map(work, shops))
     return found
 
@@ -172,12 +278,13 @@ def main() -> int:
     asked.add_argument("--sample", type=int, default=300, help="how many mutants (default 300)")
     asked.add_argument("--seed", type=int, default=0, help="which sample (default 0)")
     asked.add_argument("--workers", type=int, default=2, help="how many at a time (default 2)")
+    asked.add_argument("--traced", type=Path, help="what an earlier run of the tests left")
     choices = asked.parse_args()
     modules = [one for name in FOLDERS for one in sorted((PACKAGE / name).rglob("*.py"))]
     every = [one for module in modules for one in mutants(module)]
     sample = random.Random(choices.seed).sample(every, min(choices.sample, len(every)))
     print(f"{len(sample)} of {len(every):,} mutants, seed {choices.seed}")
-    noticed = killed(sample, choices.workers)
+    noticed = killed(sample, choices.workers, choices.traced)
     survivors = [str(one) for one, dead in zip(sample, noticed, strict=True) if not dead]
     for one in survivors:
         print(f"survived: {one}  {EXCUSED.get(one, '')}")
