@@ -14,7 +14,12 @@ QUICK := not slow and not long
 FUZZ ?= 100000
 FUZZ_SEED ?= 0
 
-.PHONY: help demo lint check test test-all test-oldest test-python fuzz mutants bench docs docs-output constraints clean
+# How large `make validity` is, and on how many processes: make validity SIZE=small JOBS=2
+SIZE ?= full
+JOBS ?= $(shell nproc 2>/dev/null || echo 1)
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1
+
+.PHONY: help demo lint check test test-all test-oldest test-python fuzz validity mutants bench docs docs-output constraints clean
 
 help:
 	@echo "make demo         simulate a hiring panel, plan, audit, retrain, write demo/report.html"
@@ -25,6 +30,7 @@ help:
 	@echo "make test-python VERSION=3.12    quick tests with another Python, where it is found"
 	@echo "make mutants      change the code and see whether a test notices"
 	@echo "make fuzz         $(FUZZ) odd files and options through every command; FUZZ=2000 for fewer"
+	@echo "make validity     error rates in random worlds, docs/validity.md; SIZE=small within two minutes"
 	@echo "make bench        benchmarks"
 	@echo "make docs         the documentation as a site, site/index.html"
 	@echo "make docs-output  everything that pages show of the code, anew; PAGES=docs/gate.md for some"
@@ -67,6 +73,10 @@ test-python:
 
 fuzz: .venv/test.stamp
 	@$(BIN)/python -m tests.fuzz $(FUZZ) $(FUZZ_SEED)
+
+# The page keeps what the large simulation found.
+validity: .venv/test.stamp
+	@$(ONE_THREAD) $(BIN)/python -m tests.validity --size $(SIZE) --jobs $(JOBS) $(if $(filter small,$(SIZE)),,--write)
 
 mutants: .venv/test.stamp
 	@$(BIN)/python -m tests.mutation

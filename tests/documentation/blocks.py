@@ -42,6 +42,11 @@ NOT_RUN = {
     ): "a test of pytest; tests/cli/test_gate.py runs the like",
     ("docs/how_to/data.md", "$ comparity data german --fetch"): NEEDS_DATA,
     ("docs/how_to/gate.md", "permissions:"): ELSEWHERE,
+    ("docs/validity.md", "$ make validity"): INSTALLS,
+    (
+        "docs/validity.md",
+        "$ python -m tests.validity",
+    ): "tests/validity/test_validity.py runs worlds",
 }
 """Blocks that no test runs, by page and beginning, each with the reason."""
 
