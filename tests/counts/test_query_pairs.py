@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from comparity.counts import query_pairs as module
+from comparity.counts.all_pairs import AllPairs
 from comparity.counts.pairs import Cell
-from comparity.counts.query_pairs import QueryPairs, query_counts, query_pairs
+from comparity.counts.query_pairs import query_counts, query_pairs
 from tests.plain.ordered_pairs import (
     effective_items,
     pairs_of,
@@ -36,7 +37,7 @@ class Rows:
     query: np.ndarray
     weights: np.ndarray | None
 
-    def counted(self, **options: str) -> QueryPairs:
+    def counted(self, **options: str) -> AllPairs:
         columns = self.y, self.f, self.group, self.groups, self.query
         return query_pairs(*columns, weights=self.weights, **options)
 
@@ -78,7 +79,7 @@ def assert_equals_the_loops(rows: Rows, average: str, score_ties: str) -> None:
     assert_allclose(sharing.dependent, query_moments(vectors, n_cells), rtol=1e-12, atol=1e-9)
     assert_allclose(sharing.own, single_moments(pairs, n_cells), rtol=1e-12, atol=1e-9)
     assert_allclose(sharing.effective_items, effective_items(pairs, n_cells), rtol=1e-9)
-    assert (sharing.n_clusters, found.n_queries) == (len(vectors), len(set(query)))
+    assert sharing.n_clusters == len(vectors)
 
 
 @pytest.mark.parametrize("score_ties", ["disagree", "half"])
@@ -183,21 +184,16 @@ def test_items_compared_and_items_merged_give_the_same(k: int) -> None:
     assert found.sharing.effective_items.tolist() == merged.sharing.effective_items.tolist()
 
 
-def test_two_threads_count_what_one_counts() -> None:
+def test_counts_without_moments_are_those_with_them() -> None:
     rows = many_small_queries(501, 3)
-    alone = rows.counted().sharing
-    with mock.patch.object(module, "ROWS_FOR_THREADS", 1):
-        shared = rows.counted().sharing
-        counts = query_counts(rows.y, rows.f, rows.group, 3, rows.query)
-    assert counts[1].ravel().tolist() == alone.hits.tolist()
-    assert alone.dependent.tolist() == shared.dependent.tolist()
-    assert alone.n_clusters == shared.n_clusters
+    counts = query_counts(rows.y, rows.f, rows.group, 3, rows.query)
+    assert counts[1].ravel().tolist() == rows.counted().sharing.hits.tolist()
 
 
 def test_queries_of_one_item_hold_no_pair() -> None:
     one = np.arange(5.0)
     found = query_pairs(one, one, np.zeros(5, dtype=int), ("a",), np.arange(5))
-    assert (found.sharing.n_clusters, found.n_queries) == (0, 5)
+    assert found.sharing.n_clusters == 0
     assert found.sharing.dependent.tolist() == [[0.0, 0.0], [0.0, 0.0]]
 
 

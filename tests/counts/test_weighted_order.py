@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from comparity.counts.all_pairs import AllPairs
 from comparity.counts.kernels.differences import scaled
-from comparity.counts.ordered_pairs import OrderedPairs, ordered_pairs, weighted_order
+from comparity.counts.ordered_pairs import ordered_pairs, weighted_order
 from comparity.counts.pairs import TIE_VALUE
 from tests.plain.ordered_pairs import (
     attribute_cells,
@@ -34,7 +35,7 @@ class Rows:
     query: np.ndarray | None
     weights: np.ndarray | None
 
-    def counted(self, score_ties: str) -> OrderedPairs:
+    def counted(self, score_ties: str) -> AllPairs:
         how = {"query": self.query, "weights": self.weights, "score_ties": score_ties}
         return weighted_order(self.y, self.f, self.z, **how)
 

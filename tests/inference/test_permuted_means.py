@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import hypergeom, norm, permutation_test, skew, ttest_ind
 
 from comparity.counts.differences import Moments
-from comparity.counts.kernels.dealing import sums_of_dealings
+from comparity.counts.kernels.sorting import sums_of_dealings
 from comparity.inference.gap_tests import GapTest
 from comparity.inference.means import WELCH, RatioPivot, compare_means
 from comparity.inference.permuted_means import (

@@ -19,7 +19,7 @@ again. Unions may overlap: the cell (a, a) is part of the row and of the column 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -37,9 +37,6 @@ from comparity.counts.kernels.moments import (
 )
 from comparity.counts.pairs import TIE_VALUE, Cell, Sharing, evenness
 
-METHOD = "all-pairs score z"
-
-
 MANY = 10**5
 """From so many items on, items with nearly the same placement share their mean."""
 
@@ -52,13 +49,13 @@ Codes = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AllPairs:
-    """All pairs of items with different labels, summed up.
+    """All pairs of items with different labels, or those within queries, summed up.
 
     Attributes
     ----------
     sharing : Sharing
         Trials, hits and second moments of all K * K cells, in the order of the groups given; the
-        group of the better item changes slowest.
+        group of the better item changes slowest. Its clusters are the queries that hold a pair.
     score_ties : ndarray
         Pairs with equal scores by cell (their weight, where items are weighted), counted in the
         trials, whatever they count for in the hits.
@@ -66,6 +63,56 @@ class AllPairs:
 
     sharing: Sharing
     score_ties: Floats
+
+
+def name_sums(
+    cells: tuple[Cell, ...],
+    sums: Iterable[Floats],
+    squares: Iterable[Floats],
+    *,
+    tie: float,
+    moments: Floats,
+    uses: Floats,
+    n_clusters: int | None = None,
+) -> AllPairs:
+    """Name the sums over pairs by cell.
+
+    Parameters
+    ----------
+    cells : tuple of Cell
+        The cells, in the order of the sums.
+    sums, squares : iterable of ndarray
+        Trials, hits and score ties, with the weights of pairs and with these squared.
+    tie : float
+        What a pair with equal scores counts as.
+    moments : ndarray
+        Products of trials and hits, summed over items, or over queries where these are clusters.
+    uses : ndarray
+        Squared trials of each item, summed over items.
+    n_clusters : int, optional
+        How many queries hold a pair, where these are clusters.
+    """
+    trials, hits, ties = (part.ravel() for part in sums)
+    n, strict, tied = squares
+    own = pair_moments(n, strict, tied, tie)
+    clustered = n_clusters is not None
+    sharing = Sharing(
+        cells=cells,
+        trials=trials,
+        hits=hits + tie * ties,
+        dependent=moments if clustered else moments - own,
+        own=own,
+        half_hits=ties if tie else np.zeros_like(ties),
+        effective_items=evenness(trials, uses),
+        n_clusters=n_clusters or 0,
+        method="query-clustered score z" if clustered else "all-pairs score z",
+    )
+    return AllPairs(sharing=sharing, score_ties=ties)
+
+
+def cells_of(groups: Sequence[str]) -> tuple[Cell, ...]:
+    """Return all K * K cells; the group of the better item changes slowest."""
+    return tuple(Cell(better, worse) for better in groups for worse in groups)
 
 
 def all_pairs(
@@ -126,18 +173,8 @@ def all_pairs(
     trials, hits, ties = totals = line_totals(line)
     squares = totals if weights is None else line_totals(line._replace(weight=line.weight**2))
     moments = moments_by_cell(_products(line, trials, hits + tie * ties, tie))
-    own = pair_moments(*squares, tie)
-    sharing = Sharing(
-        cells=tuple(Cell(better, worse) for better in groups for worse in groups),
-        trials=trials.ravel(),
-        hits=(hits + tie * ties).ravel(),
-        dependent=moments - own,
-        own=own,
-        half_hits=ties.ravel() if tie else np.zeros(ties.size),
-        effective_items=evenness(trials.ravel(), np.diag(moments)),
-        method=METHOD,
-    )
-    return AllPairs(sharing=sharing, score_ties=ties.ravel())
+    uses = np.diag(moments)
+    return name_sums(cells_of(groups), totals, squares, tie=tie, moments=moments, uses=uses)
 
 
 def cell_counts(y: Floats, f: Floats, group: Codes, n_groups: int) -> tuple[Codes, Codes, Codes]:

@@ -26,16 +26,16 @@ them were the score, and what ties in one as if it were the query.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.counts.all_pairs import AllPairs, name_sums
 from comparity.counts.kernels.differences import dominated, item_pairs
 from comparity.counts.kernels.dominance import concordances
-from comparity.counts.kernels.moments import pair_moments
 from comparity.counts.kernels.sorting import Classes, classes, joint_classes, one_class
-from comparity.counts.pairs import TIE_VALUE, Cell, Sharing, evenness
+from comparity.counts.pairs import TIE_VALUE, Cell
 
 LARGER = Cell("larger", "smaller")
 """Pairs whose better item has the larger value of the attribute."""
@@ -43,31 +43,13 @@ SMALLER = Cell("smaller", "larger")
 """Pairs whose better item has the smaller value of the attribute."""
 EQUAL = Cell("equal", "equal")
 """Pairs of items with the same value of the attribute."""
+CELLS = (LARGER, SMALLER, EQUAL)
 
 BLOCK = 2**14
 """Items whose pairs are added up at a time: some thirty columns of so many fit a cache."""
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class OrderedPairs:
-    """All pairs by the order of an attribute.
-
-    Attributes
-    ----------
-    sharing : Sharing
-        Agreement in the cells `LARGER`, `SMALLER` and `EQUAL`, with its second moments.
-    score_ties : ndarray
-        Pairs (their weight) whose scores are equal, by cell.
-    n_queries : int
-        Number of queries; 0 where every two items are a pair.
-    """
-
-    sharing: Sharing
-    score_ties: Floats
-    n_queries: int
 
 
 def ordered_pairs(
@@ -78,7 +60,7 @@ def ordered_pairs(
     query: NDArray[np.int64] | None = None,
     weights: Floats | None = None,
     score_ties: str = "disagree",
-) -> OrderedPairs:
+) -> AllPairs:
     """Count all pairs that labels imply by which item has the larger attribute.
 
     Parameters
@@ -95,7 +77,7 @@ def ordered_pairs(
 
     Returns
     -------
-    OrderedPairs
+    AllPairs
         With three cells in every case; a cell without pairs has no trials.
 
     Notes
@@ -158,7 +140,7 @@ class _Sums:
     def __init__(self, tie: float, queries: Classes | None) -> None:
         self.tie = tie
         self.queries = queries
-        self.totals, self.ties, self.own = np.zeros(6), np.zeros(3), np.zeros((3, 3))
+        self.sums, self.squares = np.zeros((3, 3)), np.zeros((3, 3))
         self.items = np.zeros((6, 6))
         n_queries = queries.n_distinct if queries else 0
         self.by_query, self.held = np.zeros((6, n_queries)), np.zeros(n_queries)
@@ -167,31 +149,21 @@ class _Sums:
         """Add a block of items."""
         vectors = pairs.with_ties(self.tie)
         self.items += vectors @ vectors.T
-        self.totals += vectors.sum(axis=1) / 2
-        self.ties += pairs.ties.sum(axis=1) / 2
-        self.own += [part.sum(axis=1) / 2 for part in squares]
+        self.sums += [part.sum(axis=1) / 2 for part in pairs]
+        self.squares += [part.sum(axis=1) / 2 for part in squares]
         if self.queries:
             rank = self.queries.rank[block]
             np.add.at(self.held, rank, plain.trials.sum(axis=0))
             for total, row in zip(self.by_query, vectors, strict=True):
                 np.add.at(total, rank, row / 2)
 
-    def pairs(self) -> OrderedPairs:
+    def pairs(self) -> AllPairs:
         """Name the parts of the sums."""
-        own = pair_moments(self.own[0], self.own[1], self.own[2], self.tie)
-        clustered = self.queries is not None
-        sharing = Sharing(
-            cells=(LARGER, SMALLER, EQUAL),
-            trials=self.totals[:3],
-            hits=self.totals[3:],
-            dependent=self.by_query @ self.by_query.T if clustered else self.items - own,
-            own=own,
-            half_hits=self.ties if self.tie else np.zeros(3),
-            effective_items=evenness(self.totals[:3], np.diag(self.items)),
-            n_clusters=int(np.count_nonzero(self.held)),
-            method="query-clustered score z" if clustered else "all-pairs score z",
-        )
-        return OrderedPairs(sharing=sharing, score_ties=self.ties, n_queries=len(self.held))
+        how: Any = {"tie": self.tie, "moments": self.items, "uses": np.diag(self.items)}
+        if self.queries is not None:
+            held = int(np.count_nonzero(self.held))
+            how |= {"moments": self.by_query @ self.by_query.T, "n_clusters": held}
+        return name_sums(CELLS, self.sums, self.squares, **how)
 
 
 class _Agreements(NamedTuple):
@@ -277,7 +249,7 @@ def weighted_order(
     query: Codes | None = None,
     weights: Floats | None = None,
     score_ties: str = "disagree",
-) -> OrderedPairs:
+) -> AllPairs:
     """Sum up all pairs that labels imply by which item has the larger attribute.
 
     O(N log^2 N) time and O(N) memory. Defined by the double loop in
@@ -292,7 +264,7 @@ def weighted_order(
 
     Returns
     -------
-    OrderedPairs
+    AllPairs
         With three cells in every case, in arbitrary units of weight.
 
     Examples
@@ -308,27 +280,14 @@ def weighted_order(
     items = _OrderedItems(y, f, z, weight, cluster)
     better, worse, squares = items.pairs()
     vectors = better.with_ties(tie) + worse.with_ties(tie)
-    moments, own = vectors @ vectors.T, pair_moments(*squares.totals(), tie)
-    dependent, n_clusters = moments - own, 0
+    moments = vectors @ vectors.T
+    how: Any = {"tie": tie, "moments": moments, "uses": np.diag(moments)}
     if query is not None:
         rows = better.with_ties(tie)
         held = np.unique(cluster[rows[:3].any(axis=0)])
         sums = np.array([np.bincount(cluster, row) for row in rows])
-        dependent, n_clusters = sums @ sums.T, len(held)
-    trials, hits, ties = better.totals()
-    sharing = Sharing(
-        cells=(LARGER, SMALLER, EQUAL),
-        trials=trials,
-        hits=hits + tie * ties,
-        dependent=dependent,
-        own=own,
-        half_hits=ties if tie else np.zeros(3),
-        effective_items=evenness(trials, np.diag(moments)),
-        n_clusters=n_clusters,
-        method="all-pairs score z" if query is None else "query-clustered score z",
-    )
-    n_queries = 0 if query is None else len(np.unique(query))
-    return OrderedPairs(sharing=sharing, score_ties=ties, n_queries=n_queries)
+        how |= {"moments": sums @ sums.T, "n_clusters": len(held)}
+    return name_sums(CELLS, better.totals(), squares.totals(), **how)
 
 
 @dataclass(frozen=True, slots=True)

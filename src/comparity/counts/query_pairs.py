@@ -13,18 +13,19 @@ each query.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts.all_pairs import AllPairs
+from comparity.counts.all_pairs import AllPairs, cells_of, name_sums
 from comparity.counts.judged_pairs import cluster_products
 from comparity.counts.kernels.differences import ItemPairs, Sums, item_pairs
-from comparity.counts.kernels.moments import moments_by_cell, pair_moments
+from comparity.counts.kernels.moments import moments_by_cell
 from comparity.counts.kernels.queries import (
+    SQUARES,
+    USES,
     count_queries,
     empty_sums,
     is_sorted,
@@ -32,13 +33,7 @@ from comparity.counts.kernels.queries import (
     offsets_of,
 )
 from comparity.counts.kernels.sorting import grouped
-from comparity.counts.pairs import TIE_VALUE, Cell, Sharing, evenness
-
-METHOD = "query-clustered score z"
-
-# Two threads are slower than one below this many rows, and hold a second set of products.
-ROWS_FOR_THREADS = 10**6
-CELLS_FOR_THREADS = 10**3
+from comparity.counts.pairs import TIE_VALUE
 
 SMALL = 256
 """Largest query whose items are all compared with each other."""
@@ -56,26 +51,6 @@ _is_sorted: Any = is_sorted
 _offsets_of: Any = offsets_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class QueryPairs:
-    """All pairs within queries, summed up.
-
-    Attributes
-    ----------
-    sharing : Sharing
-        Trials, hits and second moments of all K * K cells, in the order of the groups given; the
-        group of the better item changes slowest. Its clusters are the queries that hold a pair.
-    score_ties : ndarray
-        Pairs with equal scores by cell, in the unit of the trials.
-    n_queries : int
-        Number of queries, those without a pair included.
-    """
-
-    sharing: Sharing
-    score_ties: Floats
-    n_queries: int
-
-
 def query_pairs(
     y: Floats,
     f: Floats,
@@ -87,7 +62,7 @@ def query_pairs(
     average: str = "pairs",
     once_in: str = "cells",
     score_ties: str = "disagree",
-) -> QueryPairs:
+) -> AllPairs:
     """Sum up how often scores order the items of a query as labels do.
 
     Parameters
@@ -114,7 +89,7 @@ def query_pairs(
 
     Returns
     -------
-    QueryPairs
+    AllPairs
         With no trials where all labels of every query are equal.
 
     Notes
@@ -141,10 +116,17 @@ def query_pairs(
     columns, offsets = _by_query(y, f, group, weights, query)
     tie = TIE_VALUE[score_ties]
     sums, products = empty_sums(len(groups) ** 2)
-    n_clusters = _count(columns, offsets, (len(groups), unit, tie), (sums, products))
-    cells = tuple(Cell(better, worse) for better in groups for worse in groups)
-    sharing = _sharing(cells, sums, moments(products), tie, n_clusters)
-    return QueryPairs(sharing=sharing, score_ties=sums[:, 2], n_queries=len(offsets) - 1)
+    n_clusters = _count_queries(*columns, offsets, SMALL, len(groups), unit, tie, sums, products)
+    parts = sums.T.copy()
+    return name_sums(
+        cells_of(groups),
+        parts[:SQUARES],
+        parts[SQUARES:USES],
+        tie=tie,
+        moments=moments(products),
+        uses=parts[USES],
+        n_clusters=n_clusters,
+    )
 
 
 def query_counts(
@@ -158,7 +140,7 @@ def query_counts(
     """
     columns, offsets = _by_query(y, f, group, None, query)
     sums, products = empty_sums(n_groups**2)
-    _count(columns, offsets, (n_groups, NO_UNIT, 0.0), (sums, products[:0]))
+    _count_queries(*columns, offsets, SMALL, n_groups, NO_UNIT, 0.0, sums, products[:0])
     trials, hits, ties = sums[:, :3].T.astype(np.int64).reshape(3, n_groups, n_groups)
     return trials, hits, ties
 
@@ -178,24 +160,6 @@ def query_units(n_groups: int, once_in: str) -> Codes:
     return units.get(once_in, np.zeros_like(cells))
 
 
-def _sharing(
-    cells: tuple[Cell, ...], sums: Floats, products: Floats, tie: float, n_clusters: int
-) -> Sharing:
-    """Name the parts of the sums."""
-    trials, hits, ties, n, strict, tied, uses = sums.T.copy()
-    return Sharing(
-        cells=cells,
-        trials=trials,
-        hits=hits + tie * ties,
-        dependent=products,
-        own=pair_moments(n, strict, tied, tie),
-        half_hits=ties if tie else np.zeros_like(ties),
-        effective_items=evenness(trials, uses),
-        n_clusters=n_clusters,
-        method=METHOD,
-    )
-
-
 def _by_query(
     y: Floats, f: Floats, group: Codes, weights: Floats | None, query: Codes
 ) -> tuple[list[Column], Codes]:
@@ -213,30 +177,6 @@ def _by_query(
             order = np.argsort(query, kind="stable")
         query, columns = query[order], [column[order] for column in columns]
     return columns, _offsets_of(query)
-
-
-def _count(
-    columns: list[Column],
-    offsets: Codes,
-    how: tuple[int, Codes, float],
-    total: tuple[Floats, Floats],
-) -> int:
-    """Add all queries, half of them each in two threads where there are many rows.
-
-    Each adds to arrays of its own; those given hold the sums in the end. Returns how many queries
-    hold a pair.
-    """
-    n_queries = len(offsets) - 1
-    if len(columns[0]) < ROWS_FOR_THREADS or total[1].shape[0] > CELLS_FOR_THREADS:
-        return int(_count_queries(*columns, offsets, SMALL, 0, n_queries, *how, *total))
-    middle, other = n_queries // 2, tuple(np.zeros_like(part) for part in total)
-    with ThreadPoolExecutor(1) as pool:
-        rest: tuple[Any, ...] = (*columns, offsets, SMALL, middle, n_queries, *how, *other)
-        running = pool.submit(_count_queries, *rest)
-        held = _count_queries(*columns, offsets, SMALL, 0, middle, *how, *total) + running.result()
-    for part, more in zip(total, other, strict=True):
-        part += more
-    return int(held)
 
 
 def weighted_pairs(
@@ -297,24 +237,12 @@ def weighted_pairs(
     if average == "queries":
         pairs = items.averaged(pairs, query_units(len(groups), once_in))
     moments = moments_by_cell(items.placement_products(pairs, tie))
-    n, strict, tied = (items.by_cell(part) for part in pairs.squares)
-    own = pair_moments(n, strict, tied, tie)
-    n_clusters, dependent = 0, moments - own
+    squares = [items.by_cell(part) for part in pairs.squares]
+    sums, uses, n_clusters = [items.by_cell(part) for part in pairs.better], np.diag(moments), None
     if query is not None:
-        n_clusters, dependent = items.by_query(pairs, tie)
-    trials, hits, ties = (items.by_cell(part).ravel() for part in pairs.better)
-    sharing = Sharing(
-        cells=tuple(Cell(better, worse) for better in groups for worse in groups),
-        trials=trials,
-        hits=hits + tie * ties,
-        dependent=dependent,
-        own=own,
-        half_hits=ties if tie else np.zeros_like(ties),
-        effective_items=evenness(trials, np.diag(moments)),
-        n_clusters=n_clusters,
-        method="all-pairs score z" if query is None else "query-clustered score z",
-    )
-    return AllPairs(sharing=sharing, score_ties=ties)
+        n_clusters, moments = items.by_query(pairs, tie)
+    how: Any = {"tie": tie, "moments": moments, "uses": uses, "n_clusters": n_clusters}
+    return name_sums(cells_of(groups), sums, squares, **how)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from comparity.counts.differences import Moments
-from comparity.counts.kernels.dealing import sums_of_dealings
+from comparity.counts.kernels.sorting import sums_of_dealings
 from comparity.inference.gap_tests import GapTest, Interval
 from comparity.inference.means import WELCH, RatioPivot, compare_means
 

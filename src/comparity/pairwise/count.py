@@ -11,16 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.all_pairs import AllPairs, all_pairs, merged
-from comparity.counts.ordered_pairs import OrderedPairs, ordered_pairs, weighted_order
+from comparity.counts.ordered_pairs import ordered_pairs, weighted_order
 from comparity.counts.pairs import Cell, Sharing
-from comparity.counts.query_pairs import QueryPairs, query_counts, query_pairs, weighted_pairs
+from comparity.counts.query_pairs import query_counts, query_pairs, weighted_pairs
 from comparity.inference.dyadic import rate_covariance
 from comparity.pairwise.options import PairwiseOptions
 from comparity.tables.features import LabelledItems
 from comparity.tables.values import bounded_numbers
 
 Matrix = NDArray[np.float64]
-Pairs = AllPairs | QueryPairs | OrderedPairs
 
 NO_GROUP = "(no group)"
 """Stands for items in no group where pairs are counted."""
@@ -40,7 +39,7 @@ class CountedPairs:
     groups: tuple[str, ...]
     others: tuple[str, ...]
     unweighted: CountedPairs | None = None
-    recount: Callable[[str], Pairs] | None = None
+    recount: Callable[[str], AllPairs] | None = None
     singles: tuple[Matrix, Matrix] | None = None
 
     @property
@@ -118,7 +117,7 @@ def count_pairs(
 
 
 def _join_counts(
-    items: LabelledItems, options: PairwiseOptions, count: Callable[[str], Pairs]
+    items: LabelledItems, options: PairwiseOptions, count: Callable[[str], AllPairs]
 ) -> CountedPairs:
     pairs = count("cells")
     by_query = items.query is not None and options.average == "queries"
@@ -146,7 +145,7 @@ def _columns(items: LabelledItems) -> tuple[Matrix, Matrix, NDArray[np.int64], t
 
 def _alike(
     items: LabelledItems, options: PairwiseOptions, how: Mapping[str, Any], once_in: str
-) -> Pairs:
+) -> AllPairs:
     """Count pairs that all weigh alike, but for the weights of their items."""
     if items.value is not None:
         return ordered_pairs(items.label, items.score, items.value, **how)
@@ -158,7 +157,7 @@ def _alike(
 
 def _by_difference(
     items: LabelledItems, options: PairwiseOptions, how: Mapping[str, Any], once_in: str
-) -> Pairs:
+) -> AllPairs:
     """Sum up pairs that weigh the difference of their labels."""
     if items.value is not None:
         return weighted_order(items.label, items.score, items.value, **how)

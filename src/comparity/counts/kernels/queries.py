@@ -69,7 +69,7 @@ def offsets_of(query):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def count_queries(  # type: ignore[no-untyped-def]
-    y, f, group, weight, offsets, small, first, last, n_groups, unit, tie, sums, products
+    y, f, group, weight, offsets, small, n_groups, unit, tie, sums, products
 ):
     """Add the queries `first` to `last`; return how many of them hold a pair.
 
@@ -85,7 +85,7 @@ def count_queries(  # type: ignore[no-untyped-def]
     cell, amounts = np.empty(n_groups**2, dtype=np.int64), np.empty(2 * n_groups**2)
     together = np.zeros(len(unit))
     n_queries = 0
-    for query in range(first, last):
+    for query in range(len(offsets) - 1):
         start, end = offsets[query], offsets[query + 1]
         if end - start < 2:
             continue
