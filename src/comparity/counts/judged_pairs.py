@@ -260,7 +260,7 @@ def _distinct_items(pairs: JudgedPairs) -> Floats:
     marks = np.zeros(n_places, dtype=bool)
     for place in places:
         marks[place] = True
-    return marks.reshape(len(pairs.cells), -1).sum(axis=1).astype(np.float64)
+    return np.asarray(marks.reshape(len(pairs.cells), -1).sum(axis=1), dtype=np.float64)
 
 
 def _items_by_group(pairs: JudgedPairs) -> dict[str, int]:
