@@ -1,0 +1,161 @@
+"""Every constant that decides something stands in the table of docs/designs.md, with its value.
+
+All numbers at the top level of a module that counts, tests, judges or ranks are looked at. One that
+is not in the table has to be listed here as deciding nothing: it bounds work or memory, is lost in
+rounding, only lays out what is shown, or steers a search whose result does not depend on it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "comparity"
+FOLDERS = ("counts", "inference", "separation", "comparative", "pairwise", "relative", "results")
+FOLDERS += ("metrics", "ranking", "planning")
+# Machine code, and how it is laid out.
+LEFT_OUT = ("counts/kernels/",)
+
+ROW = re.compile(r"^\| `(?P<name>[a-z_.]+\.[A-Z_0-9]+)` \| (?P<value>[^|]+) \|", re.MULTILINE)
+
+NOT_DECIDING = {
+    "work or memory": """
+        counts.all_pairs.MANY counts.decision_rows.FEWEST counts.densities.FURTHEST_CELL
+        counts.densities.HERMITE_TERMS counts.densities.MOST_CELLS counts.differences.STEPS
+        counts.judged_pairs.DENSE_BYTES counts.judged_pairs.FEW_CELLS counts.ledger.MANY_CELLS
+        counts.neighbours.BLOCK counts.neighbours.CHECKED counts.neighbours.EXACT_ROWS
+        counts.neighbours.FEWEST_HEAPS counts.neighbours.MANY counts.neighbours.MOST_HEAPS
+        counts.neighbours.SPARE counts.neighbours.VARIANCE_ROWS counts.ordered_pairs.BLOCK
+        counts.query_pairs.CELLS_FOR_THREADS counts.query_pairs.ROWS_FOR_THREADS
+        counts.query_pairs.SMALL inference.looks.MOST_LOOKS inference.multiplicity.MOST_NUMBERS
+        inference.permutation.CHUNK inference.permuted_means.STEPS inference.requirement.AT_ONCE
+        ranking.likelihood.evidence.CHUNK ranking.likelihood.exact.A_SECOND
+        ranking.likelihood.exact.DENSE ranking.likelihood.exact.MOST_NUMBERS
+        ranking.likelihood.errors.MANY ranking.likelihood.fitting.SMALL
+        ranking.likelihood.fitting.SOON ranking.likelihood.passes.BLOCK
+        ranking.likelihood.passes.SINGLE ranking.likelihood.passes.THREADED
+        ranking.likelihood.rows.HOPS ranking.likelihood.rows.LITTLE_WORK
+        ranking.likelihood.rows.MOST_NUMBERS ranking.likelihood.rows.MOST_WORK
+        ranking.likelihood.rows.NARROW ranking.likelihood.rows.STARTS ranking.rank_centrality.DENSE
+        relative.raters.LONG
+    """,
+    "rounding": """
+        counts.differences.EXACT counts.differences.NARROWEST counts.differences.SIGNIFICANT
+        counts.differences.SINGLE counts.neighbours.TIED counts.overlap.LEAST_SHARE
+        counts.overlap.ROUNDING inference.evaluators.SMALLEST inference.evaluators.UNREACHABLE
+        inference.extreme_tables.ROUNDING inference.extreme_tables.TIE
+        inference.gap_tests.MOST_ITEMS inference.joint.ROUNDING inference.joint.SINGULAR inference.looks.FAR
+        inference.permutation.SAME inference.permuted_means.FURTHEST inference.permuted_means.SAME
+        inference.pivots.NOTHING inference.pivots.ROUNDING_TOLERANCE inference.pivots.WIDEST
+        inference.plausible_tables.NEGLIGIBLE inference.plausible_tables.ROUNDING
+        inference.plausible_tables.TINY inference.power.LARGEST_SIZE inference.rejection.TINY
+        inference.requirement.LARGEST_FACTOR inference.requirement.NEVER
+        inference.requirement.TINY ranking.crowd_models.SAME_PEAK ranking.fair_topk.SAME
+        ranking.fits.LEAST_SD ranking.fits.MOST_JUDGMENTS ranking.fits.MOST_SD
+        ranking.fits.ROUNDED ranking.likelihood.banded.FIXED_PRECISION
+        ranking.likelihood.banded.LEAST_PIVOT ranking.likelihood.banded.LOST_PRECISION
+        ranking.likelihood.fitting.TINY ranking.likelihood.objective.FLAT
+        ranking.likelihood.objective.SLACK ranking.likelihood.one_pass.LEAST_LEFT
+        ranking.likelihood.one_pass.NOTHING_LEFT ranking.likelihood.passes.LN2_HIGH
+        ranking.likelihood.passes.LN2_LOW ranking.likelihood.passes.LOG2E ranking.mixtures.EDGE
+        ranking.mixtures.LARGEST_LOG_RATIO ranking.mixtures.SMALLEST_CHANCE
+        relative.prediction.LAST_DIGITS relative.prediction.ROUNDING relative.slopes.ALONE
+        separation.information.SAME
+    """,
+    "what is shown": """
+        metrics.charts.FARTHEST metrics.section.MOST_GROUPS pairwise.result.AS_TABLE
+        ranking.connectivity.NAMED ranking.fair_topk.SHOWN ranking.likelihood.fitting.WATCHED
+        ranking.mixtures.WATCHED ranking.plots.LEVEL ranking.plots.NAMED ranking.plots.STROKES
+        ranking.section.CONTRASTS ranking.section.EVALUATORS ranking.section.ITEMS
+        relative.section.DEEPEST relative.section.LISTED relative.section.NUMBERED
+        relative.section.SIGNED
+    """,
+    "a search": """
+        counts.overlap.NEWTON_STEPS inference.evaluators.DIRECTIONS inference.evaluators.MULTIPLES
+        inference.exact.POLISH inference.extreme_tables.FEWEST_PARTS
+        inference.extreme_tables.HALVINGS inference.extreme_tables.POLISH
+        inference.extreme_tables.WIDEST_PART inference.looks.NODES_PER_STEP
+        inference.permutation.LEVELS inference.permutation.STEPS inference.permuted_means.HALVINGS
+        inference.pivots.HALVINGS inference.plausible_tables.CLOSER
+        inference.plausible_tables.FEWEST_STEPS inference.plausible_tables.MOST_LISTED
+        inference.plausible_tables.MOST_STEPS inference.plausible_tables.PARABOLAS
+        inference.rejection.ROUNDS inference.rejection._HALVINGS inference.rejection._NEGLIGIBLE
+        inference.rejection._NODES inference.rejection._POINTS inference.requirement.RUNGS
+        inference.requirement.ZOOMS planning.plan_ranking.GRID_POINTS
+        planning.plan_ranking.MOST_ROUNDS ranking.barp.GRADIENT ranking.barp.STEPS
+        ranking.fits.LARGEST_SD ranking.fits.SMALLEST_SD ranking.fits.START_SD
+        ranking.likelihood.evidence.LONGEST ranking.likelihood.evidence.SHORTEST
+        ranking.likelihood.fitting.CALM ranking.likelihood.fitting.OFTEN
+        ranking.likelihood.fitting.ROUGH ranking.likelihood.fitting.ROUNDS
+        ranking.likelihood.fitting.STEADY ranking.likelihood.fitting.TOLERANCE
+        ranking.likelihood.objective.MOST_PRODUCTS ranking.likelihood.one_pass.CLOSE
+        ranking.likelihood.one_pass.MOST_SOLVES ranking.likelihood.one_pass.SLIGHT
+        ranking.rank_centrality.RESTARTS
+    """,
+    "a definition": """
+        inference.permuted_means.SEED inference.permuted_means.SLOPE inference.permuted_means.Z
+        metrics.entropy.DOUBLED_ROOT metrics.entropy.STANDARD counts.wide.BROKEN
+        inference.extreme_tables.ABOVE inference.extreme_tables.BELOW
+        inference.extreme_tables.EQUAL
+    """,
+}
+
+
+def numbers(path: Path) -> Iterator[tuple[str, float]]:
+    """Yield the names and values of numbers at the top level of a module."""
+    place = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+    names = [
+        name.id
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        for name in (target.elts if isinstance(target, ast.Tuple) else [target])
+        if isinstance(name, ast.Name) and name.id.isupper()
+    ]
+    if names:
+        module = import_module(f"comparity.{place}")
+        values = {name: getattr(module, name) for name in names}
+        yield from (
+            (f"{place}.{name}", value)
+            for name, value in values.items()
+            if isinstance(value, int | float) and not isinstance(value, bool)
+        )
+
+
+@pytest.fixture(scope="module")
+def constants() -> dict[str, float]:
+    return {
+        name: value
+        for folder in FOLDERS
+        for path in sorted((PACKAGE / folder).rglob("*.py"))
+        if not path.relative_to(PACKAGE).as_posix().startswith(LEFT_OUT)
+        for name, value in numbers(path)
+    }
+
+
+@pytest.fixture(scope="module")
+def table() -> dict[str, float]:
+    text = (ROOT / "docs" / "designs.md").read_text(encoding="utf-8")
+    return {row["name"]: float(row["value"].replace(",", "")) for row in ROW.finditer(text)}
+
+
+def test_every_constant_is_in_the_table_or_decides_nothing(
+    constants: dict[str, float], table: dict[str, float]
+) -> None:
+    excused = {name for names in NOT_DECIDING.values() for name in names.split()}
+    assert sorted(set(constants) - set(table) - excused) == []
+    assert sorted(excused - set(constants)) == []
+    assert sorted(excused & set(table)) == []
+
+
+def test_the_table_has_the_values_of_the_code(
+    constants: dict[str, float], table: dict[str, float]
+) -> None:
+    assert table == {name: constants.get(name) for name in table}
+    assert len(table) > 40
