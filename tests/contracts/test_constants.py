@@ -32,7 +32,6 @@ NOT_DECIDING = {
         counts.neighbours.BLOCK counts.neighbours.CHECKED counts.neighbours.EXACT_ROWS
         counts.neighbours.FEWEST_HEAPS counts.neighbours.MANY counts.neighbours.MOST_HEAPS
         counts.neighbours.SPARE counts.neighbours.VARIANCE_ROWS counts.ordered_pairs.BLOCK
-        counts.query_pairs.CELLS_FOR_THREADS counts.query_pairs.ROWS_FOR_THREADS
         counts.query_pairs.SMALL inference.looks.MOST_LOOKS inference.multiplicity.MOST_NUMBERS
         inference.permutation.CHUNK inference.permuted_means.STEPS inference.requirement.AT_ONCE
         ranking.likelihood.evidence.CHUNK ranking.likelihood.exact.A_SECOND
@@ -50,7 +49,8 @@ NOT_DECIDING = {
         counts.differences.SINGLE counts.neighbours.TIED counts.overlap.LEAST_SHARE
         counts.overlap.ROUNDING inference.evaluators.SMALLEST inference.evaluators.UNREACHABLE
         inference.extreme_tables.ROUNDING inference.extreme_tables.TIE
-        inference.gap_tests.MOST_ITEMS inference.joint.ROUNDING inference.joint.SINGULAR inference.looks.FAR
+        inference.gap_tests.MOST_ITEMS inference.joint.ROUNDING inference.joint.SINGULAR
+        inference.looks.FAR
         inference.permutation.SAME inference.permuted_means.FURTHEST inference.permuted_means.SAME
         inference.pivots.NOTHING inference.pivots.ROUNDING_TOLERANCE inference.pivots.WIDEST
         inference.plausible_tables.NEGLIGIBLE inference.plausible_tables.ROUNDING
