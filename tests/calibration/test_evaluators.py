@@ -27,7 +27,7 @@ def rejects(counts: JudgedPairs, cells: tuple[Cell, Cell], *, squares: bool = Fa
     """Whether equality is rejected at 0.05; by squares of evaluators' sums alone where asked."""
     sharing = counts.shared_counts().sharing()
     if squares:
-        sharing = replace(sharing, evaluators=None)
+        sharing = replace(sharing, few=None)
     return compare_cells(sharing, *cells, null="").p_value <= 0.05
 
 

@@ -28,7 +28,8 @@ NOT_DECIDING = {
     "work or memory": """
         counts.all_pairs.MANY counts.decision_rows.FEWEST counts.densities.FURTHEST_CELL
         counts.densities.HERMITE_TERMS counts.densities.MOST_CELLS counts.differences.STEPS
-        counts.judged_pairs.DENSE_BYTES counts.judged_pairs.FEW_CELLS counts.ledger.MANY_CELLS
+        counts.clusters.DENSE_BYTES counts.clusters.FEW_CELLS counts.clusters.MOST_KINDS
+        counts.ledger.MANY_CELLS
         counts.neighbours.BLOCK counts.neighbours.CHECKED counts.neighbours.EXACT_ROWS
         counts.neighbours.FEWEST_HEAPS counts.neighbours.MANY counts.neighbours.MOST_HEAPS
         counts.neighbours.SPARE counts.neighbours.VARIANCE_ROWS counts.ordered_pairs.BLOCK
@@ -74,7 +75,7 @@ NOT_DECIDING = {
         ranking.mixtures.WATCHED ranking.plots.LEVEL ranking.plots.NAMED ranking.plots.STROKES
         ranking.section.CONTRASTS ranking.section.EVALUATORS ranking.section.ITEMS
         relative.section.DEEPEST relative.section.LISTED relative.section.NUMBERED
-        relative.section.SIGNED
+        relative.section.SIGNED results.judging.FEW_CLUSTERS
     """,
     "a search": """
         counts.overlap.NEWTON_STEPS inference.evaluators.DIRECTIONS inference.evaluators.MULTIPLES

@@ -78,10 +78,10 @@ def test_weights_of_one_change_nothing(seed: int, score_ties: str) -> None:
     counts = judged(8, 25, seed, evaluators=True)
     plain = counts.shared_counts().sharing(score_ties)
     weighted = weighted_sharing(counts, np.ones(len(counts)), score_ties=score_ties)
-    assert plain.evaluators is not None
-    assert weighted.evaluators is not None
-    for whole, other in ((plain, weighted), (plain.evaluators, weighted.evaluators)):
-        for name in set(type(whole).__slots__) - {"evaluators"}:
+    assert plain.few is not None
+    assert weighted.few is not None
+    for whole, other in ((plain, weighted), (plain.few, weighted.few)):
+        for name in set(type(whole).__slots__) - {"few"}:
             one, two = getattr(whole, name), getattr(other, name)
             assert np.array_equal(one, two) if isinstance(one, np.ndarray) else one == two, name
 

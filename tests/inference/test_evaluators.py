@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from comparity.counts.clusters import MOST_LISTED
+from comparity.counts.clusters import MOST_LISTED, Clustering
 from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.pairs import Cell
 from comparity.inference.dyadic import compare_cells
-from comparity.inference.evaluators import EvaluatorGap, combined_tail, sign_patterns
+from comparity.inference.evaluators import ClusterGap, Estimated, combined_tail, sign_patterns
 from comparity.inference.gap_tests import GapTest
 from tests.calibration import worlds
 from tests.plain import evaluators as plain
@@ -58,7 +58,7 @@ def test_the_p_value_is_that_of_loops_over_judgments_and_signs(
 ) -> None:
     counts = panel(number, 4) if shared else fresh(panel(number, 4))
     test = compare(counts)
-    assert isinstance(test.pivot, EvaluatorGap)
+    assert isinstance(test.pivot, ClusterGap)
     assert counts.evaluator is not None
     expected = plain.p_value(
         test.gap,
@@ -67,6 +67,37 @@ def test_the_p_value_is_that_of_loops_over_judgments_and_signs(
         residuals(counts, test.gap),
         list(zip(counts.better.tolist(), counts.worse.tolist(), strict=True)),
         counts.evaluator.tolist(),
+    )
+    assert test.pivot.p_value(hypothesised) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(("number", "others"), [(3, 5), (7, 20), (13, 14), (8, 70)])
+@pytest.mark.parametrize("hypothesised", [0.0, 0.25])
+@pytest.mark.parametrize("shared", [True, False], ids=["shared items", "fresh pairs"])
+def test_a_second_kind_of_few_clusters_gets_its_own_degrees_of_freedom(
+    number: int, others: int, hypothesised: float, shared: bool
+) -> None:
+    """More than 64 clusters are part of what is known, like items."""
+    rng = np.random.default_rng(others)
+    counts = panel(number, 4) if shared else fresh(panel(number, 4))
+    prompt = rng.permutation(np.arange(len(counts)) % others)
+    kinds = {"prompt": Clustering(prompt, tuple(f"{k:02}" for k in range(others)))}
+    test = compare(replace(counts, clusters=kinds))
+    assert isinstance(test.pivot, ClusterGap)
+    assert len(test.pivot.further) == (others <= MOST_LISTED)
+    assert counts.evaluator is not None
+    items = list(zip(counts.better.tolist(), counts.worse.tolist(), strict=True))
+    if others > MOST_LISTED:
+        # A prompt is one more item that two judgments may share.
+        items = [(*pair, f"prompt {k}") for pair, k in zip(items, prompt, strict=True)]
+    expected = plain.p_value(
+        test.gap,
+        hypothesised,
+        residuals(counts, hypothesised),
+        residuals(counts, test.gap),
+        items,
+        counts.evaluator.tolist(),
+        prompt.tolist() if others <= MOST_LISTED else None,
     )
     assert test.pivot.p_value(hypothesised) == pytest.approx(expected, rel=1e-6)
 
@@ -141,7 +172,7 @@ def test_six_evaluators_of_one_mind_have_the_smallest_p_value_their_signs_allow(
     st.integers(2, 30),
 )
 def test_the_combined_tail_solves_its_equation(distance: float, known: float, dof: int) -> None:
-    tail = combined_tail(distance, known, 1 - known, dof)
+    tail = combined_tail(distance, known, Estimated(1 - known, dof))
     z, t = stats.norm.isf(tail), stats.t.isf(tail, dof)
     assert z * z * known + t * t * (1 - known) == pytest.approx(distance**2, rel=1e-5)
 
@@ -185,6 +216,6 @@ def test_cells_that_two_of_many_evaluators_judged_are_not_tested() -> None:
 
 def test_very_many_evaluators_are_not_listed() -> None:
     few, many = (panel(n, 3, n_pairs=900).shared_counts() for n in (MOST_LISTED, MOST_LISTED + 9))
-    assert few.sharing().evaluators is not None
-    assert many.sharing().evaluators is None
-    assert few.sharing(evaluators=False).evaluators is None
+    assert few.sharing().few is not None
+    assert many.sharing().few is None
+    assert few.sharing(evaluators=False).few is None

@@ -1,4 +1,4 @@
-"""The test of a gap that a few evaluators judged, by definition: loops over judgments and signs."""
+"""The test of a gap in a few clusters, by definition: loops over judgments and signs."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -14,8 +14,12 @@ def p_value(
     observed: Sequence[float],
     items: Sequence[tuple[int, int]],
     evaluators: Sequence[int],
+    others: Sequence[int] | None = None,
 ) -> float:
-    """Return the two-sided p value from residuals at the hypothesised and at the observed gap."""
+    """Return the two-sided p value from residuals at the hypothesised and at the observed gap.
+
+    Judgments may also lie in `others`, few clusters of another kind.
+    """
     distance = abs(gap - hypothesised)
     names = sorted(set(evaluators))
     number = len(names)
@@ -23,44 +27,68 @@ def p_value(
     def sums(of: Sequence[float]) -> list[float]:
         return [sum(u for u, who in zip(of, evaluators, strict=True) if who == k) for k in names]
 
-    shared = max(_between(residuals, items, evaluators), 0.0)
+    alone = [*others] if others is not None else [None] * len(residuals)
+    shared = max(_between(residuals, items, evaluators, alone), 0.0)
+    further, dof = 0.0, 1
+    if others is not None:
+        dof = len(set(others)) - 1
+        further = max(_only_in(observed, others, evaluators), 0.0) * (dof + 1) / dof
     at_null, at_gap = sums(residuals), sums(observed)
-    part = shared / (shared + sum(u * u for u in at_null))
+    beside = shared + further
+    part = beside / (beside + sum(u * u for u in at_null))
     own = [u - part * (u - v) for u, v in zip(at_null, at_gap, strict=True)]
     mean = sum(own) / number
     variance = number * sum((u - mean) ** 2 for u in own) / (number - 1)
-    by_t = _level(distance, shared, variance, number - 1)
+    by_t = _level(distance, shared, [(variance, number - 1), (further, dof)])
     if not 6 <= number <= 12:
         return by_t
     tails = []
     for signs in product((-1, 1), repeat=number):
         beyond = sum(sign * u for sign, u in zip(signs, own, strict=True)) - distance
-        if shared:
-            tails.append(stats.norm.cdf(beyond / sqrt(shared)))
+        if beside:
+            tails.append(stats.norm.cdf(beyond / sqrt(beside)))
         else:
             tails.append(0.5 if abs(beyond) < 1e-9 * distance else float(beyond > 0))
     return max(by_t, 2 * sum(tails) / 2**number)
 
 
 def _between(
-    residuals: Sequence[float], items: Sequence[tuple[int, int]], evaluators: Sequence[int]
+    residuals: Sequence[float],
+    items: Sequence[tuple[int, int]],
+    evaluators: Sequence[int],
+    others: Sequence[int | None],
 ) -> float:
-    """Sum products over judgments of different evaluators that share an item."""
+    """Sum products over judgments that share an item and no cluster."""
     total = 0.0
     for p, one in enumerate(residuals):
         for q, two in enumerate(residuals):
-            if evaluators[p] != evaluators[q] and set(items[p]) & set(items[q]):
+            same = evaluators[p] == evaluators[q] or (
+                others[p] is not None and others[p] == others[q]
+            )
+            if not same and set(items[p]) & set(items[q]):
                 total += one * two
     return total
 
 
-def _level(distance: float, known: float, estimated: float, dof: int) -> float:
-    """Find the level at which both quantiles allow just this distance, by halving."""
+def _only_in(residuals: Sequence[float], others: Sequence[int], evaluators: Sequence[int]) -> float:
+    """Sum products over judgments of different evaluators in one of the other clusters."""
+    total = 0.0
+    for p, one in enumerate(residuals):
+        for q, two in enumerate(residuals):
+            if others[p] == others[q] and evaluators[p] != evaluators[q]:
+                total += one * two
+    return total
+
+
+def _level(distance: float, known: float, estimated: Sequence[tuple[float, int]]) -> float:
+    """Find the level at which all quantiles allow just this distance, by halving."""
     low, high = 0.0, 1.0
     for _ in range(200):
         middle = (low + high) / 2
-        z, t = stats.norm.isf(middle / 2), stats.t.isf(middle / 2, dof)
-        if z * z * known + t * t * estimated > distance**2:
+        allowed = stats.norm.isf(middle / 2) ** 2 * known
+        for variance, dof in estimated:
+            allowed += stats.t.isf(middle / 2, dof) ** 2 * variance
+        if allowed > distance**2:
             low = middle
         else:
             high = middle

@@ -11,6 +11,7 @@ import numpy as np
 
 from comparity.comparative.judge import audit_counts, design_to_count
 from comparity.comparative.options import ComparativeForm, ComparativeOptions
+from comparity.counts.clusters import EVALUATORS, named_clusters
 from comparity.counts.judged_rows import count_comparisons, count_wide_comparisons
 from comparity.counts.ledger import count_position_pairs
 from comparity.errors import MissingColumnError, OptionError
@@ -32,6 +33,7 @@ def comparative_separation(
     evaluators: Any = None,
     ties: Any = None,
     reference: Any = None,
+    cluster: Any = None,
     **choices: Any,
 ) -> Audit:
     r"""Test whether a model agrees with judges equally often in every kind of pair.
@@ -62,6 +64,10 @@ def comparative_separation(
         A label or reference score of each item, to condition on. Agreement is then *standardised*:
         judgments are weighted so that the reference has the same law in every kind of pair. With
         more than two values it decides, and the audit of raw agreement is in `raw`.
+    cluster : array-like, mapping, frame or str, optional
+        What else makes comparisons dependent, such as the prompt of each: comparisons of one
+        cluster are not taken to be independent. Several kinds as a mapping, as the columns of a
+        frame, or as a list of columns of `comparisons`.
     design : {"auto", "fresh", "shared"}
         Whether items repeat; by default the data say.
     method : {"auto", "disjoint", "dyadic"}
@@ -117,8 +123,11 @@ def comparative_separation(
     >>> audit.finding, audit.design
     ('violated', 'shared items')
     """
-    options = ComparativeOptions(reference=None if reference is None else "reference", **choices)
-    pairs, judges, ties = _positions(comparisons, evaluators, ties)
+    pairs, columns, ties = _positions(comparisons, evaluators, cluster, ties)
+    judges = columns.pop(EVALUATORS, None)
+    options = ComparativeOptions(
+        reference=None if reference is None else "reference", cluster=tuple(columns), **choices
+    )
     counts = count_position_pairs(
         pairs,
         scores=as_array(scores, "scores"),
@@ -126,6 +135,7 @@ def comparative_separation(
         evaluators=judges,
         tied_pairs=ties,
         reference=None if reference is None else as_array(reference, "reference"),
+        clusters=columns,
         continuous=options.continuous,
         intersection=options.intersection,
         design=design_to_count(options),
@@ -133,28 +143,35 @@ def comparative_separation(
     return audit_counts(counts, options, evaluators_known=judges is not None)
 
 
-def _positions(comparisons: Any, evaluators: Any, ties: Any) -> tuple[Any, Any, Any]:
-    """Return the pairs as an array, the evaluators as a column or None, and the tied pairs."""
+def _positions(
+    comparisons: Any, evaluators: Any, cluster: Any, ties: Any
+) -> tuple[Any, dict[str, Any], Any]:
+    """Return pairs as an array, columns of evaluators and clusters, and the tied pairs."""
     frame = of_engine(comparisons, "comparisons")
     if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
-        judges = None if evaluators is None else as_array(evaluators, "evaluators")
-        return comparisons, judges, ties
+        judges = {} if evaluators is None else {EVALUATORS: as_array(evaluators, "evaluators")}
+        return comparisons, judges | named_clusters(cluster), ties
     columns = collected(frame.lazy())
-    for name in ("better", "worse", *([evaluators] if isinstance(evaluators, str) else [])):
+    named = [evaluators] if isinstance(evaluators, str) else []
+    clusters = [cluster] if isinstance(cluster, str) else cluster
+    told = isinstance(clusters, list | tuple) and all(isinstance(one, str) for one in clusters)
+    for name in ("better", "worse", *named, *(clusters if told and len(clusters) == 1 else [])):
         if name not in columns:
             raise MissingColumnError(name, "comparisons", list(columns))
-    named = evaluators if isinstance(evaluators, str) else None
-    check_outcome_read(comparisons, first="better", second="worse", read=(named, "tied"))
-    judges = columns[evaluators] if isinstance(evaluators, str) else evaluators
-    judges = None if judges is None else as_array(judges, "evaluators")
+    told = told and {*clusters} <= columns.keys()
+    beside = {name: columns[name] for name in clusters} if told else named_clusters(cluster)
+    read = (*named, "tied", *beside)
+    check_outcome_read(comparisons, first="better", second="worse", read=read)
+    if evaluators is not None:
+        column = columns[evaluators] if named else evaluators
+        beside[EVALUATORS] = as_array(column, "evaluators")
     pairs = np.column_stack([columns["better"], columns["worse"]])
     if "tied" not in columns:
-        return pairs, judges, ties
-    if judges is not None:
-        check_lengths({"comparisons": pairs, "evaluators": judges})
+        return pairs, beside, ties
+    check_lengths({"comparisons": pairs, **beside})
     tied = said_true(columns["tied"], "tied", "comparisons")
     either = pairs[tied] if ties is None else np.vstack([pairs[tied], ties])
-    return pairs[~tied], None if judges is None else judges[~tied], either
+    return pairs[~tied], {name: column[~tied] for name, column in beside.items()}, either
 
 
 def audit_frames(
@@ -186,11 +203,17 @@ def audit_frames(
         if key in choices:
             why = "frames have columns that are named by better and worse"
             raise OptionError(key, choices[key], [f"no {key}", "files"], why)
-    return _audit_tables(comparisons, items, form, tied=tied)
+    clusters = {name: name for name in form.cluster}
+    return _audit_tables(comparisons, items, form, tied=tied, clusters=clusters)
 
 
 def _audit_tables(
-    comparisons: Any, items: Any, form: ComparativeForm, *, tied: str | None
+    comparisons: Any,
+    items: Any,
+    form: ComparativeForm,
+    *,
+    tied: str | None,
+    clusters: dict[str, str],
 ) -> Audit:
     options = form.narrow(ComparativeOptions)
     columns: dict[str, Any] = {
@@ -201,6 +224,7 @@ def _audit_tables(
         "score": form.score,
         "sensitive": list(form.sensitive),
         "reference": options.reference,
+        "clusters": clusters,
         "continuous": options.continuous,
         "intersection": options.intersection,
         "design": design_to_count(options),
@@ -241,12 +265,16 @@ def audit_files(comparisons: str | Path, items: str | Path | None = None, **choi
         known: dict[str, Any] = {
             role: name or _if_present(table, role) for role, name in columns.items()
         }
-        audit = _audit_tables(table, None, replace(form, **known), tied=None)
+        form = replace(form, **known)
+        clusters = {name: name for name in form.cluster}
+        audit = _audit_tables(table, None, form, tied=None, clusters=clusters)
         return audit.with_files(comparisons)
-    read = read_comparisons(comparisons, layout=form.layout, **columns, **sides)
+    kept = form.cluster
+    read = read_comparisons(comparisons, layout=form.layout, kept=kept, **columns, **sides)
     judge = "evaluator" if read.has_evaluators else None
     form = replace(form, better="better", worse="worse", evaluator=judge)
-    audit = _audit_tables(read.frame, read_table(items), form, tied="tied")
+    clusters = {name: f"kept{place}" for place, name in enumerate(form.cluster)}
+    audit = _audit_tables(read.frame, read_table(items), form, tied="tied", clusters=clusters)
     data: dict[str, Any] = {"layout": read.layout, "columns": dict(read.columns)}
     data["evaluator"] = read.columns.get("evaluator")
     notes = read.notes

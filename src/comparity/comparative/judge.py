@@ -35,6 +35,7 @@ from comparity.inference.evaluators import FEWEST_FLIPPED
 from comparity.inference.gap_tests import GapTest
 from comparity.inference.joint import all_cells_equal
 from comparity.results.audit import Audit, JudgedGap, Ties
+from comparity.results.judging import cluster_notes
 from comparity.results.options import provenance
 from comparity.results.result import EXIT_STATUS
 from comparity.tables.values import check_groups, qualified
@@ -126,6 +127,7 @@ def _raw_audit(
         n=size.judgments,
         n_items=size.items,
         n_evaluators=size.evaluators,
+        n_clusters=_clusters(next(iter(counts.values()))),
         alpha=options.alpha,
         margin=options.margin,
         rule=options.rule,
@@ -150,7 +152,7 @@ def _counts_to_test(
         return counts
     if options.method == "disjoint":
         return disjoint_pairs(counted, rng=np.random.default_rng(options.seed or 0))
-    fresh = _has_few_evaluators(counts) and counts.most_uses <= 1
+    fresh = _has_few_evaluators(counts) and counts.most_uses <= 1 and not counts.n_clusters
     if options.design == "auto" and (options.rule == "paper" or fresh):
         return PairCounts(counts, counts.judgment_ties)
     if options.design == "fresh":
@@ -253,9 +255,18 @@ def _design_name(given: Counts, used: Counts, options: ComparativeOptions) -> st
     if isinstance(used, PairCounts):
         taken_as_fresh = isinstance(given, SharedPairCounts) and options.rule == "paper"
         return "shared items, taken as fresh" if taken_as_fresh else "fresh"
-    if _has_few_evaluators(used):
-        return "shared items"
-    return "shared items and evaluators" if used.most_uses > 1 else "shared evaluators"
+    items = ["items"] if used.most_uses > 1 or not used.n_clusters else []
+    if not _has_few_evaluators(used):
+        items = ["items"] if used.most_uses > 1 else []
+        items.append("evaluators")
+    shared = [f"shared {' and '.join(items)}"] if items else []
+    clustered = [f"clustered by {' and '.join(used.n_clusters)}"] if used.n_clusters else []
+    return ", ".join([*shared, *clustered])
+
+
+def _clusters(counts: Counts) -> dict[str, int]:
+    """Return how many clusters there are beside items and evaluators."""
+    return {} if isinstance(counts, PairCounts) else counts.n_clusters
 
 
 def _has_few_evaluators(counts: SharedPairCounts) -> bool:
@@ -284,6 +295,7 @@ def _notes(
     """
     before, after = next(iter(given.values())), next(iter(used.values()))
     notes = [_design_note(before, after, options), *_evaluator_notes(before, evaluators_known)]
+    notes += cluster_notes(_clusters(before), options.cluster, rows="judgments")
     equal = after[EQUAL_VALUES].trials if options.continuous else 0
     if equal:
         notes.append(
@@ -359,11 +371,13 @@ def _design_note(before: Counts, after: Counts, options: ComparativeOptions) -> 
     size = Size.of(before)
     uses = 2 * size.judgments / max(size.items, 1)
     shared = f"{size.judgments:,} judgments share {size.items:,} items ({uses:.1f} uses of an item)"
+    if before.most_uses <= 1 and before.n_clusters and options.method != "disjoint":
+        return "No item occurs in two judgments."
     if not _has_few_evaluators(before):
         shared += f" and {size.evaluators:,} evaluators"
     if options.method == "disjoint":
         return (
-            f"{shared}; only {after.n:,} of them, in which no item and no evaluator occurs twice, "
+            f"{shared}; only {after.n:,} of them, in which nothing that they share occurs twice, "
             "were tested. Pairs with an order were chosen without looking at which one it is."
         )
     if isinstance(after, SharedPairCounts):

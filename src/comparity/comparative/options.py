@@ -6,7 +6,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from comparity.errors import Option, OptionError
-from comparity.results.options import AuditOptions, ComparisonColumns, choice, column
+from comparity.results.options import (
+    AuditOptions,
+    ComparisonColumns,
+    choice,
+    cluster_columns,
+    column,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,9 +41,14 @@ class ComparativeOptions(AuditOptions):
     score_ties: Literal["disagree", "half"] = choice(
         "disagree", "What equal scores of the model count as."
     )
+    cluster: tuple[str, ...] = cluster_columns("prompt")
 
     def _check_together(self) -> None:
         """Refuse what cannot be had with numbers as groups, or with weights on judgments."""
+        self.check_clusters(self.cluster)
+        if self.cluster and self.design == "fresh":
+            why = "judgments of one cluster are not independent"
+            raise OptionError("design", self.design, ["'auto'", "'shared'", "no clusters"], why)
         if self.continuous and self.hypotheses != "all":
             why = "a number has no groups that pairs could be across or within"
             raise OptionError("hypotheses", self.hypotheses, ["'all'", "continuous=False"], why)

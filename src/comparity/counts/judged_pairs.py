@@ -13,16 +13,22 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
-from comparity.counts.clusters import MOST_LISTED, ClusterMoments
+from comparity.counts.clusters import (
+    DENSE_BYTES,
+    EVALUATORS,
+    MOST_LISTED,
+    Clustering,
+    ClusterMoments,
+    cluster_products,
+    cluster_totals,
+    combinations_of,
+    combine_codes,
+)
 from comparity.counts.pairs import TIE_VALUE, Cell, Floats, PairCounts, SharedPairCounts, Tally
 from comparity.errors import IncompatibleCountsError
 
 Codes = NDArray[np.int64]
-
-FEW_CELLS, DENSE_BYTES = 16, 2**29
-"""Totals of all clusters in so few cells, and of that size, are held as a table without gaps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,6 +59,8 @@ class JudgedPairs:
     reference : ndarray of float or None
         Label or reference score of every item, where agreement is to be standardised to one
         distribution of it.
+    clusters : mapping of str to Clustering
+        What else makes judgments dependent, such as the prompt: the cluster of each row, by name.
     judgment_ties : mapping of (str, str) to int
         Tied judgments by the two groups compared, in sorted order.
     """
@@ -68,11 +76,13 @@ class JudgedPairs:
     n_items: int
     item_table: str = ""
     reference: Floats | None = None
+    clusters: Mapping[str, Clustering] = field(default_factory=dict)
     judgment_ties: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         by_pair = (self.better, self.worse, self.evaluator, self.cell, self.order, self.trials)
-        for column in (*by_pair, self.reference):
+        shared = (one.codes for one in self.clusters.values())
+        for column in (*by_pair, *shared, self.reference):
             if column is not None:
                 column.setflags(write=False)
 
@@ -111,11 +121,18 @@ class JudgedPairs:
         uses = np.bincount(self.better, self.trials, self.n_items)
         return (uses + np.bincount(self.worse, self.trials, self.n_items)).astype(np.int64)
 
-    def used_evaluators(self) -> Codes:
-        """Return the positions of the evaluators who judged; none where they are unknown."""
-        return np.flatnonzero(
-            np.bincount(self.trials[:0] if self.evaluator is None else self.evaluator)
-        )
+    @property
+    def n_evaluators(self) -> int:
+        """How many evaluators judged; 0 where they are unknown."""
+        return 0 if self.evaluator is None else Clustering(self.evaluator, self.evaluators).n
+
+    def kinds(self) -> dict[str, Clustering]:
+        """Return all that divides the judgments into clusters, evaluators first."""
+        known = {} if self.evaluator is None else {EVALUATORS: self.evaluator}
+        return {
+            **{kind: Clustering(codes, self.evaluators) for kind, codes in known.items()},
+            **self.clusters,
+        }
 
     def fresh_counts(self) -> PairCounts:
         """Return the tallies alone, as if no item and no evaluator occurred twice."""
@@ -139,7 +156,8 @@ class JudgedPairs:
             cell_items=_distinct_items(self),
             group_items=_items_by_group(self),
             n_items=int((uses > 0).sum()),
-            n_evaluators=len(self.used_evaluators()),
+            n_evaluators=self.n_evaluators,
+            n_clusters={name: one.n for name, one in self.clusters.items()},
             most_uses=int(uses.max(initial=0)),
         )
 
@@ -147,7 +165,7 @@ class JudgedPairs:
 def cluster_moments(
     pairs: JudgedPairs, trials: Floats, score_ties: str = "disagree"
 ) -> ClusterMoments:
-    """Sum up which judgments share items, and evaluators where these are known.
+    """Sum up which judgments share items, evaluators where these are known, and clusters.
 
     Parameters
     ----------
@@ -164,89 +182,29 @@ def cluster_moments(
     items = np.concatenate([pairs.better, pairs.worse])
     low, high = np.minimum(pairs.better, pairs.worse), np.maximum(pairs.better, pairs.worse)
     same_pair = low * pairs.n_items + high
-    by_item = cluster_products(items, *twice, n_cells)
-    by_pair = cluster_products(same_pair, *once, n_cells)
-    if pairs.evaluator is None:
-        return ClusterMoments(items=by_item, pairs=by_pair)
-    within = cluster_products(_evaluator_keys(pairs, items), *twice, n_cells)
-    within -= cluster_products(_evaluator_keys(pairs, same_pair), *once, n_cells)
-    by_evaluator = cluster_products(pairs.evaluator, *once, n_cells)
-    used = pairs.used_evaluators()
+    kinds = pairs.kinds()
+    same, within = {}, {}
+    for several in combinations_of(kinds):
+        codes = combine_codes([kinds[kind].codes for kind in several])
+        same[several] = cluster_products(codes, *once, n_cells)
+        by_item = combine_codes([items, np.tile(codes, 2)])
+        within[several] = cluster_products(by_item, *twice, n_cells)
+        within[several] -= cluster_products(combine_codes([same_pair, codes]), *once, n_cells)
+    sizes = {kind: one.n for kind, one in kinds.items()}
+    sums = {
+        kind: cluster_totals(kinds[kind].codes, *once, n_cells)
+        for kind, number in sizes.items()
+        if number <= MOST_LISTED
+    }
     return ClusterMoments(
-        items=by_item,
-        pairs=by_pair,
-        evaluators=by_evaluator,
-        within_evaluators=within,
-        sums=cluster_totals(pairs.evaluator, *once, n_cells)[used]
-        if len(used) <= MOST_LISTED
-        else None,
+        items=cluster_products(items, *twice, n_cells),
+        pairs=cluster_products(same_pair, *once, n_cells),
+        same=same,
+        within=within,
+        sizes=sizes,
+        # Positions that no judgment is at hold nothing.
+        sums={kind: totals[totals.any(axis=1)] for kind, totals in sums.items()},
     )
-
-
-def cluster_products(
-    cluster: Codes, cell: Codes, trials: Floats, hits: Floats, n_cells: int
-) -> Floats:
-    r"""Sum up products of what clusters hold in every two cells, trials first, then hits.
-
-    A cluster is whatever makes judgments dependent: an item, a pair of items, an evaluator. For
-    each let the vector :math:`a` hold its trials in every cell, then its hits. The sum of
-    :math:`a a^T` over clusters gives the variance of any contrast of cell rates at any hypothesised
-    rates. Defined by the loops in ``tests/plain/clusters.py``.
-
-    Parameters
-    ----------
-    cluster, cell, trials, hits : ndarray
-        Of each row; clusters are numbers that are not negative.
-    n_cells : int
-    """
-    alone = np.zeros((2 * n_cells, 2 * n_cells))
-    if cluster.max(initial=-1) > 4 * len(cluster):
-        # Most have one row. To sort and look for the others is much faster than to number all.
-        ordered = np.sort(cluster)
-        repeated = ordered[1:][ordered[1:] == ordered[:-1]]
-        repeated = repeated[np.diff(repeated, prepend=-1) > 0]
-        place = np.searchsorted(repeated, cluster)
-        shared = place < len(repeated)
-        shared[shared] = repeated[place[shared]] == cluster[shared]
-        alone = _row_products(cell[~shared], trials[~shared], hits[~shared], n_cells)
-        cluster, cell, trials, hits = place[shared], cell[shared], trials[shared], hits[shared]
-    n_clusters = int(cluster.max(initial=-1)) + 1
-    if n_cells > FEW_CELLS or 16 * n_clusters * n_cells > DENSE_BYTES:
-        places = np.tile(cluster, 2), np.concatenate([cell, n_cells + cell])
-        shape = (n_clusters, 2 * n_cells)
-        sparse = csr_array((np.concatenate([trials, hits]), places), shape=shape)
-        products: Floats = (sparse.T @ sparse).toarray()
-        return alone + products
-    totals = cluster_totals(cluster, cell, trials, hits, n_cells)
-    return alone + totals.T @ totals
-
-
-def cluster_totals(
-    cluster: Codes, cell: Codes, trials: Floats, hits: Floats, n_cells: int
-) -> Floats:
-    """Return the trials of each cluster in every cell, then its hits, a row for each cluster."""
-    shape = int(cluster.max(initial=-1)) + 1, n_cells
-    code, size = cluster * n_cells + cell, shape[0] * n_cells
-    columns = [np.bincount(code, part, size).reshape(shape) for part in (trials, hits)]
-    totals: Floats = np.hstack(columns)
-    return totals
-
-
-def _row_products(cell: Codes, trials: Floats, hits: Floats, n_cells: int) -> Floats:
-    """Return the products of clusters of one row."""
-    amounts = (trials * trials, trials * hits, hits * hits)
-    n, cross, both = (np.diag(np.bincount(cell, amount, n_cells)) for amount in amounts)
-    return np.block([[n, cross], [cross, both]])
-
-
-def _evaluator_keys(pairs: JudgedPairs, keys: Codes) -> Codes:
-    """Return one number for each evaluator and key."""
-    assert pairs.evaluator is not None
-    evaluator = np.resize(pairs.evaluator, len(keys)).astype(np.int64)
-    if int(keys.max(initial=0)) >= 2**62 // max(len(pairs.evaluators), 1):
-        # Number the keys first where the product would not fit into 63 bits.
-        keys = np.unique(keys, return_inverse=True)[1].astype(np.int64)
-    return keys * len(pairs.evaluators) + evaluator
 
 
 def _distinct_items(pairs: JudgedPairs) -> Floats:
@@ -260,7 +218,8 @@ def _distinct_items(pairs: JudgedPairs) -> Floats:
     marks = np.zeros(n_places, dtype=bool)
     for place in places:
         marks[place] = True
-    return np.asarray(marks.reshape(len(pairs.cells), -1).sum(axis=1), dtype=np.float64)
+    held = marks.reshape(len(pairs.cells), pairs.n_items).sum(axis=1)
+    return np.asarray(held, dtype=np.float64)
 
 
 def _items_by_group(pairs: JudgedPairs) -> dict[str, int]:
@@ -279,6 +238,7 @@ def _items_by_group(pairs: JudgedPairs) -> dict[str, int]:
 def merge_pairs(parts: Sequence[JudgedPairs]) -> JudgedPairs:
     """Join parts into one set of distinct pairs, in a canonical order."""
     _check_compatible(parts)
+    names = tuple(parts[0].clusters)
     cells = tuple(sorted({cell for part in parts for cell in part.cells}))
     evaluators = tuple(sorted({name for part in parts for name in part.evaluators}))
     n_items = parts[0].n_items
@@ -293,8 +253,10 @@ def merge_pairs(parts: Sequence[JudgedPairs]) -> JudgedPairs:
         if part.evaluator is not None
     ]
     evaluator = np.concatenate(known) if known else None
-    # The cell and the order follow from the pair, so pair and evaluator identify a row.
-    columns = (worse, better) if evaluator is None else (evaluator, worse, better)
+    clusters = {name: _join_clusters([one.clusters[name] for one in parts]) for name in names}
+    # The cell and the order follow from the pair: with evaluator and clusters it identifies a row.
+    shared = [one.codes for one in clusters.values()]
+    columns = (*shared, *([] if evaluator is None else [evaluator]), worse, better)
     sequence = np.lexsort(columns)
     changed = np.zeros(len(sequence), dtype=bool)
     changed[:1] = True
@@ -313,6 +275,7 @@ def merge_pairs(parts: Sequence[JudgedPairs]) -> JudgedPairs:
         n_items=n_items,
         item_table=parts[0].item_table,
         reference=parts[0].reference,
+        clusters={name: Clustering(one.codes[first], one.names) for name, one in clusters.items()},
         judgment_ties=dict(sum((Counter(part.judgment_ties) for part in parts), Counter())),
     )
 
@@ -322,6 +285,16 @@ def _check_compatible(parts: Sequence[JudgedPairs]) -> None:
         raise IncompatibleCountsError("item table", [part.n_items for part in parts])
     if len({part.evaluator is None for part in parts}) > 1:
         raise IncompatibleCountsError("evaluators", [part.evaluator is not None for part in parts])
+    if len({tuple(part.clusters) for part in parts}) > 1:
+        raise IncompatibleCountsError("clusters", [list(part.clusters) for part in parts])
+
+
+def _join_clusters(parts: Sequence[Clustering]) -> Clustering:
+    """Put clusters of one kind behind each other; those of one name are one."""
+    names = tuple(sorted({name for part in parts for name in part.names}))
+    return Clustering(
+        np.concatenate([_recode(part.codes, part.names, names) for part in parts]), names
+    )
 
 
 def _recode(codes: Codes, old: Sequence[Hashable], new: Sequence[Hashable]) -> Codes:
@@ -334,7 +307,7 @@ def _recode(codes: Codes, old: Sequence[Hashable], new: Sequence[Hashable]) -> C
 def _are_same_pairs(first: JudgedPairs, second: JudgedPairs) -> bool:
     if (first.item_table, first.n_items) != (second.item_table, second.n_items):
         return False
-    if (first.evaluator is None) != (second.evaluator is None):
+    if first.kinds().keys() != second.kinds().keys():
         return False
     one, two = _columns_by_name(first), _columns_by_name(second)
     return one.keys() == two.keys() and all(np.array_equal(one[key], two[key]) for key in one)
@@ -349,4 +322,6 @@ def _columns_by_name(pairs: JudgedPairs) -> dict[str, NDArray[np.generic]]:
     columns["cell"] = np.array([str(cell) for cell in merged.cells], dtype=object)[merged.cell]
     if merged.evaluator is not None:
         columns["evaluator"] = np.array(merged.evaluators, dtype=object)[merged.evaluator]
+    for name, one in merged.clusters.items():
+        columns[f"cluster {name}"] = np.array(one.names, dtype=object)[one.codes]
     return columns

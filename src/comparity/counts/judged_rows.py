@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
+from comparity.counts.clusters import Clustering
 from comparity.counts.judged_pairs import Codes, JudgedPairs
 from comparity.counts.ledger import DESIGNS, Ledger, attributes_of, check_not_crossed, count_ledger
 from comparity.counts.pairs import PairCounts
@@ -19,7 +20,13 @@ from comparity.counts.wide import (
     explain_joined,
     items_of_rows,
 )
-from comparity.errors import DesignUnknownError, DuplicateItemError, EmptyTableError, OptionError
+from comparity.errors import (
+    DesignUnknownError,
+    DuplicateItemError,
+    EmptyTableError,
+    OneClusterError,
+    OptionError,
+)
 from comparity.tables.columns import (
     Table,
     check_columns,
@@ -27,6 +34,7 @@ from comparity.tables.columns import (
     check_sensitive,
     offenders,
     open_table,
+    with_keys,
 )
 from comparity.tables.files import move_items
 from comparity.tables.frames import Columns, collected, opened, text_of
@@ -34,9 +42,6 @@ from comparity.tables.layouts import check_outcome_read
 
 OF_ONE_ITEM = ("better_", "worse_")
 """How the columns of a wide table begin that hold scores and groups."""
-
-# Integers that 64 signed bits hold.
-SMALL_INTEGERS = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32)
 
 
 def count_comparisons(
@@ -51,6 +56,7 @@ def count_comparisons(
     score: str,
     sensitive: Sequence[str],
     reference: str | None = None,
+    clusters: Mapping[str, str] | None = None,
     continuous: bool = False,
     intersection: bool = False,
     design: str = "auto",
@@ -77,14 +83,17 @@ def count_comparisons(
         Columns of `items` with groups.
     reference : str, optional
         Column of `items` with a label or reference score; the counts keep it, and single pairs.
+    clusters : mapping of str to str, optional
+        Columns of `comparisons` that say what else makes judgments dependent, such as the prompt,
+        by what they are called.
     continuous : bool
         Whether the sensitive columns are numbers; the cells then say whether the better item has
         the larger value.
     intersection : bool
         Whether to count the intersection of all sensitive columns too.
     design : {"auto", "fresh", "shared"}
-        ``"auto"`` looks whether an item or an evaluator occurs in two judgments (tied ones do not
-        count as use). ``"fresh"`` says that none does and keeps no ledger of pairs.
+        ``"auto"`` looks whether an item, an evaluator or a cluster occurs in two judgments (tied
+        ones do not count as use). ``"fresh"`` says that none does and keeps no ledger of pairs.
 
     Returns
     -------
@@ -115,12 +124,13 @@ def count_comparisons(
         intersection=intersection,
         design=design,
         reference=reference or "",
+        clusters=clusters or {},
     )
-    optional = {"evaluator": evaluator, "tied": tied}
+    optional = {"evaluator": evaluator, "tied": tied, **_columns_of(asked, clusters)}
     columns = {"better": better, "worse": worse}
     columns |= {ours: name for ours, name in optional.items() if name is not None}
     judged = open_table(comparisons, "comparisons", columns)
-    check_outcome_read(comparisons, first=better, second=worse, read=(evaluator, tied))
+    check_outcome_read(comparisons, first=better, second=worse, read=optional.values())
     measured = {"score": score} | ({"reference": reference} if reference else {})
     known = open_table(items, "items", {"item": item, **measured, **asked.groups})
     return _count_joined(judged, move_items(known, judged), asked)
@@ -136,6 +146,7 @@ def count_wide_comparisons(
     score: str,
     sensitive: Sequence[str],
     reference: str | None = None,
+    clusters: Mapping[str, str] | None = None,
     continuous: bool = False,
     intersection: bool = False,
     design: str = "auto",
@@ -160,7 +171,7 @@ def count_wide_comparisons(
         Group columns, without their prefix.
     reference : str, optional
         Column with a label or reference score, without its prefix.
-    continuous, intersection, design
+    clusters, continuous, intersection, design
         As in :func:`count_comparisons`.
 
     Raises
@@ -189,12 +200,14 @@ def count_wide_comparisons(
         intersection=intersection,
         design=design,
         reference=reference or "",
+        clusters=clusters or {},
     )
     if (better is None) != (worse is None):
         raise OptionError("better and worse", (better, worse), ["both columns", "neither"])
     if better is None and design != "fresh":
         raise DesignUnknownError(design)
     optional = {"better": better, "worse": worse, "evaluator": evaluator, "tied": tied}
+    optional |= _columns_of(asked, clusters)
     columns = {ours: name for ours, name in optional.items() if name is not None}
     for side in ("better", "worse"):
         columns[f"{side}_score"] = f"{side}_{score}"
@@ -211,11 +224,20 @@ def count_wide_comparisons(
 
 
 def _what_is_asked(
-    sensitive: Sequence[str], *, continuous: bool, intersection: bool, design: str, reference: str
+    sensitive: Sequence[str],
+    *,
+    continuous: bool,
+    intersection: bool,
+    design: str,
+    reference: str,
+    clusters: Mapping[str, str],
 ) -> Asked:
     check_option("design", design, DESIGNS)
     if reference and design == "fresh":
         why = "pairs can be weighted only where it is known which items they are made of"
+        raise OptionError("design", design, ["'auto'", "'shared'"], why)
+    if clusters and design == "fresh":
+        why = "judgments of one cluster are not independent, and are told apart by their items"
         raise OptionError("design", design, ["'auto'", "'shared'"], why)
     check_sensitive(sensitive)
     if continuous:
@@ -227,7 +249,13 @@ def _what_is_asked(
         continuous=continuous,
         intersection=intersection,
         design=design,
+        clusters={f"cluster{place}": name for place, name in enumerate(clusters)},
     )
+
+
+def _columns_of(asked: Asked, clusters: Mapping[str, str] | None) -> dict[str, str]:
+    """Return where the clusters are, by our names."""
+    return {ours: (clusters or {})[name] for ours, name in asked.clusters.items()}
 
 
 def _count_joined(
@@ -235,14 +263,14 @@ def _count_joined(
 ) -> dict[str, PairCounts | JudgedPairs]:
     """Count comparisons of items that have their own table, on one engine."""
     _check_items(items, asked)
-    comparisons, items = _with_keys(comparisons, items)
+    comparisons, items = with_keys(comparisons, items)
     if asked.design == "fresh":
         return dict(count_fresh(comparisons, items, asked))
     places, position = _place_items(items, asked)
     columns = {name: places[ours] for ours, name in asked.groups.items()}
     given = places["reference"].astype(np.float64) if "reference" in asked.numbers else None
     return count_ledger(
-        _group_judgments(comparisons, items, position),
+        _group_judgments(comparisons, items, position, asked),
         scores=places["score"].astype(np.float64),
         attributes=attributes_of(
             columns, continuous=asked.continuous, intersection=asked.intersection, table="items"
@@ -267,27 +295,6 @@ def _check_items(items: Table, asked: Asked) -> None:
         raise DuplicateItemError(items.columns["item"], found)
 
 
-def _with_keys(comparisons: Table, items: Table) -> tuple[Table, Table]:
-    """Add ids that can be joined: as integers or text if all three columns are, else as text."""
-    tables = ((comparisons, "better"), (comparisons, "worse"), (items, "item"))
-    kinds = [table.schema[column] for table, column in tables]
-    small = all(isinstance(kind, SMALL_INTEGERS) for kind in kinds)
-    # PyArrow has two types of text, which it does not join; as text they are of one.
-    arrow = items.frame.implementation.is_pyarrow()
-    alike = all(isinstance(kind, nw.String) for kind in kinds) and not arrow
-
-    def key(table: Table, column: str) -> nw.Expr:
-        if small:
-            return nw.col(column).cast(nw.Int64)
-        return nw.col(column) if alike else table.text(column)
-
-    sides = [key(comparisons, side).alias(f"{side}_key") for side in SIDES]
-    return (
-        comparisons.with_frame(comparisons.frame.with_columns(*sides)),
-        items.with_frame(items.frame.with_columns(key(items, "item").alias("key"))),
-    )
-
-
 def _place_items(items: Table, asked: Asked) -> tuple[Columns, Codes]:
     """Bring the items to numpy, ordered by id as text, and say where the engine's order went."""
     frame = items.frame.with_row_index("place", order_by="key")
@@ -302,8 +309,8 @@ def _place_items(items: Table, asked: Asked) -> tuple[Columns, Codes]:
     return places, position
 
 
-def _group_judgments(comparisons: Table, items: Table, position: Codes) -> Ledger:
-    """Group the judgments by the positions of their items and evaluators, on the engine."""
+def _group_judgments(comparisons: Table, items: Table, position: Codes, asked: Asked) -> Ledger:
+    """Group the judgments by positions of items, evaluators and clusters, on the engine."""
     indexed = items.frame.with_row_index("place", order_by="key")
     frame = comparisons.frame
     for side in SIDES:
@@ -312,56 +319,69 @@ def _group_judgments(comparisons: Table, items: Table, position: Codes) -> Ledge
         )
         frame = frame.join(named, on=f"{side}_key", how="left")
     keys = [_code("better_place"), _code("worse_place")]
-    evaluators: tuple[str, ...] = ()
-    if "evaluator" in comparisons.columns:
-        frame, evaluators = _with_evaluators(comparisons, frame)
-        keys.append(_code("evaluator_place"))
+    names: dict[str, tuple[str, ...]] = {}
+    for shared in ("evaluator", *asked.clusters):
+        if shared in comparisons.columns:
+            frame, names[shared] = _with_places(comparisons, frame, shared)
+            keys.append(_code(f"{shared}_place"))
     if "tied" in comparisons.columns:
         keys.append(comparisons.truth("tied").alias("tied"))
     chosen = frame.select(*keys)
-    names = chosen.collect_schema().names()
-    found = collected(chosen.group_by(*names).agg(nw.len().alias("n")))
+    found = collected(chosen.group_by(*chosen.columns).agg(nw.len().alias("n")))
     found = {name: column.astype(np.int64) for name, column in found.items()}
     if not len(found["n"]):
         raise EmptyTableError(comparisons.name)
     bad = any((column < 0).any() for column in found.values())
     if bad or (found["better_place"] == found["worse_place"]).any():
         explain_joined(comparisons, items)
-    return _split_ties(found, position, evaluators)
+    _check_clusters(comparisons, names, asked)
+    return _split_ties(found, position, names, asked)
 
 
 def _code(name: str) -> nw.Expr:
     return nw.col(name).fill_null(-1).cast(nw.Int64)
 
 
-def _with_evaluators(
-    comparisons: Table, frame: nw.LazyFrame[Any]
+def _with_places(
+    comparisons: Table, frame: nw.LazyFrame[Any], shared: str
 ) -> tuple[nw.LazyFrame[Any], tuple[str, ...]]:
-    """Give evaluators positions on the engine, because text for every pair is dear to carry."""
-    known = comparisons.frame.filter(~comparisons.missing("evaluator")).select("evaluator")
-    indexed = known.unique().with_row_index("evaluator_place", order_by="evaluator")
+    """Give evaluators, or clusters, positions on the engine: text for every pair is dear."""
+    known = comparisons.frame.filter(~comparisons.missing(shared)).select(shared)
+    indexed = known.unique().with_row_index(f"{shared}_place", order_by=shared)
     found = collected(indexed)
-    names = [""] * len(found["evaluator"])
-    for place, name in zip(found["evaluator_place"], found["evaluator"].tolist(), strict=True):
+    names = [""] * len(found[shared])
+    for place, name in zip(found[f"{shared}_place"], found[shared].tolist(), strict=True):
         names[int(place)] = text_of(name)
-    return frame.join(indexed, on="evaluator", how="left"), tuple(names)
+    return frame.join(indexed, on=shared, how="left"), tuple(names)
 
 
-def _split_ties(found: Columns, position: Codes, evaluators: tuple[str, ...]) -> Ledger:
+def _check_clusters(table: Table, names: Mapping[str, tuple[str, ...]], asked: Asked) -> None:
+    """Refuse clusters without a name, and one that holds all."""
+    for shared, name in asked.clusters.items():
+        check_columns(table, names=[shared])
+        if len(names[shared]) == 1:
+            raise OneClusterError(name, names[shared][0])
+
+
+def _split_ties(
+    found: Columns, position: Codes, names: Mapping[str, tuple[str, ...]], asked: Asked
+) -> Ledger:
     """Separate tied judgments from ordered ones, with items at their final positions."""
     better, worse = position[found["better_place"]], position[found["worse_place"]]
     tied = found["tied"] == 1 if "tied" in found else np.zeros(len(better), dtype=bool)
-    evaluator = None
-    if "evaluator_place" in found:
+    shared: dict[str, Clustering] = {}
+    for ours, known in names.items():
         # Who only ever tied has no part in any variance.
-        used, evaluator = np.unique(found["evaluator_place"][~tied], return_inverse=True)
-        evaluators = tuple(evaluators[place] for place in used)
+        used, codes = np.unique(found[f"{ours}_place"][~tied], return_inverse=True)
+        shared[ours] = Clustering(codes, tuple(known[place] for place in used))
+    evaluator, evaluators = shared.get("evaluator", (None, ()))
     return Ledger(
         better=better[~tied],
         worse=worse[~tied],
         trials=found["n"][~tied],
         evaluator=evaluator,
         evaluators=evaluators,
+        clusters={name: shared[ours] for ours, name in asked.clusters.items()},
         tied_first=better[tied],
         tied_second=worse[tied],
         tied_trials=found["n"][tied],

@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.counts.clusters import EVALUATORS
 from comparity.counts.judged_pairs import JudgedPairs, cluster_moments
 from comparity.counts.overlap import LARGEST_IMBALANCE, MOST_BINS, Overlap, overlap_weights
 from comparity.counts.pairs import TIE_VALUE, Cell, Floats, PairCounts, Sharing, Tally
@@ -94,15 +95,17 @@ def weighted_sharing(
     weight = weights[weights > 0]
     moments = cluster_moments(held, held.trials * weight, score_ties)
     singles = _single_moments(held, weight, score_ties)
-    n_evaluators = len(held.used_evaluators()) if evaluators else 0
-    return Sharing.of(held.cells, singles, moments, n_evaluators=n_evaluators)
+    kinds = [kind for kind in held.kinds() if evaluators or kind != EVALUATORS]
+    return Sharing.of(held.cells, singles, moments, kinds)
 
 
 def _keep_rows(pairs: JudgedPairs, kept: NDArray[np.bool_]) -> JudgedPairs:
     names = ("better", "worse", "cell", "order", "trials")
-    evaluator = None if pairs.evaluator is None else pairs.evaluator[kept]
     return replace(
-        pairs, evaluator=evaluator, **{name: getattr(pairs, name)[kept] for name in names}
+        pairs,
+        evaluator=None if pairs.evaluator is None else pairs.evaluator[kept],
+        clusters={name: one.keep(kept) for name, one in pairs.clusters.items()},
+        **{name: getattr(pairs, name)[kept] for name in names},
     )
 
 
@@ -212,7 +215,7 @@ def _laws(
 
 
 def disjoint_pairs(pairs: JudgedPairs, *, rng: np.random.Generator) -> PairCounts:
-    """Keep a maximal set of pairs in which no item and no evaluator occurs twice.
+    """Keep a maximal set of pairs in which no item, evaluator or cluster occurs twice.
 
     On such pairs the tests of independent proportions are right whatever the sharing was, at the
     price of leaving the other pairs out.
@@ -278,7 +281,7 @@ def _take_in_turns(pairs: JudgedPairs, queues: dict[GroupPair, list[int]]) -> ND
 
 
 class _Free:
-    """Which items and evaluators have not been used.
+    """Which items, evaluators and clusters have not been used.
 
     Parameters
     ----------
@@ -287,17 +290,20 @@ class _Free:
 
     def __init__(self, pairs: JudgedPairs) -> None:
         self._items = np.column_stack([pairs.better, pairs.worse]).tolist()
-        self._evaluators = None if pairs.evaluator is None else pairs.evaluator.tolist()
+        shared = [one.codes for one in pairs.kinds().values()]
+        self._shared = np.array(shared, dtype=np.int64).reshape(-1, len(pairs)).T.tolist()
         self._used: set[int] = set()
-        self._heard: set[int] = set()
+        self._heard: list[set[int]] = [set() for _ in shared]
 
     def is_free(self, row: int) -> bool:
-        """Return whether no item and no evaluator of a row was used."""
-        heard = self._evaluators is not None and self._evaluators[row] in self._heard
-        return not heard and self._used.isdisjoint(self._items[row])
+        """Return whether no item, evaluator or cluster of a row was used."""
+        shared = zip(self._shared[row], self._heard, strict=True)
+        return self._used.isdisjoint(self._items[row]) and not any(
+            one in heard for one, heard in shared
+        )
 
     def use(self, row: int) -> None:
-        """Use the items and the evaluator of a row."""
+        """Use the items, the evaluator and the clusters of a row."""
         self._used.update(self._items[row])
-        if self._evaluators is not None:
-            self._heard.add(self._evaluators[row])
+        for one, heard in zip(self._shared[row], self._heard, strict=True):
+            heard.add(one)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from comparity.counts.clusters import Clustering, combine_codes, read_clusters
 from comparity.counts.judged_pairs import Codes, JudgedPairs
 from comparity.counts.pairs import Cell, PairCounts
 from comparity.errors import (
@@ -53,6 +54,7 @@ def count_position_pairs(
     evaluators: ArrayLike | None = None,
     tied_pairs: ArrayLike | None = None,
     reference: ArrayLike | None = None,
+    clusters: Mapping[str, NDArray[Any]] | None = None,
     continuous: bool = False,
     intersection: bool = False,
     design: str = "auto",
@@ -73,13 +75,15 @@ def count_position_pairs(
         Pairs judged equal.
     reference : array_like of float, optional
         Label or reference score of each item; the counts keep it, and single pairs.
+    clusters : mapping of str to ndarray, optional
+        What else makes judgments dependent, for each of `pairs`, by name.
     continuous : bool
         Whether the attributes are numbers; the cells then say whether the better item has the
         larger value.
     intersection : bool
         Whether to count the intersection of all attributes too.
     design : {"auto", "fresh", "shared"}
-        ``"auto"`` looks whether an item or an evaluator occurs in two judgments.
+        ``"auto"`` looks whether an item, an evaluator or a cluster occurs in two judgments.
 
     Returns
     -------
@@ -109,13 +113,16 @@ Cell(better='m', worse='f'): Tally(hits=0, trials=1, ties=0)}, {})
     )
     if not len(judged) and not len(tied):
         raise EmptyTableError("comparison")
-    evaluator, names = _evaluator_codes(evaluators, len(judged))
+    given = {} if evaluators is None else {"evaluators": as_array(evaluators, "evaluators")}
+    judges = read_clusters(given, table="array", beside={"pairs": judged}, several=False)
+    evaluator, names = judges.get("evaluators", (None, ()))
     ledger = Ledger(
         better=judged[:, 0],
         worse=judged[:, 1],
         trials=np.ones(len(judged), dtype=np.int64),
         evaluator=evaluator,
         evaluators=names,
+        clusters=read_clusters(clusters or {}, table="array", beside={"pairs": judged}),
         tied_first=tied[:, 0],
         tied_second=tied[:, 1],
         tied_trials=np.ones(len(tied), dtype=np.int64),
@@ -127,17 +134,6 @@ Cell(better='m', worse='f'): Tally(hits=0, trials=1, ties=0)}, {})
         design=design,
         reference=numbers(known["reference"], "reference", "item") if known else None,
     )
-
-
-def _evaluator_codes(
-    evaluators: ArrayLike | None, n_pairs: int
-) -> tuple[Codes | None, tuple[str, ...]]:
-    if evaluators is None:
-        return None, ()
-    array = as_array(evaluators, "evaluators")
-    check_lengths({"pairs": np.empty(n_pairs), "evaluators": array})
-    codes, names = group_codes(array, "evaluators", "array", several=False)
-    return codes, tuple(names)
 
 
 def _check_positions(pairs: ArrayLike, name: str, n_items: int) -> NDArray[np.int64]:
@@ -179,10 +175,12 @@ class Ledger:
     evaluator : ndarray of int or None
         Positions in `evaluators`.
     evaluators : tuple of str
+    clusters : mapping of str to Clustering
+        What else makes judgments dependent.
     tied_first, tied_second, tied_trials : ndarray of int
         The same for judgments that put neither item first.
     is_distinct : bool
-        Whether every (better, worse, evaluator) has one row already.
+        Whether every (better, worse, evaluator, clusters) has one row already.
     """
 
     better: Codes
@@ -190,38 +188,43 @@ class Ledger:
     trials: Codes
     evaluator: Codes | None
     evaluators: tuple[str, ...]
+    clusters: Mapping[str, Clustering]
     tied_first: Codes
     tied_second: Codes
     tied_trials: Codes
     is_distinct: bool = False
 
     def repeats(self, n_items: int) -> bool:
-        """Say whether an item or an evaluator occurs in two judgments."""
+        """Say whether an item, an evaluator or a cluster occurs in two judgments."""
         uses = np.bincount(self.better, self.trials, n_items)
         uses += np.bincount(self.worse, self.trials, n_items)
         if (uses > 1).any():
             return True
-        if self.evaluator is None or not len(self.evaluator):
-            return False
-        return bool((np.bincount(self.evaluator, self.trials) > 1).any())
+        judges = [] if self.evaluator is None else [Clustering(self.evaluator, self.evaluators)]
+        return any(one.repeats(self.trials) for one in (*judges, *self.clusters.values()))
 
     def distinct(self, n_items: int) -> Ledger:
-        """Return the ledger with every (better, worse, evaluator) once."""
-        if self.is_distinct:
+        """Return every (better, worse, evaluator, clusters) once, without clusters of one row."""
+        kept = {name: one for name, one in self.clusters.items() if one.repeats(self.trials)}
+        if self.is_distinct and len(kept) == len(self.clusters):
             return self
-        pair = self.better * n_items + self.worse
-        if self.evaluator is None:
-            rows, code = np.unique(pair, return_inverse=True)
-            better, worse, evaluator = rows // n_items, rows % n_items, None
-        else:
-            pairs, inverse = np.unique(pair, return_inverse=True)
-            n_pairs = max(len(pairs), 1)
-            rows, code = np.unique(self.evaluator * n_pairs + inverse, return_inverse=True)
-            chosen = pairs[rows % n_pairs]
-            better, worse, evaluator = chosen // n_items, chosen % n_items, rows // n_pairs
-        trials = np.bincount(code, self.trials, len(rows)).astype(np.int64)
+        key = self.better * n_items + self.worse
+        shared = [one.codes for one in kept.values()]
+        shared += [] if self.evaluator is None else [self.evaluator]
+        if shared:
+            key = combine_codes([*shared, np.unique(key, return_inverse=True)[1]])
+        rows, code = np.unique(key, return_inverse=True)
+        # Rows of one key are alike, so that any of them will do.
+        first = np.empty(len(rows), dtype=np.int64)
+        first[code] = np.arange(len(code))
         return replace(
-            self, better=better, worse=worse, trials=trials, evaluator=evaluator, is_distinct=True
+            self,
+            better=self.better[first],
+            worse=self.worse[first],
+            trials=np.bincount(code, self.trials, len(rows)).astype(np.int64),
+            evaluator=None if self.evaluator is None else self.evaluator[first],
+            clusters={name: Clustering(one.codes[first], one.names) for name, one in kept.items()},
+            is_distinct=True,
         )
 
 
@@ -314,7 +317,7 @@ def count_ledger(
         The model's score of each item.
     attributes : mapping of str to Attribute
     design : {"auto", "fresh", "shared"}
-        ``"auto"`` looks whether an item or an evaluator occurs twice.
+        ``"auto"`` looks whether an item, an evaluator or a cluster occurs twice.
     ids : iterable of str
         Names of the items by position, for the fingerprint of the item table.
     reference : ndarray of float, optional
@@ -347,6 +350,7 @@ def count_ledger(
             n_items=len(scores),
             item_table=own.hexdigest(),
             reference=reference,
+            clusters=ledger.clusters,
             judgment_ties=tied_by_groups(tied[0], ledger.tied_trials, tied[1]),
         )
         counts[name] = pairs if shared else pairs.fresh_counts()

@@ -17,7 +17,8 @@ dependent, all others are not, so the variance is the sum of :math:`u_p u_q` ove
 
 where :math:`U` is the sum of :math:`u` over the judgments of the cluster. The first difference
 counts judgments that share both items once instead of twice; the last bracket takes off what
-items and evaluators both counted. A pair judged four times is one pair.
+items and evaluators both counted. A pair judged four times is one pair. Further kinds of clusters,
+such as prompts, are added in the same way (:mod:`comparity.counts.clusters`).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts.clusters import ClusterMoments, EvaluatorSums
+from comparity.counts.clusters import EVALUATORS, ClusterMoments, FewClusters
 from comparity.errors import IncompatibleCountsError
 
 Floats = NDArray[np.float64]
@@ -217,6 +218,8 @@ class SharedPairCounts(_CellTallies):
         How many different items of each group the judgments are about.
     n_items, n_evaluators : int
         Different items and evaluators in all; 0 evaluators where nobody knows who judged.
+    n_clusters : mapping of str to int, optional
+        Clusters of each further kind that makes judgments dependent, such as prompts.
     most_uses : int
         Judgments about the item that occurs in most.
     """
@@ -228,6 +231,7 @@ class SharedPairCounts(_CellTallies):
         "half_moments",
         "moments",
         "most_uses",
+        "n_clusters",
         "n_evaluators",
         "n_items",
     )
@@ -244,19 +248,21 @@ class SharedPairCounts(_CellTallies):
         n_items: int,
         n_evaluators: int,
         most_uses: int,
+        n_clusters: Mapping[str, int] | None = None,
     ) -> None:
         super().__init__(tallies, judgment_ties)
         self.cells = tuple(tallies)
         self.moments, self.half_moments = moments, half_moments
         self.cell_items, self.group_items = cell_items, group_items
         self.n_items, self.n_evaluators, self.most_uses = n_items, n_evaluators, most_uses
+        self.n_clusters = dict(n_clusters or {})
 
     def sharing(self, score_ties: str = "disagree", *, evaluators: bool = True) -> Sharing:
-        """Return the moments of judgments that share items, and evaluators where asked for."""
+        """Return the moments of judgments that share items, clusters, and evaluators if asked."""
         moments = self.half_moments if score_ties == "half" else self.moments
         singles = _single_moments(self, self.cells, score_ties)
-        n_evaluators = self.n_evaluators if evaluators else 0
-        return Sharing.of(self.cells, singles, moments, n_evaluators=n_evaluators)
+        judged = [EVALUATORS] if evaluators and self.n_evaluators else []
+        return Sharing.of(self.cells, singles, moments, [*judged, *self.n_clusters])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -272,7 +278,7 @@ class Sharing:
     trials, hits : ndarray
         Totals by cell; hits include half of the score ties where these were scored as half.
     dependent : ndarray
-        Over all pairs of judgments that share an item or an evaluator.
+        Over all pairs of judgments that share an item, an evaluator or another cluster.
     own : ndarray
         Over each judgment with itself only: what is left when nothing is shared.
     half_hits : ndarray
@@ -285,10 +291,10 @@ class Sharing:
         The same as `dependent` before judgments that share twice are taken off once: larger, and
         never negative. ``None`` where no judgment was counted twice.
     n_clusters : int
-        Independent clusters (evaluators, queries) the variance is a sum over, where these are few;
-        0 where it sums over items and the normal distribution will do.
-    evaluators : EvaluatorSums or None
-        What each evaluator judged, where evaluators are clusters and few.
+        Independent clusters (evaluators, prompts, queries) the variance is a sum over, of the kind
+        that has the fewest; 0 where it sums over items and the normal distribution will do.
+    few : FewClusters or None
+        What each cluster holds, where there are few of a kind.
     method : str
         Name of the test made from it.
     """
@@ -302,7 +308,7 @@ class Sharing:
     effective_items: Floats
     touching: Floats | None = None
     n_clusters: int = 0
-    evaluators: EvaluatorSums | None = None
+    few: FewClusters | None = None
     method: str = "dyadic score z"
 
     @classmethod
@@ -311,26 +317,24 @@ class Sharing:
         cells: tuple[Cell, ...],
         singles: tuple[Floats, ...],
         moments: ClusterMoments,
-        *,
-        n_evaluators: int,
+        kinds: Sequence[str],
     ) -> Sharing:
-        """Return the moments of judgments that share items, and evaluators if there are any.
+        """Return the moments of judgments that share items, and clusters of the given kinds.
 
         `singles` are trials, hits, the moments of single judgments, and hits that are half.
         """
         trials, hits, own, half_hits = singles
-        evaluators = n_evaluators > 0
         return cls(
             cells=cells,
             trials=trials,
             hits=hits,
-            dependent=moments.dependent(evaluators=evaluators),
+            dependent=moments.dependent(kinds),
             own=own,
             half_hits=half_hits,
             effective_items=evenness(trials, np.diag(moments.items)),
-            touching=moments.touching(evaluators=evaluators),
-            n_clusters=n_evaluators,
-            evaluators=moments.evaluator_sums(evaluators=evaluators),
+            touching=moments.touching(kinds),
+            n_clusters=min((moments.sizes[kind] for kind in kinds), default=0),
+            few=moments.few(kinds),
         )
 
     @property
@@ -363,7 +367,7 @@ def subset(sharing: Sharing, codes: Sequence[int]) -> Sharing:
         touching=None if sharing.touching is None else sharing.touching[block],
         half_hits=sharing.half_hits[chosen],
         effective_items=sharing.effective_items[chosen],
-        evaluators=None if sharing.evaluators is None else sharing.evaluators.of(rows.tolist()),
+        few=None if sharing.few is None else sharing.few.of(rows.tolist()),
     )
 
 

@@ -48,6 +48,8 @@ class Asked:
         ``"reference"`` where agreement is to be standardised.
     continuous, intersection : bool
     design : str
+    clusters : mapping of str to str
+        Our name of each column of the comparisons that holds clusters to the user's.
     """
 
     groups: Mapping[str, str]
@@ -55,6 +57,7 @@ class Asked:
     continuous: bool
     intersection: bool
     design: str
+    clusters: Mapping[str, str]
 
 
 def _sign(table: Table, column: str) -> nw.Expr:

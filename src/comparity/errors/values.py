@@ -23,6 +23,7 @@ __all__ = [
     "NonBinaryError",
     "NonFiniteScoreError",
     "NotNumericError",
+    "OneClusterError",
     "OneGroupError",
     "OutOfRangeError",
     "PositionError",
@@ -143,6 +144,20 @@ class OneGroupError(ComparityError, ValueError):
             f"column {column!r} must have at least two groups to compare.",
             listed(groups),
             "choose another sensitive column, or check the filter that made this table.",
+        )
+        self.column = column
+
+
+class OneClusterError(ComparityError, ValueError):
+    """All rows are in one cluster."""
+
+    def __init__(self, column: str, found: str) -> None:
+        super().__init__(
+            f"column {column!r} puts all rows into one cluster.",
+            repr(found),
+            "rows of one cluster say nothing about others; collect more clusters, or leave {} out "
+            "if the finding is about this one alone.",
+            Option("cluster"),
         )
         self.column = column
 

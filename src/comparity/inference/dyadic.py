@@ -32,9 +32,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts.clusters import EvaluatorSums
+from comparity.counts.clusters import EVALUATORS, FewClusters
 from comparity.counts.pairs import Cell, Sharing
-from comparity.inference.evaluators import EvaluatorGap
+from comparity.inference.evaluators import ClusterGap
 from comparity.inference.gap_tests import (
     NORMAL,
     GapTest,
@@ -59,7 +59,7 @@ FEWEST_ITEMS = 10
 
 
 FEWEST_CLUSTERS = 3
-"""With fewer evaluators or queries as clusters no variance is believed."""
+"""With fewer evaluators, queries or other clusters no variance is believed."""
 
 
 AMPLE = 15
@@ -85,8 +85,9 @@ def compare_cells(
     null : str
         The hypothesis in words.
     guarded : bool
-        Whether few hits or misses get the binomial variance, few evaluators the test of
-        :mod:`comparity.inference.evaluators`, and few queries a distribution of their own.
+        Whether few hits or misses get the binomial variance, few evaluators or other clusters
+        the test of :mod:`comparity.inference.evaluators`, and few queries a distribution of their
+        own.
         Otherwise squared residuals and the normal one are used whatever the counts.
 
     Returns
@@ -133,10 +134,12 @@ def _reason_against(sharing: Sharing, codes: list[int], *, guarded: bool) -> str
         return _few(sharing.cells[scarce], found, evenly=guarded)
     if 0 < sharing.n_clusters < FEWEST_CLUSTERS:
         return _few_clusters(sharing)
-    if guarded and sharing.evaluators is not None:
-        judged = len(sharing.evaluators.of(_rows(sharing, codes)).sums)
-        if judged < FEWEST_CLUSTERS:
-            return f"only {judged} evaluators judged such pairs, {FEWEST_CLUSTERS} are needed"
+    if guarded and sharing.few is not None:
+        held = sharing.few.of(_rows(sharing, codes))
+        if held.n_least < FEWEST_CLUSTERS and sharing.few.kind == EVALUATORS:
+            return f"only {held.n_least} evaluators judged such pairs, {FEWEST_CLUSTERS} are needed"
+        if held.n_least < FEWEST_CLUSTERS:
+            return f"such pairs lie in only {held.n_least} clusters, {FEWEST_CLUSTERS} are needed"
     return ""
 
 
@@ -147,7 +150,7 @@ def _rows(sharing: Sharing, codes: list[int]) -> list[int]:
 
 def _pivot(
     sharing: Sharing, codes: list[int], contrast: NDArray[np.float64], *, guarded: bool
-) -> tuple[DyadicGap | SharedGap | EvaluatorGap, str]:
+) -> tuple[DyadicGap | SharedGap | ClusterGap, str]:
     """Return the test of a contrast, and what its variance is called where it is not the usual one.
 
     Squared residuals are the variance where they can carry it. If judgments that share twice, taken
@@ -174,8 +177,8 @@ def _pivot(
     listed = shares and sharing.touching is not None
     many = worth * min(ample.pooled, 1 - ample.pooled) >= AMPLE
     tie_share = float(sharing.half_hits[codes].sum() / n.sum())
-    if guarded and sharing.evaluators is not None:
-        return _evaluator_pivot(ample, sharing.evaluators.of(rows), tie_share, ample_counts=many)
+    if guarded and sharing.few is not None:
+        return _cluster_pivot(ample, sharing.few.of(rows), tie_share, ample_counts=many)
     if listed and (many or not guarded):
         least, rounding = ample.least_variance(), ROUNDING_TOLERANCE * abs(ample.variance_at(0.0))
         if least > rounding or (not guarded and least >= -rounding):
@@ -196,13 +199,14 @@ def _pivot(
     return few, ", binomial variance" if listed else ""
 
 
-def _evaluator_pivot(
-    gap: DyadicGap, judged: EvaluatorSums, tie_share: float, *, ample_counts: bool
-) -> tuple[EvaluatorGap, str]:
-    """Return the test of a gap that a few evaluators judged, and what it adds to the name."""
-    between = replace(gap, dependent=judged.between, reference=NORMAL)
-    found = EvaluatorGap(between=between, sums=judged.sums)
-    law = ", t and signs of evaluators" if found.flips_signs else ", t of evaluators"
+def _cluster_pivot(
+    gap: DyadicGap, held: FewClusters, tie_share: float, *, ample_counts: bool
+) -> tuple[ClusterGap, str]:
+    """Return the test of a gap in a few clusters, and what it adds to the name."""
+    between = replace(gap, dependent=held.between, reference=NORMAL)
+    found = ClusterGap(between=between, sums=held.sums, further=held.further)
+    kind = "evaluators" if held.kind == EVALUATORS else "clusters"
+    law = f", t and signs of {kind}" if found.flips_signs else f", t of {kind}"
     # Rates of one and zero have no variance at their own gap.
     if ample_counts and found.variance_at(gap.gap) > ROUNDING_TOLERANCE * found.variance_at(0.0):
         return found, law
@@ -210,7 +214,7 @@ def _evaluator_pivot(
         rates=gap.rates,
         trials=gap.trials,
         own=np.diag(gap.own)[: len(gap.trials)],
-        shared=judged.by_item - gap.own,
+        shared=held.by_item - gap.own,
         contrast=gap.contrast,
         tie_share=tie_share,
     )

@@ -1,6 +1,7 @@
-r"""Tests of agreement gaps that a few evaluators judged, who may lean.
+r"""Tests of gaps in rows that come in a few clusters: evaluators who may lean, prompts, sessions.
 
-Question: may two kinds of pairs have the same agreement, for evaluators like these?
+Question: may two kinds of pairs have the same agreement, for evaluators like these? What is said of
+evaluators holds of any clusters, and of any gap whose residuals are summed by them.
 
 Let :math:`U_k` be the sum of the residuals of evaluator :math:`k` at the hypothesised gap
 :math:`\delta` (:mod:`comparity.inference.pivots`), of :math:`G` evaluators, so that their sum is
@@ -55,6 +56,20 @@ hypotheses could ever find anything. The price is that the level may exceed :mat
 With 3 to 5 evaluators there are too few signs to turn, and with more than 12 the t-test alone is
 close enough (0.06 at most for two camps from 13 on).
 
+**Several kinds of clusters.** Rows may come in few clusters of a second kind, say of five sessions
+judged by eight evaluators. The kind with the fewest clusters is treated as above; the variance of
+what only the :math:`d`-th kind shares,
+
+.. math:: V_d = \max\Big(0, \frac{G_d}{G_d - 1}
+    \sum_{p, q \text{ that share kind } d, \text{ none before}} u_p u_q\Big),
+
+with residuals at the observed gap, gets the quantile of its own :math:`G_d - 1` degrees of freedom,
+
+.. math:: x^2 > z_\alpha^2 B + t_\alpha^2 V + \sum_d t_{\alpha, d}^2 V_d,
+
+which keeps the level by the same inequality, for any number of terms. Kinds of more than 64
+clusters are part of :math:`B`.
+
 References
 ----------
 .. [1] Banerjee (1961), "On confidence interval for two-means problem based on separate estimates
@@ -74,6 +89,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
+from comparity.counts.clusters import FurtherClusters
 from comparity.inference.gap_tests import Interval
 from comparity.inference.pivots import NOTHING, ROUNDING_TOLERANCE, DyadicGap, SharedGap, crossing
 
@@ -95,31 +111,51 @@ SMALLEST = -700.0
 Vector = NDArray[np.float64]
 
 
+class Estimated(NamedTuple):
+    """A variance that is estimated from few clusters, and its degrees of freedom."""
+
+    variance: float
+    dof: float
+
+
 class _DistanceParts(NamedTuple):
-    """The distance, what items add to its variance, and what is due to each evaluator."""
+    """The distance, what items and other kinds of clusters add, and what is due to each cluster."""
 
     distance: float
     items: float
+    further: tuple[Estimated, ...]
     own: Vector
 
     @property
-    def evaluators(self) -> float:
-        """The variance of the sum of what is due to evaluators."""
+    def estimated(self) -> tuple[Estimated, ...]:
+        """The variances of the sums of what is due to clusters, of each kind."""
         n = len(self.own)
         squares = n * float(self.own @ self.own) - float(self.own.sum()) ** 2
-        return max(squares, 0.0) / (n - 1)
+        return (Estimated(max(squares, 0.0) / (n - 1), n - 1), *self.further)
+
+    @property
+    def beside(self) -> float:
+        """The variance of what is not due to clusters of the first kind."""
+        return self.items + sum(one.variance for one in self.further)
+
+    @property
+    def variance(self) -> float:
+        """The variance of the distance."""
+        return self.items + sum(one.variance for one in self.estimated)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class EvaluatorGap:
-    """A gap that a few evaluators judged: a :class:`comparity.inference.gap_tests.Pivot`.
+class ClusterGap:
+    """A gap in rows of a few clusters: a :class:`comparity.inference.gap_tests.Pivot`.
 
     Attributes
     ----------
     between : DyadicGap
-        The gap, whose dependent judgments share an item but not the evaluator.
-    sums : ndarray of shape (evaluators, 2 cells)
-        Trials of each evaluator in every cell, then hits.
+        The gap, whose dependent judgments share an item but no cluster.
+    sums : ndarray of shape (clusters, 2 cells)
+        Trials of each cluster in every cell, then hits.
+    further : tuple of FurtherClusters
+        Other kinds that have few clusters, too.
     binomial : SharedGap or None
         The test without evaluators that few hits or misses need, too: the sums of evaluators who
         saw next to no miss vary less than they should.
@@ -127,6 +163,7 @@ class EvaluatorGap:
 
     between: DyadicGap
     sums: Vector
+    further: tuple[FurtherClusters, ...] = ()
     binomial: SharedGap | None = None
 
     @property
@@ -135,23 +172,22 @@ class EvaluatorGap:
         return self.between.gap
 
     @property
-    def n_evaluators(self) -> int:
-        """How many evaluators judged pairs of these cells."""
+    def n_clusters(self) -> int:
+        """How many clusters hold pairs of these cells."""
         return len(self.sums)
 
     @property
     def flips_signs(self) -> bool:
-        """Whether signs of evaluators are turned, too."""
-        return FEWEST_FLIPPED <= self.n_evaluators <= MOST_FLIPPED
+        """Whether signs of clusters are turned, too."""
+        return FEWEST_FLIPPED <= self.n_clusters <= MOST_FLIPPED
 
     @property
     def dof(self) -> float:
         """Degrees of freedom of the variance as a whole, by Satterthwaite's formula."""
         parts = self._parts(self.gap)
-        whole = parts.items + parts.evaluators
-        if parts.evaluators <= ROUNDING_TOLERANCE * whole:
-            return math.inf
-        return (self.n_evaluators - 1) * (whole / parts.evaluators) ** 2
+        whole = parts.variance
+        squares = sum(one.variance**2 / one.dof for one in parts.estimated)
+        return whole**2 / squares if squares > (ROUNDING_TOLERANCE * whole) ** 2 else math.inf
 
     def parts_at(self, hypothesised: float) -> tuple[float, float]:
         """Return what single judgments and what shared ones add to the variance."""
@@ -163,7 +199,7 @@ class EvaluatorGap:
         """Return the variance of the gap if it is `hypothesised`."""
         parts = self._parts(hypothesised)
         least = 0.0 if self.binomial is None else self.binomial.variance_at(hypothesised)
-        return max(parts.items + parts.evaluators, least)
+        return max(parts.variance, least)
 
     def p_value(self, hypothesised: float) -> float:
         """Return the two-sided p value of ``gap = hypothesised``."""
@@ -185,12 +221,11 @@ class EvaluatorGap:
         The p value that signs give is a step function; its steps are found by bisection.
         """
         alpha = 1 - level
-        z, t = -float(ndtri(alpha / 2)), -float(stdtrit(self.n_evaluators - 1, alpha / 2))
+        z = -float(ndtri(alpha / 2))
 
         def excess(hypothesised: float) -> float:
             parts = self._parts(hypothesised)
-            bound = z * z * parts.items + t * t * parts.evaluators
-            beyond = abs(parts.distance) - math.sqrt(bound)
+            beyond = abs(parts.distance) - _bound(alpha / 2, parts.items, parts.estimated)
             if beyond > 0 and self.binomial is not None:
                 beyond = min(beyond, abs(self.binomial.statistic(hypothesised)) - z)
             if beyond > 0 and self.flips_signs:
@@ -204,8 +239,7 @@ class EvaluatorGap:
     def _tail(self, hypothesised: float) -> float:
         """Return the probability of so large a distance on its side: the largest of all tests."""
         parts = self._parts(hypothesised)
-        dof = self.n_evaluators - 1
-        tails = [combined_tail(abs(parts.distance), parts.items, parts.evaluators, dof)]
+        tails = [combined_tail(abs(parts.distance), parts.items, *parts.estimated)]
         if self.binomial is not None:
             tails.append(float(ndtr(-abs(self.binomial.statistic(hypothesised)))))
         if self.flips_signs:
@@ -214,49 +248,64 @@ class EvaluatorGap:
 
     def _parts(self, hypothesised: float) -> _DistanceParts:
         distance = self.gap - hypothesised
+        weights = self.between.weights(self.gap)
         items = max(self.between.variance_at(hypothesised), 0.0)
-        observed = self.sums @ self.between.weights(self.gap)
-        at_null = self.sums @ self.between.weights(hypothesised)
+        further = []
+        for sums, moments in self.further:
+            # About the observed gap: a distance from the hypothesis is in all clusters alike.
+            n, shared = len(sums), max(float(weights @ moments @ weights), 0.0)
+            further.append(Estimated(n / (n - 1) * shared, n - 1))
+        observed, at_null = self.sums @ weights, self.sums @ self.between.weights(hypothesised)
+        parts = _DistanceParts(distance, items, tuple(further), at_null)
         # Squares do not know the signs: where all evaluators lean to one side by chance, items
         # must not be blamed for it.
-        due_to_items = items / (items + float(at_null @ at_null)) if items else 0.0
-        return _DistanceParts(distance, items, at_null - due_to_items * (at_null - observed))
+        others = parts.beside
+        due_to_others = others / (others + float(at_null @ at_null)) if others else 0.0
+        return parts._replace(own=at_null - due_to_others * (at_null - observed))
 
 
-def combined_tail(distance: float, known: float, estimated: float, dof: float) -> float:
-    r"""Return half the level at which a distance is just beyond what two variances allow.
+def combined_tail(distance: float, known: float, *estimated: Estimated) -> float:
+    r"""Return half the level at which a distance is just beyond what several variances allow.
 
     The level :math:`\alpha` that solves
-    :math:`x^2 = z_\alpha^2 V_{known} + t_\alpha^2 V_{estimated}`: of the normal distribution where
-    all is known, of Student's t where all is estimated.
+    :math:`x^2 = z_\alpha^2 V_{known} + \sum_d t_{\alpha, d}^2 V_d`: of the normal distribution
+    where all is known, of Student's t where one variance is all.
 
     Examples
     --------
-    >>> round(combined_tail(1.959964, 1.0, 0.0, 2), 4)
+    >>> round(combined_tail(1.959964, 1.0, Estimated(0.0, 2)), 4)
     0.025
-    >>> round(combined_tail(4.302653, 0.0, 1.0, 2), 4)
+    >>> round(combined_tail(4.302653, 0.0, Estimated(1.0, 2)), 4)
     0.025
-    >>> combined_tail(3.0, 0.5, 0.5, 2) < combined_tail(3.0, 0.0, 1.0, 2)
+    >>> half = Estimated(0.5, 2)
+    >>> combined_tail(3.0, 0.5, half) < combined_tail(3.0, 0.0, half, Estimated(0.5, 5))
     True
     """
     from scipy.optimize import brentq
 
     if distance < NOTHING:
         return 0.5
-    if known <= ROUNDING_TOLERANCE * estimated:
-        if estimated < NOTHING:
+    largest = max(estimated, key=lambda one: one.variance)
+    rest = known + sum(one.variance for one in estimated) - largest.variance
+    if rest <= ROUNDING_TOLERANCE * largest.variance:
+        if largest.variance < NOTHING:
             return 0.0
-        return float(stdtr(dof, -distance / math.sqrt(estimated)))
-    if estimated <= ROUNDING_TOLERANCE * known:
+        return float(stdtr(largest.dof, -distance / math.sqrt(largest.variance)))
+    if rest - known + largest.variance <= ROUNDING_TOLERANCE * known:
         return float(ndtr(-distance / math.sqrt(known)))
 
     def room(log_tail: float) -> float:
-        tail = math.exp(log_tail)
-        z, t = float(ndtri(tail)), float(stdtrit(dof, tail))
-        return math.sqrt(known) * math.hypot(z, t * math.sqrt(estimated / known)) - distance
+        return _bound(math.exp(log_tail), known, estimated) - distance
 
     highest = math.log(0.5)
     return math.exp(brentq(room, SMALLEST, highest)) if room(SMALLEST) > 0 else 0.0
+
+
+def _bound(tail: float, known: float, estimated: tuple[Estimated, ...]) -> float:
+    """Return the distance that variances allow at half a level."""
+    quantiles = [(float(ndtri(tail)), known)]
+    quantiles += [(float(stdtrit(one.dof, tail)), one.variance) for one in estimated]
+    return math.hypot(*(quantile * math.sqrt(variance) for quantile, variance in quantiles))
 
 
 def _flipped_tail(parts: _DistanceParts) -> float:
@@ -264,7 +313,7 @@ def _flipped_tail(parts: _DistanceParts) -> float:
     sums = sign_patterns(len(parts.own)) @ parts.own
     # Without items the observed signs count half, as they do for any small error.
     rounding = ROUNDING_TOLERANCE * float(np.abs(parts.own).sum())
-    error = max(math.sqrt(parts.items), rounding, NOTHING)
+    error = max(math.sqrt(parts.beside), rounding, NOTHING)
     distance = abs(parts.distance)
     beyond = ndtr((sums - distance) / error) + ndtr((-sums - distance) / error)
     return float(beyond.mean()) / 2

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtri, ndtr, ndtri, stdtrit
 
 from comparity.counts.pairs import Tally
-from comparity.inference.evaluators import EvaluatorGap
+from comparity.inference.evaluators import ClusterGap
 from comparity.inference.exact import ExactPivot
 from comparity.inference.gap_tests import GapTest, Needed, Pivot, Statistic, find_root
 from comparity.inference.means import RatioPivot
@@ -237,7 +237,7 @@ def _undecided_of_few(
 
 def _degrees_of_freedom(pivot: Pivot) -> float:
     """Return those of the error, infinite where it is as good as known."""
-    if isinstance(pivot, RatioPivot | EvaluatorGap):
+    if isinstance(pivot, RatioPivot | ClusterGap):
         return pivot.dof
     n_clusters = pivot.reference.n_clusters if isinstance(pivot, Statistic) else 0
     return n_clusters - 1 if n_clusters else math.inf
@@ -248,7 +248,7 @@ def _factors_by_t(
 ) -> tuple[list[float], list[float]]:
     """Return how many times everything, or the judgments, would decide, for both truths."""
     dof, variance, shared = _degrees_of_freedom(pivot), test.standard_error**2, test.shared_variance
-    in_clusters = isinstance(pivot, Statistic | EvaluatorGap)
+    in_clusters = isinstance(pivot, Statistic | ClusterGap)
     # Squares of parts about their sum are one short of their number.
     scale = (dof + 1) / dof if isinstance(pivot, Statistic) else 1.0
 

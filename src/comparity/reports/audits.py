@@ -165,6 +165,7 @@ def _enough(audit: Audit, needed: Needed, place: int) -> str:
     if audit.design in ("fresh", "disjoint"):
         return f"{with_items} in all, each used once"
     these = "these items and evaluators" if audit.n_evaluators else "these items"
+    these += " in these clusters" if audit.n_clusters else ""
     same = needed.judgments[place]
     if same is None:
         return f"by no number of judgments of {these}, but {with_items} in all"
@@ -218,7 +219,8 @@ def _data(audit: Audit) -> str:
         data += f" of {several(audit.n_items, 'item')}"
     if audit.n_evaluators:
         data += f" by {several(audit.n_evaluators, 'evaluator')}"
-    return data
+    clusters = [f"{count(n)} clusters by {visible(name)}" for name, n in audit.n_clusters.items()]
+    return f"{data} in {' and '.join(clusters)}" if clusters else data
 
 
 def _units(number: int, unit: str) -> str:

@@ -152,6 +152,8 @@ class Audit(Result):
         What was counted: ``"decisions"``, ``"judgments"`` or ``"pairs"``.
     n, n_items, n_evaluators : int
         How many of them, distinct items and evaluators; 0 where not applicable.
+    n_clusters : mapping of str to int
+        How many clusters of each kind were taken into account, by column.
     alpha, margin : float
         Overall false-alarm rate and the largest harmless gap.
     rule : str
@@ -188,6 +190,7 @@ class Audit(Result):
     unit: str = "judgments"
     n_items: int = 0
     n_evaluators: int = 0
+    n_clusters: Mapping[str, int] = field(default_factory=dict)
     further_gaps: tuple[JudgedGap, ...] = ()
     family: str = ""
     correction: str = "Holm"

@@ -31,6 +31,9 @@ from comparity.results.audit import Audit, JudgedGap
 from comparity.results.options import AuditOptions, provenance
 from comparity.results.result import EXIT_STATUS, UNDECIDED, VIOLATED, WITHIN
 
+FEW_CLUSTERS = 12
+"""So many clusters, or fewer, are named as few: the numbers whose signs are turned in tests."""
+
 
 def judge(
     tests: Sequence[GapTest],
@@ -199,6 +202,40 @@ def overall_finding(tests: Sequence[JudgedGap]) -> str:
     if VIOLATED in findings:
         return VIOLATED
     return WITHIN if findings == {WITHIN} else UNDECIDED
+
+
+def cluster_notes(
+    clusters: Mapping[str, int], asked: Sequence[str], *, rows: str = "rows"
+) -> list[str]:
+    """Say which clusters were taken into account, and which columns changed nothing.
+
+    Parameters
+    ----------
+    clusters : mapping of str to int
+        How many clusters there are of each kind that holds more than one row in any.
+    asked : sequence of str
+        The columns that were named.
+    rows : str
+        What the clusters hold.
+
+    Examples
+    --------
+    >>> for note in cluster_notes({"prompt": 100}, ["prompt", "id"]): print(note)
+    Rows of one prompt are not taken to be independent; there are 100 clusters by prompt.
+    No two rows have the same id, so that it has no effect.
+    """
+    notes = []
+    for name in asked:
+        if name not in clusters:
+            notes.append(f"No two {rows} have the same {name}, so that it has no effect.")
+            continue
+        number = clusters[name]
+        note = f"{rows.capitalize()} of one {name} are not taken to be independent; there are "
+        few = ""
+        if number <= FEW_CLUSTERS:
+            few = " Few clusters say little about how clusters differ, which widens every interval."
+        notes.append(f"{note}{number:,} clusters by {name}.{few}")
+    return notes
 
 
 def conclude(

@@ -247,6 +247,12 @@ def column(says: str, default: Any = REQUIRED, **facts: Any) -> Any:
     return choice(default, says, column=True, **facts)
 
 
+def cluster_columns(such_as: str) -> Any:
+    """Declare the columns that say which rows are not independent of each other."""
+    says = "Column whose rows of one value are not independent, such as the {}; several by commas."
+    return column(says.format(such_as), ())
+
+
 def declared_choices(options: type[Options]) -> Mapping[str, Choice]:
     """Return the choices of a class by name: its own first, then those of what it extends.
 
@@ -316,6 +322,12 @@ class AuditOptions(Options):
     def judging(self) -> dict[str, Any]:
         """What a family of tests is judged by, as an audit records it."""
         return {name: getattr(self, name) for name in ("alpha", "margin", "rule", "looks")}
+
+    def check_clusters(self, cluster: tuple[str, ...]) -> None:
+        """Refuse clusters where the rule takes all rows to be independent."""
+        if cluster and self.rule == "paper":
+            why = "the rule of the paper takes all rows to be independent"
+            raise OptionError("rule", self.rule, ["'holm'", "no clusters"], why)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -51,6 +51,10 @@ TRUE_WORDS = ("1", "1.0", "true")
 FALSE_WORDS = ("0", "0.0", "false")
 
 
+# Integers that 64 signed bits hold.
+SMALL_INTEGERS = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """A table with the columns it needs, under the names this package uses.
@@ -295,6 +299,27 @@ def numbered(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     else:
         rows = nw.from_native(native, eager_only=True).with_row_index("row").lazy()
     return rows
+
+
+def with_keys(comparisons: Table, items: Table) -> tuple[Table, Table]:
+    """Add ids that can be joined: as integers or text if all three columns are, else as text."""
+    tables = ((comparisons, "better"), (comparisons, "worse"), (items, "item"))
+    kinds = [table.schema[column] for table, column in tables]
+    small = all(isinstance(kind, SMALL_INTEGERS) for kind in kinds)
+    # PyArrow has two types of text, which it does not join; as text they are of one.
+    arrow = items.frame.implementation.is_pyarrow()
+    alike = all(isinstance(kind, nw.String) for kind in kinds) and not arrow
+
+    def key(table: Table, column: str) -> nw.Expr:
+        if small:
+            return nw.col(column).cast(nw.Int64)
+        return nw.col(column) if alike else table.text(column)
+
+    sides = [key(comparisons, side).alias(f"{side}_key") for side in ("better", "worse")]
+    return (
+        comparisons.with_frame(comparisons.frame.with_columns(*sides)),
+        items.with_frame(items.frame.with_columns(key(items, "item").alias("key"))),
+    )
 
 
 def check_option(option: str, found: object, choices: Sequence[object]) -> None:

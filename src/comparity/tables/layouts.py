@@ -129,6 +129,7 @@ def to_comparisons(
     winner: str | None = None,
     evaluator: str | None = None,
     tied: str | None = None,
+    kept: Sequence[str] = (),
 ) -> ComparisonTable:
     """Turn a comparison table of any known layout better item first.
 
@@ -145,6 +146,8 @@ def to_comparisons(
         Column that says who judged, if it has another name.
     tied : str, optional
         Column that is true where neither item was put first, beside `better` and `worse`.
+    kept : sequence of str
+        Further columns, which the answer has as ``kept0``, ``kept1``, ...
 
     Raises
     ------
@@ -182,8 +185,9 @@ def to_comparisons(
         "tied": tied or ("tied" if named.winner is None and "tied" in known else None),
     }
     columns |= {ours: name for ours, name in extra.items() if name is not None}
+    columns |= {f"kept{place}": name for place, name in enumerate(kept)}
     if named.winner is None:
-        read = (columns.get("evaluator"), columns.get("tied"))
+        read = (columns.get("evaluator"), columns.get("tied"), *kept)
         check_outcome_read(frame, first=named.first, second=named.second, read=read)
     table = open_table(frame, "comparisons", columns)
     check_columns(table, complete=columns, names=("first", "second"))
@@ -241,7 +245,7 @@ def _check_one_way(layout: str, **sides: str | None) -> None:
 
 def _put_better_first(table: Table) -> nw.LazyFrame[Any]:
     """Put the better item first."""
-    extra = [nw.col("evaluator")] if "evaluator" in table.columns else []
+    extra = [nw.col(name) for name in table.columns if name.startswith(("evaluator", "kept"))]
     alike = table.schema["first"] == table.schema["second"]
     first, second = (nw.col(name) if alike else table.text(name) for name in ("first", "second"))
     if "winner" not in table.columns:
@@ -275,6 +279,7 @@ def read_comparisons(
     *,
     layout: str = "auto",
     allow_remote: bool = False,
+    kept: Sequence[str] = (),
     **columns: str | None,
 ) -> ComparisonTable:
     """Read a file of comparisons of any known layout, Label Studio's nested JSON included.
@@ -286,13 +291,15 @@ def read_comparisons(
         As in :func:`to_comparisons`.
     allow_remote : bool
         As in :func:`comparity.tables.files.read_table`.
+    kept : sequence of str
+        As in :func:`to_comparisons`.
     **columns : str
         Column names, as in :func:`to_comparisons`.
     """
     may_be_nested = layout in ("auto", "label studio") and _is_json(path)
     if may_be_nested and is_label_studio(path):
         frame, notes = read_label_studio(path, left=columns.get("left"), right=columns.get("right"))
-        table = to_comparisons(frame)
+        table = to_comparisons(frame, kept=kept)
         return ComparisonTable(
             frame=table.frame,
             layout="label studio",
@@ -301,7 +308,8 @@ def read_comparisons(
             columns=table.columns,
             notes=notes,
         )
-    return to_comparisons(read_table(path, allow_remote=allow_remote), layout=layout, **columns)
+    frame = read_table(path, allow_remote=allow_remote)
+    return to_comparisons(frame, layout=layout, kept=kept, **columns)
 
 
 def _is_json(path: str | os.PathLike[str]) -> bool:
