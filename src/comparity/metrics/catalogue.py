@@ -3,7 +3,7 @@
 Identifiers C0-C25 (of predictions) and D0-D3 (of data) are those of [1]_; so are the ideal values,
 the ranges (-0.1 to 0.1 around an ideal of 0, 0.8 to 1.2 around an ideal of 1, both ends included)
 and the clusters. The published list gives the selection rate the ideal value 0; it is kept, though
-the number compares no groups.
+the number compares no groups. What is published about each stands in ``published.toml``.
 
 What is recommended, what moves together and what responds to data is about the thirty. A further
 metric (F1 and on) is worked out and reported beside them, and changes nothing of that.
@@ -16,9 +16,10 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -75,26 +76,12 @@ def _as_identifier(name: str) -> str:
     return name.lower().replace("ised", "ized").replace(" ", "_").replace("-", "_")
 
 
-CLUSTERS = (
-    Cluster(name="misclassification", kind="group", members=("C3", "C7", "C11", "C12")),
-    Cluster(name="differential fairness", kind="group", members=("C10", "C25")),
-    Cluster(name="individual fairness", kind="individual", members=("C16", "C19", "C20")),
-    Cluster(name="false discovery", kind="group", members=("C4", "C8")),
-    Cluster(
-        name="group fairness",
-        kind="group",
-        members=("C0", "C1", "C2", "C5", "C6", "C9", "C14", "C15"),
-    ),
-    Cluster(
-        name="between-group individual fairness",
-        kind="individual",
-        members=("C17", "C18", "C21", "C22", "C23", "C24"),
-    ),
-    Cluster(name="intermediate", kind="none", members=("C13",)),
-    Cluster(name="individual fairness of data", kind="individual", members=("D0",)),
-    Cluster(name="differential fairness of data", kind="group", members=("D1",)),
-    Cluster(name="group fairness of data", kind="group", members=("D2", "D3")),
+FACTS: dict[str, Any] = tomllib.loads(
+    Path(__file__).with_name("published.toml").read_text(encoding="utf-8")
 )
+"""What is published about the thirty metrics and their clusters."""
+
+CLUSTERS = tuple(Cluster(**one | {"members": tuple(one["members"])}) for one in FACTS["clusters"])
 """Seven clusters of metrics of predictions, then three of metrics of data."""
 
 
@@ -169,200 +156,49 @@ class Entry:
         return low <= value <= high
 
 
-FAIR_ENOUGH = "Majumder et al., Fair Enough, Table 1"
-SPEICHER = "Speicher et al. (2018), A unified approach to quantifying algorithmic unfairness"
-FOULDS = "Foulds et al. (2020), An intersectional definition of fairness"
-HARDT = "Hardt, Price and Srebro (2016), Equality of opportunity in supervised learning"
-FELDMAN = "Feldman et al. (2015), Certifying and removing disparate impact"
-ZEMEL = "Zemel et al. (2013), Learning fair representations"
-CALDERS = "Calders and Verwer (2010), Three naive Bayes approaches"
-CHICCO = "Chicco and Jurman (2020), The advantages of the Matthews correlation coefficient"
-
-
-def _rate_entries() -> Iterator[Entry]:
-    """Yield the difference and the ratio of each rate that has both under its own name."""
-    for rate, sign, ids, more, about, peer in (
-        (FALSE_POSITIVE, "FPR", ("C1", "C5"), UNDESERVED, "false positives", "false_positive_rate"),
-        (FALSE_NEGATIVE, "FNR", ("C2", "C6"), DENIED, "false negatives", "false_negative_rate"),
-        (FALSE_OMISSION, "FOR", ("C3", "C7"), REFUSED, "false negatives", ""),
-        (FALSE_DISCOVERY, "FDR", ("C4", "C8"), SELECTED, "false positives", ""),
-        (ERROR, "ERR", ("C11", "C12"), MISJUDGED, "", "zero_one_loss"),
-    ):
-        for number, kind, operator, ideal, measure, theirs in (
-            (ids[0], "difference", "-", 0.0, RateGap((rate,)), "largest minus smallest, no sign"),
-            (ids[1], "ratio", "/", 1.0, RateRatio(rate), "smallest over largest"),
-        ):
-            name = f"{rate.name} {kind}"
-            yield Entry(
-                id=number,
-                name=name,
-                formula=f"{sign}(u) {operator} {sign}(p)",
-                ideal=ideal,
-                direction=f"above {ideal:g}: the unprivileged {more}",
-                measure=measure,
-                citation=FAIR_ENOUGH,
-                fairlearn=f"{peer}_{kind} ({theirs})" if peer else "",
-                fairkit=_as_identifier(name),
-                about=about,
-            )
-
-
-UNDESERVED = "get more often what they do not deserve"
-DENIED = "are denied more often what they deserve"
-REFUSED = "who are refused deserved it more often"
-SELECTED = "who are selected deserve it less often"
-MISJUDGED = "are misjudged more often"
-
-
-def _benefit_entries() -> Iterator[Entry]:
-    """Yield the indices of benefits: among people, between two camps, between all groups."""
-    camps = "larger: benefits are less equal between groups; no side is named"
-    people = "larger: benefits are less equal among people, of any group"
-    two, every = (partial(GroupEntropy, all_groups=several) for several in (False, True))
-    indices: tuple[tuple[Any, ...], ...] = (
-        (("C16", "C19", "C20"), "", "b = yhat - y + 1", people, BenefitEntropy),
-        (("C18", "C21", "C22"), "between-group ", "mean benefits of u and p", camps, two),
-        (("C17", "C23", "C24"), "between-all-groups ", "mean benefits of all groups", camps, every),
-    )
-    for ids, prefix, of, direction, entropy in indices:
-        for number, index, formula, measure in (
-            (ids[0], "generalised entropy index", "GE_2", entropy(2)),
-            (ids[1], "Theil index", "GE_1", entropy(1)),
-            (ids[2], "coefficient of variation", "sqrt(2 GE_2)", Variation(entropy(2))),
-        ):
-            name = prefix + index
-            yield Entry(
-                id=number,
-                name=name,
-                formula=f"{formula} of {of}",
-                ideal=0.0,
-                direction=direction,
-                measure=measure,
-                citation=SPEICHER,
-            )
-
-
-PUBLISHED = (
-    *_rate_entries(),
-    *_benefit_entries(),
-    Entry(
-        id="C0",
-        name="true positive rate difference",
-        formula="TPR(u) - TPR(p)",
-        ideal=0.0,
-        direction="above 0: the unprivileged are found more often when they deserve it",
-        measure=RateGap((TRUE_POSITIVE,)),
-        citation=HARDT,
-        fairlearn="true_positive_rate_difference (largest minus smallest, no sign)",
-        fairkit="equal_opportunity_difference (its size)",
-        about="false negatives",
-    ),
-    Entry(
-        id="C9",
-        name="average odds difference",
-        formula="(FPR(u) - FPR(p) + TPR(u) - TPR(p)) / 2",
-        ideal=0.0,
-        direction="above 0: the unprivileged are selected more often, deserved or not",
-        measure=RateGap((FALSE_POSITIVE, TRUE_POSITIVE)),
-        citation=HARDT,
-        fairkit="average_odds_difference (its size)",
-    ),
-    Entry(
-        id="C10",
-        name="average absolute odds difference",
-        formula="(|FPR(u) - FPR(p)| + |TPR(u) - TPR(p)|) / 2",
-        ideal=0.0,
-        direction="larger: error rates differ more; no side is named",
-        measure=AverageAbsoluteGap((FALSE_POSITIVE, TRUE_POSITIVE)),
-        citation=HARDT,
-        aif360="average_abs_odds_difference",
-        fairkit="average_abs_odds_difference",
-    ),
-    Entry(
-        id="C13",
-        name="selection rate",
-        formula="P(yhat = 1), over everybody",
-        ideal=0.0,
-        direction="larger: more are selected; says nothing about groups",
-        measure=OverallRate(SELECTION),
-        citation=FAIR_ENOUGH,
-        fairlearn="selection_rate",
-        fairkit="selection_rate",
-    ),
-    Entry(
-        id="C14",
-        name="disparate impact",
-        formula="SR(u) / SR(p)",
-        ideal=1.0,
-        direction="above 1: the unprivileged are selected more often",
-        measure=RateRatio(SELECTION),
-        citation=FELDMAN,
-        fairlearn="demographic_parity_ratio (smallest over largest)",
-        fairkit="disparate_impact",
-    ),
-    Entry(
-        id="C15",
-        name="statistical parity difference",
-        formula="SR(u) - SR(p)",
-        ideal=0.0,
-        direction="above 0: the unprivileged are selected more often",
-        measure=RateGap((SELECTION,)),
-        citation=CALDERS,
-        fairlearn="demographic_parity_difference (largest minus smallest, no sign)",
-        fairkit="statistical_parity_difference (its size)",
-    ),
-    Entry(
-        id="C25",
-        name="differential fairness bias amplification",
-        formula="EDF(yhat) - EDF(y)",
-        ideal=0.0,
-        direction="above 0: predictions tell groups apart more than labels do",
-        measure=BiasAmplification(),
-        citation=FOULDS,
-    ),
-    Entry(
-        id="D0",
-        name="consistency",
-        formula="1 - mean |y_i - mean of y over the 5 nearest items, itself included|",
-        ideal=1.0,
-        direction="smaller: similar items have different labels",
-        measure=None,
-        citation=ZEMEL,
-    ),
-    Entry(
-        id="D1",
-        name="smoothed empirical differential fairness",
-        formula="EDF(y)",
-        ideal=0.0,
-        direction="larger: labels tell groups apart more; no side is named",
-        measure=DifferentialFairness(BASE),
-        citation=FOULDS,
-    ),
-    Entry(
-        id="D2",
-        name="mean difference",
-        formula="BR(u) - BR(p)",
-        ideal=0.0,
-        direction="above 0: the unprivileged have positive labels more often",
-        measure=RateGap((BASE,)),
-        citation=CALDERS,
-    ),
-    Entry(
-        id="D3",
-        name="disparate impact of labels",
-        formula="BR(u) / BR(p)",
-        ideal=1.0,
-        direction="above 1: the unprivileged have positive labels more often",
-        measure=RateRatio(BASE),
-        citation=FELDMAN,
-        aif360="disparate_impact",
-    ),
-)
+MEASURES: Mapping[str, Measure | None] = {
+    "C0": RateGap((TRUE_POSITIVE,)),
+    "C1": RateGap((FALSE_POSITIVE,)),
+    "C2": RateGap((FALSE_NEGATIVE,)),
+    "C3": RateGap((FALSE_OMISSION,)),
+    "C4": RateGap((FALSE_DISCOVERY,)),
+    "C5": RateRatio(FALSE_POSITIVE),
+    "C6": RateRatio(FALSE_NEGATIVE),
+    "C7": RateRatio(FALSE_OMISSION),
+    "C8": RateRatio(FALSE_DISCOVERY),
+    "C9": RateGap((FALSE_POSITIVE, TRUE_POSITIVE)),
+    "C10": AverageAbsoluteGap((FALSE_POSITIVE, TRUE_POSITIVE)),
+    "C11": RateGap((ERROR,)),
+    "C12": RateRatio(ERROR),
+    "C13": OverallRate(SELECTION),
+    "C14": RateRatio(SELECTION),
+    "C15": RateGap((SELECTION,)),
+    "C16": BenefitEntropy(2),
+    "C17": GroupEntropy(2, all_groups=True),
+    "C18": GroupEntropy(2, all_groups=False),
+    "C19": BenefitEntropy(1),
+    "C20": Variation(BenefitEntropy(2)),
+    "C21": GroupEntropy(1, all_groups=False),
+    "C22": Variation(GroupEntropy(2, all_groups=False)),
+    "C23": GroupEntropy(1, all_groups=True),
+    "C24": Variation(GroupEntropy(2, all_groups=True)),
+    "C25": BiasAmplification(),
+    "D0": None,
+    "D1": DifferentialFairness(BASE),
+    "D2": RateGap((BASE,)),
+    "D3": RateRatio(BASE),
+}
+"""The thirty published metrics as functions of counts; consistency needs neighbours."""
 
 CATALOGUE: Mapping[str, Entry] = MappingProxyType(
-    {one.id: one for one in sorted(PUBLISHED, key=lambda one: (one.id[0], int(one.id[1:])))}
+    {
+        number: Entry(id=number, measure=measure, **FACTS["metrics"][number])
+        for number, measure in MEASURES.items()
+    }
 )
 """The thirty published metrics by identifier, C0 to C25 and D0 to D3."""
+
+CHICCO = "Chicco and Jurman (2020), The advantages of the Matthews correlation coefficient"
 
 FURTHER: Mapping[str, Entry] = MappingProxyType(
     {
