@@ -8,36 +8,6 @@ from typing import Any
 
 from comparity.errors.spelling import ComparityError, Option, listed
 
-__all__ = [
-    "DataHashError",
-    "DatasetMissingError",
-    "DesignUnknownError",
-    "DownloadError",
-    "FeatureError",
-    "FeatureMismatchError",
-    "GroupMismatchError",
-    "IncompatibleCountsError",
-    "LookError",
-    "MissingEngineError",
-    "MixedEnginesError",
-    "NoBridgeError",
-    "NoSuchEntryError",
-    "NoUnprivilegedError",
-    "OptionError",
-    "PairOfSidesError",
-    "PlanError",
-    "ReferenceGroupError",
-    "SeveralContrastsError",
-    "TooFewRatersError",
-    "TooFewResamplesError",
-    "TooFewSubjectsError",
-    "TooManyGroupsError",
-    "TooManyLooksError",
-    "TwoGroupsError",
-    "UnknownDatasetError",
-    "UnknownPrivilegedError",
-]
-
 LONGEST = 80
 """How many characters of an array are shown where it is no allowed choice."""
 

@@ -7,37 +7,6 @@ from difflib import get_close_matches
 
 from comparity.errors.spelling import ComparityError, Offenders, Option, listed
 
-__all__ = [
-    "AmbiguousWinnerError",
-    "BusyConnectionError",
-    "DataFileMissingError",
-    "DataFolderMissingError",
-    "DuplicateColumnError",
-    "FileAccessError",
-    "FolderTakenError",
-    "ForeignResultError",
-    "MissingExtraError",
-    "OutOfMemoryError",
-    "PolicyAuditError",
-    "PolicyError",
-    "PublishedFileError",
-    "RemotePathError",
-    "ReproductionsMissingError",
-    "SameFileError",
-    "UnknownKeyError",
-    "UnknownLayoutError",
-    "UnknownPaperError",
-    "UnknownPartError",
-    "UnknownWinnerError",
-    "UnmetRequirementError",
-    "UnnamedColumnError",
-    "UnreadOutcomeError",
-    "UnreadableFileError",
-    "UnsteadyQueryError",
-    "UnsupportedFileError",
-    "UnsupportedTableError",
-]
-
 
 class FileAccessError(ComparityError, OSError):
     """A path does not name a file that can be read, or written."""

@@ -6,33 +6,6 @@ from collections.abc import Collection, Sequence
 
 from comparity.errors.spelling import ComparityError, ComparityWarning, Offenders, Option, listed
 
-__all__ = [
-    "AnchorError",
-    "ClassCountError",
-    "ConstantFeaturesError",
-    "DependentGroupsError",
-    "EmptyCellError",
-    "ExposureInfeasibleError",
-    "InfeasibleGoalWarning",
-    "LabelAbsentError",
-    "MissingCombinationWarning",
-    "MissingSensitiveError",
-    "ModelFileError",
-    "ModelScoreError",
-    "ModelVersionError",
-    "NoPriorError",
-    "NoTreeError",
-    "NoUtilityError",
-    "NonFiniteFeatureError",
-    "SeatError",
-    "TiesOnlyError",
-    "TooFewRowsError",
-    "TwoGroupsOnlyError",
-    "UnknownGroupError",
-    "UnknownReferenceError",
-    "UnreachedRatioWarning",
-]
-
 
 class NoPriorError(ComparityError, ValueError):
     """The likelihood alone has no maximum, and no prior was given."""

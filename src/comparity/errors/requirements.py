@@ -12,8 +12,6 @@ from importlib import metadata
 
 from comparity.errors.files import UnmetRequirementError
 
-__all__ = ["Requirement", "check_requirements", "read_requirements"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requirement:

@@ -12,17 +12,6 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = [
-    "BLANKS",
-    "ComparityError",
-    "ComparityWarning",
-    "Offenders",
-    "Option",
-    "is_blank",
-    "listed",
-    "visible",
-]
-
 UNSAFE = {"Cc", "Cs", "Zl", "Zp"}
 # Letters, marks and signs that are drawn as nothing: fillers and selectors of variants.
 UNDRAWN = {0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0}

@@ -7,37 +7,6 @@ from difflib import get_close_matches
 
 from comparity.errors.spelling import ComparityError, Offenders, Option, listed
 
-__all__ = [
-    "BlankNameError",
-    "ConstantDecisionError",
-    "ConstantLabelError",
-    "DuplicateItemError",
-    "EmptyTableError",
-    "InconsistentItemError",
-    "InconsistentSubjectError",
-    "IndicatorError",
-    "LabelSpaceError",
-    "LengthMismatchError",
-    "MissingColumnError",
-    "MissingValueError",
-    "NonBinaryError",
-    "NonFiniteScoreError",
-    "NotNumericError",
-    "OneClusterError",
-    "OneGroupError",
-    "OutOfRangeError",
-    "PositionError",
-    "SelfComparisonError",
-    "TooNarrowError",
-    "UnknownItemError",
-    "UnknownPositiveError",
-    "UnorderedDecisionError",
-    "UnsupportedColumnError",
-    "WeightError",
-    "WordDecisionError",
-]
-
-
 # What stands between columns in files that are not what their name says.
 SEPARATORS = (";", "\t", "|", ",")
 
