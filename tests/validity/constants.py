@@ -21,7 +21,6 @@ MEASURED = {
     "inference.dyadic.AMPLE": ("comparative", "comparative, at the margin"),
     "inference.dyadic.FEWEST_ITEMS": ("comparative",),
     "inference.evaluators.FEWEST_FLIPPED": ("comparative, evaluators",),
-    "inference.evaluators.MOST_FLIPPED": ("comparative, evaluators",),
     "inference.means.RARE": ("relative",),
     "inference.permuted_means.TOLERATED": ("relative", "relative, at the margin"),
     "counts.overlap.LARGEST_IMBALANCE": ("pairwise, standardised",),

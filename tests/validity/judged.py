@@ -46,6 +46,8 @@ class JudgedWorld:
         How items differ, the agreement of usual ones, and how much items differ.
     n_evaluators, leans, lean, uneven
         Who judges: zero where that is not known. Leans are "none", "normal" or "camps".
+    told_as : str
+        What evaluators are called: "evaluators", or "cluster" where they are prompts or sessions.
     ties, grid : float
         Share of judgments that are ties, and steps of the scores, which tie, too.
     choices : tuple
@@ -65,6 +67,7 @@ class JudgedWorld:
     leans: str = "none"
     lean: float = 0.0
     uneven: bool = False
+    told_as: str = "evaluators"
     ties: float = 0.0
     grid: float = 0.0
     choices: tuple[tuple[str, Any], ...] = ()
@@ -82,7 +85,7 @@ class JudgedWorld:
             pairs[~tied],
             scores=panel.score,
             sensitive_features=GROUPS[group],
-            evaluators=judges[~tied] if self.n_evaluators else None,
+            **({self.told_as: judges[~tied]} if self.n_evaluators else {}),
             ties=pairs[tied] if self.ties else None,
             margin=self.margin,
             **dict(self.choices),
@@ -220,6 +223,7 @@ def draw_judged(
     *,
     n_groups: tuple[int, int] = (2, 2),
     evaluators: bool = False,
+    clusters: bool = False,
     families: tuple[dict[str, str], ...] = ({},),
 ) -> JudgedWorld:
     """Draw a world in which all cells agree equally often."""
@@ -231,7 +235,10 @@ def draw_judged(
         "rarely hopeless": rng.uniform(0.01, 0.08),
         "quality": rng.uniform(0.3, 2),
     }.get(items, 0.0)
-    people = _draw_evaluators(rng) if evaluators else {}
+    people = _draw_evaluators(rng) if evaluators or clusters else {}
+    if clusters:
+        # Prompts are more than evaluators are, as a rule.
+        people |= {"n_evaluators": between(6, 200, rng), "told_as": "cluster"}
     grid = float(pick(rng, (0, 0.25, 1))) if items == "quality" else 0.0
     half = {"score_ties": "half"} if grid and rng.random() < 0.5 else {}
     return JudgedWorld(

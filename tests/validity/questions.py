@@ -63,6 +63,9 @@ QUESTIONS = {
     "comparative, evaluators": Question(
         "designs.md", ALARM, partial(draw_judged, n_groups=(2, 2), evaluators=True)
     ),
+    "comparative, clusters": Question(
+        "designs.md", ALARM, partial(draw_judged, n_groups=(2, 2), clusters=True)
+    ),
     "relative": Question("relative.md", ALARM, draw_raters),
     "relative, at the margin": Question("relative.md", OVERLOOKED, draw_raters_at_margin),
     "pairwise": Question("pairwise.md", ALARM, partial(draw_scores, standardised=False)),
