@@ -146,3 +146,9 @@ def test_tests_that_pages_name_exist() -> None:
     named = {path for text in texts for path in re.findall(r"`(tests/[\w/.]+)`", text)}
     assert "tests/fuzz/" in named
     assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
+
+
+def test_every_calibration_is_on_the_page_of_validity() -> None:
+    told = (DOCS / "validity.md").read_text(encoding="utf-8")
+    files = {path.name for path in (ROOT / "tests" / "calibration").glob("test_*.py")}
+    assert set(re.findall(r"`(test_\w+\.py)`", told)) == files

@@ -5,7 +5,6 @@ The binomial error of a rate p in r runs is sqrt(p (1 - p) / r).
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -160,9 +159,3 @@ def test_limits_are_those_of_the_page() -> None:
     question = QUESTIONS["separation"]
     assert question.limit(200, 2) == pytest.approx(0.081, abs=5e-4)
     assert question.limit(2000, 3) == pytest.approx(0.065, abs=5e-4)
-
-
-def test_every_calibration_is_on_the_page() -> None:
-    told = page.PAGE.read_text(encoding="utf-8")
-    files = {path.name for path in (simulate.ROOT / "tests" / "calibration").glob("test_*.py")}
-    assert set(re.findall(r"`(test_\w+\.py)`", told)) == files
