@@ -22,7 +22,7 @@ from sklearn.model_selection import KFold, train_test_split
 
 from comparity.cli.reproduce import read_published
 from comparity.counts.neighbours import count_neighbours
-from comparity.datasets.preparations import ADULT, load_dataset, scaled
+from comparity.datasets.preparations import ADULT, load_dataset, scale_columns
 from comparity.datasets.registry import dataset
 from comparity.errors import DatasetMissingError, UnreachedRatioWarning
 from comparity.metrics.catalogue import CATALOGUE
@@ -159,7 +159,7 @@ def _whole_adult(folder: Path) -> tuple[Floats, Labels, Flags, int]:
     features |= {"race": (columns["race"] == "White").astype(float), "sex": male.astype(float)}
     rich = np.char.startswith(columns["income"], ">50K").astype(np.int64)
     place = list(features).index("sex")
-    return np.column_stack(list(scaled(features).values())), rich, male, place
+    return np.column_stack(list(scale_columns(features).values())), rich, male, place
 
 
 def _weigh(labels: Labels, privileged: Flags) -> Floats:

@@ -12,7 +12,7 @@ from math import erf
 import numpy as np
 import pytest
 
-from comparity.counts.all_pairs import all_pairs, merged, row_marginals
+from comparity.counts.all_pairs import all_pairs, merge_cells, row_marginals
 from comparity.counts.ordered_pairs import ordered_pairs, weighted_order
 from comparity.counts.query_pairs import query_pairs, weighted_pairs
 from comparity.inference.agreement import contrasts_of_groups, contrasts_of_order
@@ -51,7 +51,7 @@ def cross_and_within(items: Items) -> list[GapTest]:
 
 
 def marginal(items: Items) -> list[GapTest]:
-    rows = merged(items.sharing(), row_marginals(GROUPS))
+    rows = merge_cells(items.sharing(), row_marginals(GROUPS))
     return [compare_cells(rows, *rows.cells, null="")]
 
 

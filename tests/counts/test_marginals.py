@@ -16,10 +16,10 @@ from comparity.counts.all_pairs import (
     ANY,
     all_pairs,
     column_marginals,
-    merged,
+    drop_groups,
+    merge_cells,
     overall,
     row_marginals,
-    without,
 )
 from comparity.counts.pairs import Cell, Sharing
 from comparity.inference.dyadic import compare_cells
@@ -43,7 +43,7 @@ def counted(rows: list[tuple[int, int, int]]) -> Sharing:
 @given(ROWS)
 def test_the_whole_has_the_moments_of_items_in_one_group(rows: list[tuple[int, int, int]]) -> None:
     y, f, _ = columns(rows)
-    whole = merged(counted(rows), overall(GROUPS))
+    whole = merge_cells(counted(rows), overall(GROUPS))
     one_group, ones = [0] * len(rows), [1.0] * len(rows)
     trials, hits, _ = plain.totals(y, f, one_group, 1, ones)
     assert (whole.trials, whole.hits) == (trials, hits)
@@ -55,7 +55,7 @@ def test_row_marginals_are_sums_over_pairs_whose_better_item_is_in_the_group(
     rows: list[tuple[int, int, int]], code: int
 ) -> None:
     y, f, group = columns(rows)
-    row = merged(counted(rows), row_marginals(GROUPS))
+    row = merge_cells(counted(rows), row_marginals(GROUPS))
     found = plain.pairs(y, f, group.astype(int), [1.0] * len(rows))
     hits = [agrees for *_, cell, _, agrees, _ in found if cell[0] == code]
     assert row.trials[code] == len(hits)
@@ -67,7 +67,7 @@ def test_column_marginals_are_sums_over_pairs_whose_worse_item_is_in_the_group(
     rows: list[tuple[int, int, int]], code: int
 ) -> None:
     y, f, group = columns(rows)
-    column = merged(counted(rows), column_marginals(GROUPS))
+    column = merge_cells(counted(rows), column_marginals(GROUPS))
     found = plain.pairs(y, f, group.astype(int), [1.0] * len(rows))
     hits = [agrees for *_, cell, _, agrees, _ in found if cell[1] == code]
     assert column.trials[code] == len(hits)
@@ -80,7 +80,7 @@ def test_overlapping_unions_have_the_covariance_of_their_pairs(
 ) -> None:
     y, f, group = columns(rows)
     parts = row_marginals(GROUPS) | column_marginals(GROUPS)
-    both = merged(counted(rows), parts)
+    both = merge_cells(counted(rows), parts)
     moments = plain.moments(y, f, group.astype(int), 3, [1.0] * len(rows), 0.0).reshape(
         2, 3, 3, 2, 3, 3
     )
@@ -97,10 +97,10 @@ def test_items_in_no_group_count_in_marginals_and_in_no_cell(
     rows: list[tuple[int, int, int]],
 ) -> None:
     sharing = counted(rows)
-    cells = without(sharing, ["c"])
+    cells = drop_groups(sharing, ["c"])
     assert cells.cells == tuple(Cell(i, j) for i in "ab" for j in "ab")
-    row = merged(sharing, row_marginals("ab", others="c"))
-    in_cells = merged(cells, row_marginals("ab"))
+    row = merge_cells(sharing, row_marginals("ab", others="c"))
+    in_cells = merge_cells(cells, row_marginals("ab"))
     outside = [sharing.trials[sharing.cells.index(Cell(group, "c"))] for group in "ab"]
     np.testing.assert_array_equal(row.trials - in_cells.trials, outside)
 
@@ -120,7 +120,7 @@ def test_the_sign_for_any_group_survives_copying_and_pickling() -> None:
 
 def test_a_union_of_cells_that_are_not_there_holds_no_pairs() -> None:
     sharing = counted([(0, 0, 0), (1, 1, 0)])
-    empty = merged(sharing, {Cell("x", ANY): [Cell("x", "a")], Cell("y", ANY): []})
+    empty = merge_cells(sharing, {Cell("x", ANY): [Cell("x", "a")], Cell("y", ANY): []})
     assert empty.trials.tolist() == [0, 0]
     assert empty.effective_items.tolist() == [0, 0]
 
@@ -131,7 +131,7 @@ def test_unions_rest_on_at_least_as_many_items_as_is_said(
 ) -> None:
     """Effective items by definition: the square of all uses over the sum of squared uses."""
     y, f, group = columns(rows)
-    row = merged(counted(rows), row_marginals(GROUPS))
+    row = merge_cells(counted(rows), row_marginals(GROUPS))
     uses = np.zeros(len(rows))
     for i, j, cell, *_ in plain.pairs(y, f, group.astype(int), [1.0] * len(rows)):
         uses[[i, j]] += cell[0] == code
@@ -145,7 +145,7 @@ def test_marginals_can_be_compared_like_cells() -> None:
     """The variance of a difference of means of merged pairs, from its parts by hand."""
     rng = np.random.default_rng(5)
     rows = [(int(y), int(f), int(g)) for y, f, g in rng.integers(0, [5, 9, 3], (60, 3))]
-    row = merged(counted(rows), row_marginals(GROUPS))
+    row = merge_cells(counted(rows), row_marginals(GROUPS))
     test = compare_cells(row, Cell("a", ANY), Cell("b", ANY), null="")
     y, f, group = columns(rows)
     hits = {code: [] for code in range(3)}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from comparity.counts.all_pairs import AllPairs
-from comparity.counts.kernels.differences import scaled
+from comparity.counts.kernels.differences import scale_labels
 from comparity.counts.ordered_pairs import ordered_pairs, weighted_order
 from comparity.counts.pairs import TIE_VALUE
 from tests.plain.ordered_pairs import (
@@ -59,7 +59,7 @@ def test_weighted_pairs_equal_the_double_loop(rows: Rows, score_ties: str) -> No
     weights = np.ones(n) if rows.weights is None else rows.weights
     query = [0] * n if rows.query is None else rows.query.tolist()
     # The unit of weight is arbitrary; this is the one the kernels work in.
-    labels, cells = scaled(rows.y).tolist(), attribute_cells(rows.z.tolist())
+    labels, cells = scale_labels(rows.y).tolist(), attribute_cells(rows.z.tolist())
     pairs = far_apart(labels, rows.f, cells, query, weights, TIE_VALUE[score_ties])
     sharing, close = found.sharing, {"rtol": 1e-10, "atol": 1e-12}
     assert_allclose([sharing.trials, sharing.hits, found.score_ties], totals(pairs, 3), **close)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from comparity.counts.all_pairs import AllPairs, all_pairs
-from comparity.counts.kernels.differences import item_pairs, scaled
+from comparity.counts.kernels.differences import item_pairs, scale_labels
 from comparity.counts.pairs import TIE_VALUE
 from comparity.counts.query_pairs import weighted_pairs
 from comparity.inference.dyadic import rate_covariance
@@ -61,7 +61,7 @@ def listed(rows: Rows, score_ties: str):  # type: ignore[no-untyped-def]
     query = [0] * n if rows.query is None else rows.query.tolist()
     cells = group_cells(rows.group.tolist(), k)
     # The unit of weight is arbitrary; this is the one the kernels work in.
-    y = scaled(rows.y).tolist()
+    y = scale_labels(rows.y).tolist()
     return far_apart(y, rows.f, cells, query, weights, TIE_VALUE[score_ties]), query
 
 

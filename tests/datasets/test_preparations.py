@@ -15,8 +15,8 @@ from comparity.datasets.preparations import (
     numbers,
     one_hot,
     read_columns,
-    scaled,
-    standardised,
+    scale_columns,
+    standardise_columns,
 )
 from comparity.datasets.registry import DATASETS
 from comparity.errors import UnknownDatasetError
@@ -97,10 +97,10 @@ def test_columns_are_read_with_and_without_a_header(tmp_path: Path) -> None:
 
 def test_scaling_leaves_constant_columns_at_zero() -> None:
     features: dict[str, Any] = {"a": np.array([2.0, 4.0, 6.0]), "b": np.full(3, 7.0)}
-    assert scaled(features)["a"].tolist() == [0, 0.5, 1]
-    assert standardised(features)["a"].std() == pytest.approx(1)
-    assert not scaled(features)["b"].any()
-    assert not standardised(features)["b"].any()
+    assert scale_columns(features)["a"].tolist() == [0, 0.5, 1]
+    assert standardise_columns(features)["a"].std() == pytest.approx(1)
+    assert not scale_columns(features)["b"].any()
+    assert not standardise_columns(features)["b"].any()
 
 
 def test_one_hot_has_a_column_for_each_value() -> None:
@@ -113,7 +113,7 @@ def test_one_hot_has_a_column_for_each_value() -> None:
 
 def test_a_column_with_a_gap_is_not_a_constant_one() -> None:
     columns = {"gap": np.array([1.0, np.nan, 3.0]), "constant": np.full(3, 0.1)}
-    for change in (scaled, standardised):
+    for change in (scale_columns, standardise_columns):
         found = change(columns)
         assert np.isnan(found["gap"]).any()
         assert found["constant"].tolist() == [0.0, 0.0, 0.0]

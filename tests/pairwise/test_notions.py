@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from comparity.counts.all_pairs import all_pairs, column_marginals, merged, row_marginals
+from comparity.counts.all_pairs import all_pairs, column_marginals, merge_cells, row_marginals
 from comparity.pairwise.notions import (
     cross_group_gap,
     least_accuracy,
@@ -68,8 +68,8 @@ def share_in_order(chosen: list[tuple[int, int]], score: NDArray[np.float64]) ->
 def test_marginal_gaps_compare_accuracies_pooled_over_pairs() -> None:
     label, score, group = items()
     sharing = all_pairs(label, score, group, ("a", "b", "c")).sharing
-    rows = merged(sharing, row_marginals("abc"))
-    columns = merged(sharing, column_marginals("abc"))
+    rows = merge_cells(sharing, row_marginals("abc"))
+    columns = merge_cells(sharing, column_marginals("abc"))
     pairs = [(i, j) for i, j in product(range(80), repeat=2) if label[i] > label[j]]
     as_better = [share_in_order([p for p in pairs if group[p[0]] == g], score) for g in range(3)]
     as_worse = [share_in_order([p for p in pairs if group[p[1]] == g], score) for g in range(3)]
@@ -87,7 +87,10 @@ def test_what_a_favoured_group_gains_as_better_it_loses_as_worse_in_the_symmetri
     label = rng.integers(0, 2, 4000).astype(float)
     score = label + rng.normal(size=4000) + 0.2 * (group == 0)
     sharing = all_pairs(label, score, group, ("a", "b")).sharing
-    rows, columns = merged(sharing, row_marginals("ab")), merged(sharing, column_marginals("ab"))
+    rows, columns = (
+        merge_cells(sharing, row_marginals("ab")),
+        merge_cells(sharing, column_marginals("ab")),
+    )
     row_rates, column_rates = rows.hits / rows.trials, columns.hits / columns.trials
     assert marginal_gap(row_rates) > 0.03
     assert symmetric_accuracy_gap(row_rates, column_rates) < 0.03

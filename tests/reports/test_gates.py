@@ -14,7 +14,7 @@ from comparity.gate.check import CheckedAudit, GateResult
 from comparity.gate.policy import NOTIONS
 from comparity.gate.section import RULES, audit_lines, code, junit_xml, markdown, sarif_json
 from comparity.reports.page import page
-from comparity.reports.sections import LONGEST, clipped
+from comparity.reports.sections import LONGEST, clip
 from comparity.reports.terminal import as_text
 from comparity.results.audit import Audit
 
@@ -195,7 +195,7 @@ def test_a_code_span_holds_any_text_whole(text: str) -> None:
     (cell,) = [token for token in rendered if token.type == "inline"]
     (span,) = [child for child in cell.children or [] if child.content]
     assert span.type == "code_inline"
-    assert span.content == (clipped(text).replace("|", "\\x7c").strip() or '""')
+    assert span.content == (clip(text).replace("|", "\\x7c").strip() or '""')
 
 
 def test_hostile_names_neither_steer_a_terminal_nor_a_page(hostile: GateResult) -> None:

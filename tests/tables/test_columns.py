@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from comparity.errors import MissingValueError, NotNumericError, UnsteadyQueryError
 from comparity.tables.columns import Table, check_columns, open_table
-from comparity.tables.frames import collected, is_missing, placed_columns, text_of
+from comparity.tables.frames import collect_columns, is_missing, placed_columns, text_of
 from tests.conftest import ENGINES, Build
 
 
@@ -23,7 +23,7 @@ def opened(native: Any) -> Table:
 
 
 def values(table: Table, expression: Any) -> list[Any]:
-    return collected(table.frame.select(expression.alias("value")))["value"].tolist()
+    return collect_columns(table.frame.select(expression.alias("value")))["value"].tolist()
 
 
 def test_nan_and_null_are_missing_alike(frame: Build) -> None:
@@ -137,7 +137,7 @@ WIDE = [10**17, 10**17 + 1, 10**17 + 1, -5]
 def test_wide_numbers_that_floats_would_take_for_one_stay_apart(kind: str) -> None:
     given = duckdb.sql(f"select unnest({WIDE})::{kind} as name")
     table = open_table(given, "items", {"name": "name"})
-    found = collected(table.frame.select(table.text("name"), number=table.number("name")))
+    found = collect_columns(table.frame.select(table.text("name"), number=table.number("name")))
     assert found["name"].tolist() == [str(number) for number in WIDE]
     assert found["number"].tolist() == [float(number) for number in WIDE]
 
@@ -154,12 +154,12 @@ def test_wide_decimals_of_other_engines_stay_apart(engine: str) -> None:
         pandas = pytest.importorskip("pandas")
         native = native.to_pandas(types_mapper=pandas.ArrowDtype)
     table = open_table(native, "items", {"name": "name"})
-    found = collected(table.frame.select(table.text("name")))["name"]
+    found = collect_columns(table.frame.select(table.text("name")))["name"]
     assert found.tolist() == [str(number) for number in WIDE]
 
 
 def test_small_decimals_and_integers_of_128_bits_are_numbers() -> None:
     given = duckdb.sql("select 0.50::decimal(9, 2) as one, 7::hugeint as two, null::hugeint as no")
     table = open_table(given, "items", {"one": "one", "two": "two", "no": "no"})
-    found = collected(table.frame)
+    found = collect_columns(table.frame)
     assert (found["one"].tolist(), found["two"].tolist()) == ([0.5], [7.0])

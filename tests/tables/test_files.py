@@ -37,7 +37,7 @@ from comparity.errors import (
     UnsupportedFileError,
 )
 from comparity.tables.files import file_sha256, read_table
-from comparity.tables.frames import collected, connection, in_memory
+from comparity.tables.frames import collect_columns, connection, in_memory
 from tests.fuzz.formats import encoded
 from tests.fuzz.sheets import Sheet
 
@@ -180,7 +180,7 @@ def test_rows_between_quotes_are_no_rows_in_large_files(tmp_path: Path) -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerows([["id", "sex", "y", "note"], *cells])
     assert path.stat().st_size > 36 * 2**20
-    found = collected(read_table(path))
+    found = collect_columns(read_table(path))
     assert [found["id"].tolist(), found["note"].tolist()] == [
         [row[0] for row in cells],
         [row[3] for row in cells],
@@ -190,7 +190,7 @@ def test_rows_between_quotes_are_no_rows_in_large_files(tmp_path: Path) -> None:
 def test_text_of_type_json_in_parquet_is_text(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     connection().sql("select '1.10'::json as item").write_parquet(str(path))
-    assert collected(read_table(path).filter(nw.col("item") == "x"))["item"].tolist() == []
+    assert collect_columns(read_table(path).filter(nw.col("item") == "x"))["item"].tolist() == []
     assert rows(path) == [("1.10",)]
 
 
@@ -454,7 +454,7 @@ def test_a_row_with_another_number_of_cells_is_an_error_that_names_file_and_line
         # Rows are counted even where no cell is looked at.
         for asked in (frame, frame.select(frame.columns[0]), frame.select(nw.len())):
             with pytest.raises(UnreadableFileError, match=rf"ragged\.{ending}'.*\n.*Line: {line}"):
-                collected(asked)
+                collect_columns(asked)
 
 
 @pytest.mark.parametrize(
@@ -473,7 +473,7 @@ def test_a_file_that_can_be_read_in_two_ways_is_an_error(
     path = tmp_path / "a.csv"
     path.write_bytes(content)
     with pytest.raises(UnreadableFileError, match=found):
-        collected(read_table(path))
+        collect_columns(read_table(path))
 
 
 @pytest.mark.parametrize(
@@ -489,7 +489,7 @@ def test_advice_on_a_broken_file_is_for_its_kind(
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(UnreadableFileError, match=advice) as broken:
-        collected(read_table(path))
+        collect_columns(read_table(path))
     assert "header row" not in str(broken.value)
 
 
@@ -501,14 +501,14 @@ def test_a_compressed_file_that_is_empty_cut_off_or_damaged_is_an_error(
     whole = gzip.compress(b"item,sex\n1,f\n" * 100 if cut else b"")
     path.write_bytes(whole[:12] + b"\xff\x00\x33" * 9 if cut == 40 else whole[: cut or None])
     with pytest.raises(UnreadableFileError, match=r"a\.csv\.gz"):
-        collected(read_table(path))
+        collect_columns(read_table(path))
 
 
 def test_an_endless_line_is_not_quoted_as_a_whole(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("item,sex\n1," + "f" * 3_000_000 + "\n", encoding="utf-8")
     with pytest.raises(UnreadableFileError) as raised:
-        collected(read_table(path))
+        collect_columns(read_table(path))
     assert len(str(raised.value)) < 2000
 
 

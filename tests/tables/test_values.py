@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from comparity.tables.features import labelled_items
-from comparity.tables.values import factorised
+from comparity.tables.values import factorise
 
 EXTREMES = [
     *((np.int8, [-128, 127, -128]), (np.int64, [2**63 - 1, -(2**63), 5])),
@@ -19,7 +19,7 @@ EXTREMES = [
 def test_whole_numbers_of_any_size_get_the_code_of_their_text(
     dtype: type, values: list[int]
 ) -> None:
-    codes, names = factorised(np.array(values, dtype=dtype))
+    codes, names = factorise(np.array(values, dtype=dtype))
     assert [names[code] for code in codes] == [str(value) for value in values]
 
 

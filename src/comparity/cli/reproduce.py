@@ -102,7 +102,7 @@ def reproduce(
     request = Request(
         data=data or (Path(home) if home else None), output=output, runs=runs, seed=seed
     )
-    wanted = _wanted(folders, parts)
+    wanted = _find_wanted(folders, parts)
     _check_page(html, [*folders, *([request.data] if request.data else [])])
     _run(wanted, request, as_json=as_json, html=html)
 
@@ -123,7 +123,7 @@ def as_script(file: str) -> None:
     main(["reproduce", folder.name, "--directory", str(folder.parent), *sys.argv[1:]])
 
 
-def _wanted(folders: list[Path], parts: list[str]) -> list[Wanted]:
+def _find_wanted(folders: list[Path], parts: list[str]) -> list[Wanted]:
     """Return the parts asked for, or all; one that does not exist is refused before any runs."""
     wanted = []
     for folder in folders:
@@ -181,7 +181,7 @@ def _reproduction(folder: Path, part: str, request: Request) -> Reproduction:
 
 def _list(papers: list[Published], *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps([_described(one) for one in papers], indent=2))
+        click.echo(json.dumps([_describe_paper(one) for one in papers], indent=2))
         return
     from comparity.cli.published import listing
     from comparity.reports.terminal import show
@@ -190,7 +190,7 @@ def _list(papers: list[Published], *, as_json: bool) -> None:
     show(*map(listing, papers), ending)
 
 
-def _described(published: Published) -> dict[str, object]:
+def _describe_paper(published: Published) -> dict[str, object]:
     return {
         "paper": published.paper,
         "title": published.title,

@@ -164,12 +164,12 @@ def report(results: tuple[Path, ...], html: Path | None, title: str) -> None:
 
     found = read_results(results)
     if html is None:
-        from comparity.reports.sections import clipped
+        from comparity.reports.sections import clip
         from comparity.reports.terminal import show
 
         shown: list[Any] = []
         for name, result in found.items():
-            shown += [f"[{clipped(name)}]", result] if len(found) > 1 else [result]
+            shown += [f"[{clip(name)}]", result] if len(found) > 1 else [result]
         show(*shown)
         return
     from comparity.reports.page import page

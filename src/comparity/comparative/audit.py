@@ -19,7 +19,7 @@ from comparity.results.audit import Audit
 from comparity.results.options import shows
 from comparity.tables.features import as_array, named_attributes
 from comparity.tables.files import read_table
-from comparity.tables.frames import collected, of_engine, opened
+from comparity.tables.frames import collect_columns, of_engine, open_frame
 from comparity.tables.layouts import check_outcome_read, read_comparisons
 from comparity.tables.values import check_lengths, said_true
 
@@ -151,7 +151,7 @@ def _positions(
     if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
         judges = {} if evaluators is None else {EVALUATORS: as_array(evaluators, "evaluators")}
         return comparisons, judges | named_clusters(cluster), ties
-    columns = collected(frame.lazy())
+    columns = collect_columns(frame.lazy())
     named = [evaluators] if isinstance(evaluators, str) else []
     clusters = [cluster] if isinstance(cluster, str) else cluster
     told = isinstance(clusters, list | tuple) and all(isinstance(one, str) for one in clusters)
@@ -292,4 +292,4 @@ def _check_wide(sides: dict[str, Any]) -> None:
 
 
 def _if_present(table: Any, column: str) -> str | None:
-    return column if column in opened(table, "comparisons")[1] else None
+    return column if column in open_frame(table, "comparisons")[1] else None

@@ -219,7 +219,7 @@ It prints as ``*`` and is not equal to a group of that name.
 """
 
 
-def merged(sharing: Sharing, parts: Mapping[Cell, Sequence[Cell]]) -> Sharing:
+def merge_cells(sharing: Sharing, parts: Mapping[Cell, Sequence[Cell]]) -> Sharing:
     """Take cells together.
 
     Parameters
@@ -243,7 +243,7 @@ def merged(sharing: Sharing, parts: Mapping[Cell, Sequence[Cell]]) -> Sharing:
     >>> from comparity.counts.pairs import Tally
     >>> counts = PairCounts({Cell("a", "a"): Tally(8, 10), Cell("a", "b"): Tally(3, 6)})
     >>> row = Cell("a", ANY)
-    >>> rows = merged(counts.sharing(), {row: [Cell("a", "a"), Cell("a", "b")]})
+    >>> rows = merge_cells(counts.sharing(), {row: [Cell("a", "a"), Cell("a", "b")]})
     >>> print(rows.cells[0], rows.trials, rows.hits)
     a > * [16.] [11.]
     """
@@ -318,10 +318,10 @@ def overall(groups: Sequence[str], others: Sequence[str] = ()) -> dict[Cell, lis
     return {Cell(ANY, ANY): [Cell(better, worse) for better in everyone for worse in everyone]}
 
 
-def without(sharing: Sharing, groups: Collection[str]) -> Sharing:
+def drop_groups(sharing: Sharing, groups: Collection[str]) -> Sharing:
     """Leave out the cells that involve any of the given groups, such as items in no group.
 
     Marginals of the rest then lack their pairs: take marginals first.
     """
     kept = [cell for cell in sharing.cells if not {cell.better, cell.worse} & {*groups}]
-    return merged(sharing, MappingProxyType({cell: [cell] for cell in kept}))
+    return merge_cells(sharing, MappingProxyType({cell: [cell] for cell in kept}))

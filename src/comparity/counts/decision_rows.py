@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from comparity.counts.decisions import Confusion, DecisionCounts
 from comparity.errors import EmptyTableError, MissingValueError, OptionError
 from comparity.tables.columns import Table, check_columns, check_sensitive, open_table
-from comparity.tables.frames import collected, text_of
+from comparity.tables.frames import collect_columns, text_of
 from comparity.tables.values import (
     Codes,
     as_array,
     check_lengths,
-    crossed,
-    factorised,
+    cross_attributes,
+    factorise,
     group_codes,
     numbers,
     positives,
@@ -76,7 +76,7 @@ def count_decision_arrays(
         labels,
         predictions,
         names=("y_true", "y_pred"),
-        groups=crossed(attributes, intersection=intersection),
+        groups=cross_attributes(attributes, intersection=intersection),
         positive=positive,
         cut=threshold is not None,
     )
@@ -94,8 +94,8 @@ def count_confusions(
     table: str = "array",
 ) -> dict[str, DecisionCounts]:
     """Cross labels with predictions in every group, each row counted `weights` times."""
-    label_codes, label_values = factorised(labels)
-    codes, values = factorised(predictions)
+    label_codes, label_values = factorise(labels)
+    codes, values = factorise(predictions)
     for column, name in ((label_codes, names[0]), (codes, names[1])):
         if (column < 0).any():
             raise MissingValueError(name, table, rows_of(column < 0))
@@ -193,7 +193,7 @@ def count_decisions(
         rows = rows.with_columns(
             nw.when(usable).then(above).otherwise(nw.lit(-1)).alias("prediction")
         )
-    found = collected(rows.group_by(*columns).agg(nw.len().alias("n")))
+    found = collect_columns(rows.group_by(*columns).agg(nw.len().alias("n")))
     if not len(found["n"]):
         raise EmptyTableError("decisions")
     _check_found(table, found, cut=threshold is not None)
@@ -202,7 +202,7 @@ def count_decisions(
         found["label"],
         found["prediction"] == 1 if threshold is not None else found["prediction"],
         names=(label, prediction),
-        groups=crossed(coded, intersection=intersection),
+        groups=cross_attributes(coded, intersection=intersection),
         positive=positive,
         cut=threshold is not None,
         weights=found["n"].astype(np.int64),
@@ -212,7 +212,7 @@ def count_decisions(
 
 def _check_found(table: Table, found: dict[str, Any], *, cut: bool) -> None:
     """Look for gaps among the few distinct rows; only if there are any, look for their rows."""
-    broken = any((factorised(found[name])[0] < 0).any() for name in table.columns)
+    broken = any((factorise(found[name])[0] < 0).any() for name in table.columns)
     if broken or (cut and (found["prediction"] == -1).any()):
         numeric = ["prediction"] if cut else []
         check_columns(table, complete=table.columns, numeric=numeric)
@@ -301,7 +301,7 @@ def truths(
     positive: object = None,
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Say which labels and which predictions are positive; gaps and other values are errors."""
-    coded = [factorised(column) for column in (labels, predictions)]
+    coded = [factorise(column) for column in (labels, predictions)]
     for (codes, _), name in zip(coded, names, strict=True):
         if (codes < 0).any():
             raise MissingValueError(name, "array", rows_of(codes < 0))

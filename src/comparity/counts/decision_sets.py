@@ -27,12 +27,12 @@ from comparity.errors import (
     WordDecisionError,
 )
 from comparity.tables.columns import Table, check_columns, open_table
-from comparity.tables.frames import collected, is_missing, text_of
+from comparity.tables.frames import collect_columns, is_missing, text_of
 from comparity.tables.values import (
     as_array,
     bounded_numbers,
     check_lengths,
-    crossed,
+    cross_attributes,
     group_codes,
     rows_of,
 )
@@ -276,7 +276,7 @@ def label_columns(
     """
     table = _open_decisions(frame, raters, sensitive)
     check_columns(table, complete=table.columns)
-    found = collected(table.frame)
+    found = collect_columns(table.frame)
     return (
         {name: found[f"rater{place}"] for place, name in enumerate(raters)},
         {name: found[f"group{place}"] for place, name in enumerate(sensitive)},
@@ -305,7 +305,7 @@ def _count_equal_rows(table: Table, numeric: Sequence[str]) -> dict[str, NDArray
     rows = table.frame
     if numeric:
         rows = rows.with_columns(*(table.number(name).alias(name) for name in numeric))
-    return collected(rows.group_by(*table.columns).agg(nw.len().alias("n")))
+    return collect_columns(rows.group_by(*table.columns).agg(nw.len().alias("n")))
 
 
 def _make_decisions(
@@ -338,7 +338,7 @@ def _make_decisions(
         values=matrix,
         digits=significant_decimals(matrix),
         weights=weights,
-        groups=crossed(coded, intersection=intersection) if coded else {},
+        groups=cross_attributes(coded, intersection=intersection) if coded else {},
         numbers=as_numbers,
     )
     return found if reference is None else _with_reference(found, text_of(reference))

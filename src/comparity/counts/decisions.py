@@ -138,12 +138,12 @@ class GroupedDecisions:
     @cached_property
     def unprivileged(self) -> Floats:
         """Table of label and prediction over all unprivileged groups."""
-        return _summed(self.cells, ~self.is_privileged)
+        return _sum_cells(self.cells, ~self.is_privileged)
 
     @cached_property
     def privileged(self) -> Floats:
         """Table of label and prediction over all privileged groups."""
-        return _summed(self.cells, self.is_privileged)
+        return _sum_cells(self.cells, self.is_privileged)
 
     @cached_property
     def two_camps(self) -> GroupedDecisions:
@@ -154,7 +154,7 @@ class GroupedDecisions:
     @cached_property
     def whole(self) -> Floats:
         """Table of label and prediction over everybody."""
-        return _summed(self.cells, np.ones(len(self.is_privileged), dtype=bool))
+        return _sum_cells(self.cells, np.ones(len(self.is_privileged), dtype=bool))
 
     @property
     def n(self) -> float:
@@ -199,7 +199,7 @@ class NeighbourCounts:
         return int(self.table.sum())
 
 
-def _summed(cells: Floats, chosen: NDArray[np.bool_]) -> Floats:
+def _sum_cells(cells: Floats, chosen: NDArray[np.bool_]) -> Floats:
     total: Floats = cells[..., chosen, :, :].sum(axis=-3)
     return total
 

@@ -29,7 +29,7 @@ MOST_CELLS = 1e9
 """On a longer line, in bandwidths, places would lose the digits that place them in a cell."""
 
 
-def standardised(values: Floats) -> Floats:
+def standardise(values: Floats) -> Floats:
     """Return columns with mean 0 and standard deviation 1; a constant column becomes 0."""
     centred = values - values.mean(axis=0)
     spread = centred.std(axis=0)
@@ -193,7 +193,7 @@ def _linear(column: Floats) -> Floats:
     return column[:, None]
 
 
-def _curved(column: Floats) -> Floats:
+def _curved_basis(column: Floats) -> Floats:
     """Return a column for each value, or a spline where there are many."""
     values, code = np.unique(column, return_inverse=True)
     if len(values) <= LEVELS:
@@ -206,7 +206,7 @@ def _curved(column: Floats) -> Floats:
     return shaped
 
 
-CURVES: dict[str, Callable[[Floats], Floats]] = {"linear": _linear, "spline": _curved}
+CURVES: dict[str, Callable[[Floats], Floats]] = {"linear": _linear, "spline": _curved_basis}
 """How a model may depend on a column."""
 
 
@@ -251,7 +251,7 @@ def fit_numbers(
     shape = CURVES[curves]
     one = np.ones((len(y), 1))
     # Least squares know no units, but their solver does.
-    y, scores = standardised(np.column_stack([y, scores])).T
+    y, scores = standardise(np.column_stack([y, scores])).T
     margin = np.column_stack([one, shape(y)])
     joint = np.column_stack([margin, shape(scores)])
     return AttributeFit(n=len(y), joint=_normal(joint, values), margin=_normal(margin, values))

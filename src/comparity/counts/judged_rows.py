@@ -37,7 +37,7 @@ from comparity.tables.columns import (
     with_keys,
 )
 from comparity.tables.files import move_items
-from comparity.tables.frames import Columns, collected, opened, text_of
+from comparity.tables.frames import Columns, collect_columns, open_frame, text_of
 from comparity.tables.layouts import check_outcome_read
 
 OF_ONE_ITEM = ("better_", "worse_")
@@ -216,7 +216,7 @@ def count_wide_comparisons(
     table = open_table(frame, "comparisons", columns)
     if better is not None:
         # Each of these speaks of one of the two items.
-        own = [c for c in opened(frame, "comparisons")[1] if str(c).startswith(OF_ONE_ITEM)]
+        own = [c for c in open_frame(frame, "comparisons")[1] if str(c).startswith(OF_ONE_ITEM)]
         check_outcome_read(frame, first=better, second=worse, read=(*columns.values(), *own))
     if design == "fresh":
         return dict(count_rows(table, asked))
@@ -290,7 +290,7 @@ def _check_items(items: Table, asked: Asked) -> None:
     keyed = items.with_frame(items.frame.with_columns(items.text("item").alias("key")))
     sizes = keyed.frame.group_by("key").agg(nw.len().alias("n"))
     repeated = sizes.filter(nw.col("n") > 1).select("key")
-    if collected(repeated.select(nw.len().alias("n")))["n"][0]:
+    if collect_columns(repeated.select(nw.len().alias("n")))["n"][0]:
         found = offenders(keyed, repeated, "key", how="semi")
         raise DuplicateItemError(items.columns["item"], found)
 
@@ -299,7 +299,7 @@ def _place_items(items: Table, asked: Asked) -> tuple[Columns, Codes]:
     """Bring the items to numpy, ordered by id as text, and say where the engine's order went."""
     frame = items.frame.with_row_index("place", order_by="key")
     measured = [items.number(name).alias(name) for name in asked.numbers]
-    found = collected(frame.with_columns(*measured))
+    found = collect_columns(frame.with_columns(*measured))
     ids = [text_of(key) for key in found["key"].tolist()]
     order = np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.int64)
     position = np.empty(len(ids), dtype=np.int64)
@@ -327,7 +327,7 @@ def _group_judgments(comparisons: Table, items: Table, position: Codes, asked: A
     if "tied" in comparisons.columns:
         keys.append(comparisons.truth("tied").alias("tied"))
     chosen = frame.select(*keys)
-    found = collected(chosen.group_by(*chosen.columns).agg(nw.len().alias("n")))
+    found = collect_columns(chosen.group_by(*chosen.columns).agg(nw.len().alias("n")))
     found = {name: column.astype(np.int64) for name, column in found.items()}
     if not len(found["n"]):
         raise EmptyTableError(comparisons.name)
@@ -348,7 +348,7 @@ def _with_places(
     """Give evaluators, or clusters, positions on the engine: text for every pair is dear."""
     known = comparisons.frame.filter(~comparisons.missing(shared)).select(shared)
     indexed = known.unique().with_row_index(f"{shared}_place", order_by=shared)
-    found = collected(indexed)
+    found = collect_columns(indexed)
     names = [""] * len(found[shared])
     for place, name in zip(found[f"{shared}_place"], found[shared].tolist(), strict=True):
         names[int(place)] = text_of(name)

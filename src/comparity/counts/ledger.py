@@ -27,7 +27,7 @@ from comparity.tables.frames import is_missing
 from comparity.tables.values import (
     as_array,
     check_lengths,
-    crossed,
+    cross_attributes,
     group_codes,
     numbers,
     rows_of,
@@ -369,7 +369,7 @@ def attributes_of(
         check_not_crossed(intersection)
         return {name: _numeric_attribute(column, name, table) for name, column in columns.items()}
     coded = {name: group_codes(column, name, table) for name, column in columns.items()}
-    groups = crossed(coded, intersection=intersection)
+    groups = cross_attributes(coded, intersection=intersection)
     return {name: Attribute(codes=codes, names=tuple(n)) for name, (codes, n) in groups.items()}
 
 

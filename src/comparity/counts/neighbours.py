@@ -75,16 +75,16 @@ def count_neighbours(
     n = len(features)
     if not 1 <= n_neighbors < n:
         raise OptionError("n_neighbors", n_neighbors, [f"a whole number from 1 to {n - 1}"])
-    centred = _centred(features)
+    centred = _centre(features)
     if n <= exact_rows:
         nearest, tied = _exact(centred, np.arange(n), n_neighbors)
-        return _counted(nearest, labels, rng, tied=int(tied.sum()))
+        return _count_labels(nearest, labels, rng, tied=int(tied.sum()))
     nearest, tied = _approximate(centred, n_neighbors, rng)
     rows = rng.choice(n, min(CHECKED, n), replace=False)
     exact, _ = _exact(centred, rows, n_neighbors)
     extra = _away(exact, labels, rows) - _away(nearest[rows], labels, rows)
     error = float(extra.mean()), float(extra.std(ddof=1) / math.sqrt(len(rows)))
-    return _counted(nearest, labels, rng, tied=int(tied.sum()), checked=len(rows), error=error)
+    return _count_labels(nearest, labels, rng, tied=int(tied.sum()), checked=len(rows), error=error)
 
 
 def feature_matrix(X: Any, n: int) -> Floats:
@@ -124,7 +124,7 @@ def feature_matrix(X: Any, n: int) -> Floats:
     return matrix
 
 
-def _centred(features: Floats) -> Floats:
+def _centre(features: Floats) -> Floats:
     """Return features around 0 and at most 1 in size, so that single precision can hold them."""
     centred = features - features.mean(axis=0)
     # Dividing by a power of two rounds nothing, so that equal distances stay equal.
@@ -133,7 +133,7 @@ def _centred(features: Floats) -> Floats:
     return halved
 
 
-def _counted(
+def _count_labels(
     nearest: Codes, labels: NDArray[np.bool_], rng: np.random.Generator, **facts: Any
 ) -> NeighbourCounts:
     k = nearest.shape[1]
@@ -178,7 +178,7 @@ def _exact(features: Floats, rows: Codes, k: int) -> tuple[Codes, NDArray[np.boo
     for start in range(0, len(rows), height):
         part = slice(start, start + height)
         if compiled and len(features) > k + SPARE:
-            places[part], squares[part], open_ = _refined(features, single, rows[part], k)
+            places[part], squares[part], open_ = _refine_nearest(features, single, rows[part], k)
         else:
             open_ = np.ones(len(rows[part]), dtype=bool)
         if open_.any():
@@ -193,7 +193,7 @@ def _exact(features: Floats, rows: Codes, k: int) -> tuple[Codes, NDArray[np.boo
     return places[:, :k], squares[:, k] - squares[:, k - 1] <= TIED * squares[:, k]
 
 
-def _refined(
+def _refine_nearest(
     features: Floats, single: NDArray[np.float32], rows: Codes, k: int
 ) -> tuple[Codes, Floats, NDArray[np.bool_]]:
     """Find neighbours in single precision with some to spare, and put them in order in double.

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.all_pairs import AllPairs, name_sums
-from comparity.counts.kernels.differences import dominated, item_pairs
+from comparity.counts.kernels.differences import item_pairs, sum_dominated
 from comparity.counts.kernels.dominance import concordances
 from comparity.counts.kernels.sorting import Classes, classes, joint_classes, one_class
 from comparity.counts.pairs import TIE_VALUE, Cell
@@ -331,7 +331,7 @@ class _OrderedItems:
     def three(self, attribute: Floats) -> tuple[Floats, Floats, Floats]:
         """Weigh the pairs whose scores and attributes have the order of labels, in three roles."""
         columns = (self.y, self.f, attribute)
-        better, squares = dominated(*columns, weight=self.weight, query=self.query)
+        better, squares = sum_dominated(*columns, weight=self.weight, query=self.query)
         columns = (-self.y, -self.f, -attribute)
-        worse, _ = dominated(*columns, weight=self.weight, query=self.query)
+        worse, _ = sum_dominated(*columns, weight=self.weight, query=self.query)
         return better, worse, squares

@@ -145,15 +145,15 @@ def overlap_weights(
     given = np.ones(len(label)) if sample_weight is None else sample_weight
     levels, code = _levels(label[grouped], max_levels)
     place = code * len(groups) + group[grouped]
-    counts = _summed(place, given[grouped], len(levels), len(groups))
-    squares = _summed(place, given[grouped] ** 2, len(levels), len(groups))
+    counts = _sum_by_group(place, given[grouped], len(levels), len(groups))
+    squares = _sum_by_group(place, given[grouped] ** 2, len(levels), len(groups))
     tabulated = len(levels) <= max_levels
     if tabulated:
         shares = _shares(counts)
     else:
         # Items, not the sum of their weights: the unit of weights must not matter.
         smallest = _effective_sizes(np.ones_like(counts), counts, squares).min()
-        shares = _fitted(levels, counts, n_knots or _default_knots(smallest), ridge)
+        shares = _fit_shares(levels, counts, n_knots or _default_knots(smallest), ridge)
     table = _overlap_of(shares)
     weights = np.zeros(len(label))
     weights[grouped] = table.ravel()[place] * given[grouped]
@@ -197,7 +197,7 @@ def _levels(label: Floats, max_levels: int) -> tuple[Floats, Codes]:
     return np.bincount(code, label) / np.bincount(code), code
 
 
-def _summed(place: Codes, values: Floats, n_levels: int, n_groups: int) -> Floats:
+def _sum_by_group(place: Codes, values: Floats, n_levels: int, n_groups: int) -> Floats:
     summed: Floats = np.bincount(place, values, n_levels * n_groups).astype(np.float64)
     return summed.reshape(n_levels, n_groups)
 
@@ -235,7 +235,7 @@ def _default_knots(smallest: float) -> int:
     return min(max(int(1 + smallest**0.25 + ROUNDING), FEWEST_KNOTS), MOST_KNOTS)
 
 
-def _fitted(levels: Floats, counts: Floats, n_knots: int, ridge: float) -> Floats:
+def _fit_shares(levels: Floats, counts: Floats, n_knots: int, ridge: float) -> Floats:
     """Return the fitted share of every group at each label."""
     assert n_knots >= FEWEST_KNOTS, n_knots
     design = _natural_spline(levels, _knots(levels, counts.sum(axis=1), n_knots))
@@ -288,7 +288,7 @@ def multinomial_shares(design: Floats, counts: Floats, ridge: float) -> Floats:
     loss, shares = _loss(design, counts, penalty, beta)
     for _ in range(NEWTON_STEPS):
         step = _newton_step(design, counts, penalty, beta, shares)
-        beta, (new_loss, shares) = _shortened(design, counts, penalty, beta, step, loss)
+        beta, (new_loss, shares) = _shorten_step(design, counts, penalty, beta, step, loss)
         if loss - new_loss <= 1e-12 * total.sum():
             break
         loss = new_loss
@@ -322,7 +322,7 @@ def _newton_step(
     return np.linalg.solve(flat, gradient.ravel() - penalty @ beta.ravel()).reshape(beta.shape)
 
 
-def _shortened(
+def _shorten_step(
     design: Floats, counts: Floats, penalty: Floats, beta: Floats, step: Floats, loss: float
 ) -> tuple[Floats, tuple[float, Floats]]:
     """Return where a step ends that was halved until the loss falls."""

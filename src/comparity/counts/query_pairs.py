@@ -32,7 +32,7 @@ from comparity.counts.kernels.queries import (
     moments,
     offsets_of,
 )
-from comparity.counts.kernels.sorting import grouped
+from comparity.counts.kernels.sorting import sort_by_code
 from comparity.counts.pairs import TIE_VALUE
 
 SMALL = 256
@@ -172,7 +172,7 @@ def _by_query(
     if not _is_sorted(query):
         first, n_codes = query.min(), int(query.max()) - int(query.min()) + 1
         if n_codes <= 2 * len(query):
-            order = grouped(np.arange(len(query)), query - first, n_codes)
+            order = sort_by_code(np.arange(len(query)), query - first, n_codes)
         else:
             order = np.argsort(query, kind="stable")
         query, columns = query[order], [column[order] for column in columns]

@@ -27,8 +27,8 @@ from comparity.errors import (
     UnknownItemError,
 )
 from comparity.tables.columns import Table, check_columns, offenders
-from comparity.tables.frames import collected, text_of
-from comparity.tables.values import crossed, factorised, group_codes
+from comparity.tables.frames import collect_columns, text_of
+from comparity.tables.values import cross_attributes, factorise, group_codes
 
 SIDES = ("better", "worse")
 # The sign of a pair whose numbers cannot be compared.
@@ -105,7 +105,9 @@ def count_rows(
     # Sums by group are faster than the order of the scores as one more key.
     numbers = {name: flag.cast(nw.Int32) for name, flag in sums.items()}
     grouped = table.frame.select(**keys, **numbers).group_by(*keys)
-    found = collected(grouped.agg(nw.len().alias("n"), *(nw.col(name).sum() for name in sums)))
+    found = collect_columns(
+        grouped.agg(nw.len().alias("n"), *(nw.col(name).sum() for name in sums))
+    )
     if not len(found["n"]):
         raise EmptyTableError(table.name)
     if _is_broken({name: found[name] for name in keys}, found):
@@ -132,7 +134,7 @@ def _is_broken(keys: Mapping[str, NDArray[Any]], found: Mapping[str, NDArray[Any
         or any(name in found and found[name].any() for name in ("same", "blank"))
         or ("tied" in keys and (keys["tied"] == -1).any())
         or any((keys[name] == BROKEN).any() for name in numeric)
-        or any((factorised(column)[0] < 0).any() for column in keys.values())
+        or any((factorise(column)[0] < 0).any() for column in keys.values())
     )
 
 
@@ -184,7 +186,7 @@ def _cells(
     half = len(found["n"])
     return {
         name: compact_cells(codes[:half], codes[half:], tuple(names))
-        for name, (codes, names) in crossed(coded, intersection=asked.intersection).items()
+        for name, (codes, names) in cross_attributes(coded, intersection=asked.intersection).items()
     }
 
 
@@ -238,7 +240,7 @@ def count_fresh(comparisons: Table, items: Table, asked: Asked) -> dict[str, Pai
 
 def _check_groups(items: Table, asked: Asked) -> None:
     for ours, name in asked.groups.items():
-        kinds = collected(items.frame.select(ours).unique())[ours]
+        kinds = collect_columns(items.frame.select(ours).unique())[ours]
         _, names = group_codes(kinds, name, "items", several=False)
         if len(names) < 2:
             raise OneGroupError(name, names)
@@ -284,7 +286,7 @@ def items_of_rows(table: Table, asked: Asked) -> Table:
     ]
     frame = nw.concat(sides).unique()
     again = frame.group_by("item").agg(nw.len().alias("n")).filter(nw.col("n") > 1)
-    repeated = collected(again.sort("item"))["item"].tolist()
+    repeated = collect_columns(again.sort("item"))["item"].tolist()
     if repeated:
         raise InconsistentItemError([text_of(name) for name in repeated[:5]], len(repeated))
     columns = {"item": table.columns["better"]}

@@ -62,7 +62,7 @@ def one_hot(column: NDArray[Any], name: str) -> dict[str, Floats]:
     return {f"{name}={value}": (column == value).astype(float) for value in sorted(set(column))}
 
 
-def scaled(features: Mapping[str, Floats]) -> dict[str, Floats]:
+def scale_columns(features: Mapping[str, Floats]) -> dict[str, Floats]:
     """Scale every column to 0..1; a constant one becomes 0."""
     found = {}
     for name, column in features.items():
@@ -72,7 +72,7 @@ def scaled(features: Mapping[str, Floats]) -> dict[str, Floats]:
     return found
 
 
-def standardised(features: Mapping[str, Floats]) -> dict[str, Floats]:
+def standardise_columns(features: Mapping[str, Floats]) -> dict[str, Floats]:
     """Give every column mean 0 and standard deviation 1; a constant one becomes 0."""
     found = {}
     for name, column in features.items():
@@ -187,7 +187,7 @@ def _adult(path: Path) -> _Parts:
     features |= {"race": _is(columns["race"], "White"), "sex": _is(columns["sex"], "Male")}
     sensitive = {"sex": columns["sex"], "race": _name_groups(features["race"], "White", "other")}
     return _Parts(
-        scaled(features),
+        scale_columns(features),
         1 - _is(columns["income"], "<=50K"),
         sensitive,
         {"sex": "Male", "race": "White"},
@@ -205,7 +205,9 @@ def _compas(path: Path) -> _Parts:
         "priors_count": np.where(priors > 3, 4.0, np.where(priors >= 1, 3.0, 0.0)),
         "c_charge_degree": _is(columns["c_charge_degree"], "F"),
     }
-    return _Parts(scaled(features), numbers(columns["two_year_recid"]), *_compas_groups(columns))
+    return _Parts(
+        scale_columns(features), numbers(columns["two_year_recid"]), *_compas_groups(columns)
+    )
 
 
 def _compas_pairs(path: Path) -> _Parts:
@@ -218,7 +220,7 @@ def _compas_pairs(path: Path) -> _Parts:
     for name in ("age_cat", "c_charge_degree", "c_charge_desc"):
         words |= one_hot(columns[name], name)
     labels = 1 - numbers(columns["two_year_recid"])
-    return _Parts({**standardised(features), **words}, labels, *_compas_groups(columns))
+    return _Parts({**standardise_columns(features), **words}, labels, *_compas_groups(columns))
 
 
 def _compas_groups(columns: Columns) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
@@ -255,7 +257,7 @@ def _german_pairs(path: Path) -> _Parts:
         "sex": _name_groups(male, "male", "female"),
     }
     return _Parts(
-        {**standardised({"age": old, "sex": male, **features}), **words},
+        {**standardise_columns({"age": old, "sex": male, **features}), **words},
         _is(columns["21"], "1"),
         sensitive,
         {"age": "above 25", "sex": "male"},
@@ -271,7 +273,7 @@ def _bank(path: Path) -> _Parts:
         features[name] = numbers(columns[name])
     sensitive = {"age": _name_groups(old, "30 or more", "below 30")}
     labels = _is(columns["Probability"], "yes")
-    return _Parts(scaled(features), labels, sensitive, {"age": "30 or more"})
+    return _Parts(scale_columns(features), labels, sensitive, {"age": "30 or more"})
 
 
 def _heart(path: Path) -> _Parts:
@@ -279,7 +281,7 @@ def _heart(path: Path) -> _Parts:
     labels = (columns.pop("Probability") > 0).astype(float)
     columns["age"] = (columns["age"] >= columns["age"].mean()).astype(float)
     sensitive = {"sex": _name_groups(columns["sex"], "male", "female")}
-    return _Parts(scaled(columns), labels, sensitive, {"sex": "male"})
+    return _Parts(scale_columns(columns), labels, sensitive, {"sex": "male"})
 
 
 def _student(path: Path) -> _Parts:
@@ -294,7 +296,7 @@ def _student(path: Path) -> _Parts:
             features[name] = _is(column, "yes")
         elif name not in STUDENT_DROPPED:
             features[name] = numbers(column)
-    return _Parts(scaled(features), labels, {"sex": sex}, {"sex": "M"})
+    return _Parts(scale_columns(features), labels, {"sex": sex}, {"sex": "M"})
 
 
 def _titanic(path: Path) -> _Parts:
@@ -303,7 +305,7 @@ def _titanic(path: Path) -> _Parts:
     for name in ("Pclass", "Age", "SibSp", "Parch", "Fare"):
         features[name] = numbers(columns[name], missing=0.0)
     labels = numbers(columns["Probability"])
-    return _Parts(scaled(features), labels, {"sex": columns["sex"]}, {"sex": "male"})
+    return _Parts(scale_columns(features), labels, {"sex": columns["sex"]}, {"sex": "male"})
 
 
 def _law_school(path: Path) -> _Parts:

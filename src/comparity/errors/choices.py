@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence, Sized
 from difflib import get_close_matches
 from typing import Any
 
-from comparity.errors.spelling import ComparityError, Option, listed
+from comparity.errors.spelling import ComparityError, Option, list_names
 
 LONGEST = 80
 """How many characters of an array are shown where it is no allowed choice."""
@@ -112,7 +112,7 @@ class TooManyGroupsError(ComparityError, ValueError):
     def __init__(self, column: str, groups: Collection[str], most: int) -> None:
         super().__init__(
             f"column {column!r} must have at most {most} groups.",
-            f"{len(groups):,} groups: {listed(groups)}",
+            f"{len(groups):,} groups: {list_names(groups)}",
             "check that this is no id column; join small groups; cut a number into classes, or "
             "take it as it is ({} of comparative, pairwise, relative and train).",
             Option("continuous", True),
@@ -133,8 +133,8 @@ class UnknownPrivilegedError(ComparityError, LookupError):
 
     def __init__(self, privileged: Collection[object], column: str, known: Sequence[str]) -> None:
         super().__init__(
-            f"privileged value {listed(list(privileged))} does not occur in column {column!r}.",
-            listed(known),
+            f"privileged value {list_names(list(privileged))} does not occur in column {column!r}.",
+            list_names(known),
             "names are compared exactly; check case and spaces.",
         )
 
@@ -145,7 +145,7 @@ class NoUnprivilegedError(ComparityError, ValueError):
     def __init__(self, column: str, groups: Sequence[str]) -> None:
         super().__init__(
             f"column {column!r} must have a group that is not privileged.",
-            f"all of {listed(groups)} called privileged",
+            f"all of {list_names(groups)} called privileged",
             "name only the groups that have the advantage with {}.",
             Option("privileged"),
         )
@@ -169,7 +169,7 @@ class NoSuchEntryError(ComparityError, LookupError):
         near = get_close_matches(str(name), known, n=1)
         super().__init__(
             f"this result has no {kind} {name!r}.",
-            listed(known, 40),
+            list_names(known, 40),
             f"did you mean {near[0]!r}?" if near else "names are compared exactly.",
         )
 
@@ -192,7 +192,7 @@ class UnknownDatasetError(ComparityError, LookupError):
     def __init__(self, what: str, name: object, known: Sequence[str]) -> None:
         near = get_close_matches(str(name), known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else "see `comparity data` for all."
-        super().__init__(f"{what} {name!r} is not known.", listed(known, 20), hint)
+        super().__init__(f"{what} {name!r} is not known.", list_names(known, 20), hint)
 
 
 class DatasetMissingError(ComparityError, OSError):
@@ -201,7 +201,7 @@ class DatasetMissingError(ComparityError, OSError):
     def __init__(self, name: str, places: Sequence[str], home: str) -> None:
         super().__init__(
             f"data set {name!r} is not on this machine.",
-            f"no file {listed(places)}",
+            f"no file {list_names(places)}",
             f"`comparity data {name} --fetch` downloads it from {home}, or name a folder that "
             "has it with --data or COMPARITY_DATA.",
         )
@@ -235,7 +235,7 @@ class SeveralContrastsError(ComparityError, AttributeError):
     def __init__(self, contrasts: Sequence[str]) -> None:
         super().__init__(
             "this result has no single number: more than one contrast was tested.",
-            f"{len(contrasts):,} contrasts: {listed(contrasts, 4)}",
+            f"{len(contrasts):,} contrasts: {list_names(contrasts, 4)}",
             "look at .contrasts (or .matrices), or use to_frame().",
         )
 
@@ -246,7 +246,7 @@ class ReferenceGroupError(ComparityError, LookupError):
     def __init__(self, reference: object, groups: Collection[str]) -> None:
         super().__init__(
             f"reference group {reference!r} does not occur.",
-            listed(groups),
+            list_names(groups),
             "names are compared exactly; check case and spaces.",
         )
 
@@ -257,7 +257,7 @@ class TooFewRatersError(ComparityError, ValueError):
     def __init__(self, found: Sequence[str], known: Sequence[str]) -> None:
         super().__init__(
             "a comparison needs at least two columns with decisions.",
-            f"{listed(found)}; columns: {listed(known)}",
+            f"{list_names(found)}; columns: {list_names(known)}",
             "name them with {} and {}, or all at once with {}.",
             Option("first"),
             Option("second"),
@@ -296,8 +296,8 @@ class GroupMismatchError(ComparityError, ValueError):
         missing = sorted({*first} ^ {*second})
         super().__init__(
             f"{column} must have the same groups among the subjects of both decision makers.",
-            f"{listed(first)} for the first, {listed(second)} for the second",
-            f"{listed(missing)} cannot be compared across the bridge; names are compared "
+            f"{list_names(first)} for the first, {list_names(second)} for the second",
+            f"{list_names(missing)} cannot be compared across the bridge; names are compared "
             "exactly, so check how both sides write them.",
         )
 
@@ -308,7 +308,7 @@ class TwoGroupsError(ComparityError, ValueError):
     def __init__(self, column: str, groups: Collection[str]) -> None:
         super().__init__(
             f"{column} must have exactly two groups to compare across a bridge.",
-            f"{len(groups)}: {listed(groups)}",
+            f"{len(groups)}: {list_names(groups)}",
             "join groups, or keep the rows of two of them and repeat for every two, with the "
             "p values corrected.",
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 
-from comparity.errors.spelling import ComparityError, Offenders, Option, listed
+from comparity.errors.spelling import ComparityError, Offenders, Option, list_names
 
 
 class FileAccessError(ComparityError, OSError):
@@ -106,7 +106,7 @@ class UnsteadyQueryError(ComparityError, ValueError):
     def __init__(self, columns: Collection[str]) -> None:
         super().__init__(
             "rows of a query are matched with other columns by their place.",
-            f"the query for {listed(columns)} gave other rows, or another order of them, when "
+            f"the query for {list_names(columns)} gave other rows, or another order of them, when "
             "it was asked again",
             "run the query once and pass columns of its result, or pass one table that has all "
             "columns (audit_frame and the like).",
@@ -134,7 +134,7 @@ class UnnamedColumnError(ComparityError, ValueError):
             hint += "; if the header ends with a separator, remove it there and in every row"
         super().__init__(
             f"every column of the {table} table needs a name.",
-            f"no name above column{plural} {listed(places)} of {n_columns}",
+            f"no name above column{plural} {list_names(places)} of {n_columns}",
             f"{hint}.",
         )
         self.places = tuple(places)
@@ -146,7 +146,7 @@ class UnknownLayoutError(ComparityError, ValueError):
     def __init__(self, columns: Sequence[str], known: Sequence[str]) -> None:
         super().__init__(
             "cannot tell which columns hold the better and the worse item.",
-            f"columns {listed(columns)}",
+            f"columns {list_names(columns)}",
             "rename them to one of: {}. Or name them: if a column says who won, by {}, {} and "
             "{}; if one column has the better item in every row, by {} and {}.",
             "; ".join(known),
@@ -165,7 +165,7 @@ class UnreadOutcomeError(ComparityError, ValueError):
         super().__init__(
             f"column {column!r} seems to say who won, and would not be read.",
             f"{better!r} read as the better item in every row, {worse!r} as the worse; "
-            f"{column!r} holds {listed(values)}",
+            f"{column!r} holds {list_names(values)}",
             "name the columns by {}, {} and {}, without {} and {}. If {} does not say who won, "
             "drop it from the table, or call the items' columns 'better' and 'worse'.",
             Option("left", better),
@@ -268,7 +268,7 @@ class UnknownKeyError(PolicyError):
 
     def __init__(self, where: str, key: str, known: Collection[str]) -> None:
         near = get_close_matches(key, known, n=1, cutoff=0.6)
-        hint = f"did you mean {near[0]!r}?" if near else f"known are {listed(known, 40)}."
+        hint = f"did you mean {near[0]!r}?" if near else f"known are {list_names(known, 40)}."
         super().__init__(where, f"{key!r} is not known here.", f"{key!r}", hint)
         self.key = key
 

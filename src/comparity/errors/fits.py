@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from comparity.errors.spelling import ComparityError, ComparityWarning, Offenders, Option, listed
+from comparity.errors.spelling import (
+    ComparityError,
+    ComparityWarning,
+    Offenders,
+    Option,
+    list_names,
+)
 
 
 class NoPriorError(ComparityError, ValueError):
@@ -24,8 +30,8 @@ class AnchorError(ComparityError, LookupError):
 
     def __init__(self, trusted: Sequence[object], reason: str, known: Collection[object]) -> None:
         super().__init__(
-            f"trusted evaluators {listed(trusted)} cannot anchor the biases: {reason}.",
-            f"evaluators {listed(known)}",
+            f"trusted evaluators {list_names(trusted)} cannot anchor the biases: {reason}.",
+            f"evaluators {list_names(known)}",
             "name evaluators as the comparisons do, or choose {} or 'zero mean bias'.",
             Option("anchor", "equal group means"),
         )
@@ -50,7 +56,7 @@ class UnknownReferenceError(ComparityError, LookupError):
     ) -> None:
         super().__init__(
             f"{role} {group!r} of {attribute!r} has no item.",
-            listed(known),
+            list_names(known),
             "names are compared exactly; check case and spaces.",
         )
 
@@ -72,7 +78,7 @@ class SeatError(ComparityError, ValueError):
     def __init__(self, found: Collection[object]) -> None:
         super().__init__(
             "seats must say whether the better item was shown first.",
-            listed(found),
+            list_names(found),
             "write true, 1 or 'first' where it was, false, -1 or 'second' where it was not, "
             "0 or 'unknown' where nobody knows.",
         )
@@ -84,7 +90,7 @@ class UnknownGroupError(ComparityError, LookupError):
     def __init__(self, group: object, column: str, known: Collection[str]) -> None:
         super().__init__(
             f"group {group!r} does not occur in {column!r}.",
-            listed(sorted(known)),
+            list_names(sorted(known)),
             "names are compared exactly; check case and spaces.",
         )
         self.group = group
@@ -109,7 +115,7 @@ class EmptyCellError(ComparityError, ValueError):
     def __init__(self, goal: str, cells: Sequence[str], rows: str) -> None:
         super().__init__(
             f"goal {goal!r} compares kinds of pairs that do not occur in the {rows} rows.",
-            f"no pairs of {listed(cells)}",
+            f"no pairs of {list_names(cells)}",
             "leave out or join small groups, choose another goal, give more rows, or hold out "
             "others with another seed.",
         )
@@ -191,7 +197,7 @@ class MissingCombinationWarning(ComparityWarning):
     def __init__(self, combinations: Sequence[str]) -> None:
         super().__init__(
             "weights balance labels and groups only where every group has every label.",
-            f"no row of {listed(combinations)}",
+            f"no row of {list_names(combinations)}",
             "join small groups or rare labels; the other weights are as defined.",
         )
 
@@ -202,7 +208,7 @@ class TwoGroupsOnlyError(ComparityError, ValueError):
     def __init__(self, method: str, groups: Sequence[str]) -> None:
         super().__init__(
             f"{method} is defined for two groups.",
-            f"{len(groups):,} groups: {listed(groups)}",
+            f"{len(groups):,} groups: {list_names(groups)}",
             "join groups, or train with comparity.FairRanker, which takes any number.",
         )
         self.groups = tuple(groups)
@@ -216,7 +222,7 @@ class ClassCountError(ComparityError, ValueError):
         asked = f"Only binary classification is supported. The type of the target is {kind}."
         super().__init__(
             "a classifier needs rows of two classes." if many == 1 else asked,
-            f"{many:,} class{'' if many == 1 else 'es'}: {listed(classes)}",
+            f"{many:,} class{'' if many == 1 else 'es'}: {list_names(classes)}",
             "give rows of two classes, or train one classifier for each class against the others.",
         )
         self.classes = tuple(classes)
@@ -228,7 +234,7 @@ class LabelAbsentError(ComparityError, ValueError):
     def __init__(self, groups: Sequence[str], label: str) -> None:
         super().__init__(
             "balancing labels needs both of them in every group.",
-            f"no row with label {label!r} in {listed(groups)}",
+            f"no row with label {label!r} in {list_names(groups)}",
             "join small groups, or give more rows.",
         )
         self.groups = tuple(groups)
@@ -238,7 +244,7 @@ class NoUtilityError(ComparityError, ValueError):
     """Exposure cannot be proportional to a utility that is zero or negative."""
 
     def __init__(self, offenders: Offenders | None, groups: Sequence[str]) -> None:
-        found = f"{offenders} below zero" if offenders else f"utility 0 in {listed(groups)}"
+        found = f"{offenders} below zero" if offenders else f"utility 0 in {list_names(groups)}"
         super().__init__(
             "exposure is compared with utility, which must be positive on average.",
             found,

@@ -190,7 +190,7 @@ class Offenders:
         return text
 
 
-def listed(names: Collection[object], limit: int = 12) -> str:
+def list_names(names: Collection[object], limit: int = 12) -> str:
     """List names, and say how many there are where they are too many."""
     shown = ", ".join(repr(name) for name in list(names)[:limit])
     return f"{shown}, ... ({len(names):,} in all)" if len(names) > limit else shown or "nothing"

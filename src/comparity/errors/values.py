@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 
-from comparity.errors.spelling import ComparityError, Offenders, Option, listed
+from comparity.errors.spelling import ComparityError, Offenders, Option, list_names
 
 # What stands between columns in files that are not what their name says.
 SEPARATORS = (";", "\t", "|", ",")
@@ -16,7 +16,7 @@ class MissingColumnError(ComparityError, LookupError):
 
     def __init__(self, column: object, table: str, known: Sequence[str]) -> None:
         asked = f"column {column!r} does not occur in the {table} table."
-        super().__init__(asked, listed(known), *_nearest(str(column), known))
+        super().__init__(asked, list_names(known), *_nearest(str(column), known))
         self.column = column
         self.known = tuple(known)
 
@@ -111,7 +111,7 @@ class OneGroupError(ComparityError, ValueError):
     def __init__(self, column: str, groups: Collection[str]) -> None:
         super().__init__(
             f"column {column!r} must have at least two groups to compare.",
-            listed(groups),
+            list_names(groups),
             "choose another sensitive column, or check the filter that made this table.",
         )
         self.column = column
@@ -144,7 +144,7 @@ class NonBinaryError(ComparityError, ValueError):
             named = []
         super().__init__(
             f"{role} column {column!r} must hold 0 and 1, or true and false.",
-            f"{len(values):,} distinct values: {listed(values, 6)}",
+            f"{len(values):,} distinct values: {list_names(values, 6)}",
             hint,
             *named,
         )
@@ -156,8 +156,8 @@ class UnknownPositiveError(ComparityError, LookupError):
 
     def __init__(self, positive: object, columns: Sequence[str], values: Sequence[str]) -> None:
         super().__init__(
-            f"positive value {positive!r} does not occur in {listed(columns)}.",
-            listed(values, 6),
+            f"positive value {positive!r} does not occur in {list_names(columns)}.",
+            list_names(values, 6),
             "values are compared exactly; check case and spaces.",
         )
 
@@ -202,7 +202,7 @@ class InconsistentItemError(ComparityError, ValueError):
     def __init__(self, items: Sequence[str], count: int) -> None:
         super().__init__(
             "an item must have the same score and groups in every comparison.",
-            f"{count:,} items with several, such as {listed(items)}",
+            f"{count:,} items with several, such as {list_names(items)}",
             "give every response its own id, or say {} if no item repeats.",
             Option("design", "fresh"),
         )
@@ -261,8 +261,8 @@ class UnorderedDecisionError(ComparityError, ValueError):
 
     def __init__(self, column: str, order: Sequence[object], values: Sequence[str]) -> None:
         super().__init__(
-            f"every decision of {column!r} must be one of the ordered values {listed(order)}.",
-            f"also {listed(values, 6)}",
+            f"every decision of {column!r} must be one of the ordered values {list_names(order)}.",
+            f"also {list_names(values, 6)}",
             "name all values with {}, from the lowest to the highest.",
             Option("order"),
         )
@@ -274,7 +274,7 @@ class LabelSpaceError(ComparityError, ValueError):
     def __init__(self, first: Sequence[str], second: Sequence[str]) -> None:
         super().__init__(
             "both decision makers must have one column for each label, of the same names.",
-            f"{listed(first, 6)} and {listed(second, 6)}",
+            f"{list_names(first, 6)} and {list_names(second, 6)}",
             "add a column of zeros for a label that one of them never gave.",
         )
 
@@ -285,7 +285,7 @@ class IndicatorError(ComparityError, ValueError):
     def __init__(self, label: str, values: Sequence[str]) -> None:
         super().__init__(
             f"several columns of decisions are labels, each 0 or 1; {label!r} is not.",
-            f"{len(values):,} distinct values: {listed(values, 6)}",
+            f"{len(values):,} distinct values: {list_names(values, 6)}",
             "compare decisions that are numbers one column at a time.",
         )
 
@@ -322,7 +322,7 @@ class TooNarrowError(ComparityError, ValueError):
 
     def __init__(self, names: Collection[str], width: float, smallest: float) -> None:
         super().__init__(
-            f"decisions of {listed(names)} must lie further apart than {smallest:g}.",
+            f"decisions of {list_names(names)} must lie further apart than {smallest:g}.",
             f"at most {width:.3g} between the smallest and the largest",
             "choose a smaller unit.",
         )

@@ -29,7 +29,7 @@ from comparity.reports.charts import KINDS
 from comparity.reports.sections import (
     Grid,
     Section,
-    clipped,
+    clip,
     count,
     interval,
     p_value,
@@ -114,7 +114,7 @@ def _stopping(checks: list[CheckedAudit]) -> Iterator[str]:
         for one in failed[:TOLD]:
             yield f"{one.audit}: {one.name}: {one.said}"
         if len(failed) > TOLD:
-            yield f"{clipped(check.name)}: and {count(len(failed) - TOLD)} more"
+            yield f"{clip(check.name)}: and {count(len(failed) - TOLD)} more"
 
 
 def _sentences(made: int, stopping: int) -> tuple[str, ...]:
@@ -129,7 +129,7 @@ def _sentences(made: int, stopping: int) -> tuple[str, ...]:
 
 def headline(result: GateResult) -> str:
     """Return the answer of a gate in a few words."""
-    return f"Gate {clipped(result.policy)}: {'passed' if result.passed else 'failed'}"
+    return f"Gate {clip(result.policy)}: {'passed' if result.passed else 'failed'}"
 
 
 def cases(check: CheckedAudit) -> Iterator[Case]:
@@ -139,7 +139,7 @@ def cases(check: CheckedAudit) -> Iterator[Case]:
     a reader of cases comes to the verdict of the gate.
     """
     whole = "passed" if check.passed else "failed"
-    name = clipped(check.name)
+    name = clip(check.name)
     yield Case(
         audit=name,
         name="the audit as a whole",
@@ -149,7 +149,7 @@ def cases(check: CheckedAudit) -> Iterator[Case]:
     for test in check.result.tests:
         yield Case(
             audit=name,
-            name=clipped(test.null),
+            name=clip(test.null),
             outcome=_outcome(check, test),
             said=_said(test, check.audit.n),
         )
@@ -165,7 +165,7 @@ def _outcome(check: CheckedAudit, test: JudgedGap) -> str:
 
 def _said(test: JudgedGap, of: int) -> str:
     if test.pivot is None:
-        return f"{test.finding}: {clipped(test.reason)}"
+        return f"{test.finding}: {clip(test.reason)}"
     low, high, level = test.deciding_interval
     return (
         f"{test.finding}: gap {signed(test.gap)}, {percent(level)} interval {interval(low, high)}, "
@@ -176,7 +176,7 @@ def _said(test: JudgedGap, of: int) -> str:
 def _row(check: CheckedAudit) -> tuple[str, ...]:
     audit = check.audit
     return (
-        f"{clipped(check.name)}\n{clipped(', '.join(check.files))}",
+        f"{clip(check.name)}\n{clip(', '.join(check.files))}",
         "passed" if check.passed else "failed",
         check.reason,
         f"{audit.alpha:g}",
@@ -187,7 +187,7 @@ def _row(check: CheckedAudit) -> tuple[str, ...]:
 
 def junit_xml(result: GateResult) -> str:
     """Return a gate as the text of a JUnit XML file."""
-    root = ElementTree.Element("testsuites", name=clipped(result.policy))
+    root = ElementTree.Element("testsuites", name=clip(result.policy))
     suites = [_suite(check) for check in result.checks]
     for number in ("tests", "failures", "errors", "skipped"):
         root.set(number, str(sum(int(suite.get(number, "0")) for suite in suites)))
@@ -202,7 +202,7 @@ def _suite(check: CheckedAudit) -> ElementTree.Element:
     outcomes = [one.outcome for one in told]
     suite = ElementTree.Element(
         "testsuite",
-        name=clipped(check.name),
+        name=clip(check.name),
         tests=str(len(told)),
         failures=str(outcomes.count("failed")),
         errors="0",
@@ -317,7 +317,7 @@ def code(text: str) -> str:
     ``a ` b`` `x\x7cy` `""`
     """
     # A bar would end the cell, whatever stands before it.
-    safe = clipped(text).replace("|", "\\x7c").strip() or '""'
+    safe = clip(text).replace("|", "\\x7c").strip() or '""'
     fence = "`" * (max(map(len, re.findall("`+", safe)), default=0) + 1)
     space = " " if safe.startswith("`") or safe.endswith("`") else ""
     return f"{fence}{space}{safe}{space}{fence}"

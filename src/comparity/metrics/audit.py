@@ -37,8 +37,14 @@ from comparity.results.options import provenance, shows
 from comparity.tables.columns import open_table
 from comparity.tables.features import as_array, check_apart, named_attributes, placed_features
 from comparity.tables.files import file_sha256, read_table
-from comparity.tables.frames import collected, text_of
-from comparity.tables.values import check_groups, check_lengths, crossed, group_codes, numbers
+from comparity.tables.frames import collect_columns, text_of
+from comparity.tables.values import (
+    check_groups,
+    check_lengths,
+    cross_attributes,
+    group_codes,
+    numbers,
+)
 
 TABLE = "decisions"
 
@@ -127,8 +133,8 @@ def fairness_metrics(
         neighbours = count_neighbours(matrix, truth, n_neighbors=options.n_neighbors, rng=rng)
     paired = None
     if compare is not None:
-        before = _cut(predictions, "y_pred", threshold)
-        after = _cut(as_array(compare), "compare", threshold)
+        before = _cut_predictions(predictions, "y_pred", threshold)
+        after = _cut_predictions(as_array(compare), "compare", threshold)
         paired = count_two_predictions(labels, before, after, groups=groups, positive=positive)
     camps = privileged_groups(privileged, attribute, counts.groups)
     return _score(
@@ -296,7 +302,7 @@ def _card_of_rows(frame: Any, form: MetricsForm) -> Scorecard:
     named = {"label": label, "prediction": form.prediction, **groups, **inputs}
     if form.compare is not None:
         named["compare"] = form.compare
-    columns = collected(open_table(frame, TABLE, named).frame)
+    columns = collect_columns(open_table(frame, TABLE, named).frame)
     matrix = [numbers(columns[ours], name, TABLE) for ours, name in inputs.items()]
     return fairness_metrics(
         columns["label"],
@@ -328,7 +334,7 @@ def _groups(sensitive_features: Any) -> tuple[str, NDArray[Any]]:
         name: group_codes(column, name, "array", several=False)
         for name, column in attributes.items()
     }
-    attribute, (codes, names) = crossed(coded, intersection=True).popitem()
+    attribute, (codes, names) = cross_attributes(coded, intersection=True).popitem()
     return attribute, np.array(names, dtype=object)[codes]
 
 
@@ -351,7 +357,7 @@ def _count_arrays(
     return counts
 
 
-def _cut(predictions: NDArray[Any], name: str, threshold: float | None) -> NDArray[Any]:
+def _cut_predictions(predictions: NDArray[Any], name: str, threshold: float | None) -> NDArray[Any]:
     return predictions if threshold is None else numbers(predictions, name, "array") >= threshold
 
 

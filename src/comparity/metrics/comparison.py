@@ -142,7 +142,7 @@ def compare_values(
                 before=first,
                 after=second,
                 ideal=one.ideal,
-                moved=_moved(one.distance(first), one.distance(second)),
+                moved=_direction_of_move(one.distance(first), one.distance(second)),
                 interval=interval,
             )
         )
@@ -181,7 +181,7 @@ def compare_paired(
     return compare_values(before, after, resampled=(both[1][0], both[1][1]), level=options.level)
 
 
-def _moved(before: float, after: float) -> str:
+def _direction_of_move(before: float, after: float) -> str:
     if math.isnan(before) or math.isnan(after):
         return "unknown"
     if before == after:

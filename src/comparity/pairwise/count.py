@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts.all_pairs import AllPairs, all_pairs, merged
+from comparity.counts.all_pairs import AllPairs, all_pairs, merge_cells
 from comparity.counts.ordered_pairs import ordered_pairs, weighted_order
 from comparity.counts.pairs import Cell, Sharing
 from comparity.counts.query_pairs import query_counts, query_pairs, weighted_pairs
@@ -65,7 +65,7 @@ class CountedPairs:
     def together(self, once_in: str, parts: Mapping[Cell, Sequence[Cell]]) -> Sharing:
         """Take cells together; rates of queries cannot be added, so these are counted again."""
         counted = self.sharing if self.recount is None else self.recount(once_in).sharing
-        return merged(counted, parts)
+        return merge_cells(counted, parts)
 
     def of(self, column: Matrix, parts: dict[Cell, list[Cell]]) -> Matrix:
         """Sum a column of all cells over each of the parts."""
@@ -84,7 +84,7 @@ class CountedPairs:
     def covariance(self, parts: dict[Cell, list[Cell]]) -> Matrix:
         """Return the covariance of these shares; ``nan`` for parts without pairs."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return rate_covariance(merged(self.sharing, parts))
+            return rate_covariance(merge_cells(self.sharing, parts))
 
 
 def divide_hits(hits: Matrix, trials: Matrix) -> Matrix:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts.all_pairs import column_marginals, merged, row_marginals, without
+from comparity.counts.all_pairs import column_marginals, drop_groups, merge_cells, row_marginals
 from comparity.counts.overlap import Overlap, overlap_weights
 from comparity.counts.pairs import Cell, Sharing, subset
 from comparity.inference.agreement import (
@@ -132,7 +132,7 @@ def _audit(
     counted: CountedPairs, items: LabelledItems, options: PairwiseOptions, which: str, **data: Any
 ) -> Audit:
     judged = _judge_tests(counted, items, options)
-    inner, numbers = without(counted.sharing, counted.others), counted.numbers.sharing
+    inner, numbers = drop_groups(counted.sharing, counted.others), counted.numbers.sharing
     by_query = items.query is not None and options.average == "queries"
     return conclude(
         judged,
@@ -335,7 +335,7 @@ def compare_symmetric(
         The groups to compare, and what stands for items in no group.
     """
     parts = {**row_marginals(groups, others), **column_marginals(groups, others)}
-    sides = merged(sharing, parts)
+    sides = merge_cells(sharing, parts)
     held = subset(sharing, np.flatnonzero(sharing.trials).tolist())
     share = np.array([[cell in cells for cell in held.cells] for cells in parts.values()])
     share = share * held.trials

@@ -100,18 +100,18 @@ class GroupPlanOptions(PlanOptions):
             if len(values) != len(names):
                 raise PlanError(
                     f"{name} needs one value per group",
-                    f"{len(values)} values ({_listed(values)}) for {len(names)} groups",
+                    f"{len(values)} values ({_list_numbers(values)}) for {len(names)} groups",
                     "list the groups in the same order everywhere",
                 )
         if abs(sum(self.shares) - 1) > 1e-6:
             raise PlanError(
                 "shares must sum to 1",
-                f"{_listed(self.shares)}, which sum to {sum(self.shares):g}",
+                f"{_list_numbers(self.shares)}, which sum to {sum(self.shares):g}",
                 "divide each by their sum",
             )
 
 
-def _listed(values: tuple[float, ...]) -> str:
+def _list_numbers(values: tuple[float, ...]) -> str:
     return ", ".join(f"{value:g}" for value in values)
 
 

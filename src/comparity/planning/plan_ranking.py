@@ -301,14 +301,14 @@ class LeanQuestion:
         return replace(self, n_items=n_items)
 
     def _power(self, error: float) -> float:
-        return 0.0 if math.isinf(error) else _found(self.lean / error, self._level(error))
+        return 0.0 if math.isinf(error) else _detection_rate(self.lean / error, self._level(error))
 
     def _level(self, error: float) -> float:
         if self.rule == "single" or math.isinf(error):
             return self.alpha
         level, others = self.alpha, self.n_evaluators - 1
         for _ in range(MOST_ROUNDS):
-            found = _found(self.lean / error, level)
+            found = _detection_rate(self.lean / error, level)
             expected = self.others_leaning * found + (1 - self.others_leaning) * level
             lower = self.alpha * (1 + others * expected) / self.n_evaluators
             if lower >= level * (1 - 1e-9):
@@ -317,7 +317,7 @@ class LeanQuestion:
         return level
 
 
-def _found(distance: float, level: float) -> float:
+def _detection_rate(distance: float, level: float) -> float:
     """Return how likely a two-sided z-test rejects when the truth is so many errors away."""
     far = ndtri(level / 2)
     return float(ndtr(distance + far) + ndtr(far - distance))

@@ -133,7 +133,7 @@ class SeparationScenario:
         """
         rates, trials = self.cell_rates, size * self.cell_shares
         covariance = np.diag(rates * (1 - rates) / trials)
-        return _contrasted(rates, trials, covariance, contrast_rows(self.pairs, len(rates)))
+        return _contrast_rates(rates, trials, covariance, contrast_rows(self.pairs, len(rates)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,7 +224,7 @@ class ComparativeScenario:
         for again in (items, evaluators):
             # A judgment shares nothing with itself; the variance of one is counted already.
             again[np.diag_indices_from(again)] *= np.maximum(1 - 1 / trials, 0)
-        expected = _contrasted(rates, trials, judgments + items + evaluators, contrasts)
+        expected = _contrast_rates(rates, trials, judgments + items + evaluators, contrasts)
         if not self._clustered():
             return expected
         assert self.n_evaluators is not None
@@ -283,7 +283,7 @@ Scenario = SeparationScenario | ComparativeScenario
 """What is believed beforehand."""
 
 
-def _contrasted(
+def _contrast_rates(
     rates: Vector, trials: Vector, covariance: Vector, contrasts: Vector
 ) -> ExpectedGaps:
     """Return gaps, sums of rates with the given weights, from the covariance of the rates.

@@ -24,7 +24,7 @@ from comparity.reports.sections import (
     Grid,
     Section,
     count,
-    expected,
+    expected_count,
     percent,
     rate,
     several,
@@ -79,7 +79,7 @@ def plan_basis(plan: Plan) -> str:
         meaning = f"Power is the probability of showing every gap smaller than {plan.margin:g}"
     parts = [meaning, _planned_error_rate(plan), f"design: {visible(plan.design)}"]
     if isinstance(plan, ComparativePlan):
-        parts += _reused(plan)
+        parts += _reuse_words(plan)
     return "; ".join(parts) + "."
 
 
@@ -110,7 +110,7 @@ def _assumed_of_judgments(plan: ComparativePlan) -> Iterator[str]:
         yield f"Share of ties among judgments that should have an order: {ties:g}."
 
 
-def _reused(plan: ComparativePlan) -> Iterator[str]:
+def _reuse_words(plan: ComparativePlan) -> Iterator[str]:
     if plan.n_items is not None:
         times = f", each in {plan.reuse:.1f} judgments on average" if plan.n_pairs else ""
         yield f"{several(plan.n_items, 'item')}{times}"
@@ -174,12 +174,12 @@ def _decades(low: int, high: int) -> Iterator[int]:
 
 def _grids(plan: Plan) -> Iterator[Grid]:
     """Yield the tables: each test or lean on its own, and how often items may be reused."""
-    yield _leans(plan) if isinstance(plan, RankingPlan) else _planned(plan)
+    yield _leans(plan) if isinstance(plan, RankingPlan) else _tests_grid(plan)
     if isinstance(plan, ComparativePlan):
         yield _reuse(plan)
 
 
-def _planned(plan: Plan) -> Grid:
+def _tests_grid(plan: Plan) -> Grid:
     return Grid(
         title="Tests",
         header=("hypothesis", "rates", "gap", "std. error", "expected n", "power alone"),
@@ -189,7 +189,7 @@ def _planned(plan: Plan) -> Grid:
                 f"{rate(test.first_rate)} vs {rate(test.second_rate)}",
                 signed(test.gap),
                 f"{test.standard_error:.4f}",
-                " vs ".join(map(expected, test.n)),
+                " vs ".join(map(expected_count, test.n)),
                 rate(test.power),
             )
             for test in plan.tests

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from comparity.errors import AnchorError, DependentGroupsError, OptionError, UnknownReferenceError
 from comparity.ranking.fits import GroupContrast
-from comparity.tables.frames import collected, of_engine, text_of
+from comparity.tables.frames import collect_columns, of_engine, text_of
 from comparity.tables.values import as_array, check_groups, check_lengths, group_codes
 
 Signs = NDArray[np.int8]
@@ -194,7 +194,7 @@ def _columns_by_name(sensitive_features: Any) -> dict[str, NDArray[Any]]:
         return {str(name): _to_array(values, name) for name, values in sensitive_features.items()}
     native = of_engine(sensitive_features)
     if isinstance(native, nw.DataFrame | nw.LazyFrame):
-        return collected(native.lazy())
+        return collect_columns(native.lazy())
     if isinstance(native, nw.Series):
         return {str(native.name or UNNAMED): native.to_numpy()}
     values = sensitive_features

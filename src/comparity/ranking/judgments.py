@@ -23,9 +23,9 @@ from comparity.errors import (
     UnknownItemError,
 )
 from comparity.errors.spelling import is_blank
-from comparity.tables.frames import collected, is_frame, of_engine, opened
+from comparity.tables.frames import collect_columns, is_frame, of_engine, open_frame
 from comparity.tables.layouts import check_outcome_read
-from comparity.tables.values import as_array, check_lengths, factorised, group_codes, rows_of
+from comparity.tables.values import as_array, check_lengths, factorise, group_codes, rows_of
 
 Ints = NDArray[np.int32]
 
@@ -179,7 +179,7 @@ def judgments_from_frames(
     columns = columns_of(comparisons, "comparisons", [better, worse, evaluator, tied, seat])
     check_outcome_read(comparisons, first=better, second=worse, read=(evaluator, tied, seat))
     both = _join_columns(columns[better], columns[worse])
-    codes, names = factorised(both)
+    codes, names = factorise(both)
     n = len(codes) // 2
     for name, part in ((better, codes[:n]), (worse, codes[n:])):
         _check_seen(part, names, name, "comparisons")
@@ -187,7 +187,7 @@ def judgments_from_frames(
         known = sorted(names)
     else:
         ids = columns_of(items, "items", [item])[item]
-        row_codes, written = factorised(ids)
+        row_codes, written = factorise(ids)
         _check_seen(row_codes, written, item, "items")
         _check_ids(row_codes, len(written), ids, item)
         # Numbers are written in their order, and items stay in that of their rows.
@@ -242,13 +242,13 @@ def columns_of(frame: Any, table: str, names: Sequence[str | None]) -> dict[str,
     """
     wanted = [name for name in dict.fromkeys(names) if name is not None]
     brought = isinstance(frame, Mapping)
-    opened_frame, known = (frame, [*frame]) if brought else opened(frame, table)
+    opened_frame, known = (frame, [*frame]) if brought else open_frame(frame, table)
     for name in wanted:
         if name not in known:
             raise MissingColumnError(name, table, known)
     if brought:
         return {name: np.asarray(frame[name]) for name in wanted}
-    return collected(opened_frame.lazy().select(*wanted))
+    return collect_columns(opened_frame.lazy().select(*wanted))
 
 
 def _has_ties(comparisons: Any) -> bool:
@@ -362,7 +362,7 @@ def _read_seats(seats: Any, n: int) -> NDArray[np.int8] | None:
 
 def _code_words(values: Any, name: str, n: int) -> tuple[NDArray[np.int64], list[str]]:
     array = _column(values, name, n)
-    codes, words = factorised(array)
+    codes, words = factorise(array)
     if (codes < 0).any():
         raise MissingValueError(name, "comparisons", rows_of(codes < 0))
     return codes, [word.strip().lower() for word in words]

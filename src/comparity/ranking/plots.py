@@ -36,7 +36,7 @@ from comparity.reports.plots import (
     own_axes,
     row_height,
 )
-from comparity.reports.sections import clipped, count, several, signed
+from comparity.reports.sections import clip, count, several, signed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,7 +68,7 @@ def bias_chart(biases: Rows, *, level: float) -> RowChart:
     if len(biases) > MOST_TESTS:
         some = f"the {count(len(shown))} of {count(len(biases))} evaluators who stand out most"
         chosen = "; of so many some leave zero out by chance: only squares are findings"
-    contrast = clipped(str(biases[0]["contrast"]))
+    contrast = clip(str(biases[0]["contrast"]))
     return RowChart(
         title=f"Bias of {some} with its 95% interval ({contrast}){chosen}",
         about="; ".join(

@@ -30,7 +30,7 @@ from comparity.relative.result import RaterContrast, RaterParity
 from comparity.results.options import shows
 from comparity.tables.features import named_attributes
 from comparity.tables.files import read_table
-from comparity.tables.frames import opened
+from comparity.tables.frames import open_frame
 from comparity.tables.values import check_groups
 
 # Below this many subtractions no progress is shown.
@@ -170,7 +170,7 @@ def _matrices(
 
 def _columns_named(frame: Any, raters: Sequence[str], sensitive: Sequence[str]) -> list[str]:
     """Return the columns that names and patterns stand for."""
-    _, known = opened(frame, "decisions")
+    _, known = open_frame(frame, "decisions")
     columns: list[str] = []
     for name in raters:
         matches = [name] if name in known else [one for one in known if fnmatchcase(one, name)]

@@ -33,7 +33,7 @@ from comparity.tables.values import (
     as_array,
     bounded_numbers,
     check_lengths,
-    factorised,
+    factorise,
     group_codes,
     rows_of,
     values_of,
@@ -221,7 +221,7 @@ def twins(first: NDArray[Any], second: NDArray[Any]) -> Codes:
     >>> twins(np.array(["a", "b", "c"]), np.array(["x", "c", "a"])).tolist()
     [-1, 2, 0]
     """
-    codes, _ = factorised(np.concatenate([first.astype(object), second.astype(object)]))
+    codes, _ = factorise(np.concatenate([first.astype(object), second.astype(object)]))
     one, two = codes[: len(first)], codes[len(first) :]
     for ids, side in zip((one, two), SIDES, strict=True):
         if (ids < 0).any():

@@ -15,7 +15,7 @@ from comparity.reports.charts import KINDS, Chart, Mark, Row, RowChart, axis_aro
 from comparity.reports.sections import (
     Deferred,
     Section,
-    clipped,
+    clip,
     count,
     percent,
     rounded_up,
@@ -246,13 +246,13 @@ def gap_chart(audit: Audit) -> RowChart:
     axis = _gap_axis(audit)
     return RowChart(
         title=f"Gaps with the intervals they were judged by{some}",
-        about="; ".join(f"{clipped(test.null)}: {signed(test.gap)}" for test in tests),
+        about="; ".join(f"{clip(test.null)}: {signed(test.gap)}" for test in tests),
         heading=f"{headline(audit)}{some}",
         under=f"{axis}, with the interval it was judged by",
         axis=axis_around(axis, [audit.margin, *ends]),
         rows=tuple(
             Row(
-                label=clipped(test.null),
+                label=clip(test.null),
                 note=f"{sizes(test.n, audit.n)} {audit.unit}",
                 marks=(Mark(kind=KINDS[test.finding], x=test.gap, low=low, high=high),),
             )

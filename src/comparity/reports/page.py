@@ -20,7 +20,7 @@ from comparity.errors import FileAccessError, ForeignResultError
 from comparity.errors.spelling import visible
 from comparity.reports.charts import KINDS
 from comparity.reports.heat import BLUE, CIVIDIS, ORANGE, colours, leaning
-from comparity.reports.sections import Section, clipped
+from comparity.reports.sections import Section, clip
 from comparity.results.result import Result, read_result
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _load_json(path: str | Path) -> Any:
     except OSError as error:
         raise FileAccessError(str(path), str(error.strerror)) from error
     except (ValueError, RecursionError) as error:
-        raise ForeignResultError(repr(str(path)), f"no JSON: {clipped(str(error))}") from error
+        raise ForeignResultError(repr(str(path)), f"no JSON: {clip(str(error))}") from error
 
 
 def _parts(content: Any, source: str) -> Iterator[tuple[str, Result]]:
@@ -192,7 +192,9 @@ def sources_of(content: Mapping[str, Any]) -> tuple[str, ...]:
     known = _glossary()["sources"]
     # A trained score rests on what its audit rests on.
     parts = (content, content.get("after") or {})
-    cited = [known.get(one, one) for part in parts for one in (*_cited(part), *_methods(part))]
+    cited = [
+        known.get(one, one) for part in parts for one in (*_cite_sources(part), *_methods(part))
+    ]
     return tuple(dict.fromkeys(cited))
 
 
@@ -210,7 +212,7 @@ MODELS = ("CrowdBT", "FactorBT", "Rank Centrality")
 """Ranking models with a source of their own."""
 
 
-def _cited(content: Mapping[str, Any]) -> Iterator[str]:
+def _cite_sources(content: Mapping[str, Any]) -> Iterator[str]:
     """Yield the sources of a result, by their names in the glossary."""
     notion, rule = str(content.get("notion", "")), content.get("rule")
     if notion == "separation":

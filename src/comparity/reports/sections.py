@@ -165,12 +165,12 @@ class Deferred(Sequence[Part]):
         return self._made[places]
 
 
-def clipped(text: str) -> str:
+def clip(text: str) -> str:
     r"""Return a text from data safe to show anywhere, cut where it is endless.
 
     Examples
     --------
-    >>> clipped("a\x1b[2J"), len(clipped("a" * 10_000))
+    >>> clip("a\x1b[2J"), len(clipped("a" * 10_000))
     ('a\\x1b[2J', 228)
     """
     safe = visible(text).translate(NO_CHARACTERS)
@@ -179,12 +179,12 @@ def clipped(text: str) -> str:
     return f"{safe[:LONGEST]}… ({len(text):,} characters in all)"
 
 
-def shortened(text: str) -> str:
+def shorten_words(text: str) -> str:
     """Return a text with the middle of endless words left out, where they would fill a screen.
 
     Examples
     --------
-    >>> shortened("a name"), len(shortened("a" * 10_000))
+    >>> shorten_words("a name"), len(shortened("a" * 10_000))
     ('a name', 100)
     """
     return ENDLESS.sub(lambda word: f"{word[0][:79]}…{word[0][-20:]}", text)
@@ -317,12 +317,12 @@ def short(value: float) -> str:
     return f"{value:.0e}".replace("+", "")
 
 
-def expected(value: float) -> str:
+def expected_count(value: float) -> str:
     """Return an expected count, rounded; one without end says so.
 
     Examples
     --------
-    >>> expected(151.25), expected(float("inf"))
+    >>> expected_count(151.25), expected(float("inf"))
     ('151', 'no end')
     """
     return count(round(value)) if math.isfinite(value) else "no end"

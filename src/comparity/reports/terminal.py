@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from comparity.reports.charts import KINDS
-from comparity.reports.sections import Grid, count, shortened
+from comparity.reports.sections import Grid, count, shorten_words
 from comparity.results.result import Result
 
 # In the order in which a reader wants to know of them.
@@ -51,9 +51,9 @@ PHRASE = re.compile(
 def view(result: Result) -> RenderableType:
     """Lay out a result: the answer, what it means, tables, and what the reader must know."""
     section = result.section()
-    meaning, *basis = map(shortened, section.sentences or ("",))
+    meaning, *basis = map(shorten_words, section.sentences or ("",))
     return Group(
-        Text(shortened(section.headline), style=COLOUR[section.kind]),
+        Text(shorten_words(section.headline), style=COLOUR[section.kind]),
         *([Text(meaning)] if meaning else []),
         *(Text(sentence, style="dim") for sentence in basis),
         *_view_grids((*section.signs, *section.grids)),
@@ -105,8 +105,8 @@ class GridView:
     def __init__(self, grid: Grid) -> None:
         shown = _most_urgent(grid)
         self.left_out = len(grid.rows) - len(shown.rows)
-        rows = tuple(tuple(map(shortened, row)) for row in shown.rows)
-        self.grid = replace(shown, header=tuple(map(shortened, grid.header)), rows=rows)
+        rows = tuple(tuple(map(shorten_words, row)) for row in shown.rows)
+        self.grid = replace(shown, header=tuple(map(shorten_words, grid.header)), rows=rows)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Lay the table out in the width there is."""
@@ -147,7 +147,7 @@ def _lay_out(grid: Grid, room: int) -> Iterator[RenderableType]:
 
 def _view_grids(grids: Iterable[Grid]) -> Iterator[RenderableType]:
     for grid in grids:
-        yield Text(f"\n{shortened(grid.title)}", style="bold")
+        yield Text(f"\n{shorten_words(grid.title)}", style="bold")
         yield GridView(grid)
 
 
@@ -229,7 +229,7 @@ def _bullets(lines: list[str]) -> Table:
     grid.add_column(width=1)
     grid.add_column(overflow="fold")
     for line in lines[:LISTED]:
-        grid.add_row("-", Text(shortened(line)))
+        grid.add_row("-", Text(shorten_words(line)))
     if len(lines) > LISTED:
         grid.add_row("-", Text(f"and {len(lines) - LISTED} more, in --json and to_dict()"))
     return grid

@@ -27,7 +27,14 @@ from comparity.errors import (
     UnsupportedColumnError,
 )
 from comparity.errors.spelling import BLANKS as NO_INK
-from comparity.tables.frames import WHOLE, WHOLE_PART, collected, is_missing, opened, text_of
+from comparity.tables.frames import (
+    WHOLE,
+    WHOLE_PART,
+    collect_columns,
+    is_missing,
+    open_frame,
+    text_of,
+)
 
 Schema = Mapping[str, nw.dtypes.DType]
 
@@ -154,20 +161,20 @@ def open_table(native: Any, name: str, columns: Mapping[str, str]) -> Table:
     columns : mapping of str to str
         Our name of each needed column to the user's.
     """
-    frame, known = opened(native, name)
+    frame, known = open_frame(native, name)
     for column in columns.values():
         if column not in known:
             raise MissingColumnError(column, name, known)
     chosen = frame.select(nw.col(column).alias(ours) for ours, column in columns.items())
     schema = {
-        ours: _supported(dtype, columns[ours], name, chosen)
+        ours: _check_supported(dtype, columns[ours], name, chosen)
         for ours, dtype in chosen.collect_schema().items()
     }
     plain = _plain(chosen, schema)
     return Table(name=name, frame=plain, columns=dict(columns), schema=dict(plain.collect_schema()))
 
 
-def _supported(dtype: Any, column: str, table: str, frame: Any) -> Any:
+def _check_supported(dtype: Any, column: str, table: str, frame: Any) -> Any:
     # A column of nothing but nulls has no type of its own.
     text = isinstance(dtype, nw.String | nw.Categorical | nw.Enum | nw.Unknown)
     python = isinstance(dtype, nw.Object) and isinstance(frame, nw.DataFrame)
@@ -183,7 +190,7 @@ def _plain(frame: Any, schema: Schema) -> nw.LazyFrame[Any]:
         if isinstance(dtype, nw.Categorical | nw.Enum | nw.Unknown):
             changed.append(nw.col(name).cast(nw.String))
         elif isinstance(dtype, nw.Decimal | nw.Int128 | nw.UInt128):
-            changed.append(_narrowed(frame, name))
+            changed.append(_narrow_column(frame, name))
         elif isinstance(dtype, nw.Object):
             texts = [None if is_missing(v) else text_of(v) for v in frame[name].to_list()]
             changed.append(nw.new_series(name, texts, nw.String, backend=frame.implementation))
@@ -191,11 +198,13 @@ def _plain(frame: Any, schema: Schema) -> nw.LazyFrame[Any]:
     return lazy
 
 
-def _narrowed(frame: Any, name: str) -> nw.Expr:
+def _narrow_column(frame: Any, name: str) -> nw.Expr:
     """Return wide numbers as floats, as text where floats would take two ids for one."""
     value = nw.col(name)
     floats = value.cast(nw.Float64)
-    largest = collected(frame.lazy().select(floats.abs().max().alias("largest")))["largest"][0]
+    largest = collect_columns(frame.lazy().select(floats.abs().max().alias("largest")))["largest"][
+        0
+    ]
     if is_missing(largest) or largest < WHOLE:
         return floats
     return value.cast(nw.String).str.replace_all(r"\.0+$", "")
@@ -229,7 +238,7 @@ def check_columns(
     counted = [
         found.cast(nw.Int64).sum().alias(f"{kind} {name}") for (kind, name), found in bad.items()
     ]
-    totals = collected(table.frame.select(nw.len().alias("rows"), *counted))
+    totals = collect_columns(table.frame.select(nw.len().alias("rows"), *counted))
     if not totals["rows"][0]:
         raise EmptyTableError(table.name)
     for (kind, name), found in bad.items():
@@ -266,13 +275,13 @@ def offenders(
         The column (our name) whose values are shown.
     how : {"anti", "semi"}
     """
-    rows = numbered(table.frame)
+    rows = number_rows(table.frame)
     if isinstance(broken, nw.Expr):
         rows = rows.filter(broken)
     else:
         rows = rows.join(broken, on=column, how=how)
-    count = int(collected(rows.select(nw.len().alias("n")))["n"][0])
-    first = collected((rows.sort("row") if _has_rows(rows) else rows).head(SHOWN))
+    count = int(collect_columns(rows.select(nw.len().alias("n")))["n"][0])
+    first = collect_columns((rows.sort("row") if _has_rows(rows) else rows).head(SHOWN))
     values = [] if column is None else [v for v in first[column].tolist() if not is_missing(v)]
     return Offenders(
         count,
@@ -285,7 +294,7 @@ def _has_rows(frame: nw.LazyFrame[Any]) -> bool:
     return "row" in frame.collect_schema().names()
 
 
-def numbered(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+def number_rows(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     """Add the position of each row as ``row``, where the engine keeps an order."""
     native: Any = frame.to_native()
     engine = frame.implementation
@@ -348,4 +357,4 @@ def labelled_columns(
         What errors call the table.
     """
     roles = {name: name for name in dict.fromkeys(columns)}
-    return collected(open_table(frame, table, roles).frame)
+    return collect_columns(open_table(frame, table, roles).frame)

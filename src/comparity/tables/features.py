@@ -27,7 +27,7 @@ from comparity.tables.values import (
     bounded_numbers,
     check_groups,
     check_lengths,
-    factorised,
+    factorise,
     group_codes,
     numbers,
     rows_of,
@@ -161,7 +161,7 @@ def label_matrices(first: Any, second: Any) -> dict[str, tuple[Any, Any]] | None
 
 def _check_indicator(label: str, values: NDArray[Any]) -> None:
     """Refuse a column of several that says more than whether a label was given."""
-    _, names = factorised(values)
+    _, names = factorise(values)
     if not {name.lower() for name in names} <= {*TRUE_WORDS, *FALSE_WORDS}:
         raise IndicatorError(label, names)
 
@@ -353,7 +353,7 @@ def _attribute(
     column: NDArray[Any], name: str, *, continuous: bool, no_group: object
 ) -> tuple[Codes, tuple[str, ...], Floats | None]:
     if not continuous:
-        return *_grouped(column, name, no_group), None
+        return *_code_groups(column, name, no_group), None
     if no_group is not None:
         # It would be compared like any other number.
         why = "the attribute is a number, which has no groups"
@@ -364,7 +364,9 @@ def _attribute(
     return np.zeros(0, dtype=np.int64), ("larger", "smaller"), value
 
 
-def _grouped(column: NDArray[Any], name: str, no_group: object) -> tuple[Codes, tuple[str, ...]]:
+def _code_groups(
+    column: NDArray[Any], name: str, no_group: object
+) -> tuple[Codes, tuple[str, ...]]:
     """Return codes into sorted names; the marked group comes last and has no name."""
     codes, names = group_codes(column, name, "item", several=no_group is None)
     # Kinds of pairs are compared with each other: their numbers grow with the groups to the fourth.

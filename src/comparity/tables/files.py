@@ -31,7 +31,7 @@ from comparity.errors import (
 from comparity.tables.columns import Table
 from comparity.tables.frames import (
     check_names,
-    collected,
+    collect_columns,
     connection,
     in_memory,
     quote_name,
@@ -275,12 +275,12 @@ def move_items(items: Table, comparisons: Table) -> Table:
         home: Any = comparisons.frame.to_native()
         if source.is_duckdb() and _are_joinable(home, items.frame.to_native()):
             return items
-        return items.with_frame(in_memory(collected(items.frame), home))
+        return items.with_frame(in_memory(collect_columns(items.frame), home))
     if source is target:
         return items
     if target.is_spark_like():
         raise MixedEnginesError(str(target.value), str(source.value))
-    columns = {name: column.tolist() for name, column in collected(items.frame).items()}
+    columns = {name: column.tolist() for name, column in collect_columns(items.frame).items()}
     frame = nw.from_dict(columns, schema=dict(items.schema), backend=target).lazy()
     return items.with_frame(frame)
 

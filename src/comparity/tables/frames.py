@@ -26,7 +26,7 @@ from comparity.errors import (
     UnsteadyQueryError,
     UnsupportedTableError,
 )
-from comparity.errors.spelling import listed
+from comparity.errors.spelling import list_names
 
 Columns = dict[str, NDArray[Any]]
 
@@ -68,10 +68,10 @@ def of_engine(values: Any, name: str = "array") -> Any:
         if is_frame(found):
             found.collect_schema()
     except DuplicateError as error:
-        raise DuplicateColumnError(name, listed(_twice(values))) from error
+        raise DuplicateColumnError(name, list_names(_twice(values))) from error
     # Of two columns of one name in a query, narwhals would see one.
     if isinstance(found, nw.LazyFrame) and _twice(found.to_native()):
-        raise DuplicateColumnError(name, listed(_twice(found.to_native())))
+        raise DuplicateColumnError(name, list_names(_twice(found.to_native())))
     return found
 
 
@@ -89,7 +89,7 @@ def _twice(native: Any) -> list[object]:
     return [name for name, count in Counter(names).items() if count > 1]
 
 
-def opened(native: Any, name: str) -> tuple[Any, list[str]]:
+def open_frame(native: Any, name: str) -> tuple[Any, list[str]]:
     """Return a narwhals frame, eager or lazy as it was given, and the names of its columns."""
     frame = of_engine(native, name)
     if not is_frame(frame):
@@ -122,7 +122,7 @@ def text_of(value: object) -> str:
     return str(value)
 
 
-def collected(frame: nw.LazyFrame[Any]) -> Columns:
+def collect_columns(frame: nw.LazyFrame[Any]) -> Columns:
     """Bring a (small) frame to numpy; text becomes an object array with None where it is missing.
 
     DuckDB hands its columns over without PyArrow, which is not required.
@@ -139,9 +139,9 @@ def placed_columns(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> Columns:
 
     A query is asked twice: one that answers in another order would be matched at random.
     """
-    found = collected(frame.lazy())
+    found = collect_columns(frame.lazy())
     if isinstance(frame, nw.LazyFrame):
-        again = collected(frame)
+        again = collect_columns(frame)
         if not all(_alike(found[name], again[name]) for name in found):
             raise UnsteadyQueryError([str(name) for name in found])
     return found

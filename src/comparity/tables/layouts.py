@@ -34,7 +34,7 @@ from comparity.errors import (
 )
 from comparity.tables.columns import Table, check_columns, offenders, open_table
 from comparity.tables.files import read_table
-from comparity.tables.frames import opened
+from comparity.tables.frames import open_frame
 from comparity.tables.outcomes import (
     explain_winners,
     is_label_studio,
@@ -171,7 +171,7 @@ def to_comparisons(
     >>> table.layout, table.frame.rows()
     ('arena', [('y', 'x', False, -1), ('y', 'z', True, 1)])
     """
-    given, known = opened(frame, "comparisons")
+    given, known = open_frame(frame, "comparisons")
     named = _find_layout(
         known, layout, better=better, worse=worse, left=left, right=right, winner=winner
     )
@@ -335,7 +335,7 @@ def check_outcome_read(
     UnreadOutcomeError
         As the top of :mod:`comparity.tables.outcomes` says.
     """
-    _, known = opened(native, "comparisons")
+    _, known = open_frame(native, "comparisons")
     if first not in known or second not in known:
         return  # Whoever reads the table says which column is missing.
     telling = any(word in TELLING for name in (first, second) for word in name_words(name))

@@ -40,7 +40,7 @@ from comparity.errors import (
 )
 from comparity.tables.columns import BLANKS, SHOWN, Table, offenders, open_table
 from comparity.tables.files import local_file
-from comparity.tables.frames import collected, in_memory, is_missing, opened, text_of
+from comparity.tables.frames import collect_columns, in_memory, is_missing, open_frame, text_of
 from comparity.tables.json_records import first_record, parse_records
 
 LEFT = ("left", "model_a")
@@ -118,7 +118,7 @@ def refuse_contradictions(
     telling : bool
         Whether the names of these two say who won.
     """
-    frame, _ = opened(native, "comparisons")
+    frame, _ = open_frame(native, "comparisons")
     ours = {f"unread{place}": name for place, name in enumerate(_comparable(frame, suspects))}
     table = open_table(native, "comparisons", {"first": first, "second": second, **ours})
     counts = {ours[key]: sides for key, sides in _count_sides(table, ours).items()}
@@ -146,10 +146,10 @@ def _count_sides(table: Table, columns: Iterable[str]) -> dict[str, Sides]:
     said = {
         f"{column} {kind}": found
         for column in columns
-        for kind, found in _said(table, column).items()
+        for kind, found in _sides_named(table, column).items()
     }
     sums = [found.cast(nw.Int64).sum().alias(key) for key, found in said.items()]
-    found = collected(table.frame.select(nw.len().alias("rows"), *sums))
+    found = collect_columns(table.frame.select(nw.len().alias("rows"), *sums))
     # A sum over nothing but missing values is missing.
     counts = {key: int(value[0] or 0) for key, value in found.items()}
     return {
@@ -158,7 +158,7 @@ def _count_sides(table: Table, columns: Iterable[str]) -> dict[str, Sides]:
     }
 
 
-def _said(table: Table, column: str) -> dict[str, nw.Expr]:
+def _sides_named(table: Table, column: str) -> dict[str, nw.Expr]:
     """Say where a column names the first item, the second or a tie, by a word or by a code."""
     text = table.text(column)
     word = text.str.strip_chars(BLANKS).str.to_lowercase()
@@ -193,7 +193,7 @@ def _contradicts(said: Sides | None, *, named: bool, telling: bool) -> bool:
 
 def _first_values(frame: Any, column: str) -> list[str]:
     """Return a few distinct values of a column."""
-    values = collected(frame.lazy().select(column).head(MOST_LOOKED_AT))[column].tolist()
+    values = collect_columns(frame.lazy().select(column).head(MOST_LOOKED_AT))[column].tolist()
     return list(dict.fromkeys("nothing" if is_missing(v) else text_of(v) for v in values))[:SHOWN]
 
 
@@ -275,7 +275,7 @@ def read_label_studio(
     rows: list[Row] = []
     silent = 0
     for task, annotation in _annotations(parse_records(name), name):
-        found = [r for r in annotation.get("result") or [] if _selected(r) is not None]
+        found = [r for r in annotation.get("result") or [] if _selected_side(r) is not None]
         if annotation.get("was_cancelled") or not found:
             silent += 1
             continue
@@ -305,7 +305,7 @@ def _annotations(
             yield task, annotation
 
 
-def _selected(result: Any) -> str | None:
+def _selected_side(result: Any) -> str | None:
     value = result.get("value") if isinstance(result, dict) else None
     chosen = value.get("selected") if isinstance(value, dict) else None
     return chosen if isinstance(chosen, str) else None
@@ -328,6 +328,6 @@ def _row(
     judge = annotation.get("completed_by")
     if isinstance(judge, dict):
         judge = judge.get("email") or judge.get("id")
-    named = (data[sides[0]], data[sides[1]], _selected(result), judge)
+    named = (data[sides[0]], data[sides[1]], _selected_side(result), judge)
     first, second, chosen, worker = (None if v is None else text_of(v) for v in named)
     return first, second, chosen, worker

@@ -78,7 +78,7 @@ def _of_list(values: Any, name: str, table: str) -> NDArray[Any]:
     return array
 
 
-def factorised(values: NDArray[Any]) -> tuple[Codes, list[Any]]:
+def factorise(values: NDArray[Any]) -> tuple[Codes, list[Any]]:
     """Return a code for each value and the distinct values; a missing value has the code -1.
 
     Values that are written alike (1, 1.0 and "1") are one value.
@@ -140,7 +140,7 @@ def group_codes(
     OneGroupError
         All rows have one group (unless `several` is false).
     """
-    codes, names = factorised(values)
+    codes, names = factorise(values)
     if (codes < 0).any():
         raise MissingValueError(name, table, rows_of(codes < 0))
     blank = [code for code, group in enumerate(names) if not group.strip(BLANKS)]
@@ -166,7 +166,7 @@ def qualified(attribute: str, text: str, *, several: bool) -> str:
     return f"{attribute}: {text}" if several else text
 
 
-def crossed(
+def cross_attributes(
     attributes: Mapping[str, tuple[Codes, list[str]]], *, intersection: bool
 ) -> dict[str, tuple[Codes, list[str]]]:
     """Add the intersection of all attributes, named ``"sex & race"``, where it is asked for."""
@@ -240,7 +240,7 @@ def binary(values: list[str], name: str, *, role: str, positive: str | None) -> 
 
 def said_true(values: NDArray[Any], name: str, table: str) -> NDArray[np.bool_]:
     """Return which rows of a column say true; others must say false."""
-    codes, words = factorised(values)
+    codes, words = factorise(values)
     if (codes < 0).any():
         raise MissingValueError(name, table, rows_of(codes < 0))
     return binary(words, name, role=name, positive=None)[codes]

@@ -22,7 +22,7 @@ from comparity.tables.columns import labelled_columns
 from comparity.tables.features import NAMES, LabelledItems, labelled_items
 from comparity.tables.files import file_sha256, read_table, write_table
 from comparity.tables.outputs import check_apart
-from comparity.tables.values import bounded_numbers, factorised, group_codes, numbers
+from comparity.tables.values import bounded_numbers, factorise, group_codes, numbers
 from comparity.training import weigh
 from comparity.training.fitting import TrainingFit, fit_score, prepare_rows
 from comparity.training.goals import PARITY, Choices, choices_of
@@ -310,7 +310,7 @@ def weigh_file(path: str | Path, output: str | Path, **choices: Any) -> Weighing
     else:
         group, classes, missing = weigh.group_and_label(y, attributes)
         weights = weigh.METHODS[method](group, classes)
-    labels = factorised(y)[1]
+    labels = factorise(y)[1]
     # Weights of 1 are right then, and of no use.
     useless = [f"Every value of {label!r} is {str(labels[0])!r}: there is nothing to balance."]
     useless = useless if len(labels) == 1 else []

@@ -28,7 +28,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from comparity.counts.densities import kernel_densities, neighbour_counts, standardised
+from comparity.counts.densities import kernel_densities, neighbour_counts, standardise
 from comparity.errors import EmptyTableError, OneGroupError, OptionError, UnknownGroupError
 from comparity.errors.fits import LabelAbsentError, MissingCombinationWarning
 from comparity.tables.columns import check_option
@@ -39,8 +39,8 @@ from comparity.tables.values import (
     binary,
     bounded_numbers,
     check_lengths,
-    crossed,
-    factorised,
+    cross_attributes,
+    factorise,
     group_codes,
 )
 
@@ -211,8 +211,8 @@ def fair_reweighing(
         else:
             groups[name] = group_codes(column, name, "array")
     group = cross_groups(groups)[0] if groups else np.zeros(len(label), dtype=np.int64)
-    a = standardised(np.hstack(values))
-    y = standardised(bounded_numbers(label, "y", "array")[:, None])
+    a = standardise(np.hstack(values))
+    y = standardise(bounded_numbers(label, "y", "array")[:, None])
     by_kernels, width = density == "kernel", bandwidth if density == "kernel" else radius
     densities: Callable[..., Floats] = kernel_densities if by_kernels else neighbour_counts
     apart = densities(a, group, width) * densities(y, np.zeros_like(group), width)
@@ -269,7 +269,7 @@ def debiasing_weights(
     column = checked_array(sensitive_features, "sensitive_features")
     check_lengths({"y": labels, "sensitive_features": column})
     group, names = group_codes(column, "sensitive_features", "array")
-    code, values = factorised(labels)
+    code, values = factorise(labels)
     positive = binary(values, "y", role="label", positive=None)[code].astype(np.int64)
     table = np.zeros((len(names), 2), dtype=np.int64)
     found = _count_rows(group, positive)
@@ -357,7 +357,7 @@ def group_and_label(
 
 def cross_groups(groups: Mapping[str, tuple[Codes, list[str]]]) -> tuple[Codes, list[str]]:
     """Return codes and names of the combinations of groups."""
-    return list(crossed(dict(groups), intersection=True).values())[-1]
+    return list(cross_attributes(dict(groups), intersection=True).values())[-1]
 
 
 def _count_rows(group: Codes, label: Codes) -> Codes:

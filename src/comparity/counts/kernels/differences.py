@@ -67,7 +67,7 @@ class ItemPairs(NamedTuple):
     squares: Sums
 
 
-def scaled(y: Floats) -> Floats:
+def scale_labels(y: Floats) -> Floats:
     """Return labels of size at most one in the same proportions, so that no square overflows."""
     exponent = int(np.frexp(np.abs(y).max(initial=0.0))[1])
     # In two steps: the power of two itself may be too large for a float.
@@ -83,7 +83,7 @@ def item_pairs(
     Weights are in units of scaled labels.
     """
     order = np.lexsort((f, y, query))
-    columns = [column[order] for column in (scaled(y), f, group, weight)]
+    columns = [column[order] for column in (scale_labels(y), f, group, weight)]
     # Labels that are told apart by their last digits only may be equal once they are scaled.
     new_label = _changes(y[order]) | _changes(query[order])
     offsets = np.append(np.flatnonzero(_changes(query[order])), len(y))
@@ -124,12 +124,12 @@ def _count(y, f, group, weight, new_label, offsets, better, worse, squares):  # 
             if n_runs % 2:
                 for row in range(bounds[n_runs - 1], bounds[n_runs]):
                     two[0][row], two[1][row] = one[0][row], one[1][row]
-            n_runs = _halved(bounds, n_runs)
+            n_runs = _halve_runs(bounds, n_runs)
             one, two = two, one
 
 
 @njit(cache=True, nogil=True)
-def _halved(bounds, n_runs):  # type: ignore[no-untyped-def]
+def _halve_runs(bounds, n_runs):  # type: ignore[no-untyped-def]
     """Leave out every other bound; return how many runs are left."""
     left = (n_runs + 1) // 2
     for run in range(left):
@@ -252,7 +252,7 @@ def _fall(one, edges, items, worse):  # type: ignore[no-untyped-def]
             _tell_weights(tied, items, item, label - y[item], worse[TIES])
 
 
-def dominated(
+def sum_dominated(
     y: Floats, f: Floats, z: Floats, *, weight: Floats, query: Codes
 ) -> tuple[Floats, Floats]:
     """Return what each item's pairs with items below it in all three weigh, and squared weights.
@@ -263,7 +263,7 @@ def dominated(
     rank = np.unique(z, return_inverse=True)[1].astype(np.int64)
     new_query = _changes(query[order])
     offsets = np.append(np.flatnonzero(new_query), len(y))
-    columns = [column[order] for column in (scaled(y), f, rank, weight)]
+    columns = [column[order] for column in (scale_labels(y), f, rank, weight)]
     parts, answer = np.zeros((len(y), 2)), np.empty((len(y), 2))
     kernel: Any = _count_dominated
     kernel(*columns, _changes(y[order]) | new_query, offsets, parts)
@@ -291,7 +291,7 @@ def _count_dominated(y, f, rank, weight, new_label, offsets, parts):  # type: ig
                 _merge_heard(
                     one, two, (bounds[run], bounds[run + 1], bounds[run + 2]), items, tree, parts
                 )
-            n_runs = _halved(bounds, n_runs)
+            n_runs = _halve_runs(bounds, n_runs)
 
 
 @njit(cache=True, nogil=True)

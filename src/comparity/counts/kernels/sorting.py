@@ -28,9 +28,9 @@ def order_of(values: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np
     Positions of equal values ascend.
     """
     bits = np.uint64(max(len(values) - 1, 1).bit_length())
-    packed: NDArray[np.uint64] = _packed(values.view(np.int64), bits)
+    packed: NDArray[np.uint64] = _pack_keys(values.view(np.int64), bits)
     packed.sort()
-    order, same, is_sorted = _unpacked(values, packed, bits)
+    order, same, is_sorted = _unpack_order(values, packed, bits)
     if not is_sorted:
         order = np.argsort(values, kind="stable")
         same[1:] = np.diff(values[order]) == 0
@@ -38,7 +38,7 @@ def order_of(values: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np
 
 
 @njit(cache=True, nogil=True)
-def _packed(numbers, bits):  # type: ignore[no-untyped-def]
+def _pack_keys(numbers, bits):  # type: ignore[no-untyped-def]
     """Return the bits of floats as integers of the same order, the lowest ones the position."""
     packed = np.empty(len(numbers), dtype=np.uint64)
     for position in range(len(numbers)):
@@ -50,7 +50,7 @@ def _packed(numbers, bits):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _unpacked(values, packed, bits):  # type: ignore[no-untyped-def]
+def _unpack_order(values, packed, bits):  # type: ignore[no-untyped-def]
     """Return positions, whether each value equals the one before, and whether all are in order.
 
     The lowest bits of the values had no room. Few values agree in all others, and these are put in
@@ -133,13 +133,13 @@ def joint_classes(first: Classes, second: Classes) -> Classes:
     """Rank items by the first value, and by the second where the first is equal."""
     if first.n_distinct == len(first.rank):
         return first
-    order = grouped(second.order, first.rank, first.n_distinct)
+    order = sort_by_code(second.order, first.rank, first.n_distinct)
     rank, n_distinct = _joint_ranks(first.rank, second.rank, order)
     return Classes(order, rank, n_distinct)
 
 
 @njit(cache=True, nogil=True)
-def grouped(order, code, n_codes):  # type: ignore[no-untyped-def]
+def sort_by_code(order, code, n_codes):  # type: ignore[no-untyped-def]
     """Bring items of one code together, smaller codes first, else in the order given.
 
     O(n) time: one walk to count, one to place.
