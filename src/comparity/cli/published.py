@@ -267,7 +267,7 @@ def one_run_away(runs: int) -> float:
 
     Where a paper prints one run, it is compared with the mean of ours. The half width of a
     prediction interval in standard deviations, at the level of three standard errors of a normal
-    law; ``nan`` for a single run.
+    distribution; ``nan`` for a single run.
 
     Examples
     --------

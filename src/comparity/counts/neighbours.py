@@ -306,7 +306,7 @@ def _nearest_centres(data: NDArray[np.float32], centres: NDArray[np.float32], wa
     return np.concatenate(parts)
 
 
-# A row (-2x, 1) times a column (c, |c|^2) is the squared distance less |x|^2, which is the same for
+# A row (-2x, 1) times a column (c, |c|^2) is the squared distance minus |x|^2, the same for
 # all of a row: one matrix product, and no further pass over the block.
 def _rows(data: NDArray[Any]) -> NDArray[Any]:
     return np.hstack([-2 * data, np.ones((len(data), 1), dtype=data.dtype)])

@@ -1,13 +1,13 @@
-r"""Weights that give every group the same label law: what standardised agreement rests on.
+r"""Weights that give every group the same distribution of labels, for standardised agreement.
 
 With graded labels a group whose labels lie close together has harder pairs, so agreement differs
 between groups although scores depend on labels alone. Weighing items by
 
 .. math:: w(y, a) = \frac{h(y)}{p(y \mid a)} \propto \frac{1 / P(a \mid y)}{\sum_b 1 / P(b \mid y)}
 
-gives the labels of every group the law :math:`h`, the *overlap*: most weight where all groups
-occur, none where one is missing. For two groups the weight is the share of the other group at
-that label. These are the overlap weights of Li, Morgan and Zaslavsky, "Balancing covariates via
+gives the labels of every group the distribution :math:`h`, the *overlap*: most weight where all
+groups occur, none where one is missing. For two groups the weight is the share of the other group
+at that label. These are the overlap weights of Li, Morgan and Zaslavsky, "Balancing covariates via
 propensity score weighting", JASA 113 (2018), and for several groups of Li and Li, "Propensity
 score weighting for causal inference with multiple treatments", Annals of Applied Statistics 13
 (2019), with the label in the place of the covariates.
@@ -36,7 +36,7 @@ MOST_BINS = 2_000
 FEWEST_KNOTS, MOST_KNOTS = 5, 20
 
 LARGEST_IMBALANCE = 0.05
-"""Largest distance of weighted label laws, beyond sampling noise, that standardising may leave."""
+"""Largest distance of weighted label distributions, beyond sampling noise, that may be left."""
 
 FEWEST_EFFECTIVE_ITEMS = 30
 """Below this effective number of items in a group nothing is concluded."""
@@ -52,7 +52,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Overlap:
-    r"""Weights of items under which every group has the same label law.
+    r"""Weights of items under which every group has the same distribution of labels.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Overlap:
         ``"table"`` where the shares of the groups were counted at each label, ``"spline"`` where
         they were fitted.
     imbalance : float
-        Largest Kolmogorov distance between the weighted label laws of any two groups; ``nan``
+        Largest Kolmogorov distance between weighted label distributions of two groups; ``nan``
         where a group has no weight left.
     effective_sizes : mapping of str to float
         By group :math:`(\sum w)^2 / \sum w^2`: how many items of equal weight would be as good.
@@ -83,7 +83,7 @@ class Overlap:
 
     @property
     def trusted(self) -> bool:
-        """Whether the weighted label laws are alike and enough items are left."""
+        """Whether weighted label distributions are alike and enough items are left."""
         return not self.reason
 
 
@@ -97,12 +97,12 @@ def overlap_weights(
     n_knots: int | None = None,
     ridge: float = 1e-6,
 ) -> Overlap:
-    r"""Weigh items so that every group has the same label law.
+    r"""Weigh items so that every group has the same distribution of labels.
 
     With at most `max_levels` distinct labels :math:`P(a \mid y)` is the share of the group among
     the items with that label, and balance is exact. Otherwise it is a multinomial logit on a
     natural cubic spline of the label with knots at equally spaced quantiles; a logit linear in
-    the label would not do, because it cannot see that one law is wider than another. Labels of two
+    the label would not do, because it cannot see that one distribution is wider. Labels of two
     values give weights that do not vary within a cell of pairs, so agreement stays what it was.
 
     Parameters
@@ -128,7 +128,7 @@ def overlap_weights(
     -------
     Overlap
         With a reason instead of trust where a group keeps fewer than 30 effective items, or where
-        weighted label laws differ by more than 0.05 and sampling noise.
+        weighted label distributions differ by more than 0.05 and sampling noise.
 
     Examples
     --------
@@ -223,12 +223,12 @@ def _effective_sizes(table: Floats, counts: Floats, squares: Floats) -> Floats:
 
 
 def _imbalance(weighted: Floats) -> float:
-    """Return the largest Kolmogorov distance between the columns' cumulative laws."""
+    """Return the largest Kolmogorov distance between the columns' cumulative distributions."""
     total = weighted.sum(axis=0)
     if not (total > 0).all():
         return math.nan
-    law = np.cumsum(weighted, axis=0) / total
-    return float((law.max(axis=1) - law.min(axis=1)).max())
+    shares = np.cumsum(weighted, axis=0) / total
+    return float((shares.max(axis=1) - shares.min(axis=1)).max())
 
 
 def _default_knots(smallest: float) -> int:

@@ -116,7 +116,7 @@ def query_pairs(
     columns, offsets = _by_query(y, f, group, weights, query)
     tie = TIE_VALUE[score_ties]
     sums, products = empty_sums(len(groups) ** 2)
-    n_clusters = _count_queries(*columns, offsets, SMALL, len(groups), unit, tie, sums, products)
+    n_clusters = _count_queries(columns, offsets, SMALL, len(groups), unit, tie, sums, products)
     parts = sums.T.copy()
     return name_sums(
         cells_of(groups),
@@ -140,7 +140,7 @@ def query_counts(
     """
     columns, offsets = _by_query(y, f, group, None, query)
     sums, products = empty_sums(n_groups**2)
-    _count_queries(*columns, offsets, SMALL, n_groups, NO_UNIT, 0.0, sums, products[:0])
+    _count_queries(columns, offsets, SMALL, n_groups, NO_UNIT, 0.0, sums, products[:0])
     trials, hits, ties = sums[:, :3].T.astype(np.int64).reshape(3, n_groups, n_groups)
     return trials, hits, ties
 
@@ -162,20 +162,20 @@ def query_units(n_groups: int, once_in: str) -> Codes:
 
 def _by_query(
     y: Floats, f: Floats, group: Codes, weights: Floats | None, query: Codes
-) -> tuple[list[Column], Codes]:
+) -> tuple[tuple[Column, ...], Codes]:
     """Bring rows of one query together.
 
     Returns the columns, and where each query starts and the last one ends. Rows that are together
     already are not copied.
     """
-    columns: list[Column] = [y, f, group, np.ones(len(y)) if weights is None else weights]
+    columns: tuple[Column, ...] = y, f, group, np.ones(len(y)) if weights is None else weights
     if not _is_sorted(query):
         first, n_codes = query.min(), int(query.max()) - int(query.min()) + 1
         if n_codes <= 2 * len(query):
             order = sort_by_code(np.arange(len(query)), query - first, n_codes)
         else:
             order = np.argsort(query, kind="stable")
-        query, columns = query[order], [column[order] for column in columns]
+        query, columns = query[order], tuple(column[order] for column in columns)
     return columns, _offsets_of(query)
 
 

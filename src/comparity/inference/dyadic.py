@@ -11,7 +11,7 @@ common to all items, which moves the gap by :math:`d(h) - d(-h)` and adds
 :math:`((d(h) - d(-h)) / 2)^2` to its variance, with :math:`h` one standard error of the shift. And
 each item has an error of its own, which reverses the order of close pairs and pulls agreement
 towards one half, in some cells more than in others. How much it pulled is seen by doing it again:
-adding errors of the same law once more moves the gap by about as much as the first time, by
+adding errors of this distribution once more moves the gap by about as much as the first time, by
 :math:`b = E\,d^* - d` (the idea of simulation-extrapolation [1]_). The test allows for a bias of
 up to twice that, :math:`|b| \le a`:
 
@@ -349,7 +349,7 @@ class CarriedGap(Statistic):
 
     @property
     def reference(self) -> Reference:
-        """The law the statistic is compared with."""
+        """The distribution the statistic is compared with."""
         return self.given.reference
 
     def variance_at(self, hypothesised: float) -> float:

@@ -93,7 +93,7 @@ class Statistic(ABC):
     @property
     @abstractmethod
     def reference(self) -> Reference:
-        """The law the statistic is compared with."""
+        """The distribution the statistic is compared with."""
 
     @abstractmethod
     def statistic(self, hypothesised: float) -> float:

@@ -37,8 +37,8 @@ def nominal_level(alpha: float, look: int, planned: int) -> float:
 
     of its :math:`\alpha / 2` when the share :math:`t = k / K` of the planned information is in:
     the O'Brien-Fleming type of spending [1]_. Statistics at the looks follow the canonical joint
-    normal law, :math:`\mathrm{corr}(Z_j, Z_k) = \sqrt{j / k}` for :math:`j \le k`; boundaries come
-    from recursive numerical integration [2]_.
+    normal distribution, :math:`\mathrm{corr}(Z_j, Z_k) = \sqrt{j / k}` for :math:`j \le k`;
+    boundaries come from recursive numerical integration [2]_.
 
     Parameters
     ----------

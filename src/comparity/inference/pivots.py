@@ -34,7 +34,7 @@ with :math:`\rho_1, \rho_2` the likeliest rates that differ by :math:`\delta`. W
 this is the score test of two proportions.
 
 A few evaluators have tests of their own (:mod:`comparity.inference.evaluators`). Otherwise the
-reference law is the normal. With :math:`G` queries as clusters the sum of
+reference distribution is the normal. With :math:`G` queries as clusters the sum of
 :math:`G` independent parts over the root of their squares is not normal but
 :math:`t \sqrt{G / (G - 1 + t^2)}` with :math:`t` on :math:`G - 1` degrees of freedom, which is
 exact for normal parts, tends to the normal, and matters with ten clusters or fewer.
@@ -347,7 +347,7 @@ class WinGap(Statistic):
 
     @property
     def reference(self) -> Reference:
-        """The law the statistic is compared with."""
+        """The distribution the statistic is compared with."""
         return self.wins.reference
 
     def interval(self, level: float) -> Interval:

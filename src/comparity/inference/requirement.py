@@ -294,7 +294,7 @@ def _error_ratios(dof: tuple[float, ...]) -> Vector:
     """Return quantiles of an estimated over the true error, a row for each number of degrees.
 
     Tests of one audit have as many evaluators and try the same factors: kept, since inverting the
-    law of chi-square is nearly all the work.
+    distribution of chi-square is nearly all the work.
     """
     degrees = np.array(dof)[:, None]
     ratios: Vector = np.sqrt(chdtri(degrees, (NODES + 1) / 2) / degrees)

@@ -110,15 +110,9 @@ class MixtureModel:
         """Return the log-likelihood and its gradient."""
         gradient = np.zeros_like(parameters)
         # Parts of the gradient are views, so that adding to them adds to it.
-        value = add_mixture(
-            self.winner,
-            self.loser,
-            self.evaluator,
-            self.weight,
-            np.empty((len(self.winner), 0)) if self.contrast is None else self.contrast,
-            *self.parts(parameters),
-            *self.parts(gradient),
-        )
+        contrast = np.empty((len(self.winner), 0)) if self.contrast is None else self.contrast
+        rows = self.winner, self.loser, self.evaluator, self.weight, contrast
+        value = add_mixture(rows, self.parts(parameters), self.parts(gradient))
         return float(value), gradient
 
     def _prior(self, scores: Floats, shares: Floats, slopes: Floats) -> tuple[float, Floats]:
@@ -318,24 +312,14 @@ def _ratios(share, d, other, first, second):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def add_mixture(  # type: ignore[no-untyped-def]
-    winner,
-    loser,
-    evaluator,
-    weight,
-    contrast,
-    scores,
-    shares,
-    slopes,
-    of_scores,
-    of_shares,
-    of_slopes,
-):
+def add_mixture(rows, parts, gradient):  # type: ignore[no-untyped-def]
     """Return the log-likelihood of a mixture and add its gradient; without contrasts CrowdBT's.
 
     Defined by ``tests/plain/mixtures.py``, and the module's docstring. About three times
     as fast as the same in numpy, which makes a dozen arrays of the length of the comparisons.
     """
+    winner, loser, evaluator, weight, contrast = rows
+    (scores, shares, slopes), (of_scores, of_shares, of_slopes) = parts, gradient
     columns = contrast.shape[1]
     # What rounding takes from the sum is kept and given back: line searches compare sums of
     # millions of terms in their last digits.

@@ -171,7 +171,7 @@ class Audit(Result):
     raw : Audit or None
         The audit of the same judgments without weights, where this one is standardised.
     imbalance : float
-        How far weighted laws of the reference are still apart, where this one is standardised.
+        How far weighted distributions of the reference are still apart, if standardised.
     effective_sizes : mapping of str to float
         What the items of each group are worth after weighting, where this one is standardised.
     """

@@ -1,7 +1,7 @@
 r"""Pairwise losses without pairs: hinges over all pairs of each cell, with their gradient.
 
 A *cell* is a kind of pair with a better and a worse item. With :math:`t` the score of the better
-less that of the worse item, the accuracy of a cell is the share of its pairs with :math:`t > 0`.
+minus that of the worse item, the accuracy of a cell is the share of its pairs with :math:`t > 0`.
 It has no useful gradient; two hinges bound it from either side,
 
 .. math::

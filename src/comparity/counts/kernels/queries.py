@@ -69,14 +69,16 @@ def offsets_of(query):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def count_queries(  # type: ignore[no-untyped-def]
-    y, f, group, weight, offsets, small, n_groups, unit, tie, sums, products
+    columns, offsets, small, n_groups, unit, tie, sums, products
 ):
-    """Add the queries `first` to `last`; return how many of them hold a pair.
+    """Add all queries; return how many of them hold a pair.
 
-    In queries of up to `small` items all are compared. Where every query counts alike, `unit` has
-    a number for each cell, and all pairs of a query in cells of one number weigh one together;
-    otherwise it is empty. Without `products` none are added.
+    Columns are labels, scores, groups and weights of items. In queries of up to `small` items all
+    are compared. Where every query counts alike, `unit` has a number for each cell, and all pairs
+    of a query in cells of one number weigh one together; otherwise it is empty. Without `products`
+    none are added.
     """
+    y, f, group, weight = columns
     longest = np.diff(offsets).max() if len(offsets) > 1 else 0
     rank_of, rank = np.full(n_groups, -1, dtype=np.int64), np.empty(longest, dtype=np.int64)
     local, code = np.empty((N_LOCAL, n_groups, n_groups)), np.empty(n_groups, dtype=np.int64)
