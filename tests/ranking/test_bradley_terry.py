@@ -182,7 +182,7 @@ def test_ranks_intervals_and_plain_data_agree() -> None:
 def test_rank_intervals_of_many_items_are_no_narrower(monkeypatch: pytest.MonkeyPatch) -> None:
     found = bradley_terry(simulated(10, spread=2.0), prior=2.0)
     exact = found.rank_intervals()
-    monkeypatch.setattr("comparity.ranking.result.EXACT_RANKS", 5)
+    monkeypatch.setattr("comparity.ranking.intervals.EXACT_RANKS", 5)
     wide = found.rank_intervals()
     assert (wide[:, 0] <= exact[:, 0]).all()
     assert (wide[:, 1] >= exact[:, 1]).all()

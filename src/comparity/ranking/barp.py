@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors import AnchorError, Option, OptionError, PositionError
+from comparity.ranking.alternating import alternate
 from comparity.ranking.bias_tests import (
     chosen_intersections,
     suggest,
@@ -28,14 +29,18 @@ from comparity.ranking.contrasts import (
     contrasts_of,
     words_on_one,
 )
-from comparity.ranking.fits import MARGINAL_LIKELIHOOD, SEAT, wish_of
+from comparity.ranking.fits import MARGINAL_LIKELIHOOD, SEAT, Wish, wish_of
 from comparity.ranking.judgments import Judgments, judgments_of
 from comparity.ranking.likelihood.errors import Errors, chance_variance, without_unknown
 from comparity.ranking.likelihood.fitting import TOLERANCE, Fit, Task, check_finite, fit, rows_for
-from comparity.ranking.likelihood.passes import Pass
-from comparity.ranking.likelihood.rows import rows_of
 from comparity.ranking.options import RankingModel
 from comparity.ranking.result import BiasedRanking
+from comparity.ranking.sharpness import (
+    equality_of,
+    errors_if_zero,
+    in_score_sds,
+    words_on_sharpness,
+)
 from comparity.ranking.simple_models import facts_of
 from comparity.tables.columns import check_option
 from comparity.tables.frames import text_of
@@ -47,14 +52,7 @@ BIAS_SD = 10.0
 drawn toward the other evaluators, and finite where an evaluator always chose one group."""
 
 MODES = ("joint", "alternating")
-STEPS, GRADIENT = 100, 1e-5
-"""Most rounds of the authors' scheme, and the gradient at which it ends before."""
-UNKNOWN = (
-    *("bias_standard_errors", "cautious_standard_errors", "centred_standard_errors"),
-    *("z", "p", "q", "cautious_q"),
-)
-UNKNOWN_LEVELS = ("mean_bias_standard_errors", "level_standard_errors")
-"""What that scheme does not tell: errors and tests, of each bias and of their levels."""
+EQUAL, OWN = "equal", "own"
 CORRECTED = (
     "Biases are corrected for the errors of the scores, which pull them toward zero; "
     "corrected=False (--uncorrected) gives the joint maximum of likelihood and priors."
@@ -76,6 +74,7 @@ def barp(
     intersections: Any = None,
     score_dependent: bool = False,
     corrected: bool = True,
+    sharpness: str = EQUAL,
     mode: str = "joint",
     tolerance: float = TOLERANCE,
     seed: int = 0,
@@ -127,6 +126,12 @@ def barp(
         Whether to give back what the errors of scores take from the biases, a tenth where items
         were compared 30 times each, a third where 8 times. Without it, or without a prior of the
         scores, the fit is the joint maximum of likelihood and priors.
+    sharpness : {"equal", "own"}
+        Whether all evaluators are equally decided, as published, or each has a sharpness of its
+        own: :math:`P(i \succ_k j) = \operatorname{logistic}(\gamma_k (s_i - s_j + \theta_k \cdot
+        (g_i - g_j)))` with :math:`\gamma_k > 0`, seat effects and ties outside. Scores then have
+        SD 1 within groups, and biases are in the same unit. See
+        :mod:`comparity.ranking.likelihood.sharpness`.
     mode : {"joint", "alternating"}
         ``"alternating"`` is the scheme of the authors' code, for comparison with their numbers:
         no prior, no errors, stops after 100 steps.
@@ -169,6 +174,7 @@ def barp(
         comparisons, n_items=n_items, evaluators=evaluators, ties=ties, seats=seats
     )
     check_option("mode", mode, MODES)
+    check_option("sharpness", sharpness, (EQUAL, OWN))
     _check_panel(judgments, attributes, seat_by_evaluator=seat_by_evaluator)
     contrasts = contrasts_of(attributes, chosen_intersections(intersections, attributes))
     if mode == "alternating":
@@ -180,11 +186,14 @@ def barp(
                 "score_prior": score_prior != MARGINAL_LIKELIHOOD,
                 "bias_prior": bias_prior != BIAS_SD,
                 "score_dependent": score_dependent,
+                "sharpness='own'": sharpness == OWN,
                 "intersections='suggest'": intersections == "suggest",
             }
         )
         return alternate(judgments, contrasts)
     wish = wish_of(score_prior, "scores", MARGINAL_LIKELIHOOD)
+    if sharpness == OWN:
+        _check_sharpness(wish, corrected=corrected, score_dependent=score_dependent)
     task = Task(
         judgments=judgments,
         columns=contrasts.columns,
@@ -196,6 +205,7 @@ def barp(
         tolerance=tolerance,
         seed=seed,
         corrected=corrected and not score_dependent and not math.isinf(wish.sd),
+        sharpness=sharpness == OWN and judgments.n_evaluators > 1,
     )
     return _fit_panel(task, contrasts, intersections == "suggest", score_dependent)
 
@@ -223,8 +233,9 @@ def _fit_panel(
     result = _result(task, contrasts, fitted, errors, diagnosis)
     if suggesting:
         # Score tests look at the maximum of the likelihood.
-        plain = fit(replace(task, corrected=False), rows) if task.corrected else fitted
-        looked_at = suggest(contrasts.attributes, plain)
+        plain = replace(task, corrected=False, sharpness=False)
+        plain_fit = fit(plain, rows) if task.corrected else fitted
+        looked_at = suggest(contrasts.attributes, plain_fit)
         notes = (*result.notes, words_on(looked_at))
         result = replace(result, suggestions=looked_at, notes=notes)
     if score_dependent:
@@ -245,6 +256,19 @@ def _check_panel(
         raise OptionError(
             "seat_by_evaluator", True, [("comparisons with {}", Option("seats")), "False"]
         )
+
+
+def _check_sharpness(wish: Wish, *, corrected: bool, score_dependent: bool) -> None:
+    """Refuse what a sharpness of each evaluator leaves no room for."""
+    own = ("no {} beside it", Option("sharpness"))
+    if not wish.by_likelihood:
+        why = "where each evaluator has a sharpness, scores have SD 1: it is their scale"
+        raise OptionError("score_prior", wish.sd, [repr(MARGINAL_LIKELIHOOD), own], why)
+    if not corrected:
+        why = "the joint maximum of scores and sharpness is not consistent"
+        raise OptionError("corrected", False, ["True", own], why)
+    if score_dependent:
+        raise OptionError("score_dependent", True, ["False", own], "that model has no sharpness")
 
 
 def _check_trusted(task: Task, contrasts: Contrasts) -> None:
@@ -269,31 +293,35 @@ def _check_unknown(asked: dict[str, bool]) -> None:
 def _result(
     task: Task, contrasts: Contrasts, fitted: Fit, errors: Errors, diagnosis: Diagnosis
 ) -> BiasedRanking:
-    judgments, bias = task.judgments, fitted.bias
-    own, chance = errors.bias, np.zeros(bias.shape[1])
+    judgments, tested = task.judgments, equality_of(task, fitted)
+    sharpness = None
+    if fitted.has_sharpness:
+        fitted, errors, sharpness = in_score_sds(fitted, errors)
+    bias, own, chance = fitted.bias, errors.bias, np.zeros(fitted.bias.shape[1])
     if task.anchor.kind == EQUAL_MEANS:
         chance = chance_variance(fitted.scores, errors, fitted.move.basis)
-    mean, (z, p, q) = bias.mean(axis=0), tests_of(bias, own)
+    mean, null = bias.mean(axis=0), errors_if_zero(bias, own, sharpness)
     # A bias without an error is zero by assumption, whatever the groups.
-    cautious = np.where(own > 0, np.sqrt(own**2 + chance), own)
-    own_seat = (SEAT,) if bias.shape[1] > len(contrasts.names) else ()
+    z, p, q = tests_of(bias, null)
     rows = fitted.objective.data.rows
     facts = facts_of(judgments, fitted, errors, diagnosis)
     facts["notes"] += (*_notes_on_lone(task, contrasts), *_notes_on_untested(own, diagnosis))
-    facts["notes"] += (CORRECTED,) if task.corrected else ()
+    facts["notes"] += (CORRECTED,) if task.corrected and sharpness is None else ()
+    facts["notes"] += (*words_on_sharpness(judgments.evaluators, sharpness, tested),)
     return BiasedRanking(
         model=BARP.name,
         **facts,
+        unit="logits" if sharpness is None else "SDs",
         evaluators=judgments.evaluators,
         provenance={"anchor": task.anchor.kind, "seed": task.seed, "corrected": task.corrected},
-        contrasts=(*contrasts.names, *own_seat),
+        contrasts=(*contrasts.names, *((SEAT,) if rows.own_seats else ())),
         bias=bias,
         bias_standard_errors=own,
         z=z,
         p=p,
         q=q,
-        cautious_standard_errors=cautious,
-        cautious_q=tests_of(bias, cautious)[2],
+        cautious_standard_errors=np.where(own > 0, np.sqrt(own**2 + chance), own),
+        cautious_q=tests_of(bias, np.where(null > 0, np.sqrt(null**2 + chance), null))[2],
         mean_bias=mean,
         mean_bias_standard_errors=np.sqrt(errors.level**2 + chance),
         level_standard_errors=np.sqrt(errors.gap**2 + chance[: len(errors.gap)]),
@@ -302,6 +330,8 @@ def _result(
         anchor=task.anchor.words,
         n_judged=np.bincount(rows.evaluator, minlength=rows.n_evaluators),
         n_informative=rows.leanings.sum(axis=2),
+        sharpness=sharpness,
+        equal_sharpness=tested,
     )
 
 
@@ -329,70 +359,3 @@ def _notes_on_untested(errors: Floats, diagnosis: Diagnosis) -> Iterator[str]:
             "many to find errors exactly, and too few items in a group to approximate them; "
             "join small groups, or rank fewer evaluators at a time."
         )
-
-
-def alternate(judgments: Judgments, contrasts: Contrasts) -> BiasedRanking:
-    """Alternate single line-searched steps for biases and for scores, from zero, without prior.
-
-    The scheme of the authors' code, kept so that their numbers can be compared with. Each step is
-    the first iteration of BFGS, which follows the gradient. Biases come first (the paper's
-    Algorithm 1 says scores first), and the scheme ends after 100 rounds or when both gradients
-    are below 1e-5. The likelihood is flat in the level of the biases; starting at zero and stopping
-    early is what picks one. No errors come with it: standard errors, z, p and q are ``nan``.
-    """
-    rows = rows_of(judgments, contrasts.columns, seat_by_evaluator=False)
-    data, none = Pass(rows), np.empty(0)
-    scores, bias = np.zeros(rows.n_items), np.zeros((rows.n_evaluators, rows.contrast.shape[1]))
-
-    def in_bias(flat: Floats) -> tuple[float, Floats]:
-        found = data.evaluate(scores, flat.reshape(bias.shape), none)
-        return found.loss, found.bias.ravel()
-
-    def in_scores(point: Floats) -> tuple[float, Floats]:
-        found = data.evaluate(point, bias, none)
-        return found.loss, found.scores[:, 0]
-
-    converged, taken = False, 0
-    while taken < STEPS and not converged:
-        of_bias = _take_step(in_bias, bias.ravel())
-        bias = of_bias.x.reshape(bias.shape)
-        of_scores = _take_step(in_scores, scores)
-        scores, taken = of_scores.x, taken + 1
-        converged = bool(of_bias.success and of_scores.success)
-    last, diagnosis = data.evaluate(scores, bias, none), diagnose(judgments, rows)
-    mean, gradient = bias.mean(axis=0), np.append(last.scores[:, 0], last.bias)
-    of_shape = dict.fromkeys(UNKNOWN, bias) | dict.fromkeys(UNKNOWN_LEVELS, mean)
-    unknown: dict[str, Any] = {name: np.full_like(one, np.nan) for name, one in of_shape.items()}
-    return BiasedRanking(
-        model="BARP, the authors' alternating scheme",
-        items=judgments.items,
-        scores=scores,
-        standard_errors=np.full_like(scores, np.nan),
-        log_likelihood=-last.loss,
-        converged=converged,
-        n_comparisons=len(judgments),
-        diagnosis=diagnosis,
-        evaluators=judgments.evaluators,
-        gradient_norm=float(np.linalg.norm(gradient)),
-        iterations=taken,
-        notes=(*diagnosis.notes, "Alternating scheme: no prior, no errors, stopped early."),
-        contrasts=contrasts.names,
-        bias=bias,
-        mean_bias=mean,
-        centred_bias=bias - mean,
-        **unknown,
-        anchor="none: started at zero and stopped after a fixed number of steps",
-        n_judged=np.bincount(rows.evaluator, minlength=rows.n_evaluators),
-        n_informative=rows.leanings.sum(axis=2),
-    )
-
-
-def _take_step(loss: Any, start: Floats) -> Any:
-    # Imported here because few fits need it and it takes its time.
-    from scipy.optimize import minimize
-
-    def leave_out_update(intermediate_result: Any) -> None:
-        raise StopIteration
-
-    once = {"maxiter": 1, "gtol": GRADIENT}
-    return minimize(loss, start, jac=True, method="BFGS", options=once, callback=leave_out_update)

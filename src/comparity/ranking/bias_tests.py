@@ -31,9 +31,10 @@ from comparity.ranking.fits import ScoreDependence, Suggestion
 from comparity.ranking.judgments import Judgments
 from comparity.ranking.likelihood.exact import one_thread
 from comparity.ranking.likelihood.fitting import Fit
+from comparity.ranking.likelihood.kernels import add_product
 from comparity.ranking.likelihood.objective import conjugate_gradients
 from comparity.ranking.likelihood.one_pass import variances_of
-from comparity.ranking.likelihood.passes import add_product, logistic
+from comparity.ranking.likelihood.passes import logistic
 from comparity.ranking.result import BiasedRanking
 from comparity.tables.frames import text_of
 

@@ -122,6 +122,52 @@ class ScoreDependence:
     p_value: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sharpness:
+    """How decided each evaluator is: the log odds they give an item that is one SD better.
+
+    Attributes
+    ----------
+    values : ndarray, (evaluators,)
+        In logits for an SD of the scores.
+    log_standard_errors : ndarray, (evaluators,)
+        Of their logarithms.
+    covariances : ndarray, (evaluators, contrasts)
+        Of each bias with the logarithm of its evaluator's sharpness.
+    spread : float
+        SD of the prior of the logarithms, estimated.
+    inverted : ndarray of bool, (evaluators,)
+        Who is better explained by a negative sharpness, and has one: they decide against the
+        order of the others.
+    """
+
+    values: NDArray[np.float64]
+    log_standard_errors: NDArray[np.float64]
+    covariances: NDArray[np.float64]
+    spread: float
+    inverted: NDArray[np.bool_]
+
+    def intervals(self, level: float = 0.95) -> NDArray[np.float64]:
+        """Return the interval of every sharpness, normal in its logarithm, as (evaluators, 2)."""
+        factor = np.exp(normal_quantile(level) * self.log_standard_errors)
+        return np.sort([self.values / factor, self.values * factor], axis=0).T
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EqualSharpness:
+    """Test that all evaluators are equally sharp.
+
+    Attributes
+    ----------
+    statistic, dof, p_value : float
+        Score test, at the fit with equal sharpness.
+    """
+
+    statistic: float
+    dof: int
+    p_value: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
     """An intersection of groups and whether it deserves a bias of its own.

@@ -40,6 +40,7 @@ OPTIONS = {
     "biases": (
         *("anchor", "trusted", "reference", "bias_prior", "seat_by_evaluator", "own_seats"),
         *("intersections", "suggest", "score_dependent", "corrected", "uncorrected"),
+        "sharpness",
     ),
 }
 """What a model may accept, and the options that only make sense for a model that does."""
@@ -167,6 +168,10 @@ class RankForm(ComparisonColumns):
         False,
         "Leave biases as the joint maximum has them, drawn to zero by the errors of the scores.",
     )
+    sharpness: Literal["equal", "own"] = choice(
+        "equal",
+        "Whether evaluators are equally decided, or each has a sharpness of its own.",
+    )
     item: str = column("Column of the items with the id.", "item")
     seed: int = choice(0, "Of what is random.", least=0)
 
@@ -198,6 +203,7 @@ class RankForm(ComparisonColumns):
             "intersections": "suggest" if self.suggest else None,
             "score_dependent": self.score_dependent or None,
             "corrected": False if self.uncorrected else None,
+            "sharpness": self.sharpness if self.sharpness != "equal" else None,
         }
         known = {name: value for name, value in made.items() if value is not None}
         return {name: None if value == "none" else value for name, value in known.items()}

@@ -52,7 +52,7 @@ LEVEL = 0.05
 NAMED, STROKES = 60, 300
 
 
-def bias_chart(biases: Rows, *, level: float) -> RowChart:
+def bias_chart(biases: Rows, *, level: float, unit: str = "logits") -> RowChart:
     """Describe the biases of evaluators with their intervals, in order: a caterpillar.
 
     Parameters
@@ -62,6 +62,8 @@ def bias_chart(biases: Rows, *, level: float) -> RowChart:
         the first are drawn.
     level : float
         False-discovery rate up to which an evaluator is said to lean.
+    unit : str
+        What biases are measured in.
     """
     shown = sorted(biases[:MOST_TESTS], key=_bias)
     some, chosen = "each evaluator", ""
@@ -75,7 +77,7 @@ def bias_chart(biases: Rows, *, level: float) -> RowChart:
             f"{shorten_label(visible(str(row['evaluator'])))}: {signed(row['bias'])}"
             for row in shown
         ),
-        axis=axis_around("bias in logits", _ends(shown)),
+        axis=axis_around(f"bias in {unit}", _ends(shown)),
         rows=tuple(
             Row(
                 label=shorten_label(visible(str(row["evaluator"]))),
@@ -104,6 +106,48 @@ def _bias_mark(row: Mapping[str, Any], level: float) -> Mark:
         for name in ("bias", "low", "high", "q_value")
     )
     return Mark(kind="found" if q <= level else "open", x=x, low=low, high=high)
+
+
+def sharpness_chart(rows: Rows) -> RowChart:
+    """Describe how sharp evaluators are, with intervals, the sharpest first.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        One for each evaluator, with its name, sharpness, the ends of its interval and the number of
+        its comparisons; of many the first are drawn.
+    """
+    shown = rows[:MOST_TESTS]
+    names = [shorten_label(visible(str(row["evaluator"]))) for row in shown]
+    ends = [row[end] for row in shown for end in ("sharpness_low", "sharpness_high")]
+    some = "each evaluator" if len(rows) <= len(shown) else f"the {count(len(shown))} sharpest"
+    return RowChart(
+        title=f"Sharpness of {some} with its 95% interval",
+        about="; ".join(
+            f"{name}: {row['sharpness']:.2f}" for name, row in zip(names, shown, strict=True)
+        ),
+        axis=axis_between("logits for an item that is one SD better", ends, from_zero=True),
+        rows=tuple(
+            Row(
+                label=name,
+                note=several(row["comparisons"], "comparison"),
+                marks=(
+                    Mark(
+                        kind="open",
+                        x=row["sharpness"],
+                        low=row["sharpness_low"],
+                        high=row["sharpness_high"],
+                    ),
+                ),
+            )
+            for name, row in zip(names, shown, strict=True)
+        ),
+    )
+
+
+def plot_sharpness(ranking: BiasedRanking, ax: Axes | None = None) -> Axes:
+    """Draw how sharp each evaluator is, with its interval."""
+    return draw(sharpness_chart(ranking.sharpness_rows()), ax)
 
 
 def rank_chart(ranking: Rows) -> RowChart:
@@ -182,8 +226,8 @@ def _caterpillar(ranking: BiasedRanking, contrast: int | None) -> RowChart:
     return RowChart(
         title=f"Biases of {several(n, 'evaluator')} with 95% intervals, "
         f"{several(ranking.n_comparisons, 'comparison')}",
-        under="bias in logits" + (f", {names[0]}" if len(names) == 1 else ""),
-        axis=axis_between("bias in logits", [0.0, *_ends(rows)]),
+        under=f"bias in {ranking.unit}" + (f", {names[0]}" if len(names) == 1 else ""),
+        axis=axis_between(f"bias in {ranking.unit}", [0.0, *_ends(rows)]),
         rows=tuple(
             Row(
                 label=str(row["evaluator"]),

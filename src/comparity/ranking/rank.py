@@ -213,7 +213,7 @@ def rank_frames(
     before = None
     if "groups" in description.needs:
         unnamed = replace(judgments, evaluator=None, evaluators=np.empty(0, dtype=object))
-        before = bradley_terry(unnamed, prior=_score_prior(ranking))
+        before = _in_unit(bradley_terry(unnamed, prior=_score_prior(ranking)), ranking.unit)
     audit = None
     if score is not None:
         audit = _audit_score(ranking, held, groups, score, alpha=alpha, margin=margin, seed=seed)
@@ -245,9 +245,18 @@ def _group_of_items(column: NDArray[Any], name: str) -> NDArray[Any]:
 def _score_prior(ranking: Ranking) -> float | str | None:
     """Return a prior of scores with which others are on the same scale."""
     sds = [prior.sd for prior in ranking.priors if prior.of == "scores"]
-    if not sds:
+    if not sds or ranking.unit != "logits":
         return MARGINAL_LIKELIHOOD
     return None if math.isinf(sds[0]) else sds[0]
+
+
+def _in_unit(ranking: Ranking, unit: str) -> Ranking:
+    """Return a ranking in logits as it is, or in SDs of its scores."""
+    if unit == ranking.unit:
+        return ranking
+    sd = ranking.priors[0].sd
+    scores, errors = ranking.scores / sd, ranking.standard_errors / sd
+    return replace(ranking, scores=scores, standard_errors=errors, unit=unit)
 
 
 def _audit_score(

@@ -17,13 +17,16 @@ from numpy.typing import NDArray
 
 from comparity.ranking.connectivity import Diagnosis
 from comparity.ranking.fits import (
+    SEAT,
     Effect,
+    EqualSharpness,
     GroupContrast,
     Prior,
     ScoreDependence,
+    Sharpness,
     Suggestion,
-    normal_quantile,
 )
+from comparity.ranking.intervals import normal_intervals, rank_intervals, ratio_intervals
 from comparity.results.plain import as_plain
 from comparity.results.result import Result, frame_of_rows
 
@@ -35,9 +38,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-EXACT_RANKS = 20_000
-"""Up to so many items every two are compared for rank intervals; above, intervals must not meet."""
 
 
 def _no_names() -> NDArray[Any]:
@@ -79,7 +79,8 @@ class Ranking(Result):
     iterations : int
         Steps of the solver.
     unit : str
-        What scores are measured in: ``"logits"``, ``"points"`` or ``"share of wins"``.
+        What scores are measured in: ``"logits"``, ``"SDs"``, ``"points"`` or
+        ``"share of wins"``.
     notes : tuple of str
         What the reader must know.
     provenance : mapping
@@ -137,7 +138,7 @@ class Ranking(Result):
 
     def score_intervals(self, level: float = 0.95) -> Floats:
         """Return the normal interval of every score, as (n, 2)."""
-        return _intervals(self.scores, self.standard_errors, level)
+        return normal_intervals(self.scores, self.standard_errors, level)
 
     def rank_intervals(self, level: float = 0.95) -> Ints:
         """Return the ranks each item can have, as (n, 2).
@@ -148,19 +149,7 @@ class Ranking(Result):
         (Mogstad, Romano, Shaikh and Wilhelm, 2024), or more: it is cautious. With more than
         20,000 items two intervals of scores that do not meet decide, which is more so.
         """
-        n = len(self.scores)
-        # An item without an error may have any rank.
-        errors = np.where(np.isfinite(self.standard_errors), self.standard_errors, np.inf)
-        if n < 2 or not np.isfinite(errors).any():
-            return np.column_stack([np.ones(n, np.int64), np.full(n, n, np.int64)])
-        cut = normal_quantile(level ** (1 / (n - 1)))
-        if n > EXACT_RANKS:
-            low, high = self.scores - cut * errors, self.scores + cut * errors
-            above = n - np.searchsorted(np.sort(low), high, side="right")
-            below = np.searchsorted(np.sort(high), low, side="left")
-        else:
-            above, below = _count_certain(self.scores, errors, cut)
-        return np.column_stack([above + 1, n - below]).astype(np.int64)
+        return rank_intervals(self.scores, self.standard_errors, level)
 
     def section(self) -> Section:
         """Return what is told of this answer."""
@@ -211,7 +200,7 @@ class BiasedRanking(Ranking):
     contrasts : tuple of GroupContrast
         Columns of the arrays.
     bias, bias_standard_errors : ndarray
-        In logits. The errors take the anchor for a fact.
+        In the `unit` of the scores, of a seat in logits. The errors take the anchor for a fact.
     z, p, q : ndarray
         Test of each bias against zero, and Benjamini-Hochberg q over all of them.
     cautious_standard_errors, cautious_q : ndarray
@@ -237,6 +226,10 @@ class BiasedRanking(Ranking):
         Whether biases grow with the score, where asked.
     suggestions : tuple of Suggestion
         Intersections looked at, where asked.
+    sharpness : Sharpness or None
+        Of each evaluator, where they have one of their own.
+    equal_sharpness : EqualSharpness or None
+        Whether evaluators are equally sharp, where there are two or more.
     """
 
     contrasts: tuple[GroupContrast, ...]
@@ -257,6 +250,8 @@ class BiasedRanking(Ranking):
     n_informative: Ints
     score_dependence: ScoreDependence | None = None
     suggestions: tuple[Suggestion, ...] = ()
+    sharpness: Sharpness | None = None
+    equal_sharpness: EqualSharpness | None = None
 
     DERIVED: ClassVar[Mapping[str, str]] = {
         **Ranking.DERIVED,
@@ -264,20 +259,31 @@ class BiasedRanking(Ranking):
     }
 
     def bias_intervals(self, level: float = 0.95) -> Floats:
-        """Return the normal interval of every bias, as (evaluators, contrasts, 2)."""
-        return _intervals(self.bias, self.bias_standard_errors, level)
+        """Return the interval of every bias, as (evaluators, contrasts, 2).
+
+        With equal sharpness it is normal. With own sharpness it holds every value that the test
+        would not reject (Fieller, 1954), and is unbounded where the sharpness may be zero.
+        """
+        return self._bias_intervals(self.bias_standard_errors, level)
 
     def cautious_intervals(self, level: float = 0.95) -> Floats:
         """Return the interval of every bias with its cautious error, as `bias_intervals` does."""
-        return _intervals(self.bias, self.cautious_standard_errors, level)
+        return self._bias_intervals(self.cautious_standard_errors, level)
+
+    def _bias_intervals(self, errors: Floats, level: float) -> Floats:
+        if self.sharpness is None:
+            return normal_intervals(self.bias, errors, level)
+        of_groups = np.array([contrast != SEAT for contrast in self.contrasts])
+        own = np.outer(self.sharpness.log_standard_errors**2, of_groups)
+        return ratio_intervals(self.bias, errors, self.sharpness.covariances, own, level)
 
     def mean_bias_intervals(self, level: float = 0.95) -> Floats:
         """Return the normal interval of every mean bias, as (contrasts, 2)."""
-        return _intervals(self.mean_bias, self.mean_bias_standard_errors, level)
+        return normal_intervals(self.mean_bias, self.mean_bias_standard_errors, level)
 
     def centred_intervals(self, level: float = 0.95) -> Floats:
         """Return the normal interval of every centred bias, as (evaluators, contrasts, 2)."""
-        return _intervals(self.centred_bias, self.centred_standard_errors, level)
+        return normal_intervals(self.centred_bias, self.centred_standard_errors, level)
 
     def bias_frame(self, backend: str | None = None) -> Any:
         """Return one row for each evaluator and contrast, those who lean most first."""
@@ -287,6 +293,7 @@ class BiasedRanking(Ranking):
         """Return one row for each evaluator and contrast, those who lean most first."""
         intervals = self.bias_intervals()
         strength = np.nan_to_num(np.abs(self.z), nan=-1.0).ravel()
+        sharpness = self._sharpness_by_evaluator()
         rows = []
         for flat in np.argsort(-strength, kind="stable").tolist():
             k, c = divmod(flat, len(self.contrasts))
@@ -305,11 +312,36 @@ class BiasedRanking(Ranking):
                     "cautious_q_value": float(self.cautious_q[k, c]),
                     "centred_bias": float(self.centred_bias[k, c]),
                     "centred_standard_error": float(self.centred_standard_errors[k, c]),
+                    **sharpness.get(k, {}),
                     "comparisons": int(self.n_judged[k]),
                     "informative": int(self.n_informative[k, c]),
                 }
             )
         return rows
+
+    def _sharpness_by_evaluator(self) -> dict[int, dict[str, Any]]:
+        """Return the sharpness of each evaluator with its interval, where they have one."""
+        if self.sharpness is None:
+            return {}
+        ends = self.sharpness.intervals().tolist()
+        return {
+            k: {"sharpness": value, "sharpness_low": ends[k][0], "sharpness_high": ends[k][1]}
+            for k, value in enumerate(self.sharpness.values.tolist())
+        }
+
+    def sharpness_rows(self) -> list[dict[str, Any]]:
+        """Return one row for each evaluator, the sharpest first; none with equal sharpness."""
+        rows = [
+            {"evaluator": _name(self.evaluators[k]), **own, "comparisons": int(self.n_judged[k])}
+            for k, own in self._sharpness_by_evaluator().items()
+        ]
+        return sorted(rows, key=lambda row: -row["sharpness"])
+
+    def plot_sharpness(self, ax: Axes | None = None) -> Axes:
+        """Draw how sharp each evaluator is, where they have a sharpness of their own."""
+        from comparity.ranking.plots import plot_sharpness
+
+        return plot_sharpness(self, ax)
 
 
 def ranking_of(
@@ -337,27 +369,6 @@ def ranking_of(
         notes=(*notes, *diagnosis.notes),
         **unless | facts,
     )
-
-
-def _intervals(values: Floats, errors: Floats, level: float) -> Floats:
-    """Return normal intervals, their two ends along a last axis."""
-    half = normal_quantile(level) * errors
-    return np.stack([values - half, values + half], axis=-1)
-
-
-def _count_certain(scores: Floats, errors: Floats, cut: float) -> tuple[Ints, Ints]:
-    """Count for every item those certainly above and certainly below it, block by block."""
-    above, below = np.zeros(len(scores), np.int64), np.zeros(len(scores), np.int64)
-    rows = max(1, 2_000_000 // len(scores))
-    for start in range(0, len(scores), rows):
-        block = slice(start, start + rows)
-        # A recorded result may hold any numbers; an error beyond all of them leaves any rank.
-        with np.errstate(over="ignore"):
-            gap = scores[None, :] - scores[block, None]
-            error = cut * np.sqrt(errors[None, :] ** 2 + errors[block, None] ** 2)
-        above[block] = (gap > error).sum(axis=1)
-        below[block] = (gap < -error).sum(axis=1)
-    return above, below
 
 
 def _name(value: Any) -> Any:

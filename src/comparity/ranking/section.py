@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors.spelling import visible
-from comparity.ranking.fits import SEAT, Effect, GroupContrast, ScoreDependence
-from comparity.ranking.plots import LEVEL, bias_chart, rank_chart
+from comparity.ranking.fits import SEAT, Effect, ScoreDependence
+from comparity.ranking.plots import LEVEL, bias_chart, rank_chart, sharpness_chart
 from comparity.ranking.rank import RankedPanel
 from comparity.ranking.result import BiasedRanking, Ranking
 from comparity.reports.charts import Chart
@@ -45,19 +45,22 @@ def section(result: Ranking | RankedPanel) -> Section:
     return Section(
         headline=f"Ranking of {count(len(ranking.items))} items by {visible(ranking.model)}",
         sentences=tuple(_sentences(ranking)),
-        charts=tuple(_charts(biases, places)),
+        charts=tuple(_charts(ranking, biases, places)),
         grids=tuple(_grids(panel, biases, places)),
         lists={"Notes": [visible(note) for note in _notes(ranking)]},
     )
 
 
-def _charts(biases: Rows | None, places: Rows) -> Iterator[Chart]:
+def _charts(ranking: Ranking, biases: Rows | None, places: Rows) -> Iterator[Chart]:
     if biases:
         by_contrast: dict[str, Rows] = {}
         for row in biases:
             by_contrast.setdefault(str(row["contrast"]), []).append(row)
         for rows in list(by_contrast.values())[:CONTRASTS]:
-            yield bias_chart(rows, level=LEVEL)
+            unit = "logits" if rows[0]["contrast"] == str(SEAT) else ranking.unit
+            yield bias_chart(rows, level=LEVEL, unit=unit)
+        if isinstance(ranking, BiasedRanking) and ranking.sharpness is not None:
+            yield sharpness_chart(ranking.sharpness_rows())
     elif _have_errors(places):
         yield rank_chart(places)
 
@@ -73,6 +76,7 @@ def _sentences(ranking: Ranking) -> Iterator[str]:
         yield from _found_together(ranking)
         yield _level(ranking.anchor)
         yield from _found_with_caution(ranking)
+        yield from _differ_in_sharpness(ranking)
     ties = f", {count(ranking.n_ties)} of them ties" if ranking.n_ties else ""
     yield f"{several(ranking.n_comparisons, 'comparison')}{ties}; {_describe_fit(ranking)}."
 
@@ -101,9 +105,10 @@ def _found_together(ranking: BiasedRanking) -> Iterator[str]:
         return
     means = zip(ranking.contrasts, ranking.mean_bias, ranking.mean_bias_intervals(), strict=True)
     for contrast, mean, (low, high) in means:
+        unit = "logits" if contrast == SEAT else ranking.unit
         if low > 0 or high < 0:
             yield visible(
-                f"Together they do ({contrast}): mean bias {signed(float(mean))} logits, 95% "
+                f"Together they do ({contrast}): mean bias {signed(float(mean))} {unit}, 95% "
                 f"interval {interval(float(low), float(high))}, if the next sentence holds."
             )
 
@@ -119,6 +124,19 @@ def _found_with_caution(ranking: BiasedRanking) -> Iterator[str]:
     yield (
         "Allowing for groups whose means differ by chance, as those of a sample do, "
         f"{still.get(sure, f'{count(sure)} of them still lean')}."
+    )
+
+
+def _differ_in_sharpness(ranking: BiasedRanking) -> Iterator[str]:
+    """Say whether evaluators are equally sharp; where the fit takes them to be, a note does."""
+    tested, sharpness = ranking.equal_sharpness, ranking.sharpness
+    if tested is None or sharpness is None:
+        return
+    sizes = np.abs(sharpness.values)
+    verb = "differ" if tested.p_value <= LEVEL else "are not found to differ"
+    yield (
+        f"Evaluators {verb} in sharpness, from {rate(sizes.min())} to {rate(sizes.max())} "
+        f"(chi-square {tested.statistic:.1f}, df {tested.dof}, p {p_value(tested.p_value)})."
     )
 
 
@@ -141,8 +159,10 @@ def _notes(ranking: Ranking) -> list[str]:
 def _grids(panel: RankedPanel, biases: Rows | None, places: Rows) -> Iterator[Grid]:
     ranking = panel.ranking
     if isinstance(ranking, BiasedRanking):
-        yield _bias_grid(biases or [], ranking.contrasts)
+        yield _bias_grid(biases or [], ranking)
         yield _mean_bias_grid(ranking)
+        if ranking.sharpness is not None:
+            yield _sharpness_grid(ranking)
         if ranking.suggestions:
             yield _suggestion_grid(ranking)
         if ranking.score_dependence is not None:
@@ -156,20 +176,47 @@ def _grids(panel: RankedPanel, biases: Rows | None, places: Rows) -> Iterator[Gr
         yield _mean_grid(panel)
 
 
-def _bias_grid(rows: Rows, contrasts: Sequence[GroupContrast]) -> Grid:
-    several = len(contrasts) > 1
+def _bias_grid(rows: Rows, ranking: BiasedRanking) -> Grid:
+    contrasts, several = ranking.contrasts, len(ranking.contrasts) > 1
     of = f"{count(len(rows))}{' biases' if several else ''}"
     toward = "" if several else "".join(f" ({visible(str(one))})" for one in contrasts)
     more = f", the first {EVALUATORS} of {of}" if len(rows) > EVALUATORS else ""
     return Grid(
         title=f"Evaluators by how surely they lean{toward}{more}",
-        header=("evaluator", "bias (logits)", "95% interval", "p", "q", "between groups"),
+        header=(
+            *("evaluator", f"bias ({_bias_unit(ranking)})", "95% interval"),
+            *("p", "q", "between groups"),
+        ),
         rows=tuple(
             (
                 visible(str(row["evaluator"]))
                 + (f"\n{visible(row['contrast'])}" if several else ""),
                 signed(row["bias"]),
                 *_bias_cells(row),
+            )
+            for row in rows[:EVALUATORS]
+        ),
+    )
+
+
+def _bias_unit(ranking: BiasedRanking) -> str:
+    """Return what biases are measured in; those toward seats always in logits."""
+    mixed = ranking.unit != "logits" and SEAT in ranking.contrasts
+    return f"{ranking.unit}; seats in logits" if mixed else ranking.unit
+
+
+def _sharpness_grid(ranking: BiasedRanking) -> Grid:
+    rows = ranking.sharpness_rows()
+    more = f", the first {EVALUATORS} of {count(len(rows))}" if len(rows) > EVALUATORS else ""
+    return Grid(
+        title=f"Sharpness: logits for an item that is one SD better{more}",
+        header=("evaluator", "sharpness", "95% interval", "comparisons"),
+        rows=tuple(
+            (
+                visible(str(row["evaluator"])) + (" (inverted)" if row["sharpness"] < 0 else ""),
+                rate(row["sharpness"]),
+                f"[{rate(row['sharpness_low'])}, {rate(row['sharpness_high'])}]",
+                count(row["comparisons"]),
             )
             for row in rows[:EVALUATORS]
         ),
@@ -192,7 +239,7 @@ def _mean_bias_grid(ranking: BiasedRanking) -> Grid:
     means = zip(ranking.contrasts, ranking.mean_bias, ranking.mean_bias_intervals(), strict=True)
     return Grid(
         title="Mean bias of all evaluators",
-        header=("a positive bias favours", "mean bias (logits)", "95% interval"),
+        header=("a positive bias favours", f"mean bias ({_bias_unit(ranking)})", "95% interval"),
         rows=tuple(
             (visible(str(contrast)), signed(float(mean)), interval(*map(float, ends)))
             for contrast, mean, ends in means

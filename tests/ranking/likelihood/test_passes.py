@@ -10,7 +10,7 @@ from numba import njit
 from scipy.optimize import approx_fprime
 
 from comparity.ranking.contrasts import EQUAL_MEANS, Anchor, move_of
-from comparity.ranking.likelihood import passes as _passes
+from comparity.ranking.likelihood import kernels as _kernels
 from comparity.ranking.likelihood.exact import Inverse
 from comparity.ranking.likelihood.objective import EFFECT_SD, Penalised, Penalty, minimise
 from comparity.ranking.likelihood.passes import FusedPass, Pass, pass_over
@@ -116,7 +116,7 @@ def test_the_covariance_inverts_the_hessian(case: dict[str, int]) -> None:
 @njit(error_model="numpy")
 def _exponential(margin):
     out, bits = np.empty(len(margin)), np.empty(len(margin), np.int64)
-    _passes._exponential(margin, out, bits, len(margin))
+    _kernels._exponential(margin, out, bits, len(margin))
     return out
 
 
@@ -184,5 +184,5 @@ def test_moving_along_flat_directions_leaves_every_margin() -> None:
     anchor = Anchor(kind=EQUAL_MEANS, trusted=np.empty(0, np.int64), words="")
     moved = move_of(anchor, GROUPS[:, :1], N_EVALUATORS).apply(scores, bias)
     columns = (data.better, data.worse, data.evaluator, data.contrast)
-    before, after = (_passes.margins(*columns, s, b) for s, b in ((scores, bias), moved))
+    before, after = (_kernels.margins(*columns, s, b) for s, b in ((scores, bias), moved))
     assert before == pytest.approx(after, abs=1e-12)

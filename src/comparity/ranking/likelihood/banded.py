@@ -103,7 +103,7 @@ class Banded(Solving):
         return self._nearby[:, 0]
 
     @property
-    def _of_biases(self) -> Floats:
+    def of_biases(self) -> Floats:
         """Covariance of each evaluator's biases, (evaluators, contrasts, contrasts)."""
         m, c = self._objective.n_evaluators, self._objective.n_contrasts
         bias, found = self._nearby[self._biases].reshape(m, c, -1), np.empty((m, c, c))

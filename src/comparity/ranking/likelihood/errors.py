@@ -51,6 +51,8 @@ class Errors:
         Of the difference of the groups' levels in the scores, the anchor taken for a fact.
     extra : ndarray
         Of seat effect and tie parameter.
+    with_last : ndarray, (evaluators, contrasts)
+        Covariance of each bias with the evaluator's last one.
     """
 
     scores: Floats
@@ -59,6 +61,7 @@ class Errors:
     level: Floats
     gap: Floats
     extra: Floats
+    with_last: Floats
 
 
 def errors_of(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Errors:
@@ -137,6 +140,11 @@ def _errors_by_solving(
     end, targets = n + m * c, _gap_targets(objective, move)
     flat, weights = _move_matrices(objective, move)
     right = solved.solve(weights)
+    with_last = np.zeros((m, c))
+    if c:
+        # What anchoring takes from a bias goes with the last one, too.
+        with_last = solved.of_biases[:, :, -1].copy()
+        with_last[:, : flat.shape[1] - 1] -= right[n:end].reshape(m, c, -1)[:, -1, 1:]
     right += flat @ (weights.T @ right) / 2
     variances = solved.variances + 2 * (flat * right).sum(axis=1)
     own = np.where(known, 0.0, variances[n:end].reshape(m, c))
@@ -156,6 +164,7 @@ def _errors_by_solving(
         level=_root(share**2 * level),
         gap=_root((targets * solved.solve(targets)).sum(axis=0)),
         extra=_root(variances[end:]),
+        with_last=np.where(known, 0.0, with_last),
     )
 
 
@@ -178,6 +187,7 @@ def _errors_by_passes(objective: Penalised, move: Move, known: NDArray[np.bool_]
         level=_root(level),
         gap=_root(np.array(gaps)),
         extra=_root(np.array(extra)),
+        with_last=np.where(known, 0.0, near.evaluators[:, :, -1:].sum(axis=2)),
     )
 
 

@@ -36,9 +36,9 @@ from numpy.typing import NDArray
 from comparity.counts.kernels.compilation import njit
 from comparity.ranking.fits import LARGEST_SD, SMALLEST_SD, bounded
 from comparity.ranking.likelihood.exact import Inverse, Solving
+from comparity.ranking.likelihood.kernels import add_product
 from comparity.ranking.likelihood.objective import Penalised
 from comparity.ranking.likelihood.one_pass import OnePass
-from comparity.ranking.likelihood.passes import add_product
 
 Floats = NDArray[np.float64]
 
@@ -174,7 +174,8 @@ def _free_biases(objective: Penalised, covariances: Solving | OnePass) -> float:
     return max(free - trace, min(1.0, free))
 
 
-Spread = Callable[[slice], Floats]
+Spread = Callable[[slice], tuple[Floats, Floats]]
+"""Of some comparisons, the variance of the lead given the biases, and its spread."""
 
 
 CHUNK = 1_000_000
@@ -202,28 +203,34 @@ def tilt_of(objective: Penalised, point: Floats, covariances: Inverse | OnePass)
     """
     data, rows = objective.data, objective.data.rows
     scores, bias, extra = objective.split(point)
-    if isinstance(covariances, Inverse):
-        spread_of = _spread_by_inverse(objective, covariances)
-    else:
-        spread_of = _spread_by_pass(objective, covariances)
+    spread = spread_of(objective, covariances)
+    square = 1.0 if data.sharpness is None else data.sharpness[rows.evaluator] ** 2
     tilt = np.zeros_like(point)
     tilt_scores, tilt_bias, tilt_extra = objective.split(tilt)
     for start in range(0, len(rows.better), CHUNK):
         part = slice(start, start + CHUNK)
-        change = data.bend(part, spread_of(part), scores, bias, extra)
-        add_product(*rows.columns(part), change, tilt_scores, tilt_bias)
+        own = square if isinstance(square, float) else square[part]
+        change = data.bend(part, np.clip(own * spread(part)[1], LEAST, MOST), scores, bias, extra)
+        add_product(*rows.columns(part), data.sharpen(change, part), tilt_scores, tilt_bias)
         if rows.seat is not None:
             tilt_extra[0] += change @ rows.seat[part]
     return tilt
+
+
+def spread_of(objective: Penalised, covariances: Inverse | OnePass) -> Spread:
+    """Return a function that tells the spread of the leads of some comparisons."""
+    if isinstance(covariances, Inverse):
+        return _spread_by_inverse(objective, covariances)
+    return _spread_by_pass(objective, covariances)
 
 
 def _spread_by_inverse(objective: Penalised, exact: Inverse) -> Spread:
     """Return the spread of margins from the inverse of the Hessian."""
     rows = objective.data.rows
 
-    def spread(part: slice) -> Floats:
-        found: Floats = _dense_spread(*rows.columns(part), exact.joint, exact.given)
-        return found
+    def spread(part: slice) -> tuple[Floats, Floats]:
+        own, both = _dense_spread(*rows.columns(part), exact.joint, exact.given)
+        return own, both
 
     return spread
 
@@ -234,19 +241,19 @@ def _spread_by_pass(objective: Penalised, near: OnePass) -> Spread:
     of_scores, of_biases = near.scores_given_biases, near.evaluators
     diagonal = objective.last.scores[:, 1] + objective.penalty.scores
 
-    def spread(part: slice) -> Floats:
+    def spread(part: slice) -> tuple[Floats, Floats]:
         told = weight[part], of_scores, of_biases, diagonal
-        found: Floats = _local_spread(*rows.columns(part), *told)
-        return found
+        own, both = _local_spread(*rows.columns(part), *told)
+        return own, both
 
     return spread
 
 
 @njit(cache=True, nogil=True)
 def _dense_spread(better, worse, evaluator, contrast, joint, given):  # type: ignore[no-untyped-def]
-    """Return twice the variance of the scores' part given the biases, minus that of the margin."""
+    """Return the variance of the lead given the biases, and twice that minus the whole one."""
     n, n_contrasts = len(given), contrast.shape[1]
-    out = np.empty(len(better))
+    alone, out = np.empty(len(better)), np.empty(len(better))
     for p in range(len(better)):
         i, j, place = better[p], worse[p], n + evaluator[p] * n_contrasts
         own = given[i, i] + given[j, j] - 2 * given[i, j]
@@ -256,15 +263,15 @@ def _dense_spread(better, worse, evaluator, contrast, joint, given):  # type: ig
             whole += 2 * x * (joint[i, place + c] - joint[j, place + c])
             for d in range(n_contrasts):
                 whole += x * contrast[p, d] * joint[place + c, place + d]
-        out[p] = min(max(2 * own - whole, LEAST), MOST)
-    return out
+        alone[p], out[p] = own, 2 * own - whole
+    return alone, out
 
 
 @njit(cache=True, nogil=True)
 def _local_spread(better, worse, evaluator, contrast, weight, of_scores, of_biases, diagonal):  # type: ignore[no-untyped-def]
     """Return the same to the first order in what one comparison adds about its items."""
     n_contrasts = contrast.shape[1]
-    out = np.empty(len(better))
+    alone, out = np.empty(len(better)), np.empty(len(better))
     for p in range(len(better)):
         i, j, k = better[p], worse[p], evaluator[p]
         own = of_scores[i] + of_scores[j] - 2 * weight[p] / (diagonal[i] * diagonal[j])
@@ -273,5 +280,5 @@ def _local_spread(better, worse, evaluator, contrast, weight, of_scores, of_bias
         for c in range(n_contrasts):
             for d in range(n_contrasts):
                 other += contrast[p, c] * contrast[p, d] * of_biases[k, c, d]
-        out[p] = min(max(own - left * left * other, LEAST), MOST)
-    return out
+        alone[p], out[p] = own, own - left * left * other
+    return alone, out

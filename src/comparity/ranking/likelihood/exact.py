@@ -103,7 +103,7 @@ class Solving(ABC):
 
     @property
     @abstractmethod
-    def _of_biases(self) -> Floats:
+    def of_biases(self) -> Floats:
         """Covariance of each evaluator's biases, (evaluators, contrasts, contrasts)."""
 
     @abstractmethod
@@ -123,7 +123,7 @@ class Solving(ABC):
         means[self._biases] = np.tile(np.eye(c), (m, 1)) / m
         drawn = self.solve(means)
         with_mean = drawn[self._biases].reshape(m, c, c)
-        about: Floats = self._of_biases - with_mean - with_mean.transpose(0, 2, 1) + means.T @ drawn
+        about: Floats = self.of_biases - with_mean - with_mean.transpose(0, 2, 1) + means.T @ drawn
         return about
 
     def trace_along(self, basis: Floats) -> float:
@@ -171,7 +171,7 @@ class Inverse(Solving):
         return np.diagonal(self.joint)
 
     @property
-    def _of_biases(self) -> Floats:
+    def of_biases(self) -> Floats:
         """Covariance of each evaluator's biases, (evaluators, contrasts, contrasts)."""
         m, c = self._objective.n_evaluators, self._objective.n_contrasts
         blocks = self.joint[self._biases, self._biases].reshape(m, c, m, c)
@@ -274,11 +274,11 @@ class FewItems(Solving):
     @property
     def variances(self) -> Floats:
         """Variances of all parameters: scores, biases, effects."""
-        bias = np.einsum("kcc->kc", self._of_biases).ravel()
+        bias = np.einsum("kcc->kc", self.of_biases).ravel()
         return self._in_order(np.diagonal(self._outer), bias)
 
     @cached_property
-    def _of_biases(self) -> Floats:
+    def of_biases(self) -> Floats:
         """Covariance of each evaluator's biases, (evaluators, contrasts, contrasts)."""
         moved = np.tensordot(self._outer, self._following, 1)
         found: Floats = self._known + np.einsum(

@@ -3,11 +3,13 @@ r"""The likelihood of comparisons as passes over them: one fused, one for everyt
 A pass knows the data and nothing of priors. It evaluates the negative log-likelihood with its
 gradient and curvature, and multiplies the Hessian at the point it evaluated last with a vector.
 
-The margin of comparison p, judged by evaluator k, is
-:math:`m_p = s_{better} - s_{worse} + b_k \cdot d_p` with :math:`d_p` the difference of the two
-items' contrasts. The plain definitions are in ``tests/plain/ranking.py``. `fused` and
-`fused_product` do the same for the logistic model with one contrast in one pass each; they are
-what makes millions of comparisons quick (``benchmarks/bench_ranking.py``).
+The lead of comparison p, judged by evaluator k, is
+:math:`z_p = s_{better} - s_{worse} + b_k \cdot d_p` with :math:`d_p` the difference of the two
+items' contrasts, and its margin :math:`m_p = g_k z_p`, plus the seat effect, with :math:`g_k` the
+evaluator's sharpness, 1 unless it was given. The plain definitions are in
+``tests/plain/ranking.py``. `fused` and `fused_product` do the same for the logistic model with one
+contrast in one pass each; they are what makes millions of comparisons quick
+(``benchmarks/bench_ranking.py``).
 """
 
 from __future__ import annotations
@@ -22,7 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from comparity.counts.kernels.compilation import njit
+from comparity.ranking.likelihood.kernels import (
+    add_gradient,
+    add_product,
+    fused,
+    fused_product,
+    margins,
+)
 from comparity.ranking.likelihood.rows import ALL, ComparisonRows
 
 Floats = NDArray[np.float64]
@@ -33,12 +41,6 @@ THREADED = 2_000_000
 SINGLE = 50_000
 """Items above which products are taken in single precision, which halves what must be fetched."""
 
-
-BLOCK = 512
-LOG2E = 1.4426950408889634
-# The logarithm of two in two parts, so that the remainder of the argument is exact.
-LN2_HIGH = 0.6931471803691238
-LN2_LOW = 1.9082149292705877e-10
 
 NODES = (
     (-2.856970013872806, 0.011257411327720691),
@@ -110,10 +112,18 @@ def davidson(margin: Floats, tied: NDArray[np.bool_], log_tie: float) -> Davidso
 
 
 class Pass:
-    """Any number of contrasts, with seat effect and ties where recorded."""
+    """Any number of contrasts, with seat effect and ties where recorded.
+
+    Attributes
+    ----------
+    rows : ComparisonRows
+    sharpness : ndarray or None
+        Of each evaluator; none where all have sharpness 1.
+    """
 
     def __init__(self, rows: ComparisonRows) -> None:
         self.rows = rows
+        self.sharpness: Floats | None = None
         self._curvature: NDArray[np.floating] = np.empty(0)
         self._cross = np.empty(0)
         self._tie_curvature = 0.0
@@ -134,8 +144,9 @@ class Pass:
             diagonal.insert(0, float(curvature @ rows.seat**2))
         m, c = rows.n_evaluators, rows.contrast.shape[1]
         sums, gradient, blocks = np.zeros((rows.n_items, 2)), np.zeros((m, c)), np.zeros((m, c, c))
-        add_gradient(*rows.columns(), slope, curvature, sums, gradient, blocks)
         self._curvature = curvature
+        weights = self.weights()
+        add_gradient(*rows.columns(), self.sharpen(slope), weights, sums, gradient, blocks)
         return Evaluation(loss, sums, gradient, blocks, np.array(slopes), np.array(diagonal))
 
     def product(self, scores: Floats, bias: Floats, extra: Floats) -> tuple[Floats, Floats, Floats]:
@@ -148,17 +159,20 @@ class Pass:
             change += self._cross * extra[-1]
             tail = [float(self._cross @ step + self._tie_curvature * extra[-1])]
         out, bias_out = np.zeros_like(scores), np.zeros_like(bias)
-        add_product(*rows.columns(), change, out, bias_out)
+        add_product(*rows.columns(), self.sharpen(change), out, bias_out)
         head = [] if rows.seat is None else [float(change @ rows.seat)]
         return out, bias_out, np.array(head + tail)
 
     def weights(self) -> NDArray[np.floating]:
-        """Return the curvature of every comparison in its margin."""
-        return self._curvature
+        """Return the curvature of every comparison in its lead."""
+        if self.sharpness is None:
+            return self._curvature
+        found: Floats = self._curvature * (self.sharpness**2)[self.rows.evaluator]
+        return found
 
     def slopes(self, scores: Floats, bias: Floats, extra: Floats) -> Floats:
-        """Return the slope of the loss in the margin of every comparison."""
-        return self._slopes_at(self._margin(scores, bias, extra), extra)
+        """Return the slope of the loss in the lead of every comparison."""
+        return self.sharpen(self._slopes_at(self._margin(scores, bias, extra), extra))
 
     def bend(
         self, part: slice, spread: Floats, scores: Floats, bias: Floats, extra: Floats
@@ -174,8 +188,48 @@ class Pass:
             bent += share * self._slopes_at(margin + node * deviation, extra, part)
         return np.where(spread >= 0, bent, -bent)
 
+    def pull_of_sharpness(
+        self, part: slice, spread: Floats, scores: Floats, bias: Floats, extra: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return mean slope and curvature of the loss in log sharpness, and the leads.
+
+        Comparison by comparison, over margins with this variance.
+        """
+        lead = self.leads(scores, bias, part)
+        own, margin = self.sharpen(lead, part), self._margin(scores, bias, extra, part)
+        deviation = np.sqrt(spread)
+        pull, weight = np.zeros_like(own), np.zeros_like(own)
+        for node, share in NODES:
+            step = node * deviation
+            slope, curvature = self._bends_at(margin + step, extra, part)
+            pull += share * slope * (own + step)
+            weight += share * curvature * (own + step) ** 2
+        return pull, weight, lead
+
+    def leads(self, scores: Floats, bias: Floats, part: slice = ALL) -> Floats:
+        """Return the lead of every comparison, without what the seat adds."""
+        *items, contrast = self.rows.columns(part)
+        groups = contrast.shape[1] - int(self.rows.own_seats)
+        found: Floats = margins(*items, contrast[:, :groups], scores, bias)
+        return found
+
+    def effect_changes(self, leads: Floats) -> list[Floats]:
+        """Return the curvature between each extra parameter and log sharpness, row by row."""
+        own, found = self.sharpen(leads), []
+        if self.rows.seat is not None:
+            found.append(np.asarray(self._curvature * own * self.rows.seat, dtype=np.float64))
+        if self.rows.tied is not None:
+            found.append(self._cross * own)
+        return found
+
+    def sharpen(self, values: Floats, part: slice = ALL) -> Floats:
+        """Multiply one number of each comparison with the sharpness of who judged it."""
+        if self.sharpness is None:
+            return values
+        return np.asarray(values * self.sharpness[self.rows.evaluator[part]], dtype=np.float64)
+
     def _margin(self, scores: Floats, bias: Floats, extra: Floats, part: slice = ALL) -> Floats:
-        margin: Floats = margins(*self.rows.columns(part), scores, bias)
+        margin = self.sharpen(margins(*self.rows.columns(part), scores, bias), part)
         if self.rows.seat is not None:
             margin += extra[0] * self.rows.seat[part]
         return margin
@@ -184,6 +238,13 @@ class Pass:
         if self.rows.tied is None:
             return np.asarray(-expit(-margin), dtype=np.float64)
         return davidson(margin, self.rows.tied[part], float(extra[-1])).slope
+
+    def _bends_at(self, margin: Floats, extra: Floats, part: slice) -> tuple[Floats, Floats]:
+        if self.rows.tied is None:
+            slope = -expit(-margin)
+            return slope, -slope * (1 + slope)
+        found = davidson(margin, self.rows.tied[part], float(extra[-1]))
+        return found.slope, found.curvature
 
 
 class FusedPass(Pass):
@@ -194,6 +255,7 @@ class FusedPass(Pass):
         n = len(rows.better)
         flat = rows.contrast[:, 0] if rows.contrast.shape[1] else np.zeros(n, np.int8)
         self._contrast = np.ascontiguousarray(flat)
+        # Of the lead, not of the margin.
         self._curvature = np.empty(n, np.float32)
         parts = min(2, os.cpu_count() or 1) if n >= THREADED else 1
         ends = np.linspace(0, n, parts + 1).astype(np.int64).tolist()
@@ -203,11 +265,12 @@ class FusedPass(Pass):
     def evaluate(self, scores: Floats, bias: Floats, extra: Floats) -> Evaluation:
         """Return loss, gradient and curvature."""
         rows, lean = self.rows, self._padded(bias, np.float64)
+        sharpness = np.ones(rows.n_evaluators) if self.sharpness is None else self.sharpness
 
         def run(part: slice) -> tuple[float, Floats, Floats]:
             sums, bias_sums = np.zeros((rows.n_items, 2)), np.zeros((rows.n_evaluators, 2))
-            data = (*self._columns(part), scores, lean, sums, bias_sums, self._curvature[part])
-            return fused(*data), sums, bias_sums
+            data = (*self._columns(part), scores, lean, sharpness)
+            return fused(*data, sums, bias_sums, self._curvature[part]), sums, bias_sums
 
         loss, sums, bias_sums = _total(self._each(run))
         n_contrasts = rows.contrast.shape[1]
@@ -219,6 +282,10 @@ class FusedPass(Pass):
             np.empty(0),
             np.empty(0),
         )
+
+    def weights(self) -> NDArray[np.floating]:
+        """Return the curvature of every comparison in its lead."""
+        return self._curvature
 
     def product(self, scores: Floats, bias: Floats, extra: Floats) -> tuple[Floats, Floats, Floats]:
         """Multiply the Hessian at the point evaluated last."""
@@ -263,137 +330,3 @@ def _total(parts: list[tuple[float, Any, Any]]) -> tuple[float, Any, Any]:
         first += more
         second += last
     return loss, first, second
-
-
-@njit(cache=True, nogil=True)
-def margins(better, worse, evaluator, contrast, scores, bias):  # type: ignore[no-untyped-def]
-    """Return the margin of every comparison."""
-    out = np.empty(len(better))
-    for p in range(len(better)):
-        margin = scores[better[p]] - scores[worse[p]]
-        for c in range(contrast.shape[1]):
-            margin += bias[evaluator[p], c] * contrast[p, c]
-        out[p] = margin
-    return out
-
-
-@njit(cache=True, nogil=True)
-def add_gradient(  # type: ignore[no-untyped-def]
-    better, worse, evaluator, contrast, slope, curvature, score_sums, bias_gradient, bias_blocks
-):
-    """Scatter slopes and curvatures in the margin to scores and biases.
-
-    `score_sums` holds gradient and diagonal side by side, `bias_blocks` one matrix of contrasts
-    by contrasts for each evaluator.
-    """
-    for p in range(len(better)):
-        one, two, k = better[p], worse[p], evaluator[p]
-        score_sums[one, 0] += slope[p]
-        score_sums[one, 1] += curvature[p]
-        score_sums[two, 0] -= slope[p]
-        score_sums[two, 1] += curvature[p]
-        for c in range(contrast.shape[1]):
-            if contrast[p, c] != 0:
-                bias_gradient[k, c] += slope[p] * contrast[p, c]
-                for d in range(contrast.shape[1]):
-                    bias_blocks[k, c, d] += curvature[p] * contrast[p, c] * contrast[p, d]
-
-
-@njit(cache=True, nogil=True)
-def add_product(  # type: ignore[no-untyped-def]
-    better, worse, evaluator, contrast, change, score_out, bias_out
-):
-    """Scatter a change of every slope to scores and biases."""
-    for p in range(len(better)):
-        score_out[better[p]] += change[p]
-        score_out[worse[p]] -= change[p]
-        for c in range(contrast.shape[1]):
-            bias_out[evaluator[p], c] += change[p] * contrast[p, c]
-
-
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy", inline="always")
-def _exponential(margin: Floats, out: Floats, bits: NDArray[np.int64], n: int) -> None:
-    """Fill `out` with exp(-|margin|), to 3.1e-13 of itself, in arithmetic that vectorises."""
-    power = bits.view(np.float64)
-    for t in range(n):
-        x = max(-abs(margin[t]), -700.0)
-        k = np.floor(x * LOG2E + 0.5)
-        r = x - k * LN2_HIGH - k * LN2_LOW
-        # Taylor's polynomial of degree ten; |r| is at most half the logarithm of two, so that
-        # the rest is at most sqrt(2) * (log(2) / 2)**11 / 11! of the exponential.
-        p = 1.0 + r / 10.0
-        for degree in (9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0):
-            p = 1.0 + p * r / degree
-        out[t] = p
-        bits[t] = (np.int64(k) + 1023) << 52
-    for t in range(n):
-        out[t] *= power[t]
-
-
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def fused(  # type: ignore[no-untyped-def]
-    better, worse, evaluator, contrast, scores, bias, score_sums, bias_sums, weight
-):
-    """Return the loss of the logistic model and add gradient and diagonal, in blocks.
-
-    Evaluators come in runs, so that their sums stay in registers; margins of a block stay in
-    cache, and its logarithms are one logarithm of a product.
-    """
-    margin, tail, bits = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK, np.int64)
-    loss = 0.0
-    for start in range(0, len(better), BLOCK):
-        n = min(BLOCK, len(better) - start)
-        for t in range(n):
-            p = start + t
-            margin[t] = scores[better[p]] - scores[worse[p]] + bias[evaluator[p]] * contrast[p]
-        _exponential(margin, tail, bits, n)
-        product, linear = 1.0, 0.0
-        for t in range(n):
-            product *= 1.0 + tail[t]
-            linear += max(0.0, -margin[t])
-        loss += np.log(product) + linear
-        for t in range(n):
-            # The probability that the comparison had gone the other way.
-            ratio = 1.0 / (1.0 + tail[t])
-            tail[t] = tail[t] * ratio if margin[t] >= 0.0 else ratio
-            margin[t] = tail[t] * (1.0 - tail[t])
-            weight[start + t] = margin[t]
-        k, gradient, diagonal = evaluator[start], 0.0, 0.0
-        for t in range(n):
-            p = start + t
-            one, two, d = better[p], worse[p], contrast[p]
-            score_sums[one, 0] -= tail[t]
-            score_sums[one, 1] += margin[t]
-            score_sums[two, 0] += tail[t]
-            score_sums[two, 1] += margin[t]
-            if evaluator[p] != k:
-                bias_sums[k, 0] += gradient
-                bias_sums[k, 1] += diagonal
-                k, gradient, diagonal = evaluator[p], 0.0, 0.0
-            gradient -= tail[t] * d
-            diagonal += margin[t] * d * d
-        bias_sums[k, 0] += gradient
-        bias_sums[k, 1] += diagonal
-    return loss
-
-
-@njit(cache=True, nogil=True, fastmath=True)
-def fused_product(  # type: ignore[no-untyped-def]
-    better, worse, evaluator, contrast, weight, scores, bias, score_out, bias_out
-):
-    """Multiply the Hessian of the logistic model with a vector, in the precision of the vector."""
-    if not len(better):
-        return
-    k = evaluator[0]
-    mine, total = bias[k], weight[0] * bias[k] * 0
-    for p in range(len(better)):
-        if evaluator[p] != k:
-            bias_out[k] += total
-            k = evaluator[p]
-            mine, total = bias[k], total * 0
-        one, two, d = better[p], worse[p], contrast[p]
-        change = weight[p] * (scores[one] - scores[two] + mine * d)
-        score_out[one] += change
-        score_out[two] -= change
-        total += change * d
-    bias_out[k] += total

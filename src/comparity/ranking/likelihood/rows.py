@@ -71,22 +71,26 @@ class ComparisonRows:
     Attributes
     ----------
     better, worse, evaluator : ndarray of int32
-    contrast : ndarray of int8, (comparisons, contrasts)
-        Contrasts of the better item minus those of the worse one.
+    contrast : ndarray of int8 or float, (comparisons, contrasts)
+        Contrasts of the better item minus those of the worse one, or what else an evaluator has a
+        parameter for.
     n_items, n_evaluators : int
     seat : ndarray of int8 or None
         1 where the better item was shown first, -1 where second.
     tied : ndarray of bool or None
+    own_seats : bool
+        Whether the last contrast is the seat, of which each evaluator has an effect.
     """
 
     better: Ints
     worse: Ints
     evaluator: Ints
-    contrast: NDArray[np.int8]
+    contrast: NDArray[Any]
     n_items: int
     n_evaluators: int
     seat: NDArray[np.int8] | None = None
     tied: NDArray[np.bool_] | None = None
+    own_seats: bool = False
 
     @property
     def n_extra(self) -> int:
@@ -137,7 +141,8 @@ def rows_of(
         seat = None if seat is None else seat[order]
         tied = None if tied is None else tied[order]
     contrast = columns[better] - columns[worse]
-    if seat_by_evaluator and seat is not None:
+    own_seats = seat_by_evaluator and seat is not None
+    if own_seats:
         contrast, seat = np.column_stack([contrast, seat]), None
     return ComparisonRows(
         better=better,
@@ -148,6 +153,7 @@ def rows_of(
         n_evaluators=max(1, judgments.n_evaluators),
         seat=seat,
         tied=tied,
+        own_seats=own_seats,
     )
 
 

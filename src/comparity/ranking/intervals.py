@@ -1,0 +1,72 @@
+"""Intervals of scores, biases and ranks from estimates and their errors."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.ranking.fits import normal_quantile
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+EXACT_RANKS = 20_000
+"""Up to so many items every two are compared for rank intervals; above, intervals must not meet."""
+
+
+def normal_intervals(values: Floats, errors: Floats, level: float) -> Floats:
+    """Return normal intervals, their two ends along a last axis."""
+    half = normal_quantile(level) * errors
+    return np.stack([values - half, values + half], axis=-1)
+
+
+def ratio_intervals(
+    values: Floats, errors: Floats, covariances: Floats, variances: Floats, level: float
+) -> Floats:
+    r"""Return Fieller's intervals of ratios, of whose denominators we know the log errors.
+
+    The ratio is b if b deviates from the estimate by d with
+    :math:`d^2 \le q^2 (V + 2 d C + d^2 W)`, with V, C and W the variance of the estimate, its
+    covariance with the logarithm of the denominator, and the variance of that.
+    """
+    square = normal_quantile(level) ** 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        bend = 1 - square * variances
+        middle = square * covariances / bend
+        half = np.sqrt(middle**2 + square * errors**2 / bend)
+        ends = np.stack([values - middle - half, values - middle + half], axis=-1)
+    unbounded = (bend <= 0) & (errors > 0)
+    ends[unbounded] = -np.inf, np.inf
+    return ends
+
+
+def rank_intervals(scores: Floats, standard_errors: Floats, level: float) -> Ints:
+    """Return the ranks each item can have, as (n, 2)."""
+    n = len(scores)
+    # An item without an error may have any rank.
+    errors = np.where(np.isfinite(standard_errors), standard_errors, np.inf)
+    if n < 2 or not np.isfinite(errors).any():
+        return np.column_stack([np.ones(n, np.int64), np.full(n, n, np.int64)])
+    cut = normal_quantile(level ** (1 / (n - 1)))
+    if n > EXACT_RANKS:
+        low, high = scores - cut * errors, scores + cut * errors
+        above = n - np.searchsorted(np.sort(low), high, side="right")
+        below = np.searchsorted(np.sort(high), low, side="left")
+    else:
+        above, below = _count_certain(scores, errors, cut)
+    return np.column_stack([above + 1, n - below]).astype(np.int64)
+
+
+def _count_certain(scores: Floats, errors: Floats, cut: float) -> tuple[Ints, Ints]:
+    """Count for every item those certainly above and certainly below it, block by block."""
+    above, below = np.zeros(len(scores), np.int64), np.zeros(len(scores), np.int64)
+    rows = max(1, 2_000_000 // len(scores))
+    for start in range(0, len(scores), rows):
+        block = slice(start, start + rows)
+        # A recorded result may hold any numbers; an error beyond all of them leaves any rank.
+        with np.errstate(over="ignore"):
+            gap = scores[None, :] - scores[block, None]
+            error = cut * np.sqrt(errors[None, :] ** 2 + errors[block, None] ** 2)
+        above[block] = (gap > error).sum(axis=1)
+        below[block] = (gap < -error).sum(axis=1)
+    return above, below

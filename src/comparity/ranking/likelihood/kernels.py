@@ -1,0 +1,156 @@
+"""Loops over comparisons: leads, what gradients and products add up, and both in one pass.
+
+Plain definitions are in ``tests/plain/ranking.py``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.counts.kernels.compilation import njit
+
+Floats = NDArray[np.float64]
+
+BLOCK = 512
+LOG2E = 1.4426950408889634
+# The logarithm of two in two parts, so that the remainder of the argument is exact.
+LN2_HIGH = 0.6931471803691238
+LN2_LOW = 1.9082149292705877e-10
+
+
+@njit(cache=True, nogil=True)
+def margins(better, worse, evaluator, contrast, scores, bias):  # type: ignore[no-untyped-def]
+    """Return the margin of every comparison."""
+    out = np.empty(len(better))
+    for p in range(len(better)):
+        margin = scores[better[p]] - scores[worse[p]]
+        for c in range(contrast.shape[1]):
+            margin += bias[evaluator[p], c] * contrast[p, c]
+        out[p] = margin
+    return out
+
+
+@njit(cache=True, nogil=True)
+def add_gradient(  # type: ignore[no-untyped-def]
+    better, worse, evaluator, contrast, slope, curvature, score_sums, bias_gradient, bias_blocks
+):
+    """Scatter slopes and curvatures in the margin to scores and biases.
+
+    `score_sums` holds gradient and diagonal side by side, `bias_blocks` one matrix of contrasts
+    by contrasts for each evaluator.
+    """
+    for p in range(len(better)):
+        one, two, k = better[p], worse[p], evaluator[p]
+        score_sums[one, 0] += slope[p]
+        score_sums[one, 1] += curvature[p]
+        score_sums[two, 0] -= slope[p]
+        score_sums[two, 1] += curvature[p]
+        for c in range(contrast.shape[1]):
+            if contrast[p, c] != 0:
+                bias_gradient[k, c] += slope[p] * contrast[p, c]
+                for d in range(contrast.shape[1]):
+                    bias_blocks[k, c, d] += curvature[p] * contrast[p, c] * contrast[p, d]
+
+
+@njit(cache=True, nogil=True)
+def add_product(  # type: ignore[no-untyped-def]
+    better, worse, evaluator, contrast, change, score_out, bias_out
+):
+    """Scatter a change of every slope to scores and biases."""
+    for p in range(len(better)):
+        score_out[better[p]] += change[p]
+        score_out[worse[p]] -= change[p]
+        for c in range(contrast.shape[1]):
+            bias_out[evaluator[p], c] += change[p] * contrast[p, c]
+
+
+@njit(cache=True, nogil=True, fastmath=True, error_model="numpy", inline="always")
+def _exponential(margin: Floats, out: Floats, bits: NDArray[np.int64], n: int) -> None:
+    """Fill `out` with exp(-|margin|), to 3.1e-13 of itself, in arithmetic that vectorises."""
+    power = bits.view(np.float64)
+    for t in range(n):
+        x = max(-abs(margin[t]), -700.0)
+        k = np.floor(x * LOG2E + 0.5)
+        r = x - k * LN2_HIGH - k * LN2_LOW
+        # Taylor's polynomial of degree ten; |r| is at most half the logarithm of two, so that
+        # the rest is at most sqrt(2) * (log(2) / 2)**11 / 11! of the exponential.
+        p = 1.0 + r / 10.0
+        for degree in (9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0):
+            p = 1.0 + p * r / degree
+        out[t] = p
+        bits[t] = (np.int64(k) + 1023) << 52
+    for t in range(n):
+        out[t] *= power[t]
+
+
+@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+def fused(  # type: ignore[no-untyped-def]
+    better, worse, evaluator, contrast, scores, bias, sharpness, score_sums, bias_sums, weight
+):
+    """Return the loss of the logistic model and add gradient and diagonal, in blocks.
+
+    Evaluators come in runs, so that their sums stay in registers; margins of a block stay in
+    cache, and its logarithms are one logarithm of a product.
+    """
+    margin, tail, bits = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK, np.int64)
+    loss = 0.0
+    for start in range(0, len(better), BLOCK):
+        n = min(BLOCK, len(better) - start)
+        for t in range(n):
+            p = start + t
+            k = evaluator[p]
+            lead = scores[better[p]] - scores[worse[p]] + bias[k] * contrast[p]
+            margin[t] = sharpness[k] * lead
+        _exponential(margin, tail, bits, n)
+        product, linear = 1.0, 0.0
+        for t in range(n):
+            product *= 1.0 + tail[t]
+            linear += max(0.0, -margin[t])
+        loss += np.log(product) + linear
+        for t in range(n):
+            # The probability that the comparison had gone the other way.
+            ratio, own = 1.0 / (1.0 + tail[t]), sharpness[evaluator[start + t]]
+            other = tail[t] * ratio if margin[t] >= 0.0 else ratio
+            tail[t] = own * other
+            margin[t] = own * own * other * (1.0 - other)
+            weight[start + t] = margin[t]
+        k, gradient, diagonal = evaluator[start], 0.0, 0.0
+        for t in range(n):
+            p = start + t
+            one, two, d = better[p], worse[p], contrast[p]
+            score_sums[one, 0] -= tail[t]
+            score_sums[one, 1] += margin[t]
+            score_sums[two, 0] += tail[t]
+            score_sums[two, 1] += margin[t]
+            if evaluator[p] != k:
+                bias_sums[k, 0] += gradient
+                bias_sums[k, 1] += diagonal
+                k, gradient, diagonal = evaluator[p], 0.0, 0.0
+            gradient -= tail[t] * d
+            diagonal += margin[t] * d * d
+        bias_sums[k, 0] += gradient
+        bias_sums[k, 1] += diagonal
+    return loss
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def fused_product(  # type: ignore[no-untyped-def]
+    better, worse, evaluator, contrast, weight, scores, bias, score_out, bias_out
+):
+    """Multiply the Hessian of the logistic model with a vector, in the precision of the vector."""
+    if not len(better):
+        return
+    k = evaluator[0]
+    mine, total = bias[k], weight[0] * bias[k] * 0
+    for p in range(len(better)):
+        if evaluator[p] != k:
+            bias_out[k] += total
+            k = evaluator[p]
+            mine, total = bias[k], total * 0
+        one, two, d = better[p], worse[p], contrast[p]
+        change = weight[p] * (scores[one] - scores[two] + mine * d)
+        score_out[one] += change
+        score_out[two] -= change
+        total += change * d
+    bias_out[k] += total

@@ -1,0 +1,271 @@
+"""The search for a fit: Newton, priors, corrections and sharpness in turns until nothing moves."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.errors import OptionError
+from comparity.ranking.contrasts import Anchor, Move
+from comparity.ranking.fits import Wish, bounded
+from comparity.ranking.judgments import Judgments, count_outcomes
+from comparity.ranking.likelihood import exact as _exact
+from comparity.ranking.likelihood.banded import banded
+from comparity.ranking.likelihood.evidence import LEAST_SCORE_SD, Ascent, fixed_point, tilt_of
+from comparity.ranking.likelihood.exact import Inverse, Solving, few_items, one_thread
+from comparity.ranking.likelihood.objective import (
+    EFFECT_SD,
+    Penalised,
+    Penalty,
+    Watch,
+    minimise,
+    norm,
+)
+from comparity.ranking.likelihood.one_pass import OnePass
+from comparity.ranking.likelihood.passes import Pass, pass_over
+from comparity.ranking.likelihood.rows import ComparisonRows
+from comparity.ranking.likelihood.sharpness import (
+    Evidence,
+    equality_test,
+    evidence_of,
+    inverted,
+    step_of,
+)
+
+Floats = NDArray[np.float64]
+
+TOLERANCE = 1e-6
+ROUNDS, ROUNDS_SHARP = 40, 120
+"""Most rounds of a search. With few judgments, sharpness and its spread come slowly to rest."""
+OFTEN = 100
+"""Comparisons of each item from which on a large fit is corrected once."""
+ROUGH = 1e-2
+"""How far apart errors of one pass and of the inverse put standard deviations, about."""
+CALM = 0.5
+"""Part of the change before, beyond which changes of a tilt die out too slowly or not at all."""
+STEADY = 0.02
+"""Relative change of a tilt beyond which rounds before and after cannot be compared."""
+TINY = 1e-300
+SMALL = 600
+"""Parameters up to which an inverse takes no longer than what passes would save of the search."""
+NEAR_ZERO = 1.0
+"""How far below the mean log sharpness must be before its sign is asked for."""
+SOON = 2e8
+"""Products that a round may take for errors by a factor: a twentieth of a second."""
+WATCHED = 1_000_000
+"""Comparisons from which on a terminal shows that the fit is under way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Task:
+    """A model to fit.
+
+    Attributes
+    ----------
+    judgments : Judgments
+    columns : ndarray of int8, (items, contrasts)
+        Contrasts that biases act on; none for Bradley-Terry.
+    precision : ndarray
+        Inverse covariance of one evaluator's biases at SD 1.
+    anchor : Anchor
+    score_prior, bias_prior : Wish
+    seat_by_evaluator : bool
+    tolerance : float
+        Norm of the gradient to reach.
+    seed : int
+        Of the folds of cross-validation.
+    corrected : bool
+        Whether to give back what the errors of scores take from the biases.
+    sharpness : bool
+        Whether each evaluator has a sharpness of its own; needs `corrected`, and a prior of scores
+        that is chosen, because it is their scale.
+    """
+
+    judgments: Judgments
+    columns: NDArray[np.int8]
+    precision: Floats
+    anchor: Anchor
+    score_prior: Wish
+    bias_prior: Wish
+    seat_by_evaluator: bool = False
+    tolerance: float = TOLERANCE
+    seed: int = 0
+    corrected: bool = False
+    sharpness: bool = False
+
+    def __post_init__(self) -> None:
+        number = isinstance(self.tolerance, int | float | np.number)
+        if not number or not 0 < self.tolerance < math.inf:
+            raise OptionError("tolerance", self.tolerance, ["a positive norm of the gradient"])
+        if not isinstance(self.seed, int | np.integer) or self.seed < 0:
+            raise OptionError("seed", self.seed, ["a whole number from 0 on"])
+
+
+class Search:
+    """Standard deviations of the priors, the tilt, and the fit that belongs to both."""
+
+    def __init__(self, task: Task, rows: ComparisonRows, move: Move, watch: Watch | None) -> None:
+        self.task, self.move, self.watch = task, move, watch
+        self.data, self.point = pass_over(rows), _start(rows, move)
+        self.size, many = len(self.point), len(rows.better)
+        self.chosen = task.score_prior.by_likelihood, task.bias_prior.by_likelihood
+        self.sds = np.array([task.score_prior.sd, task.bias_prior.sd])
+        if self.chosen[0]:
+            self.sds[0] = max(LEAST_SCORE_SD, bounded(float(np.std(self.point[: rows.n_items]))))
+        self.tilt = np.zeros(self.size) if task.corrected else None
+        self.turned, self.settled = math.inf, True
+        self.log_sharpness, self.sharpness_sd = np.zeros(rows.n_evaluators), math.nan
+        self.signs: Floats | None = None
+        self.equality: tuple[float, int, float] | None = None
+        self.ascent = Ascent()
+        self.close = 1e-3 if many < WATCHED else 1e-2
+        # Of items compared so often the first tilt is within a fiftieth of the last.
+        self.once = not any(self.chosen) and many >= max(WATCHED, OFTEN * rows.n_items // 2)
+        self.loose = max(task.tolerance, (1e-2 if self.once else 1e-4) * math.sqrt(many))
+
+    def settle(self) -> None:
+        """Go on until nothing moves.
+
+        What one pass tells about errors brings the search near; the inverse ends it.
+        """
+        if self.size > min(SMALL, _exact.DENSE):
+            self._settle(exact=False)
+        if self.size <= _exact.DENSE:
+            self._settle(exact=True)
+
+    def _settle(self, *, exact: bool) -> None:
+        """Go on until standard deviations and tilt stay, by exact errors or by those of one pass.
+
+        Rounds before the exact ones need not come closer than one pass is exact.
+        """
+        rough = not exact and self.size <= _exact.DENSE
+        close = ROUGH if rough else self.close
+        self.ascent.forget()
+        self.turned = math.inf
+        self.settled = self.once
+        for _ in range(1 if self.once else ROUNDS if self.signs is None else ROUNDS_SHARP):
+            if self.round(exact=exact) <= close:
+                self.settled = True
+                break
+
+    def round(self, *, exact: bool) -> float:
+        """Fit, take a step, and return how far it went, relative to what moved."""
+        objective, loose = self.objective(), self.loose
+        if self.tilt is not None and self.tilt.any():
+            # A fit that ignores changes of the tilt would never show that they have died out.
+            still = self.close * norm(self.tilt) / 3
+            loose = max(self.task.tolerance, min(loose, still))
+        found = minimise(objective, self.point, tolerance=loose, watch=self.watch)
+        self.point = found.point
+        covariances = Inverse(objective) if exact else OnePass(objective, SOON)
+        moved = 0.0
+        if any(self.chosen):
+            with one_thread():
+                best = _exact_if_quick(covariances, objective)
+                fixed = fixed_point(objective, self.point, self.sds, best, chosen=self.chosen)
+            before, self.sds = self.sds, self.ascent.step(self.sds, fixed)
+            own = np.array(self.chosen)
+            moved = float(np.abs(self.sds[own] / before[own] - 1).max())
+        if self.tilt is None:
+            return moved
+        turned = self.turn(tilt_of(objective, self.point, covariances))
+        if self.signs is not None:
+            moved = max(moved, self.sharpen(objective, covariances))
+        if turned > STEADY:
+            self.ascent.restart()
+        elif turned > moved:
+            self.ascent.forget()
+        return max(moved, turned)
+
+    def turn(self, tilt: Floats) -> float:
+        """Take over a tilt, half of it where tilts swing, and return how far it is from the last.
+
+        An item that hardly ever lost swings: the further out, the wider its error, and the less
+        a tilt has to hold on to.
+        """
+        assert self.tilt is not None
+        change = tilt - self.tilt
+        turned = norm(change) / max(norm(tilt), TINY)
+        self.tilt = self.tilt + change * (0.5 if turned > CALM * self.turned else 1.0)
+        self.turned = turned
+        return turned
+
+    def sharpen(self, objective: Penalised, covariances: Inverse | OnePass) -> float:
+        """Take over a sharpness of each evaluator, and return how far it is from the last."""
+        assert self.signs is not None
+        found = evidence_of(objective, self.point, covariances)
+        new, self.sharpness_sd = step_of(self.log_sharpness, found)
+        # From so near zero, one step tells well what is on the other side.
+        turned = (self.signs > 0) & (new < new.mean() - NEAR_ZERO) & inverted(found)
+        self.signs[turned], new[turned] = -1.0, new[~turned].mean() if (~turned).any() else 0.0
+        new = new - new.mean()
+        moved = float(np.abs(new - self.log_sharpness).max())
+        self.log_sharpness, self.data.sharpness = new, self.signs * np.exp(new)
+        return moved
+
+    def free_sharpness(self) -> None:
+        """Test equal sharpness where that fit came to rest, and let evaluators differ from now."""
+        objective = self.objective()
+        minimise(objective, self.point, tolerance=self.loose, watch=self.watch)
+        self.equality = equality_test(self.log_sharpness, evidence_at(objective, self.point))
+        self.signs = np.ones(len(self.log_sharpness))
+
+    def objective(self) -> Penalised:
+        """Return the penalised likelihood as far as it is known."""
+        return _objective(self.task, self.data, self.move, self.sds, self.tilt)
+
+
+def _exact_if_quick(covariances: Inverse | OnePass, objective: Penalised) -> Solving | OnePass:
+    """Return exact errors where they are soon worked out, instead of those by one pass."""
+    if not isinstance(covariances, OnePass):
+        return covariances
+    band = objective.data.rows.band
+    in_band = banded(objective) if band is not None and band.work <= SOON else None
+    return in_band or few_items(objective, SOON) or covariances
+
+
+def _objective(task: Task, data: Pass, move: Move, sds: Floats, tilt: Floats | None) -> Penalised:
+    score_sd, bias_sd = sds.tolist()
+    trusted = bool(len(task.anchor.trusted))
+    n_contrasts = data.rows.contrast.shape[1]
+    precision = np.eye(n_contrasts)
+    precision[: len(task.precision), : len(task.precision)] = task.precision
+    penalty = Penalty(
+        scores=score_sd**-2,
+        bias=precision * bias_sd**-2,
+        basis=move.basis if trusted else None,
+        # Two halves of the items that differ by one have a fourth of their number as squares.
+        level=4 * EFFECT_SD**-2 / len(move.basis),
+        mean=0.0 if math.isinf(bias_sd) or groups_won_both_ways(data.rows) else EFFECT_SD**-2,
+    )
+    return Penalised(data, penalty, move.basis, flat=not trusted, tilt=tilt)
+
+
+def groups_won_both_ways(rows: ComparisonRows) -> bool:
+    """Say whether each group won over others somewhere in the panel."""
+    return bool(rows.leanings.sum(axis=0).all())
+
+
+def _start(rows: ComparisonRows, move: Move) -> Floats:
+    """Start from log-odds of wins, and of groups for one contrast, with equal group means."""
+    n, c = rows.n_items, rows.contrast.shape[1]
+    wins, losses = count_outcomes(rows.better, rows.worse, n) + 0.5
+    scores = 1.3 * np.log(wins / losses)
+    bias = np.zeros((rows.n_evaluators, c))
+    directions = move.basis.shape[1] - 1
+    if c == directions == 1:
+        up, down = rows.leanings[:, 0].T + 0.5
+        bias[:, 0] = np.log(up / down)
+    inside = np.linalg.lstsq(move.basis, scores, rcond=None)[0]
+    scores = scores - move.basis @ inside
+    bias[:, :directions] += inside[1:]
+    return np.concatenate([scores, bias.ravel(), np.zeros(rows.n_extra)])
+
+
+def evidence_at(objective: Penalised, point: Floats) -> Evidence:
+    """Return what comparisons tell about sharpness at the point evaluated last."""
+    small = objective.size <= _exact.DENSE
+    return evidence_of(objective, point, Inverse(objective) if small else OnePass(objective, SOON))

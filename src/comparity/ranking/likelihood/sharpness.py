@@ -1,0 +1,217 @@
+r"""How sharp each evaluator is, estimated with the scores integrated out.
+
+Evaluator k puts i above j with log odds :math:`g_k z`, where
+:math:`z = s_i - s_j + b_k \cdot (x_i - x_j)`. A joint maximum over scores and :math:`g` is
+inconsistent: scores are as many as items, and their errors stretch every :math:`g`. So scores are
+integrated out: with the Gaussian approximation :math:`N(\hat z, v)` of a lead given all judgments,
+the slope of the marginal likelihood in :math:`\ell_k = \log g_k` is a mean over that distribution
+(Fisher's identity),
+
+.. math:: S_k = \sum_{p \in k} E[g_k z_p \, (1 - \operatorname{logistic}(g_k z_p))],
+
+and its information, with H the Hessian in scores and biases, W the curvatures and x the rows of the
+design,
+
+.. math:: I_{kl} = [k = l] \sum_{p \in k} E[W_p z_p^2] - c_k^T H^{-1} c_l, \qquad
+          c_k = \sum_{p \in k} W_p \hat z_p x_p .
+
+Data leave the common level of :math:`\ell` to the scale of the scores. About it :math:`\ell_k` has
+a normal prior, whose SD :math:`\tau` maximises the marginal likelihood of the estimates,
+:math:`N(\mu, \tau^2 + I^{-1})`, times :math:`\tau e^{-\tau^2 / 2}`. That keeps :math:`\tau` off
+zero (Chung et al., 2013): an estimate of zero would take evaluators for equally sharp whenever they
+are not seen to differ, which is a pretest.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import chdtrc, ndtri
+
+from comparity.counts.kernels.compilation import njit
+from comparity.ranking.likelihood.evidence import CHUNK, MOST, spread_of
+from comparity.ranking.likelihood.exact import Inverse, Solving
+from comparity.ranking.likelihood.objective import Penalised
+from comparity.ranking.likelihood.one_pass import OnePass
+from comparity.ranking.likelihood.passes import Pass
+
+Floats = NDArray[np.float64]
+
+WIDE = 1.0
+"""Scale of the prior of the SD of log sharpness: evaluators of such a panel differ by a factor of
+2.7 either way, which is more than panels of people or language models were seen to."""
+LEAST_SD, MOST_SD = 1e-3, 3.0
+INVERTED_LEVEL = 0.05
+LONGEST_STEP = 1.0
+"""Change of log sharpness in one round at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Evidence:
+    """What comparisons tell about log sharpness, at some sharpness.
+
+    Attributes
+    ----------
+    slope : ndarray, (evaluators,)
+        Of the marginal log-likelihood.
+    information : ndarray, (evaluators,) or (evaluators, evaluators)
+        Its curvature, or the diagonal where evaluators are too many for more.
+    """
+
+    slope: Floats
+    information: Floats
+
+    @property
+    def variances(self) -> tuple[Floats, Floats]:
+        """Variances of log sharpness about its mean, and the directions that they belong to."""
+        m = len(self.slope)
+        if self.information.ndim == 1:
+            return 1 / self.information, np.eye(m)
+        # Directions across that of all evaluators at once.
+        across = np.linalg.qr(np.column_stack([np.ones(m), np.eye(m)[:, 1:]]))[0][:, 1:]
+        values, vectors = np.linalg.eigh(across.T @ np.linalg.pinv(self.information) @ across)
+        return np.maximum(values, 1e-12), across @ vectors
+
+
+def evidence_of(
+    objective: Penalised, point: Floats, covariances: Inverse | Solving | OnePass
+) -> Evidence:
+    """Return what comparisons tell about log sharpness at the point evaluated last."""
+    slope, whole, leads = _sum_pulls(objective, point, covariances)
+    if isinstance(covariances, OnePass):
+        share = whole / whole.sum()
+        return Evidence(slope=slope, information=np.maximum(whole * (1 - share), 1e-9))
+    border = border_of(objective, leads)
+    drawn = covariances.solve(border)
+    return Evidence(slope=slope, information=np.diag(whole) - border.T @ drawn)
+
+
+def step_of(log_sharpness: Floats, found: Evidence) -> tuple[Floats, float]:
+    """Return the next log sharpness, with mean zero, and the SD of its prior."""
+    centred = log_sharpness - log_sharpness.mean()
+    free, variances = _free_estimates(log_sharpness, found)
+    sd = best_sd(free, variances)
+    kept = found.variances[1] @ (free * sd**2 / (sd**2 + variances))
+    kept = kept - kept.mean()
+    step = np.clip(kept - centred, -LONGEST_STEP, LONGEST_STEP)
+    return centred + step, sd
+
+
+def _free_estimates(log_sharpness: Floats, found: Evidence) -> tuple[Floats, Floats]:
+    """Return estimates about their mean without a prior, by a step of Newton, and variances."""
+    variances, along = found.variances
+    centred = log_sharpness - log_sharpness.mean()
+    if found.information.ndim == 1:
+        free = centred + found.slope * variances
+        return free - np.average(free, weights=1 / variances), variances
+    moved = np.linalg.pinv(found.information) @ found.slope
+    return along.T @ (centred + moved), variances
+
+
+def equality_test(log_sharpness: Floats, found: Evidence) -> tuple[float, int, float]:
+    """Return chi-square, degrees of freedom and p value of equal sharpness of all evaluators."""
+    free, variances = _free_estimates(log_sharpness, found)
+    statistic, dof = float((free**2 / variances).sum()), len(log_sharpness) - 1
+    return statistic, dof, float(chdtrc(dof, statistic))
+
+
+def inverted(found: Evidence) -> NDArray[np.bool_]:
+    r"""Say who is better explained by a negative sharpness.
+
+    Without a prior, a step of Newton leads from :math:`g_k` to :math:`g_k (1 + S_k / I_{kk})`, with
+    the error :math:`g_k I_{kk}^{-1/2}`. That is below zero by more than Bonferroni's quantile of
+    all evaluators where someone decides against the order of the others.
+    """
+    information = found.information
+    own = information if information.ndim == 1 else np.diagonal(information)
+    z = (own + found.slope) / np.sqrt(own)
+    return np.asarray(z < ndtri(INVERTED_LEVEL / len(z)))
+
+
+def best_sd(free: Floats, variances: Floats) -> float:
+    """Return the SD of the prior that maximises the marginal likelihood times its own prior."""
+
+    def loss(log_sd: float) -> float:
+        square = math.exp(2 * log_sd)
+        whole = square + variances
+        fit = float((np.log(whole) + free**2 / whole).sum()) / 2
+        return fit - log_sd + square / (2 * WIDE**2)
+
+    ends = math.log(LEAST_SD), math.log(MOST_SD)
+    return math.exp(minimize_scalar(loss, bounds=ends, method="bounded").x)
+
+
+def _sum_pulls(
+    objective: Penalised, point: Floats, covariances: Inverse | Solving | OnePass
+) -> tuple[Floats, Floats, Floats]:
+    """Return slope and mean curvature in log sharpness of each evaluator, and all leads."""
+    data, rows = objective.data, objective.data.rows
+    parts, m = objective.split(point), rows.n_evaluators
+    spread, leads = spread_of(objective, covariances), np.empty(len(rows.better))
+    slope, whole = np.zeros(m), np.zeros(m)
+    square = np.ones(m) if data.sharpness is None else data.sharpness**2
+    for start in range(0, len(rows.better), CHUNK):
+        part = slice(start, start + CHUNK)
+        who = rows.evaluator[part]
+        own = np.clip(square[who] * spread(part)[0], 0.0, MOST)
+        pull, weight, leads[part] = data.pull_of_sharpness(part, own, *parts)
+        slope -= np.bincount(who, pull, m)
+        whole += np.bincount(who, weight, m)
+    return slope, whole, leads
+
+
+def with_log_sharpness(objective: Penalised, point: Floats, sd: float) -> Penalised:
+    """Return the likelihood with log sharpness as one more parameter of each evaluator.
+
+    To the first order: a change of log sharpness moves the lead by itself, as a bias toward one
+    more contrast would. So all that finds errors of biases finds those of log sharpness.
+
+    Parameters
+    ----------
+    objective : Penalised
+        Evaluated last at `point`, its minimum.
+    point : ndarray
+    sd : float
+        Of the prior of log sharpness about its mean.
+    """
+    data, penalty = objective.data, objective.penalty
+    scores, bias, extra = objective.split(point)
+    contrast = np.column_stack([data.rows.contrast, data.leads(scores, bias)])
+    wider = Pass(replace(data.rows, contrast=contrast, own_seats=False))
+    wider.sharpness = data.sharpness
+    precision = np.zeros((contrast.shape[1], contrast.shape[1]))
+    precision[:-1, :-1], precision[-1, -1] = penalty.bias, sd**-2
+    # Levels of groups and the level of the scores are flat as before, that of sharpness is not.
+    found = Penalised(
+        wider, replace(penalty, bias=precision), objective.flat_basis, flat=True, tilt=None
+    )
+    changes = np.column_stack([bias, np.zeros(len(bias))])
+    found.evaluate(np.concatenate([scores, changes.ravel(), extra]))
+    return found
+
+
+def border_of(objective: Penalised, leads: Floats) -> Floats:
+    """Return the Hessian between all parameters and log sharpness, (parameters, evaluators)."""
+    data, rows = objective.data, objective.data.rows
+    border = np.zeros((objective.size, rows.n_evaluators))
+    _add_border(*rows.columns(), data.weights() * leads, rows.n_items, border)
+    for place, change in enumerate(data.effect_changes(leads)):
+        end = objective.size - rows.n_extra + place
+        border[end] = np.bincount(rows.evaluator, change, rows.n_evaluators)
+    return border
+
+
+@njit(cache=True, nogil=True)
+def _add_border(better, worse, evaluator, contrast, change, n_items, border):  # type: ignore[no-untyped-def]
+    """Add what each comparison has between its parameters and its evaluator's log sharpness."""
+    n_contrasts = contrast.shape[1]
+    for p in range(len(better)):
+        k = evaluator[p]
+        border[better[p], k] += change[p]
+        border[worse[p], k] -= change[p]
+        for c in range(n_contrasts):
+            border[n_items + k * n_contrasts + c, k] += change[p] * contrast[p, c]

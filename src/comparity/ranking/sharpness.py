@@ -1,0 +1,128 @@
+"""What is told of the sharpness of evaluators: its scale, its test, and biases tested with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.ranking.fits import EqualSharpness, Prior, Sharpness
+from comparity.ranking.likelihood.errors import Errors
+from comparity.ranking.likelihood.fitting import Fit, Task
+
+Floats = NDArray[np.float64]
+
+LEVEL = 0.05
+VAGUE = 0.35
+"""Standard error of log sharpness from which on it is known by no more than a factor of two."""
+
+
+def equality_of(task: Task, fitted: Fit) -> EqualSharpness | None:
+    """Return the test of equal sharpness, where scores are integrated out of it."""
+    if not task.corrected or task.judgments.n_evaluators < 2:
+        return None
+    statistic, dof, p_value = fitted.test_equality()
+    return EqualSharpness(statistic=statistic, dof=dof, p_value=p_value)
+
+
+def in_score_sds(fitted: Fit, errors: Errors) -> tuple[Fit, Errors, Sharpness]:
+    """Return a fit in units of the SD of scores within groups, and the sharpness in these units.
+
+    The fit has sharpness with geometric mean 1 and estimates the SD of scores; this is the same
+    model with SD 1. Seat effects are outside of sharpness, and stay in logits.
+    """
+    prior, rest = fitted.priors[0], fitted.priors[1:]
+    sd, rows = prior.sd, fitted.objective.data.rows
+    units = np.full(fitted.bias.shape, 1 / sd)
+    if rows.own_seats:
+        units[:, -1] = np.exp(fitted.log_sharpness)
+    bias, known = fitted.bias * units, fitted.bias.shape[1]
+    half = _scale_variance(fitted) / 2
+    squares = np.maximum((errors.bias[:, :known] * units) ** 2 - half * bias**2, 0.0)
+    covariances = errors.with_last[:, :known] * units + half * bias
+    own = np.sqrt(np.maximum(errors.bias[:, known] ** 2 - half, 0.0))
+    no_error = errors.bias[:, :known] == 0
+    if rows.own_seats:
+        squares[:, -1], no_error[:, -1] = (errors.bias[:, known - 1] * units[:, -1]) ** 2, True
+    whole = np.broadcast_to(units.mean(axis=0), (1, known))[0]
+    # Scores are compared with each other, and the error of the scale is the same for all of them.
+    about = np.maximum(errors.scores**2 - 2 * half * fitted.scores**2, 0.0)
+    moved = replace(
+        errors,
+        scores=np.sqrt(about) / sd,
+        bias=np.where(errors.bias[:, :known] == 0, 0.0, np.sqrt(squares)),
+        centred=errors.centred[:, :known] * units,
+        level=errors.level[:known] * whole,
+        gap=errors.gap / sd,
+    )
+    spread = Prior(of="log sharpness", sd=fitted.sharpness_sd, chosen_by="marginal likelihood")
+    scale = Prior(of="scores", sd=1.0, chosen_by="their scale")
+    sharpness = Sharpness(
+        values=np.where(fitted.inverted, -1, 1) * np.exp(fitted.log_sharpness) * sd,
+        log_standard_errors=own,
+        covariances=np.where(no_error, 0.0, covariances),
+        spread=fitted.sharpness_sd,
+        inverted=fitted.inverted,
+    )
+    anew = replace(fitted, scores=fitted.scores / sd, bias=bias, priors=(scale, *rest, spread))
+    return anew, moved, sharpness
+
+
+def _scale_variance(fitted: Fit) -> float:
+    """Return the variance of the log SD of the scores as the Hessian has it.
+
+    n normal variables tell their log SD with information 2 n. The Hessian, quadratic in the scores,
+    has half of that: where data tell a share of each score, n times the square of that share.
+    """
+    objective = fitted.objective
+    scores = objective.split(fitted.solution.point)[0]
+    told = float(scores @ objective.penalty.pull_within(scores))
+    return len(scores) / max(told, 1.0) ** 2
+
+
+def errors_if_zero(bias: Floats, errors: Floats, sharpness: Sharpness | None) -> Floats:
+    r"""Return the errors that biases have if they are zero.
+
+    A bias is a ratio: what an evaluator adds to a group in logits, :math:`a_k`, over their
+    sharpness :math:`g_k`. That it is b is tested by :math:`a_k - b g_k`, which is normal also where
+    :math:`g_k` is near zero (Fieller, 1954).
+    """
+    if sharpness is None:
+        return errors
+    own = sharpness.log_standard_errors[:, None] ** 2
+    squares = errors**2 + 2 * bias * sharpness.covariances + bias**2 * own
+    squares = np.where(sharpness.covariances == 0, errors**2, squares)
+    return np.sqrt(np.maximum(squares, 0.0))
+
+
+def words_on_sharpness(
+    evaluators: NDArray[Any], sharpness: Sharpness | None, tested: EqualSharpness | None
+) -> Iterator[str]:
+    """Say what sharpness has to do with the biases found."""
+    if sharpness is None:
+        if tested is not None and tested.p_value < LEVEL:
+            yield (
+                f"Evaluators differ in sharpness (p {tested.p_value:.2g}), and this model takes "
+                "them for equally decided: where groups differ in worth, one who decides at random "
+                'more often seems to lean. sharpness="own" (--sharpness own) tells the two apart.'
+            )
+        return
+    yield (
+        "Sharpness is what an item that is one SD better gains with an evaluator, in logits; "
+        "scores are integrated out of it, and biases are in SDs of the scores within groups."
+    )
+    if sharpness.inverted.any():
+        names = ", ".join(str(name) for name in evaluators[sharpness.inverted][:5])
+        yield (
+            f"Inverted, with a negative sharpness: {names}. They decide against the order of the "
+            "others, as where better and worse were confused."
+        )
+    if vague := int((sharpness.log_standard_errors > VAGUE).sum()):
+        yield (
+            f"{vague:,} of {len(evaluators):,} evaluators made too few judgments to tell their "
+            "sharpness within a factor of two; it is drawn to that of the others, and intervals of "
+            "their biases are wide or unbounded."
+        )
