@@ -14,6 +14,7 @@ from comparity.errors import NoPriorError
 from comparity.ranking.connectivity import Diagnosis
 from comparity.ranking.contrasts import ZERO_MEAN, Anchor, Move, move_of
 from comparity.ranking.fits import Prior, by_cross_validation, folds
+from comparity.ranking.likelihood import exact as _exact
 from comparity.ranking.likelihood.errors import Errors, errors_of
 from comparity.ranking.likelihood.evidence import LEAST_SCORE_SD
 from comparity.ranking.likelihood.objective import (
@@ -104,7 +105,10 @@ class Fit:
         return not math.isnan(self.sharpness_sd)
 
     def test_equality(self) -> tuple[float, int, float]:
-        """Return chi-square, degrees of freedom and p value of equal sharpness."""
+        """Return chi-square, degrees of freedom and p value of equal sharpness.
+
+        Rao's test where the fit is of equal sharpness or began with it, Wald's after large fits.
+        """
         if self.equality is not None:
             return self.equality
         return equality_test(self.log_sharpness, evidence_at(self.objective, self.solution.point))
@@ -177,10 +181,12 @@ def _fit_and_choose(
     """Fit, choose priors and correct in turns until nothing moves, then fit to the end."""
     search = Search(task, rows, move, watch)
     if task.score_prior.by_likelihood or task.bias_prior.by_likelihood or task.corrected:
-        search.settle()
+        if task.sharpness and search.size <= _exact.DENSE:
+            search.settle()
+            search.test_equality()
         if task.sharpness:
             search.free_sharpness()
-            search.settle()
+        search.settle()
     objective = search.objective()
     solution = minimise(objective, search.point, tolerance=task.tolerance, watch=watch)
     converged = solution.converged and search.settled

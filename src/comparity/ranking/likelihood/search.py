@@ -206,11 +206,14 @@ class Search:
         self.log_sharpness, self.data.sharpness = new, self.signs * np.exp(new)
         return moved
 
-    def free_sharpness(self) -> None:
-        """Test equal sharpness where that fit came to rest, and let evaluators differ from now."""
+    def test_equality(self) -> None:
+        """Test equal sharpness where that fit came to rest."""
         objective = self.objective()
-        minimise(objective, self.point, tolerance=self.loose, watch=self.watch)
+        self.point = minimise(objective, self.point, tolerance=self.loose).point
         self.equality = equality_test(self.log_sharpness, evidence_at(objective, self.point))
+
+    def free_sharpness(self) -> None:
+        """Let evaluators differ in sharpness from now on."""
         self.signs = np.ones(len(self.log_sharpness))
 
     def objective(self) -> Penalised:

@@ -1,0 +1,162 @@
+"""Calibration of BARP where evaluators differ in sharpness: false alarms, discoveries, coverage.
+
+Items have scores with SD 1 within two groups (or two attributes). Half of the evaluators who are not
+trusted do not lean. A share over panels has the standard error that the panels show.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from comparity import barp
+from comparity.ranking.result import BiasedRanking
+
+Rng = np.random.Generator
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """A panel: evaluators, judgments of each, items, how groups differ, and what fixes the level."""
+
+    evaluators: int = 10
+    judgments: int = 300
+    items: int = 60
+    gap: float = 1.0
+    lowest: float = 0.3
+    highest: float = 3.0
+    sharpness: tuple[float, ...] = ()
+    lean: float = 0.5
+    anchor: str = "trusted"
+    trusted: int = 3
+    ties: float = 0.0
+    seat: float = 0.0
+    attributes: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rates:
+    """Shares of one panel: biases covered, unbiased evaluators accused, false among found."""
+
+    covered: float
+    accused: float
+    false: float
+
+
+def sharpness_of(rng: Rng, world: World) -> np.ndarray:
+    if world.sharpness:
+        return np.array(world.sharpness)
+    low, high = np.log(world.lowest), np.log(world.highest)
+    return np.exp(rng.uniform(low, high, world.evaluators))
+
+
+def draw(rng: Rng, world: World) -> tuple[dict[str, Any], np.ndarray]:
+    """Return what barp takes, and the biases as the anchor measures them."""
+    sharpness = sharpness_of(rng, world)
+    m, c, n = len(sharpness), world.attributes, world.items
+    group = np.column_stack([np.arange(n) % 2, np.arange(n) // 2 % 2])[:, :c]
+    bias = rng.normal(0, world.lean, (m, c)) * (rng.random((m, c)) < 0.5)
+    noise = rng.normal(0, 1, n)
+    if world.anchor == "equal group means":
+        fitted = np.column_stack([np.ones(n), group])
+        noise = noise - fitted @ np.linalg.lstsq(fitted, noise, rcond=None)[0]
+    if world.anchor == "trusted":
+        bias[: world.trusted] = 0
+    scores = noise + world.gap * group.sum(axis=1)
+    judge = np.repeat(np.arange(m), world.judgments)
+    one = rng.integers(0, n, len(judge))
+    two = (one + rng.integers(1, n, len(judge))) % n
+    lean = (bias[judge] * (group[one] - group[two])).sum(axis=1)
+    margin = sharpness[judge] * (scores[one] - scores[two] + lean) + world.seat
+    # Davidson's model: the tie parameter is what a tie weighs between equals.
+    weights = np.column_stack([np.exp(margin / 2), np.exp(-margin / 2), 0 * margin + world.ties])
+    drawn = rng.random(len(judge)) * weights.sum(axis=1)
+    second, tied = drawn > weights[:, 0], drawn > weights[:, :2].sum(axis=1)
+    turned = second & ~tied
+    given: dict[str, Any] = {
+        "comparisons": np.where(turned[:, None], np.c_[two, one], np.c_[one, two]),
+        "evaluators": judge,
+        "sensitive_features": {f"attribute {i}": group[:, i] for i in range(c)},
+        "anchor": list(range(world.trusted)) if world.anchor == "trusted" else world.anchor,
+    }
+    if world.ties:
+        given["ties"] = tied
+    if world.seat:
+        given["seats"] = np.where(turned, "second", "first")
+    return given, bias - bias.mean(axis=0) if world.anchor == "zero mean bias" else bias
+
+
+def rates_of(fit: BiasedRanking, truth: np.ndarray, level: float = 0.05) -> Rates:
+    tested = np.isfinite(fit.p)
+    low, high = np.moveaxis(fit.bias_intervals(), -1, 0)
+    covered = ((low <= truth) & (truth <= high))[tested].mean()
+    unbiased, found = tested & (truth == 0), tested & (fit.q <= level)
+    accused = (fit.p[unbiased] <= level).mean() if unbiased.any() else np.nan
+    return Rates(
+        covered=float(covered),
+        accused=float(accused),
+        false=float((found & (truth == 0)).sum() / max(1, found.sum())),
+    )
+
+
+def simulate(world: World, panels: int, seed: int = 20261117, **choices: Any) -> list[Rates]:
+    rng, found = np.random.default_rng(seed), []
+    for _ in range(panels):
+        given, truth = draw(rng, world)
+        found.append(rates_of(barp(**given, **choices), truth))
+    return found
+
+
+WORLDS = {
+    "two trusted with sharpness 2, a judge with 0.8, groups differ by 1": World(
+        sharpness=(2, 2, 0.8), trusted=2, judgments=3000, items=100, lean=0.0
+    ),
+    "sharpness 0.3 to 3, 300 judgments": World(),
+    "sharpness 0.3 to 3, 30 judgments": World(judgments=30),
+    "sharpness 0.3 to 3, 3,000 judgments": World(judgments=3000),
+    "biases sum to zero": World(anchor="zero mean bias"),
+    "groups of equal means": World(anchor="equal group means", gap=0.0),
+    "ties": World(ties=0.7),
+    "a seat": World(seat=0.5),
+    "two attributes": World(attributes=2, evaluators=8),
+    "equal sharpness": World(lowest=1.0, highest=1.0),
+    "equal sharpness, 30 judgments": World(lowest=1.0, highest=1.0, judgments=30),
+    "groups do not differ": World(gap=0.0),
+}
+FIRST = ("two trusted with sharpness 2, a judge with 0.8, groups differ by 1", "biases sum to zero")
+
+
+def check(found: list[Rates], least: float, most: float) -> None:
+    """Hold false alarms and discoveries to 0.05 and coverage to a range, within three errors."""
+    for name, low, high in (
+        ("covered", least, most),
+        ("accused", 0.0, 0.05),
+        ("false", 0.0, 0.05),
+    ):
+        shares = np.array([getattr(one, name) for one in found])
+        shares = shares[np.isfinite(shares)]
+        if not len(shares):
+            continue
+        error = max(np.std(shares, ddof=1), 0.02) / np.sqrt(len(shares))
+        assert low - 3 * error <= np.mean(shares) <= high + 3 * error, (name, np.mean(shares))
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_own_sharpness_keeps_its_levels(name: str) -> None:
+    check(simulate(WORLDS[name], 12, sharpness="own"), 0.93, 1.0)
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_equal_sharpness_does_not_where_evaluators_differ(name: str) -> None:
+    """What the worlds above are for: taken for equally sharp, evaluators seem to lean."""
+    found = simulate(WORLDS[name], 12)
+    assert np.nanmean([one.covered for one in found]) < 0.8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WORLDS)
+def test_own_sharpness_keeps_its_levels_in_a_thousand_panels(name: str) -> None:
+    check(simulate(WORLDS[name], 1000, sharpness="own"), 0.93, 0.98)
