@@ -1,7 +1,7 @@
 """Calibration of BARP where evaluators differ in sharpness: false alarms, discoveries, coverage.
 
-Items have scores with SD 1 within two groups (or two attributes). Half of the evaluators who are not
-trusted do not lean. A share over panels has the standard error that the panels show.
+Items have scores with SD 1 within two groups (or two attributes). Half of the evaluators who are
+not trusted do not lean. A share over panels has the standard error that the panels show.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Rng = np.random.Generator
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """A panel: evaluators, judgments of each, items, how groups differ, and what fixes the level."""
+    """A panel: evaluators, judgments of each, items, how groups differ, what fixes the level."""
 
     evaluators: int = 10
     judgments: int = 300

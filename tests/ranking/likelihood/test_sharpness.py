@@ -1,7 +1,7 @@
 """Sharpness of evaluators: likelihood, marginal slope and optimum, prior, signs, intervals.
 
-Witnesses: the plain likelihood, finite differences, and an optimiser of the marginal likelihood of a
-tiny panel, integrated over a grid of all scores.
+Witnesses: the plain likelihood, finite differences, and an optimiser of the marginal likelihood of
+a tiny panel, integrated over a grid of all scores.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def test_gradients_and_products_with_sharpness_are_finite_differences(
 
 
 def test_the_fit_maximises_the_marginal_likelihood() -> None:
-    """Of scores integrated over a grid, times the prior of log sharpness that the fit has chosen."""
+    """Of scores integrated over a grid, times the prior of log sharpness that the fit chose."""
     world = draw_panel(
         np.random.default_rng(4), [2.0, 1.0, 0.5], n_items=4, pairs=400, gap=0, bias=[0, 0.5, 0]
     )
@@ -189,7 +189,7 @@ def test_a_dull_evaluator_is_not_found_to_lean() -> None:
     assert own.p[2, 0] > 0.05
     assert own.sharpness is not None
     low, high = own.sharpness.intervals(0.999).T
-    assert ((low < [2, 2, 0.8]) & ([2, 2, 0.8] < high)).all()
+    assert ((low < [2, 2, 0.8]) & (high > [2, 2, 0.8])).all()
     assert plain_fit.equal_sharpness is not None
     assert plain_fit.equal_sharpness.p_value < 1e-6
     assert "differ in sharpness" in " ".join(plain_fit.notes)

@@ -141,9 +141,9 @@ def rows_of(
         seat = None if seat is None else seat[order]
         tied = None if tied is None else tied[order]
     contrast = columns[better] - columns[worse]
-    own_seats = seat_by_evaluator and seat is not None
-    if own_seats:
-        contrast, seat = np.column_stack([contrast, seat]), None
+    own_seats = False
+    if seat_by_evaluator and seat is not None:
+        contrast, seat, own_seats = np.column_stack([contrast, seat]), None, True
     return ComparisonRows(
         better=better,
         worse=worse,

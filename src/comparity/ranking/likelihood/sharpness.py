@@ -34,7 +34,7 @@ from scipy.special import chdtrc, ndtri
 
 from comparity.counts.kernels.compilation import njit
 from comparity.ranking.likelihood.evidence import CHUNK, MOST, spread_of
-from comparity.ranking.likelihood.exact import Inverse, Solving
+from comparity.ranking.likelihood.exact import Inverse
 from comparity.ranking.likelihood.objective import Penalised
 from comparity.ranking.likelihood.one_pass import OnePass
 from comparity.ranking.likelihood.passes import Pass
@@ -77,9 +77,7 @@ class Evidence:
         return np.maximum(values, 1e-12), across @ vectors
 
 
-def evidence_of(
-    objective: Penalised, point: Floats, covariances: Inverse | Solving | OnePass
-) -> Evidence:
+def evidence_of(objective: Penalised, point: Floats, covariances: Inverse | OnePass) -> Evidence:
     """Return what comparisons tell about log sharpness at the point evaluated last."""
     slope, whole, leads = _sum_pulls(objective, point, covariances)
     if isinstance(covariances, OnePass):
@@ -146,7 +144,7 @@ def best_sd(free: Floats, variances: Floats) -> float:
 
 
 def _sum_pulls(
-    objective: Penalised, point: Floats, covariances: Inverse | Solving | OnePass
+    objective: Penalised, point: Floats, covariances: Inverse | OnePass
 ) -> tuple[Floats, Floats, Floats]:
     """Return slope and mean curvature in log sharpness of each evaluator, and all leads."""
     data, rows = objective.data, objective.data.rows
