@@ -37,8 +37,8 @@ NOT_DECIDING = {
         inference.permutation.CHUNK inference.permuted_means.STEPS inference.requirement.AT_ONCE
         ranking.likelihood.evidence.CHUNK ranking.likelihood.exact.A_SECOND
         ranking.likelihood.exact.DENSE ranking.likelihood.exact.MOST_NUMBERS
-        ranking.likelihood.errors.MANY ranking.likelihood.fitting.SMALL
-        ranking.likelihood.fitting.SOON ranking.likelihood.passes.BLOCK
+        ranking.likelihood.errors.MANY ranking.likelihood.search.SMALL
+        ranking.likelihood.search.SOON ranking.likelihood.kernels.BLOCK
         ranking.likelihood.passes.SINGLE ranking.likelihood.passes.THREADED
         ranking.likelihood.rows.HOPS ranking.likelihood.rows.LITTLE_WORK
         ranking.likelihood.rows.MOST_NUMBERS ranking.likelihood.rows.MOST_WORK
@@ -61,17 +61,17 @@ NOT_DECIDING = {
         ranking.fits.LEAST_SD ranking.fits.MOST_JUDGMENTS ranking.fits.MOST_SD
         ranking.fits.ROUNDED ranking.likelihood.banded.FIXED_PRECISION
         ranking.likelihood.banded.LEAST_PIVOT ranking.likelihood.banded.LOST_PRECISION
-        ranking.likelihood.fitting.TINY ranking.likelihood.objective.FLAT
+        ranking.likelihood.search.TINY ranking.likelihood.objective.FLAT
         ranking.likelihood.objective.SLACK ranking.likelihood.one_pass.LEAST_LEFT
-        ranking.likelihood.one_pass.NOTHING_LEFT ranking.likelihood.passes.LN2_HIGH
-        ranking.likelihood.passes.LN2_LOW ranking.likelihood.passes.LOG2E ranking.mixtures.EDGE
+        ranking.likelihood.one_pass.NOTHING_LEFT ranking.likelihood.kernels.LN2_HIGH
+        ranking.likelihood.kernels.LN2_LOW ranking.likelihood.kernels.LOG2E ranking.mixtures.EDGE
         ranking.mixtures.LARGEST_LOG_RATIO ranking.mixtures.SMALLEST_CHANCE
         relative.prediction.LAST_DIGITS relative.prediction.ROUNDING relative.slopes.ALONE
         separation.information.SAME
     """,
     "what is shown": """
         metrics.charts.FARTHEST metrics.section.MOST_GROUPS pairwise.result.AS_TABLE
-        ranking.connectivity.NAMED ranking.fair_topk.SHOWN ranking.likelihood.fitting.WATCHED
+        ranking.connectivity.NAMED ranking.fair_topk.SHOWN ranking.likelihood.search.WATCHED
         ranking.mixtures.WATCHED ranking.plots.LEVEL ranking.plots.NAMED ranking.plots.STROKES
         ranking.section.CONTRASTS ranking.section.EVALUATORS ranking.section.ITEMS
         relative.section.DEEPEST relative.section.LISTED relative.section.NUMBERED
@@ -89,14 +89,17 @@ NOT_DECIDING = {
         inference.rejection.ROUNDS inference.rejection._HALVINGS inference.rejection._NEGLIGIBLE
         inference.rejection._NODES inference.rejection._POINTS inference.requirement.RUNGS
         inference.requirement.ZOOMS planning.plan_ranking.GRID_POINTS
-        planning.plan_ranking.MOST_ROUNDS ranking.barp.GRADIENT ranking.barp.STEPS
+        planning.plan_ranking.MOST_ROUNDS ranking.alternating.GRADIENT
+        ranking.alternating.STEPS
         ranking.fits.LARGEST_SD ranking.fits.SMALLEST_SD ranking.fits.START_SD
         ranking.likelihood.evidence.LONGEST ranking.likelihood.evidence.SHORTEST
-        ranking.likelihood.fitting.CALM ranking.likelihood.fitting.OFTEN
-        ranking.likelihood.fitting.ROUGH ranking.likelihood.fitting.ROUNDS
-        ranking.likelihood.fitting.STEADY ranking.likelihood.fitting.TOLERANCE
+        ranking.likelihood.search.CALM ranking.likelihood.search.OFTEN
+        ranking.likelihood.search.ROUGH ranking.likelihood.search.ROUNDS
+        ranking.likelihood.search.STEADY ranking.likelihood.search.TOLERANCE
         ranking.likelihood.objective.MOST_PRODUCTS ranking.likelihood.one_pass.CLOSE
         ranking.likelihood.one_pass.MOST_SOLVES ranking.likelihood.one_pass.SLIGHT
+        ranking.likelihood.search.ROUNDS_SHARP ranking.likelihood.sharpness.LEAST_SD
+        ranking.likelihood.sharpness.LONGEST_STEP ranking.likelihood.sharpness.MOST_SD
         ranking.rank_centrality.RESTARTS
     """,
     "a definition": """

@@ -28,7 +28,6 @@ from comparity.ranking.likelihood.objective import (
 from comparity.ranking.likelihood.passes import pass_over
 from comparity.ranking.likelihood.rows import ComparisonRows, rows_of
 from comparity.ranking.likelihood.search import (
-    TOLERANCE,
     WATCHED,
     Search,
     Task,
