@@ -32,8 +32,8 @@ from comparity.ranking.contrasts import (
 from comparity.ranking.fits import MARGINAL_LIKELIHOOD, SEAT, Wish, wish_of
 from comparity.ranking.judgments import Judgments, judgments_of
 from comparity.ranking.likelihood.errors import Errors, chance_variance, without_unknown
-from comparity.ranking.likelihood.fitting import Fit, Task, check_finite, fit, rows_for
-from comparity.ranking.likelihood.search import TOLERANCE
+from comparity.ranking.likelihood.fitting import Fit, check_finite, fit, rows_for
+from comparity.ranking.likelihood.search import TOLERANCE, Task
 from comparity.ranking.options import RankingModel
 from comparity.ranking.result import BiasedRanking
 from comparity.ranking.sharpness import (

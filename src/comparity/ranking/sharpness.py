@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from comparity.ranking.fits import EqualSharpness, Prior, Sharpness
 from comparity.ranking.likelihood.errors import Errors
-from comparity.ranking.likelihood.fitting import Fit, Task
+from comparity.ranking.likelihood.fitting import Fit
+from comparity.ranking.likelihood.search import Task
 
 Floats = NDArray[np.float64]
 

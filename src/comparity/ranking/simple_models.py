@@ -14,8 +14,8 @@ from comparity.ranking.connectivity import Diagnosis, diagnose
 from comparity.ranking.fits import MARGINAL_LIKELIHOOD, Effect, Wish, normal_quantile, wish_of
 from comparity.ranking.judgments import Judgments, count_outcomes, judgments_of
 from comparity.ranking.likelihood.errors import Errors
-from comparity.ranking.likelihood.fitting import NO_ANCHOR, Fit, Task, check_finite, fit
-from comparity.ranking.likelihood.search import TOLERANCE
+from comparity.ranking.likelihood.fitting import NO_ANCHOR, Fit, check_finite, fit
+from comparity.ranking.likelihood.search import TOLERANCE, Task
 from comparity.ranking.options import RankingModel
 from comparity.ranking.result import Ranking, ranking_of
 
