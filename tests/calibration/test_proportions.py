@@ -12,8 +12,7 @@ import pytest
 from scipy.stats import binom, norm
 
 from comparity.counts.pairs import Tally
-from comparity.inference.exact import ExactPivot
-from comparity.inference.proportions import compare_rates, compare_rates_wald
+from comparity.inference.proportions import ExactPivot, compare_rates, compare_rates_wald
 
 RATES = np.concatenate([[0.001, 0.002, 0.005], np.linspace(0.01, 0.99, 99)])
 

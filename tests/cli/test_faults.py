@@ -209,7 +209,7 @@ PLACES = {
     "reading": IN.format(module="comparity.tables.files", name="_first_row"),
     "DuckDB": IN_DUCKDB,
     "numba": IN_NUMBA,
-    "putting together": IN.format(module="comparity.cli.output", name="_terminal_text"),
+    "putting together": IN.format(module="comparity.cli.options", name="_terminal_text"),
     "writing": IN.format(module="comparity.reports.page", name="page"),
 }
 

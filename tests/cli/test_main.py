@@ -13,7 +13,7 @@ import pytest
 
 import comparity
 from comparity.cli import commands
-from comparity.cli.output import working
+from comparity.cli.options import working
 from comparity.cli.running import (
     CUT_OFF,
     DEFECT,

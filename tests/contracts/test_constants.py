@@ -79,7 +79,7 @@ NOT_DECIDING = {
     """,
     "a search": """
         counts.overlap.NEWTON_STEPS inference.evaluators.DIRECTIONS inference.evaluators.MULTIPLES
-        inference.exact.POLISH inference.extreme_tables.FEWEST_PARTS
+        inference.proportions.POLISH inference.extreme_tables.FEWEST_PARTS
         inference.extreme_tables.HALVINGS inference.extreme_tables.POLISH
         inference.extreme_tables.WIDEST_PART inference.looks.NODES_PER_STEP
         inference.permutation.LEVELS inference.permutation.STEPS inference.permuted_means.HALVINGS

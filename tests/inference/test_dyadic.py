@@ -14,9 +14,9 @@ from statsmodels.stats import proportion
 from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.pairs import Cell, PairCounts, Tally
 from comparity.inference.dyadic import compare_cells, rate_covariance, rate_interval
-from comparity.inference.exact import restricted_rate
 from comparity.inference.gap_tests import Reference
 from comparity.inference.pivots import DyadicGap, SharedGap, likeliest_rates
+from comparity.inference.proportions import restricted_rate
 from tests.calibration import worlds
 from tests.plain import two_proportions
 from tests.plain.dyadic import variance as plain_variance

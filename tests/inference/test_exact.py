@@ -12,8 +12,8 @@ from scipy.optimize import brentq
 from scipy.stats import barnard_exact, binom
 
 from comparity.counts.pairs import Tally
-from comparity.inference.exact import ExactPivot
 from comparity.inference.gap_tests import find_root
+from comparity.inference.proportions import ExactPivot
 from tests.plain import exact_intervals
 from tests.plain import two_proportions as plain
 

@@ -19,9 +19,9 @@ from statsmodels.stats.proportion import (
 )
 
 from comparity.counts.pairs import Tally
-from comparity.inference.exact import ExactPivot
 from comparity.inference.extreme_tables import score_statistic
 from comparity.inference.proportions import (
+    ExactPivot,
     WaldPivot,
     compare_rates,
     compare_rates_wald,

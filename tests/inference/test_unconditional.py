@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comparity.inference.exact import restricted_rate
 from comparity.inference.extreme_tables import score_statistic
+from comparity.inference.proportions import restricted_rate
 from tests.plain import two_proportions as plain
 
 tallies = st.integers(1, 10**6).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))

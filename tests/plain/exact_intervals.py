@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta, binom
 
-from comparity.inference.exact import restricted_rate
+from comparity.inference.proportions import restricted_rate
 
 TIE, MISSED = 1e-7, 1e-8
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from comparity.cli.output import as_json_text
+from comparity.cli.options import as_json_text
 from comparity.errors import ComparityError, ForeignResultError
 from comparity.gate.check import GateResult
 from comparity.ranking.rank import RankedPanel

@@ -15,10 +15,13 @@ from comparity.cli.options import (
     Command,
     choice_options,
     combine,
-    example,
+    command,
+    deliver,
+    example_text,
     output_options,
+    working,
+    write_plot,
 )
-from comparity.cli.output import command, deliver, working, write_plot
 from comparity.cli.running import BadInput, SuggestingGroup
 from comparity.comparative.options import ComparativeForm
 from comparity.errors import ComparityError, MissingColumnError
@@ -239,7 +242,9 @@ for name, one in (
 
 
 @click.command(
-    epilog=example("gate policy.toml --junit gate.xml --sarif gate.sarif --markdown summary.md"),
+    epilog=example_text(
+        "gate policy.toml --junit gate.xml --sarif gate.sarif --markdown summary.md"
+    ),
     short_help="Stop a change that a policy does not let pass.",
 )
 @click.argument("policy", type=INPUT_FILE)
@@ -352,5 +357,5 @@ def rank(
         )
     panel = rank_files(comparisons, items, **choices)
     if plot_scores is not None:
-        write_plot(plot_scores, panel, panel.plot_scores)
+        write_plot(plot_scores, panel.plot_scores)
     return panel

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from comparity.cli.options import INPUT_FILE, Command, combine, option_of
-from comparity.cli.output import command, working
+from comparity.cli.options import INPUT_FILE, Command, combine, command, option_of, working
 from comparity.relative.options import BridgeForm, RatersForm, RelativeForm
 from comparity.results.options import declared_choices
 

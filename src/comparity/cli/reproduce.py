@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from comparity.cli.options import example, names, output_options
-from comparity.cli.output import deliver
+from comparity.cli.options import deliver, example_text, names, output_options
 from comparity.cli.running import BadInput
 from comparity.errors import (
     ComparityError,
@@ -38,7 +37,7 @@ Wanted = tuple[Path, str]
 
 
 @click.command(
-    epilog=example(
+    epilog=example_text(
         "reproduce 002 --table 3\n"
         "reproduce 003 --figure 2,9 --runs 5 --data ~/data --output pictures"
     ),

@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, choice_options, example, output_options
-from comparity.cli.output import as_json_text, deliver, working
+from comparity.cli.options import (
+    INPUT_FILE,
+    OUTPUT_FILE,
+    as_json_text,
+    choice_options,
+    deliver,
+    example_text,
+    output_options,
+    working,
+)
 from comparity.errors import FileAccessError, FolderTakenError
 from comparity.results.options import Options, choice
 from comparity.tables.outputs import check_apart, write_csv, write_text
@@ -26,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog=example("data german --fetch --output german.csv"),
+    epilog=example_text("data german --fetch --output german.csv"),
     short_help="Published data sets: homes, licences, hashes.",
 )
 @click.argument("name", required=False)
@@ -125,7 +133,7 @@ def _write_prepared(path: Path, prepared: PreparedData) -> None:
 
 
 @click.command(
-    epilog=example("doctor --data ~/data"),
+    epilog=example_text("doctor --data ~/data"),
     short_help="Versions, extras, Java and data found here.",
 )
 @click.option("--data", type=click.Path(path_type=Path), help="The data folder.")
@@ -146,7 +154,9 @@ def doctor(data: Path | None, as_json: bool) -> None:
 
 
 @click.command(
-    epilog=example("report separation.json comparative.json --html report.html --title 'Model 7'"),
+    epilog=example_text(
+        "report separation.json comparative.json --html report.html --title 'Model 7'"
+    ),
     short_help="Several results on one page, from their JSON.",
 )
 @click.argument("results", type=INPUT_FILE, nargs=-1, required=True)
@@ -234,7 +244,7 @@ class DemoOptions(Options):
 
 
 @click.command(
-    epilog=example("demo --directory demo"),
+    epilog=example_text("demo --directory demo"),
     short_help="Simulate a hiring panel, plan, audit, retrain, report.",
 )
 @click.option(

@@ -53,8 +53,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.inference.exact import restricted_rate
 from comparity.inference.gap_tests import NORMAL, Interval, Reference, Statistic, find_root
+from comparity.inference.proportions import restricted_rate
 
 # A variance below this is rounding.
 NOTHING = 1e-15

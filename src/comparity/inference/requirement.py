@@ -35,9 +35,9 @@ from scipy.special import chdtri, ndtr, ndtri, stdtrit
 
 from comparity.counts.pairs import Tally
 from comparity.inference.evaluators import ClusterGap
-from comparity.inference.exact import ExactPivot
 from comparity.inference.gap_tests import GapTest, Needed, Pivot, Statistic, find_root
 from comparity.inference.means import RatioPivot
+from comparity.inference.proportions import ExactPivot
 from comparity.inference.rejection import critical_distances
 
 # More data than this many times what there is are no advice.
