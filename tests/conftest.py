@@ -21,9 +21,14 @@ settings.load_profile("comparity")
 # Places whose tests take long: they run commands as processes, simulate, or draw many examples.
 LONG = (
     *("browser", "calibration", "documentation", "examples", "fuzz", "reproductions"),
-    *("cli/test_demo.py", "cli/test_faults.py", "cli/test_hostile.py", "cli/test_threads.py"),
-    *("cli/test_written_files.py", "contracts/test_distributions.py", "reports/test_pages.py"),
-    *("tables/test_spark.py", "training/test_model_mutants.py"),
+    *("cli/test_demo.py", "cli/test_faults.py", "cli/test_files.py", "cli/test_hostile.py"),
+    *("cli/test_threads.py", "cli/test_written_files.py", "contracts/test_distributions.py"),
+    *("counts/kernels/test_compilation.py", "datasets/test_simulated.py"),
+    *("ranking/likelihood/test_exact.py", "ranking/test_awkward_panels.py"),
+    *("ranking/test_factor_bt.py", "relative/test_bridges.py", "relative/test_overlap.py"),
+    *("relative/test_rehearsal.py", "reports/test_pages.py", "tables/test_odd_tables.py"),
+    *("tables/test_spark.py", "training/test_kinds.py", "training/test_meta_fair.py"),
+    *("training/test_model_mutants.py",),
 )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import add
 from typing import Any
 
 # The single-precision number nearest 1e-35, up to which LightGBM takes numbers for 0.
@@ -12,7 +14,8 @@ ZERO = 1.0000000180025095e-35
 
 def sum_trees(trees: Sequence[Mapping[str, Any]], row: Sequence[float]) -> float:
     """Return the score of a row, of trees as model files hold them."""
-    return sum(_leaf(tree, row) for tree in trees)
+    # One after the other: from Python 3.12 on the built-in sum corrects its rounding.
+    return reduce(add, (_leaf(tree, row) for tree in trees), 0.0)
 
 
 def _leaf(tree: Mapping[str, Any], row: Sequence[float]) -> float:
