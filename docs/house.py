@@ -22,7 +22,7 @@ START, END = "<!-- map: docs/house.py -->\n", "<!-- end of map -->"
 LAYERS = ("errors", "tables", "counts", "inference", "results", "reports", "datasets")
 QUESTIONS = (
     *("separation", "comparative", "pairwise", "relative", "metrics", "ranking", "training"),
-    *("planning", "gate", "demo", "cli"),
+    *("planning", "judges", "gate", "demo", "cli"),
 )
 ORDER = (*LAYERS, *QUESTIONS)
 

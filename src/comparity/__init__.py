@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from comparity.comparative.audit import comparative_separation
     from comparity.errors import ComparityError
     from comparity.gate.check import check
+    from comparity.judges.audit import audit_judges
     from comparity.metrics.audit import fairness_metrics, select_metrics
     from comparity.pairwise.audit import pairwise_accuracy, pairwise_parity
     from comparity.planning.plan import plan_comparative, plan_separation
@@ -40,6 +41,7 @@ __all__ = [
     "MetaFairClassifier",
     "NeuralNetwork",
     "__version__",
+    "audit_judges",
     "barp",
     "biased_bridge",
     "bradley_terry",
@@ -76,6 +78,7 @@ _HOMES = {
     "FairRegressor": "comparity.training.rankers",
     "MetaFairClassifier": "comparity.training.meta_fair",
     "NeuralNetwork": "comparity.training.kinds",
+    "audit_judges": "comparity.judges.audit",
     "barp": "comparity.ranking.barp",
     "biased_bridge": "comparity.relative.bridges",
     "bradley_terry": "comparity.ranking.simple_models",

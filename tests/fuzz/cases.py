@@ -18,6 +18,7 @@ from comparity.gate.policy import NOTIONS
 from tests.fuzz.formats import DAMAGES, FORMATS, ODD_FORMATS, PLACES, damaged, encoded
 from tests.fuzz.sheets import ODD_VALUES, Sheet, item_sheets, judged_sheets, wide_sheets
 from tests.fuzz.words import find_command, is_input, is_output, option_words
+from tests.judges.samples import SAMPLES
 
 __all__ = ["Case", "Twin", "cases"]
 
@@ -335,6 +336,7 @@ RECORDED = {
     "plan": "plan separation --tpr 0.8,0.84 --fpr 0.4,0.44 --shares 0.5,0.5 --base-rates 0.5,0.5 "
     "--power 0.8",
     "gate": "gate policy.toml",
+    "judges": "judges judged.csv",
 }
 POLICY = """[[audit]]
 name = "one"
@@ -381,5 +383,37 @@ def refused_cases(draw: st.DrawFn, path: tuple[str, ...]) -> Case:
     return Case((*path, *words, draw(st.sampled_from(["--help", "--no-such"]))), {})
 
 
-SPECIAL = {"gate": policy_cases, "report": report_cases, "demo": refused_cases}
+@st.composite
+def log_cases(draw: st.DrawFn, path: tuple[str, ...]) -> Case:
+    """Draw logs of judges, some of their values replaced or left out, or a table of judgments."""
+    odd = draw(st.lists(st.sampled_from(ODDITIES), max_size=2))
+    files = {}
+    for place in range(draw(st.sampled_from([1, 1, 2, 3]))):
+        damage = draw(st.sampled_from(DAMAGES)) if "damage" in odd else ""
+        if draw(st.integers(0, 4)) == 4:
+            items = draw(item_sheets(odd="cells" in odd, least=4))
+            content = encoded(draw(judged_sheets(items, odd="cells" in odd)), "csv")
+            name = f"{place}.csv"
+        else:
+            rows = json.loads(json.dumps(SAMPLES[draw(st.sampled_from(sorted(SAMPLES)))]))
+            for _ in range(draw(st.sampled_from([0, 1, 2, 3])) if "cells" in odd else 0):
+                rows = draw(_spoilt(rows))
+            lines = draw(st.booleans())
+            content = (
+                "\n".join(map(json.dumps, rows)).encode() if lines else json.dumps(rows).encode()
+            )
+            name = f"{place}.json{'l' if lines else ''}"
+        files[name] = damaged(content, damage, draw(st.integers(0, 999)))
+    outputs = draw(_outputs(find_command(path), odd="output" in odd))
+    words = (*path, *files, *_named(find_command(path), outputs))
+    words += tuple(draw(option_words(path, {}, odd="options" in odd)))
+    return Case(words, files, tuple(outputs.values()))
+
+
+SPECIAL = {
+    "gate": policy_cases,
+    "report": report_cases,
+    "demo": refused_cases,
+    "judges": log_cases,
+}
 """Strategies of commands that read no table, or not directly."""

@@ -29,6 +29,7 @@ HOMES = {
     "metrics": "questions",
     "weights": "questions",
     "train": "questions",
+    "judges": "judges",
     "plan": "questions",
     "gate": "questions",
     "report": "tools",

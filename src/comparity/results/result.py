@@ -51,6 +51,7 @@ HOMES = (
     "comparity.ranking.fair_topk",
     "comparity.training.result",
     "comparity.planning.result",
+    "comparity.judges.result",
     "comparity.gate.check",
     "comparity.demo.story",
     "comparity.cli.installation",

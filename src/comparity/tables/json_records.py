@@ -225,9 +225,40 @@ def parse_records(name: str) -> Iterator[Any]:
         raise UnreadableFileError(repr(name), str(error)) from error
 
 
-def _parse(text: str, name: str, number: int = 1) -> Any:
+def parse_documents(name: str) -> Iterator[Any]:
+    """Parse a JSON list, JSON lines, or one JSON object, in Python; numbers stay numbers.
+
+    Raises
+    ------
+    UnreadableFileError
+        With the line that is broken.
+    """
+    lines = name.lower().removesuffix(".gz").endswith(("jsonl", "ndjson"))
+    if not lines or _begins_list(name):
+        text = _read(name)
+        try:
+            content = json.loads(text)
+        except RecursionError as error:
+            raise UnreadableFileError(repr(name), str(error)) from error
+        except ValueError as error:
+            # Many a file of JSON lines is called .json.
+            if not str(error).startswith("Extra data"):
+                raise UnreadableFileError(repr(name), str(error)) from error
+        else:
+            yield from content if isinstance(content, list) else [content]
+            return
     try:
-        return json.loads(text, parse_float=str)
+        with _open(name) as file:
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    yield _parse(line, name, number, parse_float=None)
+    except (UnicodeDecodeError, OSError, EOFError, zlib.error) as error:
+        raise UnreadableFileError(repr(name), str(error)) from error
+
+
+def _parse(text: str, name: str, number: int = 1, *, parse_float: Any = str) -> Any:
+    try:
+        return json.loads(text, parse_float=parse_float)
     except (ValueError, RecursionError) as error:
         # A parser that sees one line at a time takes every one for the first.
         said = str(error).replace("line 1 column", f"line {number:,} column")

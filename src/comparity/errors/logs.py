@@ -1,0 +1,68 @@
+"""Errors about the logs of judges."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from comparity.errors.spelling import ComparityError, Option, listed
+
+
+class UnknownLogError(ComparityError, ValueError):
+    """A file is a log of no format that is known."""
+
+    def __init__(self, path: str, keys: Sequence[str], formats: Collection[str]) -> None:
+        super().__init__(
+            f"cannot tell which tool wrote {path!r}.",
+            f"its first record has {listed(keys)}",
+            f"force one of {', '.join(formats)} with {{}}, or name columns by {{}}, {{}} and {{}}.",
+            Option("format"),
+            Option("left"),
+            Option("right"),
+            Option("result"),
+        )
+
+
+class LogRowError(ComparityError, ValueError):
+    """A record of a log is not what its format says."""
+
+    def __init__(self, path: str, row: int, form: str, found: str) -> None:
+        super().__init__(
+            f"cannot read record {row:,} of {path!r} as {form!r}.",
+            found,
+            "mend or delete this record, or say by {} that the file is of another format.",
+            Option("format"),
+        )
+        self.row = row
+
+
+class SameLogError(ComparityError, ValueError):
+    """Two files with the same content would count every judgment twice."""
+
+    def __init__(self, first: str, second: str) -> None:
+        super().__init__(
+            "two logs hold the same records.",
+            f"{first!r} and {second!r} are byte for byte the same",
+            "give one of them; a second run of a judge differs somewhere.",
+        )
+
+
+class OneAnswererError(ComparityError, ValueError):
+    """Scores of single answers compare nothing if nobody else answered."""
+
+    def __init__(self, answerers: Collection[str], scores: int) -> None:
+        super().__init__(
+            "scores of single answers are compared where two answerers got the same prompt.",
+            f"{scores:,} scores of {listed(sorted(answerers))}, and no prompt with two answerers",
+            "give the logs of two or more answerers together: several files are one panel.",
+        )
+
+
+class NoVerdictError(ComparityError, ValueError):
+    """A panel of logs in which no judge decided anything."""
+
+    def __init__(self, paths: Collection[str], found: str) -> None:
+        super().__init__(
+            "no judgment was found.",
+            f"{found} in {listed(list(paths), 3)}",
+            "give a file of judgments; files of answers and questions only complete one.",
+        )

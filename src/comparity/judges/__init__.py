@@ -1,0 +1,1 @@
+"""What judges get wrong, from the logs that tools of evaluation write."""

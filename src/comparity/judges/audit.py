@@ -1,0 +1,240 @@
+"""Audits of judges from the logs that tools write."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from comparity import __version__
+from comparity.inference.multiplicity import holm
+from comparity.judges.agreement import compare_by_length, compare_judges, panel_alpha
+from comparity.judges.log import JudgeLog
+from comparity.judges.missing import find_failing_groups
+from comparity.judges.options import AUTO, JudgesOptions
+from comparity.judges.rates import (
+    NOWHERE,
+    Rows,
+    compare_orders,
+    count_by_prompt,
+    count_orders,
+    count_repeats,
+    find_twins,
+    first_seat,
+    gap_between,
+    longer_answer,
+    missing,
+    rate_of,
+    ties,
+)
+from comparity.judges.readers import NO_VERDICT, REASONS, SECOND
+from comparity.judges.reading import read_logs
+from comparity.judges.result import Example, JudgesAudit, JudgeSummary, Standing
+from comparity.ranking.simple_models import bradley_terry
+from comparity.results.options import shows
+
+POOLED = "people"
+MOST_STANDINGS = 200
+MOST_EXAMPLES = 3
+LETTERS = 300
+
+
+@shows(JudgesOptions)
+def audit_judges(logs: Any, **choices: Any) -> JudgesAudit:
+    """Say what judges do: seats, lengths, consistency, agreement, and what they fail on.
+
+    Parameters
+    ----------
+    logs : path, sequence of path, frame, or sequence of mapping
+        Logs as tools write them, or the records of one. Several files are one panel.
+    **choices
+        See the signature; the help of ``comparity judges`` explains each.
+
+    Returns
+    -------
+    JudgesAudit
+        Intervals take prompts as clusters. Preference for length is not adjusted for quality.
+
+    Raises
+    ------
+    UnknownLogError, LogRowError, UnreadableFileError
+        A file is of no known format, or a record is not what its format says.
+    OneAnswererError, NoVerdictError, SameLogError
+        There is nothing to compare, or a log was given twice.
+
+    Examples
+    --------
+    >>> game = {"question_id": "q1", "model": "m", "judge": "j"}
+    >>> games = [{"score": "A>B"}, {"score": "A>>B"}]
+    >>> other = {"question_id": "q2", "games": [{"score": "B>A"}, {"score": "A>B"}]}
+    >>> audit = audit_judges([game | {"games": games}, game | other])
+    >>> audit.judges[0].twins.first_both, audit.judges[0].twins.consistent.rate
+    (1, 0.5)
+    """
+    options = JudgesOptions(**choices)
+    log, readings = read_logs(
+        logs,
+        form=_form(options),
+        judge=options.judge or "",
+        people=options.people,
+        keep_texts=options.show_text,
+        columns=options.columns,
+        coding=options.codes,
+        drop_missing=options.drop_missing,
+        **({"baseline": options.baseline} if options.baseline else {}),
+    )
+    rows_of = _rows_of_judges(log)
+    summaries = _correct([_summarise(log, name, rows, options) for name, rows in rows_of.items()])
+    alpha = 1 - options.level
+    return JudgesAudit(
+        readings=readings,
+        judges=summaries,
+        agreements=compare_judges(log, options.level),
+        panel=panel_alpha(log, ties=True, level=options.level),
+        panel_decided=panel_alpha(log, ties=False, level=options.level),
+        by_length=compare_by_length(log, options.level),
+        missing_tests=tuple(
+            test
+            for name, rows in rows_of.items()
+            for test in find_failing_groups(log, rows, name, alpha)
+        ),
+        leaderboard=_leaderboard(log, options.level),
+        examples=tuple(_examples(log, rows_of)) if options.show_text else (),
+        omitted=log.omitted,
+        notes=tuple(_notes(log)),
+        level=options.level,
+        provenance={
+            "comparity": __version__,
+            "options": asdict(options),
+            "data": {"judgments": len(log), "prompts": len(log.prompts)},
+        },
+    )
+
+
+def _form(options: JudgesOptions) -> str:
+    """Return the format that was asked for; columns by name are those of a table."""
+    if options.format != AUTO:
+        return options.format
+    return "table" if options.result is not None else ""
+
+
+def _rows_of_judges(log: JudgeLog) -> dict[str, Rows]:
+    """Return the rows of every judge; several people are told of together."""
+    is_person = np.isin(log.judges, log.people)
+    pooled = len(log.people) > 1
+    found = {
+        name: log.judge == code
+        for code, name in enumerate(log.judges)
+        if not (pooled and is_person[code])
+    }
+    if pooled:
+        found[POOLED] = is_person[log.judge]
+    return found
+
+
+def _summarise(log: JudgeLog, name: str, rows: Rows, options: JudgesOptions) -> JudgeSummary:
+    level = options.level
+    first, unknown = first_seat(log, rows, level)
+    repeats, orders = count_repeats(log, rows), count_orders(log, rows)
+    gap, interval = gap_between(orders, repeats, level)
+    reasons = {
+        reason: int(np.sum(rows & (log.reason == code))) for code, reason in enumerate(REASONS)
+    }
+    persons = len(log.people) if name not in log.judges else int(name in log.people)
+    return JudgeSummary(
+        name=name,
+        persons=persons,
+        judgments=int(rows.sum()),
+        prompts=len(np.unique(log.prompt[rows])),
+        missing={reason: n for reason, n in reasons.items() if n},
+        missing_rate=missing(log, rows, level),
+        ties=ties(log, rows, level),
+        first=first,
+        first_unknown=unknown,
+        longer=longer_answer(log, rows, level),
+        twins=compare_orders(log, rows, level),
+        seat_p_adjusted=math.nan,
+        repeats=rate_of(*repeats, level) if repeats[1].any() else None,
+        swap_gap=gap,
+        swap_gap_interval=interval if repeats[1].any() else NOWHERE,
+    )
+
+
+def _correct(summaries: list[JudgeSummary]) -> tuple[JudgeSummary, ...]:
+    """Correct the tests of seats for the number of judges."""
+    raw = [one.twins.p_value if one.twins else math.nan for one in summaries]
+    adjusted = holm(raw, 0.05).adjusted
+    return tuple(
+        replace(one, seat_p_adjusted=float(p)) for one, p in zip(summaries, adjusted, strict=True)
+    )
+
+
+def _leaderboard(log: JudgeLog, level: float) -> tuple[Standing, ...]:
+    """Rank the answerers by all judgments, where the log says who answered."""
+    n = len(log.answerers)
+    valid = log.verdict != NO_VERDICT
+    # Where answers go by their texts, each answerer has one: nobody to rank.
+    if not 2 <= n <= MOST_STANDINGS or len(log.prompts) * 2 < n or not valid.any():
+        return ()
+    decided = np.abs(log.verdict) == 1
+    better = np.where(log.verdict == SECOND, log.second, log.first)
+    worse = np.where(log.verdict == SECOND, log.first, log.second)
+    seats = np.where(log.seated & (log.orders == 0), np.where(better == log.first, 1, -1), 0)
+    ranking = bradley_terry(
+        np.stack([better[valid], worse[valid]], axis=1),
+        n_items=n,
+        ties=log.verdict[valid] == 0,
+        seats=seats[valid] if seats[valid].any() else None,
+    )
+    standings = []
+    for code in ranking.ranking.tolist():
+        took_part = decided & ((log.first == code) | (log.second == code))
+        trials = count_by_prompt(log.prompt, took_part, len(log.prompts))
+        hits = count_by_prompt(log.prompt, took_part & (better == code), len(log.prompts))
+        standing = Standing(
+            answerer=log.answerers[code],
+            judgments=int(np.sum(valid & ((log.first == code) | (log.second == code)))),
+            wins=rate_of(hits, trials, level),
+            score=float(ranking.scores[code]),
+        )
+        standings.append(standing)
+    return tuple(standings)
+
+
+def _examples(log: JudgeLog, rows_of: Mapping[str, Rows]) -> Iterator[Example]:
+    """Yield the first pairs of each judge with two verdicts, and the first without one."""
+    for name, rows in rows_of.items():
+        one, two = find_twins(log, rows)
+        valid = (log.verdict[one] != NO_VERDICT) & (log.verdict[two] != NO_VERDICT)
+        other = one[valid & (log.verdict[one] != -log.verdict[two])]
+        absent = np.flatnonzero(rows & (log.verdict == NO_VERDICT))
+        for why, places in (("another verdict in the other order", other), ("no verdict", absent)):
+            for place in places[:MOST_EXAMPLES].tolist():
+                prompt = log.prompts[log.prompt[place]]
+                first, second = int(log.first_item[place]), int(log.second_item[place])
+                yield Example(
+                    judge=name,
+                    why=why,
+                    prompt=prompt,
+                    question=log.questions.get(prompt, "")[:LETTERS],
+                    first=log.answer_texts.get(first, "")[:LETTERS],
+                    second=log.answer_texts.get(second, "")[:LETTERS],
+                )
+
+
+def _notes(log: JudgeLog) -> Iterator[str]:
+    for why, n in log.omitted.items():
+        yield f"{n:,} left out: {why}."
+    for answerer in log.mismatched:
+        yield (
+            f"The answers of {answerer} share few words with their prompts, where those of others "
+            "share many: check whether they were joined to the right prompts."
+        )
+    for answerer, n in log.several_texts.items():
+        yield (
+            f"{n:,} answers of {answerer} have a second text for the same prompt; if these are two "
+            "answerers, read the logs apart or name them (--baseline)."
+        )

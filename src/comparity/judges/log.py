@@ -1,0 +1,398 @@
+"""The judgments of a panel as columns, whatever tools wrote them.
+
+Items are (prompt, turn, answerer). What is known of an answer's text is kept as numbers, once for
+each item: characters, words and marks of style. The texts themselves are not kept.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.errors import OneAnswererError
+from comparity.judges.readers import (
+    NO_VERDICT,
+    REASONS,
+    UNPARSED,
+    AnswerText,
+    Entry,
+    Judgment,
+    Omission,
+    PromptFact,
+    Score,
+)
+
+Codes = NDArray[np.int32]
+Marks = NDArray[np.int8]
+Floats = NDArray[np.float64]
+
+FEATURES = ("characters", "words", "headers", "list items", "bold", "code blocks", "refusal")
+HEADER = re.compile(r"^#{1,6} ", re.MULTILINE)
+LISTED = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)]) ", re.MULTILINE)
+BOLD = re.compile(r"\*\*[^*\n]+\*\*")
+REFUSAL = re.compile(
+    r"(?:i.?m |i am )?(?:very )?sorry|i (?:cannot|can.t|am unable|will not)|as an ai\b", re.I
+)
+# How far into an answer a refusal is looked for.
+OPENING = 80
+SAME_ANSWERER = "both seats hold the answer of one answerer"
+SAME_RECORD = "records that stand in their file a second time"
+SCORED_AGAIN = "scores of an answer that the same judge had scored"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class JudgeLog:
+    """Judgments of a panel, one entry of each column for each.
+
+    Attributes
+    ----------
+    judges, prompts, answerers, turns, runs, categories, sources : tuple of str
+        What the codes stand for.
+    judge, prompt, first, second, turn, run, category, source : ndarray of int
+        Codes. `first` and `second` are answerers, in the seats as they were shown.
+    verdict, gold : ndarray of int
+        1 the first, -1 the second, 0 a tie, 2 nothing.
+    reason : ndarray of int
+        Why there is no verdict: a position in ``REASONS``; -1 where there is one.
+    strength : ndarray of float
+    seated : ndarray of bool
+        Whether the log says which answer was shown first.
+    orders : ndarray of int
+        0 one presentation, 1 and 2 both orders in one row, with the same verdict or another.
+    first_item, second_item : ndarray of int
+        Rows of `features`.
+    features : ndarray, (items, len(FEATURES))
+        What is known of the texts; ``nan`` where nothing is.
+    people : tuple of str
+        The judges who are people.
+    omitted : mapping of str to int
+        Rows that were left out, by reason.
+    mismatched : tuple of str
+        Answerers whose answers seem to belong to other prompts.
+    several_texts : mapping of str to int
+        Answerers under whose name a prompt has more than one answer, and how many more.
+    answer_texts, questions : mapping
+        Texts of items and of prompts, where they were asked for.
+    """
+
+    judges: tuple[str, ...]
+    prompts: tuple[str, ...]
+    answerers: tuple[str, ...]
+    turns: tuple[str, ...]
+    runs: tuple[str, ...]
+    categories: tuple[str, ...]
+    sources: tuple[str, ...]
+    judge: Codes
+    prompt: Codes
+    first: Codes
+    second: Codes
+    turn: Codes
+    run: Codes
+    category: Codes
+    source: Codes
+    verdict: Marks
+    gold: Marks
+    reason: Marks
+    strength: Floats
+    seated: NDArray[np.bool_]
+    orders: Marks
+    first_item: Codes
+    second_item: Codes
+    features: Floats
+    people: tuple[str, ...] = ()
+    omitted: Mapping[str, int] = field(default_factory=dict)
+    mismatched: tuple[str, ...] = ()
+    several_texts: Mapping[str, int] = field(default_factory=dict)
+    answer_texts: Mapping[int, str] = field(default_factory=dict)
+    questions: Mapping[str, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.judge)
+
+    @property
+    def lengths(self) -> tuple[Floats, Floats]:
+        """Characters of the first and the second answer."""
+        return self.features[self.first_item, 0], self.features[self.second_item, 0]
+
+    @property
+    def pair(self) -> NDArray[np.int64]:
+        """A code for the prompt, the turn and the two answerers, in whatever order."""
+        low, high = np.minimum(self.first, self.second), np.maximum(self.first, self.second)
+        code = self.prompt.astype(np.int64)
+        for part, size in ((self.turn, len(self.turns)), (low, 0), (high, 0)):
+            code = code * (size or len(self.answerers)) + part
+        return np.unique(code, return_inverse=True)[1].reshape(-1)
+
+
+class Names:
+    """Codes for names, in the order in which they come."""
+
+    def __init__(self) -> None:
+        self.codes: dict[Any, int] = {}
+
+    def code(self, name: Any) -> int:
+        """Return the code of a name, a new one where it is new."""
+        return self.codes.setdefault(name, len(self.codes))
+
+    def names(self) -> tuple[str, ...]:
+        """Return all names by code."""
+        return tuple(self.codes)
+
+
+class LogBuilder:
+    """Entries of readers, collected into columns."""
+
+    CODES = ("judge", "prompt", "first", "second", "turn", "run", "category", "source")
+    MARKS = ("verdict", "gold", "reason", "seated", "orders")
+
+    def __init__(self, *, keep_texts: bool = False) -> None:
+        self.keep_texts = keep_texts
+        self.answer_texts: dict[int, str] = {}
+        self.questions: dict[str, str] = {}
+        self.columns = {name: array("i") for name in self.CODES}
+        self.columns |= {name: array("b") for name in self.MARKS}
+        self.columns |= {"first_item": array("i"), "second_item": array("i")}
+        self.strength = array("d")
+        shared = Names()
+        self.names = {name: Names() for name in self.CODES}
+        self.names |= {"first": shared, "second": shared}
+        self.items = Names()
+        self.features: dict[int, tuple[float, ...]] = {}
+        self.texts: dict[tuple[str, ...], int] = {}
+        self.several_texts: Counter[str] = Counter()
+        self.scores: dict[tuple[str, ...], dict[str, Score]] = defaultdict(dict)
+        self.omitted: Counter[str] = Counter()
+        self.people: dict[str, None] = {}
+        self.prompt_categories: dict[str, str] = {}
+        self.source = ""
+        self.echoes = Echoes()
+
+    def add(self, entry: Entry) -> None:
+        """Put an entry where it belongs."""
+        if isinstance(entry, Judgment):
+            self._add_judgment(entry)
+        elif isinstance(entry, Score):
+            self._add_score(entry)
+        elif isinstance(entry, AnswerText):
+            self._item((entry.prompt, entry.turn, entry.answerer), entry.text)
+        elif isinstance(entry, PromptFact):
+            self.prompt_categories[entry.prompt] = entry.category
+            self._keep_question(entry.prompt, entry.question)
+        else:
+            assert isinstance(entry, Omission)
+            self.omitted[entry.why] += 1
+
+    def _add_judgment(self, one: Judgment) -> None:
+        if one.first == one.second:
+            self.omitted[SAME_ANSWERER] += 1
+            return
+        put, names = self.columns, self.names
+        for name in ("judge", "prompt", "first", "second", "turn", "run", "category"):
+            put[name].append(names[name].code(getattr(one, name)))
+        put["source"].append(names["source"].code(self.source))
+        put["verdict"].append(one.verdict)
+        put["gold"].append(one.gold)
+        missing = one.verdict == NO_VERDICT
+        put["reason"].append(REASONS.index(one.reason or UNPARSED) if missing else -1)
+        put["seated"].append(one.is_seated)
+        put["orders"].append(one.orders)
+        self.strength.append(one.strength)
+        for place, answerer in enumerate((one.first, one.second)):
+            item = self._item((one.prompt, one.turn, answerer), one.texts[place])
+            put["first_item" if place == 0 else "second_item"].append(item)
+            if one.lengths[place] == one.lengths[place] and item not in self.features:
+                self.features[item] = (one.lengths[place], *(math.nan,) * (len(FEATURES) - 1))
+            if one.question and one.texts[place]:
+                self.echoes.add(one.prompt, answerer, one.question, one.texts[place] or "")
+        self._keep_question(one.prompt, one.question)
+        if one.is_person:
+            self.people[one.judge] = None
+
+    def _keep_question(self, prompt: str, question: str | None) -> None:
+        if self.keep_texts and question:
+            self.questions.setdefault(prompt, question)
+
+    def _item(self, key: tuple[str, str, str], text: str | None) -> int:
+        """Return the code of an answer; two texts under one name are two answers."""
+        if text is None:
+            return self.items.code(key)
+        item = self.items.code((*key, hash(text)))
+        if item not in self.features:
+            self.features[item] = measure(text)
+            if self.keep_texts:
+                self.answer_texts[item] = text
+            if self.texts.setdefault(key, item) != item:
+                self.several_texts[key[2]] += 1
+        return item
+
+    def _add_score(self, one: Score) -> None:
+        known = self.scores[one.judge, one.prompt, one.turn, one.run]
+        if one.answerer in known:
+            self.omitted[SCORED_AGAIN] += 1
+        else:
+            known[one.answerer] = one
+
+    def _pair_scores(self) -> None:
+        """Compare every two answers to one prompt by the scores that one judge gave them."""
+        n, before = 0, len(self.columns["judge"])
+        answerers: set[str] = set()
+        for scores in self.scores.values():
+            n += len(scores)
+            answerers |= {*scores}
+            for first, second in combinations(sorted(scores), 2):
+                self._add_judgment(compare_scores(scores[first], scores[second]))
+        if n and len(self.columns["judge"]) == before == 0:
+            raise OneAnswererError(answerers, n)
+
+    def build(self, people: Iterable[str] = ()) -> JudgeLog:
+        """Return the columns of all that was added."""
+        self._pair_scores()
+        names = {name: self.names[name].names() for name in self.CODES}
+        columns: dict[str, Any] = {
+            name: np.array(column, dtype=np.int32 if column.typecode == "i" else np.int8)
+            for name, column in self.columns.items()
+        }
+        self._fill_categories(columns, names)
+        features = np.full((len(self.items.codes), len(FEATURES)), np.nan)
+        for item, found in self.features.items():
+            features[item] = found
+        # A log without texts takes what another file knows of the same answers.
+        for key, item in self.texts.items():
+            if key in self.items.codes:
+                features[self.items.codes[key]] = features[item]
+                if item in self.answer_texts:
+                    self.answer_texts[self.items.codes[key]] = self.answer_texts[item]
+        patterns = tuple(people)
+        return JudgeLog(
+            judges=names["judge"],
+            prompts=names["prompt"],
+            turns=names["turn"],
+            runs=names["run"],
+            sources=names["source"],
+            answerers=names["first"],
+            categories=names["category"],
+            **{name: column for name, column in columns.items() if name != "seated"},
+            seated=columns["seated"].astype(bool),
+            strength=np.array(self.strength),
+            features=features,
+            people=tuple(
+                one
+                for one in names["judge"]
+                if one in self.people or any(fnmatchcase(one, like) for like in patterns)
+            ),
+            omitted=dict(self.omitted),
+            mismatched=self.echoes.mismatched(),
+            several_texts=dict(self.several_texts),
+            answer_texts=self.answer_texts,
+            questions=self.questions,
+        )
+
+    def _fill_categories(self, columns: dict[str, Any], names: dict[str, tuple[str, ...]]) -> None:
+        """Take the categories that a file of questions names, where the log has none."""
+        told, known = self.prompt_categories, self.names["category"]
+        if not told or {*known.codes} - {""}:
+            return
+        new = Names()
+        new.code("")
+        of_prompt = [new.code(told.get(one, "")) for one in names["prompt"]]
+        columns["category"] = np.array(of_prompt, dtype=np.int32)[columns["prompt"]]
+        names["category"] = new.names()
+
+
+def measure(text: str) -> tuple[float, ...]:
+    r"""Return the features of a text.
+
+    Examples
+    --------
+    >>> dict(zip(FEATURES, measure("# Why\n\n- **one**\n- two"), strict=True))["list items"]
+    2.0
+    """
+    return (
+        float(len(text)),
+        float(len(text.split())),
+        float(len(HEADER.findall(text))),
+        float(len(LISTED.findall(text))),
+        float(len(BOLD.findall(text))),
+        float(text.count("```") // 2),
+        float(bool(REFUSAL.match(text[:OPENING].strip()))),
+    )
+
+
+def compare_scores(first: Score, second: Score) -> Judgment:
+    """Return which of two answers has the larger score."""
+    missing = math.isnan(first.score) or math.isnan(second.score)
+    lead = first.score - second.score
+    return Judgment(
+        judge=first.judge,
+        prompt=first.prompt,
+        first=first.answerer,
+        second=second.answerer,
+        verdict=NO_VERDICT if missing else (lead > 0) - (lead < 0),
+        reason=first.reason or second.reason,
+        strength=abs(lead),
+        turn=first.turn,
+        run=first.run,
+        is_seated=False,
+        category=first.category,
+        texts=(first.text, second.text),
+        question=first.question,
+    )
+
+
+WORD = re.compile(r"[^\W\d_]{5,}")
+# Fewer answers than this tell nothing; answers that belong to their prompts share words with them
+# far more often than with the prompt before.
+FEWEST_ANSWERS = 20
+
+
+class Echoes:
+    """Whether answers share more words with their own prompt than with the prompt before it."""
+
+    def __init__(self) -> None:
+        self.own: defaultdict[str, float] = defaultdict(float)
+        self.other: defaultdict[str, float] = defaultdict(float)
+        self.squares: defaultdict[str, float] = defaultdict(float)
+        self.n: Counter[str] = Counter()
+        self.seen: set[tuple[str, str]] = set()
+        self.words: tuple[str, frozenset[str]] = ("", frozenset())
+        self.before: frozenset[str] = frozenset()
+
+    def add(self, prompt: str, answerer: str, question: str, answer: str) -> None:
+        """Count the words of two prompts in an answer, once for each answer."""
+        if prompt != self.words[0]:
+            self.before = self.words[1]
+            self.words = prompt, frozenset(WORD.findall(question.lower()))
+        key = (prompt, answerer)
+        if key in self.seen or not self.before or not self.words[1]:
+            return
+        self.seen.add(key)
+        said = {*WORD.findall(answer.lower())}
+        own, other = (len(words & said) / len(words) for words in (self.words[1], self.before))
+        self.own[answerer] += own
+        self.other[answerer] += other
+        self.squares[answerer] += (own - other) ** 2
+        self.n[answerer] += 1
+
+    def mismatched(self) -> tuple[str, ...]:
+        """Return answerers whose answers tell nothing of their prompts, where others' do."""
+        leads = {}
+        for answerer, n in self.n.items():
+            if n >= FEWEST_ANSWERS:
+                lead = (self.own[answerer] - self.other[answerer]) / n
+                error = math.sqrt(max(self.squares[answerer] / n - lead**2, 0.0) / n)
+                leads[answerer] = lead, error
+        clear = [lead for lead, error in leads.values() if lead > 4 * error]
+        best = max(clear, default=0.0)
+        return tuple(
+            one for one, (lead, error) in leads.items() if best and lead + 2 * error < best / 4
+        )

@@ -1,0 +1,84 @@
+"""The choices of an audit of judges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from comparity.errors import Option, OptionError
+from comparity.judges.readers import FIRST, SECOND, TIE, known_readers
+from comparity.results.options import Options, choice, column
+
+AUTO = "auto"
+FORMATS = (AUTO, *known_readers())
+MEANINGS = {
+    **{"left": FIRST, "first": FIRST, "right": SECOND, "second": SECOND},
+    **{"tie": TIE, "draw": TIE},
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgesOptions(Options):
+    """How logs of judges are read, and what is told of them."""
+
+    format: str = choice(
+        AUTO, "The tool that wrote the logs; by default each is recognised.", words=FORMATS
+    )
+    judge: str | None = choice(None, "Who judged, where a log does not say.")
+    baseline: str | None = choice(
+        None, "Who answered first in arena-hard's first game, which its logs do not say."
+    )
+    people: tuple[str, ...] = choice(
+        (), "Judges who are people, beside those the log marks; * stands for anything."
+    )
+    left: str | None = column("Column with the answerer shown first, beside --result.", None)
+    right: str | None = column("Column with the answerer shown second, beside --result.", None)
+    result: str | None = column("Column that says which of --left and --right won.", None)
+    coding: str | None = choice(
+        None, "What the result column writes, such as '1=left,-1=right,0=tie'."
+    )
+    prompt: str | None = column("Column with the prompt, beside --result.", None)
+    evaluator: str | None = column("Column with who judged, beside --result.", None)
+    category: str | None = column("Column with a category of prompts, beside --result.", None)
+    drop_missing: bool = choice(False, "Leave out rows of a table without a result.")
+    show_text: bool = choice(False, "Show beginnings of prompts and answers as examples.")
+    level: float = choice(0.95, "Level of the intervals.", above=0, below=1)
+
+    def _check_together(self) -> None:
+        """Refuse a result without the two columns it speaks of, and codes without a result."""
+        named = [one for one in ("left", "right", "result") if getattr(self, one) is not None]
+        if 0 < len(named) < 3:
+            given = getattr(self, named[0])
+            raise OptionError(
+                named[0],
+                given,
+                [("{}, {} and {} together", Option("left"), Option("right"), Option("result"))],
+            )
+        for option in ("prompt", "evaluator", "category", "coding"):
+            if getattr(self, option) is not None and not named:
+                words = ("it beside {}, {} and {}", Option("left"), Option("right"))
+                raise OptionError(option, getattr(self, option), [(*words, Option("result"))])
+        self.codes  # noqa: B018
+
+    @property
+    def codes(self) -> Mapping[str, int] | None:
+        """Verdicts by what the result column writes."""
+        if self.coding is None:
+            return None
+        found = {}
+        for part in self.coding.split(","):
+            code, _, meaning = part.rpartition("=")
+            if not code.strip() or meaning.strip() not in MEANINGS:
+                allowed = "codes and meanings such as '1=left,-1=right,0=tie'"
+                raise OptionError("coding", self.coding, [allowed])
+            found[code.strip()] = MEANINGS[meaning.strip()]
+        return found
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """Columns that were named, by what they hold."""
+        roles = {
+            **{"left": self.left, "right": self.right, "result": self.result},
+            **{"prompt": self.prompt, "judge": self.evaluator, "category": self.category},
+        }
+        return {role: name for role, name in roles.items() if name is not None}

@@ -1,0 +1,324 @@
+r"""Rates of a judge with intervals that know of prompts: seats, lengths, twins, repetitions.
+
+Judgments of one prompt are not independent: the same answers come back, in both orders and for
+several judges. With hits :math:`h_p` among :math:`n_p` trials on prompt :math:`p`, the rate
+:math:`\hat\pi = \sum h_p / \sum n_p` has the variance
+
+.. math:: \hat V = \frac{G}{G-1} \frac{\sum_p (h_p - \hat\pi n_p)^2}{(\sum_p n_p)^2}
+
+over :math:`G` prompts, whatever the dependence within each of them. The interval is Wilson's for
+:math:`\hat\pi (1 - \hat\pi) / \hat V` independent trials, with the quantile of Student's
+distribution with :math:`G - 1` degrees of freedom [1]_. Where all prompts agree the variance is
+taken to be what one prompt that does not would make of it.
+
+References
+----------
+.. [1] Dean and Pagano (2015), "Evaluating confidence interval methods for binomial proportions in
+   clustered surveys", Journal of Survey Statistics and Methodology 3, 484-503.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom, norm, t
+
+from comparity.inference.gap_tests import Interval
+from comparity.judges.log import JudgeLog
+from comparity.judges.readers import FIRST, NO_VERDICT, ONE_ORDER, SAME_IN_BOTH, SECOND
+
+Rows = NDArray[np.bool_]
+Counts = NDArray[np.int64]
+
+NOWHERE = Interval(math.nan, math.nan, math.nan)
+# Up to this sum of flips the distribution of their signs is worked out, beyond it is normal: the
+# error of the normal approximation is then far below any p value that is told.
+LARGEST_EXACT = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptRate:
+    """A share of judgments, with an interval that takes prompts as clusters.
+
+    Attributes
+    ----------
+    hits, trials, prompts : int
+    interval : Interval
+        ``nan`` with fewer than two prompts.
+    """
+
+    hits: int
+    trials: int
+    prompts: int
+    interval: Interval
+
+    @property
+    def rate(self) -> float:
+        """The share; ``nan`` without trials."""
+        return self.hits / self.trials if self.trials else math.nan
+
+
+def count_by_prompt(prompt: NDArray[np.int32], rows: Rows, n_prompts: int) -> Counts:
+    """Count the marked rows of each prompt."""
+    return np.bincount(prompt[rows], minlength=n_prompts)
+
+
+def rate_of(hits: Counts, trials: Counts, level: float = 0.95) -> PromptRate:
+    """Return the rate of hits among trials, both by prompt.
+
+    Examples
+    --------
+    >>> rate = rate_of(np.array([2, 1, 0, 2]), np.array([2, 2, 2, 2]))
+    >>> rate.rate, [round(end, 2) for end in rate.interval[:2]]
+    (0.625, [0.1, 0.96])
+    """
+    kept = trials > 0
+    hits, trials = hits[kept], trials[kept]
+    n, prompts, won = int(trials.sum()), len(trials), int(hits.sum())
+    interval = NOWHERE
+    if prompts > 1:
+        interval = _wilson(won / n, _effective_trials(hits, trials), prompts, level)
+    return PromptRate(hits=won, trials=n, prompts=prompts, interval=interval)
+
+
+def _effective_trials(hits: Counts, trials: Counts) -> float:
+    """Return how many independent trials would know the rate as well."""
+    n, prompts = trials.sum(), len(trials)
+    rate = hits.sum() / n
+    if rate in (0.0, 1.0):
+        return float(prompts)
+    squares = float(np.sum((hits - rate * trials) ** 2))
+    squares = max(squares, (n / prompts * max(rate, 1 - rate)) ** 2)
+    variance = prompts / (prompts - 1) * squares / float(n) ** 2
+    return float(rate * (1 - rate) / variance)
+
+
+def _wilson(rate: float, n: float, prompts: int, level: float) -> Interval:
+    quantile = float(t.isf((1 - level) / 2, prompts - 1))
+    shrink = 1 + quantile**2 / n
+    middle = (rate + quantile**2 / (2 * n)) / shrink
+    half = quantile / shrink * math.sqrt(rate * (1 - rate) / n + (quantile / (2 * n)) ** 2)
+    return Interval(max(middle - half, 0.0), min(middle + half, 1.0), level)
+
+
+def gap_between(
+    first: tuple[Counts, Counts], second: tuple[Counts, Counts], level: float = 0.95
+) -> tuple[float, Interval]:
+    """Return the difference of two rates of the same prompts, with a clustered interval.
+
+    Parameters
+    ----------
+    first, second : tuple of ndarray
+        Hits and trials by prompt.
+    level : float
+    """
+    (h1, n1), (h2, n2) = first, second
+    if not n1.sum() or not n2.sum():
+        return math.nan, NOWHERE
+    r1, r2 = h1.sum() / n1.sum(), h2.sum() / n2.sum()
+    prompts = int(np.sum((n1 > 0) | (n2 > 0)))
+    if prompts < 2:
+        return float(r1 - r2), NOWHERE
+    parts = (h1 - r1 * n1) / n1.sum() - (h2 - r2 * n2) / n2.sum()
+    error = math.sqrt(prompts / (prompts - 1) * float(np.sum(parts**2)))
+    half = float(t.isf((1 - level) / 2, prompts - 1)) * error
+    gap = float(r1 - r2)
+    return gap, Interval(max(gap - half, -1.0), min(gap + half, 1.0), level)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwappedTwins:
+    """Pairs that a judge saw in both orders.
+
+    Attributes
+    ----------
+    consistent : PromptRate
+        How often both orders have the same verdict, ties included.
+    flips : int
+        Twins with two verdicts.
+    decided, decided_flips : int
+        Twins with a winner in both orders, and those of them with another one in each.
+    first_both, second_both : int
+        Twins in which the first, or the second, answer as shown won in both orders.
+    p_value : float
+        Of as many more of one kind if the seat did not matter: exact, with the signs of all twins
+        of a prompt exchanged together. With one twin for each prompt it is McNemar's test.
+    collapsed : int
+        Twins of which the log has only whether both orders agree.
+    """
+
+    consistent: PromptRate
+    flips: int
+    decided: int
+    decided_flips: int
+    first_both: int
+    second_both: int
+    p_value: float
+    collapsed: int
+
+
+def find_twins(log: JudgeLog, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return positions of judgments of the same pair in either order, in parallel.
+
+    A pair that was judged several times in an order is matched in the order of the log.
+    """
+    kept = np.flatnonzero(rows & log.seated & (log.orders == ONE_ORDER))
+    way = (log.first[kept] < log.second[kept]).astype(np.int64)
+    key = (log.pair[kept] * len(log.judges) + log.judge[kept]) * len(log.runs) + log.run[kept]
+    rank = place_in_group(key * 2 + way)
+    twin = np.unique(np.stack([key, rank], axis=1), axis=0, return_inverse=True)[1].reshape(-1)
+    one = np.full(int(twin.max(initial=-1)) + 1, -1)
+    two = one.copy()
+    one[twin[way == 1]] = kept[way == 1]
+    two[twin[way == 0]] = kept[way == 0]
+    both = (one >= 0) & (two >= 0)
+    return one[both], two[both]
+
+
+def place_in_group(key: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many entries of the same key stand before each.
+
+    Examples
+    --------
+    >>> place_in_group(np.array([5, 7, 5, 5, 7])).tolist()
+    [0, 0, 1, 2, 1]
+    """
+    order = np.argsort(key, kind="stable")
+    ordered = key[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    place = np.arange(len(key)) - np.repeat(starts, np.diff(np.r_[starts, len(key)]))
+    found = np.empty(len(key), dtype=np.int64)
+    found[order] = place
+    return found
+
+
+def compare_orders(log: JudgeLog, rows: Rows, level: float = 0.95) -> SwappedTwins | None:
+    """Compare the verdicts of twins; none where no pair was judged in both orders."""
+    one, two = find_twins(log, rows)
+    valid = (log.verdict[one] != NO_VERDICT) & (log.verdict[two] != NO_VERDICT)
+    one, two = one[valid], two[valid]
+    collapsed = rows & (log.orders != ONE_ORDER) & (log.verdict != NO_VERDICT)
+    if not len(one) and not collapsed.any():
+        return None
+    a, b, prompt = log.verdict[one], log.verdict[two], log.prompt[one]
+    n = len(log.prompts)
+    same = a == -b
+    trials = np.bincount(prompt, minlength=n) + count_by_prompt(log.prompt, collapsed, n)
+    hits = np.bincount(prompt[same], minlength=n)
+    hits = hits + count_by_prompt(log.prompt, collapsed & (log.orders == SAME_IN_BOTH), n)
+    first, second = (a == FIRST) & (b == FIRST), (a == SECOND) & (b == SECOND)
+    net = np.bincount(prompt[first], minlength=n) - np.bincount(prompt[second], minlength=n)
+    return SwappedTwins(
+        consistent=rate_of(hits, trials, level),
+        flips=int(trials.sum() - hits.sum()),
+        decided=int(np.sum((a != 0) & (b != 0))),
+        decided_flips=int(np.sum(first | second)),
+        first_both=int(first.sum()),
+        second_both=int(second.sum()),
+        p_value=flip_signs(net) if len(one) else math.nan,
+        collapsed=int(collapsed.sum()),
+    )
+
+
+def flip_signs(net: Counts) -> float:
+    r"""Test that sums by prompt are symmetric around zero, by exchanging their signs.
+
+    If the seat does not matter, a prompt's surplus :math:`d_p` of one kind of flips is as likely as
+    :math:`-d_p`, whatever the dependence among its twins, and
+
+    .. math:: p = P\Big( \big|\sum_p \varepsilon_p |d_p| \big| \ge \big|\sum_p d_p \big| \Big)
+
+    over independent signs. If every surplus is 1 this is the exact test of McNemar.
+
+    Examples
+    --------
+    >>> round(flip_signs(np.array([1, 1, 1, 1, 1, -1])), 4)
+    0.2188
+    """
+    sizes, observed = np.abs(net[net != 0]), abs(int(net.sum()))
+    if not len(sizes):
+        return 1.0
+    whole = int(sizes.sum())
+    if whole > LARGEST_EXACT:
+        # Half a step of the sum, whose steps are of two, corrects for continuity.
+        spread = math.sqrt(float(np.sum(sizes.astype(float) ** 2)))
+        return float(min(1.0, 2 * norm.sf(max(observed - 1, 0) / spread)))
+    # Places count how much of the sum is positive, so that all are whole numbers from zero.
+    chances = np.ones(1)
+    for size, times in zip(*np.unique(sizes, return_counts=True), strict=True):
+        stretched = np.zeros(int(size) * int(times) + 1)
+        stretched[:: int(size)] = binom.pmf(np.arange(times + 1), times, 0.5)
+        chances = np.convolve(chances, stretched)
+    sums = np.abs(2 * np.arange(whole + 1) - whole)
+    return float(min(1.0, chances[sums >= observed].sum()))
+
+
+def count_repeats(log: JudgeLog, rows: Rows) -> tuple[Counts, Counts]:
+    """Count by prompt how often the same presentation, judged again, has the same verdict."""
+    kept = np.flatnonzero(rows & log.seated & (log.orders == ONE_ORDER))
+    kept = kept[log.verdict[kept] != NO_VERDICT]
+    way = (log.first[kept] < log.second[kept]).astype(np.int64)
+    key = (log.pair[kept] * len(log.judges) + log.judge[kept]) * 2 + way
+    order = np.argsort(key, kind="stable")
+    again = np.flatnonzero(key[order][1:] == key[order][:-1])
+    before, after = kept[order[again]], kept[order[again + 1]]
+    n = len(log.prompts)
+    same = log.verdict[before] == log.verdict[after]
+    return (
+        np.bincount(log.prompt[before][same], minlength=n),
+        np.bincount(log.prompt[before], minlength=n),
+    )
+
+
+def count_orders(log: JudgeLog, rows: Rows) -> tuple[Counts, Counts]:
+    """Count by prompt how often the same pair in the other order has the same verdict."""
+    one, two = find_twins(log, rows)
+    valid = (log.verdict[one] != NO_VERDICT) & (log.verdict[two] != NO_VERDICT)
+    one, two = one[valid], two[valid]
+    same, n = log.verdict[one] == -log.verdict[two], len(log.prompts)
+    return (
+        np.bincount(log.prompt[one][same], minlength=n),
+        np.bincount(log.prompt[one], minlength=n),
+    )
+
+
+def _is_decided(log: JudgeLog) -> Rows:
+    return np.isin(log.verdict, (FIRST, SECOND))
+
+
+def first_seat(log: JudgeLog, rows: Rows, level: float = 0.95) -> tuple[PromptRate | None, str]:
+    """Return how often the first answer wins where one does, or why that says nothing of seats."""
+    kept = rows & log.seated & (log.orders == ONE_ORDER) & _is_decided(log)
+    if not kept.any():
+        return None, "the log does not say which answer was shown first"
+    # An answerer who is always first wins there because of its quality, for all one knows.
+    if not np.intersect1d(log.first[kept], log.second[kept]).size:
+        return None, "no answerer was ever shown in both seats"
+    return _share(log, kept, log.verdict == FIRST, level), ""
+
+
+def longer_answer(log: JudgeLog, rows: Rows, level: float = 0.95) -> PromptRate | None:
+    """Return how often the longer answer wins where one does; none without lengths."""
+    first, second = log.lengths
+    kept = rows & _is_decided(log) & (np.abs(first - second) > 0)
+    longer_won = (log.verdict == FIRST) == (first > second)
+    return _share(log, kept, longer_won, level) if kept.any() else None
+
+
+def ties(log: JudgeLog, rows: Rows, level: float = 0.95) -> PromptRate:
+    """Return how often a verdict is a tie."""
+    return _share(log, rows & (log.verdict != NO_VERDICT), log.verdict == 0, level)
+
+
+def missing(log: JudgeLog, rows: Rows, level: float = 0.95) -> PromptRate:
+    """Return how often there is no verdict."""
+    return _share(log, rows, log.verdict == NO_VERDICT, level)
+
+
+def _share(log: JudgeLog, kept: Rows, hits: Rows, level: float) -> PromptRate:
+    n = len(log.prompts)
+    trials = count_by_prompt(log.prompt, kept, n)
+    return rate_of(count_by_prompt(log.prompt, kept & hits, n), trials, level)

@@ -1,0 +1,189 @@
+"""Battles of Chatbot Arena, and judges who saw them again.
+
+==================  ==========================================================================
+format              what is read
+==================  ==========================================================================
+``arena``           model_a, model_b, winner (model_a, model_b, tie, tie (bothbad)), with or
+                    without judge, conversations and ``conv_metadata``
+``arena one-hot``   winner_model_a, winner_model_b, winner_tie as 0 and 1 (Kaggle)
+``arena judges``    human_winner beside judge_pick (A, B, null): the people's vote is the gold
+==================  ==========================================================================
+
+Arena draws seats by lot; model_a stood first, or on the left.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from comparity.judges.readers import (
+    FIRST,
+    NO_VERDICT,
+    SECOND,
+    TIE,
+    UNPARSED,
+    Judgment,
+    Reader,
+    Record,
+    RowFault,
+    Source,
+    has,
+    number_of,
+    optional_text,
+    text_of,
+    verdict_of,
+)
+
+WINNERS = {
+    "model_a": FIRST,
+    "model_b": SECOND,
+    "tie": TIE,
+    "tie (bothbad)": TIE,
+    "both_bad": TIE,
+    "bothbad": TIE,
+}
+PICKS = {"A": FIRST, "B": SECOND, "C": TIE, "tie": TIE}
+ONE_HOT = {"winner_model_a": FIRST, "winner_model_b": SECOND, "winner_tie": TIE}
+IDS = ("question_id", "id", "conversation_id", "prompt_id")
+PEOPLE = "people"
+# These files are called by both models, and then by the judge.
+AFTER_MODELS = re.compile(r"^.*_vs_.*_")
+
+
+def read_battle(record: Record, _: Source) -> Iterator[Judgment]:
+    """Yield one battle."""
+    word = record.get("winner")
+    verdict = NO_VERDICT if word is None else verdict_of(word, WINNERS, "winner")
+    # Items are answers to one prompt: of a longer conversation that is the first turn.
+    texts = answer_text(record, "a", 1), answer_text(record, "b", 1)
+    judge = optional_text(record, "judge", "user", "voter")
+    yield Judgment(
+        judge=judge or PEOPLE,
+        prompt=text_of(record, *IDS),
+        first=text_of(record, "model_a"),
+        second=text_of(record, "model_b"),
+        verdict=verdict,
+        reason=UNPARSED if word is None else "",
+        turn=optional_text(record, "turn"),
+        category=optional_text(record, "category", "language"),
+        texts=texts,
+        lengths=_told_lengths(record),
+        is_person=not judge or judge.startswith("arena_user"),
+    )
+
+
+def _told_lengths(record: Record) -> tuple[float, float]:
+    """Return the tokens of both answers, where the log says how many."""
+    told = record.get("conv_metadata")
+    told = told if isinstance(told, dict) else {}
+    one, two = (number_of(told.get(f"sum_assistant_{side}_tokens")) for side in "ab")
+    return one, two
+
+
+def is_battle(record: Record) -> bool:
+    """Say whether a record is a battle; MT-bench has the same fields and says less of them."""
+    if not has(record, "model_a", "model_b", "winner") or not any(name in record for name in IDS):
+        return False
+    if "winner_ab" in record or "judge_pick" in record:
+        return False
+    own = {"anony", "conv_metadata", "language", "is_code", "tstamp"} & set(record)
+    return bool(own) or not has(record, "question_id", "judge")
+
+
+def read_one_hot(record: Record, _: Source) -> Iterator[Judgment]:
+    """Yield one battle whose result is written in three columns."""
+    marks = [verdict for name, verdict in ONE_HOT.items() if number_of(record.get(name)) == 1]
+    if len(marks) > 1:
+        raise RowFault("more than one of winner_model_a, winner_model_b and winner_tie is 1")
+    texts = [_last_of_list(record.get(f"response_{side}")) for side in "ab"]
+    yield Judgment(
+        judge=PEOPLE,
+        prompt=text_of(record, *IDS),
+        first=text_of(record, "model_a"),
+        second=text_of(record, "model_b"),
+        verdict=marks[0] if marks else NO_VERDICT,
+        reason="" if marks else UNPARSED,
+        texts=(texts[0], texts[1]),
+        question=_last_of_list(record.get("prompt")),
+        is_person=True,
+    )
+
+
+def read_judged_battle(record: Record, source: Source) -> Iterator[Judgment]:
+    """Yield what a judge said of a battle, with the people's vote as gold."""
+    pick, vote = record.get("judge_pick"), record.get("human_winner")
+    yield Judgment(
+        judge=optional_text(record, "judge") or AFTER_MODELS.sub("", source.judge),
+        prompt=text_of(record, *IDS),
+        first=text_of(record, "model_a"),
+        second=text_of(record, "model_b"),
+        verdict=NO_VERDICT if pick is None else verdict_of(pick, PICKS, "judge_pick"),
+        reason=UNPARSED if pick is None else "",
+        gold=NO_VERDICT if vote is None else verdict_of(vote, WINNERS, "human_winner"),
+    )
+
+
+def answer_text(record: Record, side: str, last: int | None = None) -> str | None:
+    """Return what a model answered in a conversation, all of it or up to a turn."""
+    turns = record.get(f"conversation_{side}")
+    if isinstance(turns, str) and turns.startswith("["):
+        turns = _parse(turns)
+    if isinstance(turns, list | tuple):
+        said = [
+            _content(turn.get("content"))
+            for turn in turns
+            if isinstance(turn, dict) and turn.get("role") == "assistant"
+        ]
+        return "".join(said[:last])
+    text = record.get(f"response_{side}")
+    return text if isinstance(text, str) else None
+
+
+def _content(content: Any) -> str:
+    """Return the text of a message, which may come in parts."""
+    if isinstance(content, list | tuple):
+        parts = (one.get("text") for one in content if isinstance(one, dict))
+        return "".join(part for part in parts if isinstance(part, str))
+    return content if isinstance(content, str) else ""
+
+
+def _last_of_list(cell: Any) -> str | None:
+    """Return the texts of a cell that holds a JSON list of turns."""
+    if not isinstance(cell, str):
+        return None
+    turns = _parse(cell)
+    return "".join(map(str, turns)) if isinstance(turns, list) else cell
+
+
+def _parse(text: str) -> Any:
+    """Return what a cell of JSON holds; the text itself where it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+READERS = (
+    Reader(
+        name="arena",
+        about="arena battles",
+        matches=is_battle,
+        read=read_battle,
+    ),
+    Reader(
+        name="arena one-hot",
+        about="arena battles, one column a result",
+        matches=lambda record: has(record, "model_a", "model_b", *ONE_HOT),
+        read=read_one_hot,
+        is_documented_only=True,
+    ),
+    Reader(
+        name="arena judges",
+        about="arena battles judged again",
+        matches=lambda record: has(record, "model_a", "model_b", "human_winner", "judge_pick"),
+        read=read_judged_battle,
+    ),
+)

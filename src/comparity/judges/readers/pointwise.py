@@ -1,0 +1,229 @@
+"""Logs of judges who score one answer at a time.
+
+Two answers to one prompt are compared by their scores, so several answerers are needed: several
+files are one panel. No answer was shown beside another, so there are no seats.
+
+=====================  =======================================================================
+format                 what is read
+=====================  =======================================================================
+``inspect``            scores of each sample (``.eval`` or JSON): C, P and I, or numbers; a log that
+                       was cancelled has the samples that were scored
+``promptfoo``          components of model-graded assertions; a row's own ``success`` also counts
+                       latency and cost, and is not read
+``deepeval``           ``metricsData`` of each test case
+``lm-eval``            samples with the metrics of each document
+``mt-bench scores``    FastChat's single answers, 1 to 10; -1 is a failure
+=====================  =======================================================================
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from comparity.judges.readers import (
+    ERROR,
+    UNPARSED,
+    Reader,
+    Record,
+    RowFault,
+    Score,
+    Source,
+    digest,
+    has,
+    list_of,
+    number_of,
+    optional_text,
+    spell,
+    text_of,
+)
+from comparity.judges.readers.mt_bench import FAILED, judge_and_prompt
+
+# Inspect writes correct, partial and incorrect by letters, and N for no answer.
+GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+# Assertions of promptfoo that a model decides.
+GRADED = {
+    *("llm-rubric", "model-graded-closedqa", "model-graded-factuality", "factuality", "g-eval"),
+    *("answer-relevance", "context-faithfulness", "context-recall", "context-relevance", "pi"),
+    *("conversation-relevance", "select-best", "max-score"),
+}
+# Files are called samples_<task>_<date>.jsonl.
+TASK = re.compile(r"^.*samples_|_\d{4}-.*$|\.jsonl.*$")
+DOCUMENT = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"}
+
+
+def read_inspect(record: Record, _: Source) -> Iterator[Score]:
+    """Yield the scores of all samples of a log."""
+    facts = record.get("eval")
+    if not isinstance(facts, Mapping):
+        raise RowFault("no 'eval'")
+    for sample in list_of(record, "samples"):
+        question = _plain_text(sample.get("input"))
+        output = sample.get("output")
+        choices = output.get("choices") if isinstance(output, Mapping) else None
+        said = choices[0].get("message", {}).get("content") if choices else None
+        scores = sample.get("scores") or ({"score": sample["score"]} if sample.get("score") else {})
+        for scorer, score in scores.items():
+            value = score.get("value") if isinstance(score, Mapping) else score
+            number = GRADES.get(value, math.nan) if isinstance(value, str) else number_of(value)
+            number = number if not math.isnan(number) else number_of(value)
+            yield Score(
+                judge=scorer,
+                prompt=f"{optional_text(facts, 'task')} {spell(sample.get('id'))}".strip(),
+                answerer=text_of(facts, "model"),
+                score=number,
+                reason=UNPARSED if math.isnan(number) else "",
+                run=_repetition(sample.get("epoch")),
+                text=_plain_text(said),
+                question=question,
+            )
+
+
+def _repetition(epoch: Any) -> str:
+    return "" if epoch in (None, 1) else spell(epoch)
+
+
+def _plain_text(content: Any) -> str | None:
+    """Return the text of a message, of its parts, or of several messages."""
+    if isinstance(content, list):
+        parts = [
+            _plain_text(one.get("content", one.get("text")) if isinstance(one, Mapping) else one)
+            for one in content
+        ]
+        return "\n".join(part for part in parts if part)
+    return content if isinstance(content, str) else None
+
+
+def read_promptfoo(record: Record, _: Source) -> Iterator[Score]:
+    """Yield the scores of all assertions that a model decided."""
+    results = record.get("results")
+    rows = results.get("results") if isinstance(results, Mapping) else results
+    if not isinstance(rows, list):
+        raise RowFault("'results' holds no list")
+    for row in rows:
+        grading = row.get("gradingResult")
+        parts = (grading.get("componentResults") or ()) if isinstance(grading, Mapping) else ()
+        provider = row.get("provider")
+        model = provider.get("id") if isinstance(provider, Mapping) else provider
+        prompt = row.get("prompt")
+        shown = prompt.get("raw") if isinstance(prompt, Mapping) else prompt
+        response = row.get("response")
+        said = response.get("output") if isinstance(response, Mapping) else None
+        for part in parts:
+            assertion = part.get("assertion") if isinstance(part, Mapping) else None
+            if not isinstance(assertion, Mapping) or assertion.get("type") not in GRADED:
+                continue
+            number = number_of(part.get("score"))
+            yield Score(
+                judge=str(assertion["type"]),
+                prompt=digest(f"{row.get('vars')} {assertion.get('value')}"),
+                answerer=f"{model or 'unknown'}{_variant(row)}",
+                score=number,
+                reason=UNPARSED if math.isnan(number) else "",
+                text=said if isinstance(said, str) else None,
+                question=shown if isinstance(shown, str) else None,
+            )
+
+
+def _variant(row: Record) -> str:
+    """Return which of several prompts an answerer was given; nothing for the first."""
+    place = row.get("promptIdx")
+    label = row["prompt"].get("label") if isinstance(row.get("prompt"), Mapping) else None
+    return f" ({label[:40]})" if place not in (None, 0) and isinstance(label, str) else ""
+
+
+def read_deepeval(record: Record, source: Source) -> Iterator[Score]:
+    """Yield the metrics of all test cases."""
+    for case in list_of(record, "testCases"):
+        question = _plain_text(case.get("input"))
+        for metric in case.get("metricsData") or ():
+            number = number_of(metric.get("score"))
+            judge = f"{text_of(metric, 'name')}, {optional_text(metric, 'evaluationModel')}"
+            yield Score(
+                judge=judge.removesuffix(", "),
+                prompt=digest(question) if question else optional_text(case, "name"),
+                answerer=source.model,
+                score=number,
+                reason=(ERROR if metric.get("error") else UNPARSED) if math.isnan(number) else "",
+                text=_plain_text(case.get("actualOutput")),
+                question=question,
+            )
+
+
+def read_lm_eval(record: Record, source: Source) -> Iterator[Score]:
+    """Yield the metrics of one document."""
+    named = record.get("metrics")
+    metrics = named if isinstance(named, list) else [n for n in record if n not in DOCUMENT]
+    answers = record.get("filtered_resps") or record.get("resps")
+    while isinstance(answers, list) and answers:
+        answers = answers[0]
+    for metric in metrics:
+        number = number_of(record.get(metric))
+        if math.isnan(number):
+            continue
+        yield Score(
+            judge=str(metric),
+            prompt=f"{TASK.sub('', source.path)} {text_of(record, 'doc_id')}".strip(),
+            answerer=source.model,
+            score=number,
+            text=answers if isinstance(answers, str) else None,
+        )
+
+
+def read_single(record: Record, source: Source) -> Iterator[Score]:
+    """Yield the score of one answer."""
+    judge, variant = judge_and_prompt(record.get("judge") or source.judge)
+    number = number_of(record.get("score"))
+    failed = math.isnan(number) or number < 0
+    reason = ERROR if record.get("judgment") == FAILED else UNPARSED
+    yield Score(
+        judge=judge,
+        prompt=text_of(record, "question_id"),
+        answerer=text_of(record, "model"),
+        score=math.nan if failed else number,
+        reason=reason if failed else "",
+        turn=optional_text(record, "turn"),
+        category=variant,
+    )
+
+
+READERS = (
+    Reader(
+        name="inspect",
+        about="Inspect samples",
+        matches=lambda record: has(record, "eval", "samples"),
+        read=read_inspect,
+    ),
+    Reader(
+        name="promptfoo",
+        about="promptfoo results",
+        matches=lambda record: (
+            "results" in record
+            and (has(record, "evalId") or has(record, "stats") or has(record, "config"))
+        ),
+        read=read_promptfoo,
+    ),
+    Reader(
+        name="deepeval",
+        about="DeepEval test cases",
+        matches=lambda record: "testCases" in record,
+        read=read_deepeval,
+    ),
+    Reader(
+        name="lm-eval",
+        about="lm-eval samples",
+        matches=lambda record: (
+            has(record, "doc_id", "doc") and ("resps" in record or "filtered_resps" in record)
+        ),
+        read=read_lm_eval,
+        is_documented_only=True,
+    ),
+    Reader(
+        name="mt-bench scores",
+        about="MT-bench scores of single answers",
+        matches=lambda record: has(record, "question_id", "model", "score", "judge"),
+        read=read_single,
+    ),
+)

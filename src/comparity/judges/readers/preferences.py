@@ -1,0 +1,268 @@
+"""Preference data and the logs of benchmarks of judges and reward models.
+
+All of these were written from the documentation and the code of the tools.
+
+====================  ========================================================================
+format                what is read
+====================  ========================================================================
+``alpaca eval``       ``preference`` 1 (output_1) to 2 (output_2), or a number between them; 1.5 is
+                      a tie. 0 marks identical outputs that no judge saw: left out. The order shown
+                      is known only from ``referenced_models``, where ``m`` stands for the first
+``judgebench``        ``judgments[2]``, decisions A>B, B>A and A=B in raw seats, the second with the
+                      answers exchanged; ``label`` is the truth
+``rewardbench``       scores of a chosen and a rejected answer, or ``results`` 1, 0 and 0.5
+``chosen, rejected``  preference data (TRL): with scores a reward model is compared with them, and
+                      without the choice is the verdict
+``pandalm``           columns of several annotators with 1, 2 and 0 (a tie)
+====================  ========================================================================
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from comparity.judges.readers import (
+    EMPTY,
+    FIRST,
+    NO_VERDICT,
+    SECOND,
+    TIE,
+    UNPARSED,
+    Entry,
+    Judgment,
+    Omission,
+    Reader,
+    Record,
+    RowFault,
+    Source,
+    digest,
+    flip,
+    has,
+    in_order,
+    list_of,
+    name_of_text,
+    number_of,
+    optional_text,
+    text_of,
+    verdict_of,
+)
+
+DECISIONS = {"A>B": FIRST, "B>A": SECOND, "A=B": TIE, "B=A": TIE}
+ANNOTATED = {"1": FIRST, "2": SECOND, "0": TIE, "tie": TIE}
+SCORES = (
+    ("scores_chosen", "scores_rejected"),
+    ("score_chosen", "score_rejected"),
+    ("chosen_score", "rejected_score"),
+    ("reward_chosen", "reward_rejected"),
+    ("chosen_reward", "rejected_reward"),
+)
+
+
+def read_alpaca(record: Record, source: Source) -> Iterator[Entry]:
+    """Yield one annotation."""
+    preference = record.get("preference")
+    number = number_of(preference)
+    if number == 0:
+        yield Omission("identical outputs, which no judge was shown")
+        return
+    if preference is not None and not 1 <= number <= 2:
+        raise RowFault(f"'preference' is {str(preference)[:40]!r}, no number from 1 to 2")
+    missing = math.isnan(number)
+    verdict = NO_VERDICT if missing else (number < 1.5) - (number > 1.5)
+    shown = _first_shown(record)
+    way = -1 if shown == 2 else 1
+    question = text_of(record, "instruction")
+    yield Judgment(
+        judge=optional_text(record, "annotator") or source.judge,
+        prompt=digest(question),
+        first=text_of(record, f"generator_{2 if way < 0 else 1}"),
+        second=text_of(record, f"generator_{1 if way < 0 else 2}"),
+        verdict=verdict if way > 0 else flip(verdict),
+        reason=UNPARSED if missing else "",
+        strength=math.nan if missing else 2 * abs(number - 1.5),
+        is_seated=shown != 0,
+        category=optional_text(record, "dataset"),
+        texts=in_order((text_of(record, "output_1"), text_of(record, "output_2")), way),
+        question=question,
+    )
+
+
+def _first_shown(record: Record) -> int:
+    """Return which output was shown first, 1 or 2, or 0 where the log does not say."""
+    named = record.get("referenced_models")
+    if isinstance(named, str):
+        try:
+            named = json.loads(named)
+        except ValueError:
+            return 0
+    first = str(named.get("m", "")) if isinstance(named, dict) else ""
+    return {"output_1": 1, "output_2": 2}.get(first, 0)
+
+
+def read_judgebench(record: Record, source: Source) -> Iterator[Judgment]:
+    """Yield one judgment for each order."""
+    texts = text_of(record, "response_A"), text_of(record, "response_B")
+    names = name_of_text("response_A", texts[0]), name_of_text("response_B", texts[1])
+    gold = verdict_of(text_of(record, "label"), DECISIONS, "label")
+    question = optional_text(record, "question")
+    for place, judged in enumerate(list_of(record, "judgments")):
+        decision = judged.get("decision") if isinstance(judged, dict) else None
+        way = -1 if place % 2 else 1
+        yield Judgment(
+            judge=optional_text(record, "judge_name", "judge") or source.judge,
+            prompt=optional_text(record, "pair_id", "original_id") or digest(question),
+            first=in_order(names, way)[0],
+            second=in_order(names, way)[1],
+            verdict=NO_VERDICT if decision is None else verdict_of(decision, DECISIONS, "decision"),
+            reason=UNPARSED if decision is None else "",
+            gold=gold if way > 0 else flip(gold),
+            category=optional_text(record, "source"),
+            texts=in_order(texts, way),
+            run=str(place // 2 or ""),
+            question=question or None,
+        )
+
+
+def read_chosen(record: Record, source: Source) -> Iterator[Judgment]:
+    """Yield what a reward model, or a judge, made of a chosen and a rejected answer."""
+    for row in _unroll(record):
+        yield _chosen(row, source)
+
+
+def _unroll(record: Record) -> Iterator[Record]:
+    """Yield rows of a record that holds columns, as RewardBench writes them."""
+    lists = {name: cell for name, cell in record.items() if isinstance(cell, list)}
+    ids = lists.get("id") or lists.get("results")
+    if ids is None:
+        yield record
+        return
+    for place in range(len(ids)):
+        row = {name: cell[place] for name, cell in lists.items() if len(cell) == len(ids)}
+        yield {**{name: cell for name, cell in record.items() if name not in lists}, **row}
+
+
+def _chosen(record: Record, source: Source) -> Judgment:
+    texts = [_last_message(record.get(name)) for name in ("chosen", "rejected")]
+    for side, name in enumerate(("text_chosen", "text_rejected")):
+        texts[side] = texts[side] or _last_message(record.get(name))
+    question = _last_message(record.get("prompt")) or optional_text(record, "question")
+    place = optional_text(record, "id", "prompt_id") or digest(question or "".join(map(str, texts)))
+    names = [
+        optional_text(record, f"{kind}_model") or name_of_text(kind, text or place)
+        for kind, text in zip(("chosen", "rejected"), texts, strict=True)
+    ]
+    scored = next((pair for pair in SCORES if has(record, *pair)), None)
+    if scored is not None:
+        one, two = (_number(record[name]) for name in scored)
+        verdict = NO_VERDICT if math.isnan(one - two) else (one > two) - (one < two)
+    elif "results" in record:
+        result = number_of(record["results"])
+        verdict = {1.0: FIRST, 0.0: SECOND, 0.5: TIE}.get(result, NO_VERDICT)
+    else:
+        verdict = FIRST
+    is_model = scored is not None or "results" in record
+    return Judgment(
+        judge=optional_text(record, "model", "judge", "annotator") or source.judge,
+        prompt=place,
+        first=names[0],
+        second=names[1],
+        verdict=verdict,
+        reason=UNPARSED if verdict == NO_VERDICT else "",
+        strength=abs(one - two) if scored is not None else math.nan,
+        is_seated=False,
+        gold=FIRST if is_model else NO_VERDICT,
+        category=optional_text(record, "subset", "source"),
+        texts=(texts[0], texts[1]),
+        question=question or None,
+    )
+
+
+def _number(value: Any) -> float:
+    """Return a score, which may stand in a list of its own."""
+    return number_of(value[0] if isinstance(value, list) and len(value) == 1 else value)
+
+
+def _last_message(value: Any) -> str | None:
+    """Return a text, or the last message of a conversation."""
+    if isinstance(value, list) and value and isinstance(value[-1], dict):
+        value = value[-1].get("content")
+    return value if isinstance(value, str) else None
+
+
+def read_pandalm(record: Record, _: Source) -> Iterator[Judgment]:
+    """Yield one judgment for each annotator's column."""
+    texts = text_of(record, "response1"), text_of(record, "response2")
+    question = f"{optional_text(record, 'instruction')}\n{optional_text(record, 'input')}"
+    names = [
+        optional_text(record, f"model{side}") or name_of_text(f"response{side}", text)
+        for side, text in zip("12", texts, strict=True)
+    ]
+    for name in record:
+        if not name.startswith("annotator"):
+            continue
+        cell = record[name]
+        empty = cell is None or cell == ""
+        yield Judgment(
+            judge=name,
+            prompt=optional_text(record, "idx", "id") or digest(question),
+            first=names[0],
+            second=names[1],
+            verdict=NO_VERDICT if empty else verdict_of(cell, ANNOTATED, name),
+            reason=EMPTY if empty else "",
+            is_seated=False,
+            category=optional_text(record, "motivation_app", "category"),
+            texts=texts,
+            question=question,
+            is_person=True,
+        )
+
+
+def _is_rewardbench(record: Record) -> bool:
+    return "results" in record and (
+        has(record, "subset") or any(has(record, *pair) for pair in SCORES)
+    )
+
+
+READERS = (
+    Reader(
+        name="alpaca eval",
+        about="AlpacaEval annotations",
+        matches=lambda record: has(record, "instruction", "output_1", "output_2", "preference"),
+        read=read_alpaca,
+        is_documented_only=True,
+    ),
+    Reader(
+        name="judgebench",
+        about="JudgeBench judgments, both orders",
+        matches=lambda record: has(record, "response_A", "response_B", "judgments"),
+        read=read_judgebench,
+        is_documented_only=True,
+    ),
+    Reader(
+        name="rewardbench",
+        about="RewardBench results",
+        matches=lambda record: _is_rewardbench(record) and "input" not in record,
+        read=read_chosen,
+        is_documented_only=True,
+    ),
+    Reader(
+        name="chosen, rejected",
+        about="preference data, chosen and rejected",
+        matches=lambda record: has(record, "chosen", "rejected") and not _is_rewardbench(record),
+        read=read_chosen,
+        is_documented_only=True,
+    ),
+    Reader(
+        name="pandalm",
+        about="PandaLM annotations",
+        matches=lambda record: (
+            has(record, "response1", "response2")
+            and any(name.startswith("annotator") for name in record)
+        ),
+        read=read_pandalm,
+        is_documented_only=True,
+    ),
+)

@@ -1,0 +1,286 @@
+"""Files as a panel: each is recognised by its content and read record by record."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path, PurePath
+from typing import Any
+
+import numpy as np
+
+from comparity.errors import (
+    LogRowError,
+    NoVerdictError,
+    SameLogError,
+    UnknownLogError,
+    UnreadableFileError,
+)
+from comparity.judges.log import SAME_RECORD, JudgeLog, LogBuilder
+from comparity.judges.readers import (
+    REASONS,
+    Reader,
+    RowFault,
+    Source,
+    known_readers,
+)
+from comparity.tables.files import file_sha256, local_file, read_table
+from comparity.tables.frames import is_frame, of_engine, translate_duckdb
+from comparity.tables.json_records import parse_documents
+
+JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
+INSPECT_ENDING = ".eval"
+# Names that say nothing of who judged.
+IN_MEMORY = "records"
+PLAIN_NAMES = {"result", "results", "annotations", "output", "outputs", "judgments", "log", "data"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How the files of one format were read.
+
+    Attributes
+    ----------
+    form, about : str
+        What the format is called, and what it is.
+    is_documented_only : bool
+        Whether its reader was written from documentation alone.
+    files : tuple of str
+    records, judgments, prompts, answerers, judges : int
+    seats : str
+        What is known of the order in which answers were shown.
+    missing : mapping of str to int
+        Judgments without a verdict, by reason.
+    """
+
+    form: str
+    about: str
+    is_documented_only: bool
+    files: tuple[str, ...]
+    records: int
+    judgments: int
+    prompts: int
+    answerers: int
+    judges: int
+    seats: str
+    missing: Mapping[str, int]
+
+
+def read_logs(
+    logs: Any,
+    *,
+    form: str = "",
+    judge: str = "",
+    people: Sequence[str] = (),
+    keep_texts: bool = False,
+    **facts: Any,
+) -> tuple[JudgeLog, tuple[Reading, ...]]:
+    """Read files of any formats as one panel.
+
+    Parameters
+    ----------
+    logs : path, sequence of path, frame, or sequence of mapping
+        Files, or the records of one log.
+    form : str
+        The format of all files; recognised by default.
+    judge : str
+        Who judged, where a log does not say.
+    people : sequence of str
+        Judges who are people; ``*`` stands for anything.
+    keep_texts : bool
+        Whether the texts of prompts and answers are kept, too.
+    **facts
+        Of :class:`~comparity.judges.readers.Source`.
+    """
+    tables = _tables_of(logs)
+    names = [*tables]
+    builder = LogBuilder(keep_texts=keep_texts)
+    opened = [(name, *_open_log(name, rows, form)) for name, rows in tables.items()]
+    called = _name_paths(names)
+    records: dict[str, int] = {}
+    files: dict[str, list[str]] = {}
+    for name, reader, rows in opened:
+        source = Source(path=name, judge=judge or called[name], model=called[name], **facts)
+        files.setdefault(reader.name, []).append(name)
+        records[reader.name] = records.get(reader.name, 0) + _read_rows(
+            rows, reader, source, builder
+        )
+    log = builder.build(people)
+    if not len(log):
+        left_out = sum(log.omitted.values())
+        raise NoVerdictError(names, f"no judgment of two answers, {left_out:,} rows left out")
+    return log, tuple(_describe(form, files[form], records[form], log) for form in files)
+
+
+def _tables_of(logs: Any) -> dict[str, Iterator[Any]]:
+    """Return the records of each log by its name."""
+    frame = of_engine(logs, "judgments")
+    if is_frame(frame):
+        return {IN_MEMORY: iter(frame.lazy().collect().iter_rows(named=True))}
+    several = [logs] if isinstance(logs, str | os.PathLike) else list(logs)
+    if several and all(isinstance(one, Mapping) for one in several):
+        return {IN_MEMORY: iter(several)}
+    names = [os.fspath(one) for one in several]
+    _check_different(names)
+    return {name: records_of(name) for name in names}
+
+
+def _check_different(names: Sequence[str]) -> None:
+    known: dict[str, str] = {}
+    for name in names:
+        local_file(name)
+        content = file_sha256(name)
+        if content in known:
+            raise SameLogError(known[content], name)
+        known[content] = name
+
+
+def _open_log(name: str, rows: Iterator[Any], form: str) -> tuple[Reader, Iterator[Any]]:
+    """Return the reader of a file, and its records from the first on."""
+    first = next(rows, None)
+    if first is None:
+        raise UnreadableFileError(repr(name), "it holds no record")
+    if not isinstance(first, Mapping):
+        raise UnreadableFileError(repr(name), f"its first record is no object: {str(first)[:40]}")
+    readers = known_readers()
+    found = [readers[form]] if form else [one for one in readers.values() if one.matches(first)]
+    if not found:
+        raise UnknownLogError(name, list(map(str, first)), [*readers])
+    return found[0], _put_back(first, rows)
+
+
+def _put_back(first: Any, rows: Iterator[Any]) -> Iterator[Any]:
+    yield first
+    yield from rows
+
+
+def records_of(name: str) -> Iterator[Any]:
+    """Yield the records of a file, whatever its form."""
+    plain = name.lower().removesuffix(".gz")
+    if plain.endswith(INSPECT_ENDING):
+        yield _read_inspect_archive(name)
+    elif plain.endswith(JSON_ENDINGS):
+        yield from parse_documents(name)
+    else:
+        relation = read_table(name).to_native()
+        columns = relation.columns
+        with translate_duckdb(name):
+            rows = relation.fetchall()
+        for row in rows:
+            yield dict(zip(columns, row, strict=True))
+
+
+def _read_inspect_archive(name: str) -> dict[str, Any]:
+    """Return an Inspect log from its archive: the header, with the samples of their own files."""
+    try:
+        with zipfile.ZipFile(name) as archive:
+            header = json.loads(archive.read("header.json"))
+            samples = [one for one in sorted(archive.namelist()) if one.startswith("samples/")]
+            return {**header, "samples": [json.loads(archive.read(one)) for one in samples]}
+    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, OSError) as error:
+        raise UnreadableFileError(repr(name), str(error)) from error
+
+
+def _read_rows(rows: Iterable[Any], reader: Reader, source: Source, builder: LogBuilder) -> int:
+    """Hand all records of a file to its reader, and count them; twins of a record are left out."""
+    seen: set[int] = set()
+    builder.source = source.path
+    n = 0
+    for n, record in enumerate(rows, start=1):
+        if not isinstance(record, Mapping):
+            raise LogRowError(source.path, n, reader.name, f"no object: {str(record)[:40]}")
+        content = hash(str(record))
+        if content in seen:
+            builder.omitted[SAME_RECORD] += 1
+            continue
+        seen.add(content)
+        try:
+            entries = [*reader.read(record, source)]
+        except RowFault as fault:
+            raise LogRowError(source.path, n, reader.name, str(fault)) from fault
+        # A record may hold anything anywhere: a number for an object, a list for a name.
+        except (AttributeError, TypeError, ValueError, LookupError) as error:
+            found = f"a field of another kind than this format has: {error}"
+            raise LogRowError(source.path, n, reader.name, found) from error
+        for entry in entries:
+            builder.add(entry)
+    return n
+
+
+def _name_paths(names: Sequence[str]) -> dict[str, str]:
+    """Return what tells files apart: the parts of their paths in which they differ.
+
+    Examples
+    --------
+    >>> _name_paths(["x/GPT-4/CoT/result.json", "x/Falcon/CoT/result.json"])
+    {'x/GPT-4/CoT/result.json': 'GPT-4', 'x/Falcon/CoT/result.json': 'Falcon'}
+    >>> _name_paths(["logs/gpt-4.json"]), _name_paths(["GPT-4/CoT/result.json"])
+    ({'logs/gpt-4.json': 'gpt-4'}, {'GPT-4/CoT/result.json': 'GPT-4/CoT'})
+    """
+    parts = {name: _parts(name) for name in names}
+    if len({*map(tuple, parts.values())}) > 1:
+        ahead = _count_shared([*parts.values()])
+        rest = {name: part[ahead:] for name, part in parts.items()}
+        behind = _count_shared([part[::-1] for part in rest.values()])
+        kept = {name: part[: len(part) - behind] for name, part in rest.items()}
+        if all(kept.values()):
+            return {name: "/".join(part) for name, part in kept.items()}
+    return {
+        name: "/".join(part[-3:-1]) if part[-1] in PLAIN_NAMES and len(part) > 1 else part[-1]
+        for name, part in parts.items()
+    }
+
+
+def _count_shared(parts: Sequence[Sequence[str]]) -> int:
+    """Return how many parts all paths begin with."""
+    places = zip(*parts, strict=False)
+    return sum(1 for _ in takewhile(lambda place: len({*place}) == 1, places))
+
+
+def _parts(name: str) -> list[str]:
+    path = PurePath(name)
+    stem = path.name
+    for ending in (".gz", *JSON_ENDINGS, INSPECT_ENDING, ".csv", ".tsv", ".parquet"):
+        stem = stem.removesuffix(ending)
+    return [*(one for one in path.parts[:-1] if one not in ("/", "..", ".")), stem]
+
+
+def _describe(form: str, files: Sequence[str], records: int, log: JudgeLog) -> Reading:
+    """Return what was found in the files of one format."""
+    reader = known_readers()[form]
+    of_files = np.isin(np.array(log.sources, dtype=object)[log.source], files)
+    missing = {
+        reason: int(np.sum(of_files & (log.reason == code))) for code, reason in enumerate(REASONS)
+    }
+    answerers = {*log.first[of_files].tolist(), *log.second[of_files].tolist()}
+    return Reading(
+        form=form,
+        about=reader.about,
+        is_documented_only=reader.is_documented_only,
+        files=tuple(Path(one).name for one in files),
+        records=records,
+        judgments=int(of_files.sum()),
+        prompts=len(np.unique(log.prompt[of_files])),
+        answerers=len(answerers),
+        judges=len(np.unique(log.judge[of_files])),
+        seats=_seats(log, of_files),
+        missing={reason: n for reason, n in missing.items() if n},
+    )
+
+
+def _seats(log: JudgeLog, rows: np.ndarray[Any, np.dtype[np.bool_]]) -> str:
+    """Say what is known of the order in which answers were shown."""
+    if not rows.any():
+        return ""
+    if (log.orders[rows] > 0).any():
+        return "both orders in one row"
+    if not log.seated[rows].any():
+        return "seats unknown"
+    kept = rows & log.seated
+    ways = np.stack([log.judge[kept], log.pair[kept], log.first[kept] < log.second[kept]], axis=1)
+    both = np.unique(np.unique(ways, axis=0)[:, :2], axis=0, return_counts=True)[1]
+    return "both orders" if (both == 2).mean() > 0.5 else "one order"

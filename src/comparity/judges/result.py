@@ -1,0 +1,197 @@
+"""The frozen answer of an audit of judges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from comparity.inference.gap_tests import Interval, plain
+from comparity.judges.agreement import Agreement, AgreementByLength, Coefficient
+from comparity.judges.missing import MissingTest
+from comparity.judges.rates import PromptRate, SwappedTwins
+from comparity.judges.reading import Reading
+from comparity.reports.plots import draw
+from comparity.reports.sections import Section
+from comparity.results.result import Result, frame_of_rows
+from comparity.tables.outputs import write_csv
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeSummary:
+    """What one judge, or all people together, did.
+
+    Attributes
+    ----------
+    name : str
+    persons : int
+        How many people these are; 0 for a judge who is none.
+    judgments, prompts : int
+    missing : mapping of str to int
+        Judgments without a verdict, by reason.
+    missing_rate, ties : PromptRate
+    first : PromptRate or None
+        How often the first answer wins where one does.
+    first_unknown : str
+        Why that is not known, or says nothing of seats.
+    longer : PromptRate or None
+        How often the longer answer wins where one does; quality is not taken into account.
+    twins : SwappedTwins or None
+        Pairs that were judged in both orders.
+    seat_p_adjusted : float
+        The p value of the twins, corrected by Holm over all judges.
+    repeats : PromptRate or None
+        How often the same presentation, judged again, has the same verdict.
+    swap_gap : float
+        Agreement of two orders less agreement of two runs of one order: what the seat adds to
+        noise; ``nan`` without either.
+    swap_gap_interval : Interval
+    """
+
+    name: str
+    persons: int
+    judgments: int
+    prompts: int
+    missing: Mapping[str, int]
+    missing_rate: PromptRate
+    ties: PromptRate
+    first: PromptRate | None
+    first_unknown: str
+    longer: PromptRate | None
+    twins: SwappedTwins | None
+    seat_p_adjusted: float
+    repeats: PromptRate | None
+    swap_gap: float
+    swap_gap_interval: Interval
+
+    @property
+    def consistent(self) -> PromptRate | None:
+        """How often both orders of a pair have one verdict."""
+        return self.twins.consistent if self.twins else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """An answerer on the leaderboard.
+
+    Attributes
+    ----------
+    answerer : str
+    judgments : int
+    wins : PromptRate
+        Share of decided judgments that it won.
+    score : float
+        Bradley-Terry, in logits, with the seats taken into account where they are known.
+    """
+
+    answerer: str
+    judgments: int
+    wins: PromptRate
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """Beginnings of texts of one pair, shown on request only."""
+
+    judge: str
+    why: str
+    prompt: str
+    question: str
+    first: str
+    second: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgesAudit(Result):
+    """What judges do, from their logs.
+
+    Attributes
+    ----------
+    readings : tuple of Reading
+        How the files were read, by format.
+    judges : tuple of JudgeSummary
+    agreements : tuple of Agreement
+    panel, panel_decided : Coefficient or None
+        Krippendorff's alpha of all judges, with ties as a verdict and without them.
+    by_length : tuple of AgreementByLength
+    missing_tests : tuple of MissingTest
+    leaderboard : tuple of Standing
+        The best first; empty where the log does not say who answered.
+    examples : tuple of Example
+    omitted : mapping of str to int
+        Rows that were left out, by reason.
+    notes : tuple of str
+    level : float
+        Of all intervals.
+    provenance : mapping
+    """
+
+    readings: tuple[Reading, ...]
+    judges: tuple[JudgeSummary, ...]
+    agreements: tuple[Agreement, ...]
+    panel: Coefficient | None
+    panel_decided: Coefficient | None
+    by_length: tuple[AgreementByLength, ...]
+    missing_tests: tuple[MissingTest, ...]
+    leaderboard: tuple[Standing, ...]
+    examples: tuple[Example, ...]
+    omitted: Mapping[str, int]
+    notes: tuple[str, ...]
+    level: float
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def section(self) -> Section:
+        """Return what is told of the judges."""
+        from comparity.judges.section import section_of
+
+        return section_of(self)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row of numbers for each judge."""
+        found = []
+        for one in self.judges:
+            row: dict[str, Any] = {"judge": one.name, "persons": one.persons}
+            row |= {"judgments": one.judgments, "prompts": one.prompts}
+            shares = (
+                *(("missing", one.missing_rate), ("tie", one.ties), ("first", one.first)),
+                *(("longer", one.longer), ("same_in_both_orders", one.consistent)),
+                ("repeated", one.repeats),
+            )
+            for name, share in shares:
+                row |= _cells(name, share)
+            twins = one.twins
+            row["first_in_both"] = twins.first_both if twins else None
+            row["second_in_both"] = twins.second_both if twins else None
+            row["seat_p"] = plain(twins.p_value) if twins else None
+            row["seat_p_adjusted"] = plain(one.seat_p_adjusted)
+            found.append(row)
+        return found
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row for each judge, as a frame of the named engine."""
+        return frame_of_rows(self.rows(), backend)
+
+    def save_csv(self, path: str | PathLike[str]) -> None:
+        """Write one row for each judge."""
+        rows = self.rows()
+        write_csv(path, rows[0], [[row[name] for row in rows] for name in rows[0]])
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw how often each judge picks the first answer."""
+        from comparity.judges.section import seat_chart
+
+        return draw(seat_chart(self), ax)
+
+
+def _cells(name: str, share: PromptRate | None) -> dict[str, Any]:
+    if share is None:
+        return {name: None, f"{name}_low": None, f"{name}_high": None, f"{name}_n": 0}
+    low, high = map(plain, share.interval[:2])
+    rate = plain(share.rate)
+    return {name: rate, f"{name}_low": low, f"{name}_high": high, f"{name}_n": share.trials}

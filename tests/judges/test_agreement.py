@@ -1,0 +1,183 @@
+"""Agreement equals statsmodels, scikit-learn and loops; intervals leave out prompts one by one."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.stats import t
+
+from comparity.judges.agreement import (
+    agreement_of,
+    cohen_kappa,
+    compare_by_length,
+    compare_judges,
+    gwet_ac1,
+    jackknife,
+    krippendorff_alpha,
+    majority,
+    panel_alpha,
+)
+from comparity.judges.reading import read_logs
+from tests.plain import judges as plain
+
+verdicts = st.sampled_from([0, 1, 2])
+pairs_of_two = st.lists(st.tuples(verdicts, verdicts), min_size=3, max_size=40)
+VALUES = {1: "model_a", -1: "model_b", 0: "tie"}
+
+
+def table(pairs: list[tuple[int, int]]) -> np.ndarray:
+    found = np.zeros((3, 3))
+    for a, b in pairs:
+        found[a, b] += 1
+    return found
+
+
+def votes(rows: list[tuple[str, int, int]]) -> list[dict[str, object]]:
+    """Make a log of votes: judge, prompt, verdict."""
+    return [
+        {"question_id": prompt, "turn": 1, "model_a": "m", "model_b": "n", "judge": judge}
+        | {"winner": VALUES[verdict], "row": place}
+        for place, (judge, prompt, verdict) in enumerate(rows)
+    ]
+
+
+@given(pairs_of_two)
+def test_kappa_equals_the_loop_and_two_other_libraries(pairs: list[tuple[int, int]]) -> None:
+    assume(len({a for a, _ in pairs} | {b for _, b in pairs}) > 1)
+    assume({a for a, _ in pairs} != {b for _, b in pairs} or len({a for a, _ in pairs}) > 1)
+    found = float(cohen_kappa(table(pairs)))
+    assert found == pytest.approx(plain.cohen_kappa(pairs))
+    sklearn = pytest.importorskip("sklearn.metrics")
+    assert found == pytest.approx(sklearn.cohen_kappa_score(*zip(*pairs, strict=True)))
+    rater = pytest.importorskip("statsmodels.stats.inter_rater")
+    expected = rater.cohens_kappa(table(pairs), return_results=False)
+    assert found == pytest.approx(float(expected))
+
+
+@given(pairs_of_two)
+def test_ac1_equals_the_loop(pairs: list[tuple[int, int]]) -> None:
+    assume(len({value for pair in pairs for value in pair}) > 1)
+    assert float(gwet_ac1(table(pairs))) == pytest.approx(plain.gwet_ac1(pairs))
+
+
+@given(pairs_of_two)
+def test_alpha_of_two_judges_equals_the_loop(pairs: list[tuple[int, int]]) -> None:
+    assume(len({value for pair in pairs for value in pair}) > 1)
+    both = table(pairs) + table(pairs).T
+    assert float(krippendorff_alpha(both)) == pytest.approx(plain.krippendorff_alpha(pairs))
+
+
+def test_alpha_equals_the_published_example() -> None:
+    # Krippendorff (2011), section C, nominal data, observers A to D: alpha = 0.743.
+    data = {
+        "A": [1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None],
+        "B": [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3],
+        "C": [None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None],
+        "D": [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None],
+    }
+    units = [[v for v in unit if v is not None] for unit in zip(*data.values(), strict=True)]
+    assert plain.krippendorff_alpha(units) == pytest.approx(0.743, abs=5e-4)
+    tables = np.zeros((5, 5))
+    for unit in units:
+        for i, a in enumerate(unit):
+            for j, b in enumerate(unit):
+                if i != j:
+                    tables[a - 1, b - 1] += 1 / (len(unit) - 1)
+    assert float(krippendorff_alpha(tables)) == pytest.approx(0.743, abs=5e-4)
+
+
+def test_the_jackknife_leaves_out_prompts_one_by_one() -> None:
+    rng = np.random.default_rng(2)
+    tables = rng.integers(0, 3, (12, 3, 3)).astype(float)
+    found = jackknife(tables, cohen_kappa, 0.95)
+    left = [float(cohen_kappa(np.delete(tables, k, axis=0).sum(0))) for k in range(12)]
+    error = math.sqrt(11 / 12 * sum((one - np.mean(left)) ** 2 for one in left))
+    assert found.interval.high - found.value == pytest.approx(t.isf(0.025, 11) * error)
+
+
+def test_verdicts_that_are_all_alike_have_no_coefficient() -> None:
+    tables = np.zeros((3, 3, 3))
+    tables[:, 0, 0] = 2
+    found = agreement_of(tables, names=("a", "b"), matched="same seats", ties=True)
+    assert found is not None
+    assert found.raw.rate == 1
+    assert math.isnan(found.kappa.value)
+
+
+def test_agreement_by_pair_does_not_depend_on_how_pairs_are_listed() -> None:
+    rng = np.random.default_rng(1)
+    said = [
+        (judge, prompt, int(rng.choice([1, 1, -1, 0])))
+        for prompt in range(12)
+        for judge in ("expert_1", "expert_2", "llm")
+    ]
+    other = {"model_a": "model_b", "model_b": "model_a", "tie": "tie"}
+    rows = votes(said)
+    turned = [
+        row | {"model_a": "n", "model_b": "m", "winner": other[str(row["winner"])]}
+        if place % 3
+        else row
+        for place, row in enumerate(rows)
+    ]
+    found, again = (compare_judges(read_logs(one)[0]) for one in (rows, turned))
+    assert len(found) == 6
+    assert found == again
+
+
+def test_judges_are_compared_with_each_vote_and_with_the_majority() -> None:
+    said = [("expert_1", 1, 1), ("expert_2", 1, 1), ("expert_3", 1, -1), ("llm", 1, 1)]
+    said += [("expert_1", 2, 1), ("expert_2", 2, -1), ("llm", 2, -1)]
+    log, _ = read_logs(votes(said))
+    found = {(one.first, one.second, one.ties): one.raw for one in compare_judges(log)}
+    by_vote = found["llm", "people's votes", True]
+    assert (by_vote.hits, by_vote.trials) == (3, 5)
+    # One of two votes on the second prompt leads to nothing: a tie.
+    most = found["llm", "people's majority", True]
+    assert (most.hits, most.trials) == (1, 2)
+    among = found["people's votes", "other people's votes", True]
+    assert (among.hits, among.trials) == (1, 4)
+
+
+def test_the_majority_is_the_verdict_that_leads() -> None:
+    counted = np.array([[2, 1, 1], [1, 1, 0], [0, 0, 3], [0, 0, 0]], dtype=float)
+    assert majority(counted).tolist() == [[1, 0, 0], [0, 0, 1], [0, 0, 1], [0, 0, 0]]
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.sampled_from([1, -1, 0])), min_size=4, max_size=40))
+def test_alpha_of_a_panel_equals_the_loop(rows: list[tuple[int, int]]) -> None:
+    said = [(f"expert_{place}", prompt, verdict) for place, (prompt, verdict) in enumerate(rows)]
+    log, _ = read_logs(votes(said))
+    units: dict[int, list[int]] = {}
+    for prompt, verdict in rows:
+        units.setdefault(prompt, []).append(verdict)
+    # Without seats no answer is the first one: every unit counts in both directions.
+    both = [*units.values(), *([-value for value in unit] for unit in units.values())]
+    kept = [value for unit in both if len(unit) > 1 for value in unit]
+    found = panel_alpha(log, ties=True)
+    if found is None:
+        assert not kept
+        return
+    assume(len(set(kept)) > 1)
+    n = len(kept)
+    # The loop counts each unit twice where the audit counts it half in either direction.
+    observed = (1 - plain.krippendorff_alpha(both)) / (n - 1) * (n / 2 - 1) * 2
+    assert 1 - found.value == pytest.approx(observed, rel=1e-9)
+
+
+def test_agreement_is_compared_between_kinds_of_pairs_by_hand() -> None:
+    rows = []
+    for k, (label, winner) in enumerate([(1, "1"), (1, "1"), (2, "1"), (2, "2"), (1, "2")]):
+        results = [{"swap = False": {"winner": winner}, "swap = True": {"winner": winner}}]
+        rows.append(
+            {"input": f"prompt {k}", "output_1": "a long answer", "output_2": "short"}
+            | {"label": label, "results": results}
+        )
+    (found,) = compare_by_length(read_logs(rows)[0])
+    # The longer one is better three times, and the judge agrees on two of them in both orders.
+    assert (found.longer_better.hits, found.longer_better.trials) == (4, 6)
+    assert (found.shorter_better.hits, found.shorter_better.trials) == (2, 4)
+    assert found.gap == pytest.approx(4 / 6 - 2 / 4)

@@ -1,0 +1,144 @@
+"""An audit is a result like every other, and shows no text unasked; so is what the command says."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from comparity import audit_judges
+from comparity.cli import main
+from comparity.errors import OptionError
+from comparity.judges.result import JudgesAudit
+from tests.judges.samples import ARENA_HARD, LLMBAR, MT_BENCH_PAIRS, SAMPLES, TABLE
+
+
+def games(n: int = 40, seed: int = 1) -> list[dict[str, Any]]:
+    """Make a log of arena-hard by a judge who mostly prefers the first answer, and fails twice."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for k in range(n):
+        scores: list[str | None] = ["A>B" if rng.random() < 0.8 else "B>A" for _ in range(2)]
+        if k < 2:
+            scores[k] = None
+        row = {"question_id": f"q{k}", "model": f"m{k % 3}", "judge": f"j{k % 2}"}
+        rows.append(row | {"games": [{"score": one, "judgment": "x"} for one in scores]})
+    return rows
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        name
+        for name in SAMPLES
+        if name not in {"mt-bench answers", "mt-bench questions", "deepeval", "lm-eval"}
+    ],
+)
+def test_plain_data_come_back_as_the_same_answer(form: str) -> None:
+    audit = audit_judges(SAMPLES[form])
+    content = json.loads(json.dumps(audit.to_dict()))
+    assert JudgesAudit.from_dict(content).to_dict() == audit.to_dict()
+    assert str(JudgesAudit.from_dict(content)) == str(audit)
+
+
+def test_a_frame_has_a_row_for_each_judge() -> None:
+    frame = audit_judges(games()).to_frame("pandas")
+    assert frame["judge"].tolist() == ["j0", "j1"]
+    assert frame["judgments"].sum() == 80
+    assert frame["missing"].tolist() == pytest.approx([1 / 40, 1 / 40])
+
+
+def test_a_page_and_a_picture_are_drawn() -> None:
+    pytest.importorskip("matplotlib")
+    audit = audit_judges(games())
+    assert "picks the first answer" in audit.to_html()
+    assert audit.plot().get_xlim()[1] >= 1
+
+
+@pytest.mark.parametrize("rows", [ARENA_HARD, LLMBAR, MT_BENCH_PAIRS])
+def test_texts_appear_on_request_only(rows: list[dict[str, Any]]) -> None:
+    quiet, loud = audit_judges(rows), audit_judges(rows, show_text=True)
+    assert not quiet.examples
+    assert "Name a colour" not in json.dumps(quiet.to_dict())
+    assert "Name a colour" not in quiet.to_html()
+    assert "Name a colour" in json.dumps([one.question for one in loud.examples])
+    assert "Name a colour" in loud.to_html()
+
+
+def test_a_judge_who_prefers_the_first_seat_is_advised_about() -> None:
+    audit = audit_judges(games(200))
+    assert all(one.seat_p_adjusted < 0.01 for one in audit.judges)
+    assert "the seat decides" in str(audit)
+    assert audit_judges(games(4)).judges[0].seat_p_adjusted > 0.1
+
+
+def test_people_can_be_named_by_a_pattern() -> None:
+    audit = audit_judges(TABLE, people=["a*"])
+    assert [one.persons for one in audit.judges] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"format": "no such"},
+        {"left": "one"},
+        {"left": "one", "right": "two"},
+        {"coding": "1=left"},
+        {"prompt": "q"},
+        {"left": "a", "right": "b", "result": "c", "coding": "1=up"},
+        {"level": 1.0},
+    ],
+)
+def test_choices_that_do_not_go_together_are_refused(choices: dict[str, Any]) -> None:
+    with pytest.raises(OptionError):
+        audit_judges(TABLE, **choices)
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Go to a folder with a log."""
+    monkeypatch.chdir(tmp_path)
+    path = Path("games.jsonl")
+    path.write_text("".join(json.dumps(row) + "\n" for row in games()), encoding="utf-8")
+    return path
+
+
+def run(*words: str) -> int:
+    with pytest.raises(SystemExit) as left:
+        main(["judges", *words])
+    assert isinstance(left.value.code, int)
+    return left.value.code
+
+
+def test_the_command_says_how_it_read_the_log(
+    log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(str(log)) == 0
+    out = capsys.readouterr().out
+    line = (
+        "Read arena-hard games: 1 file, 80 judgments, 40 prompts, 2 judges, both orders; 2 unparsed"
+    )
+    assert line in out
+    assert "j0: picks the first answer in" in out
+
+
+def test_the_command_writes_json_and_csv(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(str(log), "--json", "--csv", "judges.csv", "--baseline", "base") == 0
+    audit = JudgesAudit.from_dict(json.loads(capsys.readouterr().out))
+    assert {one.answerer for one in audit.leaderboard} == {"base", "m0", "m1", "m2"}
+    with Path("judges.csv").open(encoding="utf-8") as file:
+        assert [row["judge"] for row in csv.DictReader(file)] == ["j0", "j1"]
+
+
+def test_the_command_refuses_what_it_does_not_understand(
+    log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = log.with_name("other.jsonl")
+    other.write_text('{"text": "x"}\n', encoding="utf-8")
+    assert run(str(log), str(other)) == 2
+    assert "--format" in capsys.readouterr().err
+    assert run(str(log), "--format", "llmbar") == 2

@@ -1,0 +1,195 @@
+"""A malformed log gives an error that says where, or a counted omission; never a wrong verdict."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from comparity.errors import (
+    ComparityError,
+    LogRowError,
+    NoVerdictError,
+    OneAnswererError,
+    SameLogError,
+    UnknownLogError,
+    UnreadableFileError,
+)
+from comparity.judges.audit import audit_judges
+from comparity.judges.log import SAME_ANSWERER, SAME_RECORD
+from comparity.judges.reading import read_logs
+from tests.judges.samples import (
+    ARENA_HARD,
+    LLMBAR,
+    MT_BENCH_ANSWERS,
+    MT_BENCH_ORDERS,
+    MT_BENCH_PAIRS,
+    MT_BENCH_SCORES,
+    SAMPLES,
+    TABLE,
+)
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_half_written_line_is_named(tmp_path: Path) -> None:
+    lines = "".join(json.dumps(row) + "\n" for row in ARENA_HARD)
+    with pytest.raises(UnreadableFileError, match="line 2"):
+        read_logs(write(tmp_path / "log.jsonl", lines[:-40]))
+
+
+def test_a_half_written_list_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFileError):
+        read_logs(write(tmp_path / "log.json", json.dumps(LLMBAR)[:-30]))
+
+
+def test_another_encoding_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(json.dumps({"x": "ä"}, ensure_ascii=False).encode("latin-1"))
+    with pytest.raises(UnreadableFileError):
+        read_logs(path)
+
+
+@pytest.mark.parametrize(
+    ("form", "field"),
+    [
+        ("arena-hard", "games"),
+        ("arena-hard", "question_id"),
+        ("mt-bench pairs", "g2_winner"),
+        ("mt-bench votes", "winner"),
+        ("mt-bench orders", "winner_ba"),
+        ("llmbar", "results"),
+        ("position bias", "A"),
+        ("arena", "model_b"),
+        ("judgebench", "label"),
+        ("alpaca eval", "generator_2"),
+    ],
+)
+def test_a_missing_field_is_named_with_its_record(form: str, field: str) -> None:
+    rows = [dict(row) for row in SAMPLES[form]]
+    broken = {name: value for name, value in rows[0].items() if name != field}
+    with pytest.raises(LogRowError, match=field) as caught:
+        read_logs([*rows, broken])
+    assert caught.value.row == len(rows) + 1
+
+
+@pytest.mark.parametrize(
+    ("form", "change"),
+    [
+        ("arena-hard", {"games": [{"score": "A?B"}]}),
+        ("mt-bench pairs", {"g1_winner": "m"}),
+        ("mt-bench votes", {"winner": "left"}),
+        ("mt-bench orders", {"winner_ab": "model_a"}),
+        ("arena", {"winner": "m"}),
+        ("arena one-hot", {"winner_model_a": 1, "winner_tie": 1}),
+        ("alpaca eval", {"preference": 3}),
+        ("judgebench", {"label": "A"}),
+        ("pandalm", {"annotator1": 7}),
+        ("table", {"winner": "somebody"}),
+    ],
+)
+def test_an_unknown_word_for_the_winner_is_an_error(form: str, change: dict[str, Any]) -> None:
+    with pytest.raises(LogRowError, match="record 1"):
+        read_logs([SAMPLES[form][0] | change], form=form)
+
+
+def test_both_seats_under_one_name_are_counted_and_left_out() -> None:
+    same = MT_BENCH_PAIRS[0] | {"model_2": "m", "question_id": 90}
+    log, _ = read_logs([*MT_BENCH_PAIRS, same])
+    assert log.omitted == {SAME_ANSWERER: 2}
+    assert len(log) == 4
+
+
+def test_a_record_that_stands_twice_counts_once() -> None:
+    log, _ = read_logs([*ARENA_HARD, ARENA_HARD[0]])
+    assert log.omitted == {SAME_RECORD: 1}
+    assert len(log) == 4
+
+
+def test_the_same_log_twice_is_refused(tmp_path: Path) -> None:
+    text = json.dumps(ARENA_HARD)
+    logs = [write(tmp_path / "a.json", text), write(tmp_path / "b.json", text)]
+    with pytest.raises(SameLogError):
+        read_logs(logs)
+
+
+def test_seats_exchanged_in_half_of_a_file_change_no_verdict() -> None:
+    turned = {
+        **MT_BENCH_ORDERS[1],
+        **{"model_a": "n", "model_b": "m", "winner_ab": "B", "winner_ba": "A"},
+    }
+    plain, exchanged = (
+        audit_judges([MT_BENCH_ORDERS[0], row]) for row in (MT_BENCH_ORDERS[1], turned)
+    )
+    assert plain.judges == exchanged.judges
+    assert plain.leaderboard == exchanged.leaderboard
+
+
+def test_a_million_characters_are_measured(tmp_path: Path) -> None:
+    rows = [LLMBAR[0] | {"output_1": "x" * 10**6}]
+    log, _ = read_logs(write(tmp_path / "log.json", json.dumps(rows)))
+    assert log.lengths[0][0] == 10**6
+
+
+def test_answers_of_other_prompts_are_pointed_out() -> None:
+    rng = np.random.default_rng(1)
+    words = ["".join(rng.choice(list("abcdefghij"), 8)) for _ in range(400)]
+    rows = []
+    for k in range(40):
+        prompt, other = (" ".join(words[10 * j : 10 * j + 10]) for j in (k, (k + 7) % 40))
+        shown = (
+            f"<|User Prompt|>\n{prompt}\n\n<|The Start of Assistant A's Answer|>\nyes, {prompt}\n"
+            "<|The End of Assistant A's Answer|>\n\n<|The Start of Assistant B's Answer|>\n"
+            f"yes, {other}\n<|The End of Assistant B's Answer|>"
+        )
+        games = [{"user_prompt": shown, "score": "A>B"}]
+        rows.append({"question_id": f"q{k}", "model": "lost", "judge": "j", "games": games})
+    assert read_logs(rows)[0].mismatched == ("lost",)
+
+
+def test_two_texts_under_one_name_are_two_answers_and_pointed_out() -> None:
+    other = {**MT_BENCH_PAIRS[0], "judge": ["other", "pair-v2"]}
+    other["g1_user_prompt"] = other["g1_user_prompt"].replace("Red.", "Red and green.")
+    log, _ = read_logs([MT_BENCH_PAIRS[0], other])
+    assert log.several_texts == {"m": 1}
+    assert sorted(log.lengths[0].tolist()) == [4, 4, 4, 14]
+
+
+def test_an_unknown_log_is_an_error_that_names_the_formats() -> None:
+    with pytest.raises(UnknownLogError, match="arena-hard"):
+        read_logs([{"text": "x", "label": 1}])
+
+
+def test_scores_of_one_answerer_compare_nothing() -> None:
+    with pytest.raises(OneAnswererError, match="two or more answerers"):
+        read_logs(MT_BENCH_SCORES[:1])
+
+
+def test_files_beside_no_log_are_not_enough() -> None:
+    with pytest.raises(NoVerdictError):
+        read_logs(MT_BENCH_ANSWERS)
+
+
+def test_a_result_that_is_not_read_is_an_error_not_a_guess() -> None:
+    rows = [{"better": "m", "worse": "n", "preference": "n"}]
+    with pytest.raises(LogRowError, match="preference"):
+        read_logs(rows)
+
+
+def test_an_empty_result_is_an_error_unless_it_may_be_left_out() -> None:
+    rows = [*TABLE, TABLE[0] | {"winner": ""}]
+    with pytest.raises(LogRowError, match="empty"):
+        audit_judges(rows)
+    assert audit_judges(rows, drop_missing=True).omitted == {"no result": 1}
+
+
+@pytest.mark.parametrize("content", ["", "[]", "3", '["a"]', '{"a": ', "[[1]]", "null"])
+def test_what_is_no_log_is_an_error_of_ours(content: str, tmp_path: Path) -> None:
+    with pytest.raises(ComparityError):
+        read_logs(write(tmp_path / "log.json", content))

@@ -1,0 +1,284 @@
+"""Every format is recognised by its content, and its verdicts are those of the seats as shown."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from comparity.judges.log import JudgeLog
+from comparity.judges.readers import NO_VERDICT, REASONS, known_readers
+from comparity.judges.reading import read_logs
+from tests.judges.samples import (
+    ALPACA_EVAL,
+    ARENA,
+    ARENA_HARD,
+    ARENA_JUDGES,
+    DEEPEVAL,
+    INSPECT,
+    LLMBAR,
+    LM_EVAL,
+    MT_BENCH_ANSWERS,
+    MT_BENCH_ORDERS,
+    MT_BENCH_QUESTIONS,
+    MT_BENCH_VOTES,
+    SAMPLES,
+    Rows,
+)
+
+FIRST, TIE, SECOND = 1, 0, -1
+
+# What is shown first, what second, and the verdict (2: none), by hand.
+EXPECTED: dict[str, list[tuple[str, str, int]]] = {
+    "arena-hard": [
+        ("baseline", "m", FIRST),
+        ("m", "baseline", FIRST),
+        ("baseline", "m", NO_VERDICT),
+        ("m", "baseline", TIE),
+    ],
+    # Winners are mapped back to the models: model_2 in game 2 stood first.
+    "mt-bench pairs": [
+        ("m", "n", FIRST),
+        ("n", "m", FIRST),
+        ("m", "n", TIE),
+        ("n", "m", NO_VERDICT),
+    ],
+    "mt-bench votes": [("m", "n", FIRST), ("n", "m", TIE), ("m", "n", TIE)],
+    # Winners are raw seats: A in "ba" is model_b.
+    "mt-bench orders": [
+        ("m", "n", FIRST),
+        ("n", "m", FIRST),
+        ("m", "n", FIRST),
+        ("n", "m", SECOND),
+    ],
+    "mt-bench scores": [("m", "n", SECOND), ("m", "n", NO_VERDICT)],
+    "position bias": [("m", "n", FIRST), ("n", "m", NO_VERDICT)],
+    "arena": [("m", "n", FIRST), ("n", "m", TIE)],
+    "arena one-hot": [("m", "n", SECOND)],
+    "arena judges": [("m", "n", FIRST), ("n", "m", NO_VERDICT)],
+    # The order shown is known of the first alone, where output_2 came first.
+    "alpaca eval": [("m", "base", FIRST), ("base", "m", FIRST)],
+    "inspect": [("m", "n", FIRST)],
+    "promptfoo": [("m", "n", FIRST)],
+    "table": [("m", "n", FIRST), ("n", "m", SECOND), ("m", "n", TIE)],
+}
+# Answers without an author go by their text; here the start of their names will do.
+BY_TEXT: dict[str, list[tuple[str, str, int]]] = {
+    "llmbar": [
+        ("output_1", "output_2", FIRST),
+        ("output_2", "output_1", FIRST),
+        ("output_1", "output_2", TIE),
+    ],
+    "judgebench": [("response_A", "response_B", FIRST), ("response_B", "response_A", FIRST)],
+    "rewardbench": [("chosen", "rejected", SECOND)],
+    "chosen, rejected": [("chosen", "rejected", FIRST)],
+    "pandalm": [
+        ("response1", "response2", FIRST),
+        ("response1", "response2", SECOND),
+        ("response1", "response2", TIE),
+    ],
+    "label studio": [("text1", "text2", SECOND), ("text1", "text2", NO_VERDICT)],
+    "argilla": [("response-1", "response-2", SECOND), ("response-1", "response-2", NO_VERDICT)],
+}
+
+
+def shown(log: JudgeLog) -> list[tuple[str, str, int]]:
+    return [
+        (log.answerers[a].split(" ")[0], log.answerers[b].split(" ")[0], int(verdict))
+        for a, b, verdict in zip(log.first, log.second, log.verdict, strict=True)
+    ]
+
+
+def write_lines(path: Path, rows: Rows) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_every_reader_has_a_sample() -> None:
+    assert set(SAMPLES) == set(known_readers())
+
+
+@pytest.mark.parametrize("form", SAMPLES)
+def test_a_sample_is_recognised_by_its_own_reader_first(form: str) -> None:
+    matching = [name for name, one in known_readers().items() if one.matches(SAMPLES[form][0])]
+    assert matching[0] == form
+    # Plain tables share columns with some logs, and come last.
+    assert set(matching) <= {form, "table"}
+
+
+@pytest.mark.parametrize("form", [*EXPECTED, *BY_TEXT])
+def test_verdicts_are_those_of_the_seats_as_shown(form: str) -> None:
+    log, (reading,) = read_logs(SAMPLES[form])
+    assert shown(log) == {**EXPECTED, **BY_TEXT}[form]
+    assert reading.form == form
+
+
+@pytest.mark.parametrize("form", [*EXPECTED, *BY_TEXT])
+def test_a_format_can_be_forced(form: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(SAMPLES[form]), encoding="utf-8")
+    log, _ = read_logs(path, form=form)
+    assert shown(log) == {**EXPECTED, **BY_TEXT}[form]
+
+
+@pytest.mark.parametrize("form", ["arena-hard", "mt-bench pairs", "llmbar", "position bias"])
+def test_lengths_are_those_of_the_answers_as_shown(form: str) -> None:
+    log, _ = read_logs(SAMPLES[form])
+    one, two = log.lengths
+    expected = {
+        "arena-hard": (4, 4),
+        "mt-bench pairs": (4, 4),
+        "llmbar": (4, 4),
+        "position bias": (8, 5),
+    }
+    assert (one[0], two[0]) == expected[form]
+    assert (one[1], two[1]) == expected[form][::-1]
+
+
+def test_the_truth_is_turned_with_the_seats() -> None:
+    log, _ = read_logs(LLMBAR)
+    assert log.gold.tolist() == [FIRST, SECOND, SECOND]
+    log, _ = read_logs(SAMPLES["judgebench"])
+    assert log.gold.tolist() == [SECOND, FIRST]
+    log, _ = read_logs(ARENA_JUDGES)
+    assert log.gold.tolist() == [SECOND, SECOND]
+
+
+def test_reasons_of_missing_verdicts_are_kept() -> None:
+    found = {}
+    for form in ("arena-hard", "mt-bench pairs", "label studio", "argilla", "mt-bench scores"):
+        log, _ = read_logs(SAMPLES[form])
+        found[form] = [REASONS[code] for code in log.reason if code >= 0]
+    assert found == {
+        "arena-hard": ["unparsed"],
+        "mt-bench pairs": ["error"],
+        "label studio": ["empty"],
+        "argilla": ["empty"],
+        "mt-bench scores": ["unparsed"],
+    }
+
+
+def test_collapsed_orders_have_no_seats() -> None:
+    log, _ = read_logs(MT_BENCH_VOTES)
+    assert log.people == ("expert_1", "expert_2")
+    assert log.seated.tolist() == [True, True, False]
+    assert log.orders.tolist() == [0, 0, 2]
+
+
+def test_identical_outputs_that_nobody_judged_are_counted_and_left_out() -> None:
+    log, _ = read_logs(ALPACA_EVAL)
+    assert len(log) == 2
+    assert list(log.omitted.values()) == [1]
+    assert log.seated.tolist() == [True, False]
+    assert log.strength.tolist() == pytest.approx([1.0, 0.6])
+
+
+def test_told_lengths_stand_in_for_texts() -> None:
+    log, _ = read_logs(ARENA)
+    assert [end.tolist() for end in log.lengths] == [[4.0, 10.0], [4.0, 20.0]]
+
+
+def test_files_beside_a_log_complete_it(tmp_path: Path) -> None:
+    logs = [
+        write_lines(tmp_path / "judged.jsonl", MT_BENCH_ORDERS),
+        write_lines(tmp_path / "answers.jsonl", MT_BENCH_ANSWERS),
+        write_lines(tmp_path / "questions.jsonl", MT_BENCH_QUESTIONS),
+    ]
+    log, readings = read_logs(logs)
+    # Both turns were shown: Red. and Rot. against Blue and B.
+    assert [end[0] for end in log.lengths] == [8, 5]
+    assert [log.categories[code] for code in log.category] == ["writing"] * 2 + [""] * 2
+    assert [one.judgments for one in readings] == [4, 0, 0]
+
+
+def test_scores_of_several_files_become_pairs(tmp_path: Path) -> None:
+    logs = [tmp_path / "m" / "run.json", tmp_path / "n" / "run.json"]
+    for path, score in zip(logs, (0.9, 0.4), strict=True):
+        path.parent.mkdir()
+        case = {**DEEPEVAL[0]["testCases"][0], "metricsData": [{"name": "R", "score": score}]}
+        path.write_text(json.dumps({"testCases": [case]}), encoding="utf-8")
+    log, _ = read_logs(logs)
+    assert shown(log) == [("m", "n", FIRST)]
+    assert log.strength[0] == pytest.approx(0.5)
+
+
+def test_lm_eval_samples_of_two_models_are_compared(tmp_path: Path) -> None:
+    logs = []
+    for model, score in (("m", 0.0), ("n", 1.0)):
+        path = tmp_path / model / "samples_colours_2026-01-01.jsonl"
+        path.parent.mkdir()
+        logs.append(write_lines(path, [LM_EVAL[0] | {"judge_score": score, "model": model}]))
+    log, _ = read_logs(logs)
+    assert shown(log) == [("m", "n", SECOND)]
+    assert log.prompts == ("colours 0",)
+
+
+def test_an_inspect_archive_is_read_as_its_json(tmp_path: Path) -> None:
+    logs = []
+    for number, whole in enumerate(INSPECT):
+        path = tmp_path / f"{number}.eval"
+        header = {name: value for name, value in whole.items() if name != "samples"}
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("header.json", json.dumps(header))
+            archive.writestr("samples/1_epoch_1.json", json.dumps(whole["samples"][0]))
+        logs.append(path)
+    log, _ = read_logs(logs)
+    assert shown(log) == [("m", "n", FIRST)]
+
+
+def test_a_judge_whom_the_log_does_not_name_is_found_in_the_path(tmp_path: Path) -> None:
+    logs = []
+    for judge in ("GPT-4/CoT", "Falcon/CoT"):
+        path = tmp_path / judge / "result.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps([LLMBAR[0] | {"about": judge}]), encoding="utf-8")
+        logs.append(path)
+    assert read_logs(logs)[0].judges == ("GPT-4", "Falcon")
+    assert read_logs(logs[:1])[0].judges == ("GPT-4/CoT",)
+    assert read_logs(logs[:1], judge="mine")[0].judges == ("mine",)
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "json", "jsonl.gz", "csv", "tsv", "parquet"])
+def test_the_form_of_the_file_does_not_matter(ending: str, tmp_path: Path) -> None:
+    polars = pytest.importorskip("polars")
+    path = tmp_path / f"log.{ending}"
+    text = "".join(json.dumps(row) + "\n" for row in SAMPLES["table"])
+    frame = polars.DataFrame(SAMPLES["table"])
+    if ending == "jsonl.gz":
+        path.write_bytes(gzip.compress(text.encode()))
+    elif ending == "parquet":
+        frame.write_parquet(path)
+    elif ending in ("csv", "tsv"):
+        frame.write_csv(path, separator="," if ending == "csv" else "\t")
+    else:
+        path.write_text(text, encoding="utf-8")
+    assert shown(read_logs(path)[0]) == EXPECTED["table"]
+
+
+def test_a_frame_is_read_as_its_rows() -> None:
+    pandas = pytest.importorskip("pandas")
+    assert shown(read_logs(pandas.DataFrame(SAMPLES["table"]))[0]) == EXPECTED["table"]
+
+
+def test_columns_and_codes_can_be_named() -> None:
+    rows: list[dict[str, Any]] = [
+        {"one": "m", "two": "n", "pref": 1, "q": "p1"},
+        {"one": "n", "two": "m", "pref": -1, "q": "p1"},
+        {"one": "m", "two": "n", "pref": 0, "q": "p2"},
+    ]
+    facts = {
+        "columns": {"left": "one", "right": "two", "result": "pref", "prompt": "q"},
+        "coding": {"1": FIRST, "-1": SECOND, "0": TIE},
+    }
+    log, _ = read_logs(rows, form="table", **facts)
+    assert shown(log) == EXPECTED["table"]
+    assert log.prompts == ("p1", "p2")
+
+
+def test_the_baseline_can_be_named() -> None:
+    log, _ = read_logs(ARENA_HARD, baseline="gpt-4-0314")
+    assert log.answerers == ("gpt-4-0314", "m")
