@@ -387,13 +387,13 @@ def refused_cases(draw: st.DrawFn, path: tuple[str, ...]) -> Case:
 def log_cases(draw: st.DrawFn, path: tuple[str, ...]) -> Case:
     """Draw logs of judges, some of their values replaced or left out, or a table of judgments."""
     odd = draw(st.lists(st.sampled_from(ODDITIES), max_size=2))
+    items = draw(item_sheets(odd="cells" in odd, least=4))
+    judged = draw(judged_sheets(items, odd="cells" in odd))
     files = {}
     for place in range(draw(st.sampled_from([1, 1, 2, 3]))):
         damage = draw(st.sampled_from(DAMAGES)) if "damage" in odd else ""
         if draw(st.integers(0, 4)) == 4:
-            items = draw(item_sheets(odd="cells" in odd, least=4))
-            content = encoded(draw(judged_sheets(items, odd="cells" in odd)), "csv")
-            name = f"{place}.csv"
+            name, content = f"{place}.csv", encoded(judged, "csv")
         else:
             rows = json.loads(json.dumps(SAMPLES[draw(st.sampled_from(sorted(SAMPLES)))]))
             for _ in range(draw(st.sampled_from([0, 1, 2, 3])) if "cells" in odd else 0):
@@ -406,7 +406,7 @@ def log_cases(draw: st.DrawFn, path: tuple[str, ...]) -> Case:
         files[name] = damaged(content, damage, draw(st.integers(0, 999)))
     outputs = draw(_outputs(find_command(path), odd="output" in odd))
     words = (*path, *files, *_named(find_command(path), outputs))
-    words += tuple(draw(option_words(path, {}, odd="options" in odd)))
+    words += tuple(draw(option_words(path, {"logs": judged}, odd="options" in odd)))
     return Case(words, files, tuple(outputs.values()))
 
 

@@ -73,7 +73,7 @@ def rate_of(hits: Counts, trials: Counts, level: float = 0.95) -> PromptRate:
     --------
     >>> rate = rate_of(np.array([2, 1, 0, 2]), np.array([2, 2, 2, 2]))
     >>> rate.rate, [round(end, 2) for end in rate.interval[:2]]
-    (0.625, [0.1, 0.96])
+    (0.625, [0.12, 0.95])
     """
     kept = trials > 0
     hits, trials = hits[kept], trials[kept]
