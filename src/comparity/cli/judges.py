@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, Command, choice_options, combine
-from comparity.cli.output import command
+from comparity.cli.options import (
+    INPUT_FILE,
+    OUTPUT_FILE,
+    Command,
+    choice_options,
+    combine,
+    command,
+)
 from comparity.judges.options import JudgesOptions
 
 if TYPE_CHECKING:

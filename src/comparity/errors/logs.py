@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from comparity.errors.spelling import ComparityError, Option, listed
+from comparity.errors.spelling import ComparityError, Option, list_names
 
 
 class UnknownLogError(ComparityError, ValueError):
@@ -13,7 +13,7 @@ class UnknownLogError(ComparityError, ValueError):
     def __init__(self, path: str, keys: Sequence[str], formats: Collection[str]) -> None:
         super().__init__(
             f"cannot tell which tool wrote {path!r}.",
-            f"its first record has {listed(keys)}",
+            f"its first record has {list_names(keys)}",
             f"force one of {', '.join(formats)} with {{}}, or name columns by {{}}, {{}} and {{}}.",
             Option("format"),
             Option("left"),
@@ -52,7 +52,7 @@ class OneAnswererError(ComparityError, ValueError):
     def __init__(self, answerers: Collection[str], scores: int) -> None:
         super().__init__(
             "scores of single answers are compared where two answerers got the same prompt.",
-            f"{scores:,} scores of {listed(sorted(answerers))}, and no prompt with two answerers",
+            f"{scores:,} scores of {list_names(sorted(answerers))}, no prompt with two answerers",
             "give the logs of two or more answerers together: several files are one panel.",
         )
 
@@ -63,6 +63,6 @@ class NoVerdictError(ComparityError, ValueError):
     def __init__(self, paths: Collection[str], found: str) -> None:
         super().__init__(
             "no judgment was found.",
-            f"{found} in {listed(list(paths), 3)}",
+            f"{found} in {list_names(list(paths), 3)}",
             "give a file of judgments; files of answers and questions only complete one.",
         )

@@ -16,7 +16,7 @@ from comparity.reports.sections import (
     MISSING,
     Grid,
     Section,
-    clipped,
+    clip,
     count,
     interval,
     p_value,
@@ -39,15 +39,15 @@ def section_of(audit: JudgesAudit) -> Section:
     """Return what is told of an audit of judges."""
     lists: dict[str, list[str]] = {}
     if audit.notes:
-        lists["What was left out, and what to check"] = list(map(clipped, audit.notes))
+        lists["What was left out, and what to check"] = list(map(clip, audit.notes))
     advice = list(_advice(audit))
     if advice:
         lists["What to do"] = advice
     if audit.examples:
         lists["Examples"] = [
-            f"{clipped(one.judge)}, {one.why}, prompt {clipped(one.prompt)}: "
-            f"{clipped(one.question)} | first: {clipped(one.first)} "
-            f"| second: {clipped(one.second)}"
+            f"{clip(one.judge)}, {one.why}, prompt {clip(one.prompt)}: "
+            f"{clip(one.question)} | first: {clip(one.first)} "
+            f"| second: {clip(one.second)}"
             for one in audit.examples
         ]
     judgments = sum(one.judgments for one in audit.judges)
@@ -61,19 +61,7 @@ def section_of(audit: JudgesAudit) -> Section:
 
 
 def reading_line(one: Reading) -> str:
-    """Return how files of a format were read, in one line.
-
-    Examples
-    --------
-    >>> reading_line(
-    ...     Reading(
-    ...         form="arena-hard", about="arena-hard games", is_documented_only=False,
-    ...         files=("a.jsonl",), records=500, judgments=1000, prompts=500, answerers=2,
-    ...         judges=1, seats="both orders", missing={"unparsed": 12},
-    ...     )
-    ... )
-    'arena-hard games: 1 file, 1,000 judgments, 500 prompts, 1 judge, both orders; 12 unparsed'
-    """
+    """Return how files of a format were read, in one line."""
     parts = [several(len(one.files), "file")]
     if one.judgments:
         parts += [
@@ -112,7 +100,7 @@ def in_hundred(share: PromptRate) -> str:
 
 def judge_sentence(one: JudgeSummary) -> str:
     """Return what is told of a judge first."""
-    name = clipped(one.name) if one.persons < 2 else f"People ({count(one.persons)})"
+    name = clip(one.name) if one.persons < 2 else f"People ({count(one.persons)})"
     verb = "pick" if one.persons > 1 else "picks"
     parts = []
     if one.first is not None:
@@ -150,7 +138,7 @@ def _sentences(audit: JudgesAudit) -> Iterator[str]:
 
 
 def _advice(audit: JudgesAudit) -> Iterator[str]:
-    leaning = [clipped(one.name) for one in audit.judges if one.seat_p_adjusted < ALPHA]
+    leaning = [clip(one.name) for one in audit.judges if one.seat_p_adjusted < ALPHA]
     if leaning:
         yield (
             f"{', '.join(leaning)}: the seat decides some pairs (exact test over prompts, "
@@ -158,7 +146,7 @@ def _advice(audit: JudgesAudit) -> Iterator[str]:
             "as a tie."
         )
     once = [
-        clipped(one.name)
+        clip(one.name)
         for one in audit.judges
         if one.first is not None and one.twins is None and not one.persons
     ]
@@ -168,7 +156,7 @@ def _advice(audit: JudgesAudit) -> Iterator[str]:
             "be told. Ask some pairs in both orders."
         )
     failing = [
-        clipped(one.name)
+        clip(one.name)
         for one in audit.judges
         if one.missing_rate.trials and one.missing_rate.rate > MANY_MISSING
     ]
@@ -212,7 +200,7 @@ def _share_chart(
         x = share.rate if share else math.nan
         mark = Mark(kind="plain", x=x, low=low, high=high)
         note = f"{count(share.trials)} {unit}" if share else "not known"
-        rows.append(Row(label=shorten_label(clipped(name)), note=note, marks=(mark,)))
+        rows.append(Row(label=shorten_label(clip(name)), note=note, marks=(mark,)))
     ticks = tuple(Tick(at / 100, str(at)) for at in (0, 25, 50, 75, 100))
     return RowChart(
         title=f"{title}, with {percent(audit.level)} intervals over prompts",
@@ -234,7 +222,7 @@ def _grids(audit: JudgesAudit) -> Iterator[Grid]:
             header=("judge", "longer is better", "shorter is better", "gap", "interval"),
             rows=tuple(
                 (
-                    clipped(one.judge),
+                    clip(one.judge),
                     f"{rate(one.longer_better.rate)}\nn {count(one.longer_better.trials)}",
                     f"{rate(one.shorter_better.rate)}\nn {count(one.shorter_better.trials)}",
                     signed(one.gap),
@@ -251,7 +239,7 @@ def _grids(audit: JudgesAudit) -> Iterator[Grid]:
             header=("answerer", "score", "wins", "interval", "judgments"),
             rows=tuple(
                 (
-                    clipped(one.answerer),
+                    clip(one.answerer),
                     signed(one.score),
                     rate(one.wins.rate),
                     interval(*one.wins.interval[:2], sign=False),
@@ -269,7 +257,7 @@ def _judge_grid(audit: JudgesAudit) -> Grid:
         header=("judge", "judgments", "missing", "ties", "first wins", "longer wins"),
         rows=tuple(
             (
-                clipped(one.name),
+                clip(one.name),
                 count(one.judgments),
                 count(sum(one.missing.values())),
                 _share_cell(one.ties),
@@ -287,7 +275,7 @@ def _order_grid(audit: JudgesAudit) -> Grid:
         header=("judge", "pairs", "one verdict", "first both", "second both", "p", "same again"),
         rows=tuple(
             (
-                clipped(one.name),
+                clip(one.name),
                 count(one.twins.consistent.trials),
                 _share_cell(one.twins.consistent),
                 count(one.twins.first_both),
@@ -336,7 +324,7 @@ def _agreement_grid(
 
 def _agreement_row(one: Agreement) -> tuple[str, ...]:
     return (
-        f"{clipped(one.first)}\n{clipped(one.second)}",
+        f"{clip(one.first)}\n{clip(one.second)}",
         one.matched,
         _share_cell(one.raw),
         _cell(one.kappa),
@@ -369,7 +357,7 @@ def _matrix(audit: JudgesAudit) -> HeatMap | None:
     pairs = [[known.get(frozenset((a, b))) if a != b else None for b in names] for a in names]
     return HeatMap(
         title="How often two judges agree, ties included",
-        names=tuple(map(clipped, names)),
+        names=tuple(map(clip, names)),
         values=tuple(tuple(one.rate if one else math.nan for one in row) for row in pairs),
         cells=tuple(
             tuple(f"{rate(one.rate)}\nn {count(one.trials)}" if one else "" for one in row)
@@ -389,8 +377,8 @@ def _missing_grid(audit: JudgesAudit) -> Grid:
         header=("judge", "group", "failed here", "failed elsewhere", "p"),
         rows=tuple(
             (
-                clipped(one.judge),
-                f"{one.kind}: {clipped(one.group)}",
+                clip(one.judge),
+                f"{one.kind}: {clip(one.group)}",
                 f"{count(one.failed)} of {count(one.trials)}",
                 f"{count(one.others_failed)} of {count(one.others)}",
                 p_value(one.p_adjusted),
