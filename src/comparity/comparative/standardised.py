@@ -21,12 +21,14 @@ from comparity.comparative.options import ComparativeOptions
 from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.judged_weights import (
     ReferenceLaws,
+    expected_agreement,
     item_overlap,
     judgment_weights,
     reference_laws,
     weighted_sharing,
 )
 from comparity.counts.overlap import Overlap
+from comparity.counts.pair_distances import ExpectedRates
 from comparity.counts.pairs import Cell, PairCounts, Sharing
 from comparity.errors import ConstantLabelError
 from comparity.inference.agreement import FEWEST_EVALUATORS, Contrast
@@ -74,21 +76,33 @@ class _Weighted:
     def laws(self) -> ReferenceLaws:
         return reference_laws(self.pairs, self.weights)
 
+    @property
+    def rounded(self) -> bool:
+        """Whether groups may have references on different grids; counted shares have one."""
+        return self.overlap.kind == "spline" and bool((self.weights > 0).any())
+
+    def expected(self, score_ties: str) -> ExpectedRates:
+        return expected_agreement(self.pairs, self.weights, score_ties=score_ties)
+
     def sharing(self, score_ties: str) -> Sharing:
-        return weighted_sharing(
+        sharing = weighted_sharing(
             self.pairs,
             self.weights,
             score_ties=score_ties,
             evaluators=len(self.pairs.evaluators) >= FEWEST_EVALUATORS,
         )
+        return self.expected(score_ties).even_out(sharing) if self.rounded else sharing
 
     def family(self, sharing: Sharing, options: ComparativeOptions) -> TestedFamily:
         """Test every hypothesis."""
         asked = family_of(self.counts.groups, options)
-        tested = TestedFamily.of(asked, sharing, partial(self.tests, sharing))
+        expected = self.expected(options.score_ties) if self.rounded else None
+        tested = TestedFamily.of(asked, sharing, partial(self.tests, sharing, expected))
         return tested.called(self.name, several=self.several)
 
-    def tests(self, sharing: Sharing, contrasts: Sequence[Contrast]) -> list[GapTest]:
+    def tests(
+        self, sharing: Sharing, expected: ExpectedRates | None, contrasts: Sequence[Contrast]
+    ) -> list[GapTest]:
         """Test hypotheses; without a p value, and with the reason, where weights fail."""
         tests = []
         for contrast in contrasts:
@@ -101,7 +115,11 @@ class _Weighted:
             # A group without any weight is worth nothing.
             items = 0 if np.isnan(worth) else int(worth)
             test = replace(test, n=(first, second), smallest_group=items)
-            reason = self.overlap.reason or self.reason_against(sharing, contrast.cells)
+            reason = self.overlap.scarcity if self.rounded else self.overlap.reason
+            reason = reason or self.reason_against(sharing, contrast.cells)
+            if expected is not None and not reason:
+                codes = [sharing.cells.index(cell) for cell in contrast.cells]
+                reason = expected.reason_against(test.standard_error, codes)
             if reason:
                 test = replace(test, p_value=np.nan, pivot=None, reason=reason)
             tests.append(test)
@@ -112,7 +130,7 @@ class _Weighted:
         items = dict(zip(sharing.cells, sharing.effective_items.tolist(), strict=True))
         for pair in combinations(cells, 2):
             scarcer = min(items.get(cell, 0.0) for cell in pair)
-            if reason := self.laws.between(pair, scarcer).reason:
+            if reason := self.laws.between(pair, scarcer, rounding=self.rounded).reason:
                 return reason
         return ""
 

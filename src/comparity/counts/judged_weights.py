@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from comparity.counts.clusters import EVALUATORS
 from comparity.counts.judged_pairs import JudgedPairs, cluster_moments
 from comparity.counts.overlap import LARGEST_IMBALANCE, MOST_BINS, Overlap, overlap_weights
+from comparity.counts.pair_distances import ComparedPairs, ExpectedRates, expect_rates
 from comparity.counts.pairs import TIE_VALUE, Cell, Floats, PairCounts, Sharing, Tally
 
 GroupPair = frozenset[str]
@@ -125,6 +126,37 @@ def _single_moments(pairs: JudgedPairs, weight: Floats, score_ties: str) -> tupl
     return n, hits + tie * ties, own, ties if tie else np.zeros_like(ties)
 
 
+def expected_agreement(
+    pairs: JudgedPairs, weights: Floats, *, score_ties: str = "disagree"
+) -> ExpectedRates:
+    """Return what the distances of references explain of the agreement in every cell.
+
+    Parameters
+    ----------
+    pairs : JudgedPairs
+        With a reference for every item.
+    weights : ndarray of float
+        Weight of each judgment, by row of `pairs`.
+    score_ties : {"disagree", "half"}
+    """
+    assert pairs.reference is not None
+    values, level = np.unique(pairs.reference, return_inverse=True)
+    sizes = np.bincount(level, minlength=len(values))
+    rank = ((2 * np.cumsum(sizes) - sizes) / max(len(level), 1) - 1)[level]
+    compared = ComparedPairs(
+        distance=pairs.reference[pairs.better] - pairs.reference[pairs.worse],
+        place=(rank[pairs.better] + rank[pairs.worse]) / 2,
+        weight=pairs.trials * weights,
+    )
+    columns = (compared.distance, compared.place, compared.weight)
+    cells = [
+        ComparedPairs(*(column[pairs.cell == code] for column in columns))
+        for code in range(len(pairs.cells))
+    ]
+    hit = np.choose(pairs.order + 1, (0.0, TIE_VALUE[score_ties], 1.0))
+    return expect_rates(compared, hit, cells, n_steps=len(pairs) ** (1 / 4), complete=True)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellLaws:
     """How far the reference laws of two cells are apart after weighting.
@@ -168,7 +200,9 @@ class ReferenceLaws:
     better: Floats
     worse: Floats
 
-    def between(self, cells: Sequence[Cell], effective_items: float) -> CellLaws:
+    def between(
+        self, cells: Sequence[Cell], effective_items: float, *, rounding: bool = False
+    ) -> CellLaws:
         """Compare two cells.
 
         Parameters
@@ -177,14 +211,20 @@ class ReferenceLaws:
             The two cells.
         effective_items : float
             Items that the scarcer of the two rests on, counted by how evenly they are used.
+        rounding : bool
+            Whether the reference of one group may be rounded. That moves a law by no more than the
+            share of one value, so the largest share that only one cell has is allowed besides.
         """
-        distance = math.nan
+        distance, lump = math.nan, 0.0
         if all(cell in self.cells for cell in cells):
             one, two = (self.cells.index(cell) for cell in cells)
             apart = [np.abs(laws[one] - laws[two]).max() for laws in (self.better, self.worse)]
             distance = float(np.max(apart))
+            if rounding:
+                shares = (np.diff(laws, axis=1, prepend=0) for laws in (self.better, self.worse))
+                lump = max(float(np.abs(share[one] - share[two]).max()) for share in shares)
         noise = CELL_NOISE / math.sqrt(max(effective_items, 1.0))
-        return CellLaws(distance=distance, limit=LARGEST_IMBALANCE + noise)
+        return CellLaws(distance=distance, limit=LARGEST_IMBALANCE + noise + lump)
 
 
 def reference_laws(pairs: JudgedPairs, weights: Floats) -> ReferenceLaws:

@@ -82,6 +82,12 @@ class Overlap:
     reason: str
 
     @property
+    def scarcity(self) -> str:
+        """Why too few items are left, whatever their labels; empty where enough are."""
+        scarce = min(self.effective_sizes.values()) < FEWEST_EFFECTIVE_ITEMS
+        return self.reason if scarce else ""
+
+    @property
     def trusted(self) -> bool:
         """Whether weighted label distributions are alike and enough items are left."""
         return not self.reason

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from comparity.counts.all_pairs import AllPairs, all_pairs, merge_cells
 from comparity.counts.ordered_pairs import ordered_pairs, weighted_order
+from comparity.counts.pair_distances import LARGEST_DOUBT, ExpectedRates, expect_from_items
 from comparity.counts.pairs import Cell, Sharing
 from comparity.counts.query_pairs import query_counts, query_pairs, weighted_pairs
 from comparity.inference.dyadic import rate_covariance
@@ -32,6 +33,7 @@ class CountedPairs:
     Where items have weights, or pairs weigh by their label difference, `unweighted` says how many
     there are. Where every query counts alike, `recount` counts it once in rows, in columns or in
     the whole, and `singles` says how many pairs there are by cell, and how many of them tie.
+    Where rates were evened out by the distances of labels, `expected` is what distances explain.
     """
 
     sharing: Sharing
@@ -41,6 +43,7 @@ class CountedPairs:
     unweighted: CountedPairs | None = None
     recount: Callable[[str], AllPairs] | None = None
     singles: tuple[Matrix, Matrix] | None = None
+    expected: ExpectedRates | None = None
 
     @property
     def n_pairs(self) -> Matrix:
@@ -81,6 +84,14 @@ class CountedPairs:
         """Return the share of hits in each of the parts."""
         return divide_hits(self.of(self.sharing.hits, parts), self.of(self.sharing.trials, parts))
 
+    def reason_against(self, standard_error: float, cells: Sequence[Cell]) -> str:
+        """Say why a gap between cells that were evened out is not trusted; nothing where it is."""
+        if self.expected is None:
+            return ""
+        return self.expected.reason_against(
+            standard_error, list(map(self.sharing.cells.index, cells))
+        )
+
     def covariance(self, parts: dict[Cell, list[Cell]]) -> Matrix:
         """Return the covariance of these shares; ``nan`` for parts without pairs."""
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -114,6 +125,33 @@ def count_pairs(
         return counted
     plain = partial(_alike, items, options, {**how, "weights": None})
     return replace(counted, unweighted=_join_counts(items, options, plain))
+
+
+def count_evened(
+    items: LabelledItems, options: PairwiseOptions, score_ties: str = ""
+) -> CountedPairs:
+    """Count the pairs of weighted items, rates evened out by how far apart labels are."""
+    assert items.weight is not None
+    assert items.query is None
+    counted = count_pairs(items, options, score_ties, numbered=False)
+    if not len(items):
+        return counted
+    covariance = counted.covariance({cell: [cell] for cell in counted.cells})
+    own = np.diag(covariance)
+    variances = (own[:, None] + own - 2 * covariance)[~np.eye(len(own), dtype=bool)]
+    least = np.min(variances, where=variances > 0, initial=np.inf)
+    expected = expect_from_items(
+        items.label,
+        items.score,
+        items.group,
+        len(items.groups),
+        weights=items.weight,
+        score_ties=score_ties or options.score_ties,
+        by_difference=options.pair_weight != "equal",
+        # Less than what would be refused.
+        tolerance=0.75 * LARGEST_DOUBT * float(np.sqrt(least)),
+    )
+    return replace(counted, sharing=expected.even_out(counted.sharing), expected=expected)
 
 
 def _join_counts(

@@ -31,7 +31,7 @@ from comparity.inference.gap_tests import GapTest, RateEstimate, Reference, unte
 from comparity.inference.joint import equal_cells
 from comparity.inference.pivots import NullGap
 from comparity.pairwise import notions
-from comparity.pairwise.count import CountedPairs, count_pairs, divide_hits
+from comparity.pairwise.count import CountedPairs, count_evened, count_pairs, divide_hits
 from comparity.pairwise.options import PairwiseOptions
 from comparity.pairwise.result import PairwiseAccuracy
 from comparity.results.audit import Audit, JudgedGap, Ties
@@ -63,8 +63,10 @@ def gaps_of_items(items: LabelledItems, options: PairwiseOptions) -> Matrix:
     """Return the gaps of the tests between cells that decide, without their errors."""
     if _kind(items) != "binary" and not options.continuous:
         columns = items.label, items.group, items.groups
-        items = _weigh_items(items, overlap_weights(*columns, sample_weight=items.weight))
-    sharing = count_pairs(items, options, numbered=False).sharing
+        overlap = overlap_weights(*columns, sample_weight=items.weight)
+        sharing = _count_weighted(_weigh_items(items, overlap), options, overlap).sharing
+    else:
+        sharing = count_pairs(items, options, numbered=False).sharing
     rate = dict(zip(sharing.cells, divide_hits(sharing.hits, sharing.trials), strict=True))
     contrasts = _contrasts(items.groups, options)
     return np.array([rate[first] - rate[second] for first, second in contrasts])
@@ -80,13 +82,24 @@ def _audit_standardised(
 ) -> Audit:
     """Audit the items weighted to one label distribution; without tests where the weights fail."""
     weighted = _weigh_items(items, overlap)
-    counted = count_pairs(weighted, options, numbered=False)
+    counted = _count_weighted(weighted, options, overlap)
     audit = _audit(counted, weighted, options, "standardised", **data)
     audit = _report_counts_of(audit, raw)
     if (items.group == len(items.groups)).any():
         note = "Items in no group have no law of labels to share, and weigh nothing here."
         audit = replace(audit, notes=(*audit.notes, note))
-    return audit if overlap.trusted else _without_verdict(audit, options, overlap.reason)
+    # Rates that were evened out do not rest on weights alone.
+    reason = overlap.reason if counted.expected is None else overlap.scarcity
+    return _without_verdict(audit, options, reason) if reason else audit
+
+
+def _count_weighted(
+    weighted: LabelledItems, options: PairwiseOptions, overlap: Overlap
+) -> CountedPairs:
+    """Count weighted items, evened out unless counted shares balance labels exactly."""
+    if overlap.kind == "table" or weighted.query is not None:
+        return count_pairs(weighted, options, numbered=False)
+    return count_evened(weighted, options)
 
 
 def _weigh_items(items: LabelledItems, overlap: Overlap) -> LabelledItems:
@@ -173,6 +186,10 @@ def _judge_tests(
         replace(test, smallest_group=min(sizes[group] for group in compared[place % len(compared)]))
         for place, test in enumerate(tests)
     ]
+    cells = dict(enumerate(_contrasts(counted.groups, options)))
+    for place, test in enumerate(tests):
+        if reason := counted.reason_against(test.standard_error, cells.get(place, ())):
+            tests[place] = replace(test, p_value=np.nan, pivot=None, reason=reason)
     return judge(tests, **options.judging, n=len(items), n_items=len(items))
 
 
@@ -235,7 +252,10 @@ def _ties(
     changes = False
     if total:
         other = "half" if options.score_ties == "disagree" else "disagree"
-        scored = count_pairs(items, options, other, numbered=False)
+        if counted.expected is None:
+            scored = count_pairs(items, options, other, numbered=False)
+        else:
+            scored = count_evened(items, options, other)
         judged = _judge_tests(scored, items, options)
         changes = overall_finding(judged) != finding
     return Ties(
