@@ -154,7 +154,9 @@ class _Curve:
         sums = np.array([basis.sums(row) for basis, weight in bases for row in weight])
         # The functions of distance add up to one, so that their sums add up to the weight.
         total = sums[:, : len(self.knots)].sum(axis=1, keepdims=True)
-        return np.divide(sums, total, out=np.full_like(sums, np.nan), where=total > 0)
+        averages: Floats = np.full_like(sums, np.nan)
+        np.divide(sums, total, out=averages, where=total > 0)
+        return averages
 
 
 def _knots(pairs: ComparedPairs, n_steps: int) -> Floats:
