@@ -33,6 +33,7 @@ NOT_DECIDING = {
         counts.neighbours.BLOCK counts.neighbours.CHECKED counts.neighbours.EXACT_ROWS
         counts.neighbours.FEWEST_HEAPS counts.neighbours.MANY counts.neighbours.MOST_HEAPS
         counts.neighbours.SPARE counts.neighbours.VARIANCE_ROWS counts.ordered_pairs.BLOCK
+        counts.pair_distances.BINS counts.pair_distances.PAIRS_FOR_KNOTS
         counts.query_pairs.SMALL inference.looks.MOST_LOOKS inference.multiplicity.MOST_NUMBERS
         inference.permutation.CHUNK inference.permuted_means.STEPS inference.requirement.AT_ONCE
         ranking.likelihood.evidence.CHUNK ranking.likelihood.exact.A_SECOND
@@ -48,7 +49,8 @@ NOT_DECIDING = {
     "rounding": """
         counts.differences.EXACT counts.differences.NARROWEST counts.differences.SIGNIFICANT
         counts.differences.SINGLE counts.neighbours.TIED counts.overlap.LEAST_SHARE
-        counts.overlap.ROUNDING inference.evaluators.SMALLEST inference.evaluators.UNREACHABLE
+        counts.overlap.ROUNDING counts.pair_distances.RIDGE
+        inference.evaluators.SMALLEST inference.evaluators.UNREACHABLE
         inference.extreme_tables.ROUNDING inference.extreme_tables.TIE
         inference.gap_tests.MOST_ITEMS inference.joint.ROUNDING inference.joint.SINGULAR
         inference.looks.FAR
@@ -103,6 +105,7 @@ NOT_DECIDING = {
         ranking.rank_centrality.RESTARTS
     """,
     "a definition": """
+        counts.pair_distances.PLASTIC
         inference.permuted_means.SEED inference.permuted_means.SLOPE inference.permuted_means.Z
         metrics.entropy.DOUBLED_ROOT metrics.entropy.STANDARD counts.wide.BROKEN
         inference.extreme_tables.ABOVE inference.extreme_tables.BELOW

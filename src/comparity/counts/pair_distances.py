@@ -65,7 +65,7 @@ RIDGE = 1e-6
 PLASTIC = 1.324717957244746
 """The real root of x^3 = x + 1: multiples of 1/x and 1/x^2 fill a square evenly (Roberts 2018)."""
 
-LARGEST_DOUBT = 1 / 3
+LARGEST_DOUBT = 0.33
 """Share of its standard error by which a gap may be off: a test at 0.05 then has at most 0.063."""
 
 
