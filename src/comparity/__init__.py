@@ -8,67 +8,41 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from comparity.comparative.audit import comparative_separation
-    from comparity.errors import ComparityError
-    from comparity.gate.check import check
-    from comparity.judges.audit import audit_judges
-    from comparity.metrics.audit import fairness_metrics, select_metrics
-    from comparity.pairwise.audit import pairwise_accuracy, pairwise_parity
-    from comparity.planning.plan import plan_comparative, plan_separation
-    from comparity.planning.plan_ranking import plan_ranking
-    from comparity.ranking.barp import barp
-    from comparity.ranking.crowd_models import crowd_bt, factor_bt
-    from comparity.ranking.exposure import exposure
-    from comparity.ranking.fair_topk import fair_topk
-    from comparity.ranking.rank_centrality import rank_centrality
-    from comparity.ranking.simple_models import bradley_terry, elo, win_rate
-    from comparity.relative.audit import differential_parity
-    from comparity.relative.bridges import biased_bridge, unbiased_bridge
-    from comparity.relative.raters import compare_raters
-    from comparity.separation.audit import separation
-    from comparity.training.kinds import BoostedTrees, NeuralNetwork
-    from comparity.training.meta_fair import MetaFairClassifier
-    from comparity.training.rankers import FairRanker, FairRegressor
-    from comparity.training.weigh import fair_balance, fair_reweighing, reweighing
+    from comparity.comparative.audit import comparative_separation as comparative_separation
+    from comparity.errors import ComparityError as ComparityError
+    from comparity.gate.check import check as check
+    from comparity.judges.audit import audit_judges as audit_judges
+    from comparity.metrics.audit import fairness_metrics as fairness_metrics
+    from comparity.metrics.audit import select_metrics as select_metrics
+    from comparity.pairwise.audit import pairwise_accuracy as pairwise_accuracy
+    from comparity.pairwise.audit import pairwise_parity as pairwise_parity
+    from comparity.planning.plan import plan_comparative as plan_comparative
+    from comparity.planning.plan import plan_separation as plan_separation
+    from comparity.planning.plan_ranking import plan_ranking as plan_ranking
+    from comparity.ranking.barp import barp as barp
+    from comparity.ranking.crowd_models import crowd_bt as crowd_bt
+    from comparity.ranking.crowd_models import factor_bt as factor_bt
+    from comparity.ranking.exposure import exposure as exposure
+    from comparity.ranking.fair_topk import fair_topk as fair_topk
+    from comparity.ranking.rank_centrality import rank_centrality as rank_centrality
+    from comparity.ranking.simple_models import bradley_terry as bradley_terry
+    from comparity.ranking.simple_models import elo as elo
+    from comparity.ranking.simple_models import win_rate as win_rate
+    from comparity.relative.audit import differential_parity as differential_parity
+    from comparity.relative.bridges import biased_bridge as biased_bridge
+    from comparity.relative.bridges import unbiased_bridge as unbiased_bridge
+    from comparity.relative.raters import compare_raters as compare_raters
+    from comparity.separation.audit import separation as separation
+    from comparity.training.kinds import BoostedTrees as BoostedTrees
+    from comparity.training.kinds import NeuralNetwork as NeuralNetwork
+    from comparity.training.meta_fair import MetaFairClassifier as MetaFairClassifier
+    from comparity.training.rankers import FairRanker as FairRanker
+    from comparity.training.rankers import FairRegressor as FairRegressor
+    from comparity.training.weigh import fair_balance as fair_balance
+    from comparity.training.weigh import fair_reweighing as fair_reweighing
+    from comparity.training.weigh import reweighing as reweighing
 
 __version__ = "0.1.0"
-
-__all__ = [
-    "BoostedTrees",
-    "ComparityError",
-    "FairRanker",
-    "FairRegressor",
-    "MetaFairClassifier",
-    "NeuralNetwork",
-    "__version__",
-    "audit_judges",
-    "barp",
-    "biased_bridge",
-    "bradley_terry",
-    "check",
-    "comparative_separation",
-    "compare_raters",
-    "crowd_bt",
-    "differential_parity",
-    "elo",
-    "exposure",
-    "factor_bt",
-    "fair_balance",
-    "fair_reweighing",
-    "fair_topk",
-    "fairness_metrics",
-    "pairwise_accuracy",
-    "pairwise_parity",
-    "plan_comparative",
-    "plan_ranking",
-    "plan_separation",
-    "rank_centrality",
-    "reweighing",
-    "select_metrics",
-    "separation",
-    "unbiased_bridge",
-    "win_rate",
-]
 
 # Public names are imported when they are first used: `import comparity` loads no engine.
 _HOMES = {
@@ -106,6 +80,7 @@ _HOMES = {
     "unbiased_bridge": "comparity.relative.bridges",
     "win_rate": "comparity.ranking.simple_models",
 }
+__all__ = sorted([*_HOMES, "__version__"])
 
 
 class _Package(ModuleType):
