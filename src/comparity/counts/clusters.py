@@ -241,6 +241,42 @@ class ClusterMoments:
         return found
 
 
+def row_moments(
+    kinds: Mapping[str, Clustering], cell: Codes, trials: Floats, hits: Floats, own: Floats
+) -> ClusterMoments:
+    """Sum up which rows share clusters, where they share nothing else.
+
+    Parameters
+    ----------
+    kinds : mapping of str to Clustering
+        The cluster of each row, by kind.
+    cell, trials, hits : ndarray
+        Of each row, which may stand for several trials.
+    own : ndarray
+        Second moments of each trial with itself.
+    """
+    n_cells = len(own) // 2
+    same = {
+        several: cluster_products(
+            combine_codes([kinds[kind].codes for kind in several]), cell, trials, hits, n_cells
+        )
+        for several in combinations_of(kinds)
+    }
+    sizes = {kind: one.n for kind, one in kinds.items()}
+    return ClusterMoments(
+        items=own,
+        pairs=np.zeros_like(own),
+        same=same,
+        within=dict.fromkeys(same, own),
+        sizes=sizes,
+        sums={
+            kind: _held(cluster_totals(kinds[kind].codes, cell, trials, hits, n_cells))
+            for kind, number in sizes.items()
+            if number <= MOST_LISTED
+        },
+    )
+
+
 def combinations_of(kinds: Iterable[str]) -> Iterator[Kinds]:
     """Yield every combination of one or more kinds."""
     known = [*kinds]

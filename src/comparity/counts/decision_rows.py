@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from comparity.counts.decisions import Confusion, DecisionCounts
+from comparity.counts.clusters import Clustering, read_clusters, row_moments
+from comparity.counts.decisions import ClusteredDecisionCounts, Confusion, DecisionCounts
+from comparity.counts.pairs import Cell, Sharing
 from comparity.errors import EmptyTableError, MissingValueError, OptionError
 from comparity.tables.columns import Table, check_columns, check_sensitive, open_table
 from comparity.tables.frames import collect_columns, text_of
@@ -34,6 +37,7 @@ def count_decision_arrays(
     positive: object = None,
     threshold: float | None = None,
     intersection: bool = False,
+    clusters: Mapping[str, NDArray[Any]] | None = None,
 ) -> dict[str, DecisionCounts]:
     """Count decisions by group, label and prediction, from arrays.
 
@@ -49,11 +53,13 @@ def count_decision_arrays(
         A prediction at or above it is positive.
     intersection : bool
         Whether to count the intersection of all attributes too.
+    clusters : mapping of str to ndarray, optional
+        What makes decisions dependent, by name.
 
     Returns
     -------
     dict of str to DecisionCounts
-        One for each attribute.
+        One for each attribute; with what decisions share, where any share a cluster.
 
     Examples
     --------
@@ -79,6 +85,7 @@ def count_decision_arrays(
         groups=cross_attributes(attributes, intersection=intersection),
         positive=positive,
         cut=threshold is not None,
+        clusters=read_clusters(clusters or {}, table="array", beside={"y_true": labels}),
     )
 
 
@@ -92,6 +99,7 @@ def count_confusions(
     cut: bool,
     weights: Codes | None = None,
     table: str = "array",
+    clusters: Mapping[str, Clustering] | None = None,
 ) -> dict[str, DecisionCounts]:
     """Cross labels with predictions in every group, each row counted `weights` times."""
     label_codes, label_values = factorise(labels)
@@ -107,7 +115,37 @@ def count_confusions(
             label_values, values, names=names, positive=positive
         )
     kind = 2 * true_labels[label_codes].astype(np.int64) + true_predictions[codes]
-    return {name: _confusions(kind, *group, weights) for name, group in groups.items()}
+    counts = {name: _confusions(kind, *group, weights) for name, group in groups.items()}
+    trials = np.ones(len(kind), dtype=np.int64) if weights is None else weights
+    shared = {name: one for name, one in (clusters or {}).items() if one.repeats(trials)}
+    if not shared:
+        return counts
+    return {
+        name: _clustered(counts[name], kind, *group, trials, shared)
+        for name, group in groups.items()
+    }
+
+
+def _clustered(
+    counts: DecisionCounts,
+    kind: Codes,
+    group: Codes,
+    names: list[str],
+    trials: Codes,
+    clusters: Mapping[str, Clustering],
+) -> ClusteredDecisionCounts:
+    """Return counts with the second moments of decisions that share a cluster."""
+    # Labels and groups say the cell, and the prediction says whether it is a hit.
+    cell, weight = 2 * group + kind // 2, trials.astype(np.float64)
+    hits = weight * (kind % 2)
+    n, yes = (np.bincount(cell, part, 2 * len(names)) for part in (weight, hits))
+    own = np.block([[np.diag(n), np.diag(yes)], [np.diag(yes), np.diag(yes)]])
+    moments = row_moments(clusters, cell, weight, hits, own)
+    cells = tuple(Cell(name, label) for name in names for label in "01")
+    sharing = Sharing.of(cells, (n, yes, own, np.zeros_like(n)), moments, list(clusters))
+    # Each decision is about an item of its own.
+    sharing = replace(sharing, effective_items=n, method="clustered score z")
+    return ClusteredDecisionCounts(counts, sharing=sharing, n_clusters=moments.sizes)
 
 
 def _confusions(
@@ -140,6 +178,7 @@ def count_decisions(
     positive: object = None,
     threshold: float | None = None,
     intersection: bool = False,
+    clusters: Sequence[str] = (),
 ) -> dict[str, DecisionCounts]:
     """Count decisions by group, label and prediction, on the engine the table lives in.
 
@@ -157,12 +196,15 @@ def count_decisions(
         A prediction at or above it is positive.
     intersection : bool
         Whether to count the intersection of all sensitive columns too.
+    clusters : sequence of str
+        Columns that say what makes decisions dependent.
 
     Returns
     -------
     dict of str to DecisionCounts
-        One for each sensitive column. Counts of parts may be added; a part with one group only
-        is refused.
+        One for each sensitive column, with what decisions share, where any share a cluster. Counts
+        of parts may be added, unless decisions share clusters; a part with one group only is
+        refused.
 
     Raises
     ------
@@ -183,7 +225,8 @@ def count_decisions(
     check_sensitive(sensitive)
     check_threshold(threshold)
     groups = {f"group{place}": name for place, name in enumerate(sensitive)}
-    columns = {"label": label, "prediction": prediction, **groups}
+    shared = {f"cluster{place}": name for place, name in enumerate(clusters)}
+    columns = {"label": label, "prediction": prediction, **groups, **shared}
     table = open_table(frame, "decisions", columns)
     rows = table.frame
     if threshold is not None:
@@ -197,6 +240,8 @@ def count_decisions(
     if not len(found["n"]):
         raise EmptyTableError("decisions")
     _check_found(table, found, cut=threshold is not None)
+    check_columns(table, names=list(shared))
+    kinds = {name: found[ours] for ours, name in shared.items()}
     coded = {name: group_codes(found[ours], name, "decisions") for ours, name in groups.items()}
     return count_confusions(
         found["label"],
@@ -207,6 +252,7 @@ def count_decisions(
         cut=threshold is not None,
         weights=found["n"].astype(np.int64),
         table="decisions",
+        clusters=read_clusters(kinds, table="decisions"),
     )
 
 

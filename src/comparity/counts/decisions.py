@@ -14,7 +14,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts.pairs import Tally, add_counts
+from comparity.counts.pairs import Sharing, Tally, add_counts
+from comparity.errors import IncompatibleCountsError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +92,31 @@ class DecisionCounts(Mapping[str, Confusion]):
     def n(self) -> int:
         """Number of decisions."""
         return sum(confusion.n for confusion in self.values())
+
+
+class ClusteredDecisionCounts(DecisionCounts):
+    """Decisions of which some share a cluster, such as a person or a session.
+
+    Parameters
+    ----------
+    groups : mapping of str to Confusion
+    sharing : Sharing
+        Trials, hits and second moments; the cells are (group, ``"1"``) for items labelled positive
+        and (group, ``"0"``) for the others.
+    n_clusters : mapping of str to int
+        How many clusters there are of each kind.
+    """
+
+    __slots__ = ("n_clusters", "sharing")
+
+    def __init__(
+        self, groups: Mapping[str, Confusion], *, sharing: Sharing, n_clusters: Mapping[str, int]
+    ) -> None:
+        super().__init__(groups)
+        self.sharing, self.n_clusters = sharing, dict(n_clusters)
+
+    def __add__(self, other: DecisionCounts) -> DecisionCounts:
+        raise IncompatibleCountsError("clusters", [list(self.n_clusters), "unknown"])
 
 
 Floats = NDArray[np.float64]

@@ -16,19 +16,27 @@ from typing import Any
 
 import numpy as np
 
+from comparity.counts.clusters import named_clusters
 from comparity.counts.decision_rows import count_decision_arrays, count_decisions
-from comparity.counts.decisions import DecisionCounts
-from comparity.counts.pairs import Tally
-from comparity.inference.gap_tests import RateEstimate
-from comparity.inference.joint import homogeneous_rates
+from comparity.counts.decisions import ClusteredDecisionCounts, DecisionCounts
+from comparity.counts.pairs import Cell, Tally, subset
+from comparity.inference.dyadic import FEWEST_ITEMS, compare_cells, null_covariance, rate_interval
+from comparity.inference.gap_tests import GapTest, JointTest, RateEstimate, untested_gap
+from comparity.inference.joint import homogeneous_rates, joint_equality
 from comparity.inference.proportions import compare_rates, compare_rates_wald, wilson_interval
 from comparity.results.audit import Audit
-from comparity.results.judging import conclude, judge
+from comparity.results.judging import cluster_notes, conclude, judge
 from comparity.results.options import shows
 from comparity.separation.options import SeparationForm, SeparationOptions
 from comparity.tables.features import as_array, named_attributes
 from comparity.tables.files import read_table
 from comparity.tables.values import check_groups, qualified
+
+UNCLUSTERED = "Rows are taken to be independent of each other."
+CLUSTERED = (
+    "Exact tests are for independent rows; rates are compared by a score test whose residuals are "
+    "summed by cluster."
+)
 
 RATES = {"true positive rate": "TPR", "false positive rate": "FPR"}
 
@@ -41,6 +49,7 @@ def separation(
     sensitive_features: Any,
     positive: Any = None,
     threshold: float | None = None,
+    cluster: Any = None,
     **choices: Any,
 ) -> Audit:
     r"""Test whether true and false positive rates are equal in all groups.
@@ -50,7 +59,8 @@ def separation(
         H^t: P(C = 1 \mid Y = 1, A = a) = P(C = 1 \mid Y = 1, A = b), \qquad
         H^f: P(C = 1 \mid Y = 0, A = a) = P(C = 1 \mid Y = 0, A = b)
 
-    for every two groups [1]_. Rows are taken to be independent of each other.
+    for every two groups [1]_. Rows are taken to be independent of each other, unless they share a
+    cluster.
 
     Parameters
     ----------
@@ -62,6 +72,9 @@ def separation(
         The value that is the positive one, where labels are neither 0/1 nor true/false.
     threshold : float, optional
         Decide 1 where `y_pred` is at least this, if it is a score.
+    cluster : array-like, mapping or frame, optional
+        What makes rows dependent, such as the person that each is about; several kinds as a
+        mapping or as the columns of a frame.
     alpha : float
         Probability of finding any violation where there is none.
     margin : float
@@ -92,7 +105,8 @@ def separation(
     >>> [(test.null, test.gap) for test in audit.tests]
     [('TPR(a) = TPR(b)', 0.5), ('FPR(a) = FPR(b)', 0.0)]
     """
-    options = SeparationOptions(**choices)
+    clusters = named_clusters(cluster)
+    options = SeparationOptions(cluster=tuple(clusters), **choices)
     counts = count_decision_arrays(
         as_array(y_true, "y_true"),
         as_array(y_pred, "y_pred"),
@@ -100,6 +114,7 @@ def separation(
         positive=positive,
         threshold=threshold,
         intersection=options.intersection,
+        clusters=clusters,
     )
     return audit_counts(counts, options)
 
@@ -115,6 +130,7 @@ def audit_frame(frame: Any, **choices: Any) -> Audit:
         positive=form.positive,
         threshold=form.threshold,
         intersection=form.intersection,
+        clusters=form.cluster,
     )
     return audit_counts(counts, form.narrow(SeparationOptions), columns=columns)
 
@@ -130,33 +146,32 @@ def audit_counts(
     """Test separation from counts, one for each sensitive attribute."""
     check_groups({attribute: one.groups for attribute, one in counts.items()})
     several = len(counts) > 1
-    compare = compare_rates_wald if options.rule == "paper" else compare_rates
     tests, groups = [], []
     told: dict[str, Any] = {"rates": (), "joint_tests": (), "summary": {}}
     for attribute, one in counts.items():
         qualify = partial(qualified, attribute, several=several)
         groups += [f"{attribute}={group}" if several else group for group in one.groups]
         told["summary"] |= {qualify(name): value for name, value in _summary(one).items()}
-        for name, tallies in _tallies(one).items():
-            sign = RATES[name]
-            for first, second in combinations(one.groups, 2):
-                null = qualify(f"{sign}({first}) = {sign}({second})")
-                tests.append(compare(tallies[first], tallies[second], null=null))
-            told["rates"] += tuple(
-                _rate(tally, name, of=qualify(group)) for group, tally in tallies.items()
-            )
+        for name, sign in RATES.items():
+            for pair in combinations(one.groups, 2):
+                null = qualify(f"{sign}({pair[0]}) = {sign}({pair[1]})")
+                tests.append(_compare(one, name, pair, options, null=null))
+            told["rates"] += tuple(_rate(one, name, group, of=qualify(group)) for group in one)
             # With two groups the pair is tested already.
             if len(one.groups) > 2:
                 null = qualify(f"{sign} is equal in all groups")
-                told["joint_tests"] += (homogeneous_rates(tallies, null=null),)
-    n = next(iter(counts.values())).n
+                told["joint_tests"] += (_compare_all(one, name, null=null),)
+    n, clusters = next(iter(counts.values())).n, _clusters(counts)
     return conclude(
         judge(tests, **options.judging, n=n, n_items=n),
         options,
         data,
         notion="separation",
         groups=tuple(groups),
-        design="independent decisions",
+        design=f"decisions clustered by {' and '.join(clusters)}"
+        if clusters
+        else "independent decisions",
+        n_clusters=clusters,
         unit="decisions",
         n=n,
         n_items=n,
@@ -172,15 +187,63 @@ def _tallies(counts: DecisionCounts) -> dict[str, dict[str, Tally]]:
     }
 
 
-def _rate(tally: Tally, name: str, *, of: str) -> RateEstimate:
+def _cell(name: str, group: str) -> Cell:
+    """Return the decisions that a rate is about, where these are clustered."""
+    return Cell(group, "1" if name == "true positive rate" else "0")
+
+
+def _compare(
+    counts: DecisionCounts,
+    name: str,
+    groups: tuple[str, str],
+    options: SeparationOptions,
+    *,
+    null: str,
+) -> GapTest:
+    """Test whether two groups have the same rate.
+
+    The tests of two proportions, exact or not, are for independent rows. Rows that share clusters
+    are compared by the score test of :mod:`comparity.inference.dyadic`.
+    """
+    first, second = (_tallies(counts)[name][group] for group in groups)
+    scarce = min(first.trials, second.trials)
+    if not isinstance(counts, ClusteredDecisionCounts) or not scarce:
+        compare = compare_rates_wald if options.rule == "paper" else compare_rates
+        return compare(first, second, null=null)
+    if scarce < FEWEST_ITEMS:
+        gap, n = first.rate - second.rate, (first.trials, second.trials)
+        why = f"only {scarce} decisions behind a rate, {FEWEST_ITEMS} are needed with clusters"
+        return untested_gap(null, n, why, gap=gap)
+    cells = (_cell(name, group) for group in groups)
+    return compare_cells(counts.sharing, *cells, null=null)
+
+
+def _compare_all(counts: DecisionCounts, name: str, *, null: str) -> JointTest:
+    """Test whether all groups have the same rate."""
+    tallies = _tallies(counts)[name]
+    if not isinstance(counts, ClusteredDecisionCounts):
+        return homogeneous_rates(tallies, null=null)
+    cells = [_cell(name, group) for group, tally in tallies.items() if tally.trials]
+    kept = subset(counts.sharing, [counts.sharing.cells.index(cell) for cell in cells])
+    rates, covariance = kept.hits / kept.trials, null_covariance(kept)
+    return joint_equality(rates, covariance, null=null, method="clustered score chi-square")
+
+
+def _rate(counts: DecisionCounts, name: str, group: str, *, of: str) -> RateEstimate:
+    tally = _tallies(counts)[name][group]
+    if isinstance(counts, ClusteredDecisionCounts):
+        interval = rate_interval(counts.sharing, _cell(name, group))
+    else:
+        interval = wilson_interval(tally)
     return RateEstimate(
-        name=name,
-        of=of,
-        rate=tally.rate,
-        trials=tally.trials,
-        score_ties=0,
-        interval=wilson_interval(tally),
+        name=name, of=of, rate=tally.rate, trials=tally.trials, score_ties=0, interval=interval
     )
+
+
+def _clusters(counts: Mapping[str, DecisionCounts]) -> dict[str, int]:
+    """Return how many clusters of each kind were taken into account."""
+    one = next(iter(counts.values()))
+    return one.n_clusters if isinstance(one, ClusteredDecisionCounts) else {}
 
 
 def true_positive_rate_gap(counts: DecisionCounts, first: str, second: str) -> float:
@@ -264,7 +327,8 @@ def _summary(counts: DecisionCounts) -> dict[str, float]:
 
 
 def _notes(counts: Mapping[str, DecisionCounts], options: SeparationOptions) -> tuple[str, ...]:
-    notes = ["Rows are taken to be independent of each other."]
+    notes = cluster_notes(_clusters(counts), options.cluster)
+    notes.append(CLUSTERED if _clusters(counts) else UNCLUSTERED)
     groups = next(iter(counts.values())).values()
     said_yes = sum(one.true_positives + one.false_positives for one in groups)
     if said_yes in (0, sum(one.n for one in groups)):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from comparity.errors import OptionError
-from comparity.results.options import AuditOptions, choice, column
+from comparity.results.options import AuditOptions, choice, cluster_columns, column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,6 +14,10 @@ class SeparationOptions(AuditOptions):
     """How to judge decisions about single items."""
 
     intersection: bool = choice(False, "Judge the combinations of several sensitive columns, too.")
+    cluster: tuple[str, ...] = cluster_columns("person")
+
+    def _check_together(self) -> None:
+        self.check_clusters(self.cluster)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,5 +33,6 @@ class SeparationForm(SeparationOptions):
     sensitive: tuple[str, ...] = column("Column with the group; several separated by commas.")
 
     def _check_together(self) -> None:
+        self.check_clusters(self.cluster)
         if self.label == self.prediction:
             raise OptionError("prediction", self.prediction, ["another column than the label"])
