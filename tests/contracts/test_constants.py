@@ -29,6 +29,7 @@ NOT_DECIDING = {
         counts.all_pairs.MANY counts.decision_rows.FEWEST counts.densities.FURTHEST_CELL
         counts.densities.HERMITE_TERMS counts.densities.MOST_CELLS counts.differences.STEPS
         counts.clusters.DENSE_BYTES counts.clusters.FEW_CELLS counts.clusters.MOST_KINDS
+        counts.clusters.MOST_SUMMED
         counts.ledger.MANY_CELLS
         counts.neighbours.BLOCK counts.neighbours.CHECKED counts.neighbours.EXACT_ROWS
         counts.neighbours.FEWEST_HEAPS counts.neighbours.MANY counts.neighbours.MOST_HEAPS
@@ -49,7 +50,7 @@ NOT_DECIDING = {
     "rounding": """
         counts.differences.EXACT counts.differences.NARROWEST counts.differences.SIGNIFICANT
         counts.differences.SINGLE counts.neighbours.TIED counts.overlap.LEAST_SHARE
-        counts.overlap.ROUNDING counts.pair_distances.RIDGE
+        counts.overlap.ROUNDING counts.pair_distances.RIDGE inference.evaluators.FAR_OUT
         inference.evaluators.SMALLEST inference.evaluators.UNREACHABLE
         inference.extreme_tables.ROUNDING inference.extreme_tables.TIE
         inference.gap_tests.MOST_ITEMS inference.joint.ROUNDING inference.joint.SINGULAR

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -77,12 +78,18 @@ def test_the_p_value_is_that_of_loops_over_judgments_and_signs(
 def test_a_second_kind_of_few_clusters_gets_its_own_degrees_of_freedom(
     number: int, others: int, hypothesised: float, shared: bool
 ) -> None:
-    """More than 64 clusters are part of what is known, like items."""
+    """Very many clusters are part of what is known, like items."""
     rng = np.random.default_rng(others)
     counts = panel(number, 4) if shared else fresh(panel(number, 4))
     prompt = rng.permutation(np.arange(len(counts)) % others)
     kinds = {"prompt": Clustering(prompt, tuple(f"{k:02}" for k in range(others)))}
-    test = compare(replace(counts, clusters=kinds))
+    # Prompts matter, so that they have a variance of their own.
+    lean = np.where(rng.random(others) < 0.5, 1, -1)[prompt]
+    side = np.where(counts.cell == counts.cells.index(FIRST), 1, -1)
+    order = np.where(rng.random(len(counts)) < 0.5, lean * side, counts.order).astype(np.int8)
+    counts = replace(counts, order=order)
+    with mock.patch("comparity.counts.judged_pairs.MOST_SUMMED", MOST_LISTED):
+        test = compare(replace(counts, clusters=kinds))
     assert isinstance(test.pivot, ClusterGap)
     assert len(test.pivot.further) == (others <= MOST_LISTED)
     assert counts.evaluator is not None

@@ -26,10 +26,13 @@ from comparity.separation.audit import audit_file, audit_frame
 
 RNG = np.random.default_rng(3)
 N = 1200
-PERSON, SESSION = RNG.integers(0, 150, N), RNG.integers(0, 90, N)
-GROUP = np.array(["a", "b", "c"])[RNG.integers(0, 3, N)]
+PERSON, SESSION = RNG.integers(0, 40, N), RNG.integers(0, 25, N)
+CODE = RNG.integers(0, 3, N)
+GROUP = np.array(["a", "b", "c"])[CODE]
 LABEL = RNG.integers(0, 2, N)
-LOGIT = 2.0 * LABEL - 1 + RNG.normal(size=150)[PERSON] + RNG.normal(size=90)[SESSION]
+# Persons and sessions favour groups, each in its own way.
+LOGIT = 2.0 * LABEL - 1 + RNG.normal(size=(40, 3))[PERSON, CODE]
+LOGIT += RNG.normal(size=(25, 3))[SESSION, CODE]
 DECISION = (RNG.random(N) < 1 / (1 + np.exp(-LOGIT))).astype(int)
 KINDS = {"person": PERSON, "session": SESSION}
 
@@ -42,19 +45,57 @@ def numbers(found: Audit) -> list[list[float]]:
     return [[test.gap, test.standard_error, test.p_value] for test in found.tests]
 
 
-@pytest.mark.parametrize("kinds", [["person"], ["person", "session"]])
-def test_standard_errors_are_those_of_statsmodels(kinds: list[str]) -> None:
-    """Regression on groups among the positives, cluster-robust; errors are at observed rates."""
-    found = audit(cluster={kind: KINDS[kind] for kind in kinds})
-    rows = LABEL == 1
-    model = sm.OLS(DECISION[rows], (GROUP[rows, None] == ["a", "b", "c"]).astype(float))
-    clusters = np.column_stack([KINDS[kind][rows] for kind in kinds])
-    fit = model.fit(cov_type="cluster", cov_kwds={"groups": clusters, "use_correction": False})
-    for test, contrast in zip(found.tests, ([1, -1, 0], [1, 0, -1], [0, 1, -1]), strict=False):
-        expected = fit.t_test(contrast)
-        assert test.gap == pytest.approx(float(expected.effect[0]))
-        assert test.standard_error == pytest.approx(float(expected.sd.ravel()[0]))
-        assert test.method == "clustered score z"
+def robust_variance(group: tuple[str, str], *kinds: str) -> tuple[float, int]:
+    """Variance of a gap of true positive rates by statsmodels, and the number of clusters.
+
+    Regression on groups, errors clustered by the combinations of columns, without a correction.
+    """
+    rows = (LABEL == 1) & np.isin(GROUP, group)
+    codes = sum(1000**place * KINDS[kind][rows] for place, kind in enumerate(kinds))
+    model = sm.OLS(DECISION[rows], sm.add_constant((GROUP[rows] == group[0]).astype(float)))
+    fit = model.fit(cov_type="cluster", cov_kwds={"groups": codes, "use_correction": False})
+    return float(fit.cov_params()[1, 1]), len(set(codes))
+
+
+def test_standard_errors_are_those_of_statsmodels() -> None:
+    """Clusters that lie across groups are corrected by G / (G - 1)."""
+    test = audit(cluster={"person": PERSON}).tests[0]
+    variance, number = robust_variance(("a", "b"), "person")
+    assert test.standard_error**2 == pytest.approx(number / (number - 1) * variance)
+    assert test.method == "clustered score z, t of clusters"
+
+
+def test_two_kinds_of_clusters_count_what_both_share_once() -> None:
+    """Cameron, Gelbach and Miller; the kind with fewer clusters gets what is of both."""
+    test = audit(cluster=KINDS).tests[0]
+    (by_session, sessions), (by_person, people) = (
+        robust_variance(("a", "b"), kind) for kind in ("session", "person")
+    )
+    by_both, _ = robust_variance(("a", "b"), "person", "session")
+    expected = sessions / (sessions - 1) * by_session
+    expected += people / (people - 1) * (by_person - by_both)
+    assert by_person > by_both
+    assert test.standard_error**2 == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("number", [3, 6])
+def test_clusters_within_groups_of_one_size_are_compared_by_their_means(number: int) -> None:
+    """Means of clusters in two groups: Welch's variance, and as many clusters less one in each."""
+    rng = np.random.default_rng(number)
+    decision = rng.random((number + 12, 40)) < rng.beta(8, 4, (number + 12, 1))
+    cluster = np.repeat(np.arange(number + 12), 40)
+    found = separation(
+        np.ones(decision.size),
+        decision.ravel(),
+        sensitive_features=np.where(cluster < number, "a", "b"),
+        cluster=cluster,
+    ).tests[0]
+    means = decision.mean(axis=1)
+    first, second = stats.sem(means[:number]) ** 2, stats.sem(means[number:]) ** 2
+    assert found.standard_error**2 == pytest.approx(first + second)
+    low, high = found.interval(0.9)[:2]
+    allowed = stats.t.ppf(0.95, number - 1) ** 2 * first + stats.t.ppf(0.95, 11) ** 2 * second
+    assert (high - low) / 2 == pytest.approx(np.sqrt(allowed))
 
 
 def test_few_clusters_of_equal_shares_are_compared_by_the_t_test() -> None:
@@ -85,13 +126,13 @@ def test_every_engine_and_file_give_the_audit_of_the_arrays(
     polars.DataFrame(columns).write_csv(tmp_path / "rows.csv")
     filed = audit_file(tmp_path / "rows.csv", cluster=["person", "session"], **named)
     assert np.array(numbers(filed)) == pytest.approx(arrays)
-    assert filed.n_clusters == {"person": 150, "session": 90}
+    assert filed.n_clusters == {"person": 40, "session": 25}
     assert filed.design == "decisions clustered by person and session"
 
 
 def test_the_result_says_what_took_the_place_of_exact_tests() -> None:
     found = audit(cluster=KINDS)
-    assert "150 clusters by person" in found.notes[0]
+    assert "40 clusters by person" in found.notes[0]
     assert "Exact tests are for independent rows" in " ".join(found.notes)
     assert {joint.method for joint in found.joint_tests} == {"clustered score chi-square"}
     assert Audit.from_dict(found.to_dict()).to_dict() == found.to_dict()

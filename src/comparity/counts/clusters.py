@@ -39,8 +39,14 @@ EVALUATORS = "(evaluators)"
 MOST_KINDS = 4
 """So many columns of clusters; each doubles the number of combinations."""
 
+MOST_SUMMED = 10**4
+"""The sums of so many clusters that are no evaluators are kept one by one.
+
+A cell may lie in few of them, whose number then counts; with more their squares are taken together.
+"""
+
 MOST_LISTED = 64
-"""The sums of so many clusters of a kind are kept one by one.
+"""The sums of so many evaluators are kept one by one.
 
 With more, the squares of their sums are as good as a known variance: Student's quantile on 64
 degrees of freedom is 1.998, the normal one 1.960, so that half as many would cost 4 % of an
@@ -171,7 +177,7 @@ class FewClusters:
     @property
     def n_least(self) -> int:
         """How many clusters there are of the kind that has the fewest."""
-        return min(len(self.sums), *(len(one.sums) for one in self.further), MOST_LISTED)
+        return min([len(self.sums), *(len(one.sums) for one in self.further)])
 
 
 def _held(sums: Floats) -> Floats:
@@ -195,7 +201,8 @@ class ClusterMoments:
     sizes : mapping of str to int
         How many clusters there are of each kind.
     sums : mapping of str to ndarray
-        Trials and hits of each cluster, of kinds that have at most `MOST_LISTED`.
+        Trials and hits of each cluster, of evaluators if there are at most `MOST_LISTED`, of other
+        kinds that have at most `MOST_SUMMED`.
     """
 
     items: Floats
@@ -272,7 +279,7 @@ def row_moments(
         sums={
             kind: _held(cluster_totals(kinds[kind].codes, cell, trials, hits, n_cells))
             for kind, number in sizes.items()
-            if number <= MOST_LISTED
+            if number <= MOST_SUMMED
         },
     )
 

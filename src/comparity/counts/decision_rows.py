@@ -138,7 +138,7 @@ def _clustered(
     # Labels and groups say the cell, and the prediction says whether it is a hit.
     cell, weight = 2 * group + kind // 2, trials.astype(np.float64)
     hits = weight * (kind % 2)
-    n, yes = (np.bincount(cell, part, 2 * len(names)) for part in (weight, hits))
+    n, yes = (np.bincount(cell, part, 2 * len(names)).astype(np.float64) for part in (weight, hits))
     own = np.block([[np.diag(n), np.diag(yes)], [np.diag(yes), np.diag(yes)]])
     moments = row_moments(clusters, cell, weight, hits, own)
     cells = tuple(Cell(name, label) for name in names for label in "01")

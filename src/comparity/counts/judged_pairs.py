@@ -18,6 +18,7 @@ from comparity.counts.clusters import (
     DENSE_BYTES,
     EVALUATORS,
     MOST_LISTED,
+    MOST_SUMMED,
     Clustering,
     ClusterMoments,
     cluster_products,
@@ -194,7 +195,7 @@ def cluster_moments(
     sums = {
         kind: cluster_totals(kinds[kind].codes, *once, n_cells)
         for kind, number in sizes.items()
-        if number <= MOST_LISTED
+        if number <= (MOST_LISTED if kind == EVALUATORS else MOST_SUMMED)
     }
     return ClusterMoments(
         items=cluster_products(items, *twice, n_cells),

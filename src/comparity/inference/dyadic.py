@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from comparity.counts.clusters import EVALUATORS, FewClusters
 from comparity.counts.pairs import Cell, Sharing
+from comparity.inference.cluster_spread import ClusterSpread, cluster_spread, lie_across
 from comparity.inference.evaluators import ClusterGap
 from comparity.inference.gap_tests import (
     NORMAL,
@@ -139,7 +140,11 @@ def _reason_against(sharing: Sharing, codes: list[int], *, guarded: bool) -> str
         if held.n_least < FEWEST_CLUSTERS and sharing.few.kind == EVALUATORS:
             return f"only {held.n_least} evaluators judged such pairs, {FEWEST_CLUSTERS} are needed"
         if held.n_least < FEWEST_CLUSTERS:
-            return f"such pairs lie in only {held.n_least} clusters, {FEWEST_CLUSTERS} are needed"
+            return f"such rows lie in only {held.n_least} clusters, {FEWEST_CLUSTERS} are needed"
+        if sharing.few.kind != EVALUATORS or held.further:
+            for code in codes:
+                if sharing.few.of([code]).n_least < 2:
+                    return f"all rows of {sharing.cells[code]} lie in one cluster"
     return ""
 
 
@@ -204,8 +209,13 @@ def _cluster_pivot(
 ) -> tuple[ClusterGap, str]:
     """Return the test of a gap in a few clusters, and what it adds to the name."""
     between = replace(gap, dependent=held.between, reference=NORMAL)
-    found = ClusterGap(between=between, sums=held.sums, further=held.further)
-    kind = "evaluators" if held.kind == EVALUATORS else "clusters"
+    further = tuple((one.moments, _spread(gap, one.sums)) for one in held.further)
+    found = ClusterGap(between=between, sums=held.sums, further=further)
+    kind = "evaluators"
+    if held.kind != EVALUATORS:
+        kind = "clusters"
+        if not lie_across(held.sums[:, : len(gap.trials)], gap.contrast):
+            found = replace(found, spread=_spread(gap, held.sums))
     law = f", t and signs of {kind}" if found.flips_signs else f", t of {kind}"
     # Rates of one and zero have no variance at their own gap.
     if ample_counts and found.variance_at(gap.gap) > ROUNDING_TOLERANCE * found.variance_at(0.0):
@@ -219,6 +229,18 @@ def _cluster_pivot(
         tie_share=tie_share,
     )
     return replace(found, binomial=binomial), f", binomial variance{law}"
+
+
+def _spread(gap: DyadicGap, sums: NDArray[np.float64]) -> ClusterSpread:
+    """Return how well clusters tell the variance of a gap."""
+    size, n = len(gap.trials), len(sums)
+    if lie_across(sums[:, :size], gap.contrast):
+        return ClusterSpread(np.array([n / (n - 1)]), np.array([n - 1.0]))
+    residuals = sums[:, size:] - gap.rates * sums[:, :size]
+    own = np.diag(gap.own)
+    squares = own[size:] - 2 * gap.rates * np.diag(gap.own[:size, size:])
+    squares += gap.rates**2 * own[:size]
+    return cluster_spread(sums[:, :size], residuals, gap.contrast, squares / gap.trials)
 
 
 def _judgments(sharing: Sharing, known: dict[Cell, int], side: tuple[Cell, ...]) -> int:

@@ -60,15 +60,18 @@ close enough (0.06 at most for two camps from 13 on).
 judged by eight evaluators. The kind with the fewest clusters is treated as above; the variance of
 what only the :math:`d`-th kind shares,
 
-.. math:: V_d = \max\Big(0, \frac{G_d}{G_d - 1}
+.. math:: V_d = \max\Big(0, \kappa_d
     \sum_{p, q \text{ that share kind } d, \text{ none before}} u_p u_q\Big),
 
-with residuals at the observed gap, gets the quantile of its own :math:`G_d - 1` degrees of freedom,
+with residuals at the observed gap, gets the quantile of its own degrees of freedom
+(:mod:`comparity.inference.cluster_spread`),
 
 .. math:: x^2 > z_\alpha^2 B + t_\alpha^2 V + \sum_d t_{\alpha, d}^2 V_d,
 
-which keeps the level by the same inequality, for any number of terms. Kinds of more than 64
-clusters are part of :math:`B`.
+which keeps the level by the same inequality, for any number of terms.
+
+**Clusters within cells.** Clusters that are no evaluators may hold rows of one cell only, and then
+a cell may lie in three large ones and the other in a hundred. Their variance is taken by cell.
 
 References
 ----------
@@ -89,7 +92,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-from comparity.counts.clusters import FurtherClusters
+from comparity.inference.cluster_spread import ClusterSpread
 from comparity.inference.gap_tests import Interval
 from comparity.inference.pivots import NOTHING, ROUNDING_TOLERANCE, DyadicGap, SharedGap, crossing
 
@@ -105,8 +108,8 @@ camps, uniform, Laplace and Cauchy leans, in 2,500 repetitions each; of eight, 0
 # move a planned power by less than 0.004), and a multiple that no gap reaches.
 DIRECTIONS, MULTIPLES, UNREACHABLE = 2048, 8, 1e6
 
-# The logarithm of the smallest p value that is looked for.
-SMALLEST = -700.0
+# The logarithm of the smallest p value that is looked for, and a tail that is a power law.
+SMALLEST, FAR_OUT = -700.0, 1e-30
 
 Vector = NDArray[np.float64]
 
@@ -119,16 +122,19 @@ class Estimated(NamedTuple):
 
 
 class _DistanceParts(NamedTuple):
-    """The distance, what items and other kinds of clusters add, and what is due to each cluster."""
+    """The distance, what items and other clusters add, what is due to each, and its variance."""
 
     distance: float
     items: float
     further: tuple[Estimated, ...]
     own: Vector
+    fixed: tuple[Estimated, ...] = ()
 
     @property
     def estimated(self) -> tuple[Estimated, ...]:
         """The variances of the sums of what is due to clusters, of each kind."""
+        if self.fixed:
+            return (*self.fixed, *self.further)
         n = len(self.own)
         squares = n * float(self.own @ self.own) - float(self.own.sum()) ** 2
         return (Estimated(max(squares, 0.0) / (n - 1), n - 1), *self.further)
@@ -154,8 +160,11 @@ class ClusterGap:
         The gap, whose dependent judgments share an item but no cluster.
     sums : ndarray of shape (clusters, 2 cells)
         Trials of each cluster in every cell, then hits.
-    further : tuple of FurtherClusters
-        Other kinds that have few clusters, too.
+    further : tuple of (ndarray, ClusterSpread)
+        Of other kinds that have few clusters, too: moments over what only these share, and how well
+        they tell their variance.
+    spread : ClusterSpread or None
+        How well clusters tell the variance of the gap, where they lie within cells.
     binomial : SharedGap or None
         The test without evaluators that few hits or misses need, too: the sums of evaluators who
         saw next to no miss vary less than they should.
@@ -163,7 +172,8 @@ class ClusterGap:
 
     between: DyadicGap
     sums: Vector
-    further: tuple[FurtherClusters, ...] = ()
+    further: tuple[tuple[Vector, ClusterSpread], ...] = ()
+    spread: ClusterSpread | None = None
     binomial: SharedGap | None = None
 
     @property
@@ -250,18 +260,26 @@ class ClusterGap:
         distance = self.gap - hypothesised
         weights = self.between.weights(self.gap)
         items = max(self.between.variance_at(hypothesised), 0.0)
-        further = []
-        for sums, moments in self.further:
-            # About the observed gap: a distance from the hypothesis is in all clusters alike.
-            n, shared = len(sums), max(float(weights @ moments @ weights), 0.0)
-            further.append(Estimated(n / (n - 1) * shared, n - 1))
+        # About the observed gap: a distance from the hypothesis is in all clusters alike.
+        further = [
+            part
+            for moments, spread in self.further
+            for part in _by_cell(max(float(weights @ moments @ weights), 0.0), spread)
+        ]
         observed, at_null = self.sums @ weights, self.sums @ self.between.weights(hypothesised)
-        parts = _DistanceParts(distance, items, tuple(further), at_null)
+        fixed = _by_cell(float(observed @ observed), self.spread) if self.spread else []
+        parts = _DistanceParts(distance, items, tuple(further), at_null, tuple(fixed))
         # Squares do not know the signs: where all evaluators lean to one side by chance, items
         # must not be blamed for it.
         others = parts.beside
         due_to_others = others / (others + float(at_null @ at_null)) if others else 0.0
         return parts._replace(own=at_null - due_to_others * (at_null - observed))
+
+
+def _by_cell(squares: float, spread: ClusterSpread) -> list[Estimated]:
+    """Divide a sum of squares of clusters among cells, each with its degrees of freedom."""
+    both = zip(spread.factors.tolist(), spread.dofs.tolist(), strict=True)
+    return [Estimated(factor * squares, dof) for factor, dof in both]
 
 
 def combined_tail(distance: float, known: float, *estimated: Estimated) -> float:
@@ -304,8 +322,14 @@ def combined_tail(distance: float, known: float, *estimated: Estimated) -> float
 def _bound(tail: float, known: float, estimated: tuple[Estimated, ...]) -> float:
     """Return the distance that variances allow at half a level."""
     quantiles = [(float(ndtri(tail)), known)]
-    quantiles += [(float(stdtrit(one.dof, tail)), one.variance) for one in estimated]
+    quantiles += [(_quantile(tail, one.dof), one.variance) for one in estimated]
     return math.hypot(*(quantile * math.sqrt(variance) for quantile, variance in quantiles))
+
+
+def _quantile(tail: float, dof: float) -> float:
+    """Return Student's quantile; far out, where scipy's fails, by the power law of the tail."""
+    near = max(tail, FAR_OUT)
+    return -float(stdtrit(dof, near)) * math.pow(near / tail, 1 / dof)
 
 
 def _flipped_tail(parts: _DistanceParts) -> float:
