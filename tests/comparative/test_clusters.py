@@ -118,11 +118,14 @@ def test_clusters_of_one_row_change_nothing_and_the_result_says_so() -> None:
     assert "No two judgments have the same id, so that it has no effect." in audit.notes
 
 
-def test_items_as_clusters_change_nothing() -> None:
-    """Judgments of one better item are dependent already."""
-    audit = WORLD.audit(cluster={"better": WORLD.pairs[:, 0]})
+def test_items_as_clusters_change_little() -> None:
+    """Judgments of one better item are dependent already; they lack 1 in the number of items."""
+    better = WORLD.pairs[:, 0]
+    audit = WORLD.audit(cluster={"better": better})
     errors = [test.standard_error for test in audit.tests]
-    assert errors == pytest.approx([test.standard_error for test in WORLD.audit().tests])
+    expected = [test.standard_error for test in WORLD.audit().tests]
+    assert errors == pytest.approx(expected, rel=2 / len(set(better)))
+    assert errors != pytest.approx(expected, rel=1e-9)
 
 
 def test_two_clusters_leave_the_audit_undecided_with_the_reason() -> None:

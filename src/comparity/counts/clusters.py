@@ -129,6 +129,11 @@ def read_clusters(
     return found
 
 
+def shared_clusters(clusters: Mapping[str, Clustering], trials: Codes) -> dict[str, Clustering]:
+    """Return the kinds of clusters of which any holds more than one trial."""
+    return {name: one for name, one in clusters.items() if one.repeats(trials)}
+
+
 class FurtherClusters(NamedTuple):
     """A second kind of few clusters: totals of each, and moments over what only these share."""
 

@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from comparity.counts.clusters import Clustering, read_clusters, row_moments
+from comparity.counts.clusters import Clustering, read_clusters, row_moments, shared_clusters
 from comparity.counts.decisions import ClusteredDecisionCounts, Confusion, DecisionCounts
 from comparity.counts.pairs import Cell, Sharing
 from comparity.errors import EmptyTableError, MissingValueError, OptionError
@@ -117,7 +117,7 @@ def count_confusions(
     kind = 2 * true_labels[label_codes].astype(np.int64) + true_predictions[codes]
     counts = {name: _confusions(kind, *group, weights) for name, group in groups.items()}
     trials = np.ones(len(kind), dtype=np.int64) if weights is None else weights
-    shared = {name: one for name, one in (clusters or {}).items() if one.repeats(trials)}
+    shared = shared_clusters(clusters or {}, trials)
     if not shared:
         return counts
     return {

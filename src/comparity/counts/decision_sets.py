@@ -1,21 +1,26 @@
 """Rows with decisions of two or more decision makers, counted once.
 
-A table has one row for each subject, a column for each decision maker and one for each sensitive
-attribute. Equal rows are counted on the engine the table lives in; what comes back is small where
-decisions are coarse.
+Equal rows are counted on the engine the table lives in; what comes back is small where decisions
+are coarse.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from comparity.counts.differences import DecisionRange, DifferenceCounts, significant_decimals
+from comparity.counts.clusters import Clustering, read_clusters, shared_clusters
+from comparity.counts.differences import (
+    ClusteredRows,
+    DecisionRange,
+    DifferenceCounts,
+    significant_decimals,
+)
 from comparity.errors import (
     EmptyTableError,
     MissingValueError,
@@ -61,6 +66,8 @@ class Decisions:
         Attributes that are numbers to be compared, not groups.
     digits : int or None
         Decimals of a difference that mean anything; ``None`` for whole numbers.
+    clusters : mapping of str to Clustering
+        What makes rows dependent, where any rows share it.
     """
 
     raters: tuple[str, ...]
@@ -69,6 +76,7 @@ class Decisions:
     groups: Mapping[str, tuple[Codes, list[str]]]
     numbers: Mapping[str, Floats]
     digits: int | None = None
+    clusters: Mapping[str, Clustering] = field(default_factory=dict)
 
     @property
     def repeated(self) -> bool:
@@ -95,6 +103,13 @@ class Decisions:
         differences, number = self._between(first, second), self.numbers[attribute]
         return np.repeat(differences, self.weights), np.repeat(number, self.weights)
 
+    def clustered_rows(self, attribute: str, groups: tuple[str, str]) -> ClusteredRows:
+        """Return differences of the first two decision makers in two groups, in clusters."""
+        codes, names = self.groups[attribute]
+        first, second = (codes == names.index(group) for group in groups)
+        every = {"values": self._between(0, 1), "second": second, "weights": self.weights}
+        return ClusteredRows(**every, clusters=self.clusters).keep(first | second, second)
+
     def _between(self, first: int, second: int) -> Floats:
         differences: Floats = self.values[:, first] - self.values[:, second]
         # 0.3 - 0.2 and 0.2 - 0.1 are one difference; left apart, they would be variation.
@@ -118,6 +133,7 @@ def decision_arrays(
     continuous: bool = False,
     intersection: bool = False,
     reference: object = None,
+    clusters: Mapping[str, NDArray[Any]] | None = None,
 ) -> Decisions:
     """Check decisions given as arrays, one entry for each subject.
 
@@ -135,12 +151,8 @@ def decision_arrays(
         Whether to cross all attributes, too.
     reference : optional
         The group that others are compared with, of whichever attribute has it.
-
-    Raises
-    ------
-    ComparityError
-        Different lengths, no rows, gaps, infinite numbers, words where numbers are needed, one
-        group only, fewer than two decision makers.
+    clusters : mapping of str to ndarray, optional
+        What makes rows dependent, by name.
     """
     if len(decisions) < 2:
         raise TooFewRatersError(list(decisions), list(decisions))
@@ -148,7 +160,7 @@ def decision_arrays(
     attributes = {name: as_array(column, name) for name, column in sensitive.items()}
     check_lengths({**columns, **attributes})
     weights = np.ones(len(next(iter(columns.values()))), dtype=np.int64)
-    return _make_decisions(
+    found = _make_decisions(
         columns,
         attributes,
         weights,
@@ -157,6 +169,8 @@ def decision_arrays(
         intersection=intersection,
         reference=reference,
     )
+    kinds = read_clusters(clusters or {}, table="array", beside=columns)
+    return replace(found, clusters=shared_clusters(kinds, weights))
 
 
 def decision_table(
@@ -168,6 +182,7 @@ def decision_table(
     continuous: bool = False,
     intersection: bool = False,
     reference: object = None,
+    clusters: Sequence[str] = (),
 ) -> Decisions:
     """Check and count decisions on the engine their table lives in.
 
@@ -176,9 +191,8 @@ def decision_table(
     frame : frame of any engine
         One row for each subject.
     raters, sensitive : sequence of str
-        Columns with decisions, and with groups.
-    order, continuous, intersection, reference
-        As in :func:`decision_arrays`.
+    order, continuous, intersection, reference, clusters
+        As in :func:`decision_arrays`; clusters are columns, too.
 
     Examples
     --------
@@ -189,7 +203,9 @@ def decision_table(
     >>> counts.values.tolist(), counts.counts.tolist(), found.n
     ([0.0, 1.0], [[1, 0], [0, 2]], 3)
     """
-    table = _open_decisions(frame, raters, sensitive)
+    table = _open_decisions(frame, raters, sensitive, clusters)
+    shared = [f"cluster{place}" for place in range(len(clusters))]
+    check_columns(table, names=shared)
     rated = [f"rater{place}" for place in range(len(raters))]
     coded = [f"group{place}" for place in range(len(sensitive))]
     numeric = [*([] if order is not None else rated), *(coded if continuous else [])]
@@ -199,7 +215,8 @@ def decision_table(
         raise WordDecisionError(error.column, error.offenders) from None
     check_columns(table, complete=rated, numeric=coded if continuous else [])
     found = _count_equal_rows(table, numeric)
-    return _make_decisions(
+    kinds = dict(zip(clusters, map(found.__getitem__, shared), strict=True))
+    decisions = _make_decisions(
         {name: found[ours] for ours, name in zip(rated, raters, strict=True)},
         {name: found[ours] for ours, name in zip(coded, sensitive, strict=True)},
         found["n"].astype(np.int64),
@@ -209,6 +226,8 @@ def decision_table(
         reference=reference,
         table=TABLE,
     )
+    known = read_clusters(kinds, table=TABLE)
+    return replace(decisions, clusters=shared_clusters(known, decisions.weights))
 
 
 def labelled_decisions(
@@ -219,23 +238,21 @@ def labelled_decisions(
     continuous: bool = False,
     intersection: bool = False,
     reference: object = None,
+    clusters: Mapping[str, NDArray[Any]] | None = None,
 ) -> dict[str, Decisions]:
     """Turn decisions that are labels into one yes/no decision for each label.
 
     Parameters
     ----------
-    decisions : mapping of str to array_like
-        Labels by decision maker.
-    sensitive : mapping of str to array_like
-        As in :func:`decision_arrays`.
+    decisions, sensitive : mapping of str to array_like
+        Labels by decision maker, and groups as in :func:`decision_arrays`.
     separator : str, optional
         What stands between labels where a subject may get several; an empty text is none of them.
 
     Returns
     -------
     dict of str to Decisions
-        By label, in sorted order; of two labels that exclude each other only the second is
-        needed, and returned.
+        By label, sorted; of two labels that exclude each other only the second is needed.
 
     Examples
     --------
@@ -256,6 +273,7 @@ def labelled_decisions(
         label: decision_arrays(
             {name: [label in labels for labels in sets] for name, sets in given.items()},
             sensitive,
+            clusters=clusters,
             **choices,  # type: ignore[arg-type]
         )
         for label in known
@@ -265,15 +283,7 @@ def labelled_decisions(
 def label_columns(
     frame: Any, *, raters: Sequence[str], sensitive: Sequence[str]
 ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
-    """Bring columns with labels and groups to memory; gaps are an error.
-
-    Parameters
-    ----------
-    frame : frame of any engine
-        One row for each subject.
-    raters, sensitive : sequence of str
-        Columns with labels, and with groups.
-    """
+    """Bring columns with labels and with groups of a frame to memory; gaps are an error."""
     table = _open_decisions(frame, raters, sensitive)
     check_columns(table, complete=table.columns)
     found = collect_columns(table.frame)
@@ -294,9 +304,12 @@ def _label_sets(column: NDArray[Any], name: str, separator: str | None) -> list[
     return [frozenset(filter(None, (part.strip() for part in labels))) for labels in parts]
 
 
-def _open_decisions(frame: Any, raters: Sequence[str], sensitive: Sequence[str]) -> Table:
+def _open_decisions(
+    frame: Any, raters: Sequence[str], sensitive: Sequence[str], clusters: Sequence[str] = ()
+) -> Table:
     columns = {f"rater{place}": name for place, name in enumerate(raters)}
     columns |= {f"group{place}": name for place, name in enumerate(sensitive)}
+    columns |= {f"cluster{place}": name for place, name in enumerate(clusters)}
     return open_table(frame, TABLE, columns)
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.counts.clusters import Clustering
 from comparity.errors import IncompatibleCountsError
 
 Floats = NDArray[np.float64]
@@ -203,6 +204,36 @@ class DifferenceCounts:
         for part in (self, other):
             counts[np.searchsorted(values, part.values)] += part.counts
         return DifferenceCounts(values=values, counts=counts, groups=self.groups)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClusteredRows:
+    """Differences of two groups, and the clusters they lie in.
+
+    Attributes
+    ----------
+    values : ndarray of float
+        The differences; equal rows may be one entry.
+    second : ndarray of bool
+        Whether a row is of the reference group.
+    weights : ndarray of int
+        How many rows an entry stands for.
+    clusters : mapping of str to Clustering
+    """
+
+    values: Floats
+    second: NDArray[np.bool_]
+    weights: Counts
+    clusters: Mapping[str, Clustering]
+
+    def keep(self, kept: NDArray[np.bool_], second: NDArray[np.bool_]) -> ClusteredRows:
+        """Return some of the rows, with the reference group marked anew."""
+        return ClusteredRows(
+            values=self.values[kept],
+            second=second[kept],
+            weights=self.weights[kept],
+            clusters={name: one.keep(kept) for name, one in self.clusters.items()},
+        )
 
 
 def _distinct(values: Floats) -> tuple[Floats, Counts]:

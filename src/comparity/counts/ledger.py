@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from comparity.counts.clusters import Clustering, combine_codes, read_clusters
+from comparity.counts.clusters import Clustering, combine_codes, read_clusters, shared_clusters
 from comparity.counts.judged_pairs import Codes, JudgedPairs
 from comparity.counts.pairs import Cell, PairCounts
 from comparity.errors import (
@@ -205,7 +205,7 @@ class Ledger:
 
     def distinct(self, n_items: int) -> Ledger:
         """Return every (better, worse, evaluator, clusters) once, without clusters of one row."""
-        kept = {name: one for name, one in self.clusters.items() if one.repeats(self.trials)}
+        kept = shared_clusters(self.clusters, self.trials)
         if self.is_distinct and len(kept) == len(self.clusters):
             return self
         key = self.better * n_items + self.worse

@@ -53,8 +53,7 @@ count half. The whole p value could not be below 0.03 for 6 evaluators, and no a
 hypotheses could ever find anything. The price is that the level may exceed :math:`\alpha` by up to
 :math:`2^{-G}`.
 
-With 3 to 5 evaluators there are too few signs to turn, and with more than 12 the t-test alone is
-close enough (0.06 at most for two camps from 13 on).
+With 3 to 5 evaluators there are too few signs to turn, with more than 12 t alone is close enough.
 
 **Several kinds of clusters.** Rows may come in few clusters of a second kind, say of five sessions
 judged by eight evaluators. The kind with the fewest clusters is treated as above; the variance of
@@ -70,8 +69,7 @@ with residuals at the observed gap, gets the quantile of its own degrees of free
 
 which keeps the level by the same inequality, for any number of terms.
 
-**Clusters within cells.** Clusters that are no evaluators may hold rows of one cell only, and then
-a cell may lie in three large ones and the other in a hundred. Their variance is taken by cell.
+**Clusters within cells** hold rows of one cell only; then their variance is taken by cell.
 
 References
 ----------
@@ -86,7 +84,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,6 +93,9 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 from comparity.inference.cluster_spread import ClusterSpread
 from comparity.inference.gap_tests import Interval
 from comparity.inference.pivots import NOTHING, ROUNDING_TOLERANCE, DyadicGap, SharedGap, crossing
+
+if TYPE_CHECKING:
+    from comparity.inference.clustered_means import MeanGap
 
 FEWEST_FLIPPED, MOST_FLIPPED = 6, 12
 """Numbers of evaluators whose signs are turned.
@@ -156,7 +157,7 @@ class ClusterGap:
 
     Attributes
     ----------
-    between : DyadicGap
+    between : DyadicGap or MeanGap
         The gap, whose dependent judgments share an item but no cluster.
     sums : ndarray of shape (clusters, 2 cells)
         Trials of each cluster in every cell, then hits.
@@ -165,15 +166,18 @@ class ClusterGap:
         they tell their variance.
     spread : ClusterSpread or None
         How well clusters tell the variance of the gap, where they lie within cells.
+    reach : float
+        The largest gap.
     binomial : SharedGap or None
         The test without evaluators that few hits or misses need, too: the sums of evaluators who
         saw next to no miss vary less than they should.
     """
 
-    between: DyadicGap
+    between: DyadicGap | MeanGap
     sums: Vector
     further: tuple[tuple[Vector, ClusterSpread], ...] = ()
     spread: ClusterSpread | None = None
+    reach: float = 1.0
     binomial: SharedGap | None = None
 
     @property
@@ -243,7 +247,7 @@ class ClusterGap:
             return beyond
 
         step = z * math.sqrt(self.variance_at(self.gap))
-        low, high = (crossing(excess, self.gap, end, step) for end in (-1.0, 1.0))
+        low, high = (crossing(excess, self.gap, end, step) for end in (-self.reach, self.reach))
         return Interval(low, high, level)
 
     def _tail(self, hypothesised: float) -> float:

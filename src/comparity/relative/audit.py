@@ -11,11 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from comparity.counts.clusters import named_clusters
 from comparity.counts.decision_sets import (
     Decisions,
     decision_arrays,
@@ -38,6 +40,7 @@ from comparity.relative.judge import (
 from comparity.relative.options import RelativeForm, RelativeOptions
 from comparity.relative.result import DifferentialParity, MeansTest
 from comparity.relative.slopes import games_howell, welch_anova
+from comparity.results.judging import cluster_notes
 from comparity.results.options import shows
 from comparity.tables.columns import check_sensitive
 from comparity.tables.features import (
@@ -68,6 +71,7 @@ def differential_parity(
     labels: bool = False,
     order: Sequence[Any] | None = None,
     separator: str | None = None,
+    cluster: Any = None,
     **choices: Any,
 ) -> DifferentialParity:
     r"""Test whether the difference of two sets of decisions is independent of the group.
@@ -98,6 +102,9 @@ def differential_parity(
         Values of ordinal decisions from the lowest up; they count as 0, 1, 2, ...
     separator : str, optional
         What stands between labels, where a subject may get several (``"spam;rude"``).
+    cluster : array-like, mapping or frame, optional
+        What makes rows dependent, such as the person that each is about; several kinds as a
+        mapping or as the columns of a frame. Tests that permute rows are then left out.
     continuous : bool
         Whether the attribute is a number: the difference is regressed on it, and independence is
         tested by distance correlation.
@@ -140,10 +147,11 @@ def differential_parity(
     >>> result.direction
     'HR 0 rates m lower, relative to f, than HR 1 does'
     """
-    options = RelativeOptions(**choices)
+    clusters = named_clusters(cluster)
+    options = RelativeOptions(cluster=tuple(clusters), **choices)
     check_words(labels=labels, order=order, separator=separator)
     check_reference(reference, continuous=options.continuous)
-    ways = _ways(options, reference)
+    ways = _ways(options, reference) | {"clusters": clusters}
     groups = named_attributes(sensitive_features)
     check_sensitive(list(groups))
     if names is not None:
@@ -191,11 +199,14 @@ def audit_frame(frame: Any, **choices: Any) -> DifferentialParity:
     check_apart(sensitive, raters)
     ways = _ways(form, form.reference)
     if form.labels or form.separator is not None:
-        given, groups = label_columns(frame, raters=raters, sensitive=sensitive)
+        named = [*sensitive, *(name for name in form.cluster if name not in sensitive)]
+        given, groups = label_columns(frame, raters=raters, sensitive=named)
+        ways["clusters"] = {name: groups[name] for name in form.cluster}
+        groups = {name: groups[name] for name in sensitive}
         decisions = labelled_decisions(given, groups, separator=form.separator, **ways)
     else:
-        table = decision_table(frame, raters=raters, sensitive=sensitive, order=form.order, **ways)
-        decisions = {"": table}
+        columns = {"raters": raters, "sensitive": sensitive, "clusters": form.cluster}
+        decisions = {"": decision_table(frame, **columns, order=form.order, **ways)}
     columns = {"first": form.first, "second": form.second, "sensitive": sensitive}
     options = form.narrow(RelativeOptions)
     return audit_decisions(decisions, options, ordinal=form.order is not None, columns=columns)
@@ -243,10 +254,14 @@ def audit_decisions(
             questions += asked
             corrected += p_values
             anova += all_equal
-            if options.permutations:
+            # Rows that share clusters cannot be exchanged.
+            if options.permutations and not found.clusters:
                 whole += about.test_distribution(permutations=options.permutations, rng=rng)
     tests = judge_questions(questions, options, one.n)
     notes = _notes(decisions, options, whole, tests, ordinal=ordinal)
+    clusters = {name: kind.n for name, kind in one.clusters.items()}
+    notes += cluster_notes(clusters, options.cluster)
+    design = {"design": f"the same subjects, clustered by {' and '.join(clusters)}"}
     several = len(one.groups) > 1
     groups = [
         f"{attribute}={name}" if several else name
@@ -254,7 +269,16 @@ def audit_decisions(
         for name in names
     ]
     return DifferentialParity(
-        audit=audit_of(tests, options, data, n=one.n, groups=groups, notes=notes),
+        audit=audit_of(
+            tests,
+            options,
+            data,
+            n=one.n,
+            groups=groups,
+            notes=notes,
+            clusters=clusters,
+            **(design if clusters else {}),
+        ),
         contrasts=tuple(map(Question.with_finding, questions, tests, corrected)),
         distribution=tuple(whole),
         anova=tuple(anova),
@@ -286,6 +310,11 @@ class _Attribute:
             null = self.null(f"no change with {self.name}")
             return [question_of_slope(self.found, self.who, null)], [math.nan], []
         differences = self.found.differences(0, 1, self.name)
+        if self.found.clusters:
+            rows = partial(self.found.clustered_rows, self.name)
+            questions = compare_groups(differences, self.who, self.null, rows)
+            # Other tests of all groups take rows to be independent.
+            return questions, [math.nan] * len(questions), []
         questions = compare_groups(differences, self.who, self.null)
         if len(differences.groups) < 3:
             return questions, [math.nan], []

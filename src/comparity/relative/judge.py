@@ -9,7 +9,8 @@ from itertools import combinations
 from typing import Any, TypeVar
 
 from comparity.counts.decision_sets import Decisions
-from comparity.counts.differences import DecisionRange, DifferenceCounts, Moments
+from comparity.counts.differences import ClusteredRows, DecisionRange, DifferenceCounts, Moments
+from comparity.inference.clustered_means import compare_clustered
 from comparity.inference.differences import (
     magnitude,
     mean_gap,
@@ -18,6 +19,7 @@ from comparity.inference.differences import (
     standardised_gap_total,
     welch_statistic,
 )
+from comparity.inference.evaluators import ClusterGap
 from comparity.inference.gap_tests import GapTest
 from comparity.inference.means import RatioPivot, satterthwaite
 from comparity.inference.permuted_means import compare_samples
@@ -125,18 +127,27 @@ def question_of_slope(found: Decisions, who: dict[str, str], null: str) -> Quest
 
 
 def compare_groups(
-    differences: DifferenceCounts, who: dict[str, str], word_null: Callable[[str], str]
+    differences: DifferenceCounts,
+    who: dict[str, str],
+    word_null: Callable[[str], str],
+    clustered: Callable[[tuple[str, str]], ClusteredRows] | None = None,
 ) -> list[Question]:
-    """Ask whether mean differences are equal, for every two groups of an attribute."""
+    """Ask whether mean differences are equal, for every two groups of an attribute.
+
+    Where rows share clusters, `clustered` returns those of two groups.
+    """
     moments = differences.moments
 
     def test_of(base: str, group: str) -> GapTest:
-        return compare_samples(
+        test = compare_samples(
             moments[group],
             moments[base],
             lambda: (differences.rows_of(group), differences.rows_of(base)),
             null=word_null(f"{group} = {base}"),
         )
+        if clustered is None:
+            return test
+        return compare_clustered(test, moments[group], moments[base], clustered((group, base)))
 
     return [
         _question_of_groups(
@@ -163,14 +174,21 @@ def _question_of_groups(
     if min(group.n, reference.n) > 1:
         variances = [group.variance / group.n, reference.variance / reference.n]
         dof = satterthwaite(variances, [group.n - 1, reference.n - 1])
+    statistic = {"dpt": welch_statistic(group, reference), "dof": dof}
+    if isinstance(test.pivot, ClusterGap):
+        error = math.sqrt(test.pivot.variance_at(0.0))
+        statistic = {
+            "dpt": test.gap / error,
+            "dof": test.pivot.dof,
+            "p_one_sided": test.p_value / 2,
+        }
     return question_of_gap(
         test,
         names,
         n=(group.n, reference.n),
         means=(group.mean, reference.mean),
         gap=mean_gap(group, reference),
-        dpt=welch_statistic(group, reference),
-        dof=dof,
+        **statistic,
         dpd=standardised_gap(group, reference),
         dpd_total=standardised_gap_total(group, reference),
     )
@@ -221,6 +239,7 @@ def audit_of(
     notes: Sequence[str],
     raters: int = 2,
     design: str = "the same subjects, rows independent of each other",
+    clusters: Mapping[str, int] | None = None,
 ) -> Audit:
     """Put judged tests together with what the reader must know."""
     rule = []
@@ -238,6 +257,7 @@ def audit_of(
         n=n,
         n_items=n,
         n_evaluators=raters,
+        n_clusters=clusters or {},
         notes=(BIASED_REFERENCE, SCALE, *rule, *notes),
     )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from comparity.errors import Option, OptionError
-from comparity.results.options import AuditOptions, choice, column
+from comparity.results.options import AuditOptions, choice, cluster_columns, column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +29,13 @@ class RelativeOptions(AuditOptions):
         allowed="a whole number, such as 999",
     )
     seed: int | None = choice(0, "Seed of what is drawn.", least=0)
+    cluster: tuple[str, ...] = cluster_columns("person")
 
     def _check_together(self) -> None:
+        self.check_clusters(self.cluster)
+        if self.cluster and self.continuous:
+            why = "a line over a number takes rows to be independent"
+            raise OptionError("continuous", True, ["groups", "no clusters"], why)
         if self.continuous and self.intersection:
             why = "continuous attributes have no groups to cross"
             raise OptionError("intersection", True, [Option("intersection", False)], why)
@@ -60,8 +65,12 @@ class RatersOptions(RelativeOptions):
 
     continuous: bool = False
     permutations: int = 999
+    cluster: tuple[str, ...] = ()
 
     def _check_together(self) -> None:
+        if self.cluster:
+            why = "many raters are compared on independent rows"
+            raise OptionError("cluster", self.cluster, ["two raters at a time"], why)
         if self.continuous:
             why = "many raters are compared by groups"
             raise OptionError("continuous", True, ["two raters at a time"], why)
@@ -86,6 +95,7 @@ class BridgeOptions(RelativeOptions):
     intersection: bool = False
     continuous: bool = False
     permutations: int = 0
+    cluster: tuple[str, ...] = ()
     errors: Literal["cross-fitted", "held-out", "training"] = choice(
         "cross-fitted", "What its errors are taken on.  [default: cross-fitted]"
     )
