@@ -56,7 +56,8 @@ NOT_DECIDING = {
         inference.gap_tests.MOST_ITEMS inference.joint.ROUNDING inference.joint.SINGULAR
         inference.looks.FAR
         inference.permutation.SAME inference.permuted_means.FURTHEST inference.permuted_means.SAME
-        inference.pivots.NOTHING inference.pivots.ROUNDING_TOLERANCE inference.pivots.WIDEST
+        inference.clustered_means.REACH inference.pivots.NOTHING
+        inference.pivots.ROUNDING_TOLERANCE inference.pivots.WIDEST
         inference.plausible_tables.NEGLIGIBLE inference.plausible_tables.ROUNDING
         inference.plausible_tables.TINY inference.power.LARGEST_SIZE inference.rejection.TINY
         inference.requirement.LARGEST_FACTOR inference.requirement.NEVER

@@ -25,6 +25,7 @@ SEX = np.array(["f", "m"])[CODE]
 SECOND = RNG.normal(size=N)
 LEAN = RNG.normal(size=(30, 2))[PERSON, CODE] + RNG.normal(size=(20, 2))[SESSION, CODE]
 FIRST = SECOND + LEAN + RNG.normal(size=N)
+MEANS = np.array([(FIRST - SECOND)[code == CODE].mean() for code in (0, 1)])
 KINDS = {"person": PERSON, "session": SESSION}
 
 
@@ -49,11 +50,12 @@ def error_without_scale(found: DifferentialParity) -> float:
 
 def test_the_statistic_has_the_cluster_robust_error_of_statsmodels() -> None:
     """At a gap near zero residuals at the hypothesis are those at the observed means."""
-    shift = np.where(
-        CODE == 1, (FIRST - SECOND)[CODE == 1].mean(), (FIRST - SECOND)[CODE == 0].mean()
-    )
     found = differential_parity(
-        FIRST - shift + 1e-6 * CODE, SECOND, sensitive_features=SEX, cluster=PERSON, permutations=0
+        FIRST - MEANS[CODE] + 1e-6 * CODE,
+        SECOND,
+        sensitive_features=SEX,
+        cluster=PERSON,
+        permutations=0,
     )
     variance, number = robust_variance(PERSON)
     expected = np.sqrt(number / (number - 1) * variance)
@@ -62,11 +64,12 @@ def test_the_statistic_has_the_cluster_robust_error_of_statsmodels() -> None:
 
 
 def test_two_kinds_of_clusters_count_what_both_share_once() -> None:
-    shift = np.where(
-        CODE == 1, (FIRST - SECOND)[CODE == 1].mean(), (FIRST - SECOND)[CODE == 0].mean()
-    )
     found = differential_parity(
-        FIRST - shift + 1e-6 * CODE, SECOND, sensitive_features=SEX, cluster=KINDS, permutations=0
+        FIRST - MEANS[CODE] + 1e-6 * CODE,
+        SECOND,
+        sensitive_features=SEX,
+        cluster=KINDS,
+        permutations=0,
     )
     (by_session, sessions), (by_person, people), (by_both, _) = (
         robust_variance(codes) for codes in (SESSION, PERSON, 100 * PERSON + SESSION)
@@ -103,17 +106,10 @@ def test_p_values_and_intervals_are_of_one_test() -> None:
 
 
 def test_rare_differences_have_to_pass_both_tests() -> None:
-    rare = (np.arange(N) % 90 == 0).astype(float)
-    found = differential_parity(
-        SECOND.round() + rare,
-        SECOND.round(),
-        sensitive_features=SEX,
-        cluster=PERSON,
-        permutations=0,
-    )
-    alone = differential_parity(
-        SECOND.round() + rare, SECOND.round(), sensitive_features=SEX, permutations=0
-    )
+    rare = SECOND.round() + (np.arange(N) % 90 == 0)
+    choices: dict[str, Any] = {"sensitive_features": SEX, "permutations": 0}
+    found = differential_parity(rare, SECOND.round(), cluster=PERSON, **choices)
+    alone = differential_parity(rare, SECOND.round(), **choices)
     assert "pseudo-differences" in found.tests[0].method
     assert found.p_value >= alone.p_value
     assert found.tests[0].interval(0.9).high >= alone.tests[0].interval(0.9).high
