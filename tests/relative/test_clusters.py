@@ -26,6 +26,7 @@ SECOND = RNG.normal(size=N)
 LEAN = RNG.normal(size=(30, 2))[PERSON, CODE] + RNG.normal(size=(20, 2))[SESSION, CODE]
 FIRST = SECOND + LEAN + RNG.normal(size=N)
 MEANS = np.array([(FIRST - SECOND)[code == CODE].mean() for code in (0, 1)])
+NEARLY_EQUAL = FIRST - MEANS[CODE] + 1e-6 * CODE
 KINDS = {"person": PERSON, "session": SESSION}
 
 

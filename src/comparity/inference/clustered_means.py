@@ -50,12 +50,15 @@ class MeanGap:
     dependent : ndarray of shape (5, 5)
         Second moments over dependent rows of no cluster: of rows and sums of both groups, and of
         what rows move the scale by.
+    own : ndarray of shape (5, 5)
+        The same over each row with itself.
     """
 
     means: Vector
     sizes: Vector
     scale: float
     dependent: Vector
+    own: Vector
 
     @property
     def gap(self) -> float:
@@ -171,7 +174,7 @@ def _cluster_gap(
     few = moments.few(list(rows.clusters))
     assert few is not None, "all clusters are listed"
     between = MeanGap(
-        means=means, sizes=sizes.astype(np.float64), scale=scale, dependent=few.between
+        means=means, sizes=sizes.astype(np.float64), scale=scale, dependent=few.between, own=own
     )
     variances = np.array([one.m2 / one.n for one in both])
     further = tuple((one.moments, _spread(one.sums, means, variances)) for one in few.further)

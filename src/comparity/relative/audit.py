@@ -205,11 +205,15 @@ def audit_frame(frame: Any, **choices: Any) -> DifferentialParity:
         groups = {name: groups[name] for name in sensitive}
         decisions = labelled_decisions(given, groups, separator=form.separator, **ways)
     else:
-        columns = {"raters": raters, "sensitive": sensitive, "clusters": form.cluster}
+        columns: dict[str, Any] = {
+            "raters": raters,
+            "sensitive": sensitive,
+            "clusters": form.cluster,
+        }
         decisions = {"": decision_table(frame, **columns, order=form.order, **ways)}
-    columns = {"first": form.first, "second": form.second, "sensitive": sensitive}
+    known = {"first": form.first, "second": form.second, "sensitive": sensitive}
     options = form.narrow(RelativeOptions)
-    return audit_decisions(decisions, options, ordinal=form.order is not None, columns=columns)
+    return audit_decisions(decisions, options, ordinal=form.order is not None, columns=known)
 
 
 def audit_file(path: str | Path, **choices: Any) -> DifferentialParity:
@@ -261,7 +265,7 @@ def audit_decisions(
     notes = _notes(decisions, options, whole, tests, ordinal=ordinal)
     clusters = {name: kind.n for name, kind in one.clusters.items()}
     notes += cluster_notes(clusters, options.cluster)
-    design = {"design": f"the same subjects, clustered by {' and '.join(clusters)}"}
+    design: dict[str, Any] = {"design": f"the same subjects, clustered by {' and '.join(clusters)}"}
     several = len(one.groups) > 1
     groups = [
         f"{attribute}={name}" if several else name

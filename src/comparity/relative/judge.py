@@ -174,7 +174,7 @@ def _question_of_groups(
     if min(group.n, reference.n) > 1:
         variances = [group.variance / group.n, reference.variance / reference.n]
         dof = satterthwaite(variances, [group.n - 1, reference.n - 1])
-    statistic = {"dpt": welch_statistic(group, reference), "dof": dof}
+    statistic: dict[str, Any] = {"dpt": welch_statistic(group, reference), "dof": dof}
     if isinstance(test.pivot, ClusterGap):
         error = math.sqrt(test.pivot.variance_at(0.0))
         statistic = {
