@@ -21,33 +21,40 @@ def fit() -> BiasedRanking:
     return barp(WORLD.comparisons, evaluators=WORLD.evaluators, sensitive_features=WORLD.group)
 
 
-def test_the_headline_counts_those_who_lean(fit: BiasedRanking) -> None:
-    lean = int((fit.q <= LEVEL).sum())
-    assert f"{lean} of 25 evaluators lean" in str(fit)
-    shown = " ".join(str(fit).split())
-    assert "are false alarms if the next sentence holds. The common level" in shown
-    assert "an assumption: equal group means" in shown
+def test_what_needs_no_assumption_is_said_first(fit: BiasedRanking) -> None:
+    apart = int((fit.centred_q <= LEVEL).sum())
+    first, second = fit.section().sentences[:2]
+    assert first.startswith(f"{apart} of 25 evaluators treat the groups differently from")
+    assert second.startswith("The common level of the biases is an assumption: equal group means")
 
 
-def test_it_says_how_many_lean_whatever_groups_differ_by_chance(fit: BiasedRanking) -> None:
-    sure = int(((fit.q <= LEVEL) & (fit.cautious_q <= LEVEL)).sum())
-    assert 1 < sure < (fit.q <= LEVEL).sum()
-    assert f"as those of a sample do, {sure} of them still lean." in " ".join(str(fit).split())
-    none = replace(fit, cautious_q=np.ones_like(fit.q))
-    assert "do, none of them is found to." in " ".join(str(none).split())
-    assert "by chance" not in str(replace(fit, cautious_q=fit.q))
+def test_the_headline_counts_who_leans_whatever_groups_differ_by_chance(fit: BiasedRanking) -> None:
+    sure, more = (int((q <= LEVEL).sum()) for q in (fit.cautious_q, fit.q))
+    assert 1 < sure < more
+    _, _, found, if_equal = fit.section().sentences[:4]
+    assert f"items are drawn from, {sure} of 25 evaluators lean; about 5%" in found
+    assert if_equal.endswith(f"exactly equal in mean, {more} of 25 evaluators lean.")
+    assert "drawn from" not in str(replace(fit, cautious_q=fit.q))
+
+
+def test_intervals_shown_are_those_that_decided(fit: BiasedRanking) -> None:
+    (grid,) = (grid for grid in fit.section().grids if grid.title.startswith("Evaluators by"))
+    k = int(grid.rows[0][0])
+    low, high = fit.cautious_intervals()[k, 0]
+    assert grid.rows[0][2] == f"[{low:+.3f}, {high:+.3f}]"
 
 
 def test_evaluators_who_lean_only_together_are_not_said_not_to_lean(fit: BiasedRanking) -> None:
     error = np.full_like(fit.mean_bias, 0.1)
-    nobody = replace(fit, q=np.ones_like(fit.q), mean_bias_standard_errors=error)
+    ones = np.ones_like(fit.q)
+    nobody = replace(fit, q=ones, cautious_q=ones, mean_bias_standard_errors=error)
     # 0.4 is four of its errors from zero, 0.1 is one of them.
     together = replace(nobody, mean_bias=np.full_like(error, 0.4))
     shown = " ".join(str(together).split())
-    assert "None of 25 evaluators is found to lean" in shown
-    assert "mean bias +0.400 logits, 95% interval [+0.204, +0.596], if the next" in shown
+    assert "none of 25 evaluators is found to lean" in shown
+    assert "mean bias +0.400 logits, 95% interval [+0.204, +0.596]." in shown
     assert "Together" not in str(replace(nobody, mean_bias=error))
-    assert "Together" not in str(replace(together, q=fit.q))
+    assert "Together" not in str(replace(together, cautious_q=fit.cautious_q))
 
 
 def test_evaluators_who_lean_most_surely_come_first(fit: BiasedRanking) -> None:
@@ -232,5 +239,5 @@ def test_of_those_who_are_trusted_only_that_is_shown() -> None:
     known = {"evaluators": WORLD.evaluators[few], "sensitive_features": WORLD.group}
     (grid, *_) = barp(WORLD.comparisons[few], anchor=[3, 5], **known).section().grids
     shown = {row[0]: row[1:] for row in grid.rows}
-    assert shown["3"] == shown["5"] == ("+0.000", "trusted", "", "", "")
+    assert shown["3"] == shown["5"] == ("+0.000", "trusted", "", "")
     assert not any("" in row for name, row in shown.items() if name not in {"3", "5"})

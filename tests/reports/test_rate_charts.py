@@ -62,8 +62,9 @@ def test_the_plot_of_training_has_both_rates_of_every_kind_of_pair(training: Tra
 
 
 def bias(name: str, value: float, q: float) -> dict[str, Any]:
-    facts = {"evaluator": name, "contrast": "sex: m over f", "bias": value, "q_value": q}
-    return facts | {"low": value - 0.5, "high": value + 0.5, "comparisons": 1}
+    facts = {"evaluator": name, "contrast": "sex: m over f", "bias": value, "comparisons": 1}
+    ends = {"cautious_low": value - 0.5, "cautious_high": value + 0.5}
+    return facts | ends | {"cautious_q_value": q}
 
 
 def test_biases_are_in_order_and_where_the_axis_says() -> None:
@@ -86,7 +87,8 @@ def test_of_many_evaluators_the_surest_are_drawn_and_the_title_says_so() -> None
 
 
 def test_an_evaluator_without_a_bias_has_a_row_without_a_mark() -> None:
-    nothing = {"bias": None, "low": None, "high": None, "q_value": None}
+    names = ("bias", "cautious_low", "cautious_high", "cautious_q_value")
+    nothing = dict.fromkeys(names)
     chart = bias_chart([bias("a", 1.0, 0.01), bias("b", 0.0, 0.5) | nothing], level=0.05)
     assert sorted(row.marks[0].is_known for row in chart.rows) == [False, True]
 

@@ -103,7 +103,7 @@ def _ends(rows: Rows) -> list[float]:
 def _bias_mark(row: Mapping[str, Any], level: float) -> Mark:
     x, low, high, q = (
         math.nan if row[name] is None else float(row[name])
-        for name in ("bias", "low", "high", "q_value")
+        for name in ("bias", "cautious_low", "cautious_high", "cautious_q_value")
     )
     return Mark(kind="found" if q <= level else "open", x=x, low=low, high=high)
 

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
+from comparity.inference.multiplicity import benjamini_hochberg
 from comparity.ranking.connectivity import Diagnosis
 from comparity.ranking.fits import (
     SEAT,
@@ -285,13 +287,20 @@ class BiasedRanking(Ranking):
         """Return the normal interval of every centred bias, as (evaluators, contrasts, 2)."""
         return normal_intervals(self.centred_bias, self.centred_standard_errors, level)
 
+    @property
+    def centred_q(self) -> Floats:
+        """Benjamini-Hochberg q of each evaluator's bias against the mean, without any anchor."""
+        errors = np.where(self.centred_standard_errors > 0, self.centred_standard_errors, np.nan)
+        return benjamini_hochberg(2 * ndtr(-np.abs(self.centred_bias / errors)))
+
     def bias_frame(self, backend: str | None = None) -> Any:
         """Return one row for each evaluator and contrast, those who lean most first."""
         return frame_of_rows(as_plain(self.bias_rows()), backend)
 
     def bias_rows(self) -> list[dict[str, Any]]:
         """Return one row for each evaluator and contrast, those who lean most first."""
-        intervals = self.bias_intervals()
+        intervals, cautious = self.bias_intervals(), self.cautious_intervals()
+        centred_q = self.centred_q
         strength = np.nan_to_num(np.abs(self.z), nan=-1.0).ravel()
         sharpness = self._sharpness_by_evaluator()
         rows = []
@@ -309,9 +318,12 @@ class BiasedRanking(Ranking):
                     "p_value": float(self.p[k, c]),
                     "q_value": float(self.q[k, c]),
                     "cautious_standard_error": float(self.cautious_standard_errors[k, c]),
+                    "cautious_low": float(cautious[k, c, 0]),
+                    "cautious_high": float(cautious[k, c, 1]),
                     "cautious_q_value": float(self.cautious_q[k, c]),
                     "centred_bias": float(self.centred_bias[k, c]),
                     "centred_standard_error": float(self.centred_standard_errors[k, c]),
+                    "centred_q_value": float(centred_q[k, c]),
                     **sharpness.get(k, {}),
                     "comparisons": int(self.n_judged[k]),
                     "informative": int(self.n_informative[k, c]),

@@ -28,10 +28,8 @@ from comparity.reports.sections import (
 
 Rows = list[dict[str, Any]]
 
-
 # So many evaluators and items are shown; all of them are in to_dict() and --json.
 EVALUATORS, ITEMS = 15, 15
-
 
 # So many contrasts have a chart of their own, those with the surest bias first.
 CONTRASTS = 4
@@ -72,36 +70,59 @@ def _have_errors(places: Rows) -> bool:
 
 def _sentences(ranking: Ranking) -> Iterator[str]:
     if isinstance(ranking, BiasedRanking):
+        yield from _found_apart(ranking)
+        yield _level(ranking.anchor)
         yield _found(ranking)
         yield from _found_together(ranking)
-        yield _level(ranking.anchor)
-        yield from _found_with_caution(ranking)
+        yield from _found_if_groups_are_equal(ranking)
         yield from _differ_in_sharpness(ranking)
     ties = f", {count(ranking.n_ties)} of them ties" if ranking.n_ties else ""
     yield f"{several(ranking.n_comparisons, 'comparison')}{ties}; {_describe_fit(ranking)}."
 
 
+def _found_apart(ranking: BiasedRanking) -> Iterator[str]:
+    """Say who differs from the panel, which is what data show without any anchor."""
+    found, n = ranking.centred_q <= LEVEL, len(ranking.evaluators)
+    if n < 2 or not np.isfinite(ranking.centred_q).any():
+        return
+    apart = _count_leaning(ranking, found)[0]
+    verb = {0: "is found to treat", 1: "treats"}.get(apart, "treat")
+    who = f"{count(apart) if apart else 'None'} of {count(n)} evaluators {verb}"
+    yield f"{who} the groups differently from the panel's average, whatever is assumed of that."
+
+
 def _found(ranking: BiasedRanking) -> str:
-    """Say how many evaluators lean; false discoveries are rare only where the anchor is true."""
-    if not np.isfinite(ranking.q).any():
+    """Say how many evaluators lean if the anchor holds, with the chance between groups."""
+    if not np.isfinite(ranking.cautious_q).any():
         return "No bias could be tested; the notes say why."
-    found, n = ranking.q <= LEVEL, len(ranking.evaluators)
+    found, n = ranking.cautious_q <= LEVEL, len(ranking.evaluators)
+    chance = ""
+    if not np.array_equal(ranking.cautious_q, ranking.q, equal_nan=True):
+        chance = " of the groups that these items are drawn from"
     if not found.any():
-        who = "The only evaluator is not" if n == 1 else f"None of {count(n)} evaluators is"
-        return f"{who} found to lean, at a false-discovery rate of {percent(LEVEL)}."
-    seats = np.array([contrast == SEAT for contrast in ranking.contrasts])
-    lean, seated = (int(found[:, of].any(axis=1).sum()) for of in (~seats, seats))
-    verb = "leans" if lean == 1 else "lean"
-    where = f" toward a group, {count(seated)} toward a seat" if seats.any() else ""
+        who = "the only evaluator is not" if n == 1 else f"none of {count(n)} evaluators is"
+        return (
+            f"If it holds{chance}, {who} found to lean, at a false-discovery rate of {LEVEL:.0%}."
+        )
+    lean, seated = _count_leaning(ranking, found)
+    where = f" toward a group, {count(seated)} toward a seat" if SEAT in ranking.contrasts else ""
     return (
-        f"{count(lean)} of {several(n, 'evaluator')} {verb}{where}; about {percent(LEVEL)} of such "
-        "findings are false alarms if the next sentence holds."
+        f"If it holds{chance}, {count(lean)} of {several(n, 'evaluator')} "
+        f"{'leans' if lean == 1 else 'lean'}{where}; about {percent(LEVEL)} of such findings are "
+        "false alarms."
     )
+
+
+def _count_leaning(ranking: BiasedRanking, found: NDArray[np.bool_]) -> tuple[int, int]:
+    """Count evaluators with a finding about a group, and about a seat."""
+    seats = np.array([contrast == SEAT for contrast in ranking.contrasts])
+    toward_group, toward_seat = (found[:, of].any(axis=1) for of in (~seats, seats))
+    return int(toward_group.sum()), int(toward_seat.sum())
 
 
 def _found_together(ranking: BiasedRanking) -> Iterator[str]:
     """Say where evaluators lean on average though none of them is found to."""
-    if not np.isfinite(ranking.q).any() or (ranking.q <= LEVEL).any():
+    if not np.isfinite(ranking.cautious_q).any() or (ranking.cautious_q <= LEVEL).any():
         return
     means = zip(ranking.contrasts, ranking.mean_bias, ranking.mean_bias_intervals(), strict=True)
     for contrast, mean, (low, high) in means:
@@ -109,22 +130,18 @@ def _found_together(ranking: BiasedRanking) -> Iterator[str]:
         if low > 0 or high < 0:
             yield visible(
                 f"Together they do ({contrast}): mean bias {signed(float(mean))} {unit}, 95% "
-                f"interval {interval(float(low), float(high))}, if the next sentence holds."
+                f"interval {interval(float(low), float(high))}."
             )
 
 
-def _found_with_caution(ranking: BiasedRanking) -> Iterator[str]:
-    """Say how many of those who lean do so whatever groups of this size differ by chance."""
-    toward_groups = np.array([contrast != SEAT for contrast in ranking.contrasts])
-    found = (ranking.q <= LEVEL) & toward_groups
-    if not found.any() or np.array_equal(ranking.cautious_q, ranking.q, equal_nan=True):
-        return
-    sure = int((found & (ranking.cautious_q <= LEVEL)).any(axis=1).sum())
-    still = {0: "none of them is found to", 1: "one of them still leans"}
-    yield (
-        "Allowing for groups whose means differ by chance, as those of a sample do, "
-        f"{still.get(sure, f'{count(sure)} of them still lean')}."
-    )
+def _found_if_groups_are_equal(ranking: BiasedRanking) -> Iterator[str]:
+    """Say how many more would lean if the groups compared here had the same mean exactly."""
+    more, sure = (_count_leaning(ranking, q <= LEVEL)[0] for q in (ranking.q, ranking.cautious_q))
+    if more > sure:
+        yield (
+            f"If the groups compared here are exactly equal in mean, {count(more)} of "
+            f"{several(len(ranking.evaluators), 'evaluator')} {'leans' if more == 1 else 'lean'}."
+        )
 
 
 def _differ_in_sharpness(ranking: BiasedRanking) -> Iterator[str]:
@@ -185,14 +202,14 @@ def _bias_grid(rows: Rows, ranking: BiasedRanking) -> Grid:
         title=f"Evaluators by how surely they lean{toward}{more}",
         header=(
             *("evaluator", f"bias ({_bias_unit(ranking)})", "95% interval"),
-            *("p", "q", "between groups"),
+            *("q", *_header_if_equal(ranking), "between groups"),
         ),
         rows=tuple(
             (
                 visible(str(row["evaluator"]))
                 + (f"\n{visible(row['contrast'])}" if several else ""),
                 signed(row["bias"]),
-                *_bias_cells(row),
+                *_bias_cells(row, *_header_if_equal(ranking)),
             )
             for row in rows[:EVALUATORS]
         ),
@@ -223,14 +240,20 @@ def _sharpness_grid(ranking: BiasedRanking) -> Grid:
     )
 
 
-def _bias_cells(row: dict[str, Any]) -> tuple[str, ...]:
+def _header_if_equal(ranking: BiasedRanking) -> tuple[str, ...]:
+    """Return the title of q values without the chance between groups, where there is any."""
+    alike = np.array_equal(ranking.cautious_q, ranking.q, equal_nan=True)
+    return () if alike else ("q if groups here are equal",)
+
+
+def _bias_cells(row: dict[str, Any], *if_equal: str) -> tuple[str, ...]:
     """Return what is known of a bias; of one that is assumed, only that."""
     if row["low"] == row["high"] == row["bias"]:
-        return ("trusted", "", "", "")
+        return ("trusted", "", *("" for _ in if_equal), "")
     return (
-        interval(row["low"], row["high"]),
-        p_value(row["p_value"]),
-        p_value(row["q_value"]),
+        interval(row["cautious_low"], row["cautious_high"]),
+        p_value(row["cautious_q_value"]),
+        *(p_value(row["q_value"]) for _ in if_equal),
         f"{count(row['informative'])} of {count(row['comparisons'])}",
     )
 
