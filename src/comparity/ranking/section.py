@@ -88,7 +88,7 @@ def _found_apart(ranking: BiasedRanking) -> Iterator[str]:
     apart = _count_leaning(ranking, found)[0]
     verb = {0: "is found to treat", 1: "treats"}.get(apart, "treat")
     who = f"{count(apart) if apart else 'None'} of {count(n)} evaluators {verb}"
-    yield f"{who} the groups differently from the panel's average, whatever is assumed of that."
+    yield f"{who} the groups differently from the panel's average; this assumes nothing."
 
 
 def _found(ranking: BiasedRanking) -> str:
