@@ -180,10 +180,10 @@ import threading
 from comparity.tables.frames import connection
 def count(*_, **__):
     import narwhals
-    from comparity.tables.frames import collected
+    from comparity.tables.frames import collect_columns
     threading.Timer(1, lambda: {KILL}).start()
     slow = connection().sql("select max(hash(range)) as n from range(100000000000)")
-    collected(narwhals.from_native(slow))
+    collect_columns(narwhals.from_native(slow))
 from importlib import import_module
 audits = import_module("comparity.separation.audit")
 audits.count_decisions = count
