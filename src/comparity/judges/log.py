@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import combinations
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from comparity.judges.readers import (
     Omission,
     PromptFact,
     Score,
+    compare_scores,
 )
 
 Codes = NDArray[np.int32]
@@ -45,6 +47,9 @@ REFUSAL = re.compile(
 )
 # How far into an answer a refusal is looked for.
 OPENING = 80
+ITEMS = ("first_item", "second_item")
+# Judgments that wait to become columns: many, so that it is quick, and few enough for memory.
+MOST_WAITING = 20_000
 SAME_ANSWERER = "both seats hold the answer of one answerer"
 SAME_RECORD = "records that stand in their file a second time"
 SCORED_AGAIN = "scores of an answer that the same judge had scored"
@@ -134,41 +139,39 @@ class JudgeLog:
         return np.unique(code, return_inverse=True)[1].reshape(-1)
 
 
-class Names:
-    """Codes for names, in the order in which they come."""
+class Names(defaultdict[Any, int]):
+    """Codes for names, in the order in which they come: a new one gets the next code."""
 
     def __init__(self) -> None:
-        self.codes: dict[Any, int] = {}
-
-    def code(self, name: Any) -> int:
-        """Return the code of a name, a new one where it is new."""
-        return self.codes.setdefault(name, len(self.codes))
-
-    def names(self) -> tuple[str, ...]:
-        """Return all names by code."""
-        return tuple(self.codes)
+        super().__init__(self.__len__)
 
 
 class LogBuilder:
     """Entries of readers, collected into columns."""
 
-    CODES = ("judge", "prompt", "first", "second", "turn", "run", "category", "source")
-    MARKS = ("verdict", "gold", "reason", "seated", "orders")
+    NAMES = ("judge", "prompt", "first", "second", "turn", "run", "category")
+    # Of a judgment, and of the column.
+    MARKS = (
+        ("verdict", "verdict"),
+        ("gold", "gold"),
+        ("is_seated", "seated"),
+        ("orders", "orders"),
+    )
 
     def __init__(self, *, keep_texts: bool = False) -> None:
         self.keep_texts = keep_texts
         self.answer_texts: dict[int, str] = {}
         self.questions: dict[str, str] = {}
-        self.columns = {name: array("i") for name in self.CODES}
-        self.columns |= {name: array("b") for name in self.MARKS}
-        self.columns |= {"first_item": array("i"), "second_item": array("i")}
+        self.columns = {name: array("i") for name in (*self.NAMES, "source", *ITEMS)}
+        self.columns |= {name: array("b") for _, name in (*self.MARKS, ("", "reason"))}
         self.strength = array("d")
-        shared = Names()
-        self.names = {name: Names() for name in self.CODES}
-        self.names |= {"first": shared, "second": shared}
-        self.items = Names()
-        self.features: dict[int, tuple[float, ...]] = {}
-        self.texts: dict[tuple[str, ...], int] = {}
+        answerers = Names()
+        self.names = {name: Names() for name in (*self.NAMES, "source")}
+        self.names |= {"first": answerers, "second": answerers}
+        self.rows: list[Judgment] = []
+        # The first answer is one of which nothing is known.
+        self.features: list[tuple[float, ...]] = [(math.nan,) * len(FEATURES)]
+        self.items: dict[tuple[Any, ...], int] = {}
         self.several_texts: Counter[str] = Counter()
         self.scores: dict[tuple[str, ...], dict[str, Score]] = defaultdict(dict)
         self.omitted: Counter[str] = Counter()
@@ -196,44 +199,59 @@ class LogBuilder:
         if one.first == one.second:
             self.omitted[SAME_ANSWERER] += 1
             return
-        put, names = self.columns, self.names
-        for name in ("judge", "prompt", "first", "second", "turn", "run", "category"):
-            put[name].append(names[name].code(getattr(one, name)))
-        put["source"].append(names["source"].code(self.source))
-        put["verdict"].append(one.verdict)
-        put["gold"].append(one.gold)
-        missing = one.verdict == NO_VERDICT
-        put["reason"].append(REASONS.index(one.reason or UNPARSED) if missing else -1)
-        put["seated"].append(one.is_seated)
-        put["orders"].append(one.orders)
-        self.strength.append(one.strength)
-        for place, answerer in enumerate((one.first, one.second)):
-            item = self._item((one.prompt, one.turn, answerer), one.texts[place])
-            put["first_item" if place == 0 else "second_item"].append(item)
-            if one.lengths[place] == one.lengths[place] and item not in self.features:
-                self.features[item] = (one.lengths[place], *(math.nan,) * (len(FEATURES) - 1))
-            if one.question and one.texts[place]:
-                self.echoes.add(one.prompt, answerer, one.question, one.texts[place] or "")
-        self._keep_question(one.prompt, one.question)
-        if one.is_person:
-            self.people[one.judge] = None
+        self.rows.append(one)
+        if len(self.rows) == MOST_WAITING:
+            self.flush()
+
+    def flush(self) -> None:
+        """Turn the judgments that wait into columns; texts are measured and let go."""
+        rows, self.rows = self.rows, []
+        put = self.columns
+        for name in self.NAMES:
+            put[name].extend(map(self.names[name].__getitem__, map(attrgetter(name), rows)))
+        put["source"].extend([self.names["source"][self.source]] * len(rows))
+        for field_name, column in self.MARKS:
+            put[column].extend(map(int, map(attrgetter(field_name), rows)))
+        put["reason"].extend(
+            REASONS.index(one.reason or UNPARSED) if one.verdict == NO_VERDICT else -1
+            for one in rows
+        )
+        self.strength.extend(one.strength for one in rows)
+        self.people |= dict.fromkeys(one.judge for one in rows if one.is_person)
+        for place, column in enumerate(ITEMS):
+            put[column].extend(self._item_of(one, place) for one in rows)
+
+    def _item_of(self, one: Judgment, place: int) -> int:
+        """Return the code of one of the two answers; 0 where the log tells nothing of it."""
+        text, length = one.texts[place], one.lengths[place]
+        if text is None and length != length:
+            return 0
+        key = (one.prompt, one.turn, one.second if place else one.first)
+        if text is None:
+            if key not in self.items:
+                self.items[key] = len(self.features)
+                self.features.append((length, *(math.nan,) * (len(FEATURES) - 1)))
+            return self.items[key]
+        if one.question:
+            self._keep_question(one.prompt, one.question)
+            self.echoes.add(one.prompt, key[2], one.question, text)
+        return self._item(key, text)
 
     def _keep_question(self, prompt: str, question: str | None) -> None:
         if self.keep_texts and question:
             self.questions.setdefault(prompt, question)
 
-    def _item(self, key: tuple[str, str, str], text: str | None) -> int:
-        """Return the code of an answer; two texts under one name are two answers."""
-        if text is None:
-            return self.items.code(key)
-        item = self.items.code((*key, hash(text)))
-        if item not in self.features:
-            self.features[item] = measure(text)
+    def _item(self, key: tuple[str, str, str], text: str) -> int:
+        """Return the code of a text; two texts under one name are two answers."""
+        own = (*key, hash(text))
+        if own not in self.items:
+            item = self.items[own] = len(self.features)
+            self.features.append(measure(text))
             if self.keep_texts:
                 self.answer_texts[item] = text
-            if self.texts.setdefault(key, item) != item:
+            if self.items.setdefault(key, item) != item:
                 self.several_texts[key[2]] += 1
-        return item
+        return self.items[own]
 
     def _add_score(self, one: Score) -> None:
         known = self.scores[one.judge, one.prompt, one.turn, one.run]
@@ -244,34 +262,29 @@ class LogBuilder:
 
     def _pair_scores(self) -> None:
         """Compare every two answers to one prompt by the scores that one judge gave them."""
-        n, before = 0, len(self.columns["judge"])
+        n, pairs = 0, 0
         answerers: set[str] = set()
         for scores in self.scores.values():
             n += len(scores)
             answerers |= {*scores}
             for first, second in combinations(sorted(scores), 2):
                 self._add_judgment(compare_scores(scores[first], scores[second]))
-        if n and len(self.columns["judge"]) == before == 0:
+                pairs += 1
+        self.flush()
+        if n and not pairs and not len(self.strength):
             raise OneAnswererError(answerers, n)
 
     def build(self, people: Iterable[str] = ()) -> JudgeLog:
         """Return the columns of all that was added."""
+        self.flush()
         self._pair_scores()
-        names = {name: self.names[name].names() for name in self.CODES}
+        names = {name: tuple(codes) for name, codes in self.names.items()}
         columns: dict[str, Any] = {
             name: np.array(column, dtype=np.int32 if column.typecode == "i" else np.int8)
             for name, column in self.columns.items()
         }
         self._fill_categories(columns, names)
-        features = np.full((len(self.items.codes), len(FEATURES)), np.nan)
-        for item, found in self.features.items():
-            features[item] = found
-        # A log without texts takes what another file knows of the same answers.
-        for key, item in self.texts.items():
-            if key in self.items.codes:
-                features[self.items.codes[key]] = features[item]
-                if item in self.answer_texts:
-                    self.answer_texts[self.items.codes[key]] = self.answer_texts[item]
+        self._fill_items(columns, names)
         patterns = tuple(people)
         return JudgeLog(
             judges=names["judge"],
@@ -284,7 +297,7 @@ class LogBuilder:
             **{name: column for name, column in columns.items() if name != "seated"},
             seated=columns["seated"].astype(bool),
             strength=np.array(self.strength),
-            features=features,
+            features=np.array(self.features),
             people=tuple(
                 one
                 for one in names["judge"]
@@ -297,16 +310,26 @@ class LogBuilder:
             questions=self.questions,
         )
 
+    def _fill_items(self, columns: dict[str, Any], names: dict[str, tuple[str, ...]]) -> None:
+        """Take what another file knows of an answer, where the log itself tells nothing."""
+        if not self.items:
+            return
+        for column, seat in zip(ITEMS, ("first", "second"), strict=True):
+            for place in np.flatnonzero(columns[column] == 0).tolist():
+                prompt, turn = (names[name][columns[name][place]] for name in ("prompt", "turn"))
+                key = (prompt, turn, names[seat][columns[seat][place]])
+                columns[column][place] = self.items.get(key, 0)
+
     def _fill_categories(self, columns: dict[str, Any], names: dict[str, tuple[str, ...]]) -> None:
         """Take the categories that a file of questions names, where the log has none."""
-        told, known = self.prompt_categories, self.names["category"]
-        if not told or {*known.codes} - {""}:
+        told = self.prompt_categories
+        if not told or {*names["category"]} - {""}:
             return
         new = Names()
-        new.code("")
-        of_prompt = [new.code(told.get(one, "")) for one in names["prompt"]]
+        new[""]
+        of_prompt = [new[told.get(one, "")] for one in names["prompt"]]
         columns["category"] = np.array(of_prompt, dtype=np.int32)[columns["prompt"]]
-        names["category"] = new.names()
+        names["category"] = tuple(new)
 
 
 def measure(text: str) -> tuple[float, ...]:
@@ -325,27 +348,6 @@ def measure(text: str) -> tuple[float, ...]:
         float(len(BOLD.findall(text))),
         float(text.count("```") // 2),
         float(bool(REFUSAL.match(text[:OPENING].strip()))),
-    )
-
-
-def compare_scores(first: Score, second: Score) -> Judgment:
-    """Return which of two answers has the larger score."""
-    missing = math.isnan(first.score) or math.isnan(second.score)
-    lead = first.score - second.score
-    return Judgment(
-        judge=first.judge,
-        prompt=first.prompt,
-        first=first.answerer,
-        second=second.answerer,
-        verdict=NO_VERDICT if missing else (lead > 0) - (lead < 0),
-        reason=first.reason or second.reason,
-        strength=abs(lead),
-        turn=first.turn,
-        run=first.run,
-        is_seated=False,
-        category=first.category,
-        texts=(first.text, second.text),
-        question=first.question,
     )
 
 

@@ -208,6 +208,7 @@ def _read_rows(rows: Iterable[Any], reader: Reader, source: Source, builder: Log
             raise LogRowError(source.path, n, reader.name, found) from error
         for entry in entries:
             builder.add(entry)
+    builder.flush()
     return n
 
 

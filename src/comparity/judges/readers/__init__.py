@@ -192,11 +192,34 @@ def known_readers() -> Mapping[str, Reader]:
     return {one.name: one for one in sorted(found, key=lambda one: one.name == "table")}
 
 
+def compare_scores(first: Score, second: Score) -> Judgment:
+    """Return which of two answers has the larger score."""
+    missing = math.isnan(first.score) or math.isnan(second.score)
+    lead = first.score - second.score
+    return Judgment(
+        judge=first.judge,
+        prompt=first.prompt,
+        first=first.answerer,
+        second=second.answerer,
+        verdict=NO_VERDICT if missing else (lead > 0) - (lead < 0),
+        reason=first.reason or second.reason,
+        strength=abs(lead),
+        turn=first.turn,
+        run=first.run,
+        is_seated=False,
+        category=first.category,
+        texts=(first.text, second.text),
+        question=first.question,
+    )
+
+
 def text_of(record: Record, *names: str) -> str:
     """Return a field that must be there, as text; the first of several names that is."""
     for name in names:
         value = record.get(name)
-        if value is not None and not isinstance(value, (Mapping, list)):
+        if type(value) is str:
+            return value
+        if value is not None and not isinstance(value, dict | list):
             return spell(value)
     raise RowFault(f"no {' or '.join(map(repr, names))}")
 
@@ -205,7 +228,9 @@ def optional_text(record: Record, *names: str) -> str:
     """Return a field as text; nothing where it is not there."""
     for name in names:
         value = record.get(name)
-        if value is not None and not isinstance(value, (Mapping, list)):
+        if type(value) is str:
+            return value
+        if value is not None and not isinstance(value, dict | list):
             return spell(value)
     return ""
 
@@ -227,8 +252,8 @@ def list_of(record: Record, name: str) -> Sequence[Any]:
 
 def number_of(value: Any) -> float:
     """Return a number, whatever it is written as; ``nan`` where it is none."""
-    if isinstance(value, bool):
-        return float(value)
+    if value is None:
+        return math.nan
     try:
         return float(value)
     except (TypeError, ValueError):
