@@ -2,7 +2,7 @@ r"""From checked subjects and predictions to a judged bridge, refused in words w
 
 Across a bridge the gap is estimated without bias if, within each group, the subjects of both
 decision makers are drawn alike; predictions make the estimate precise, and carry it where the two
-sets differ in what the features tell. So three things are looked at:
+sets differ in what the features tell. So four things are looked at:
 
 - *error*: a prediction no better than the mean is no bridge;
 - *group calibration*: a mean error that differs between groups is what the biased bridge corrects
@@ -10,7 +10,9 @@ sets differ in what the features tell. So three things are looked at:
 - *overlap*: within groups, whether subjects of the two sides can be told apart from the
   prediction and (the first principal components of) the features, by logistic regression on
   unseen rows. Its odds weigh the first's subjects to look like the second's; how few they then are
-  worth (Kish), and how far DPD moves, says whether the prediction's error would cancel.
+  worth (Kish), and how far DPD moves, says whether the prediction's error would cancel;
+- *what is left*: how far DPD would move on if squares and cubes of features were made alike, too,
+  by a regression of the first's errors on them within each group.
 """
 
 from __future__ import annotations
@@ -58,6 +60,9 @@ MEMORISED = 0.8
 
 For ridge regression with 20 rows to a feature the share is above 0.95.
 """
+
+MOST_LEFT = 0.5
+"""Share of its standard error by which DPD may be off: a test at 0.05 then rejects in 0.08."""
 
 INFLATED = 1.5
 """A false-alarm rate this many times the promised one is none to judge by."""
@@ -136,6 +141,7 @@ def audit_sides(
         unseen=unseen,
         scale=scale,
         unbiased=unbiased,
+        standard_error=question.test.standard_error,
     )
     n = sum(sides.sizes)
     tests = judge_questions([question], options, n)
@@ -195,6 +201,7 @@ def diagnose(
     unseen: Predictions | None,
     scale: float,
     unbiased: bool,
+    standard_error: float,
 ) -> BridgeDiagnosis:
     """Say how good a bridge is.
 
@@ -213,6 +220,8 @@ def diagnose(
         What DPD divides by.
     unbiased : bool
         Whether the errors on the first's side were left out.
+    standard_error : float
+        Of DPD.
     """
     errors = bridge_errors(subjects, predictions)
     honest = bridge_errors(subjects, unseen) if unseen is not None else errors
@@ -227,12 +236,14 @@ def diagnose(
         "separability": overlap.separability,
         "effective_share": overlap.effective_share,
         "shift": -overlap.moved / scale if scale > 0 and not unbiased else 0.0,
+        "left": -overlap.left.gap / scale if scale > 0 and not unbiased else 0.0,
+        "left_p": _normal_p_value(*overlap.left),
         "optimism": math.nan if unseen is None else _root_ratio(own[0], unseen_own),
         "ignored": false_alarms_of_ignored_fit(honest, options.alpha) if unbiased else math.nan,
         "n_shared": subjects.n_shared,
     }
-    refusals = tuple(_refusals(facts, options, unbiased=unbiased))
-    return BridgeDiagnosis(**facts, refusals=refusals)
+    refusals = _refusals(facts, options, standard_error, unbiased=unbiased)
+    return BridgeDiagnosis(**facts, refusals=tuple(refusals))
 
 
 def false_alarms_of_ignored_fit(errors: BridgeErrors, alpha: float) -> float:
@@ -259,7 +270,13 @@ def _root_ratio(first: Floats, second: Floats) -> float:
     return math.sqrt(float(np.mean(first**2)) / larger) if larger > 0 else 1.0
 
 
-def _refusals(facts: Mapping[str, Any], options: BridgeOptions, *, unbiased: bool) -> Iterator[str]:
+def _normal_p_value(gap: float, variance: float) -> float:
+    return float(2 * ndtr(-abs(gap) / math.sqrt(variance))) if variance > 0 else 1.0
+
+
+def _refusals(
+    facts: Mapping[str, Any], options: BridgeOptions, standard_error: float, *, unbiased: bool
+) -> Iterator[str]:
     alpha = options.alpha
     if facts["explained"] <= LEAST_EXPLAINED:
         yield (
@@ -295,4 +312,10 @@ def _refusals(facts: Mapping[str, Any], options: BridgeOptions, *, unbiased: boo
             "weighting the first's subjects to look like the second's moves DPD by "
             f"{facts['shift']:+.2f}, more than the margin: the model errs differently on the two "
             "sets of subjects."
+        )
+    if facts["left_p"] <= alpha and abs(facts["left"]) > MOST_LEFT * standard_error:
+        yield (
+            "the model's errors bend with features whose spread differs on the two sides, which "
+            f"weights do not follow: DPD would move by another {facts['left']:+.2f} (p "
+            f"{facts['left_p']:.2g}); a model that bends would carry further."
         )

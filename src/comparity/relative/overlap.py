@@ -3,7 +3,8 @@ r"""How alike the subjects of two decision makers are, and weights that make the
 Within a group, logistic regression tells subjects of the second from those of the first, by the
 prediction and (the first principal components of) the features, on rows it did not see. Its odds
 :math:`p / (1 - p)` are the ratio of the two densities but for a factor, and weigh the first's
-subjects to look like the second's.
+subjects to look like the second's. They follow shifts of features, not other spreads; what that
+leaves is foretold by a regression of the first's errors on columns, squares and cubes.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +25,21 @@ Floats = NDArray[np.float64]
 COMPONENTS = 10
 """Principal components of the features that subjects are told apart by."""
 
+ROWS_TO_A_FUNCTION = 10
+"""So many subjects of a group, on either side, there are to each function of the regression."""
+
+COLLINEAR = 1e-8
+"""Directions of functions that vary less than this, relatively, are left out."""
+
 FEWEST = 10
 """With fewer subjects in a group of either side nobody is told apart."""
+
+
+class Left(NamedTuple):
+    """What weights leave out of balance, in terms of a gap, and the variance of that number."""
+
+    gap: float
+    variance: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -38,6 +52,8 @@ class SubjectOverlap:
         As in :class:`comparity.relative.result.BridgeDiagnosis`.
     moved : float
         How far weights move the gap between the mean errors of the first.
+    left : Left
+        How far the gap would move on if squares and cubes of columns were made alike, too.
     reweighed : tuple of Reweighed or None
         What makes the first's subjects look like the second's; ``None`` where a group has too few.
     """
@@ -45,6 +61,7 @@ class SubjectOverlap:
     separability: Mapping[str, float]
     effective_share: Mapping[str, float]
     moved: float
+    left: Left
     reweighed: tuple[Reweighed, Reweighed] | None
 
 
@@ -58,7 +75,7 @@ def measure_overlap(
     first, second = _summaries(predictions, features)
     error = predictions.first - subjects.decisions[0]
     separability, effective = {}, {}
-    moved, found = 0.0, []
+    moved, left, found = 0.0, Left(0.0, 0.0), []
     for place, group in enumerate(subjects.groups):
         rows = np.flatnonzero((subjects.group[0] == place) & predictions.judged)
         others = np.flatnonzero(subjects.group[1] == place)
@@ -73,11 +90,15 @@ def measure_overlap(
         separability[group] = area
         effective[group] = float(weights.sum() ** 2 / (len(weights) * (weights @ weights)))
         own = error[rows]
-        moved += (1 if place else -1) * float(np.average(own, weights=weights) - own.mean())
+        sign = 1 if place else -1
+        moved += sign * float(np.average(own, weights=weights) - own.mean())
+        more = _left_by(*columns, weights, own)
+        left = Left(left.gap + sign * more.gap, left.variance + more.variance)
     return SubjectOverlap(
         separability=separability,
         effective_share=effective,
         moved=moved,
+        left=left,
         reweighed=(found[0], found[1]) if len(found) == 2 else None,
     )
 
@@ -105,6 +126,38 @@ def _reweigh(first: Floats, second: Floats, chances: Floats, errors: Floats) -> 
         first=moves[:n] - moves[:n].mean(),
         second=moves[n:] - moves[n:].mean(),
     )
+
+
+def _left_by(first: Floats, second: Floats, weights: Floats, errors: Floats) -> Left:
+    r"""Return how much of the first's errors weighting has not made alike, within a group.
+
+    With functions :math:`x` (columns, their squares and cubes), coefficients :math:`c` of a
+    weighted regression of errors on them, and means :math:`\bar x_1` over the second's subjects
+    and :math:`\bar x_w` over the weighted first's, that is :math:`c^\top d` with
+    :math:`d = \bar x_1 - \bar x_w`: nothing if errors do not depend on :math:`x`, or if
+    weights make both alike. Its variance is
+    :math:`d^\top \hat V(c) d + c^\top \hat V(d) c`, by squared residuals.
+    """
+    n, share = len(first), weights / weights.sum()
+    functions = _functions(np.vstack([first, second]), min(n, len(second)) // ROWS_TO_A_FUNCTION)
+    own, others = functions[:n] - share @ functions[:n], functions[n:] - share @ functions[:n]
+    inverse = np.linalg.pinv((own * share[:, None]).T @ own, rcond=COLLINEAR, hermitian=True)
+    away = errors - share @ errors
+    coefficients = inverse @ (own.T @ (share * away))
+    apart = others.mean(axis=0)
+    residual = share * (away - own @ coefficients) * (own @ (inverse @ apart))
+    explained = share * (own @ coefficients)
+    foretold = (others - apart) @ coefficients / len(others)
+    variance = sum(float(part @ part) for part in (residual, explained, foretold))
+    return Left(float(coefficients @ apart), variance)
+
+
+def _functions(columns: Floats, most: int) -> Floats:
+    """Return columns, their squares and their cubes, standardised: as many as asked for."""
+    powers = np.hstack([columns, columns**2, columns**3])[:, :most]
+    spread = powers.std(axis=0)
+    varying: Floats = powers[:, spread > 0] / spread[spread > 0]
+    return varying
 
 
 def _summaries(predictions: Predictions, features: tuple[Any, Any] | None) -> tuple[Floats, Floats]:

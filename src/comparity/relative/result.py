@@ -234,6 +234,9 @@ class BridgeDiagnosis:
     shift : float
         By how much DPD moves if they are; it has, where errors are cross-fitted and nobody is
         shared (doubly robust). ``nan`` where that cannot be told.
+    left, left_p : float
+        By how much DPD would move on if squares and cubes of features were made alike, too, as far
+        as the first's errors depend on them; and the p value of "by nothing".
     optimism : float
         Error of the model on the decisions it was fitted to, as a share of that on unseen ones;
         ``nan`` where errors are not taken in sample.
@@ -253,6 +256,8 @@ class BridgeDiagnosis:
     separability: Mapping[str, float]
     effective_share: Mapping[str, float]
     shift: float
+    left: float = 0.0
+    left_p: float = 1.0
     optimism: float = math.nan
     ignored: float = math.nan
     n_shared: int = 0

@@ -232,6 +232,7 @@ def _diagnosis_grid(found: BridgeDiagnosis) -> Grid:
         for group, share in found.effective_share.items()
     ]
     rows.append(("DPD then moves by", signed(found.shift)))
+    rows.append(("and would move on by, for squares and cubes", signed(found.left)))
     if not math.isnan(found.optimism):
         rows.append(("error in sample, as a share of that on others", rate(found.optimism)))
     if not math.isnan(found.ignored):
