@@ -70,7 +70,8 @@ NOT_DECIDING = {
         ranking.likelihood.one_pass.NOTHING_LEFT ranking.likelihood.kernels.LN2_HIGH
         ranking.likelihood.kernels.LN2_LOW ranking.likelihood.kernels.LOG2E ranking.mixtures.EDGE
         ranking.mixtures.LARGEST_LOG_RATIO ranking.mixtures.SMALLEST_CHANCE
-        relative.prediction.LAST_DIGITS relative.prediction.ROUNDING relative.slopes.ALONE
+        relative.overlap.COLLINEAR relative.prediction.LAST_DIGITS relative.prediction.ROUNDING
+        relative.slopes.ALONE
         separation.information.SAME
     """,
     "what is shown": """

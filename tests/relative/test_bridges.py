@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.api as sm
 from scipy.stats import ttest_ind
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.feature_extraction.text import CountVectorizer
@@ -27,6 +28,7 @@ from comparity.errors import (
     TooFewSubjectsError,
 )
 from comparity.relative.bridges import audit_files, audit_frames
+from comparity.relative.overlap import _left_by
 from comparity.results.result import VIOLATED
 
 
@@ -377,3 +379,34 @@ def test_choices_of_another_type_are_named(choices: dict[str, object]) -> None:
     first, second, known = committees()
     with pytest.raises(OptionError, match=f"{list(choices)[-1]} cannot be"):
         biased_bridge(first, second, **known, **choices)
+
+
+def test_what_weights_leave_is_that_of_a_weighted_regression_with_robust_errors() -> None:
+    """Against statsmodels' WLS with HC0 errors, at the means of the second's subjects."""
+    rng = np.random.default_rng(6)
+    first, second = rng.normal(size=(400, 2)), 0.3 + 1.4 * rng.normal(size=(300, 2))
+    errors = 0.5 * first[:, 0] ** 2 + rng.normal(size=400)
+    weights = rng.uniform(0.5, 1.5, 400)
+    found = _left_by(first, second, weights, errors)
+    powers = [np.hstack([one, one**2, one**3]) for one in (first, second)]
+    fit = sm.WLS(errors, sm.add_constant(powers[0]), weights=weights).fit(cov_type="HC0")
+    apart = powers[1].mean(axis=0) - np.average(powers[0], axis=0, weights=weights)
+    slopes = fit.params[1:]
+    assert found.gap == pytest.approx(float(slopes @ apart))
+    own, others = powers[0] @ slopes, powers[1] @ slopes
+    share = weights / weights.sum()
+    expected = apart @ fit.cov_params()[1:, 1:] @ apart
+    expected += float((share**2) @ (own - share @ own) ** 2) + others.var() / len(others)
+    assert found.variance == pytest.approx(expected)
+
+
+def test_errors_that_bend_where_spreads_differ_are_refused_in_words() -> None:
+    rng = np.random.default_rng(2)
+    sex = tuple(rng.choice(["f", "m"], 800) for _ in range(2))
+    grade = [rng.normal(size=(800, 1)) for _ in range(2)]
+    grade[1][sex[1] == "f"] = 0.8 + 1.3 * grade[1][sex[1] == "f"]
+    first, second = (x[:, 0] + 0.5 * x[:, 0] ** 2 + rng.normal(0, 0.7, 800) for x in grade)
+    result = biased_bridge(first, second, sensitive_features=sex, features=tuple(grade))
+    assert result.finding == "undecided"
+    assert any("bend with features" in reason for reason in result.diagnosis.refusals)
+    assert result.diagnosis.left_p < 0.01

@@ -42,7 +42,8 @@ def diagnosed(
     )
     choices: dict[str, Any] = {"unbiased": False, "unseen": None, "scale": 1.0}
     features = changed.pop("features", (x[:, None], y[:, None]))
-    choices |= {"overlap": measure_overlap(subjects, predictions, features, 0), **changed}
+    choices |= {"overlap": measure_overlap(subjects, predictions, features, 0)}
+    choices |= {"standard_error": 0.1, **changed}
     return diagnose(subjects, predictions, BridgeOptions(), **choices), subjects, predictions
 
 
@@ -94,6 +95,7 @@ def test_a_model_that_learnt_by_heart_is_refused() -> None:
     )
     overlap = measure_overlap(subjects, heart, None, 0)
     choices: dict[str, Any] = {"overlap": overlap, "scale": 1.0, "unbiased": False}
+    choices["standard_error"] = 0.1
     found = diagnose(subjects, heart, BridgeOptions(), unseen=predictions, **choices)
     assert found.explained == pytest.approx(good.explained)
     assert any("by heart" in refusal for refusal in found.refusals)

@@ -313,7 +313,7 @@ def _refusals(
             f"{facts['shift']:+.2f}, more than the margin: the model errs differently on the two "
             "sets of subjects."
         )
-    if facts["left_p"] <= alpha and abs(facts["left"]) > MOST_LEFT * standard_error:
+    if facts["left_p"] <= 2 * alpha and abs(facts["left"]) > MOST_LEFT * standard_error:
         yield (
             "the model's errors bend with features whose spread differs on the two sides, which "
             f"weights do not follow: DPD would move by another {facts['left']:+.2f} (p "
