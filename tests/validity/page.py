@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -94,9 +94,10 @@ def _line(row: Row) -> str:
 
 
 def describe(question: str, number: int) -> dict[str, Any]:
-    """Return the numbers and words of a world that say something."""
-    facts: Any = asdict(world_of(question, number))  # type: ignore[call-overload]
-    return {k: v for k, v in facts.items() if v not in ("", 0, (), "none", False)}
+    """Return the numbers and words of a world that are not what they usually are."""
+    world: Any = world_of(question, number)
+    usual = {one.name: one.default for one in fields(world)}
+    return {k: v for k, v in asdict(world).items() if v != usual[k]}
 
 
 def write(rows: list[Row], *, digest: str, path: Path = PAGE) -> None:
