@@ -156,6 +156,15 @@ def test_equal_sharpness_does_not_where_evaluators_differ(name: str) -> None:
     assert np.nanmean([one.covered for one in found]) < 0.8
 
 
+def test_the_dull_are_not_taken_for_inverted_and_searches_come_to_rest() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(7):
+        fit = barp(**draw(rng, World(judgments=3000))[0], sharpness="own")
+        assert fit.converged
+        assert fit.sharpness is not None
+        assert not fit.sharpness.inverted.any()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_own_sharpness_keeps_its_levels_in_a_thousand_panels(name: str) -> None:

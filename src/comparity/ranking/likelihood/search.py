@@ -51,7 +51,7 @@ STEADY = 0.02
 TINY = 1e-300
 SMALL = 600
 """Parameters up to which an inverse takes no longer than what passes would save of the search."""
-NEAR_ZERO = 1.0
+NEAR_ZERO = 2.0
 """How far below the mean log sharpness must be before its sign is asked for."""
 SOON = 2e8
 """Products that a round may take for errors by a factor: a twentieth of a second."""
@@ -198,9 +198,11 @@ class Search:
         assert self.signs is not None
         found = evidence_of(objective, self.point, covariances)
         new, self.sharpness_sd = step_of(self.log_sharpness, found)
-        # From so near zero, one step tells well what is on the other side.
-        turned = (self.signs > 0) & (new < new.mean() - NEAR_ZERO) & inverted(found)
-        self.signs[turned], new[turned] = -1.0, new[~turned].mean() if (~turned).any() else 0.0
+        # From so near zero, one step tells well what is on the other side. Whoever was turned while
+        # others still moved may turn back.
+        turned = (new < new.mean() - NEAR_ZERO) & inverted(found)
+        self.signs[turned] *= -1
+        new[turned] = new[~turned].mean() if (~turned).any() else 0.0
         new = new - new.mean()
         moved = float(np.abs(new - self.log_sharpness).max())
         self.log_sharpness, self.data.sharpness = new, self.signs * np.exp(new)
