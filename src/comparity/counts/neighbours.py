@@ -316,11 +316,8 @@ def _columns(data: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(np.hstack([data, (data**2).sum(axis=1, keepdims=True)]).T)
 
 
-DISTANCES = ("euclidean", "manhattan", "mahalanobis")
-
-
 def row_distances(before: Floats, after: Floats) -> dict[str, Floats]:
-    """Return the distance each row was moved, by each of :data:`DISTANCES`.
+    """Return the distance each row was moved, by three kinds of distance.
 
     Mahalanobis' distance uses the covariance of all rows before and after together, as AIF360 does;
     where it is singular, its pseudo-inverse.
