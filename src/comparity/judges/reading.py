@@ -278,7 +278,7 @@ def _seats(log: JudgeLog, rows: np.ndarray[Any, np.dtype[np.bool_]]) -> str:
     if not rows.any():
         return ""
     if (log.orders[rows] > 0).any():
-        return "both orders in one row"
+        return "both orders in one row" if (log.orders[rows] > 0).all() else "some in both orders"
     if not log.seated[rows].any():
         return "seats unknown"
     kept = rows & log.seated

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from comparity.judges.agreement import Agreement, Coefficient
-from comparity.judges.rates import PromptRate
+from comparity.judges.rates import PromptRate, SwappedTwins
 from comparity.judges.reading import Reading
 from comparity.judges.result import JudgesAudit, JudgeSummary
 from comparity.reports.charts import Axis, Chart, Mark, Row, RowChart, Tick, shorten_label
@@ -50,14 +50,22 @@ def section_of(audit: JudgesAudit) -> Section:
             f"| second: {clip(one.second)}"
             for one in audit.examples
         ]
-    judgments = sum(one.judgments for one in audit.judges)
     return Section(
-        headline=f"{several(len(audit.judges), 'judge')}, {several(judgments, 'judgment')}",
+        headline=_headline(audit),
         sentences=tuple(_sentences(audit)),
         charts=tuple(_charts(audit)),
         grids=tuple(_grids(audit)),
         lists=lists,
     )
+
+
+def _headline(audit: JudgesAudit) -> str:
+    judgments = several(sum(one.judgments for one in audit.judges), "judgment")
+    people = sum(one.persons for one in audit.judges)
+    others = sum(not one.persons for one in audit.judges)
+    parts = [several(others, "judge")] if others or not people else []
+    parts += [f"{count(people)} {'person' if people == 1 else 'people'}"] if people else []
+    return ", ".join([*parts, judgments])
 
 
 def reading_line(one: Reading) -> str:
@@ -108,7 +116,7 @@ def judge_sentence(one: JudgeSummary) -> str:
     else:
         parts.append(f"seats say nothing, because {one.first_unknown}")
     twins = one.twins
-    if twins is not None:
+    if twins is not None and twins.consistent.prompts > 1:
         told = f"both orders have one verdict in {in_hundred(twins.consistent)} pairs"
         if twins.decided_flips:
             told += (
@@ -278,8 +286,7 @@ def _order_grid(audit: JudgesAudit) -> Grid:
                 clip(one.name),
                 count(one.twins.consistent.trials),
                 _share_cell(one.twins.consistent),
-                count(one.twins.first_both),
-                count(one.twins.second_both),
+                *_both_counts(one.twins),
                 p_value(one.seat_p_adjusted),
                 _share_cell(one.repeats),
             )
@@ -287,6 +294,13 @@ def _order_grid(audit: JudgesAudit) -> Grid:
             if one.twins is not None
         ),
     )
+
+
+def _both_counts(twins: SwappedTwins) -> tuple[str, str]:
+    """Return how often each seat won twice; nobody knows where logs keep both orders in one row."""
+    if twins.collapsed == twins.consistent.trials:
+        return MISSING, MISSING
+    return count(twins.first_both), count(twins.second_both)
 
 
 def _share_cell(share: PromptRate | None) -> str:
@@ -312,7 +326,8 @@ def _agreement_grid(
 ) -> Iterator[Grid]:
     title = f"Agreement, {words}"
     if panel is not None and len(audit.judges) > 1:
-        title += f" (Krippendorff's alpha of all judges {_value(panel)})"
+        told = f"{rate(panel.value)} {interval(*panel.interval[:2])}"
+        title += f" (Krippendorff's alpha of all judges {told})"
     if rows:
         yield Grid(
             title=title,
@@ -338,10 +353,6 @@ def _cell(one: Coefficient) -> str:
     if math.isnan(one.value):
         return MISSING
     return f"{one.value:.3f}\n{interval(*one.interval[:2])}"
-
-
-def _value(one: Coefficient) -> str:
-    return f"{rate(one.value)} {interval(*one.interval[:2])}"
 
 
 def _matrix(audit: JudgesAudit) -> HeatMap | None:
