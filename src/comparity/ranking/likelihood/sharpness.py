@@ -33,7 +33,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import chdtrc, ndtri
 
 from comparity.counts.kernels.compilation import njit
-from comparity.ranking.likelihood.evidence import CHUNK, MOST, spread_of
+from comparity.ranking.likelihood.evidence import CHUNK, spread_of
 from comparity.ranking.likelihood.exact import Inverse
 from comparity.ranking.likelihood.objective import Penalised
 from comparity.ranking.likelihood.one_pass import OnePass
@@ -155,7 +155,7 @@ def _sum_pulls(
     for start in range(0, len(rows.better), CHUNK):
         part = slice(start, start + CHUNK)
         who = rows.evaluator[part]
-        own = np.clip(square[who] * spread(part)[0], 0.0, MOST)
+        own = np.maximum(square[who] * spread(part)[0], 0.0)
         pull, weight, leads[part] = data.pull_of_sharpness(part, own, *parts)
         slope -= np.bincount(who, pull, m)
         whole += np.bincount(who, weight, m)
