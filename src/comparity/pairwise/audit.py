@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from comparity.counts.all_pairs import all_pairs
+from comparity.counts.clusters import named_clusters, read_clusters
 from comparity.counts.pairs import Cell, Sharing
 from comparity.counts.query_pairs import query_pairs
 from comparity.errors import OptionError
@@ -50,6 +51,7 @@ def pairwise_accuracy(
     queries: Any = None,
     sample_weight: Any = None,
     no_group: Any = None,
+    cluster: Any = None,
     **choices: Any,
 ) -> PairwiseAccuracy:
     r"""Return how often scores order pairs as labels do, by group, and audit it.
@@ -85,6 +87,8 @@ def pairwise_accuracy(
         better item has the smaller one.
     no_group : optional
         The value that marks items in no group: they count in marginals and overall, in no entry.
+    cluster : array-like, optional
+        What makes items dependent, such as the person that each is about.
     notions : sequence of {"cross-group", "within-group", "marginal", "symmetric"}
         Which equalities to test.
     alpha, margin, looks
@@ -113,7 +117,8 @@ def pairwise_accuracy(
     >>> bool(result.matrix[0, 1] > result.matrix[1, 0])
     True
     """
-    options = PairwiseOptions(**choices)
+    clusters = named_clusters(cluster)
+    options = PairwiseOptions(cluster=tuple(clusters), **choices)
     _check_average(options, queries)
     items = labelled_items(
         as_array(y_true, "y_true"),
@@ -124,7 +129,8 @@ def pairwise_accuracy(
         continuous=options.continuous,
         no_group=no_group,
     )
-    return audit_items(items, options)
+    kinds = read_clusters(clusters, table="item", beside={"y_score": items.score})
+    return audit_items(items, options, kinds)
 
 
 def _check_average(options: PairwiseOptions, queries: Any) -> None:
@@ -140,7 +146,7 @@ def audit_frame(frame: Any, **choices: Any) -> PairwiseAccuracy:
     roles = {"label": form.label, "score": form.score, "sensitive": form.sensitive}
     roles |= {"queries": form.query} if form.query else {}
     roles |= {"weights": form.weight} if form.weight else {}
-    columns = labelled_columns(frame, list(roles.values()))
+    columns = labelled_columns(frame, [*roles.values(), *form.cluster])
     items = labelled_items(
         columns[form.label],
         columns[form.score],
@@ -151,7 +157,8 @@ def audit_frame(frame: Any, **choices: Any) -> PairwiseAccuracy:
         no_group=form.no_group,
         names={**NAMES, **roles},
     )
-    return audit_items(items, form.narrow(PairwiseOptions), **roles)
+    kinds = read_clusters({name: columns[name] for name in form.cluster}, table="items")
+    return audit_items(items, form.narrow(PairwiseOptions), kinds, **roles)
 
 
 def audit_file(path: str | Path, **choices: Any) -> PairwiseAccuracy:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.all_pairs import column_marginals, drop_groups, merge_cells, row_marginals
+from comparity.counts.clusters import Clustering
 from comparity.counts.overlap import Overlap, overlap_weights
 from comparity.counts.pairs import Cell, Sharing, subset
 from comparity.inference.agreement import (
@@ -31,6 +33,7 @@ from comparity.inference.gap_tests import GapTest, RateEstimate, Reference, unte
 from comparity.inference.joint import equal_cells
 from comparity.inference.pivots import NullGap
 from comparity.pairwise import notions
+from comparity.pairwise.clusters import know_clusters
 from comparity.pairwise.count import CountedPairs, count_evened, count_pairs, divide_hits
 from comparity.pairwise.options import PairwiseOptions
 from comparity.pairwise.result import PairwiseAccuracy
@@ -45,24 +48,32 @@ UNTESTED = "too few items or queries, or nothing varies"
 """Why symmetric accuracies are not compared."""
 
 
-def audit_items(items: LabelledItems, options: PairwiseOptions, **data: Any) -> PairwiseAccuracy:
+def audit_items(
+    items: LabelledItems,
+    options: PairwiseOptions,
+    clusters: Mapping[str, Clustering] | None = None,
+    **data: Any,
+) -> PairwiseAccuracy:
     """Audit checked items; see :func:`pairwise_accuracy`."""
     counted = count_pairs(items, options)
     labels = _kind(items)
     raw = _audit(counted, items, options, "raw", **data)
     standardised, overlap = raw, None
     if labels != "binary" and not options.continuous:
-        overlap = overlap_weights(
-            items.label, items.group, items.groups, sample_weight=items.weight
-        )
+        columns = items.label, items.group, items.groups
+        overlap = overlap_weights(*columns, sample_weight=items.weight)
         standardised = _audit_standardised(items, options, overlap, raw, **data)
+    if options.cluster:
+        measure = partial(gaps_of_items, options=options)
+        audits = ((raw, partial(measure, raw=True)), (standardised, measure))
+        raw, standardised = know_clusters(audits, items, clusters or {}, options)
     return _result(counted, labels, raw, standardised, overlap)
 
 
-def gaps_of_items(items: LabelledItems, options: PairwiseOptions) -> Matrix:
-    """Return the gaps of the tests between cells that decide, without their errors."""
-    if _kind(items) != "binary" and not options.continuous:
-        columns = items.label, items.group, items.groups
+def gaps_of_items(items: LabelledItems, options: PairwiseOptions, *, raw: bool = False) -> Matrix:
+    """Return the gaps of the tests between cells that decide, or raw ones, without their errors."""
+    columns = items.label, items.group, items.groups
+    if not raw and _kind(items) != "binary" and not options.continuous:
         overlap = overlap_weights(*columns, sample_weight=items.weight)
         sharing = _count_weighted(_weigh_items(items, overlap), options, overlap).sharing
     else:
@@ -105,14 +116,7 @@ def _count_weighted(
 def _weigh_items(items: LabelledItems, overlap: Overlap) -> LabelledItems:
     """Return the items that weigh anything, with these weights."""
     kept = overlap.weights > 0
-    return replace(
-        items,
-        label=items.label[kept],
-        score=items.score[kept],
-        group=items.group[kept],
-        query=None if items.query is None else items.query[kept],
-        weight=overlap.weights[kept],
-    )
+    return replace(items.keep(kept), weight=overlap.weights[kept])
 
 
 def _report_counts_of(audit: Audit, raw: Audit) -> Audit:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from comparity.errors import OptionError
-from comparity.results.options import AuditOptions, choice, column
+from comparity.results.options import AuditOptions, choice, cluster_columns, column
 
 PairNotion = Literal["cross-group", "within-group", "marginal", "symmetric"]
 
@@ -32,11 +32,21 @@ class PairwiseOptions(AuditOptions):
     score_ties: Literal["disagree", "half"] = choice(
         "disagree", "What equal scores of the model count as."
     )
+    cluster: tuple[str, ...] = cluster_columns("person")
     # One attribute at a time has no combinations; other audits record the choice by this name.
     intersection: bool = False
 
     def _check_together(self) -> None:
         """Refuse what cannot be averaged over queries, rather than average something else."""
+        self.check_clusters(self.cluster)
+        if len(self.cluster) > 1:
+            why = "all pairs are counted without clusters of one kind in turn"
+            raise OptionError("cluster", self.cluster, ["one column"], why)
+        further = [name for name in self.notions if name in ("marginal", "symmetric")]
+        if self.cluster and (further or self.continuous):
+            why = "with clusters only cells of groups are compared"
+            name, found = ("notions", further) if further else ("continuous", [True])
+            raise OptionError(name, found[0], ["other notions", "groups", "no clusters"], why)
         if self.average == "queries" and self.continuous:
             why = "pairs by the order of a number are pooled"
             raise OptionError("average", self.average, ["'pairs'"], why)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -252,6 +252,14 @@ class LabelledItems:
 
     def __len__(self) -> int:
         return len(self.score)
+
+    def keep(self, kept: NDArray[np.bool_]) -> LabelledItems:
+        """Return some of the items."""
+        names = ("label", "score", "group", "value", "query", "weight")
+        given = {name: getattr(self, name) for name in names}
+        # A number has no groups, and no labels are needed for parity.
+        held = {name: one for name, one in given.items() if one is not None and len(one)}
+        return replace(self, **{name: one[kept] for name, one in held.items()})
 
     @property
     def n_levels(self) -> int:

@@ -227,7 +227,7 @@ def _audit(
 ) -> ScorerAudit:
     """Audit what was asked for: pairs that labels imply, pairs of groups, or both."""
     items = rows.items(form, fit.model.scores(rows.features))
-    accuracy = audit_items(items, options, **form.roles)
+    accuracy = audit_items(items, options, None, **form.roles)
     parity = _audit_parity(items, options) if PARITY in form.goal else None
     tests = [] if set(form.goal) == {PARITY} else [*accuracy.tests]
     tests += parity.tests if parity else []
