@@ -36,6 +36,8 @@ NOT_DECIDING = {
         counts.neighbours.SPARE counts.neighbours.VARIANCE_ROWS counts.ordered_pairs.BLOCK
         counts.pair_distances.BINS counts.pair_distances.PAIRS_FOR_KNOTS
         counts.query_pairs.SMALL inference.looks.MOST_LOOKS inference.multiplicity.MOST_NUMBERS
+        inference.item_permutation.AT_ONCE inference.item_permutation.DENSE_SHARE
+        inference.item_permutation.MOST_WORK pairwise.count.MOST_ITEMS_TO_DEAL
         inference.permutation.CHUNK inference.permuted_means.STEPS inference.requirement.AT_ONCE
         ranking.likelihood.evidence.CHUNK ranking.likelihood.exact.A_SECOND
         ranking.likelihood.exact.DENSE ranking.likelihood.exact.MOST_NUMBERS
@@ -55,6 +57,7 @@ NOT_DECIDING = {
         inference.extreme_tables.ROUNDING inference.extreme_tables.TIE
         inference.gap_tests.MOST_ITEMS inference.joint.ROUNDING inference.joint.SINGULAR
         inference.looks.FAR
+        inference.item_permutation.SAME pairwise.count.ROUNDING
         inference.permutation.SAME inference.permuted_means.FURTHEST inference.permuted_means.SAME
         inference.clustered_means.REACH inference.pivots.NOTHING
         inference.pivots.ROUNDING_TOLERANCE inference.pivots.WIDEST

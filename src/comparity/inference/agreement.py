@@ -92,6 +92,13 @@ class KindContrast(NamedTuple):
 Contrast = CellContrast | KindContrast
 
 
+def sides_of(contrast: Contrast) -> tuple[tuple[Cell, ...], tuple[Cell, ...]]:
+    """Return the cells whose mean rates a gap compares."""
+    if isinstance(contrast, CellContrast):
+        return (contrast.first,), (contrast.second,)
+    return contrast.first, contrast.second
+
+
 class Family(NamedTuple):
     """The hypotheses about one attribute that are judged together.
 

@@ -24,7 +24,8 @@ from comparity.counts.pairs import Cell, Sharing
 from comparity.counts.query_pairs import query_pairs
 from comparity.errors import OptionError
 from comparity.inference.dyadic import compare_wins
-from comparity.pairwise.judge import audit_items, design_of, rate_of
+from comparity.pairwise.count import rate_of
+from comparity.pairwise.judge import audit_items, design_of
 from comparity.pairwise.options import PairwiseForm, PairwiseOptions
 from comparity.pairwise.result import PairwiseAccuracy
 from comparity.results.audit import Audit

@@ -12,15 +12,24 @@ from numpy.typing import NDArray
 
 from comparity.counts.all_pairs import AllPairs, all_pairs, merge_cells
 from comparity.counts.ordered_pairs import ordered_pairs, weighted_order
+from comparity.counts.overlap import MOST_LEVELS
 from comparity.counts.pair_distances import LARGEST_DOUBT, ExpectedRates, expect_from_items
-from comparity.counts.pairs import Cell, Sharing
+from comparity.counts.pairs import TIE_VALUE, Cell, Sharing
 from comparity.counts.query_pairs import query_counts, query_pairs, weighted_pairs
-from comparity.inference.dyadic import rate_covariance
+from comparity.inference.dyadic import rate_covariance, rate_interval
+from comparity.inference.gap_tests import RateEstimate
+from comparity.inference.item_permutation import DealtPairs
 from comparity.pairwise.options import PairwiseOptions
 from comparity.tables.features import LabelledItems
 from comparity.tables.values import bounded_numbers
 
 Matrix = NDArray[np.float64]
+
+MOST_ITEMS_TO_DEAL = 1500
+"""All pairs of more items take too long to deal out."""
+
+ROUNDING = 1e-9
+"""Shares that differ by no more than this are equal."""
 
 NO_GROUP = "(no group)"
 """Stands for items in no group where pairs are counted."""
@@ -103,6 +112,22 @@ def divide_hits(hits: Matrix, trials: Matrix) -> Matrix:
     return np.divide(hits, trials, out=np.full_like(trials, np.nan), where=trials > 0)
 
 
+def rate_of(
+    sharing: Sharing, cell: Cell, ties: Matrix, name: str = "pairwise accuracy"
+) -> RateEstimate:
+    """Return the rate of a cell with its interval."""
+    code = sharing.cells.index(cell)
+    n = float(sharing.trials[code])
+    return RateEstimate(
+        name=name,
+        of=str(cell),
+        rate=float(sharing.hits[code]) / n if n else float("nan"),
+        trials=round(n),
+        score_ties=round(float(ties[code])),
+        interval=rate_interval(sharing, cell),
+    )
+
+
 def count_pairs(
     items: LabelledItems, options: PairwiseOptions, score_ties: str = "", *, numbered: bool = True
 ) -> CountedPairs:
@@ -152,6 +177,41 @@ def count_evened(
         tolerance=0.75 * LARGEST_DOUBT * float(np.sqrt(least)),
     )
     return replace(counted, sharing=expected.even_out(counted.sharing), expected=expected)
+
+
+def deal_pairs(
+    items: LabelledItems, options: PairwiseOptions, score_ties: str = ""
+) -> DealtPairs | None:
+    """Return all pairs of items of which those with the same label may change groups.
+
+    Under separation these are exchangeable. Gaps then have mean zero if labels have the same
+    (weighted) distribution in every group, or two values only; otherwise, and where pairs are too
+    many or weigh by their difference, nothing is returned.
+    """
+    kept = items.group < len(items.groups)
+    label, score, group = items.label[kept], items.score[kept], items.group[kept]
+    alike = items.query is None and items.value is None and options.pair_weight == "equal"
+    if not alike or len(label) > MOST_ITEMS_TO_DEAL or items.n_levels > MOST_LEVELS:
+        return None
+    weight = np.ones(len(label)) if items.weight is None else items.weight[kept]
+    levels, stratum = np.unique(label, return_inverse=True)
+    mass = np.zeros((len(items.groups), len(levels)))
+    np.add.at(mass, (group, stratum), weight)
+    shares = mass / mass.sum(axis=1, keepdims=True)
+    if len(levels) > 2 and np.ptp(shares, axis=0).max() > ROUNDING:
+        return None
+    better, worse = np.nonzero(label[:, None] > label)
+    order = np.sign(score[better] - score[worse]).astype(np.int64)
+    return DealtPairs(
+        better=better,
+        worse=worse,
+        outcome=np.array([0.0, TIE_VALUE[score_ties or options.score_ties], 1.0])[order + 1],
+        trials=np.ones(len(better)),
+        group=group,
+        weight=weight,
+        stratum=stratum,
+        groups=items.groups,
+    )
 
 
 def _join_counts(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from comparity.inference.agreement import (
     CellContrast,
     contrasts_of_groups,
     contrasts_of_order,
+    sides_of,
 )
 from comparity.inference.dyadic import (
     FEWEST_CLUSTERS,
@@ -29,12 +30,20 @@ from comparity.inference.dyadic import (
     null_covariance,
     rate_interval,
 )
-from comparity.inference.gap_tests import GapTest, RateEstimate, Reference, untested_gap
+from comparity.inference.gap_tests import GapTest, Reference, untested_gap
+from comparity.inference.item_permutation import check_by_permutation
 from comparity.inference.joint import equal_cells
 from comparity.inference.pivots import NullGap
 from comparity.pairwise import notions
 from comparity.pairwise.clusters import know_clusters
-from comparity.pairwise.count import CountedPairs, count_evened, count_pairs, divide_hits
+from comparity.pairwise.count import (
+    CountedPairs,
+    count_evened,
+    count_pairs,
+    deal_pairs,
+    divide_hits,
+    rate_of,
+)
 from comparity.pairwise.options import PairwiseOptions
 from comparity.pairwise.result import PairwiseAccuracy
 from comparity.results.audit import Audit, JudgedGap, Ties
@@ -194,6 +203,9 @@ def _judge_tests(
     for place, test in enumerate(tests):
         if reason := counted.reason_against(test.standard_error, cells.get(place, ())):
             tests[place] = replace(test, p_value=np.nan, pivot=None, reason=reason)
+    sides = [sides_of(contrast) for contrast in cells.values()]
+    dealt = partial(deal_pairs, items, options)
+    tests[: len(sides)] = check_by_permutation(tests[: len(sides)], sides, counted.sharing, dealt)
     return judge(tests, **options.judging, n=len(items), n_items=len(items))
 
 
@@ -226,22 +238,6 @@ def _contrasts(groups: tuple[str, ...], options: PairwiseOptions) -> tuple[CellC
     return tuple(one for name in options.notions for one in wanted.get(name, []))
 
 
-def rate_of(
-    sharing: Sharing, cell: Cell, ties: Matrix, name: str = "pairwise accuracy"
-) -> RateEstimate:
-    """Return the rate of a cell with its interval."""
-    code = sharing.cells.index(cell)
-    n = float(sharing.trials[code])
-    return RateEstimate(
-        name=name,
-        of=str(cell),
-        rate=float(sharing.hits[code]) / n if n else float("nan"),
-        trials=round(n),
-        score_ties=round(float(ties[code])),
-        interval=rate_interval(sharing, cell),
-    )
-
-
 def design_of(items: LabelledItems) -> str:
     """Name the sampling design."""
     return "all pairs" if items.query is None else "all pairs within queries"
@@ -255,12 +251,14 @@ def _ties(
     total = float(tied.sum())
     changes = False
     if total:
-        other = "half" if options.score_ties == "disagree" else "disagree"
+        other: Literal["disagree", "half"] = "half"
+        if options.score_ties == "half":
+            other = "disagree"
         if counted.expected is None:
             scored = count_pairs(items, options, other, numbered=False)
         else:
             scored = count_evened(items, options, other)
-        judged = _judge_tests(scored, items, options)
+        judged = _judge_tests(scored, items, replace(options, score_ties=other))
         changes = overall_finding(judged) != finding
     return Ties(
         scores=round(total),

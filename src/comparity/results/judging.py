@@ -110,7 +110,7 @@ def judge(
     return tuple(
         JudgedGap(
             **{field.name: getattr(gap, field.name) for field in fields(GapTest)}
-            | {"reason": gap.reason or _unseen(gap, overall[place], margin, alpha)},
+            | {"reason": _unseen(gap, overall[place], margin, alpha) or gap.reason},
             p_adjusted=adjusted[place],
             level=1 - _level_at(local[place], look, planned),
             equivalence_level=1 - _level_at(min(2 * inside.local_alpha[place], 1.0), look, planned),

@@ -1,0 +1,43 @@
+"""The statistic that is permuted, judgment by judgment.
+
+Every judgment is ``(better, worse, outcome)``; items have a group and a weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+
+from comparity.counts.pairs import Cell
+
+
+def size_of_gap(
+    judgments: Sequence[tuple[int, int, float]],
+    group: Sequence[str],
+    weight: Sequence[float],
+    first: Sequence[Cell],
+    second: Sequence[Cell],
+) -> float:
+    """Return the gap of the mean rates of two sides over its standard error without a gap."""
+    sides = {cell: 1 / len(first) for cell in first} | {cell: -1 / len(second) for cell in second}
+    rows = [
+        (i, j, hit, Cell(group[i], group[j]), weight[i] * weight[j])
+        for i, j, hit in judgments
+        if Cell(group[i], group[j]) in sides
+    ]
+    n = {cell: sum(w for *_, c, w in rows if c == cell) for cell in sides}
+    if not all(n.values()):
+        return float("inf")
+    rate = {cell: sum(w * hit for _, _, hit, c, w in rows if c == cell) / n[cell] for cell in sides}
+    gap = sum(k * rate[cell] for cell, k in sides.items())
+    scale = sum(k**2 / n[cell] for cell, k in sides.items())
+    null = {c: min(max(rate[c] - gap * k / n[c] / scale, 0.0), 1.0) for c, k in sides.items()}
+    by_item = dict.fromkeys(range(len(group)), 0.0)
+    own = 0.0
+    for i, j, hit, cell, w in rows:
+        residual = w * sides[cell] / n[cell] * (hit - null[cell])
+        by_item[i] += residual
+        by_item[j] += residual
+        own += residual**2
+    variance = max(sum(e**2 for e in by_item.values()) - own, own)
+    return abs(gap) / sqrt(variance) if variance > 1e-15 else (0.0 if abs(gap) < 1e-9 else 1e99)
