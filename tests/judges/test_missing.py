@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,7 +49,7 @@ def pairs(failed: set[tuple[int, str]]) -> list[dict[str, object]]:
 def test_failures_are_counted_by_prompt_and_by_pair() -> None:
     failed = {(k, "mn") for k in (0, 2, 4)} | {(k, "mo") for k in (0, 6, 8)}
     log, _ = read_logs(pairs(failed))
-    tests = find_failing_groups(log, np.ones(len(log), dtype=bool), "j")
+    tests = find_failing_groups(log, "j")
     found = {(one.kind, one.group): one for one in tests}
     even = found["category", "even"]
     # Prompt 0 failed twice and counts once.
@@ -65,4 +64,4 @@ def test_failures_are_counted_by_prompt_and_by_pair() -> None:
 
 def test_a_judge_that_never_fails_has_no_tests() -> None:
     log, _ = read_logs(pairs(set()))
-    assert find_failing_groups(log, np.ones(len(log), dtype=bool), "j") == ()
+    assert find_failing_groups(log, "j") == ()

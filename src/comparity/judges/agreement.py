@@ -240,20 +240,22 @@ def _all_tables(log: JudgeLog) -> Iterator[tuple[tuple[str, str], str, Tables]]:
     verdicts = Verdicts(log)
     is_person = np.isin(log.judges, log.people)
     judges = [code for code in range(len(log.judges)) if not is_person[code]]
+    if (log.gold != NO_VERDICT).any():
+        for code in judges:
+            own = log.take(log.judge == code)
+            yield (log.judges[code], GOLD), "same seats", gold_tables(own)
+    if len(judges) > MOST_JUDGES:
+        return
     rows = {code: log.judge == code for code in judges}
-    for code in judges:
-        yield (log.judges[code], GOLD), "same seats", gold_tables(log, rows[code])
     if log.people:
         votes = verdicts.count(is_person[log.judge], seats=False)
         most = majority(votes)
         for code in judges:
-            own = verdicts.count(rows[code], seats=False)
+            said = verdicts.count(rows[code], seats=False)
             for name, counts in ((PEOPLE, votes), (MAJORITY, most)):
-                tables = verdicts.tables(own, counts, seats=False)
+                tables = verdicts.tables(said, counts, seats=False)
                 yield (log.judges[code], name), "same pair", tables
         yield (PEOPLE, OTHERS), "same pair", verdicts.tables_within(votes)
-    if len(judges) > MOST_JUDGES:
-        return
     seated = {code: verdicts.count(rows[code], seats=True) for code in judges}
     paired = {code: verdicts.count(rows[code], seats=False) for code in judges}
     for one, two in combinations(judges, 2):
@@ -264,9 +266,9 @@ def _all_tables(log: JudgeLog) -> Iterator[tuple[tuple[str, str], str, Tables]]:
         yield (log.judges[one], log.judges[two]), matched, tables
 
 
-def gold_tables(log: JudgeLog, rows: Rows) -> Tables:
+def gold_tables(log: JudgeLog) -> Tables:
     """Return tables of a judge's verdicts and the truth in the same rows, by prompt."""
-    kept = rows & (log.verdict != NO_VERDICT) & (log.gold != NO_VERDICT)
+    kept = (log.verdict != NO_VERDICT) & (log.gold != NO_VERDICT)
     names, code = np.unique(log.prompt[kept], return_inverse=True)
     entry = PLACES[log.verdict[kept]] * 3 + PLACES[log.gold[kept]]
     n = len(names)

@@ -11,13 +11,17 @@ import numpy as np
 
 from comparity import __version__
 from comparity.inference.multiplicity import holm
-from comparity.judges.agreement import compare_by_length, compare_judges, panel_alpha
+from comparity.judges.agreement import (
+    MOST_JUDGES,
+    compare_by_length,
+    compare_judges,
+    panel_alpha,
+)
 from comparity.judges.log import JudgeLog
 from comparity.judges.missing import find_failing_groups
 from comparity.judges.options import AUTO, JudgesOptions
 from comparity.judges.rates import (
     NOWHERE,
-    Rows,
     compare_orders,
     count_by_prompt,
     count_orders,
@@ -86,8 +90,8 @@ def audit_judges(logs: Any, **choices: Any) -> JudgesAudit:
         drop_missing=options.drop_missing,
         **({"baseline": options.baseline} if options.baseline else {}),
     )
-    rows_of = _rows_of_judges(log)
-    summaries = _correct([_summarise(log, name, rows, options) for name, rows in rows_of.items()])
+    parts = _parts_of_judges(log)
+    summaries = _correct([_summarise(part, name, options) for name, part in parts.items()])
     alpha = 1 - options.level
     return JudgesAudit(
         readings=readings,
@@ -97,12 +101,10 @@ def audit_judges(logs: Any, **choices: Any) -> JudgesAudit:
         panel_decided=panel_alpha(log, ties=False, level=options.level),
         by_length=compare_by_length(log, options.level),
         missing_tests=tuple(
-            test
-            for name, rows in rows_of.items()
-            for test in find_failing_groups(log, rows, name, alpha)
+            test for name, part in parts.items() for test in find_failing_groups(part, name, alpha)
         ),
         leaderboard=_leaderboard(log, options.level),
-        examples=tuple(_examples(log, rows_of)) if options.show_text else (),
+        examples=tuple(_examples(parts)) if options.show_text else (),
         omitted=log.omitted,
         notes=tuple(_notes(log)),
         level=options.level,
@@ -121,22 +123,22 @@ def _form(options: JudgesOptions) -> str:
     return "table" if options.result is not None else ""
 
 
-def _rows_of_judges(log: JudgeLog) -> dict[str, Rows]:
-    """Return the rows of every judge; several people are told of together."""
+def _parts_of_judges(log: JudgeLog) -> dict[str, JudgeLog]:
+    """Return the judgments of every judge; several people are told of together."""
     is_person = np.isin(log.judges, log.people)
     pooled = len(log.people) > 1
     found = {
-        name: log.judge == code
+        name: log.take(log.judge == code)
         for code, name in enumerate(log.judges)
         if not (pooled and is_person[code])
     }
     if pooled:
-        found[POOLED] = is_person[log.judge]
+        found[POOLED] = log.take(is_person[log.judge])
     return found
 
 
-def _summarise(log: JudgeLog, name: str, rows: Rows, options: JudgesOptions) -> JudgeSummary:
-    level = options.level
+def _summarise(log: JudgeLog, name: str, options: JudgesOptions) -> JudgeSummary:
+    level, rows = options.level, np.ones(len(log), dtype=bool)
     first, unknown = first_seat(log, rows, level)
     repeats, orders = count_repeats(log, rows), count_orders(log, rows)
     gap, interval = gap_between(orders, repeats, level)
@@ -204,13 +206,13 @@ def _leaderboard(log: JudgeLog, level: float) -> tuple[Standing, ...]:
     return tuple(standings)
 
 
-def _examples(log: JudgeLog, rows_of: Mapping[str, Rows]) -> Iterator[Example]:
+def _examples(parts: Mapping[str, JudgeLog]) -> Iterator[Example]:
     """Yield the first pairs of each judge with two verdicts, and the first without one."""
-    for name, rows in rows_of.items():
-        one, two = find_twins(log, rows)
+    for name, log in parts.items():
+        one, two = find_twins(log, np.ones(len(log), dtype=bool))
         valid = (log.verdict[one] != NO_VERDICT) & (log.verdict[two] != NO_VERDICT)
         other = one[valid & (log.verdict[one] != -log.verdict[two])]
-        absent = np.flatnonzero(rows & (log.verdict == NO_VERDICT))
+        absent = np.flatnonzero(log.verdict == NO_VERDICT)
         for why, places in (("another verdict in the other order", other), ("no verdict", absent)):
             for place in places[:MOST_EXAMPLES].tolist():
                 prompt = log.prompts[log.prompt[place]]
@@ -228,6 +230,11 @@ def _examples(log: JudgeLog, rows_of: Mapping[str, Rows]) -> Iterator[Example]:
 def _notes(log: JudgeLog) -> Iterator[str]:
     for why, n in log.omitted.items():
         yield f"{n:,} left out: {why}."
+    if len(log.judges) - len(log.people) > MOST_JUDGES:
+        yield (
+            f"More than {MOST_JUDGES} judges: they are compared with a truth in the log, and not "
+            "with people and each other."
+        )
     for answerer in log.mismatched:
         yield (
             f"The answers of {answerer} share few words with their prompts, where those of others "

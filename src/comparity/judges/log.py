@@ -7,11 +7,10 @@ each item: characters, words and marks of style. The texts themselves are not ke
 from __future__ import annotations
 
 import math
-import re
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from itertools import combinations
 from operator import attrgetter
@@ -33,21 +32,17 @@ from comparity.judges.readers import (
     Score,
     compare_scores,
 )
+from comparity.judges.texts import FEATURES, Echoes, measure
 
 Codes = NDArray[np.int32]
 Marks = NDArray[np.int8]
 Floats = NDArray[np.float64]
 
-FEATURES = ("characters", "words", "headers", "list items", "bold", "code blocks", "refusal")
-HEADER = re.compile(r"^#{1,6} ", re.MULTILINE)
-LISTED = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)]) ", re.MULTILINE)
-BOLD = re.compile(r"\*\*[^*\n]+\*\*")
-REFUSAL = re.compile(
-    r"(?:i.?m |i am )?(?:very )?sorry|i (?:cannot|can.t|am unable|will not)|as an ai\b", re.I
-)
-# How far into an answer a refusal is looked for.
-OPENING = 80
 ITEMS = ("first_item", "second_item")
+COLUMNS = (
+    *("judge", "prompt", "first", "second", "turn", "run", "category", "source", "verdict"),
+    *("gold", "reason", "strength", "seated", "orders", "pair", *ITEMS),
+)
 # Judgments that wait to become columns: many, so that it is quick, and few enough for memory.
 MOST_WAITING = 20_000
 SAME_ANSWERER = "both seats hold the answer of one answerer"
@@ -76,6 +71,8 @@ class JudgeLog:
         0 one presentation, 1 and 2 both orders in one row, with the same verdict or another.
     first_item, second_item : ndarray of int
         Rows of `features`.
+    pair : ndarray of int
+        The same for judgments of the same two answers, in whatever order.
     features : ndarray, (items, len(FEATURES))
         What is known of the texts; ``nan`` where nothing is.
     people : tuple of str
@@ -113,6 +110,7 @@ class JudgeLog:
     orders: Marks
     first_item: Codes
     second_item: Codes
+    pair: NDArray[np.int64]
     features: Floats
     people: tuple[str, ...] = ()
     omitted: Mapping[str, int] = field(default_factory=dict)
@@ -129,14 +127,18 @@ class JudgeLog:
         """Characters of the first and the second answer."""
         return self.features[self.first_item, 0], self.features[self.second_item, 0]
 
-    @property
-    def pair(self) -> NDArray[np.int64]:
-        """A code for the prompt, the turn and the two answerers, in whatever order."""
-        low, high = np.minimum(self.first, self.second), np.maximum(self.first, self.second)
-        code = self.prompt.astype(np.int64)
-        for part, size in ((self.turn, len(self.turns)), (low, 0), (high, 0)):
-            code = code * (size or len(self.answerers)) + part
-        return np.unique(code, return_inverse=True)[1].reshape(-1)
+    def take(self, rows: NDArray[Any]) -> JudgeLog:
+        """Return some of the judgments."""
+        return replace(self, **{name: getattr(self, name)[rows] for name in COLUMNS})
+
+
+def code_pairs(columns: Mapping[str, Any], n_turns: int, n_answerers: int) -> NDArray[np.int64]:
+    """Return a code for the prompt, the turn and the two answerers, in whatever order."""
+    first, second = columns["first"], columns["second"]
+    code = columns["prompt"].astype(np.int64) * n_turns + columns["turn"]
+    for part in (np.minimum(first, second), np.maximum(first, second)):
+        code = code * n_answerers + part
+    return np.unique(code, return_inverse=True)[1].reshape(-1)
 
 
 class Names(defaultdict[Any, int]):
@@ -296,6 +298,7 @@ class LogBuilder:
             categories=names["category"],
             **{name: column for name, column in columns.items() if name != "seated"},
             seated=columns["seated"].astype(bool),
+            pair=code_pairs(columns, len(names["turn"]), len(names["first"])),
             strength=np.array(self.strength),
             features=np.array(self.features),
             people=tuple(
@@ -330,71 +333,3 @@ class LogBuilder:
         of_prompt = [new[told.get(one, "")] for one in names["prompt"]]
         columns["category"] = np.array(of_prompt, dtype=np.int32)[columns["prompt"]]
         names["category"] = tuple(new)
-
-
-def measure(text: str) -> tuple[float, ...]:
-    r"""Return the features of a text.
-
-    Examples
-    --------
-    >>> dict(zip(FEATURES, measure("# Why\n\n- **one**\n- two"), strict=True))["list items"]
-    2.0
-    """
-    return (
-        float(len(text)),
-        float(len(text.split())),
-        float(len(HEADER.findall(text))),
-        float(len(LISTED.findall(text))),
-        float(len(BOLD.findall(text))),
-        float(text.count("```") // 2),
-        float(bool(REFUSAL.match(text[:OPENING].strip()))),
-    )
-
-
-WORD = re.compile(r"[^\W\d_]{5,}")
-# Fewer answers than this tell nothing; answers that belong to their prompts share words with them
-# far more often than with the prompt before.
-FEWEST_ANSWERS = 20
-
-
-class Echoes:
-    """Whether answers share more words with their own prompt than with the prompt before it."""
-
-    def __init__(self) -> None:
-        self.own: defaultdict[str, float] = defaultdict(float)
-        self.other: defaultdict[str, float] = defaultdict(float)
-        self.squares: defaultdict[str, float] = defaultdict(float)
-        self.n: Counter[str] = Counter()
-        self.seen: set[tuple[str, str]] = set()
-        self.words: tuple[str, frozenset[str]] = ("", frozenset())
-        self.before: frozenset[str] = frozenset()
-
-    def add(self, prompt: str, answerer: str, question: str, answer: str) -> None:
-        """Count the words of two prompts in an answer, once for each answer."""
-        if prompt != self.words[0]:
-            self.before = self.words[1]
-            self.words = prompt, frozenset(WORD.findall(question.lower()))
-        key = (prompt, answerer)
-        if key in self.seen or not self.before or not self.words[1]:
-            return
-        self.seen.add(key)
-        said = {*WORD.findall(answer.lower())}
-        own, other = (len(words & said) / len(words) for words in (self.words[1], self.before))
-        self.own[answerer] += own
-        self.other[answerer] += other
-        self.squares[answerer] += (own - other) ** 2
-        self.n[answerer] += 1
-
-    def mismatched(self) -> tuple[str, ...]:
-        """Return answerers whose answers tell nothing of their prompts, where others' do."""
-        leads = {}
-        for answerer, n in self.n.items():
-            if n >= FEWEST_ANSWERS:
-                lead = (self.own[answerer] - self.other[answerer]) / n
-                error = math.sqrt(max(self.squares[answerer] / n - lead**2, 0.0) / n)
-                leads[answerer] = lead, error
-        clear = [lead for lead, error in leads.values() if lead > 4 * error]
-        best = max(clear, default=0.0)
-        return tuple(
-            one for one, (lead, error) in leads.items() if best and lead + 2 * error < best / 4
-        )

@@ -56,11 +56,10 @@ class MissingTest:
     p_adjusted: float
 
 
-def find_failing_groups(
-    log: JudgeLog, rows: Rows, judge: str, alpha: float = 0.05
-) -> tuple[MissingTest, ...]:
-    """Test every group of prompts and answerers; nothing where no judgment is missing."""
-    if not (log.verdict[rows] == NO_VERDICT).any():
+def find_failing_groups(log: JudgeLog, judge: str, alpha: float = 0.05) -> tuple[MissingTest, ...]:
+    """Test every group of prompts and answerers of one judge; nothing where nothing is missing."""
+    rows = np.ones(len(log), dtype=bool)
+    if not (log.verdict == NO_VERDICT).any():
         return ()
     found = [*_prompt_tests(log, rows), *_answerer_tests(log, rows)]
     if not found:
