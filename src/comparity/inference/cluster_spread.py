@@ -110,7 +110,7 @@ def cluster_spread(
     >>> import numpy as np
     >>> rows, sums = np.full((8, 2), 5.0), np.tile([[1.0, 1.0], [-1.0, -1.0]], (4, 1))
     >>> factors, dofs = cluster_spread(rows, sums, np.array([1.0, -1.0]), np.ones(2))
-    >>> factors.sum().round(6), dofs.round(6).tolist()
+    >>> round(float(factors.sum()), 6), dofs.round(6).tolist()
     (1.142857, [7.0, 7.0])
     """
     n = trials.sum(axis=0)

@@ -170,7 +170,7 @@ def clip(text: str) -> str:
 
     Examples
     --------
-    >>> clip("a\x1b[2J"), len(clipped("a" * 10_000))
+    >>> clip("a\x1b[2J"), len(clip("a" * 10_000))
     ('a\\x1b[2J', 228)
     """
     safe = visible(text).translate(NO_CHARACTERS)
@@ -184,7 +184,7 @@ def shorten_words(text: str) -> str:
 
     Examples
     --------
-    >>> shorten_words("a name"), len(shortened("a" * 10_000))
+    >>> shorten_words("a name"), len(shorten_words("a" * 10_000))
     ('a name', 100)
     """
     return ENDLESS.sub(lambda word: f"{word[0][:79]}…{word[0][-20:]}", text)
@@ -322,7 +322,7 @@ def expected_count(value: float) -> str:
 
     Examples
     --------
-    >>> expected_count(151.25), expected(float("inf"))
+    >>> expected_count(151.25), expected_count(float("inf"))
     ('151', 'no end')
     """
     return count(round(value)) if math.isfinite(value) else "no end"
