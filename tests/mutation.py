@@ -53,8 +53,18 @@ EXCHANGED: dict[type[ast.operator], type[ast.operator]] = {
 }
 SCALE = 2.5
 
-EXCUSED: dict[str, str] = {}
-"""Survivors by their description, and why no test could or should fail for them."""
+EXCUSED: dict[tuple[str, str], str] = {
+    ("elif hops[two] < hop and hops[one] > hop:", "Gt -> GtE"): "how a matrix is stored",
+    ("if found > 2 * hop * widest + 1:", "1 -> 2"): "how a matrix is stored",
+    ("v = third**3 - b * c / (6 * a**2) + d / (2 * a)", "Mult -> Div"): "Newton mends the guess",
+    ("ends = np.quantile(values, np.linspace(0, 1, LEVELS + 1)[1:-1])", "Add -> Sub"): (
+        "127 quantile groups are as good as 128"
+    ),
+    ("goal = tolerance * max(float(model.weight.sum()), 1.0)", "1.0 -> 2.5"): (
+        "keeps a goal from being zero, whatever its size"
+    ),
+}
+"""Survivors by the line and what is changed there, and why no test could or should fail."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +79,12 @@ class Mutant:
 
     def __str__(self) -> str:
         return f"{self.path.relative_to(PACKAGE)}:{self.line}:{self.column} {self.what}"
+
+    @property
+    def excuse(self) -> str:
+        """Why this one may survive; nothing where it may not."""
+        line = self.path.read_text(encoding="utf-8").splitlines()[self.line - 1]
+        return EXCUSED.get((line.strip(), self.what), "")
 
 
 def mutants(path: Path) -> Iterator[Mutant]:
@@ -285,10 +301,10 @@ def main() -> int:
     sample = random.Random(choices.seed).sample(every, min(choices.sample, len(every)))
     print(f"{len(sample)} of {len(every):,} mutants, seed {choices.seed}")
     noticed = killed(sample, choices.workers, choices.traced)
-    survivors = [str(one) for one, dead in zip(sample, noticed, strict=True) if not dead]
+    survivors = [one for one, dead in zip(sample, noticed, strict=True) if not dead]
     for one in survivors:
-        print(f"survived: {one}  {EXCUSED.get(one, '')}")
-    left = [one for one in survivors if one not in EXCUSED]
+        print(f"survived: {one}  {one.excuse}")
+    left = [one for one in survivors if not one.excuse]
     print(f"{len(sample) - len(left)} of {len(sample)} noticed or excused")
     return int(len(left) > len(sample) / 10)
 

@@ -56,6 +56,12 @@ def test_n_log_n_comparisons_are_called_enough() -> None:
     assert any("n log n = 461" in note for note in few.notes)
 
 
+def test_items_that_nobody_compared_are_no_parts_of_their_own() -> None:
+    """0 beat 1, which leaves two parts; 2, 3 and 4 are in no comparison."""
+    notes = diagnose(judgments_of([[0, 1]], n_items=5)).notes
+    assert any("fall into 2 parts" in note for note in notes)
+
+
 def test_a_long_chain_is_one_component_however_it_is_listed() -> None:
     n = 500
     chain = np.column_stack([np.arange(n), (np.arange(n) + 1) % n])[::-1]
