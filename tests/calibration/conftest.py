@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 
-@pytest.fixture(params=[400, pytest.param(4000, marks=pytest.mark.slow)])
+@pytest.fixture(params=[200, pytest.param(4000, marks=pytest.mark.slow)])
 def repetitions(request: pytest.FixtureRequest) -> int:
     return int(request.param)
 

@@ -92,7 +92,7 @@ def one_sided(errors: BridgeErrors) -> float:
 
 def few(repetitions: int) -> int:
     """Return how often to repeat, which takes longer here than elsewhere."""
-    return repetitions if repetitions >= 4000 else repetitions // 8
+    return repetitions if repetitions >= 4000 else repetitions // 4
 
 
 def standard_error(rate: float, n: int) -> float:

@@ -26,7 +26,7 @@ WORLDS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture(params=[20, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.fixture(params=[8, pytest.param(1000, marks=pytest.mark.slow)])
 def times(request: pytest.FixtureRequest) -> int:
     return int(request.param)
 
