@@ -30,13 +30,13 @@ from comparity.counts.pairs import TIE_VALUE, Cell, Floats, PairCounts, Sharing,
 GroupPair = frozenset[str]
 
 CELL_NOISE = 2.5
-"""Sampling noise allowed between the laws of two cells, over the root of the items they rest on."""
+"""Sampling noise allowed between distributions of two cells, over the root of their items."""
 
 
 def item_overlap(pairs: JudgedPairs) -> Overlap:
-    """Weigh items so that the reference has the same law in every group, as items were judged.
+    """Weigh items so that the reference has one distribution in all groups, as items were judged.
 
-    An item judged ten times counts ten times in the laws and once in the effective sizes.
+    An item judged ten times counts ten times in the distributions and once in the effective sizes.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def expected_agreement(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellLaws:
-    """How far the reference laws of two cells are apart after weighting.
+    """How far the reference distributions of two cells are apart after weighting.
 
     Attributes
     ----------
@@ -212,8 +212,9 @@ class ReferenceLaws:
         effective_items : float
             Items that the scarcer of the two rests on, counted by how evenly they are used.
         rounding : bool
-            Whether the reference of one group may be rounded. That moves a law by no more than the
-            share of one value, so the largest share that only one cell has is allowed besides.
+            Whether the reference of one group may be rounded. That moves a distribution by no more
+            than the share of one value, so the largest share that only one cell has is allowed
+            besides.
         """
         distance, lump = math.nan, 0.0
         if all(cell in self.cells for cell in cells):
@@ -228,7 +229,7 @@ class ReferenceLaws:
 
 
 def reference_laws(pairs: JudgedPairs, weights: Floats) -> ReferenceLaws:
-    """Return the laws of the reference in all cells, under weights of the rows.
+    """Return the distributions of the reference in all cells, under weights of the rows.
 
     More than two thousand values of the reference are taken together in as many bins of neighbours.
     """

@@ -1,13 +1,13 @@
 r"""Kinds of pairs evened out by how far apart the labels of their items are.
 
-Weights on items give the labels of every group one smooth law. They cannot give them one grid:
-where one group's labels are rounded, close pairs of that group are ties, which are not compared,
-and its pairs lie further apart than others. A precise score then orders them better though it
-depends on labels alone.
+Weights on items give the labels of every group one smooth distribution. They cannot give them one
+grid: where one group's labels are rounded, close pairs of that group are ties, which are not
+compared, and its pairs lie further apart than others. A precise score then orders them better
+though it depends on labels alone.
 
 If it does, a pair is ordered rightly with a chance :math:`g(y, y')` that is the same in every cell,
 so the rate of cell :math:`c` has the expectation :math:`\int g \, d\mu_c`, with :math:`\mu_c` the
-weighted law of the labels of its pairs. With any estimate :math:`\hat g`
+weighted distribution of the labels of its pairs. With any estimate :math:`\hat g`
 
 .. math:: \hat r_c - \int \hat g \, d\mu_c + \overline{\int \hat g \, d\mu}
 

@@ -11,10 +11,11 @@ class UnknownLogError(ComparityError, ValueError):
     """A file is a log of no format that is known."""
 
     def __init__(self, path: str, keys: Sequence[str], formats: Collection[str]) -> None:
+        known = ", ".join(map(repr, formats))
         super().__init__(
             f"cannot tell which tool wrote {path!r}.",
             f"its first record has {list_names(keys)}",
-            f"force one of {', '.join(formats)} with {{}}, or name columns by {{}}, {{}} and {{}}.",
+            f"force one of {known} with {{}}, or name columns by {{}}, {{}} and {{}}.",
             Option("format"),
             Option("left"),
             Option("right"),

@@ -136,18 +136,18 @@ def compare_clustered(
     if reason:
         return untested_gap(null, n, reason, gap=unclustered.gap)
     found = _cluster_gap(group, reference, rows, unclustered.pivot.scale)
-    law = "t and signs of clusters" if found.flips_signs else "t of clusters"
+    method = "t and signs of clusters" if found.flips_signs else "t of clusters"
     if unclustered.method != WELCH:
         known = {one.name: getattr(found, one.name) for one in fields(found)}
         found = CheckedGap(**known, other=unclustered.pivot)
-        law = f"{law}, and {unclustered.method}"
+        method = f"{method}, and {unclustered.method}"
     return GapTest(
         null=null,
         gap=unclustered.gap,
         standard_error=math.sqrt(found.variance_at(found.gap)),
         p_value=found.p_value(0.0),
         n=n,
-        method=law,
+        method=method,
         pivot=found,
         reason=unclustered.reason,
     )
