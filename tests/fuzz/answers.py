@@ -6,15 +6,18 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["OF_ORDER", "differences", "leaves"]
+__all__ = ["OF_ORDER", "SAME", "differences", "leaves"]
 
 # Where an item stands in the file, whose file it is, and notes that name items in its order.
 OF_ORDER = frozenset(
     {"provenance", "position", "undefeated", "winless", "items", "scores", "groups"}
     | {"standard_errors", "component", "strong_component", "before", "uncompared", "notes"}
+    | {"stationary"}
 )
 NAMES = frozenset({"item", "evaluator", "group"})
 ROUNDING = 1e-4
+# Of sums of the same numbers in the same order: processors add by fours, from where memory begins.
+SAME = 1e-9
 # Numbers of judgments that would decide are rounded up, so that rounding may make them one more.
 ROUNDED_UP = "/needed/"
 
@@ -43,23 +46,25 @@ def _places(values: list[Any]) -> list[Any]:
     return keys if len(set(keys)) == len(values) else list(range(len(values)))
 
 
-def differences(one: Any, two: Any, *, without: frozenset[str] = OF_ORDER) -> list[str]:
+def differences(
+    one: Any, two: Any, *, without: frozenset[str] = OF_ORDER, rounding: float = ROUNDING
+) -> list[str]:
     """Return where two answers differ by more than rounding."""
     first, second = (dict(leaves(answer, without=without)) for answer in (one, two))
     found = [
         f"{path}: {first[path]!r} and {second[path]!r}"
         for path in first.keys() & second.keys()
-        if not _are_close(first[path], second[path], path)
+        if not _are_close(first[path], second[path], path, rounding)
     ]
     return sorted([*found, *(first.keys() ^ second.keys())])
 
 
-def _are_close(one: Any, two: Any, path: str) -> bool:
+def _are_close(one: Any, two: Any, path: str, rounding: float) -> bool:
     numbers = [type(value) in (int, float) for value in (one, two)]
     if one == two or not all(numbers):
         return bool(one == two)
     if ROUNDED_UP in path:
-        return math.isclose(one, two, rel_tol=ROUNDING, abs_tol=1)
+        return math.isclose(one, two, rel_tol=rounding, abs_tol=1)
     if type(one) is int and type(two) is int:
         return False
-    return math.isclose(one, two, rel_tol=ROUNDING, abs_tol=ROUNDING / 10)
+    return math.isclose(one, two, rel_tol=rounding, abs_tol=rounding / 10)

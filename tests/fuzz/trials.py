@@ -23,7 +23,7 @@ from typing import Any
 from unittest.mock import patch
 
 from comparity.cli import main
-from tests.fuzz.answers import OF_ORDER, differences
+from tests.fuzz.answers import OF_ORDER, SAME, differences
 from tests.fuzz.cases import Case, Twin, write_files
 
 __all__ = ["BrokenPromiseError", "Outcome", "run_here", "try_case"]
@@ -33,7 +33,7 @@ MOST_SECONDS = 60
 # Whether data sets are here must not change what is tried.
 NO_DATA = {"COMPARITY_DATA": "no data here"}
 # What differs where the same rows come from another file, or in another order.
-OF_THE_FILE = {"provenance"}
+OF_THE_FILE = frozenset({"provenance"})
 # What is drawn at random is drawn for rows as they come: which are held out, which are permuted.
 # Equal items rank, and equal biases are listed, as they come; the matrix of biases has its order.
 DRAWN = {"relative": {"distribution"}, "rank": {"audit", "rank", "biases"}}
@@ -221,20 +221,13 @@ def _check_twin(case: Case, outcome: Outcome, twin: Twin) -> None:
         if by_order:
             unlike = differences(*answers, without=OF_ORDER | DRAWN.get(case.words[0], set()))
         else:
-            same = _content(answers[0]) == _content(answers[1])
+            unlike = differences(*answers, without=OF_THE_FILE, rounding=SAME)
     if not same or unlike:
         raise BrokenPromiseError(
             f"another {twin.what}, another answer: {outcome.status} and {other.status}\n"
             f"{unlike[:9]}\n"
             f"{outcome.err}{other.err}{outcome.out}{other.out}\n{shlex.join(twin.words)}"
         )
-
-
-def _content(answer: Any) -> Any:
-    """Return an answer without what it says of the file it came from."""
-    if isinstance(answer, dict):
-        return {k: _content(value) for k, value in answer.items() if k not in OF_THE_FILE}
-    return [_content(one) for one in answer] if isinstance(answer, list) else answer
 
 
 def keep_case(case: Case, error: BaseException, home: Path) -> Path:

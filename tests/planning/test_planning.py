@@ -364,3 +364,18 @@ def test_sizes_of_numpy_are_written_as_json() -> None:
     plan = plan_comparative(**comparative("f1"), n_pairs=np.int64(4000), n_items=np.int64(500))
     content = json.loads(json.dumps(plan.to_dict()))
     assert (content["n_pairs"], content["n_items"]) == (4000, 500)
+
+
+def test_leans_that_cancel_leave_no_variance_rather_than_a_negative_one() -> None:
+    # No pair of the first group is ever lost to the second: only leans vary, and they cancel.
+    plan = plan_comparative(
+        tpr=(0.999, 1.0),
+        tnr=(0.0, 1.0),
+        shares=(0.3, 0.7),
+        base_rates=(0.8, 0.84),
+        n_evaluators=13,
+        evaluator_lean=0.5,
+        alpha=0.2,
+        power=0.2,
+    )
+    assert 0.2 <= plan.power <= 1

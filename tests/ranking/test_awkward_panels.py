@@ -75,3 +75,18 @@ def test_directions_about_which_nothing_is_told_lead_nowhere() -> None:
     solved, spent = conjugate_gradients(Flat(), np.ones(3), relative=1e-3)
     assert solved.tolist() == [0, 0, 0]
     assert spent == 1
+
+
+def test_own_sharpness_of_awkward_panels_is_shown_with_intervals_that_may_have_no_end() -> None:
+    unbounded = 0
+    for seed in range(40):
+        try:
+            found = barp(**{**awkward(seed), "corrected": True}, sharpness="own")
+        except ComparityError:
+            continue
+        ends = found.cautious_intervals()
+        unbounded += bool(np.isinf(ends).any())
+        assert ("inf]" in str(found) or "[-inf" in str(found)) == np.isinf(ends).any(), seed
+        assert found.plot() is not None
+        assert np.isinf(found.bias_frame()["cautious_high"]).any() == np.isinf(ends[..., 1]).any()
+    assert unbounded > 2

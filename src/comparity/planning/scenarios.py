@@ -291,12 +291,15 @@ def _contrast_rates(
     The mean of two rates has the trials that one rate of the same variance would have.
     """
     first, second = np.maximum(contrasts, 0), np.maximum(-contrasts, 0)
+    between: Vector = contrasts @ covariance @ contrasts.T
+    # Where evaluators' leans cancel, rounding can leave less than nothing.
+    np.fill_diagonal(between, np.maximum(np.diag(between), 0.0))
     return ExpectedGaps(
         first_rates=first @ rates,
         second_rates=second @ rates,
         first_trials=1 / (first**2 @ (1 / trials)),
         second_trials=1 / (second**2 @ (1 / trials)),
-        covariance=contrasts @ covariance @ contrasts.T,
+        covariance=between,
     )
 
 

@@ -37,6 +37,7 @@ from comparity.reports.plots import (
     row_height,
 )
 from comparity.reports.sections import clip, count, several, signed
+from comparity.results.result import missing_as_none
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +59,7 @@ def bias_chart(biases: Rows, *, level: float, unit: str = "logits") -> RowChart:
     Parameters
     ----------
     biases : sequence of mapping
-        Rows of one contrast as they are in JSON, who leans most surely first; of many evaluators
+        Rows of one contrast, who leans most surely first; of many evaluators
         the first are drawn.
     level : float
         False-discovery rate up to which an evaluator is said to lean.
@@ -215,7 +216,7 @@ def _caterpillar(ranking: BiasedRanking, contrast: int | None) -> RowChart:
         names = [names[contrast]]
     elif ranking.bias.size > NAMED:
         names = names[:1]
-    rows = [row for row in ranking.to_dict()["biases"] if row["contrast"] in names]
+    rows = [row for row in missing_as_none(ranking.bias_rows()) if row["contrast"] in names]
     rows.sort(key=lambda row: (names.index(row["contrast"]), _bias(row)))
     silent, n = 0, len(ranking.evaluators)
     if len(rows) > NAMED:

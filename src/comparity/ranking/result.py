@@ -29,7 +29,6 @@ from comparity.ranking.fits import (
     Suggestion,
 )
 from comparity.ranking.intervals import normal_intervals, rank_intervals, ratio_intervals
-from comparity.results.plain import as_plain
 from comparity.results.result import Result, frame_of_rows
 
 if TYPE_CHECKING:
@@ -161,7 +160,7 @@ class Ranking(Result):
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each item, best first, as a frame of the named engine."""
-        return frame_of_rows(as_plain(self.rows()), backend)
+        return frame_of_rows(self.rows(), backend)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the scores; a ranking with biases draws these."""
@@ -295,7 +294,7 @@ class BiasedRanking(Ranking):
 
     def bias_frame(self, backend: str | None = None) -> Any:
         """Return one row for each evaluator and contrast, those who lean most first."""
-        return frame_of_rows(as_plain(self.bias_rows()), backend)
+        return frame_of_rows(self.bias_rows(), backend)
 
     def bias_rows(self) -> list[dict[str, Any]]:
         """Return one row for each evaluator and contrast, those who lean most first."""

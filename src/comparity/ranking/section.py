@@ -25,6 +25,7 @@ from comparity.reports.sections import (
     several,
     signed,
 )
+from comparity.results.result import missing_as_none
 
 Rows = list[dict[str, Any]]
 
@@ -38,8 +39,9 @@ CONTRASTS = 4
 def section(result: Ranking | RankedPanel) -> Section:
     """Return what is shown of a ranking."""
     panel = RankedPanel(ranking=result) if isinstance(result, Ranking) else result
-    ranking, shown = panel.ranking, panel.ranking.to_dict()
-    biases, places = shown.get("biases"), shown["ranking"]
+    ranking = panel.ranking
+    places = missing_as_none(ranking.rows())
+    biases = missing_as_none(ranking.bias_rows()) if isinstance(ranking, BiasedRanking) else None
     return Section(
         headline=f"Ranking of {count(len(ranking.items))} items by {visible(ranking.model)}",
         sentences=tuple(_sentences(ranking)),

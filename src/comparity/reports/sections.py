@@ -219,9 +219,14 @@ def interval(low: float | None, high: float | None, *, sign: bool = True) -> str
     --------
     >>> interval(-0.01, 0.2), interval(0.7, 0.8, sign=False), interval(None, None)
     ('[-0.010, +0.200]', '[0.700, 0.800]', 'n/a')
+    >>> interval(-float("inf"), 0.2)
+    '[-inf, +0.200]'
     """
+    if low is None or high is None or math.isnan(low) or math.isnan(high):
+        return MISSING
     form = signed if sign else rate
-    return MISSING if _missing(low) or _missing(high) else f"[{form(low)}, {form(high)}]"
+    ends = (f"{end:+}" if math.isinf(end) else form(end) for end in (low, high))
+    return f"[{', '.join(ends)}]"
 
 
 def p_value(value: float | None) -> str:

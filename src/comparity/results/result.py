@@ -5,6 +5,7 @@ Here are the three words for a finding, too; :mod:`comparity.results.judging` de
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from abc import ABC, abstractmethod
@@ -200,13 +201,25 @@ def _classes() -> Iterator[type[Result]]:
             yield found
 
 
+def missing_as_none(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows with None for numbers that do not exist; infinite ones stay numbers."""
+    return [
+        {
+            name: None if isinstance(value, float) and math.isnan(value) else value
+            for name, value in row.items()
+        }
+        for row in rows
+    ]
+
+
 def frame_of_rows(rows: Sequence[Mapping[str, Any]], backend: str | None = None) -> Any:
     """Return rows with the same keys as a frame.
 
     Parameters
     ----------
     rows : sequence of mapping
-        One mapping of column to value for each row. No rows give a frame without columns.
+        One mapping of column to value for each row. No rows give a frame without columns; numbers
+        that do not exist are missing.
     backend : {"pandas", "polars", "pyarrow"}, optional
         The engine; by default the first of these that is installed.
 
@@ -218,7 +231,8 @@ def frame_of_rows(rows: Sequence[Mapping[str, Any]], backend: str | None = None)
     import narwhals as nw
 
     engine = _engine(backend)
-    columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
+    cells = missing_as_none(rows)
+    columns = {name: [row[name] for row in cells] for name in (cells[0] if cells else ())}
     # A column of missing numbers only would otherwise have no type.
     unknown = {name for name, values in columns.items() if all(value is None for value in values)}
     series = [

@@ -126,8 +126,9 @@ def inverted(found: Evidence) -> NDArray[np.bool_]:
     """
     information = found.information
     own = information if information.ndim == 1 else np.diagonal(information)
-    z = (own + found.slope) / np.sqrt(own)
-    return np.asarray(z < ndtri(INVERTED_LEVEL / len(z)))
+    # Where the integrated likelihood does not bend, it says nothing of a sign.
+    beyond = own + found.slope < ndtri(INVERTED_LEVEL / len(own)) * np.sqrt(np.maximum(own, 0))
+    return np.asarray(beyond & (own > 0))
 
 
 def best_sd(free: Floats, variances: Floats) -> float:
