@@ -100,7 +100,7 @@ def figure_7(request: Request) -> Reproduction:
         conclusions=(Conclusion("on average men are taken for older", bool(bias.mean() > 0)),),
         figures=saved(request, figure, "figure_7.png"),
         notes=(
-            f"{len(faces.pairs):,} of 250,249 comparisons are public.",
+            f"{len(faces.pairs):,} of 250,249 comparisons are at hand.",
             "With so few comparisons of each evaluator nearly all of the spread of estimated "
             "biases is their error: marginal likelihood finds a far narrower law.",
         ),
@@ -147,7 +147,7 @@ def figure_8(request: Request) -> Reproduction:
             for (kind, text), so in zip(KINDS.items(), holds, strict=True)
         ),
         figures=saved(request, figure, "figure_8.png"),
-        notes=(f"{len(faces.pairs):,} of 250,249 comparisons are public.",),
+        notes=(f"{len(faces.pairs):,} of 250,249 comparisons are at hand.",),
     )
 
 

@@ -1,6 +1,6 @@
 """Real data: Communities and Crime, Law School, W3C experts, Wikipedia comments.
 
-Of the last two only a part is public; see the README for what that is.
+Of the last two only a part is at hand; see the README for what that is.
 """
 
 from __future__ import annotations

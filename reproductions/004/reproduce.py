@@ -58,7 +58,7 @@ def table_1(request: Request) -> Reproduction:
         errors=one_run_away(runs),
         why={
             "Wiki": "1,492 of 127,820 comments, a linear score of words instead of a network",
-            "W3C": "10 topics of 48: the expert label of the others is not public",
+            "W3C": "10 topics of 48: the expert label of the others is not at hand",
             "Sim.": "S & J: how scores become relevances is not said",
         },
     )
@@ -213,7 +213,7 @@ def table_6(request: Request) -> Reproduction:
         errors=one_run_away(runs),
         why={
             "Sim.": "how scores become relevances is not said",
-            "W3C": "10 topics of 48: the expert label of the others is not public",
+            "W3C": "10 topics of 48: the expert label of the others is not at hand",
         },
     )
     simulated = ours["Sim."]
