@@ -108,6 +108,7 @@ NOT_DECIDING = {
         ranking.likelihood.one_pass.MOST_SOLVES ranking.likelihood.one_pass.SLIGHT
         ranking.likelihood.search.ROUNDS_SHARP ranking.likelihood.sharpness.LEAST_SD
         ranking.likelihood.sharpness.LONGEST_STEP ranking.likelihood.sharpness.MOST_SD
+        ranking.likelihood.sharpness.ROUNDING ranking.likelihood.sharpness.UNKNOWN
         ranking.rank_centrality.RESTARTS
     """,
     "a definition": """

@@ -22,11 +22,11 @@ VAGUE = 0.35
 
 
 def equality_of(task: Task, fitted: Fit) -> EqualSharpness | None:
-    """Return the test of equal sharpness, where scores are integrated out of it."""
+    """Return the test of equal sharpness, where judgments suffice to ask for it."""
     if not task.corrected or task.judgments.n_evaluators < 2:
         return None
     statistic, dof, p_value = fitted.test_equality()
-    return EqualSharpness(statistic=statistic, dof=dof, p_value=p_value)
+    return EqualSharpness(statistic=statistic, dof=dof, p_value=p_value) if dof else None
 
 
 def in_score_sds(fitted: Fit, errors: Errors) -> tuple[Fit, Errors, Sharpness]:

@@ -272,3 +272,17 @@ def test_sharpness_is_shown_written_and_read_back() -> None:
     assert back.sharpness.values == pytest.approx(fit.sharpness.values)
     assert back.bias_intervals() == pytest.approx(fit.bias_intervals())
     assert fit.plot_sharpness().get_xlabel() == "logits for an item that is one SD better"
+
+
+def test_a_few_judgments_say_nothing_of_sharpness() -> None:
+    rng, rejected = np.random.default_rng(20260131), 0
+    for _ in range(60):
+        sharpness = np.ones(int(rng.integers(2, 5)))
+        found = barp(**draw_panel(rng, sharpness, n_items=4, pairs=int(rng.integers(2, 5))))
+        rejected += found.equal_sharpness is not None and found.equal_sharpness.p_value < 0.05
+    assert rejected <= 60 * 0.05 + 3 * (60 * 0.05 * 0.95) ** 0.5
+    # Where there are judgments enough, unequal sharpness is seen.
+    seen = barp(**draw_panel(rng, [0.3, 3.0, 1.0], pairs=300)).equal_sharpness
+    assert seen is not None
+    assert seen.dof == 2
+    assert seen.p_value < 1e-6

@@ -1,0 +1,87 @@
+"""Means by few labels and many predictions, against ppi_py and clustered regressions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from numpy.testing import assert_allclose
+
+from comparity.inference import prediction_powered
+from comparity.inference.prediction_powered import FEWEST_CLUSTERS, powered_mean
+
+LABELLED, REST = np.arange(60), np.arange(240)
+LABELS = ((LABELLED * 7) % 11 < 5).astype(float)
+PREDICTED = np.where(LABELLED % 4 == 0, 1 - LABELS, LABELS) * 0.6 + 0.15 + 0.1 * np.sin(LABELLED)
+PREDICTED_REST = 0.6 * ((REST * 5) % 13 < 6) + 0.15 + 0.1 * np.sin(REST)
+Y = np.r_[LABELS, np.full(240, np.nan)]
+F = np.r_[PREDICTED, PREDICTED_REST]
+
+
+# What ppi_py 0.2.3 returns for these numbers (ppi_mean_pointestimate, ppi_mean_ci at 0.95).
+@pytest.mark.parametrize(
+    ("weight", "value", "low", "high"),
+    [
+        (1.0, 0.44432791, 0.32738369, 0.56127214),
+        (0.5, 0.44716396, 0.33318868, 0.56113924),
+        (0.0, 0.45, 0.32411903, 0.57588097),
+    ],
+)
+def test_a_given_weight_is_that_of_ppi_py(
+    weight: float, value: float, low: float, high: float
+) -> None:
+    everyone = np.ones(300, dtype=bool)
+    sums = prediction_powered._Sums.of(Y, F, np.arange(300), everyone)
+    assert_allclose(sums.labels + weight * sums.moved, value, atol=1e-8)
+    # ppi_py divides by the number of units, not of degrees of freedom.
+    error = sums.standard_error(weight, 300, 300)
+    assert_allclose(error, (high - low) / (2 * 1.959963985), rtol=1e-6)
+
+
+def test_the_weight_is_the_best_and_close_to_that_of_ppi_py() -> None:
+    found = powered_mean(Y, F, np.arange(300))
+    assert found is not None
+    sums = prediction_powered._Sums.of(Y, F, np.arange(300), np.ones(300, dtype=bool))
+    for other in np.linspace(0, 1, 101):
+        assert found.standard_error <= sums.standard_error(other, 58, 60) + 1e-12
+    # ppi_py, which takes predictions with and without labels to vary alike, has 0.4465509.
+    assert abs(found.value - 0.4465509) < 0.001
+    assert (found.n_labels, found.n_units, found.n_clusters) == (60, 300, 60)
+
+
+def test_labels_alone_are_a_clustered_regression() -> None:
+    clusters = np.r_[LABELLED // 4, 15 + REST // 4]
+    found = powered_mean(Y, F, clusters)
+    assert found is not None
+    fit = sm.OLS(LABELS, np.ones(60)).fit(cov_type="cluster", cov_kwds={"groups": LABELLED // 4})
+    assert_allclose(found.labels_alone, fit.params[0])
+    assert_allclose(found.labels_standard_error, fit.bse[0])
+    side = np.r_[LABELLED, REST] % 3 == 0
+    gap = powered_mean(Y, F, clusters, side=side)
+    assert gap is not None
+    design = sm.add_constant(side[:60].astype(float))
+    two = sm.OLS(LABELS, design).fit(cov_type="cluster", cov_kwds={"groups": LABELLED // 4})
+    assert_allclose(gap.labels_alone, two.params[1])
+    # With two means statsmodels also counts the second as a parameter.
+    assert_allclose(gap.labels_standard_error, two.bse[1] * (58 / 59) ** 0.5)
+
+
+def test_useless_predictions_change_nothing_and_exact_ones_nearly_everything() -> None:
+    rng = np.random.default_rng(20260131)
+    truth = (rng.random(4000) < 0.3).astype(float)
+    labels = np.where(np.arange(4000) < 200, truth, np.nan)
+    against = powered_mean(labels, 1 - truth, np.arange(4000))
+    assert against is not None
+    assert against.weight == 0.0
+    assert against.value == against.labels_alone
+    exact = powered_mean(labels, truth, np.arange(4000))
+    assert exact is not None
+    # 200 labels are worth nearly as many as all 4,000: n + N labels.
+    assert 15 < exact.worth < 21
+    assert abs(exact.value - truth.mean()) < 0.01
+
+
+def test_too_few_prompts_or_nothing_to_predict_give_no_answer() -> None:
+    few = np.where(np.arange(100) < FEWEST_CLUSTERS - 1, 1.0, np.nan)
+    assert powered_mean(few, np.zeros(100), np.arange(100)) is None
+    assert powered_mean(np.ones(100), np.zeros(100), np.arange(100)) is None
