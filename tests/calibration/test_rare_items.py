@@ -53,6 +53,31 @@ def test_items_enough_to_hold_bad_ones_are_called_harmless_where_none_is(
 
 
 @pytest.mark.parametrize("runs", [60, pytest.param(1000, marks=pytest.mark.slow)])
+def test_items_with_one_label_too_few_to_hold_bad_ones_are_not_called_harmless(
+    runs: int, rng: np.random.Generator
+) -> None:
+    """Of 50 items of b twelve are bad; a fifth of such is hopeless, and none met in 0.8^12 = 0.07.
+
+    Items of either group are 50 and more, which would do if items had both roles.
+    """
+    group, label = np.repeat([0, 1], [200, 50]), np.repeat([0.0, 1, 0, 1], [100, 100, 12, 38])
+    found = []
+    for _ in range(runs):
+        score = 4 * label + rng.normal(size=250)
+        hopeless = (group == 1) & (label == 0) & (rng.random(250) < 0.2)
+        score = np.where(hopeless, 100.0, score)
+        audit = pairwise_accuracy(
+            label,
+            score,
+            sensitive_features=GROUPS[group],
+            notions=("cross-group",),
+            margin=0.2,
+        ).raw
+        found.append(audit.finding)
+    assert WITHIN not in found
+
+
+@pytest.mark.parametrize("runs", [60, pytest.param(1000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("levels", [2, 7])
 def test_few_items_against_many_keep_the_level_where_some_are_bad(
     levels: int, runs: int, rng: np.random.Generator

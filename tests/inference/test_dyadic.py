@@ -15,7 +15,7 @@ from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.pairs import Cell, PairCounts, Tally
 from comparity.inference.dyadic import compare_cells, rate_covariance, rate_interval
 from comparity.inference.gap_tests import Reference
-from comparity.inference.pivots import DyadicGap, SharedGap, likeliest_rates
+from comparity.inference.pivots import DyadicGap, SharedGap, likeliest_rates, shared_spread
 from comparity.inference.proportions import restricted_rate
 from tests.calibration import worlds
 from tests.plain import two_proportions
@@ -62,10 +62,13 @@ def few_misses(seed: int) -> JudgedPairs:
     return worlds.hard_items(minority=0.1, log_odds=2.5, n_items=150, n_pairs=900, rng=rng)
 
 
-def double_sum(pairs: JudgedPairs, rates: tuple[float, float]) -> tuple[float, float]:
+def double_sum(
+    pairs: JudgedPairs, rates: tuple[float, float], scales: tuple[float, float] = (1.0, 1.0)
+) -> tuple[float, float]:
     """Sum residuals at the given rates over judgments that share; and over single judgments."""
     residual = np.zeros(len(pairs))
-    for sign, cell, rate in zip((1, -1), (FIRST, SECOND), rates, strict=True):
+    signs = (scales[0], -scales[1])
+    for sign, cell, rate in zip(signs, (FIRST, SECOND), rates, strict=True):
         rows = pairs.cell == pairs.cells.index(cell)
         residual[rows] = sign * ((pairs.order[rows] > 0) - rate) / rows.sum()
     items = list(zip(pairs.better.tolist(), pairs.worse.tolist(), strict=True))
@@ -117,8 +120,48 @@ def test_with_few_misses_single_judgments_have_the_binomial_variance(hypothesise
     first = float(restricted_rate(rate, n, rate - test.gap, m, hypothesised))
     second = first - hypothesised
     everything, single = double_sum(counts, (first, second))
-    expected = first * (1 - first) / n + second * (1 - second) / m + max(everything - single, 0)
-    assert test.pivot.variance_at(hypothesised) == pytest.approx(expected, rel=1e-9)
+    shared = [0.0, everything - single]
+    if abs(hypothesised) > abs(test.gap):
+        now = (rate, rate - test.gap)
+        growth = [both_share(p) / both_share(q) for p, q in zip((first, second), now, strict=True)]
+        everything, single = double_sum(counts, now, (growth[0] ** 0.5, growth[1] ** 0.5))
+        shared.append(everything - single)
+    expected = first * (1 - first) / n + second * (1 - second) / m + max(shared)
+    assert test.pivot.variance_at(hypothesised) == pytest.approx(expected, rel=1e-6)
+
+
+def both_share(rate: float) -> float:
+    """By integration: outcomes of two pairs are right together, minus what chance would give."""
+    threshold = stats.norm.ppf(rate)
+    both = stats.multivariate_normal(mean=[0, 0], cov=[[1, 0.5], [0.5, 1]])
+    return float(both.cdf([threshold, threshold])) - rate**2
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.3, 0.5, 0.9, 0.999])
+def test_outcomes_that_share_an_item_vary_together_as_normal_scores_do(rate: float) -> None:
+    assert shared_spread(np.array([rate]))[0] == pytest.approx(both_share(rate), rel=1e-5)
+
+
+def test_outcomes_that_are_certain_do_not_vary() -> None:
+    assert shared_spread(np.array([0.0, 1.0, 1.0 + 1e-9])).tolist() == [0.0, 0.0, 0.0]
+
+
+def test_a_variance_grows_with_the_hypothesis_where_the_sample_is_too_good() -> None:
+    """Of 40 items two are bad; were the gap larger, there would be more of them."""
+    shared = np.zeros((4, 4))
+    # Hits of the second cell, centred: two items in forty lose all of their forty pairs.
+    shared[3, 3] = 2 * 40**2 * 0.95 + 1600 * 0.95 * 1600 * 0.95 / 40
+    shared[1, 1], shared[1, 3] = 1600 * 1600 / 40, 1600 * 1600 * 0.95 / 40
+    shared[3, 1] = shared[1, 3]
+    gap = SharedGap(
+        rates=np.array([1.0, 0.95]),
+        trials=np.full(2, 1600.0),
+        own=np.full(2, 1600.0),
+        shared=shared,
+        contrast=np.array([1.0, -1.0]),
+    )
+    assert gap.parts_at(0.2)[1] > 2 * gap.parts_at(0.05)[1]
+    assert gap.parts_at(0.0)[1] < gap.parts_at(0.05)[1] * 1.2
 
 
 def test_the_least_variance_is_the_least_over_all_gaps() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -438,3 +439,36 @@ def test_tiny_groups_without_common_labels_have_no_standardised_rate(average: st
     assert result.standardised.rates == ()
     assert set(result.effective_sizes.values()) == {0.0}
     json.dumps(result.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize("queries", [0, 5])
+@pytest.mark.parametrize("levels", [2, 4])
+def test_items_are_counted_in_the_role_they_have(levels: int, queries: int) -> None:
+    """By definition: an item counts as the better one of a kind of pairs if it is so in one."""
+    rng = np.random.default_rng(20260131)
+    label, group = rng.integers(0, levels, 40), rng.integers(0, 2, 40)
+    query = rng.integers(0, queries, 40) if queries else np.zeros(40, dtype=int)
+    notions = ("cross-group", "within-group", "marginal", "symmetric")
+    result = pairwise_accuracy(
+        label,
+        rng.normal(size=40),
+        sensitive_features=np.array(["a", "b"])[group],
+        queries=query if queries else None,
+        notions=notions,
+    )
+
+    def scarcer(one: int | None, two: int | None) -> int:
+        pairs = [
+            (i, j)
+            for i, j in product(range(40), repeat=2)
+            if label[i] > label[j]
+            and query[i] == query[j]
+            and one in (None, group[i])
+            and two in (None, group[j])
+        ]
+        return min(len({i for i, _ in pairs}), len({j for _, j in pairs}))
+
+    kinds = [[(0, 1), (1, 0)], [(0, 0), (1, 1)], [(0, None), (1, None)]]
+    kinds.append([*kinds[-1], (None, 0), (None, 1)])
+    expected = [min(scarcer(*cell) for cell in cells) for cells in kinds]
+    assert [test.smallest_role for test in result.raw.tests] == expected

@@ -128,6 +128,16 @@ def test_no_gap_is_within_the_margin_while_bad_items_can_have_been_missed(
     assert ("119 items only" in one.reason) == (finding == UNDECIDED)
 
 
+@pytest.mark.parametrize(("items", "finding"), [(59, UNDECIDED), (60, WITHIN)])
+def test_items_are_counted_in_their_role(items: int, finding: str) -> None:
+    """By definition: 59 items hold none of a share of 0.05 with probability 0.95^58.4 = 0.05."""
+    test = replace(compare_rates(*NO_GAP, null="a = b"), smallest_group=10_000, smallest_role=items)
+    (one,) = judge([test], alpha=0.05, margin=0.05, n=200_000, n_items=20_000)
+    assert one.finding == finding
+    assert ("59 better or worse items only" in one.reason) == (finding == UNDECIDED)
+    assert one.needed is None or one.needed.items == (20_339, 20_339)
+
+
 def test_few_items_leave_a_violation_a_violation() -> None:
     test = replace(compare_rates(*LARGE_GAP, null="a = b"), smallest_group=15)
     (one,) = judge([test], alpha=0.05, margin=0.05, n=2000, n_items=30)

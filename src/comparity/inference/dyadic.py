@@ -42,6 +42,7 @@ from comparity.inference.gap_tests import (
     Interval,
     Reference,
     Statistic,
+    crossing,
     untested_gap,
 )
 from comparity.inference.pivots import (
@@ -51,7 +52,6 @@ from comparity.inference.pivots import (
     SharedGap,
     SharedRate,
     WinGap,
-    crossing,
     spread,
 )
 

@@ -91,8 +91,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from comparity.inference.cluster_spread import ClusterSpread
-from comparity.inference.gap_tests import Interval
-from comparity.inference.pivots import NOTHING, ROUNDING_TOLERANCE, DyadicGap, SharedGap, crossing
+from comparity.inference.gap_tests import Interval, crossing
+from comparity.inference.pivots import NOTHING, ROUNDING_TOLERANCE, DyadicGap, SharedGap
 
 if TYPE_CHECKING:
     from comparity.inference.clustered_means import MeanGap

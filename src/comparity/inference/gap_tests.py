@@ -151,6 +151,13 @@ def items_to_see(margin: float, alpha: float) -> int:
     :math:`2 q`. The largest gap that can go unseen, :math:`2 \ln(1 / \alpha) / n`, has to be below
     the margin. No test of the pairs can know it: nothing in them hints at items not met.
 
+    Where labels say which item of a pair is the better one, an item may have one role only: items
+    with the higher of two labels are never the worse ones. Of a kind of pairs with :math:`n_1`
+    items in one role and :math:`n_2` in the other, shares of :math:`q_1` and :math:`q_2` go unseen
+    with probability :math:`e^{-q_1 n_1 - q_2 n_2}` at most, and cost :math:`q_1 + q_2`. The most
+    that can go unseen is :math:`\ln(1 / \alpha) / \min(n_1, n_2)`: half as many items are needed,
+    of either role.
+
     References
     ----------
     .. [1] Hanley and Lippman-Hand (1983), "If nothing goes wrong, is everything all right?", JAMA
@@ -196,6 +203,9 @@ class GapTest:
     smallest_group : int or None
         Items in the smallest of the groups that the gap is about; ``None`` where pairs are not
         what is tested.
+    smallest_role : int or None
+        Items in the scarcer role, the better or the worse one, of the kinds of pairs compared;
+        ``None`` where judges say which item is the better one.
     """
 
     null: str
@@ -209,6 +219,7 @@ class GapTest:
     shared_variance: float = 0.0
     reason: str = ""
     smallest_group: int | None = None
+    smallest_role: int | None = None
 
     def interval(self, level: float = 0.95) -> Interval:
         """Return the gaps this very test does not reject at ``1 - level``."""
@@ -224,7 +235,13 @@ class GapTest:
 
     def has_seen_enough(self, margin: float, alpha: float) -> bool:
         """Say whether bad items that could fill the margin would have been met."""
-        return self.smallest_group is None or self.smallest_group >= items_to_see(margin, alpha)
+        return self.share_seen(margin, alpha) >= 1
+
+    def share_seen(self, margin: float, alpha: float) -> float:
+        """Return the share of the items that it takes to have met such bad ones; 1 for all."""
+        needed = items_to_see(margin, alpha)
+        met = [self.smallest_group, self.smallest_role and 2 * self.smallest_role]
+        return min((one / needed for one in met if one is not None), default=1.0)
 
 
 def untested_gap(
@@ -313,6 +330,21 @@ class RateEstimate:
     trials: int
     score_ties: int
     interval: Interval
+
+
+def crossing(excess: Callable[[float], float], inside: float, end: float, step: float) -> float:
+    """Return where a function that is negative at `inside` becomes positive towards `end`.
+
+    Walks in growing steps, the first of the size given; `end` if it stays negative.
+    """
+    direction = math.copysign(1.0, end - inside)
+    near, reach = inside, max(step, 1e-9)
+    while abs(near - end) > 4 * sys.float_info.epsilon:
+        far = inside + direction * min(reach, abs(end - inside))
+        if excess(far) > 0:
+            return find_root(lambda x: min(excess(x), 1e6), near, far)
+        near, reach = far, 1.5 * reach
+    return end
 
 
 def find_root(

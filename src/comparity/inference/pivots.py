@@ -31,7 +31,12 @@ reach 0.4), so that there, and for all pairs that labels imply (:class:`SharedGa
     + \max\Big(0, \sum_{p \ne q \text{ that share}} u_p u_q \Big)
 
 with :math:`\rho_1, \rho_2` the likeliest rates that differ by :math:`\delta`. Without sharing
-this is the score test of two proportions.
+this is the score test of two proportions. Residuals at :math:`\rho` still have the spread of the
+sample: one whose gap is small by chance (few bad items were met) also has a small variance, and
+gaps as large as the margin are called harmless in up to 0.1. For a gap beyond the observed one the
+last term is therefore, where that is larger, the same sum of residuals at the observed rates, each
+scaled by :math:`\sqrt{f(\rho) / f(\hat p)}` with :math:`f` the covariance of two outcomes that
+share an item if scores are normal (:func:`shared_spread`).
 
 A few evaluators have tests of their own (:mod:`comparity.inference.evaluators`). Otherwise the
 reference distribution is the normal. With :math:`G` queries as clusters the sum of
@@ -47,13 +52,13 @@ multiway clustering", J. Business and Economic Statistics 29 (2011), with null-i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri, owens_t
 
-from comparity.inference.gap_tests import NORMAL, Interval, Reference, Statistic, find_root
+from comparity.inference.gap_tests import NORMAL, Interval, Reference, Statistic, crossing
 from comparity.inference.proportions import restricted_rate
 
 # A variance below this is rounding.
@@ -193,10 +198,13 @@ class SharedGap(Statistic):
         rates = likeliest_rates(self.rates, self.trials**2 / self.own, self.contrast, gap)
         share = self.contrast / self.trials
         spreads = np.array([spread(rate, self.tie_share) for rate in rates.tolist()])
-        weights = _residual_weights(share, rates)
-        return float(spreads * self.own @ share**2), max(
-            float(weights @ self.shared @ weights), 0.0
-        )
+        weights = [_residual_weights(share, rates)]
+        if abs(gap) > abs(self.gap):
+            now = shared_spread(self.rates)
+            growth = np.divide(shared_spread(rates), now, out=np.ones_like(now), where=now > 0)
+            weights.append(_residual_weights(share * np.sqrt(growth), self.rates))
+        shared = max(0.0, *(float(one @ self.shared @ one) for one in weights))
+        return float(spreads * self.own @ share**2), shared
 
     def variance_at(self, hypothesised: float) -> float:
         """Return the variance of the gap if it is `hypothesised`."""
@@ -275,19 +283,23 @@ def spread(rate: float, tie_share: float) -> float:
     return max(rate * (1 - rate) - tie_share / 4, 0.0)
 
 
-def crossing(excess: Callable[[float], float], inside: float, end: float, step: float) -> float:
-    """Return where a function that is negative at `inside` becomes positive towards `end`.
+def shared_spread(rate: Vector) -> Vector:
+    r"""Return the covariance of two outcomes that share an item, if scores are normal.
 
-    Walks in growing steps, the first of the size given; `end` if it stays negative.
+    Outcomes are signs of differences of two scores, which correlate by one half if they have one
+    score in common. Both are right with probability :math:`p - 2 T(\Phi^{-1}(p), 1 / \sqrt 3)`,
+    with :math:`T` Owen's function, so that the covariance is
+
+    .. math:: f(p) = p (1 - p) - 2 T(\Phi^{-1}(p), 1 / \sqrt 3).
+
+    Examples
+    --------
+    >>> np.round(12 * shared_spread(np.array([0.5, 0.9, 1.0])), 3)
+    array([1.   , 0.269, 0.   ])
     """
-    direction = math.copysign(1.0, end - inside)
-    near, reach = inside, max(step, 1e-9)
-    while abs(near - end) > NOTHING:
-        far = inside + direction * min(reach, abs(end - inside))
-        if excess(far) > 0:
-            return find_root(lambda x: min(excess(x), 1e6), near, far)
-        near, reach = far, 1.5 * reach
-    return end
+    rate = np.clip(rate, 0.0, 1.0)
+    found: Vector = rate * (1 - rate) - 2 * owens_t(ndtri(rate), 3**-0.5)
+    return np.maximum(found, 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

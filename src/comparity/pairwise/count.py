@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from comparity.counts.overlap import MOST_LEVELS
 from comparity.counts.pair_distances import LARGEST_DOUBT, ExpectedRates, expect_from_items
 from comparity.counts.pairs import TIE_VALUE, Cell, Sharing
 from comparity.counts.query_pairs import query_counts, query_pairs, weighted_pairs
+from comparity.inference.agreement import CellContrast, contrasts_of_groups, contrasts_of_order
 from comparity.inference.dyadic import rate_covariance, rate_interval
 from comparity.inference.gap_tests import RateEstimate
 from comparity.inference.item_permutation import DealtPairs
@@ -177,6 +179,79 @@ def count_evened(
         tolerance=0.75 * LARGEST_DOUBT * float(np.sqrt(least)),
     )
     return replace(counted, sharing=expected.even_out(counted.sharing), expected=expected)
+
+
+def contrasts_of(options: PairwiseOptions, groups: tuple[str, ...]) -> tuple[CellContrast, ...]:
+    """Return the hypotheses about two cells."""
+    if options.continuous:
+        return contrasts_of_order()
+    across, within = (
+        [one for one in contrasts_of_groups(groups) if (one.first[0] != one.first[1]) == cross]
+        for cross in (True, False)
+    )
+    wanted = {"cross-group": across, "within-group": within}
+    return tuple(one for name in options.notions for one in wanted.get(name, []))
+
+
+def kinds_of_pairs(options: PairwiseOptions, groups: tuple[str, ...]) -> list[tuple[Cell, ...]]:
+    """Return the cells that each hypothesis is about; no name stands for any group."""
+    if options.continuous:
+        return [(Cell("", ""),)]
+    kinds = [contrast.cells for contrast in contrasts_of(options, groups)]
+    two = list(combinations(groups, 2))
+    better = [(Cell(first, ""), Cell(second, "")) for first, second in two]
+    worse = [(Cell("", first), Cell("", second)) for first, second in two]
+    if "marginal" in options.notions:
+        kinds += better
+    if "symmetric" in options.notions:
+        kinds += [(*above, *below) for above, below in zip(better, worse, strict=True)]
+    return kinds
+
+
+class ItemRoles:
+    """Which items are the better or the worse ones of some pair, by the groups of both."""
+
+    def __init__(self, items: LabelledItems) -> None:
+        self.items = items
+        self.code = {group: code for code, group in enumerate(items.groups)}
+        one_group = items.value is not None
+        group = np.zeros(len(items), dtype=np.int64) if one_group else items.group
+        self.rows = [np.flatnonzero(group == code) for code in range(len(items.groups) + 1)]
+
+    def smallest(self, cell: Cell) -> int:
+        """Return the number of items in the scarcer role; no name stands for any group.
+
+        Weighted items count as many as would be as good if they weighed alike.
+        """
+        above, below = (self._rows_of(group) for group in cell)
+        lowest = self._extremes(below, np.minimum, np.inf)
+        highest = self._extremes(above, np.maximum, -np.inf)
+        label = self.items.label
+        better = above[label[above] > self._of_query(lowest, above)]
+        worse = below[label[below] < self._of_query(highest, below)]
+        return min(self._worth(better), self._worth(worse))
+
+    def _rows_of(self, group: str) -> NDArray[np.int64]:
+        return self.rows[self.code[group]] if group else np.concatenate(self.rows)
+
+    def _extremes(self, rows: NDArray[np.int64], of: np.ufunc, start: float) -> Matrix:
+        """Return the smallest or the largest label of some items, in each query."""
+        label, query = self.items.label[rows], self.items.query
+        if query is None:
+            return np.array([of.reduce(label, initial=start)])
+        found = np.full(int(query.max(initial=0)) + 1, start)
+        of.at(found, query[rows], label)
+        return found
+
+    def _of_query(self, extremes: Matrix, rows: NDArray[np.int64]) -> Matrix:
+        query = self.items.query
+        return extremes if query is None else extremes[query[rows]]
+
+    def _worth(self, rows: NDArray[np.int64]) -> int:
+        if self.items.weight is None or not len(rows):
+            return len(rows)
+        weight = self.items.weight[rows]
+        return int(round(float(weight.sum() ** 2 / (weight**2).sum()), 6))
 
 
 def deal_pairs(

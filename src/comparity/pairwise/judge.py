@@ -18,9 +18,6 @@ from comparity.counts.overlap import Overlap, overlap_weights
 from comparity.counts.pairs import Cell, Sharing, subset
 from comparity.inference.agreement import (
     EQUAL_VALUES,
-    CellContrast,
-    contrasts_of_groups,
-    contrasts_of_order,
     sides_of,
 )
 from comparity.inference.dyadic import (
@@ -38,10 +35,13 @@ from comparity.pairwise import notions
 from comparity.pairwise.clusters import know_clusters
 from comparity.pairwise.count import (
     CountedPairs,
+    ItemRoles,
+    contrasts_of,
     count_evened,
     count_pairs,
     deal_pairs,
     divide_hits,
+    kinds_of_pairs,
     rate_of,
 )
 from comparity.pairwise.options import PairwiseOptions
@@ -88,7 +88,7 @@ def gaps_of_items(items: LabelledItems, options: PairwiseOptions, *, raw: bool =
     else:
         sharing = count_pairs(items, options, numbered=False).sharing
     rate = dict(zip(sharing.cells, divide_hits(sharing.hits, sharing.trials), strict=True))
-    contrasts = _contrasts(items.groups, options)
+    contrasts = contrasts_of(options, items.groups)
     return np.array([rate[first] - rate[second] for first, second in contrasts])
 
 
@@ -192,14 +192,8 @@ def _judge_tests(
         # Report how many pairs there are, not what they weigh.
         alike = zip(tests, _tests(counted.unweighted, options), strict=True)
         tests = [replace(test, n=same.n) for test, same in alike]
-    sizes = items.group_sizes
-    # Every notion compares every two groups; a number has none, and makes one test.
-    compared = [("",)] if options.continuous else list(combinations(items.groups, 2))
-    tests = [
-        replace(test, smallest_group=min(sizes[group] for group in compared[place % len(compared)]))
-        for place, test in enumerate(tests)
-    ]
-    cells = dict(enumerate(_contrasts(counted.groups, options)))
+    tests = _count_items(tests, items, options)
+    cells = dict(enumerate(contrasts_of(options, counted.groups)))
     for place, test in enumerate(tests):
         if reason := counted.reason_against(test.standard_error, cells.get(place, ())):
             tests[place] = replace(test, p_value=np.nan, pivot=None, reason=reason)
@@ -209,9 +203,25 @@ def _judge_tests(
     return judge(tests, **options.judging, n=len(items), n_items=len(items))
 
 
+def _count_items(
+    tests: Sequence[GapTest], items: LabelledItems, options: PairwiseOptions
+) -> list[GapTest]:
+    """Tell tests how many items they rest on."""
+    sizes, roles = items.group_sizes, ItemRoles(items)
+    kinds = kinds_of_pairs(options, items.groups)
+    return [
+        replace(
+            test,
+            smallest_group=min(sizes[group] for cell in cells for group in cell if group in sizes),
+            smallest_role=min(map(roles.smallest, cells)),
+        )
+        for test, cells in zip(tests, kinds, strict=True)
+    ]
+
+
 def _tests(counted: CountedPairs, options: PairwiseOptions) -> list[GapTest]:
     sharing, groups, others = counted.sharing, counted.groups, counted.others
-    contrasts = _contrasts(groups, options)
+    contrasts = contrasts_of(options, groups)
     tests = [compare_cells(sharing, *one, null=one.null) for one in contrasts]
     if options.continuous:
         return tests
@@ -224,18 +234,6 @@ def _tests(counted: CountedPairs, options: PairwiseOptions) -> list[GapTest]:
     if "symmetric" in options.notions:
         tests += compare_symmetric(sharing, groups, others)
     return tests
-
-
-def _contrasts(groups: tuple[str, ...], options: PairwiseOptions) -> tuple[CellContrast, ...]:
-    """Return the hypotheses about two cells."""
-    if options.continuous:
-        return contrasts_of_order()
-    across, within = (
-        [one for one in contrasts_of_groups(groups) if (one.first[0] != one.first[1]) == cross]
-        for cross in (True, False)
-    )
-    wanted = {"cross-group": across, "within-group": within}
-    return tuple(one for name in options.notions for one in wanted.get(name, []))
 
 
 def design_of(items: LabelledItems) -> str:

@@ -127,10 +127,17 @@ def _unseen(gap: GapTest, equivalence_p: float, margin: float, alpha: float) -> 
     """Say that items are too few for what their pairs would show; nothing where they are not."""
     if gap.has_seen_enough(margin, alpha) or not equivalence_p <= alpha:
         return ""
+    needed = items_to_see(margin, alpha)
+    found, wanted = (
+        f"a group has {gap.smallest_group:,} items only",
+        f"{needed:,} items of each group",
+    )
+    if gap.smallest_group is None or gap.smallest_group >= needed:
+        found = f"a kind of pairs has {gap.smallest_role:,} better or worse items only"
+        wanted = f"{math.ceil(needed / 2):,} better and as many worse ones"
     return (
-        f"no pair speaks against a gap below {margin:g}, but a group has {gap.smallest_group:,} "
-        f"items only: bad ones that would fill that margin can have been missed unless "
-        f"{items_to_see(margin, alpha):,} items of each group are seen"
+        f"no pair speaks against a gap below {margin:g}, but {found}: bad ones that would fill "
+        f"that margin can have been missed unless {wanted} are seen"
     )
 
 
@@ -138,9 +145,9 @@ def _with_items_to_see(
     needed: Needed, gap: GapTest, margin: float, alpha: float, n: int, n_items: int
 ) -> Needed:
     """Ask for the items without which no gap is found within the margin."""
-    if gap.smallest_group is None or gap.has_seen_enough(margin, alpha):
+    if gap.has_seen_enough(margin, alpha):
         return needed
-    factor = items_to_see(margin, alpha) / max(gap.smallest_group, 1)
+    factor = 1 / max(gap.share_seen(margin, alpha), 1 / items_to_see(margin, alpha))
     # A gap as large as the margin is decided by being found, which takes no certain items.
     inside = [abs(truth) < margin for truth in (gap.gap, 0.0)]
     items, judgments = (
