@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import fisher_exact
 
+from comparity.inference.prediction_powered import powered_mean
 from comparity.judges.agreement import cohen_kappa, gwet_ac1, jackknife, krippendorff_alpha
 from comparity.judges.missing import two_sided
 from comparity.judges.rates import flip_signs, gap_between, rate_of
@@ -146,3 +147,31 @@ def test_failures_that_come_together_accuse_no_group(rng: Rng, repetitions: int)
     assert accused[:, 0].mean() <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / repetitions)
     # Judgments taken one by one would.
     assert accused[:, 1].mean() > 0.15
+
+
+@pytest.mark.parametrize(
+    ("prompts", "by_people", "sharpness"),
+    [(100, 12, 2.0), (200, 20, 2.0), (1000, 50, 2.0), (300, 20, 0.0), (300, 30, -1.0)],
+)
+def test_win_rates_corrected_by_people_are_covered(
+    prompts: int, by_people: int, sharpness: float, rng: Rng, repetitions: int
+) -> None:
+    # The judge leans by 0.6, is sharper than people, or knows nothing, or is against them.
+    covered = np.zeros((repetitions, 2), dtype=bool)
+    cluster = np.repeat(np.arange(prompts), PAIRS)
+    for run in range(repetitions):
+        quality = rng.normal(0, 2, (prompts, 1)) + rng.normal(0, 1, (prompts, PAIRS))
+        long = rng.random((prompts, PAIRS)) < 0.5
+        votes = np.where(rng.random((prompts, PAIRS)) < expit(quality), 1.0, 0.0)
+        seen = sharpness * quality + 0.6 + 0.6 * np.where(long, 1, -1)
+        said = np.where(rng.random((prompts, PAIRS)) < expit(seen), 1.0, 0.0)
+        votes[rng.permutation(prompts)[by_people:]] = np.nan
+        one = powered_mean(votes.ravel(), said.ravel(), cluster)
+        gap = powered_mean(votes.ravel(), said.ravel(), cluster, side=long.ravel())
+        assert one is not None
+        assert gap is not None
+        # Answers are symmetric: the truth is one half, and the same for long and short ones.
+        covered[run, 0] = one.interval.low <= 0.5 <= one.interval.high
+        covered[run, 1] = gap.interval.low <= 0 <= gap.interval.high
+    for column in covered.T:
+        check_coverage(column)

@@ -31,7 +31,7 @@ def test_a_given_weight_is_that_of_ppi_py(
     weight: float, value: float, low: float, high: float
 ) -> None:
     everyone = np.ones(300, dtype=bool)
-    sums = prediction_powered._Sums.of(Y, F, np.arange(300), everyone)
+    sums = prediction_powered._MeanErrors.of(Y, F, np.arange(300), everyone)
     assert_allclose(sums.labels + weight * sums.moved, value, atol=1e-8)
     # ppi_py divides by the number of units, not of degrees of freedom.
     error = sums.standard_error(weight, 300, 300)
@@ -41,7 +41,7 @@ def test_a_given_weight_is_that_of_ppi_py(
 def test_the_weight_is_the_best_and_close_to_that_of_ppi_py() -> None:
     found = powered_mean(Y, F, np.arange(300))
     assert found is not None
-    sums = prediction_powered._Sums.of(Y, F, np.arange(300), np.ones(300, dtype=bool))
+    sums = prediction_powered._MeanErrors.of(Y, F, np.arange(300), np.ones(300, dtype=bool))
     for other in np.linspace(0, 1, 101):
         assert found.standard_error <= sums.standard_error(other, 58, 60) + 1e-12
     # ppi_py, which takes predictions with and without labels to vary alike, has 0.4465509.

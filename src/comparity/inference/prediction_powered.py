@@ -127,7 +127,7 @@ def powered_mean(
         (known & one).any() and (~known & one).any() for one in sides
     ):
         return None
-    found = [_Sums.of(labels, predictions, code, one) for one in sides]
+    found = [_MeanErrors.of(labels, predictions, code, one) for one in sides]
     whole = found[0] if side is None else found[0] - found[1]
     weight = whole.best_weight()
     value = whole.labels + weight * whole.moved
@@ -149,7 +149,7 @@ def powered_mean(
 
 
 @dataclass(frozen=True, slots=True)
-class _Sums:
+class _MeanErrors:
     """Means, and what each cluster adds to their errors."""
 
     labels: float
@@ -165,14 +165,17 @@ class _Sums:
         predictions: Floats,
         code: NDArray[np.integer],
         side: NDArray[np.bool_],
-    ) -> _Sums:
+    ) -> _MeanErrors:
         """Return those of the units of one side."""
         known, rest = side & ~np.isnan(labels), side & np.isnan(labels)
         n = int(code.max()) + 1
 
         def errors(values: Floats, rows: NDArray[np.bool_]) -> Floats:
             kept = values[rows]
-            return np.bincount(code[rows], (kept - kept.mean()) / len(kept), n)
+            sums: Floats = np.bincount(code[rows], (kept - kept.mean()) / len(kept), n).astype(
+                float
+            )
+            return sums
 
         return cls(
             labels=float(labels[known].mean()),
@@ -182,8 +185,8 @@ class _Sums:
             moved_errors=errors(predictions, rest) - errors(predictions, known),
         )
 
-    def __sub__(self, other: _Sums) -> _Sums:
-        return _Sums(
+    def __sub__(self, other: _MeanErrors) -> _MeanErrors:
+        return _MeanErrors(
             self.labels - other.labels,
             self.predictions - other.predictions,
             self.moved - other.moved,

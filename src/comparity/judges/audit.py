@@ -17,6 +17,8 @@ from comparity.judges.agreement import (
     compare_judges,
     panel_alpha,
 )
+from comparity.judges.corrected import correct_by_people
+from comparity.judges.drift import compare_runs
 from comparity.judges.log import JudgeLog
 from comparity.judges.missing import find_failing_groups
 from comparity.judges.options import AUTO, JudgesOptions
@@ -92,7 +94,7 @@ def audit_judges(logs: Any, **choices: Any) -> JudgesAudit:
     )
     parts = _parts_of_judges(log)
     summaries = _correct([_summarise(part, name, options) for name, part in parts.items()])
-    alpha = 1 - options.level
+    alpha, corrected = 1 - options.level, correct_by_people(log, options.level)
     return JudgesAudit(
         readings=readings,
         judges=summaries,
@@ -103,10 +105,12 @@ def audit_judges(logs: Any, **choices: Any) -> JudgesAudit:
         missing_tests=tuple(
             test for name, part in parts.items() for test in find_failing_groups(part, name, alpha)
         ),
+        corrected=corrected,
+        drift=compare_runs(log, options.drift, options.level) if options.drift else None,
         leaderboard=_leaderboard(log, options.level),
         examples=tuple(_examples(parts)) if options.show_text else (),
         omitted=log.omitted,
-        notes=tuple(_notes(log)),
+        notes=tuple(_notes(log, corrected=bool(corrected))),
         level=options.level,
         provenance={
             "comparity": __version__,
@@ -227,13 +231,18 @@ def _examples(parts: Mapping[str, JudgeLog]) -> Iterator[Example]:
                 )
 
 
-def _notes(log: JudgeLog) -> Iterator[str]:
+def _notes(log: JudgeLog, *, corrected: bool) -> Iterator[str]:
     for why, n in log.omitted.items():
         yield f"{n:,} left out: {why}."
     if len(log.judges) - len(log.people) > MOST_JUDGES:
         yield (
             f"More than {MOST_JUDGES} judges: they are compared with a truth in the log, and not "
             "with people and each other."
+        )
+    if corrected:
+        yield (
+            "People and judges together: the pairs that people judged are taken for a random "
+            "sample of all pairs; pairs chosen because they are hard would correct too much."
         )
     for answerer in log.mismatched:
         yield (

@@ -40,6 +40,9 @@ class JudgesOptions(Options):
     prompt: str | None = column("Column with the prompt, beside --result.", None)
     evaluator: str | None = column("Column with who judged, beside --result.", None)
     category: str | None = column("Column with a category of prompts, beside --result.", None)
+    drift: tuple[str, ...] = choice(
+        (), "Two judges or files to compare on the same answers, the earlier one first."
+    )
     drop_missing: bool = choice(False, "Leave out rows of a table without a result.")
     show_text: bool = choice(False, "Show beginnings of prompts and answers as examples.")
     level: float = choice(0.95, "Level of the intervals.", above=0, below=1)
@@ -54,6 +57,8 @@ class JudgesOptions(Options):
                 given,
                 [("{}, {} and {} together", Option("left"), Option("right"), Option("result"))],
             )
+        if len(self.drift) not in (0, 2):
+            raise OptionError("drift", ",".join(self.drift), ["two judges or files: old,new"])
         for option in ("prompt", "evaluator", "category", "coding"):
             if getattr(self, option) is not None and not named:
                 words = ("it beside {}, {} and {}", Option("left"), Option("right"))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from comparity.inference.gap_tests import Interval, plain
 from comparity.judges.agreement import Agreement, AgreementByLength, Coefficient
+from comparity.judges.corrected import CorrectedRate
+from comparity.judges.drift import Drift
 from comparity.judges.missing import MissingTest
 from comparity.judges.rates import PromptRate, SwappedTwins
 from comparity.judges.reading import Reading
@@ -121,6 +123,10 @@ class JudgesAudit(Result):
         Krippendorff's alpha of all judges, with ties as a verdict and without them.
     by_length : tuple of AgreementByLength
     missing_tests : tuple of MissingTest
+    corrected : tuple of CorrectedRate
+        Win rates as people see them, from their votes and each judge's.
+    drift : Drift or None
+        What changed between two judges or files, where that was asked for.
     leaderboard : tuple of Standing
         The best first; empty where the log does not say who answered.
     examples : tuple of Example
@@ -139,6 +145,8 @@ class JudgesAudit(Result):
     panel_decided: Coefficient | None
     by_length: tuple[AgreementByLength, ...]
     missing_tests: tuple[MissingTest, ...]
+    corrected: tuple[CorrectedRate, ...]
+    drift: Drift | None
     leaderboard: tuple[Standing, ...]
     examples: tuple[Example, ...]
     omitted: Mapping[str, int]

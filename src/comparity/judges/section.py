@@ -6,24 +6,18 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from comparity.judges.agreement import Agreement, Coefficient
-from comparity.judges.rates import PromptRate, SwappedTwins
+from comparity.judges.drift import Drift
+from comparity.judges.grids import grids_of
+from comparity.judges.rates import PromptRate
 from comparity.judges.reading import Reading
 from comparity.judges.result import JudgesAudit, JudgeSummary
 from comparity.reports.charts import Axis, Chart, Mark, Row, RowChart, Tick, shorten_label
-from comparity.reports.heat import HeatMap
 from comparity.reports.sections import (
-    MISSING,
-    Grid,
     Section,
     clip,
     count,
-    interval,
-    p_value,
     percent,
-    rate,
     several,
-    signed,
 )
 
 ALPHA = 0.05
@@ -54,7 +48,7 @@ def section_of(audit: JudgesAudit) -> Section:
         headline=_headline(audit),
         sentences=tuple(_sentences(audit)),
         charts=tuple(_charts(audit)),
-        grids=tuple(_grids(audit)),
+        grids=tuple(grids_of(audit)),
         lists=lists,
     )
 
@@ -137,12 +131,26 @@ def _sentences(audit: JudgesAudit) -> Iterator[str]:
     yield from map(judge_sentence, audit.judges[:MOST_SENTENCES])
     if len(audit.judges) > MOST_SENTENCES:
         yield f"{several(len(audit.judges) - MOST_SENTENCES, 'more judge')}: see the table."
+    if audit.drift is not None:
+        yield _drift_sentence(audit.drift)
     yield f"Intervals ({percent(audit.level)}) take prompts as clusters."
     if any(one.longer for one in audit.judges):
         yield (
             "Preference for the longer answer is not adjusted for quality: longer answers may be "
             "better."
         )
+
+
+def _drift_sentence(drift: Drift) -> str:
+    """Return what two judges or files do otherwise, in one sentence."""
+    names = f"{clip(drift.before)} and {clip(drift.after)}"
+    found = [one for one in drift.changes if one.p_adjusted < ALPHA]
+    told = ", ".join(
+        f"{clip(one.what)} in {100 * one.after:.0f} of 100, before in {100 * one.before:.0f}"
+        for one in found
+    )
+    agree = f"{names} have the same verdict in {in_hundred(drift.same)} presentations"
+    return f"{agree}; {f'what changed: {told}' if found else 'no change beyond chance is found'}."
 
 
 def _advice(audit: JudgesAudit) -> Iterator[str]:
@@ -216,185 +224,4 @@ def _share_chart(
         axis=Axis(label="of 100", low=0.0, high=1.0, ticks=ticks),
         rows=tuple(rows),
         line=0.5,
-    )
-
-
-def _grids(audit: JudgesAudit) -> Iterator[Grid]:
-    yield _judge_grid(audit)
-    if any(one.twins for one in audit.judges):
-        yield _order_grid(audit)
-    yield from _agreement_grids(audit)
-    if audit.by_length:
-        yield Grid(
-            title="Agreement where the better answer is the longer one, and where the shorter",
-            header=("judge", "longer is better", "shorter is better", "gap", "interval"),
-            rows=tuple(
-                (
-                    clip(one.judge),
-                    f"{rate(one.longer_better.rate)}\nn {count(one.longer_better.trials)}",
-                    f"{rate(one.shorter_better.rate)}\nn {count(one.shorter_better.trials)}",
-                    signed(one.gap),
-                    interval(*one.interval[:2]),
-                )
-                for one in audit.by_length
-            ),
-        )
-    if audit.missing_tests:
-        yield _missing_grid(audit)
-    if audit.leaderboard:
-        yield Grid(
-            title="Answerers by all judgments (Bradley-Terry; ties count, seats where known)",
-            header=("answerer", "score", "wins", "interval", "judgments"),
-            rows=tuple(
-                (
-                    clip(one.answerer),
-                    signed(one.score),
-                    rate(one.wins.rate),
-                    interval(*one.wins.interval[:2], sign=False),
-                    count(one.judgments),
-                )
-                for one in audit.leaderboard
-            ),
-            most=20,
-        )
-
-
-def _judge_grid(audit: JudgesAudit) -> Grid:
-    return Grid(
-        title="Verdicts of each judge",
-        header=("judge", "judgments", "missing", "ties", "first wins", "longer wins"),
-        rows=tuple(
-            (
-                clip(one.name),
-                count(one.judgments),
-                count(sum(one.missing.values())),
-                _share_cell(one.ties),
-                _share_cell(one.first),
-                _share_cell(one.longer),
-            )
-            for one in audit.judges
-        ),
-    )
-
-
-def _order_grid(audit: JudgesAudit) -> Grid:
-    return Grid(
-        title="Pairs in both orders (p: exact, over prompts, corrected for the number of judges)",
-        header=("judge", "pairs", "one verdict", "first both", "second both", "p", "same again"),
-        rows=tuple(
-            (
-                clip(one.name),
-                count(one.twins.consistent.trials),
-                _share_cell(one.twins.consistent),
-                *_both_counts(one.twins),
-                p_value(one.seat_p_adjusted),
-                _share_cell(one.repeats),
-            )
-            for one in audit.judges
-            if one.twins is not None
-        ),
-    )
-
-
-def _both_counts(twins: SwappedTwins) -> tuple[str, str]:
-    """Return how often each seat won twice; nobody knows where logs keep both orders in one row."""
-    if twins.collapsed == twins.consistent.trials:
-        return MISSING, MISSING
-    return count(twins.first_both), count(twins.second_both)
-
-
-def _share_cell(share: PromptRate | None) -> str:
-    if share is None or not share.trials:
-        return MISSING
-    return f"{rate(share.rate)}\n{interval(*share.interval[:2], sign=False)}"
-
-
-def _agreement_grids(audit: JudgesAudit) -> Iterator[Grid]:
-    matrix = _matrix(audit)
-    if matrix is not None:
-        yield matrix.grid
-    with_ties = [one for one in audit.agreements if one.ties]
-    decided = [one for one in audit.agreements if not one.ties]
-    yield from _agreement_grid(audit, with_ties, "ties count as a verdict", audit.panel)
-    # Where nobody ever said tie both tables are the same.
-    if [one.raw for one in with_ties] != [one.raw for one in decided]:
-        yield from _agreement_grid(audit, decided, "pairs that both decided", audit.panel_decided)
-
-
-def _agreement_grid(
-    audit: JudgesAudit, rows: list[Agreement], words: str, panel: Coefficient | None
-) -> Iterator[Grid]:
-    title = f"Agreement, {words}"
-    if panel is not None and len(audit.judges) > 1:
-        told = f"{rate(panel.value)} {interval(*panel.interval[:2])}"
-        title += f" (Krippendorff's alpha of all judges {told})"
-    if rows:
-        yield Grid(
-            title=title,
-            header=("judges", "matched by", "agree", "kappa", "AC1", "alpha", "n"),
-            rows=tuple(map(_agreement_row, rows)),
-            most=30,
-        )
-
-
-def _agreement_row(one: Agreement) -> tuple[str, ...]:
-    return (
-        f"{clip(one.first)}\n{clip(one.second)}",
-        one.matched,
-        _share_cell(one.raw),
-        _cell(one.kappa),
-        _cell(one.ac1),
-        _cell(one.alpha),
-        count(one.raw.trials),
-    )
-
-
-def _cell(one: Coefficient) -> str:
-    if math.isnan(one.value):
-        return MISSING
-    return f"{one.value:.3f}\n{interval(*one.interval[:2])}"
-
-
-def _matrix(audit: JudgesAudit) -> HeatMap | None:
-    """Return how often every two judges agree, ties included, where there are several."""
-    names = [one.name for one in audit.judges if not one.persons]
-    known = {
-        frozenset((one.first, one.second)): one.raw
-        for one in audit.agreements
-        if one.ties and {one.first, one.second} <= {*names}
-    }
-    if len(names) < FEWEST_FOR_MATRIX or not known:
-        return None
-    pairs = [[known.get(frozenset((a, b))) if a != b else None for b in names] for a in names]
-    return HeatMap(
-        title="How often two judges agree, ties included",
-        names=tuple(map(clip, names)),
-        values=tuple(tuple(one.rate if one else math.nan for one in row) for row in pairs),
-        cells=tuple(
-            tuple(f"{rate(one.rate)}\nn {count(one.trials)}" if one else "" for one in row)
-            for row in pairs
-        ),
-        low=0.0,
-        high=1.0,
-        unit="agreement",
-        corner="judge",
-    )
-
-
-def _missing_grid(audit: JudgesAudit) -> Grid:
-    tests = sorted(audit.missing_tests, key=lambda one: one.p_value)
-    return Grid(
-        title="Where judges fail (exact, by prompt; p corrected over all groups of a judge)",
-        header=("judge", "group", "failed here", "failed elsewhere", "p"),
-        rows=tuple(
-            (
-                clip(one.judge),
-                f"{one.kind}: {clip(one.group)}",
-                f"{count(one.failed)} of {count(one.trials)}",
-                f"{count(one.others_failed)} of {count(one.others)}",
-                p_value(one.p_adjusted),
-            )
-            for one in tests
-        ),
-        most=MOST_TESTS,
     )

@@ -1,0 +1,257 @@
+"""Tables of an audit of judges."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from comparity.inference.gap_tests import Interval
+from comparity.judges.agreement import Agreement, Coefficient
+from comparity.judges.drift import Drift
+from comparity.judges.rates import PromptRate, SwappedTwins
+from comparity.judges.result import JudgesAudit
+from comparity.reports.heat import HeatMap
+from comparity.reports.sections import (
+    MISSING,
+    Grid,
+    clip,
+    count,
+    interval,
+    p_value,
+    rate,
+    signed,
+)
+
+# Fewest judges of which a matrix shows more than a table.
+FEWEST_FOR_MATRIX = 3
+MOST_TESTS = 15
+
+
+def grids_of(audit: JudgesAudit) -> Iterator[Grid]:
+    """Yield the tables of an audit of judges."""
+    yield _judge_grid(audit)
+    if any(one.twins for one in audit.judges):
+        yield _order_grid(audit)
+    yield from _agreement_grids(audit)
+    if audit.by_length:
+        yield Grid(
+            title="Agreement where the better answer is the longer one, and where the shorter",
+            header=("judge", "longer is better", "shorter is better", "gap", "interval"),
+            rows=tuple(
+                (
+                    clip(one.judge),
+                    f"{rate(one.longer_better.rate)}\nn {count(one.longer_better.trials)}",
+                    f"{rate(one.shorter_better.rate)}\nn {count(one.shorter_better.trials)}",
+                    signed(one.gap),
+                    interval(*one.interval[:2]),
+                )
+                for one in audit.by_length
+            ),
+        )
+    if audit.drift is not None:
+        yield _drift_grid(audit.drift)
+    if audit.corrected:
+        yield _corrected_grid(audit)
+    if audit.missing_tests:
+        yield _missing_grid(audit)
+    if audit.leaderboard:
+        yield Grid(
+            title="Answerers by all judgments (Bradley-Terry; ties count, seats where known)",
+            header=("answerer", "score", "wins", "interval", "judgments"),
+            rows=tuple(
+                (
+                    clip(one.answerer),
+                    signed(one.score),
+                    rate(one.wins.rate),
+                    interval(*one.wins.interval[:2], sign=False),
+                    count(one.judgments),
+                )
+                for one in audit.leaderboard
+            ),
+            most=20,
+        )
+
+
+def _drift_grid(drift: Drift) -> Grid:
+    return Grid(
+        title=f"From {clip(drift.before)} to {clip(drift.after)}, on the same presentations "
+        "(p: exact, over prompts, corrected over all rows)",
+        header=("how often", "before", "after", "change", "interval", "p"),
+        rows=tuple(
+            (
+                clip(one.what),
+                rate(one.before),
+                rate(one.after),
+                signed(one.gap),
+                interval(*one.interval[:2]),
+                p_value(one.p_adjusted),
+            )
+            for one in drift.changes
+        ),
+    )
+
+
+def _corrected_grid(audit: JudgesAudit) -> Grid:
+    several = len({one.judge for one in audit.corrected}) > 1
+    return Grid(
+        title="How often people prefer each answerer: people alone, the judge alone, and both",
+        header=("answerer", "people alone", "judge alone", "people and judge", "a vote is worth"),
+        rows=tuple(
+            (
+                clip(one.answerer) + (f"\n{clip(one.judge)}" if several else ""),
+                f"{rate(one.wins.labels_alone)}\n{_within(one.wins.labels_interval)}",
+                rate(one.wins.predictions_alone),
+                f"{rate(one.wins.value)}\n{_within(one.wins.interval)}",
+                f"{one.wins.worth:.2f} votes\n{count(one.wins.n_labels)} of "
+                f"{count(one.wins.n_units)} pairs",
+            )
+            for one in audit.corrected
+        ),
+        most=20,
+    )
+
+
+def _within(ends: Interval) -> str:
+    """Return an interval of a rate, which lies between 0 and 1."""
+    return interval(max(ends.low, 0.0), min(ends.high, 1.0), sign=False)
+
+
+def _judge_grid(audit: JudgesAudit) -> Grid:
+    return Grid(
+        title="Verdicts of each judge",
+        header=("judge", "judgments", "missing", "ties", "first wins", "longer wins"),
+        rows=tuple(
+            (
+                clip(one.name),
+                count(one.judgments),
+                count(sum(one.missing.values())),
+                _share_cell(one.ties),
+                _share_cell(one.first),
+                _share_cell(one.longer),
+            )
+            for one in audit.judges
+        ),
+    )
+
+
+def _order_grid(audit: JudgesAudit) -> Grid:
+    return Grid(
+        title="Pairs in both orders (p: exact, over prompts, corrected for the number of judges)",
+        header=("judge", "pairs", "one verdict", "first both", "second both", "p", "same again"),
+        rows=tuple(
+            (
+                clip(one.name),
+                count(one.twins.consistent.trials),
+                _share_cell(one.twins.consistent),
+                *_both_counts(one.twins),
+                p_value(one.seat_p_adjusted),
+                _share_cell(one.repeats),
+            )
+            for one in audit.judges
+            if one.twins is not None
+        ),
+    )
+
+
+def _both_counts(twins: SwappedTwins) -> tuple[str, str]:
+    """Return how often each seat won twice; nobody knows where logs keep both orders in one row."""
+    if twins.collapsed == twins.consistent.trials:
+        return MISSING, MISSING
+    return count(twins.first_both), count(twins.second_both)
+
+
+def _share_cell(share: PromptRate | None) -> str:
+    if share is None or not share.trials:
+        return MISSING
+    return f"{rate(share.rate)}\n{interval(*share.interval[:2], sign=False)}"
+
+
+def _agreement_grids(audit: JudgesAudit) -> Iterator[Grid]:
+    matrix = _matrix(audit)
+    if matrix is not None:
+        yield matrix.grid
+    with_ties = [one for one in audit.agreements if one.ties]
+    decided = [one for one in audit.agreements if not one.ties]
+    yield from _agreement_grid(audit, with_ties, "ties count as a verdict", audit.panel)
+    # Where nobody ever said tie both tables are the same.
+    if [one.raw for one in with_ties] != [one.raw for one in decided]:
+        yield from _agreement_grid(audit, decided, "pairs that both decided", audit.panel_decided)
+
+
+def _agreement_grid(
+    audit: JudgesAudit, rows: list[Agreement], words: str, panel: Coefficient | None
+) -> Iterator[Grid]:
+    title = f"Agreement, {words}"
+    if panel is not None and len(audit.judges) > 1:
+        told = f"{rate(panel.value)} {interval(*panel.interval[:2])}"
+        title += f" (Krippendorff's alpha of all judges {told})"
+    if rows:
+        yield Grid(
+            title=title,
+            header=("judges", "matched by", "agree", "kappa", "AC1", "alpha", "n"),
+            rows=tuple(map(_agreement_row, rows)),
+            most=30,
+        )
+
+
+def _agreement_row(one: Agreement) -> tuple[str, ...]:
+    return (
+        f"{clip(one.first)}\n{clip(one.second)}",
+        one.matched,
+        _share_cell(one.raw),
+        _cell(one.kappa),
+        _cell(one.ac1),
+        _cell(one.alpha),
+        count(one.raw.trials),
+    )
+
+
+def _cell(one: Coefficient) -> str:
+    if math.isnan(one.value):
+        return MISSING
+    return f"{one.value:.3f}\n{interval(*one.interval[:2])}"
+
+
+def _matrix(audit: JudgesAudit) -> HeatMap | None:
+    """Return how often every two judges agree, ties included, where there are several."""
+    names = [one.name for one in audit.judges if not one.persons]
+    known = {
+        frozenset((one.first, one.second)): one.raw
+        for one in audit.agreements
+        if one.ties and {one.first, one.second} <= {*names}
+    }
+    if len(names) < FEWEST_FOR_MATRIX or not known:
+        return None
+    pairs = [[known.get(frozenset((a, b))) if a != b else None for b in names] for a in names]
+    return HeatMap(
+        title="How often two judges agree, ties included",
+        names=tuple(map(clip, names)),
+        values=tuple(tuple(one.rate if one else math.nan for one in row) for row in pairs),
+        cells=tuple(
+            tuple(f"{rate(one.rate)}\nn {count(one.trials)}" if one else "" for one in row)
+            for row in pairs
+        ),
+        low=0.0,
+        high=1.0,
+        unit="agreement",
+        corner="judge",
+    )
+
+
+def _missing_grid(audit: JudgesAudit) -> Grid:
+    tests = sorted(audit.missing_tests, key=lambda one: one.p_value)
+    return Grid(
+        title="Where judges fail (exact, by prompt; p corrected over all groups of a judge)",
+        header=("judge", "group", "failed here", "failed elsewhere", "p"),
+        rows=tuple(
+            (
+                clip(one.judge),
+                f"{one.kind}: {clip(one.group)}",
+                f"{count(one.failed)} of {count(one.trials)}",
+                f"{count(one.others_failed)} of {count(one.others)}",
+                p_value(one.p_adjusted),
+            )
+            for one in tests
+        ),
+        most=MOST_TESTS,
+    )

@@ -1,0 +1,92 @@
+"""Two runs of a judge on the same presentations, against counts by hand and McNemar's test."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from statsmodels.stats.contingency_tables import mcnemar
+
+from comparity import audit_judges
+from comparity.errors import OptionError
+from comparity.judges.rates import flip_signs
+from comparity.results.result import read_result
+
+
+def games(judge: str, first: list[str]) -> list[dict[str, Any]]:
+    """Return arena-hard's games of one model, one question for each pair of grades."""
+    return [
+        {
+            **{"question_id": f"q{place}", "model": "m", "judge": judge},
+            "games": [{"score": grade}, {"score": "B>A"}],
+        }
+        for place, grade in enumerate(first)
+    ]
+
+
+OLD = ["A>B"] * 30 + ["B>A"] * 10 + ["A=B"] * 5
+NEW = ["A>B"] * 14 + ["B>A"] * 24 + ["A>B"] * 2 + ["A=B"] * 5
+
+
+def test_changes_are_those_counted_by_hand_and_tested_as_by_mcnemar() -> None:
+    audit = audit_judges(games("old", OLD) + games("new", NEW), drift=("old", "new"))
+    drift = audit.drift
+    assert drift is not None
+    # The second games are alike; of the first 16 turned one way and 2 the other.
+    assert (drift.same.hits, drift.same.trials) == (90 - 18, 90)
+    by_name = {one.what: one for one in drift.changes}
+    first = by_name["the first answer wins"]
+    # 40 pairs are decided in the first game, and all 45 in the second, where B always wins.
+    assert_allclose([first.before, first.after], [30 / 85, 16 / 85])
+    table = [[0, 16], [2, 0]]
+    assert_allclose(first.p_value, mcnemar(table, exact=True).pvalue)
+    assert first.p_adjusted >= first.p_value
+    assert first.interval.low < first.gap < first.interval.high < 0
+    assert by_name["a tie"].gap == 0
+    assert "no verdict" not in by_name
+    assert "what changed: the first answer wins in 19 of 100, before in 35" in " ".join(
+        str(audit).split()
+    )
+    assert read_result(audit.to_dict()).drift == drift
+
+
+def test_files_of_one_judge_can_be_compared(tmp_path: Path) -> None:
+    paths = []
+    for name, grades in (("before", OLD), ("after", OLD)):
+        paths.append(tmp_path / f"{name}.jsonl")
+        rows = [row | {"run": name} for row in games("gpt", grades)]
+        paths[-1].write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    audit = audit_judges(paths, drift=("before.jsonl", "after.jsonl"))
+    assert audit.drift is not None
+    assert audit.drift.same.rate == 1
+    assert "no change beyond chance is found" in " ".join(str(audit).split())
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [(("old",), "old,new"), (("old", "newer"), "newer"), (("old", "old", "new"), "old,new")],
+)
+def test_unknown_and_too_many_names_are_refused(names: tuple[str, ...], said: str) -> None:
+    with pytest.raises(OptionError, match=said):
+        audit_judges(games("old", OLD) + games("new", NEW), drift=names)
+
+
+def test_judges_without_a_common_presentation_are_refused() -> None:
+    other = [row | {"question_id": f"other {row['question_id']}"} for row in games("new", NEW)]
+    with pytest.raises(OptionError, match="same answers in the same seats"):
+        audit_judges(games("old", OLD) + other, drift=("old", "new"))
+
+
+@pytest.mark.parametrize("runs", [200, pytest.param(2000, marks=pytest.mark.slow)])
+def test_two_runs_of_one_judge_seldom_seem_to_differ(runs: int) -> None:
+    rng, found = np.random.default_rng(20260131), 0
+    for _ in range(runs):
+        # Eight verdicts of each of 60 prompts, which go together.
+        chance = rng.beta(0.7, 0.7, (60, 1))
+        one, two = (rng.random((60, 8)) < chance for _ in range(2))
+        found += flip_signs(two.sum(1) - one.sum(1)) < 0.05
+    assert found <= 0.05 * runs + 3 * (runs * 0.05 * 0.95) ** 0.5
