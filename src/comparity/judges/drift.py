@@ -36,7 +36,7 @@ MOST_ANSWERERS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class RateChange:
     """One rate of two judges on the same presentations.
 
     Attributes
@@ -68,13 +68,13 @@ class Drift:
     before, after : str
     same : PromptRate
         How often they have the same verdict, ties included.
-    changes : tuple of Change
+    changes : tuple of RateChange
     """
 
     before: str
     after: str
     same: PromptRate
-    changes: tuple[Change, ...]
+    changes: tuple[RateChange, ...]
 
 
 def compare_runs(log: JudgeLog, names: tuple[str, ...], level: float = 0.95) -> Drift:
@@ -167,7 +167,7 @@ class _Asked:
             told = took_part[: 1 if len(took_part) == 2 else None]
             yield from (f"{self.log.answerers[code]} wins" for code in told.tolist())
 
-    def change(self, what: str, level: float) -> Change:
+    def change(self, what: str, level: float) -> RateChange:
         """Compare how often something happens, where it can for both."""
         prompt, n = self.log.prompt[self.one], len(self.log.prompts)
         hits, asked = self._happens(what, self.one)
@@ -177,7 +177,7 @@ class _Asked:
         counts = [np.bincount(prompt[both & one], minlength=n) for one in (hits, other_hits)]
         gap, interval = gap_between((counts[1], trials), (counts[0], trials), level)
         whole = max(int(trials.sum()), 1)
-        return Change(
+        return RateChange(
             what=what,
             before=int(counts[0].sum()) / whole,
             after=int(counts[1].sum()) / whole,
