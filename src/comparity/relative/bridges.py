@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from comparity.errors import OptionError, PairOfSidesError
-from comparity.relative.diagnosis import audit_sides
+from comparity.relative.diagnosis import audit_sides, build_bridge
 from comparity.relative.options import BridgeForm, BridgeOptions
 from comparity.relative.prediction import Foretold, Predictions
 from comparity.relative.result import BridgedParity
@@ -23,8 +23,10 @@ from comparity.relative.subjects import (
     SIDES,
     DecidedSubjects,
     decided_subjects,
+    feature_names,
     match_columns,
     match_features,
+    names_of_columns,
 )
 from comparity.results.options import shows
 from comparity.tables.columns import labelled_columns
@@ -207,13 +209,14 @@ def audit_frames(decisions: Any, others: Any, **choices: Any) -> BridgedParity:
     foretold = Foretold(
         features=match_columns(*known) if features else None,
         predictions=None if made is None else _given(sides, made),
+        names=names_of_columns(known[0]),
     )
     columns = {"first": first, "second": second, "sensitive": sensitive, "features": [*features]}
+    options = form.narrow(BridgeOptions)
     return audit_sides(
         sides,
-        foretold,
-        form.regressor,
-        form.narrow(BridgeOptions),
+        build_bridge(sides, foretold, form.regressor, options),
+        options,
         names=names,
         attribute=sensitive,
         bridge=form.bridge,
@@ -259,11 +262,11 @@ def _audit_arrays(
     foretold = Foretold(
         features=None if features is None else match_features(*features, sizes=sides.sizes),
         predictions=None if made is None else _given(sides, made),
+        names=() if features is None else feature_names(features[0]),
     )
     attribute = next(iter(named_attributes(groups[0])))
-    return audit_sides(
-        sides, foretold, regressor, options, names=names, attribute=attribute, bridge=bridge
-    )
+    built = build_bridge(sides, foretold, regressor, options)
+    return audit_sides(sides, built, options, names=names, attribute=attribute, bridge=bridge)
 
 
 def _pair(option: str, given: Any) -> tuple[Any, Any]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from comparity.errors import OptionError
 from comparity.inference.means import compare_means
 from comparity.relative.gaps import question_of_bridge
 from comparity.relative.judge import audit_of, judge_questions, notes_on_ranges
+from comparity.relative.leaks import Leaks, find_leaks, leak_notes
 from comparity.relative.options import BridgeOptions
 from comparity.relative.overlap import SubjectOverlap, measure_overlap
 from comparity.relative.prediction import (
@@ -92,10 +93,62 @@ STRANGERS = (
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BuiltBridge:
+    """A model of the first's decisions, with what depends on nothing that the second decided.
+
+    Attributes
+    ----------
+    foretold : Foretold
+        Features, or predictions made.
+    predictions : Predictions
+        Those that gaps are estimated from.
+    unseen : Predictions or None
+        Predictions about unseen subjects, where `predictions` were made in sample.
+    overlap : SubjectOverlap
+        How alike both sets of subjects are.
+    source : str
+        What the errors on the first's side are taken on.
+    """
+
+    foretold: Foretold
+    predictions: Predictions
+    unseen: Predictions | None
+    overlap: SubjectOverlap
+    source: str
+
+    def find_leaks(self, sides: DecidedSubjects, names: tuple[str, str]) -> Leaks:
+        """Return copies of decisions among the features, by decision maker."""
+        if self.foretold.features is None:
+            return {}
+        return {
+            name: find_leaks(own, decided, self.foretold.names)
+            for name, own, decided in zip(
+                names, self.foretold.features, sides.decisions, strict=True
+            )
+        }
+
+
+def build_bridge(
+    sides: DecidedSubjects, foretold: Foretold, regressor: Any, options: BridgeOptions
+) -> BuiltBridge:
+    """Predict the first's decisions about everybody, and see how alike both sides' subjects are."""
+    if sides.n_shared and foretold.predictions is None and options.errors != "cross-fitted":
+        why = "the model has seen subjects whom both decided about"
+        raise OptionError("errors", options.errors, ["'cross-fitted'"], why)
+    made, unseen = foretold.predict(sides, regressor_of(regressor), options)
+    return BuiltBridge(
+        foretold=foretold,
+        predictions=made,
+        unseen=unseen,
+        overlap=measure_overlap(sides, made, foretold.features, options.seed or 0),
+        source=GIVEN if foretold.predictions is not None else options.errors,
+    )
+
+
 def audit_sides(
     sides: DecidedSubjects,
-    foretold: Foretold,
-    regressor: Any,
+    built: BuiltBridge,
     options: BridgeOptions,
     *,
     names: tuple[str, str],
@@ -109,12 +162,10 @@ def audit_sides(
     ----------
     sides : DecidedSubjects
         Decisions and groups of both.
-    foretold : Foretold
-        Features, or predictions made.
-    regressor : scikit-learn regressor or str
-        What predicts from features.
+    built : BuiltBridge
+        The model between them.
     options : BridgeOptions
-        How to build and judge.
+        How to judge.
     names : (str, str)
         The decision makers.
     attribute, bridge : str
@@ -122,27 +173,22 @@ def audit_sides(
     **data
         Facts about the data, for the provenance.
     """
-    if sides.n_shared and foretold.predictions is None and options.errors != "cross-fitted":
-        why = "the model has seen subjects whom both decided about"
-        raise OptionError("errors", options.errors, ["'cross-fitted'"], why)
-    made, unseen = foretold.predict(sides, regressor_of(regressor), options)
     who = {"first": names[0], "second": names[1], "attribute": attribute, "label": ""}
     unbiased = bridge == "unbiased"
-    overlap = measure_overlap(sides, made, foretold.features, options.seed or 0)
-    source = GIVEN if foretold.predictions is not None else options.errors
-    robust = source == "cross-fitted" and not unbiased and not sides.n_shared
-    errors = bridge_errors(sides, made, overlap.reweighed if robust else None)
+    robust = built.source == "cross-fitted" and not unbiased and not sides.n_shared
+    errors = bridge_errors(sides, built.predictions, built.overlap.reweighed if robust else None)
     question, scale = question_of_bridge(errors, who, unbiased=unbiased)
     diagnosis = diagnose(
         sides,
-        made,
+        built.predictions,
         options,
-        overlap=overlap,
-        unseen=unseen,
+        overlap=built.overlap,
+        unseen=built.unseen,
         scale=scale,
         unbiased=unbiased,
         standard_error=question.test.standard_error,
     )
+    leaks = built.find_leaks(sides, names)
     n = sum(sides.sizes)
     tests = judge_questions([question], options, n)
     if not diagnosis.carries:
@@ -154,16 +200,19 @@ def audit_sides(
         data,
         n=n,
         groups=sides.groups,
-        notes=_notes(sides, names, bridge, source),
-        design=f"different subjects, joined by the {bridge} bridge, errors {source}",
+        notes=[
+            *leak_notes(leaks, diagnosis.explained),
+            *_notes(sides, names, bridge, built.source),
+        ],
+        design=f"different subjects, joined by the {bridge} bridge, errors {built.source}",
     )
     return BridgedParity(
         audit=audit,
         contrasts=(question.with_finding(tests[0]),),
         bridge=bridge,
-        errors_from=source,
+        errors_from=built.source,
         scale=scale,
-        diagnosis=diagnosis,
+        diagnosis=replace(diagnosis, leaks={name: one for name, one in leaks.items() if one}),
     )
 
 

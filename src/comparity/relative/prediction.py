@@ -97,6 +97,7 @@ class Foretold:
 
     features: tuple[Any, Any] | None = None
     predictions: Predictions | None = None
+    names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if (self.features is None) == (self.predictions is None):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import product
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,19 @@ from comparity.errors import OptionError
 from comparity.errors.spelling import visible
 from comparity.inference.gap_tests import plain
 from comparity.relative.audit import differential_parity
-from comparity.relative.bridges import biased_bridge, unbiased_bridge
+from comparity.relative.diagnosis import audit_sides, build_bridge
 from comparity.relative.judge import show_progress
-from comparity.relative.options import RelativeOptions
+from comparity.relative.leaks import Leaks, find_leaks, leak_notes
+from comparity.relative.options import BridgeOptions, RelativeOptions
+from comparity.relative.prediction import Foretold
 from comparity.relative.result import DifferentialParity
-from comparity.relative.subjects import match_features
+from comparity.relative.subjects import (
+    SIDES,
+    DecidedSubjects,
+    decided_subjects,
+    feature_names,
+    match_features,
+)
 from comparity.reports.charts import Curve, CurveChart, axis_between
 from comparity.reports.plots import draw
 from comparity.reports.sections import Grid, Section, count, several, signed
@@ -86,10 +94,14 @@ class Rehearsal(Result):
         One for every two decision makers, attribute and split.
     splits : int
         Number of random divisions.
+    leaks : mapping of str to mapping
+        By decision maker, features that are copies of its decisions, with the share of the variance
+        that each explains.
     """
 
     cases: tuple[RehearsedCase, ...]
     splits: int
+    leaks: Leaks = field(default_factory=dict)
 
     DERIVED: ClassVar[Mapping[str, str]] = {
         "cases_in_a_split": "n_cases",
@@ -237,53 +249,75 @@ def rehearse_bridges(
         raise OptionError("decisions", decisions, ["decisions by one maker or more, by name"])
     n = len(next(iter(columns.values())))
     known, _ = match_features(features, features, sizes=(n, n))
-    choices = {"regressor": regressor, "alpha": alpha, "margin": margin, "seed": seed}
+    options = {"alpha": alpha, "margin": margin, "seed": seed}
     rng = np.random.default_rng(seed)
     orders = [rng.permutation(n) for _ in range(splits)]
-    cases = []
-    tasks = [*product(range(splits), attributes, columns, columns)]
-    for split, attribute, first, second in show_progress(tasks, "bridges"):
+    cases: list[RehearsedCase] = []
+    tasks = [*product(range(splits), attributes, columns)]
+    for split, attribute, first in show_progress(tasks, "bridges"):
         order, cut = orders[split], round(share * n)
-        pair, parts = (columns[first], columns[second]), (order[:cut], order[cut:])
-        who = {"split": split, "attribute": attribute, "first": first, "second": second}
-        found = _rehearse(pair, attributes[attribute], known, parts, choices)
-        cases.append(RehearsedCase(**who, **found))
-    return Rehearsal(cases=tuple(cases), splits=splits)
+        stage = _Stage(columns, attributes[attribute], known, (order[:cut], order[cut:]))
+        who = {"split": split, "attribute": attribute, "first": first}
+        cases += _rehearse(stage, first, regressor, options, who)
+    named = feature_names(features)
+    leaks = {name: find_leaks(known, own, named) for name, own in columns.items()}
+    return Rehearsal(
+        cases=tuple(cases),
+        splits=splits,
+        leaks={name: found for name, found in leaks.items() if found},
+    )
+
+
+class _Stage(NamedTuple):
+    """Decisions, the group and features of everybody, and how subjects are divided."""
+
+    decisions: Mapping[str, NDArray[np.float64]]
+    group: NDArray[Any]
+    features: Any
+    parts: tuple[NDArray[np.int64], NDArray[np.int64]]
+
+    def sides(self, first: str, second: str) -> DecidedSubjects:
+        """Return what is left of two decision makers where each decides about one part."""
+        here, there = self.parts
+        decided = self.decisions[first][here], self.decisions[second][there]
+        return decided_subjects(decided, (self.group[here], self.group[there]))
+
+    def measure(self, first: str, second: str, part: int) -> DifferentialParity:
+        """Compare two decision makers directly on one part."""
+        rows = self.parts[part]
+        one, other = self.decisions[first][rows], self.decisions[second][rows]
+        group = self.group[rows]
+        return differential_parity(one, other, sensitive_features=group, permutations=0)
 
 
 def _rehearse(
-    pair: tuple[NDArray[np.float64], NDArray[np.float64]],
-    group: NDArray[Any],
-    features: Any,
-    parts: tuple[NDArray[np.int64], NDArray[np.int64]],
-    choices: dict[str, Any],
-) -> dict[str, Any]:
-    """Return what is measured directly on both parts, and across each bridge between them."""
-    one, other = pair
-    here, there = parts
-    alpha = choices["alpha"]
-    direct = [
-        differential_parity(one[part], other[part], sensitive_features=group[part], permutations=0)
-        for part in parts
-    ]
-    known: dict[str, Any] = {
-        "sensitive_features": (group[here], group[there]),
-        "features": (features[here], features[there]),
-        **choices,
-    }
-    decided = one[here], other[there]
-    bridges = {
-        "biased": biased_bridge(*decided, **known),
-        "biased, in sample": biased_bridge(*decided, errors="training", **known),
-        "unbiased": unbiased_bridge(*decided, **known),
-    }
-    return {
-        "direct": tuple(_sign(found, alpha) for found in direct),
-        "direct_dpd": tuple(found.dpd for found in direct),
-        "said": {name: _sign(found, alpha) for name, found in bridges.items()},
-        "dpd": {name: found.dpd for name, found in bridges.items()},
-        "refused": tuple(n for n, found in bridges.items() if not found.diagnosis.carries),
-    }
+    stage: _Stage, first: str, regressor: Any, options: dict[str, Any], who: dict[str, Any]
+) -> Iterator[RehearsedCase]:
+    """Bridge one decision maker to everyone, by models that are fitted once."""
+    here, there = stage.parts
+    foretold = Foretold(features=(stage.features[here], stage.features[there]))
+    fresh, used = (BridgeOptions(errors=how, **options) for how in ("cross-fitted", "training"))
+    own = stage.sides(first, first)
+    across, in_sample = (build_bridge(own, foretold, regressor, one) for one in (fresh, used))
+    for second in stage.decisions:
+        sides = stage.sides(first, second)
+        told: dict[str, Any] = {"names": SIDES, "attribute": who["attribute"]}
+        bridges = {
+            "biased": audit_sides(sides, across, fresh, bridge="biased", **told),
+            "biased, in sample": audit_sides(sides, in_sample, used, bridge="biased", **told),
+            "unbiased": audit_sides(sides, in_sample, used, bridge="unbiased", **told),
+        }
+        direct = [stage.measure(first, second, part) for part in (0, 1)]
+        alpha = options["alpha"]
+        yield RehearsedCase(
+            **who,
+            second=second,
+            direct=(_sign(direct[0], alpha), _sign(direct[1], alpha)),
+            direct_dpd=(direct[0].dpd, direct[1].dpd),
+            said={name: _sign(found, alpha) for name, found in bridges.items()},
+            dpd={name: found.dpd for name, found in bridges.items()},
+            refused=tuple(n for n, found in bridges.items() if not found.diagnosis.carries),
+        )
 
 
 def _sign(found: DifferentialParity, alpha: float) -> int:
@@ -302,6 +336,7 @@ def _section(result: Rehearsal) -> Section:
         sentences=(
             "Right is what at least one of two direct measurements says, by the paper's rule.",
             f"Mean of {count(result.splits)} random divisions of the subjects.",
+            *leak_notes(result.leaks),
         ),
         grids=(
             Grid(

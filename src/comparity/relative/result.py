@@ -245,6 +245,9 @@ class BridgeDiagnosis:
         is not ignored.
     n_shared : int
         Subjects whom both decided about.
+    leaks : mapping of str to mapping
+        By decision maker, features that each explain more than 0.99 of its decisions, with the
+        share: copies that hold the answer.
     refusals : tuple of str
         Why this bridge does not carry a finding; empty where it does.
     """
@@ -261,6 +264,7 @@ class BridgeDiagnosis:
     optimism: float = math.nan
     ignored: float = math.nan
     n_shared: int = 0
+    leaks: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     refusals: tuple[str, ...] = ()
 
     DERIVED: ClassVar[Mapping[str, str]] = {"carries": "carries"}

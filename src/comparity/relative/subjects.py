@@ -290,6 +290,37 @@ def match_columns(first: Columns, second: Columns) -> tuple[Floats, Floats]:
     return np.hstack([one for one, _ in blocks]), np.hstack([two for _, two in blocks])
 
 
+def feature_names(features: Any) -> tuple[str, ...]:
+    """Return what the columns that :func:`match_features` makes of features are called.
+
+    Empty for texts and sparse matrices.
+
+    Examples
+    --------
+    >>> feature_names(np.array([[30, "x"], [40, "y"]], dtype=object))
+    ('column 0', 'column 1 = x', 'column 1 = y')
+    """
+    native = of_engine(features, "features")
+    if isinstance(native, nw.DataFrame | nw.LazyFrame):
+        return names_of_columns(placed_columns(native))
+    rows = None if hasattr(features, "tocsr") else _as_given(features)
+    if rows is None or rows.ndim != 2:
+        return ()
+    return names_of_columns({f"column {k}": rows[:, k] for k in range(rows.shape[1])})
+
+
+def names_of_columns(columns: Columns) -> tuple[str, ...]:
+    """Return names of columns, that of text once for each of its values."""
+    found: list[str] = []
+    for name, column in columns.items():
+        if _as_numbers(str(name), column) is not None:
+            found.append(str(name))
+        else:
+            values = {text_of(value) for value in column.tolist()}
+            found += [f"{name} = {value}" for value in sorted(values)]
+    return tuple(found)
+
+
 def _match_arrays(first: Any, second: Any) -> tuple[Any, Any]:
     if hasattr(first, "tocsr") and hasattr(second, "tocsr"):
         one, two = first.tocsr(), second.tocsr()
