@@ -215,24 +215,25 @@ def compare_scores(first: Score, second: Score) -> Judgment:
 
 def text_of(record: Record, *names: str) -> str:
     """Return a field that must be there, as text; the first of several names that is."""
-    for name in names:
-        value = record.get(name)
-        if type(value) is str:
-            return value
-        if value is not None and not isinstance(value, dict | list):
-            return spell(value)
-    raise RowFault(f"no {' or '.join(map(repr, names))}")
+    found = _find_text(record, names)
+    if found is None:
+        raise RowFault(f"no {' or '.join(map(repr, names))}")
+    return found
 
 
 def optional_text(record: Record, *names: str) -> str:
     """Return a field as text; nothing where it is not there."""
+    return _find_text(record, names) or ""
+
+
+def _find_text(record: Record, names: Sequence[str]) -> str | None:
     for name in names:
         value = record.get(name)
         if type(value) is str:
             return value
         if value is not None and not isinstance(value, dict | list):
             return spell(value)
-    return ""
+    return None
 
 
 def spell(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Battles of Chatbot Arena, and judges who saw them again.
+"""Battles of Chatbot Arena, judges who saw them again, and games of arena-hard.
 
 ==================  ==========================================================================
 format              what is read
@@ -7,6 +7,8 @@ format              what is read
                     without judge, conversations and ``conv_metadata``
 ``arena one-hot``   winner_model_a, winner_model_b, winner_tie as 0 and 1 (Kaggle)
 ``arena judges``    human_winner beside judge_pick (A, B, null): the people's vote is the gold
+``arena-hard``      two games a question, ``score`` in raw seats: in the first A is the baseline, in
+                    the second the model. The file does not name the baseline
 ==================  ==========================================================================
 
 Arena draws seats by lot; model_a stood first, or on the left.
@@ -20,6 +22,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from comparity.judges.readers import (
+    EMPTY,
+    ERROR,
     FIRST,
     NO_VERDICT,
     SECOND,
@@ -31,6 +35,7 @@ from comparity.judges.readers import (
     RowFault,
     Source,
     has,
+    list_of,
     number_of,
     optional_text,
     text_of,
@@ -51,6 +56,24 @@ IDS = ("question_id", "id", "conversation_id", "prompt_id")
 PEOPLE = "people"
 # These files are called by both models, and then by the judge.
 AFTER_MODELS = re.compile(r"^.*_vs_.*_")
+GRADES = {
+    "A>>B": (FIRST, 2.0),
+    "A>B": (FIRST, 1.0),
+    "A=B": (TIE, 0.0),
+    "B=A": (TIE, 0.0),
+    "B>A": (SECOND, 1.0),
+    "B>>A": (SECOND, 2.0),
+    "A<B": (SECOND, 1.0),
+    "A<<B": (SECOND, 2.0),
+}
+ANSWER = re.compile(
+    r"[<\[]\|?The Start of Assistant ([AB])'s (?:Answer|Conversation)[^>\]\n]*[>\]]\n"
+    r"(.*?)\n[<\[]\|?The End of Assistant \1's (?:Answer|Conversation)",
+    re.DOTALL,
+)
+QUESTION = re.compile(
+    r"[<\[]\|?User (?:Prompt|Question)\|?[>\]]\n(.*?)\n\n[<\[]\|?The Start", re.DOTALL
+)
 
 
 def read_battle(record: Record, _: Source) -> Iterator[Judgment]:
@@ -166,6 +189,57 @@ def _parse(text: str) -> Any:
         return text
 
 
+def shown_answers(prompt: Any) -> tuple[str | None, str | None]:
+    """Return the two answers that a judge was shown, from the prompt it was given."""
+    if not isinstance(prompt, str):
+        return None, None
+    found = dict(ANSWER.findall(prompt))
+    return found.get("A"), found.get("B")
+
+
+def shown_question(prompt: Any) -> str | None:
+    """Return the question that a judge was shown."""
+    found = QUESTION.search(prompt) if isinstance(prompt, str) else None
+    return found[1] if found else None
+
+
+def read_game(game: Any) -> tuple[int, str, float]:
+    """Return the verdict of a game, why there is none, and how decided it is."""
+    if not isinstance(game, dict):
+        return NO_VERDICT, ERROR, 0.0
+    score = game.get("score")
+    if score is None:
+        judgment = game.get("judgment")
+        return NO_VERDICT, UNPARSED if judgment or judgment is None else EMPTY, 0.0
+    if score not in GRADES:
+        raise RowFault(f"'score' is {str(score)[:40]!r}, none of {', '.join(map(repr, GRADES))}")
+    verdict, strength = GRADES[score]
+    return verdict, "", strength
+
+
+def read_games(record: Record, source: Source) -> Iterator[Judgment]:
+    """Yield one judgment for each game."""
+    model, games = text_of(record, "model"), list_of(record, "games")
+    if len(games) > 2:
+        raise RowFault(f"{len(games)} games, where arena-hard has two")
+    for place, game in enumerate(games):
+        verdict, reason, strength = read_game(game)
+        shown = game.get("user_prompt") if isinstance(game, dict) else None
+        seats = (source.baseline, model) if place == 0 else (model, source.baseline)
+        yield Judgment(
+            judge=text_of(record, "judge"),
+            prompt=text_of(record, "question_id"),
+            first=seats[0],
+            second=seats[1],
+            verdict=verdict,
+            reason=reason,
+            strength=strength,
+            category=str(record.get("category") or ""),
+            texts=shown_answers(shown),
+            question=shown_question(shown),
+        )
+
+
 READERS = (
     Reader(
         name="arena",
@@ -185,5 +259,11 @@ READERS = (
         about="arena battles judged again",
         matches=lambda record: has(record, "model_a", "model_b", "human_winner", "judge_pick"),
         read=read_judged_battle,
+    ),
+    Reader(
+        name="arena-hard",
+        about="arena-hard games",
+        matches=lambda record: has(record, "question_id", "model", "games"),
+        read=read_games,
     ),
 )

@@ -41,8 +41,12 @@ from comparity.judges.readers import (
     text_of,
     verdict_of,
 )
-from comparity.judges.readers.arena import answer_text, is_battle
-from comparity.judges.readers.arena_hard import shown_answers, shown_question
+from comparity.judges.readers.arena import (
+    answer_text,
+    is_battle,
+    shown_answers,
+    shown_question,
+)
 
 MODELS = {"model_1": FIRST, "model_2": SECOND, "tie": TIE, "error": NO_VERDICT}
 SEATS = {"A": FIRST, "B": SECOND, "tie": TIE, "C": TIE, "error": NO_VERDICT}
