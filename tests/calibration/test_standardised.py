@@ -18,7 +18,7 @@ from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.judged_weights import (
     item_overlap,
     judgment_weights,
-    reference_laws,
+    reference_distributions,
     weighted_sharing,
 )
 from comparity.counts.ledger import count_position_pairs
@@ -220,7 +220,7 @@ def test_pairs_drawn_at_random_are_trusted(
         overlap = item_overlap(counts)
         weights = judgment_weights(counts, overlap)
         sharing = weighted_sharing(counts, weights)
-        laws, reasons = reference_laws(counts, weights), [overlap.reason]
+        laws, reasons = reference_distributions(counts, weights), [overlap.reason]
         for contrast in contrasts_of_groups(NAMES[:n_groups]):
             items = min(sharing.effective_items[sharing.cells.index(cell)] for cell in contrast)
             reasons.append(laws.between(contrast, float(items)).reason)

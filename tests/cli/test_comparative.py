@@ -78,7 +78,7 @@ def test_a_reference_standardises_agreement_and_both_are_shown(
     outcome = run(*words(tables), "--reference", "quality")
     assert outcome.status == 1
     assert outcome.out.startswith(f"Comparative separation (standardised): {VIOLATED}")
-    assert "Raw agreement, and standardised to one law of the reference" in outcome.out
+    assert "Raw agreement, and standardised to one distribution of the reference" in outcome.out
     (findings,) = [line for line in outcome.out.splitlines() if line.startswith("finding ")]
     assert findings.split()[1:] == [VIOLATED, VIOLATED]
     assert "Standardised agreement with the judges" in outcome.out

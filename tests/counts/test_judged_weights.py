@@ -12,7 +12,7 @@ from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.judged_weights import (
     item_overlap,
     judgment_weights,
-    reference_laws,
+    reference_distributions,
     weighted_sharing,
 )
 from comparity.counts.ledger import count_position_pairs
@@ -140,7 +140,7 @@ def reasons(counts: JudgedPairs) -> list[str]:
     weights = judgment_weights(pairs, item_overlap(pairs))
     sharing = weighted_sharing(counts, weights)
     contrasts = [(Cell("a", "b"), Cell("b", "a")), (Cell("a", "a"), Cell("b", "b"))]
-    laws, items = reference_laws(pairs, weights), float(sharing.effective_items.min())
+    laws, items = reference_distributions(pairs, weights), float(sharing.effective_items.min())
     return [laws.between(cells, items).reason for cells in contrasts]
 
 
@@ -165,7 +165,7 @@ def test_the_distance_of_two_cells_is_scipys() -> None:
 
     counts = drawn(np.random.default_rng(4), lean=0.3)
     pairs, cells = counts, (Cell("a", "b"), Cell("b", "a"))
-    found = reference_laws(pairs, np.ones(len(pairs))).between(cells, 100.0)
+    found = reference_distributions(pairs, np.ones(len(pairs))).between(cells, 100.0)
     rows = [np.flatnonzero(pairs.cell == pairs.cells.index(cell)) for cell in cells]
     repeated = [np.repeat(row, pairs.trials[row]) for row in rows]
     distances = [
@@ -181,8 +181,8 @@ def test_a_cell_without_weight_has_no_law_and_gives_no_reason() -> None:
     pairs, cells = counts, (Cell("a", "b"), Cell("b", "a"))
     weights = (pairs.cell != pairs.cells.index(cells[0])).astype(float)
     for found in (
-        reference_laws(pairs, weights).between(cells, 100.0),
-        reference_laws(pairs, weights).between((Cell("a", "z"), cells[1]), 0.0),
+        reference_distributions(pairs, weights).between(cells, 100.0),
+        reference_distributions(pairs, weights).between((Cell("a", "z"), cells[1]), 0.0),
     ):
         assert np.isnan(found.distance)
         assert found.reason == ""
@@ -193,9 +193,9 @@ def test_very_many_values_are_binned_without_moving_the_laws(
 ) -> None:
     pairs = drawn(np.random.default_rng(4), lean=0.3)
     cells = (Cell("a", "b"), Cell("b", "a"))
-    exact = reference_laws(pairs, np.ones(len(pairs))).between(cells, 100.0)
+    exact = reference_distributions(pairs, np.ones(len(pairs))).between(cells, 100.0)
     monkeypatch.setattr("comparity.counts.judged_weights.MOST_BINS", 400)
-    binned = reference_laws(pairs, np.ones(len(pairs)))
+    binned = reference_distributions(pairs, np.ones(len(pairs)))
     assert binned.better.shape == (4, 400)
     # A bin holds 1 / 400 of the items and at most a few times as much of a law.
     assert binned.between(cells, 100.0).distance == pytest.approx(exact.distance, abs=0.01)

@@ -215,7 +215,7 @@ them. report.html shows everything; docs/how_to/demo.md says what is in the tabl
 QUICK = 600
 
 DEMO_NOTES = (
-    "True gaps are exact: integrals over the normal laws that the simulation draws from.",
+    "True gaps are exact: integrals over the normal distributions that the simulation draws from.",
     "An interval at 95% misses the truth in one panel of twenty, one at 97.5% in one of forty, and "
     "so may one of these; --seed draws another year. The default seed, 1, is the first that was "
     "tried.",

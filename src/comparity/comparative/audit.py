@@ -62,8 +62,8 @@ def comparative_separation(
         Pairs that were judged equal. They carry no order: counted, and left out of rates.
     reference : array-like, optional
         A label or reference score of each item, to condition on. Agreement is then *standardised*:
-        judgments are weighted so that the reference has the same law in every kind of pair. With
-        more than two values it decides, and the audit of raw agreement is in `raw`.
+        judgments are weighted so that the reference has the same distribution in every kind of
+        pair. With more than two values it decides, and the audit of raw agreement is in `raw`.
     cluster : array-like, mapping, frame or str, optional
         What else makes comparisons dependent, such as the prompt of each: comparisons of one
         cluster are not taken to be independent. Several kinds as a mapping, as the columns of a
@@ -72,9 +72,9 @@ def comparative_separation(
         Whether items repeat; by default the data say.
     method : {"auto", "disjoint", "dyadic"}
         ``"disjoint"`` tests only pairs that share no item and no evaluator. ``"dyadic"`` uses the
-        variance of squared residuals and the normal law whatever the counts, as the formula is
-        printed; by default few hits or misses get the binomial variance, and few evaluators a law
-        of their own, because false alarms are not kept otherwise.
+        variance of squared residuals and the normal distribution whatever the counts, as the
+        formula is printed; by default few hits or misses get the binomial variance, and few
+        evaluators a distribution of their own, because false alarms are not kept otherwise.
     score_ties : {"disagree", "half"}
         Whether a tie of the scores is a disagreement or half of one.
     quality : {"graded", "binary"}

@@ -43,8 +43,8 @@ from comparity.tables.values import check_groups, qualified
 Counts = PairCounts | SharedPairCounts
 
 UNGUARDED = (
-    "WARNING: squared residuals and the normal law are used whatever the counts, as asked for; "
-    "with few hits or misses in a cell 0.2 to 0.4 false rejections have been measured."
+    "WARNING: squared residuals and the normal distribution are used whatever the counts, as asked "
+    "for; with few hits or misses in a cell 0.2 to 0.4 false rejections have been measured."
 )
 
 

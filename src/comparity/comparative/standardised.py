@@ -20,11 +20,11 @@ from comparity.comparative.families import TestedFamily, family_of, judge_famili
 from comparity.comparative.options import ComparativeOptions
 from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.judged_weights import (
-    ReferenceLaws,
+    ReferenceDistributions,
     expected_agreement,
     item_overlap,
     judgment_weights,
-    reference_laws,
+    reference_distributions,
     weighted_sharing,
 )
 from comparity.counts.overlap import Overlap
@@ -73,8 +73,8 @@ class _Weighted:
         return judgment_weights(self.pairs, self.overlap)
 
     @cached_property
-    def laws(self) -> ReferenceLaws:
-        return reference_laws(self.pairs, self.weights)
+    def distributions(self) -> ReferenceDistributions:
+        return reference_distributions(self.pairs, self.weights)
 
     @property
     def rounded(self) -> bool:
@@ -130,7 +130,7 @@ class _Weighted:
         items = dict(zip(sharing.cells, sharing.effective_items.tolist(), strict=True))
         for pair in combinations(cells, 2):
             scarcer = min(items.get(cell, 0.0) for cell in pair)
-            if reason := self.laws.between(pair, scarcer, rounding=self.rounded).reason:
+            if reason := self.distributions.between(pair, scarcer, rounding=self.rounded).reason:
                 return reason
         return ""
 
@@ -210,8 +210,8 @@ def _notes(weighted: list[_Weighted]) -> list[str]:
     kinds = {one.overlap.kind for one in weighted}
     how = "counted at each of its values" if kinds == {"table"} else "fitted by a spline"
     return [
-        "Judgments are weighted so that the reference has the same law in every kind of pair; "
-        "equal errors given the reference then mean equal agreement. Standardised agreement "
+        "Judgments are weighted so that the reference has the same distribution in every kind of "
+        "pair; equal errors given the reference then mean equal agreement. Standardised agreement "
         "decides; raw agreement is reported beside it. The numbers of judgments are before "
         "weighting.",
         f"The shares of the groups, given the reference, were {how}. That weights on items make "

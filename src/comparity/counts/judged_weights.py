@@ -158,7 +158,7 @@ def expected_agreement(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CellLaws:
+class CellDistance:
     """How far the reference distributions of two cells are apart after weighting.
 
     Attributes
@@ -186,7 +186,7 @@ class CellLaws:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ReferenceLaws:
+class ReferenceDistributions:
     """Weighted distribution functions of the reference, by cell.
 
     Attributes
@@ -202,7 +202,7 @@ class ReferenceLaws:
 
     def between(
         self, cells: Sequence[Cell], effective_items: float, *, rounding: bool = False
-    ) -> CellLaws:
+    ) -> CellDistance:
         """Compare two cells.
 
         Parameters
@@ -219,16 +219,17 @@ class ReferenceLaws:
         distance, lump = math.nan, 0.0
         if all(cell in self.cells for cell in cells):
             one, two = (self.cells.index(cell) for cell in cells)
-            apart = [np.abs(laws[one] - laws[two]).max() for laws in (self.better, self.worse)]
+            sides = (self.better, self.worse)
+            apart = [np.abs(side[one] - side[two]).max() for side in sides]
             distance = float(np.max(apart))
             if rounding:
-                shares = (np.diff(laws, axis=1, prepend=0) for laws in (self.better, self.worse))
+                shares = (np.diff(side, axis=1, prepend=0) for side in sides)
                 lump = max(float(np.abs(share[one] - share[two]).max()) for share in shares)
         noise = CELL_NOISE / math.sqrt(max(effective_items, 1.0))
-        return CellLaws(distance=distance, limit=LARGEST_IMBALANCE + noise + lump)
+        return CellDistance(distance=distance, limit=LARGEST_IMBALANCE + noise + lump)
 
 
-def reference_laws(pairs: JudgedPairs, weights: Floats) -> ReferenceLaws:
+def reference_distributions(pairs: JudgedPairs, weights: Floats) -> ReferenceDistributions:
     """Return the distributions of the reference in all cells, under weights of the rows.
 
     More than two thousand values of the reference are taken together in as many bins of neighbours.
@@ -239,19 +240,19 @@ def reference_laws(pairs: JudgedPairs, weights: Floats) -> ReferenceLaws:
     if len(values) > n_levels:
         level = level * n_levels // len(values)
     better, worse = (
-        _laws(pairs.cell, level[items], pairs.trials * weights, (len(pairs.cells), n_levels))
+        _sum_up(pairs.cell, level[items], pairs.trials * weights, (len(pairs.cells), n_levels))
         for items in (pairs.better, pairs.worse)
     )
-    return ReferenceLaws(cells=pairs.cells, better=better, worse=worse)
+    return ReferenceDistributions(cells=pairs.cells, better=better, worse=worse)
 
 
-def _laws(
+def _sum_up(
     cell: NDArray[np.int64], level: NDArray[np.int64], amounts: Floats, shape: tuple[int, int]
 ) -> Floats:
     summed = np.bincount(cell * shape[1] + level, amounts, shape[0] * shape[1]).reshape(shape)
-    laws = np.cumsum(summed, axis=1, dtype=np.float64)
-    total = laws[:, -1:]
-    divided: Floats = np.divide(laws, total, out=np.full(shape, math.nan), where=total > 0)
+    sums = np.cumsum(summed, axis=1, dtype=np.float64)
+    total = sums[:, -1:]
+    divided: Floats = np.divide(sums, total, out=np.full(shape, math.nan), where=total > 0)
     return divided
 
 

@@ -186,7 +186,7 @@ def _reason(groups: Sequence[str], sizes: Floats, imbalance: float, limit: float
         )
     if imbalance > limit:
         return (
-            f"the weighted label laws of two groups are {imbalance:.3f} apart, "
+            f"the weighted label distributions of two groups are {imbalance:.3f} apart, "
             f"more than the {limit:.3f} that is trusted"
         )
     return ""

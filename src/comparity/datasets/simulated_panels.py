@@ -243,7 +243,7 @@ def _draw_scores(scores: Any, n: int, rng: np.random.Generator) -> Floats:
     except (TypeError, ValueError):
         given = np.zeros(0)
     if given.shape != (n,):
-        raise OptionError("scores", scores, [f"{n} finite numbers, one for each item, or a law"])
+        raise OptionError("scores", scores, [f"{n} finite numbers, one an item, or a distribution"])
     _check_range("scores", given)
     return given
 
@@ -269,7 +269,7 @@ def _draw_pair_counts(pairs: Any, n: int, rng: np.random.Generator) -> Ints:
     sizes = pairs.rvs(size=n, random_state=rng) if hasattr(pairs, "rvs") else pairs
     counts = np.broadcast_to(np.asarray(sizes), n) if np.ndim(sizes) == 0 else np.asarray(sizes)
     if counts.shape != (n,) or counts.dtype.kind not in "iu" or counts.min() < 0:
-        raise OptionError("pairs", pairs, [f"a whole number, {n} of them, or a law of them"])
+        raise OptionError("pairs", pairs, [f"a whole number, {n} of them, or a distribution"])
     return counts.astype(np.int64)
 
 

@@ -216,10 +216,10 @@ def _cluster_pivot(
         kind = "clusters"
         if not lie_across(held.sums[:, : len(gap.trials)], gap.contrast):
             found = replace(found, spread=_spread(gap, held.sums))
-    law = f", t and signs of {kind}" if found.flips_signs else f", t of {kind}"
+    source = f", t and signs of {kind}" if found.flips_signs else f", t of {kind}"
     # Rates of one and zero have no variance at their own gap.
     if ample_counts and found.variance_at(gap.gap) > ROUNDING_TOLERANCE * found.variance_at(0.0):
-        return found, law
+        return found, source
     binomial = SharedGap(
         rates=gap.rates,
         trials=gap.trials,
@@ -228,7 +228,7 @@ def _cluster_pivot(
         contrast=gap.contrast,
         tie_share=tie_share,
     )
-    return replace(found, binomial=binomial), f", binomial variance{law}"
+    return replace(found, binomial=binomial), f", binomial variance{source}"
 
 
 def _spread(gap: DyadicGap, sums: NDArray[np.float64]) -> ClusterSpread:

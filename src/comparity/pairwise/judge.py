@@ -106,7 +106,7 @@ def _audit_standardised(
     audit = _audit(counted, weighted, options, "standardised", **data)
     audit = _report_counts_of(audit, raw)
     if (items.group == len(items.groups)).any():
-        note = "Items in no group have no law of labels to share, and weigh nothing here."
+        note = "Items in no group have no distribution of labels to share, and weigh nothing here."
         audit = replace(audit, notes=(*audit.notes, note))
     # Rates that were evened out do not rest on weights alone.
     reason = overlap.reason if counted.expected is None else overlap.scarcity
@@ -284,8 +284,9 @@ def _notes(
         )
     if which == "standardised":
         notes.append(
-            "Items are weighted so that labels have the same law in every group; equal errors "
-            "given the label then mean equal accuracies. The numbers of pairs are before weighting."
+            "Items are weighted so that labels have the same distribution in every group; equal "
+            "errors given the label then mean equal accuracies. The numbers of pairs are before "
+            "weighting."
         )
     if options.pair_weight == "difference":
         notes.append(

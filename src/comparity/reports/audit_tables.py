@@ -53,15 +53,17 @@ def raw_and_standardised_grid(
     raw = {one.of: one.rate for one in before.rates}
     even = {one.of: one.rate for one in after.rates}
     judged = before.unit == "judgments"
-    weighting = [(f"{'reference' if judged else 'label'} laws still apart by", "", rate(apart))]
+    weighting = [
+        (f"{'reference' if judged else 'label'} distributions still apart by", "", rate(apart))
+    ]
     weighting += [
         (f"effective items of {visible(group)}", "", f"{size:,.0f}")
         for group, size in sizes.items()
     ]
     return Grid(
-        title="Raw agreement, and standardised to one law of the reference"
+        title="Raw agreement, and standardised to one distribution of the reference"
         if judged
-        else "Raw accuracy, and standardised to one law of labels",
+        else "Raw accuracy, and standardised to one distribution of labels",
         header=("pairs", "raw", "standardised"),
         rows=(
             *((visible(of), rate(raw[of]), rate(even[of]) if of in even else "none") for of in raw),
