@@ -39,7 +39,9 @@ def assert_promise_kept(
     kept = 0
     for _ in range(repetitions):
         study = study_with_evaluators(rng, **rates, **design, lean=lean)
-        tests = compare_shared(study.shared_counts(), FAMILY.judged(margin=margin is not None))
+        tests = compare_shared(
+            study.shared_counts(), FAMILY.judged_contrasts(margin=margin is not None)
+        )
         judged = judge(tests, alpha=0.05, margin=margin or 0.05, n=1, n_items=1)
         if margin is None:
             kept += any(test.differs_from_zero for test in judged)

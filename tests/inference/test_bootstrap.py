@@ -18,7 +18,7 @@ from comparity.inference.intervals import (
     folded_interval,
     maximum_slopes,
     norm_slopes,
-    resampled,
+    resample_table,
 )
 
 TABLE = GroupedDecisions(
@@ -28,7 +28,7 @@ TABLE = GroupedDecisions(
 
 def test_resamples_have_the_moments_of_a_multinomial() -> None:
     n, replicates = TABLE.n, 20_000
-    drawn = resampled(TABLE, replicates=replicates, rng=np.random.default_rng(1)).cells
+    drawn = resample_table(TABLE, replicates=replicates, rng=np.random.default_rng(1)).cells
     p = TABLE.cells / n
     error = np.sqrt(n * p * (1 - p) / replicates)
     assert np.all(np.abs(drawn.mean(axis=0) - TABLE.cells) < 4.5 * error)
@@ -40,8 +40,8 @@ def test_an_empty_cell_stays_empty_unless_it_is_smoothed() -> None:
     cells = TABLE.cells.copy()
     cells[0, 0, 1] = 0
     table, rng = TABLE.with_cells(cells), np.random.default_rng(2)
-    assert not resampled(table, replicates=200, rng=rng).cells[:, 0, 0, 1].any()
-    assert resampled(table, replicates=200, rng=rng, smoothing=0.5).cells[:, 0, 0, 1].any()
+    assert not resample_table(table, replicates=200, rng=rng).cells[:, 0, 0, 1].any()
+    assert resample_table(table, replicates=200, rng=rng, smoothing=0.5).cells[:, 0, 0, 1].any()
 
 
 def test_far_from_a_kink_the_interval_is_the_normal_one() -> None:

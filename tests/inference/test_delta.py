@@ -19,7 +19,7 @@ from comparity.inference.intervals import (
     entropy_interval,
     log_ratio_interval,
     rate_contrast_interval,
-    transformed,
+    transform_interval,
 )
 
 COUNTS = [(30, 50, 60, 75), (3, 40, 11, 90), (1, 9, 5, 200)]
@@ -88,4 +88,4 @@ def test_nobody_served_has_no_index() -> None:
 
 
 def test_a_root_and_a_square_carry_an_interval_over() -> None:
-    assert transformed(Interval(0.04, 0.09, 0.9), 2.0, 0.5) == pytest.approx((0.4, 0.6, 0.9))
+    assert transform_interval(Interval(0.04, 0.09, 0.9), 2.0, 0.5) == pytest.approx((0.4, 0.6, 0.9))

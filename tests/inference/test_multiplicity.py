@@ -17,7 +17,7 @@ from comparity.inference.multiplicity import (
     hochberg,
     holm,
     max_t,
-    uncorrected,
+    no_correction,
 )
 
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=8)
@@ -62,7 +62,7 @@ def test_an_empty_family_is_judged_at_alpha() -> None:
 
 
 def test_the_papers_rule_rejects_strictly_below_alpha() -> None:
-    outcome = uncorrected([0.049, 0.05, math.nan], 0.05)
+    outcome = no_correction([0.049, 0.05, math.nan], 0.05)
     assert outcome.rejected == (True, False, False)
     assert outcome.local_alpha == (0.05, 0.05, 0.05)
     assert outcome.adjusted == pytest.approx((0.049, 0.05, math.nan), nan_ok=True)
@@ -72,7 +72,7 @@ def test_under_the_null_holm_keeps_alpha_and_the_papers_rule_does_not() -> None:
     """Two independent tests at 0.05: 0.05 against 1 - 0.95**2 = 0.0975; 4 binomial errors."""
     p = np.random.default_rng(20240701).random((4000, 2))
     holm_rate = np.mean([any(holm(row, 0.05).rejected) for row in p])
-    paper_rate = np.mean([any(uncorrected(row, 0.05).rejected) for row in p])
+    paper_rate = np.mean([any(no_correction(row, 0.05).rejected) for row in p])
     # Holm's false alarms are those of Bonferroni: 1 - 0.975**2.
     assert holm_rate == pytest.approx(1 - 0.975**2, abs=4 * math.sqrt(0.05 * 0.95 / 4000))
     assert paper_rate == pytest.approx(0.0975, abs=4 * math.sqrt(0.0975 * 0.9025 / 4000))

@@ -74,7 +74,7 @@ def test_two_items_are_joined_both_ways_only_by_both_outcomes_or_a_tie(
     ties: list[bool] | None,
 ) -> None:
     judgments = judgments_of([[0, 1], [0, 1]], ties=ties)
-    assert diagnose(judgments).separated == (ties is None)
+    assert diagnose(judgments).is_separated == (ties is None)
 
 
 def test_items_in_no_comparison_are_not_called_parts_of_the_comparisons() -> None:

@@ -84,5 +84,5 @@ def test_shared_subjects_are_found_on_both_sides() -> None:
     ids = ["a", "b", "c", "d"], ["x", "d", "a", "y"]
     found = decided_subjects((DECISIONS, DECISIONS), (GROUPS, GROUPS), ids)
     assert found.twin.tolist() == [-1, 3, 0, -1]
-    assert found.shared.tolist() == [True, False, False, True]
+    assert found.is_shared.tolist() == [True, False, False, True]
     assert found.n_shared == 2

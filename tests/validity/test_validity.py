@@ -47,8 +47,8 @@ def test_few_runs_of_random_worlds_break_a_promise(question: str) -> None:
 
 def test_half_the_variance_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """What these worlds are for: a test that is too sure of itself finds too much."""
-    standardised = pivots._standardised
-    monkeypatch.setattr(pivots, "_standardised", lambda gap, v: standardised(gap, v / 2))
+    standardised = pivots._standardise_gap
+    monkeypatch.setattr(pivots, "_standardise_gap", lambda gap, v: standardised(gap, v / 2))
     assert errors("comparative", range(WORLDS), RUNS) > MOST["comparative"]
 
 

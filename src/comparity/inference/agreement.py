@@ -119,7 +119,7 @@ class Family(NamedTuple):
     correlated: bool
     about: str
 
-    def judged(self, *, margin: bool) -> tuple[Contrast, ...]:
+    def judged_contrasts(self, *, margin: bool) -> tuple[Contrast, ...]:
         """Return gaps that are tested, or those between two cells that a margin is asked of."""
         if not margin:
             return self.tested

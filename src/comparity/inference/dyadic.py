@@ -180,7 +180,7 @@ def _pivot(
     worth = float((n**2 / singles).min())
     # All pairs of a few hundred items are many pairs without being ample.
     listed = shares and sharing.touching is not None
-    many = worth * min(ample.pooled, 1 - ample.pooled) >= AMPLE
+    many = worth * min(ample.pooled_rate, 1 - ample.pooled_rate) >= AMPLE
     tie_share = float(sharing.half_hits[codes].sum() / n.sum())
     if guarded and sharing.few is not None:
         return _cluster_pivot(ample, sharing.few.of(rows), tie_share, ample_counts=many)

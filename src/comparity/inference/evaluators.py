@@ -132,7 +132,7 @@ class _DistanceParts(NamedTuple):
     fixed: tuple[Estimated, ...] = ()
 
     @property
-    def estimated(self) -> tuple[Estimated, ...]:
+    def estimated_parts(self) -> tuple[Estimated, ...]:
         """The variances of the sums of what is due to clusters, of each kind."""
         if self.fixed:
             return (*self.fixed, *self.further)
@@ -148,7 +148,7 @@ class _DistanceParts(NamedTuple):
     @property
     def variance(self) -> float:
         """The variance of the distance."""
-        return self.items + sum(one.variance for one in self.estimated)
+        return self.items + sum(one.variance for one in self.estimated_parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -200,7 +200,7 @@ class ClusterGap:
         """Degrees of freedom of the variance as a whole, by Satterthwaite's formula."""
         parts = self._parts(self.gap)
         whole = parts.variance
-        squares = sum(one.variance**2 / one.dof for one in parts.estimated)
+        squares = sum(one.variance**2 / one.dof for one in parts.estimated_parts)
         return whole**2 / squares if squares > (ROUNDING_TOLERANCE * whole) ** 2 else math.inf
 
     def parts_at(self, hypothesised: float) -> tuple[float, float]:
@@ -239,7 +239,7 @@ class ClusterGap:
 
         def excess(hypothesised: float) -> float:
             parts = self._parts(hypothesised)
-            beyond = abs(parts.distance) - _bound(alpha / 2, parts.items, parts.estimated)
+            beyond = abs(parts.distance) - _bound(alpha / 2, parts.items, parts.estimated_parts)
             if beyond > 0 and self.binomial is not None:
                 beyond = min(beyond, abs(self.binomial.statistic(hypothesised)) - z)
             if beyond > 0 and self.flips_signs:
@@ -253,7 +253,7 @@ class ClusterGap:
     def _tail(self, hypothesised: float) -> float:
         """Return the probability of so large a distance on its side: the largest of all tests."""
         parts = self._parts(hypothesised)
-        tails = [combined_tail(abs(parts.distance), parts.items, *parts.estimated)]
+        tails = [combined_tail(abs(parts.distance), parts.items, *parts.estimated_parts)]
         if self.binomial is not None:
             tails.append(float(ndtr(-abs(self.binomial.statistic(hypothesised)))))
         if self.flips_signs:

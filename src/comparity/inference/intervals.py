@@ -184,7 +184,7 @@ def entropy_interval(counts: Floats, order: int, *, level: float) -> Interval:
     return Interval(index / factor, index * factor, level)
 
 
-def transformed(interval: Interval, scale: float, power: float) -> Interval:
+def transform_interval(interval: Interval, scale: float, power: float) -> Interval:
     """Return the interval of ``scale * x ** power``, for x that cannot be negative."""
     low, high, level = interval
     return Interval(scale * low**power, scale * high**power, level)
@@ -250,7 +250,7 @@ class Slopes:
         return largest
 
 
-def resampled(
+def resample_table(
     contrast: GroupedDecisions,
     *,
     replicates: int,
@@ -278,7 +278,7 @@ def resampled(
     Examples
     --------
     >>> contrast = GroupedDecisions(np.full((2, 2, 2), 5.0), np.array([False, True]))
-    >>> drawn = resampled(contrast, replicates=3, rng=np.random.default_rng(1))
+    >>> drawn = resample_table(contrast, replicates=3, rng=np.random.default_rng(1))
     >>> drawn.cells.shape, drawn.cells.sum(axis=(1, 2, 3)).tolist()
     ((3, 2, 2, 2), [40.0, 40.0, 40.0])
     """

@@ -34,7 +34,7 @@ class FamilyOutcome:
         Whether each test is rejected.
     local_alpha : tuple of float
         The level each test was judged at: a test is rejected exactly when its p value does not
-        exceed (for :func:`uncorrected`, is below) this level.
+        exceed (for :func:`no_correction`, is below) this level.
     """
 
     adjusted: tuple[float, ...]
@@ -95,7 +95,7 @@ def holm(p_values: Sequence[float], alpha: float) -> FamilyOutcome:
     return _make_outcome(adjusted, rejected, local)
 
 
-def uncorrected(p_values: Sequence[float], alpha: float) -> FamilyOutcome:
+def no_correction(p_values: Sequence[float], alpha: float) -> FamilyOutcome:
     r"""Judge each test at `alpha`, as if it were the only one.
 
     With two independent tests at 0.05 the chance of a false alarm is :math:`1 - 0.95^2 = 0.0975`.
@@ -119,7 +119,7 @@ def uncorrected(p_values: Sequence[float], alpha: float) -> FamilyOutcome:
 
     Examples
     --------
-    >>> uncorrected([0.04, 0.05], 0.05).rejected
+    >>> no_correction([0.04, 0.05], 0.05).rejected
     (True, False)
     """
     p = np.asarray(p_values, dtype=np.float64)

@@ -118,12 +118,12 @@ def same_distribution(
     >>> round(energy.statistic, 6), largest.statistic, energy.p_value
     (26.7, 1.0, 0.01)
     """
-    counts = _joined(counts)
+    counts = _join_values(counts)
     observed = distribution_distances(counts.values, counts.counts[None].astype(np.float64))[0]
     varies = len(counts.values) > 1
     # There is one way only to deal out equal values.
     beyond = np.full(2, 0 if varies else permutations, dtype=np.int64)
-    for tables in _dealt(counts.counts, permutations if varies else 0, rng):
+    for tables in _deal_out(counts.counts, permutations if varies else 0, rng):
         drawn = distribution_distances(counts.values, tables.astype(np.float64))
         beyond += (drawn >= observed * (1 - SAME)).sum(axis=0)
     p_values = (1 + beyond) / (1 + permutations)
@@ -140,7 +140,7 @@ def same_distribution(
     )
 
 
-def _joined(counts: DifferenceCounts) -> DifferenceCounts:
+def _join_values(counts: DifferenceCounts) -> DifferenceCounts:
     """Join neighbouring values until there are few enough."""
     if len(counts.values) <= STEPS:
         return counts
@@ -181,7 +181,7 @@ def distribution_distances(values: Floats, tables: Floats) -> Floats:
     return np.column_stack([energy, np.sqrt(apart.max(axis=1))])
 
 
-def _dealt(
+def _deal_out(
     table: Codes, permutations: int, rng: np.random.Generator
 ) -> Iterator[NDArray[np.int64]]:
     """Yield tables with the same margins, a part of all permutations at a time."""
@@ -234,13 +234,13 @@ def independence_test(
     x, x_values = _levels(attribute)
     y, y_values = _levels(differences)
     observed = distance_correlation(x, x_values, y, y_values)
-    a, b = _centred(x, x_values), _centred(y, y_values)
+    a, b = _centre_values(x, x_values), _centre_values(y, y_values)
     joint = _joint(x, y, a, b)
     least = _product(joint, a, b) * (1 - SAME)
     varies = min(joint.shape) > 1
     beyond = sum(
         _product(table, a, b) >= least
-        for tables in _dealt(joint, permutations if varies else 0, rng)
+        for tables in _deal_out(joint, permutations if varies else 0, rng)
         for table in tables
     )
     return PermutationTest(
@@ -263,7 +263,7 @@ def distance_correlation(x: Codes, x_values: Floats, y: Codes, y_values: Floats)
     >>> distance_correlation(codes, values, codes, -values)
     1.0
     """
-    a, b = _centred(x, x_values), _centred(y, y_values)
+    a, b = _centre_values(x, x_values), _centre_values(y, y_values)
     spread = _product(_joint(x, x, a, a), a, a) * _product(_joint(y, y, b, b), b, b)
     if spread <= 0:
         return 0.0
@@ -283,7 +283,7 @@ def _levels(values: Floats) -> tuple[Codes, Floats]:
     return codes.astype(np.int64), distinct
 
 
-def _centred(codes: Codes, values: Floats) -> Floats:
+def _centre_values(codes: Codes, values: Floats) -> Floats:
     """Return distances of values, centred by means weighted by how often values occur."""
     shares = np.bincount(codes, minlength=len(values)) / len(codes)
     distances = np.abs(values[:, None] - values[None, :])

@@ -210,11 +210,11 @@ class PermutedPivot(RatioPivot):
 
     def p_below(self, hypothesised: float) -> float:
         """Return the p value of ``ratio >= hypothesised`` against ``ratio < hypothesised``."""
-        return max(RatioPivot.p_below(self, hypothesised), self._permuted(hypothesised, -1.0))
+        return max(RatioPivot.p_below(self, hypothesised), self._permutation_p(hypothesised, -1.0))
 
     def p_above(self, hypothesised: float) -> float:
         """Return the p value of ``ratio <= hypothesised`` against ``ratio > hypothesised``."""
-        return max(RatioPivot.p_above(self, hypothesised), self._permuted(hypothesised, 1.0))
+        return max(RatioPivot.p_above(self, hypothesised), self._permutation_p(hypothesised, 1.0))
 
     def interval(self, level: float) -> Interval:
         """Return the ratios not rejected at ``1 - level``; all numbers where none can be."""
@@ -222,7 +222,7 @@ class PermutedPivot(RatioPivot):
         tail = (1 - level) / 2
         return Interval(self._end(low, 1.0, tail), self._end(high, -1.0, tail), level)
 
-    def _permuted(self, hypothesised: float, side: float) -> float:
+    def _permutation_p(self, hypothesised: float, side: float) -> float:
         """Return the p value by permutation of a ratio this far above (1) or below (-1)."""
         share = self._share_beyond(hypothesised, side)
         if hypothesised * side < 0:
@@ -252,18 +252,18 @@ class PermutedPivot(RatioPivot):
 
     def _end(self, start: float, side: float, tail: float) -> float:
         """Return where permutation rejects, too, from the end of Welch's interval outward."""
-        if math.isinf(start) or self._permuted(start, side) <= tail:
+        if math.isinf(start) or self._permutation_p(start, side) <= tail:
             return start
         inside, step = start, self.standard_error
         outside = start - side * step
-        while self._permuted(outside, side) > tail:
+        while self._permutation_p(outside, side) > tail:
             step *= 2
             inside, outside = outside, outside - side * step
             if abs(outside) > FURTHEST:
                 return -side * math.inf
         for _ in range(HALVINGS):
             middle = (inside + outside) / 2
-            if self._permuted(middle, side) > tail:
+            if self._permutation_p(middle, side) > tail:
                 inside = middle
             else:
                 outside = middle

@@ -102,7 +102,7 @@ class DyadicGap(Statistic):
         return float(self.contrast @ self.rates)
 
     @property
-    def pooled(self) -> float:
+    def pooled_rate(self) -> float:
         """The rate over all cells."""
         return float(self.trials @ self.rates / self.trials.sum())
 
@@ -127,7 +127,7 @@ class DyadicGap(Statistic):
 
     def statistic(self, hypothesised: float) -> float:
         """Return the distance between observed and hypothesised gap in standard errors."""
-        return _standardised(self.gap - hypothesised, self.variance_at(hypothesised))
+        return _standardise_gap(self.gap - hypothesised, self.variance_at(hypothesised))
 
     def interval(self, level: float) -> Interval:
         r"""Return the gaps that the two-sided test at ``1 - level`` does not reject.
@@ -222,7 +222,7 @@ class SharedGap(Statistic):
 
     def statistic(self, hypothesised: float) -> float:
         """Return the distance between observed and hypothesised gap in standard errors."""
-        return _standardised(self.gap - hypothesised, self.variance_at(hypothesised))
+        return _standardise_gap(self.gap - hypothesised, self.variance_at(hypothesised))
 
 
 def _residual_weights(share: Vector, rates: Vector) -> Vector:
@@ -269,7 +269,7 @@ def likeliest_rates(rates: Vector, trials: Vector, contrast: Vector, gap: float)
     return at((low + high) / 2)
 
 
-def _standardised(distance: float, variance: float) -> float:
+def _standardise_gap(distance: float, variance: float) -> float:
     """Return a distance in standard errors; infinite where there is no error."""
     if abs(distance) < NOTHING:
         return 0.0
@@ -330,7 +330,7 @@ class SharedRate:
 
     def statistic(self, hypothesised: float) -> float:
         """Return the distance between observed and hypothesised rate in standard errors."""
-        return _standardised(self.rate - hypothesised, self.variance_at(hypothesised))
+        return _standardise_gap(self.rate - hypothesised, self.variance_at(hypothesised))
 
     def interval(self, level: float) -> Interval:
         """Return the rates that the two-sided test at ``1 - level`` does not reject."""

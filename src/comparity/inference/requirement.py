@@ -162,7 +162,7 @@ def _needed_at_large(
     if not all(map(math.isfinite, everything)):
         return None
     return Needed(
-        judgments=(_scaled(more[0], n), _scaled(more[1], n)),
+        judgments=(_scale_count(more[0], n), _scale_count(more[1], n)),
         items=(math.ceil(everything[0] * n_items), math.ceil(everything[1] * n_items)),
         judgments_with_items=(math.ceil(everything[0] * n), math.ceil(everything[1] * n)),
     )
@@ -196,12 +196,12 @@ def _factors_of_few(
     away_alphas = np.where(observed[0] == observed[1], NEVER, local_alphas / 2)
 
     def smallest(rates: Vector, away_alphas: Vector) -> Vector:
-        def undecided(factors: Vector, which: NDArray[np.int64]) -> Vector:
+        def share_undecided(factors: Vector, which: NDArray[np.int64]) -> Vector:
             (p, q), (n, m) = rates[:, which, None], trials[:, which, None] * factors
             away = away_alphas[which, None]
             return _undecided_of_few((p, q), (n, m), margin=margin, alpha=alpha, away_alpha=away)
 
-        return _smallest_factors(undecided, len(both), power)
+        return _smallest_factors(share_undecided, len(both), power)
 
     as_observed = smallest(observed, away_alphas)
     as_one = smallest(np.array([pooled, pooled]), np.full(len(both), NEVER))
@@ -255,7 +255,7 @@ def _factors_by_t(
     def factor(gap: float, away_alpha: float, *, same_clusters: bool) -> float:
         fixed = shared if same_clusters else 0.0
 
-        def undecided(factors: Vector) -> Vector:
+        def share_undecided(factors: Vector) -> Vector:
             error = np.sqrt(scale * (fixed + (variance - fixed) / factors))
             grown = (dof + in_clusters) * factors - in_clusters
             # One number for all factors, whose quantiles are worked out once.
@@ -263,7 +263,7 @@ def _factors_by_t(
             levels = {"margin": margin, "alpha": alpha, "away_alpha": away_alpha}
             return _undecided_by_t(gap, error, np.minimum(own, 1e6), **levels)
 
-        found = _smallest_factors(lambda factors, _: undecided(factors[0])[None], 1, power)
+        found = _smallest_factors(lambda factors, _: share_undecided(factors[0])[None], 1, power)
         return float(found[0])
 
     truths = [(test.gap, local_alpha if test.gap else NEVER), (0.0, NEVER)]
@@ -302,7 +302,7 @@ def _error_ratios(dof: tuple[float, ...]) -> Vector:
 
 
 def _smallest_factors(
-    undecided: Callable[[Vector, NDArray[np.int64]], Vector], number: int, power: float
+    share_undecided: Callable[[Vector, NDArray[np.int64]], Vector], number: int, power: float
 ) -> Vector:
     """Return the first factors, from one on, at which few enough studies stay open, or infinity.
 
@@ -311,7 +311,7 @@ def _smallest_factors(
 
     Parameters
     ----------
-    undecided : callable
+    share_undecided : callable
         Returns probabilities of no decision, one for each factor, from a row of factors for each
         of some tests and the positions of these tests.
     number : int
@@ -322,7 +322,7 @@ def _smallest_factors(
     found, still_open = np.full(number, np.inf), np.arange(number)
     for ladder in LADDERS:
         factors = np.tile(ladder, (len(still_open), 1))
-        enough = undecided(factors, still_open) <= 1 - power
+        enough = share_undecided(factors, still_open) <= 1 - power
         reached = enough.any(axis=1)
         if not reached.any():
             continue
@@ -330,7 +330,7 @@ def _smallest_factors(
         for _ in range(ZOOMS):
             low, high = _around_first(factors, enough)
             factors = np.concatenate([low * (high / low) ** STEPS, high], axis=1)
-            enough = undecided(factors, which) <= 1 - power
+            enough = share_undecided(factors, which) <= 1 - power
         found[which] = _around_first(factors, enough)[1][:, 0]
         still_open = still_open[~reached]
         if not len(still_open):
@@ -374,5 +374,5 @@ def _judgment_factor(variance: float, shared: float, target: float) -> float:
     return (variance - shared) / (target - shared) if target > shared else math.inf
 
 
-def _scaled(factor: float, n: int) -> int | None:
+def _scale_count(factor: float, n: int) -> int | None:
     return math.ceil(factor * n) if math.isfinite(factor) else None

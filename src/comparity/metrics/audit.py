@@ -20,7 +20,7 @@ from comparity.counts.decision_rows import (
 from comparity.counts.decisions import DecisionCounts, GroupedDecisions, NeighbourCounts
 from comparity.counts.neighbours import count_neighbours, feature_matrix
 from comparity.errors import NoUnprivilegedError, UnknownPrivilegedError
-from comparity.inference.intervals import SMOOTHING, resampled
+from comparity.inference.intervals import SMOOTHING, resample_table
 from comparity.metrics.cards import (
     catalogue_with,
     metric_rows,
@@ -154,13 +154,13 @@ def _score(
 ) -> Scorecard:
     """Work out all metrics from counts."""
     contrast = GroupedDecisions.of(counts, privileged)
-    drawn = resampled(contrast, replicates=options.replicates, rng=rng, smoothing=SMOOTHING)
+    drawn = resample_table(contrast, replicates=options.replicates, rng=rng, smoothing=SMOOTHING)
     catalogue = catalogue_with(VARIATIONS[options.variation])
     metrics = metric_rows(catalogue, contrast, drawn, neighbours, level=options.level)
     further = metric_rows(FURTHER, contrast, drawn, None, level=options.level)
     selection = None
     if kinds:
-        values = metric_values(resampled(contrast, replicates=CLUSTER_RESAMPLES, rng=rng))
+        values = metric_values(resample_table(contrast, replicates=CLUSTER_RESAMPLES, rng=rng))
         selection = select_by_values({one.id: one for one in metrics}, values, kinds)
     comparison = None
     if paired is not None:

@@ -59,7 +59,7 @@ from comparity.inference.intervals import (
     folded_interval,
     maximum_slopes,
     norm_slopes,
-    transformed,
+    transform_interval,
 )
 from comparity.metrics.classification import (
     BASE,
@@ -159,7 +159,7 @@ class GroupEntropy(Measure):
         moved = np.sqrt(2 * np.maximum(self(drawn), 0.0)) - root
         slopes = norm_slopes(vectors[0], vectors[1] - vectors[0], moved)
         ends = folded_interval(root, slopes, level=level, least=0.0)
-        return Measured(transformed(ends, 0.5, 2), FOLDED)
+        return Measured(transform_interval(ends, 0.5, 2), FOLDED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ class Variation(Measure):
     ) -> Measured:
         """Return the interval of the measure of one table."""
         index, method = self.index.interval(contrast, drawn, level=level)
-        return Measured(transformed(index, self.scale, 0.5), method)
+        return Measured(transform_interval(index, self.scale, 0.5), method)
 
 
 def _group_benefits(contrast: GroupedDecisions) -> tuple[Floats, Floats]:

@@ -173,7 +173,7 @@ def plan_comparative(**choices: Any) -> ComparativePlan:
     assumed = {name: getattr(options, name) for name in names}
     scenario = ComparativeScenario(**assumed, graded=graded)
     family = family_of_cells(options.group_names, graded=graded)
-    nulls = [one.null for one in family.judged(margin=options.margin is not None)]
+    nulls = [one.null for one in family.judged_contrasts(margin=options.margin is not None)]
     answers = _answer(options, scenario, nulls, "judgments")
     is_fresh = scenario.n_items is None and scenario.n_evaluators is None
     return ComparativePlan(

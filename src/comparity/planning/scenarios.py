@@ -239,8 +239,8 @@ class ComparativeScenario:
     def _contrasts(self, *, margin: bool) -> Vector:
         """Return what each cell counts for in each gap."""
         family = self.family
-        rows = np.zeros((len(family.judged(margin=margin)), len(self.tpr) ** 2))
-        for row, contrast in zip(rows, family.judged(margin=margin), strict=True):
+        rows = np.zeros((len(family.judged_contrasts(margin=margin)), len(self.tpr) ** 2))
+        for row, contrast in zip(rows, family.judged_contrasts(margin=margin), strict=True):
             half = len(contrast.cells) // 2
             places = [self._place(cell) for cell in contrast.cells]
             row[places[:half]], row[places[half:]] = 1 / half, -1 / half

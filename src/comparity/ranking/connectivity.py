@@ -84,12 +84,7 @@ class Diagnosis:
         return int(self.strong_component.max(initial=-1)) + 1
 
     @property
-    def connected(self) -> bool:
-        """Whether comparisons join all items."""
-        return self.n_components <= 1
-
-    @property
-    def separated(self) -> bool:
+    def is_separated(self) -> bool:
         """Whether the likelihood alone would send scores to infinity."""
         return self.n_strong_components > 1
 
@@ -329,6 +324,6 @@ def _names(places: Ints, names: NDArray[np.generic]) -> str:
 
 def check_joined(diagnosis: Diagnosis, *, regular: bool) -> None:
     """Raise an error where items would run away and nothing holds them."""
-    if not regular and diagnosis.separated:
+    if not regular and diagnosis.is_separated:
         found = f"{diagnosis.n_strong_components:,} parts of the items that never lost to the next"
         raise NoPriorError("scores", found)

@@ -241,7 +241,7 @@ def _climb(model: MixtureModel, start: Floats, most: int, goal: float, watch: Wa
     scale, calls = _scale(model), count(1)
     low, high = (end / scale for end in model.box())
 
-    def scaled(point: Floats) -> tuple[float, Floats]:
+    def scaled_loss(point: Floats) -> tuple[float, Floats]:
         value, gradient = model.loss(np.clip(point * scale, *model.box()))
         if watch is not None:
             watch(next(calls), float(np.linalg.norm(gradient)))
@@ -249,7 +249,7 @@ def _climb(model: MixtureModel, start: Floats, most: int, goal: float, watch: Wa
 
     options = {"maxiter": most, "maxfun": 2 * most, "maxcor": 30, "ftol": 0.0, "gtol": goal / 3}
     return minimize(
-        scaled,
+        scaled_loss,
         np.clip(start / scale, low, high),
         jac=True,
         method="L-BFGS-B",

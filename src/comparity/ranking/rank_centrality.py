@@ -168,7 +168,7 @@ def rank_centrality(
     _check(smoothing, smoothed, teleport)
     diagnosis = diagnose(judgments)
     everywhere = teleport + (0.5 if smoothed == "all" and smoothing > 0 else 0.0)
-    if smoothing == 0 and everywhere == 0 and diagnosis.separated:
+    if smoothing == 0 and everywhere == 0 and diagnosis.is_separated:
         found = f"{diagnosis.n_strong_components:,} parts that lose in one direction only"
         raise NoPriorError("scores of a walk without smoothing", found)
     rates = _rates(judgments, smoothing)

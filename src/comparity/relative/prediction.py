@@ -227,7 +227,7 @@ def _parts(subjects: DecidedSubjects, folds: int, rng: np.random.Generator) -> C
 def _places(subjects: DecidedSubjects, rng: np.random.Generator) -> Codes:
     """Return a random order of the first's subjects within groups, those of both sides last."""
     order = rng.permutation(subjects.sizes[0])
-    strata = 2 * subjects.group[0] + subjects.shared
+    strata = 2 * subjects.group[0] + subjects.is_shared
     order = order[np.argsort(strata[order], kind="stable")]
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.concatenate([np.arange(size) for size in _sizes(subjects)])
@@ -335,7 +335,7 @@ def bridge_errors(
     first = _without_rounding(predictions.first, subjects.decisions[0])
     second = _without_rounding(predictions.second, subjects.decisions[1])
     twin = subjects.twin
-    alone_first = predictions.judged & ~subjects.shared
+    alone_first = predictions.judged & ~subjects.is_shared
 
     def of(place: int) -> tuple[Floats, Floats, Shared]:
         here = subjects.group[1] == place

@@ -81,7 +81,7 @@ class DecidedSubjects:
         return int((self.twin >= 0).sum())
 
     @property
-    def shared(self) -> NDArray[np.bool_]:
+    def is_shared(self) -> NDArray[np.bool_]:
         """Which subjects of the first the second decided about, too."""
         found = np.zeros(self.sizes[0], dtype=bool)
         found[self.twin[self.twin >= 0]] = True

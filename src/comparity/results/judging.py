@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from comparity.inference.gap_tests import GapTest, Needed, items_to_see
 from comparity.inference.looks import nominal_level, overall_p_value
-from comparity.inference.multiplicity import FamilyOutcome, hochberg, holm, max_t, uncorrected
+from comparity.inference.multiplicity import FamilyOutcome, hochberg, holm, max_t, no_correction
 from comparity.inference.requirement import needed_by_tests
 from comparity.results.audit import Audit, JudgedGap
 from comparity.results.options import AuditOptions, provenance
@@ -177,7 +177,7 @@ def _correct(
     """Return which equalities are rejected, by the rule of the audit."""
     overall = [_overall(p, *(looks or (1, 1))) for p in p_values]
     if rule == "paper":
-        return uncorrected(overall, alpha)
+        return no_correction(overall, alpha)
     return holm(overall, alpha) if factors is None else max_t(overall, factors, alpha)
 
 

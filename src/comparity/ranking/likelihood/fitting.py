@@ -148,7 +148,7 @@ def fit(task: Task, rows: ComparisonRows | None = None) -> Fit:
 
 def check_finite(task: Task, diagnosis: Diagnosis) -> None:
     """Raise an error where the likelihood has no maximum and no prior gives it one."""
-    if math.isinf(task.score_prior.sd) and diagnosis.separated:
+    if math.isinf(task.score_prior.sd) and diagnosis.is_separated:
         raise NoPriorError("scores", " ".join(diagnosis.notes))
     if not math.isinf(task.bias_prior.sd) or not task.columns.shape[1]:
         return
