@@ -7,7 +7,8 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 REQUIREMENTS := pyproject.toml constraints.txt
 
-# Tests that answer within seconds; the others are marked long or slow.
+# Tests that answer within seconds; the others are marked long or slow. Other versions of Python and
+# of packages are tried on all engines of frames, `make check` on two.
 QUICK := not slow and not long
 
 # How many cases `make fuzz` tries, and from which seed on: make fuzz FUZZ=2000 FUZZ_SEED=7
@@ -19,7 +20,7 @@ SIZE ?= full
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: help demo lint check test test-all test-oldest test-python fuzz validity mutants bench docs docs-output constraints clean
+.PHONY: help demo lint quick check test test-all test-oldest test-python fuzz validity mutants bench docs docs-output constraints clean
 
 help:
 	@echo "make demo         simulate a hiring panel, plan, audit, retrain, write demo/report.html"
@@ -45,8 +46,14 @@ lint: .venv/test.stamp
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy
 
-check: lint
-	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "$(QUICK)"
+# Loading torch takes as long as many tests.
+quick: .venv/test.stamp
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal --hypothesis-profile=quick \
+		--ignore=src/comparity/training/torch_game.py -m "$(QUICK) and not engines"
+
+# mypy has one core only, so that tests take the other.
+check: .venv/test.stamp
+	@$(MAKE) --no-print-directory --jobs 2 lint quick
 
 test: .venv/test.stamp
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"

@@ -11,7 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -104,13 +104,16 @@ def _inside_functions(tree: ast.Module) -> Iterator[ast.AST]:
             yield from ast.walk(node)
 
 
+@cache
 def modules() -> list[Module]:
     """Return all modules of the package."""
     return [Module(path) for path in sorted(PACKAGE.rglob("*.py"))]
 
 
-def imports(found: list[Module]) -> list[Import]:
+@cache
+def imports() -> list[Import]:
     """Return all imports within the package."""
+    found = modules()
     known = frozenset(one.name for one in found)
     return [one for module in found for one in module.imports(known)]
 
@@ -127,7 +130,7 @@ def drawing(*, sizes: bool = False) -> str:
     Sizes change with every commit, so the drawing for contributors has none.
     """
     found = modules()
-    uses = Counter((folder_of(one.source), folder_of(one.target)) for one in imports(found))
+    uses = Counter((folder_of(one.source), folder_of(one.target)) for one in imports())
     lines = ["```text"]
     for folder in ORDER:
         inside = [one for one in found if one.folder == folder]

@@ -11,9 +11,11 @@ import pytest
 from hypothesis import settings
 
 # The first call of a compiled kernel takes a second, so examples have no deadline. Who changed
-# nothing sees no test change: `make test` tries the same examples every time, `make test-all` looks
-# for new ones and more of them (--hypothesis-profile=explore).
+# nothing sees no test change: `make test` tries the same examples every time, `make check` fewer of
+# them (--hypothesis-profile=quick), and `make test-all` looks for new ones and more of them
+# (--hypothesis-profile=explore).
 settings.register_profile("comparity", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("quick", deadline=None, derandomize=True, max_examples=12)
 settings.register_profile("explore", deadline=None)
 settings.load_profile("comparity")
 
@@ -22,21 +24,32 @@ settings.load_profile("comparity")
 LONG = (
     *("browser", "calibration", "documentation", "examples", "fuzz", "reproductions"),
     *("cli/test_demo.py", "cli/test_faults.py", "cli/test_files.py", "cli/test_hostile.py"),
-    *("cli/test_threads.py", "cli/test_written_files.py", "contracts/test_distributions.py"),
+    *("cli/test_row_order.py", "cli/test_threads.py", "cli/test_written_files.py"),
+    *("contracts/test_distributions.py", "contracts/test_pictures.py"),
     *("counts/kernels/test_compilation.py", "datasets/test_simulated.py"),
     *("ranking/likelihood/test_exact.py", "ranking/test_awkward_panels.py"),
     *("ranking/test_factor_bt.py", "relative/test_bridges.py", "relative/test_overlap.py"),
     *("relative/test_rehearsal.py", "reports/test_pages.py", "tables/test_odd_tables.py"),
-    *("tables/test_spark.py", "training/test_kinds.py", "training/test_meta_fair.py"),
-    *("training/test_model_mutants.py",),
+    *("tables/test_spark.py", "training/test_boosted.py", "training/test_kinds.py"),
+    *("training/test_meta_fair.py", "training/test_model_mutants.py", "training/test_networks.py"),
+    *("training/test_regressors.py", "training/test_torch_game.py"),
 )
+
+
+PLACES = [Path(__file__).parent / name for name in LONG]
+# Pages run what they show.
+PAGES = [Path(__file__).parents[1] / name for name in ("docs", "README.md")]
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import nothing of what ``make check`` leaves out: it takes as long as many tests."""
+    return True if "not long" in config.option.markexpr and collection_path in PLACES else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what ``make check`` leaves out."""
-    places = [Path(__file__).parent / name for name in LONG]
     for item in items:
-        if any(item.path.is_relative_to(place) for place in places):
+        if any(item.path.is_relative_to(place) for place in PLACES + PAGES):
             item.add_marker(pytest.mark.long)
 
 
@@ -93,7 +106,15 @@ ENGINES: dict[str, Build] = {
 }
 
 
-@pytest.fixture(params=list(ENGINES), scope="session")
+# What `make check` tries; `make test` and `make test-oldest` try all.
+QUICK_ENGINES = ("pandas", "polars")
+ALL_ENGINES = [
+    pytest.param(name, marks=[] if name in QUICK_ENGINES else [pytest.mark.engines])
+    for name in ENGINES
+]
+
+
+@pytest.fixture(params=ALL_ENGINES, scope="session")
 def frame(request: pytest.FixtureRequest) -> Build:
     """Return a function that builds a native frame of one engine from columns."""
     return ENGINES[request.param]

@@ -13,7 +13,7 @@ import pytest
 
 from comparity.counts.decisions import GroupedDecisions
 from comparity.counts.neighbours import count_neighbours
-from comparity.inference.intervals import SMOOTHING, resampled
+from comparity.inference.intervals import SMOOTHING, resample_table
 from comparity.metrics.cards import PROMISED, metric_rows, rate_rows
 from comparity.metrics.catalogue import CATALOGUE, EVERY_METRIC
 
@@ -69,7 +69,7 @@ def test_intervals_of_every_metric_cover(
     covered = dict.fromkeys(expected, 0)
     for cells in rng.multinomial(n, truth.cells.ravel(), size=repetitions):
         seen = truth.with_cells(cells.reshape(truth.cells.shape).astype(float))
-        drawn = resampled(seen, replicates=REPLICATES, rng=rng, smoothing=SMOOTHING)
+        drawn = resample_table(seen, replicates=REPLICATES, rng=rng, smoothing=SMOOTHING)
         for row in metric_rows(EVERY_METRIC, seen, drawn, None, level=0.95):
             low, high, _ = row.interval
             covered[row.id] += low - 1e-9 <= expected[row.id] <= high + 1e-9
@@ -94,7 +94,7 @@ def test_intervals_of_the_widest_gap_and_ratio_cover(
     covered = {name: np.zeros(2) for name in expected}
     for cells in rng.multinomial(n, truth.cells.ravel(), size=repetitions):
         seen = truth.with_cells(cells.reshape(truth.cells.shape).astype(float))
-        drawn = resampled(seen, replicates=REPLICATES, rng=rng, smoothing=SMOOTHING)
+        drawn = resample_table(seen, replicates=REPLICATES, rng=rng, smoothing=SMOOTHING)
         for row in rate_rows(names, seen, drawn, level=0.95):
             for place, one in enumerate((row.gap_interval, row.ratio_interval)):
                 covered[row.name][place] += one.low - 1e-9 <= expected[row.name][place] <= one.high
@@ -127,6 +127,6 @@ def test_the_plain_bootstrap_fails_at_parity(rng: np.random.Generator) -> None:
     covered = 0
     for cells in rng.multinomial(500, PARITY.cells.ravel(), size=200):
         seen = PARITY.with_cells(cells.reshape(2, 2, 2).astype(float))
-        drawn = measure(resampled(seen, replicates=REPLICATES, rng=rng))
+        drawn = measure(resample_table(seen, replicates=REPLICATES, rng=rng))
         covered += np.quantile(drawn, 0.025) <= 0 <= np.quantile(drawn, 0.975)
     assert covered / 200 < 0.5

@@ -164,6 +164,7 @@ def test_hints_name_keys_as_the_policy_writes_them(run: Run, policy: Callable[..
     assert "--" not in outcome.err
 
 
+@pytest.mark.long
 def test_the_fixture_of_pytest_gives_the_same_verdict(
     policy: Callable[..., Path], tmp_path: Path
 ) -> None:
@@ -191,6 +192,7 @@ def test_numbers_and_brackets_without_end_are_no_toml(
     assert "this is not TOML" in outcome.err
 
 
+@pytest.mark.long
 def test_broken_policies_are_read_or_refused(policy: Callable[..., Path]) -> None:
     path, refused = policy("few", head="alpha = 0.05\nmargin = 0.1\n"), 0
     text = path.read_text(encoding="utf-8")

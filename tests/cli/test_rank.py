@@ -92,6 +92,7 @@ def test_every_judge_may_have_a_seat_effect_of_its_own(run: Run, tables: dict[st
     assert sum(row["low"] <= 0 <= row["high"] for row in seats) >= 8
 
 
+@pytest.mark.long
 def test_the_seed_reaches_what_the_audit_draws(run: Run, tables: dict[str, Path]) -> None:
     found = [
         json.loads(run(*words(tables), "--score", "model", "--seed", seed, "--json").out)["audit"]
@@ -233,6 +234,7 @@ def test_groups_without_items_are_bad_input(run: Run, tables: dict[str, Path]) -
     assert "give --items" in outcome.err
 
 
+@pytest.mark.long
 def test_intersections_are_shown_and_summed_up(
     run: Run, tables: dict[str, Path], tmp_path: Path
 ) -> None:

@@ -216,6 +216,7 @@ def test_a_row_that_a_script_asks_for_and_the_file_lacks_is_named(folder: Path) 
         numbers["bent"]["word"]
 
 
+@pytest.mark.long
 def test_broken_files_of_numbers_are_read_or_refused(folder: Path) -> None:
     path, refused = folder / "900" / "published.toml", 0
     for mutant in toml_mutants(PUBLISHED, 1_000):

@@ -69,6 +69,7 @@ def test_rows_audited_are_not_trained_on_and_the_seed_repeats_all(run: Run, tmp_
     assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "choices",
     [
@@ -131,6 +132,7 @@ def test_two_audits_are_told_with_what_they_come_to_together(run: Run, tmp_path:
     assert content["after"]["parity"]["alpha"] == content["after"]["raw"]["alpha"] == 0.025
 
 
+@pytest.mark.long
 def test_weights_count_in_training_and_in_the_audit(run: Run, tmp_path: Path) -> None:
     items(tmp_path / "d.csv", 100)
     other = items(tmp_path / "new.csv", 100, seed=1)
@@ -146,6 +148,7 @@ def test_weights_count_in_training_and_in_the_audit(run: Run, tmp_path: Path) ->
     assert np.array(json.loads(outcome.out)["after"]["matrix"]) == pytest.approx(audited.matrix)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "scorer", [("neural", "--hidden", "6"), ("boosted", "--leaves", "5")], ids=lambda one: one[0]
 )
@@ -228,6 +231,7 @@ def test_it_trains_what_the_estimator_trains(run: Run, tmp_path: Path) -> None:
     assert choices_of() == FairRanker()._choices()
 
 
+@pytest.mark.long
 def test_a_linear_score_is_trained_without_scikit_learn(tmp_path: Path) -> None:
     """It takes longer to load than the score to train."""
     items(tmp_path / "d.csv", 60)

@@ -429,6 +429,7 @@ def test_an_item_is_not_compared_with_itself() -> None:
 odd = st.one_of(st.none(), st.integers(-1, 4), st.floats(), st.text(max_size=2))
 
 
+@pytest.mark.long
 @settings(max_examples=200)
 @given(
     pairs=st.lists(st.tuples(odd, odd), max_size=10),

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import runpy
 from dataclasses import fields, is_dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from comparity.counts.judged_pairs import JudgedPairs
 from tests.calibration import worlds
-
-HOUSE = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "house.py"))
-IMPORTS: list[Any] = HOUSE["imports"](HOUSE["modules"]())
+from tests.contracts.test_house import imports
 
 # What looks at rows, or keeps every pair.
-ROWS = ("judged_pairs", "ledger", "judged_rows", "wide", "judged_overlap", "decision_rows")
+ROWS = ("judged_pairs", "ledger", "judged_rows", "wide", "judged_weights", "decision_rows")
 
 
 def numbers_in(value: Any) -> int:
@@ -38,6 +34,6 @@ def test_what_tests_see_of_shared_pairs_does_not_grow_with_the_pairs() -> None:
 
 
 def test_inference_neither_counts_rows_nor_keeps_pairs() -> None:
-    taken = {one.target for one in IMPORTS if one.source.startswith("comparity.inference.")}
+    taken = {one.target for one in imports() if one.source.startswith("comparity.inference.")}
     assert "comparity.counts.pairs" in taken
     assert not taken & {f"comparity.counts.{name}" for name in ROWS}

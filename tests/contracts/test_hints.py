@@ -228,7 +228,8 @@ def options_in_prose(tree: ast.AST, known: set[str]) -> set[str]:
 
 def test_every_option_a_hint_names_is_a_declared_one_and_no_hint_spells_it() -> None:
     known = set(declared_options(commands))
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES.rglob("*.py")}
+    texts = {path: path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.py")}
+    trees = {path: ast.parse(text) for path, text in texts.items() if "Option" in text}
     named = {name for tree in trees.values() for name in options_named(tree)}
     errors = [tree for path, tree in trees.items() if path.parent.name == "errors"]
     assert named

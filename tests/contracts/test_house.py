@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 HOUSE = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "house.py"))
-MODULES: list[Any] = HOUSE["modules"]()
-IMPORTS: list[Any] = HOUSE["imports"](MODULES)
+modules, imports = HOUSE["modules"], HOUSE["imports"]
 ORDER: tuple[str, ...] = HOUSE["ORDER"]
 QUESTIONS: tuple[str, ...] = HOUSE["QUESTIONS"]
 folder_of = HOUSE["folder_of"]
@@ -33,28 +32,28 @@ def is_upward(one: Any) -> bool:
 
 
 def test_every_folder_has_its_place_in_the_order() -> None:
-    assert {one.folder for one in MODULES} - {""} == set(ORDER)
+    assert {one.folder for one in modules()} - {""} == set(ORDER)
 
 
 def test_folders_import_only_those_before_them_deferred_imports_included() -> None:
-    assert not [one for one in IMPORTS if is_upward(one)]
+    assert not [one for one in imports() if is_upward(one)]
 
 
 def test_the_root_is_imported_by_nobody_but_for_the_version() -> None:
-    inside = [one for one in IMPORTS if folder_of(one.source) and one.target == "comparity"]
+    inside = [one for one in imports() if folder_of(one.source) and one.target == "comparity"]
     assert {one.name for one in inside} <= {"__version__"}
 
 
 def test_modules_use_each_other_through_public_names() -> None:
-    private = [one for one in IMPORTS if one.name.startswith("_") and one.name != "__version__"]
-    assert IMPORTS
+    private = [one for one in imports() if one.name.startswith("_") and one.name != "__version__"]
+    assert imports()
     assert not private
 
 
 def test_imports_name_the_whole_path() -> None:
     relative = [
         one.name
-        for one in MODULES
+        for one in modules()
         for node in ast.walk(one.tree)
         if isinstance(node, ast.ImportFrom) and node.level
     ]
@@ -66,7 +65,7 @@ def test_no_answer_depends_on_the_warnings_that_a_process_shows() -> None:
     changing = {"catch_warnings", "simplefilter", "filterwarnings"}
     used = {
         one.name
-        for one in MODULES
+        for one in modules()
         for node in ast.walk(one.tree)
         if isinstance(node, ast.Attribute) and node.attr in changing
     }
@@ -74,16 +73,16 @@ def test_no_answer_depends_on_the_warnings_that_a_process_shows() -> None:
 
 
 def test_no_module_is_longer_than_a_reader_can_hold() -> None:
-    assert not [(one.name, one.lines) for one in MODULES if one.lines > MOST_LINES]
+    assert not [(one.name, one.lines) for one in modules() if one.lines > MOST_LINES]
 
 
 def test_the_root_holds_few_modules() -> None:
-    assert len([one for one in MODULES if not one.folder]) <= MOST_AT_THE_ROOT
+    assert len([one for one in modules() if not one.folder]) <= MOST_AT_THE_ROOT
 
 
 def test_one_name_means_one_class() -> None:
     homes = defaultdict(set)
-    for one in MODULES:
+    for one in modules():
         for node in one.tree.body:
             if isinstance(node, ast.ClassDef):
                 homes[node.name].add(one.name)
@@ -91,7 +90,7 @@ def test_one_name_means_one_class() -> None:
 
 
 def test_no_room_is_without_a_name_or_has_a_twin() -> None:
-    names = {one.parts for one in MODULES}
+    names = {one.parts for one in modules()}
     words = {word for parts in names for word in parts}
     assert not {"utils", "helpers", "common", "core", "misc"} & words
     assert not [parts for parts in names if parts and (*parts[:-1], f"_{parts[-1]}") in names]

@@ -40,6 +40,8 @@ except SystemExit as left:
 
 def takes_njit_from_numba(source: str) -> bool:
     """Say whether a module compiles without the cache that may be missing or damaged."""
+    if "numba" not in source:
+        return False
     names = [
         f"{getattr(node, 'module', '')}.{alias.name}"
         for node in ast.walk(ast.parse(source))

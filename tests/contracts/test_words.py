@@ -36,6 +36,8 @@ def test_no_other_module_words_a_finding() -> None:
     found = []
     for path in TEXTS:
         source = path.read_text(encoding="utf-8")
+        if not any(word in source for word in WORDS):
+            continue
         texts = strings(source) if path.suffix == ".py" else [source]
         found += [(path, text) for text in texts if any(word in text for word in WORDS)]
     assert len(TEXTS) > 100

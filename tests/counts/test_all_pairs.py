@@ -112,6 +112,7 @@ def kinds(kind: str, noise: float, n: int, n_groups: int) -> tuple[np.ndarray, .
     return y.get(kind, quality).astype(float), f, rng.integers(0, n_groups, n)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "noise", "allowed"),
     [
@@ -197,6 +198,7 @@ def test_weighted_sums_of_more_items_equal_the_loop(
     assert_weighted_equals_the_loop(*columns(table), score_ties)
 
 
+@pytest.mark.long
 @TIES
 @pytest.mark.parametrize(("labels", "scores"), [(5, 7), (150, 40), (10**6, 10**6)])
 def test_weighted_sums_of_hundreds_of_items_equal_the_loop(

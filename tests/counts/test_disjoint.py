@@ -78,6 +78,7 @@ def voted(votes: int, rng: np.random.Generator) -> JudgedPairs:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("votes", [1, 3])
 def test_pairs_judged_both_ways_raise_no_false_alarms(votes: int) -> None:
     """Choosing judgments instead of pairs gave 0.97 with three votes."""

@@ -33,6 +33,7 @@ def test_the_count_equals_the_plain_twin(seed: int, n: int, d: int, k: int) -> N
     assert counts.n == n
 
 
+@pytest.mark.long
 def test_consistency_equals_aif360_where_no_distances_tie() -> None:
     features, labels = simulated(800, 4)
     with warnings.catch_warnings():
@@ -95,6 +96,7 @@ def test_the_compiled_search_equals_the_plain_one(
     assert slow.tied or np.array_equal(slow.table, fast.table)
 
 
+@pytest.mark.long
 def test_the_approximate_search_is_near_the_exact_one_and_says_how_near() -> None:
     features, labels = simulated(6000, 5)
     exact = 1 - np.abs(labels - labels[cKDTree(features).query(features, 5)[1]].mean(axis=1)).mean()

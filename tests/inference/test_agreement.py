@@ -117,6 +117,7 @@ def test_the_joint_test_of_all_pairs_is_that_of_the_two_gaps_of_two_groups() -> 
     assert wald.statistic == pytest.approx(expected)
 
 
+@pytest.mark.long
 def test_the_wald_chi_square_of_few_even_evaluators_says_that_it_is_too_eager() -> None:
     """No group is treated differently, so that 0.05 of the panels should be rejected."""
     rng = np.random.default_rng(0)

@@ -90,6 +90,7 @@ def test_the_variance_is_the_double_sum_over_sharing_judgments(hypothesised: flo
     assert test.pivot.p_value(hypothesised) == pytest.approx(2 * stats.norm.sf(abs(z)), rel=1e-7)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("hypothesised", [0.0, 0.1, -0.3])
 @pytest.mark.parametrize("n_evaluators", [0, 4])
 def test_without_guards_few_misses_and_few_evaluators_change_nothing(
@@ -109,6 +110,7 @@ def test_without_guards_few_misses_and_few_evaluators_change_nothing(
     assert test.pivot.p_value(hypothesised) == pytest.approx(2 * stats.norm.sf(abs(z)), rel=1e-7)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("hypothesised", [0.0, 0.1, -0.3])
 def test_with_few_misses_single_judgments_have_the_binomial_variance(hypothesised: float) -> None:
     counts = few_misses(2)
@@ -274,6 +276,7 @@ def test_half_hits_have_the_variance_of_a_three_valued_outcome() -> None:
     assert test.standard_error == pytest.approx(np.sqrt(2 * 0.20 / 100))
 
 
+@pytest.mark.long
 def test_covariance_of_rates_is_that_of_repeated_samples() -> None:
     rng = np.random.default_rng(5)
     rates, estimates = [], []

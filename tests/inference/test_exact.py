@@ -123,6 +123,7 @@ def test_without_hits_the_p_value_is_one_and_the_interval_is_informative() -> No
     assert low == pytest.approx(-high, abs=2e-6)
 
 
+@pytest.mark.long
 @settings(max_examples=4, deadline=None)
 @given(tallies(8), tallies(8), st.sampled_from([0.9, 0.95, 1 - 0.05 / 380]))
 def test_limits_equal_those_of_a_search_over_all_gaps_and_tables(

@@ -121,6 +121,7 @@ def test_more_than_a_hundred_planned_looks_are_refused(planned: int) -> None:
         overall_p_value(0.05, planned, planned)
 
 
+@pytest.mark.long
 def test_a_hundred_planned_looks_hold_the_error_rate() -> None:
     """Simulated random walks, of which alpha cross any boundary; within four standard errors."""
     levels = [nominal_level(0.05, look, 100) for look in range(1, 101)]

@@ -69,6 +69,7 @@ def test_the_error_of_dpd_is_that_of_hedges_and_olkin_for_normal_differences() -
     assert test.standard_error == pytest.approx(expected, rel=2e-3)
 
 
+@pytest.mark.long
 def test_the_error_of_dpd_is_that_of_a_bootstrap_for_skewed_differences() -> None:
     rng = np.random.default_rng(5)
     x, y = rng.exponential(size=300) ** 1.5, rng.normal(1, 1, 500)

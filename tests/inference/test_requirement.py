@@ -116,6 +116,7 @@ def judged_by_few(n_evaluators: int, rng: np.random.Generator, gap: float = 0.0)
     return comparative_separation(pairs, **options)
 
 
+@pytest.mark.long
 def test_few_evaluators_need_as_many_more_as_their_estimated_error_asks_for() -> None:
     """By the normal law eight evaluators would be said to decide, and would in 0.58 of studies."""
     rng, few = np.random.default_rng(3), 4

@@ -55,8 +55,7 @@ def test_the_gap_equals_scikit_learn(cells: np.ndarray) -> None:
     assert float(MatthewsGap()(contrast_of(cells))) == pytest.approx(first - second, abs=1e-12)
 
 
-@pytest.mark.parametrize("level", [0.9, 0.95])
-@given(cells=tables)
+@given(cells=tables, level=st.sampled_from([0.9, 0.95]))
 def test_the_interval_is_that_of_a_finite_difference_delta_method(
     cells: np.ndarray, level: float
 ) -> None:

@@ -272,6 +272,7 @@ def test_parity_without_labels_is_the_mann_whitney_statistic() -> None:
     assert test.interval(0.95).low < test.gap < test.interval(0.95).high
 
 
+@pytest.mark.long
 def test_parity_keeps_its_level() -> None:
     rng = np.random.default_rng(4)
     alarms = [
@@ -331,6 +332,7 @@ def test_equal_labels_have_no_better_item() -> None:
 odd = st.one_of(st.none(), st.integers(-2, 2), st.floats(), st.text(max_size=2))
 
 
+@pytest.mark.long
 @settings(max_examples=150)
 @given(st.lists(st.tuples(odd, odd, odd, st.integers(0, 2)), max_size=12), st.booleans())
 def test_nothing_odd_gives_anything_but_a_result_or_our_error(

@@ -33,6 +33,7 @@ def test_the_gap_is_the_difference_of_mean_marginals() -> None:
     assert first.equivalence_p_value(0.5) < 0.05
 
 
+@pytest.mark.long
 def test_the_standard_error_is_that_of_repeated_samples() -> None:
     gaps, errors = [], []
     for seed in range(400):

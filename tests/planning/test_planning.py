@@ -130,6 +130,7 @@ def test_all_pairs_of_cells_are_planned_to_be_within_the_margin(groups: int, siz
     assert planned == pytest.approx(found, abs=0.02)
 
 
+@pytest.mark.long
 def test_power_on_shared_items_is_that_of_a_test_that_knows_its_errors() -> None:
     plan = plan_comparative(**comparative("f2"), n_pairs=1500, n_items=1000, quality="binary")
     across, within = (test.standard_error * stats.norm.isf(0.0125) for test in plan.tests)
@@ -144,6 +145,7 @@ def test_power_on_shared_items_is_that_of_a_test_that_knows_its_errors() -> None
     assert abs(plan.power - found) < 3 * np.sqrt(found * (1 - found) / runs) + 0.005
 
 
+@pytest.mark.long
 @given(st.floats(0.02, 0.15), st.floats(0.1, 0.97), st.sampled_from([None, 2000, 100_000]))
 @settings(max_examples=25, deadline=None)
 def test_the_planned_size_is_the_smallest(gap: float, target: float, n_items: int | None) -> None:

@@ -40,6 +40,7 @@ def assert_covariance(drawn: NDArray[np.float64], expected: NDArray[np.float64])
     assert np.abs((np.cov(drawn.T) - expected) / error).max() < 4
 
 
+@pytest.mark.long
 def test_shared_items_give_the_closed_form_covariance_of_the_gaps() -> None:
     # 100 items: 30, 15, 8 positive and 20, 15, 12 negative ones; each cell gets 50 judgments.
     draw = partial(
@@ -65,6 +66,7 @@ def test_no_gap_has_a_negative_variance_however_few_items(n_items: int, size: in
     assert np.linalg.eigvalsh(covariance).min() > -1e-12 * np.trace(covariance)
 
 
+@pytest.mark.long
 def test_with_very_few_items_the_term_of_pairs_that_share_both_matters() -> None:
     draw = partial(
         plain.rates_in_fixed_cells,
@@ -101,6 +103,7 @@ def covariance_with_equal_cells(
     return EqualCells(**fields).expect(judgments).covariance
 
 
+@pytest.mark.long
 def test_random_pairs_of_random_items_have_nearly_that_covariance() -> None:
     # The formulas take expected counts for counts; with 600 items that is worth about 3 %.
     rates = {name: values[:2] for name, values in THREE_GROUPS.items()} | {"shares": (0.6, 0.4)}
@@ -117,6 +120,7 @@ def test_random_pairs_of_random_items_have_nearly_that_covariance() -> None:
     assert np.all(np.var(drawn, axis=0) > 1.4 * np.diag(naive))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("evaluators", "judgments"), [(5, 400), (30, 400), (30, 4000)])
 def test_evaluators_who_lean_add_the_variance_of_their_mean(
     evaluators: int, judgments: int

@@ -52,6 +52,7 @@ def test_simulated_powers_equal_table_3(classifier: str) -> None:
         assert abs(rate - expected) <= three_errors(expected, REPETITIONS, 100_000)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("classifier", ["f1", "f3"])
 def test_drawing_counts_has_the_law_of_drawing_rows(classifier: str) -> None:
     tpr, tnr = TABLE_1[classifier]

@@ -63,6 +63,7 @@ def test_the_gap_is_the_interaction_of_a_regression_of_scores() -> None:
     assert found[0].gap_p == pytest.approx(peer.pvalues[3], rel=1e-6)
 
 
+@pytest.mark.long
 def test_without_an_intersection_suggestions_are_rare() -> None:
     """Nominal rate 0.05 for one intersection; 3 of 20 or fewer with probability 0.984."""
     found = [suggestions(panel(seed, sex=norm(1, 1), race=norm(0, 1)))[1] for seed in range(20)]

@@ -80,6 +80,7 @@ def test_of_groups_with_the_same_names_in_two_attributes_the_larger_error_counts
         assert found.shift_errors == {"b": max(fit.level_standard_errors)}
 
 
+@pytest.mark.long
 def test_reversals_are_those_of_two_draws_that_differ_by_the_errors(
     judged: tuple[Any, BiasedRanking],
 ) -> None:
@@ -117,6 +118,7 @@ def test_a_panel_that_knows_too_little_gets_no_verdict() -> None:
     assert "in the wrong order" in found.tests[0].reason
 
 
+@pytest.mark.long
 def test_leaning_judges_at_their_word_would_turn_the_verdict_round() -> None:
     """The model copies judges who lean; against the panel freed of bias that is seen."""
     world = leaning_panel(

@@ -89,6 +89,7 @@ def test_shared_and_other_subjects_are_joined_by_generalised_least_squares() -> 
         assert found == pytest.approx(fit.params[1] - fit.params[0], abs=1e-9)
 
 
+@pytest.mark.long
 def test_the_error_of_dpd_with_shared_subjects_is_that_of_resampled_subjects() -> None:
     found = []
     for seed in range(400):

@@ -97,6 +97,7 @@ def test_a_terminal_shows_the_same_numbers(result: PairwiseAccuracy) -> None:
     assert f"{result.matrix[0, 2]:.3f}" in text
 
 
+@pytest.mark.long
 def test_a_matrix_of_many_groups_is_a_picture_of_tiles_and_its_numbers_a_table() -> None:
     rng = np.random.default_rng(4)
     group = np.array([f"group {number}" for number in range(8)])[np.arange(400) % 8]

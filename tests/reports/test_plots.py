@@ -81,6 +81,7 @@ def test_power_is_drawn_as_the_plan_says_with_the_target() -> None:
     assert list(lines[1].get_ydata()) == [0.8, 0.8]
 
 
+@pytest.mark.long
 def test_power_on_shared_items_is_drawn_for_other_numbers_of_items_too() -> None:
     plan = plan_comparative(tpr=[0.8, 0.84], tnr=[0.6, 0.56], n_pairs=4000, n_items=2000, **HALVES)
     labels = [line.get_label() for line in plan.plot().lines]
@@ -117,6 +118,7 @@ def test_of_very_many_tests_those_with_the_smallest_p_values_are_drawn(audit: Au
     assert "the 40 of 381 tests" in ax.get_title(loc="left").replace("\n", " ")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("k", "says"), [(2, "n"), (10, "0."), (20, "")])
 def test_a_matrix_of_many_groups_is_colours_only(k: int, says: str) -> None:
     rng = np.random.default_rng(k)

@@ -170,6 +170,7 @@ odd = st.one_of(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=200)
 @given(st.lists(st.tuples(odd, odd, odd), max_size=12))
 def test_nothing_odd_gives_anything_but_an_audit_or_our_error(rows: list[tuple[Any, ...]]) -> None:

@@ -172,6 +172,7 @@ def test_what_is_no_json_object_is_an_error_that_says_where(
             read_table(path)
 
 
+@pytest.mark.long
 def test_rows_between_quotes_are_no_rows_in_large_files(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     trap = "\n".join(f"{i},f,1,0" for i in range(400))
@@ -331,6 +332,7 @@ for design in ("fresh", "shared"):
 """
 
 
+@pytest.mark.long
 def test_files_are_counted_without_any_dataframe_library(tmp_path: Path) -> None:
     judged, items = tmp_path / "judged.csv", tmp_path / "items.csv"
     judged.write_text("left,right,winner,judge\na,b,left,x\na,b,tie,y\n")

@@ -249,6 +249,7 @@ def test_the_crowd_comparisons_of_llmfao_are_read() -> None:
     assert sum(row[2] for row in found) == 3471
 
 
+@pytest.mark.long
 @pytest.mark.real
 def test_the_workers_of_imdb_wiki_are_counted() -> None:
     folder = os.environ.get("COMPARITY_DATA")

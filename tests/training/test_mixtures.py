@@ -53,6 +53,7 @@ def test_a_mixture_has_at_most_one_member_more_than_constraints(
     assert missed.max() <= mixture.excess + 1e-6
 
 
+@pytest.mark.long
 @given(problems, st.integers(0, 10), st.integers(3, 5), st.integers(0, 2**32 - 1))
 def test_a_span_is_all_differences_of_its_rates(
     problem: tuple[np.ndarray, np.ndarray], tenths: int, many: int, seed: int

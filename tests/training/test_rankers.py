@@ -76,6 +76,7 @@ def fitted(task: tuple[np.ndarray, ...], **choices: Any) -> FairRanker:
     return model.fit(X, y, sensitive_features=group, queries=query)
 
 
+@pytest.mark.long
 def test_without_a_goal_no_direction_orders_more_pairs(task, oracle) -> None:
     model = fitted(task, goal=None)
     assert audited(model, task)[1] >= oracle[1].max() - 0.002
@@ -112,6 +113,7 @@ def test_robust_with_two_goals_raises_the_sum_of_minima(task, oracle) -> None:
     assert worth(audited(model, task)[0]) >= worth(matrices).max() - 0.02
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("goal", "slack", "gap"),
     [
@@ -252,6 +254,7 @@ def test_the_weights_of_cells_lead_back_to_the_model(task) -> None:
     assert beta["1 > 0"] > 0.09 > beta["0 > 1"]
 
 
+@pytest.mark.long
 def test_an_impossible_goal_is_warned_of_with_the_least_difference() -> None:
     rng = np.random.default_rng(0)
     group, y = rng.integers(0, 2, 400), rng.integers(0, 2, 400)
@@ -395,6 +398,7 @@ def test_a_curve_needs_slacks_that_change_something(task, choices, slacks) -> No
         trade_off(FairRanker(**choices), X, y, sensitive_features=group, slacks=slacks)
 
 
+@pytest.mark.long
 def test_a_wider_slack_costs_less(task) -> None:
     X, y, group, query = task
     model = FairRanker(**EVERYWHERE, steps=150)

@@ -21,6 +21,7 @@ def predicted(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.column_stack([y + group, y]) + rng.normal(size=(2000, 2)), y, group
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_one_model_costs_little_more_than_the_mixture_where_steps_are_large(seed: int) -> None:
     """Games with large steps jump over the goal; scores in between keep it."""

@@ -38,6 +38,7 @@ def share(fraction: float, n: int, n_noise: int, seeds: range, **choices: Any) -
     return float(np.mean(found))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("fraction", "expected"), [(0.25, 0.75), (0.5, 0.5)])
 def test_rows_weigh_by_their_number_where_nothing_is_learned_by_heart(
     fraction: float, expected: float

@@ -130,6 +130,7 @@ def test_the_gradient_with_a_tilt_is_a_finite_difference() -> None:
     assert gradient == pytest.approx(expected, abs=1e-3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("pairs", "seeds"), [(75, 8), (40, 12)], ids=["15 times", "8 times"])
 def test_biases_come_out_in_full_where_items_were_compared_so_often(
     pairs: int, seeds: int, errors_by: Callable[[str], None]

@@ -294,6 +294,7 @@ def test_pairs_drawn_from_all_items_make_no_band() -> None:
     assert band_of(rows_in(in_batches("drawn", n=6000, m=1200, each=60))) is None
 
 
+@pytest.mark.long
 def test_intervals_in_large_panels_of_batches_cover_what_they_promise() -> None:
     """Over 95 % intervals of 4 panels with 400 evaluators each; half of the batches overlap.
 

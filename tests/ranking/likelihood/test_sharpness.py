@@ -212,6 +212,7 @@ def test_an_evaluator_who_decides_the_other_way_is_inverted() -> None:
     assert "Inverted" in " ".join(as_given.notes)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", ["in passes", "in a band"])
 @pytest.mark.parametrize("anchor", ["equal group means", [0, 1]])
 def test_large_fits_come_near_the_inverse(
