@@ -56,6 +56,10 @@ SHORTEST, LONGEST = 0.3, 5.0
 zero, its rounds close ever less of the gap, and what they teach is not to be trusted."""
 
 
+MOST_AHEAD = 2.0
+"""Longest step of an extrapolation in parts of the last: that of rounds that close a third."""
+
+
 class Ascent:
     """Steps of the logarithms of standard deviations, longer than those of the fixed point.
 
@@ -104,6 +108,32 @@ class Ascent:
             parts = np.clip(step / gap, SHORTEST, LONGEST)
             moved = np.clip(sds * np.exp(parts * gap), LEAST_SDS, LARGEST_SD)
         return np.where(gap == 0, sds, moved)
+
+
+class Extrapolation:
+    """Steps of many numbers at once, longer than those of their fixed point (Anderson, 1965).
+
+    Where each round closes about the same part of a gap, two rounds tell what all later ones add.
+    """
+
+    def __init__(self) -> None:
+        self._before: tuple[Floats, Floats] | None = None
+
+    def step(self, found: Floats, gap: Floats, *, fresh: bool) -> Floats:
+        """Return the next numbers, from what the fixed point makes of them and how far that went.
+
+        `fresh` says that rounds before tell nothing of this one.
+        """
+        before, self._before = self._before, None if fresh else (found, gap)
+        if fresh or before is None:
+            return found
+        change = gap - before[1]
+        square = float(change @ change)
+        if square == 0.0:
+            return found
+        part = min(max(float(change @ gap) / square, -MOST_AHEAD), 0.5)
+        ahead: Floats = found - part * (found - before[0])
+        return ahead
 
 
 def fixed_point(

@@ -154,3 +154,64 @@ def fused_product(  # type: ignore[no-untyped-def]
         score_out[two] -= change
         total += change * d
     bias_out[k] += total
+
+
+@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+def mean_slopes(margin, spread, tie, nodes, shares):  # type: ignore[no-untyped-def]
+    """Return by how much mean slopes over margins with this variance differ from slopes.
+
+    By a rule of nodes with shares. Where the spread is negative, the difference of as much variance
+    with the other sign. `tie` is Davidson's parameter, zero without ties.
+    """
+    deviation, place, tail = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    bits, out = np.empty(BLOCK, np.int64), np.zeros(len(margin))
+    for start in range(0, len(margin), BLOCK):
+        n = min(BLOCK, len(margin) - start)
+        for t in range(n):
+            deviation[t] = np.sqrt(abs(spread[start + t]))
+        # Whatever the outcome adds to a slope is in all of them, and in no difference.
+        for q in range(len(nodes) + 1):
+            node, share = (nodes[q], shares[q]) if q < len(nodes) else (0.0, -1.0)
+            for t in range(n):
+                place[t] = (margin[start + t] + node * deviation[t]) / 2
+            _exponential(place, tail, bits, n)
+            for t in range(n):
+                square = tail[t] * tail[t]
+                lean = (1.0 - square) / (2.0 * (1.0 + square + tie * tail[t]))
+                out[start + t] += share * (lean if place[t] >= 0.0 else -lean)
+        for t in range(n):
+            if spread[start + t] < 0.0:
+                out[start + t] = -out[start + t]
+    return out
+
+
+@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+def mean_pulls(margin, own, spread, tied, tie, nodes, shares):  # type: ignore[no-untyped-def]
+    """Return mean slopes and curvatures in log sharpness over margins with this variance.
+
+    `own` is the part of the margin that sharpness multiplies, and `tied` is empty without ties;
+    the rest as in :func:`mean_slopes`.
+    """
+    deviation, place, tail = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    bits, pull, weight = np.empty(BLOCK, np.int64), np.zeros(len(margin)), np.zeros(len(margin))
+    for start in range(0, len(margin), BLOCK):
+        n = min(BLOCK, len(margin) - start)
+        for t in range(n):
+            deviation[t] = np.sqrt(spread[start + t])
+        for q in range(len(nodes)):
+            node, share = nodes[q], shares[q]
+            for t in range(n):
+                place[t] = (margin[start + t] + node * deviation[t]) / 2
+            _exponential(place, tail, bits, n)
+            for t in range(n):
+                p, square = start + t, tail[t] * tail[t]
+                ratio = 1.0 / (1.0 + square + tie * tail[t])
+                lean = (1.0 - square) * ratio / 2
+                led = own[p] + node * deviation[t]
+                pull[p] += share * led * (lean if place[t] >= 0.0 else -lean)
+                weight[p] += share * led * led * ((1.0 + square) * ratio / 4 - lean * lean)
+        for t in range(n):
+            # The outcome itself has the same slope at all margins.
+            if not len(tied) or not tied[start + t]:
+                pull[start + t] -= own[start + t] / 2
+    return pull, weight

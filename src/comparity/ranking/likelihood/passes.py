@@ -14,6 +14,7 @@ contrast in one pass each; they are what makes millions of comparisons quick
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +23,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from comparity.ranking.likelihood.kernels import (
     add_gradient,
@@ -30,6 +30,8 @@ from comparity.ranking.likelihood.kernels import (
     fused,
     fused_product,
     margins,
+    mean_pulls,
+    mean_slopes,
 )
 from comparity.ranking.likelihood.rows import ALL, ComparisonRows
 
@@ -42,21 +44,18 @@ SINGLE = 50_000
 """Items above which products are taken in single precision, which halves what must be fetched."""
 
 
-NODES = (
-    (-2.856970013872806, 0.011257411327720691),
-    (-1.355626179974266, 0.22207592200561266),
-    (0.0, 0.5333333333333333),
-    (1.355626179974266, 0.22207592200561266),
-    (2.856970013872806, 0.011257411327720691),
-)
-"""Gauss and Hermite's rule of five points for means over a standard normal variable, with their
-shares: within 0.0015 of mean slopes over a variance of 2.5, where three points are off by 0.008."""
+def _normal_rule(points: int) -> tuple[Floats, Floats]:
+    """Return Gauss and Hermite's rule for means over a standard normal variable, with shares."""
+    nodes, shares = np.polynomial.hermite_e.hermegauss(points)
+    return nodes, shares / shares.sum()
 
 
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
-MANY_NODES = _NODES, _WEIGHTS / _WEIGHTS.sum()
-"""The same of fifteen points, for margins of sharp evaluators, which vary as much as leads times
-their sharpness do."""
+NODES = _normal_rule(5)
+"""Within 0.0015 of mean slopes over a variance of 2.5, where three points are off by 0.008."""
+MANY_NODES = _normal_rule(15)
+"""For margins of sharp evaluators, which vary as much as leads times their sharpness do."""
+NOBODY = np.empty(0, np.bool_)
+"""Ties, where none was recorded."""
 
 
 class Evaluation(NamedTuple):
@@ -178,7 +177,10 @@ class Pass:
 
     def slopes(self, scores: Floats, bias: Floats, extra: Floats) -> Floats:
         """Return the slope of the loss in the lead of every comparison."""
-        return self.sharpen(self._slopes_at(self._margin(scores, bias, extra), extra))
+        margin, tied = self._margin(scores, bias, extra), self.rows.tied
+        if tied is None:
+            return self.sharpen(logistic(margin)[1])
+        return self.sharpen(davidson(margin, tied, float(extra[-1])).slope)
 
     def bend(
         self, part: slice, spread: Floats, scores: Floats, bias: Floats, extra: Floats
@@ -188,11 +190,9 @@ class Pass:
         By the rule of `NODES`. Where the spread is negative, the difference of as much variance
         with the other sign.
         """
-        margin, deviation = self._margin(scores, bias, extra, part), np.sqrt(np.abs(spread))
-        bent = -self._slopes_at(margin, extra, part)
-        for node, share in NODES:
-            bent += share * self._slopes_at(margin + node * deviation, extra, part)
-        return np.where(spread >= 0, bent, -bent)
+        margin = self._margin(scores, bias, extra, part)
+        found: Floats = mean_slopes(margin, spread, self._tie(extra), *NODES)
+        return found
 
     def pull_of_sharpness(
         self, part: slice, spread: Floats, scores: Floats, bias: Floats, extra: Floats
@@ -203,13 +203,8 @@ class Pass:
         """
         lead = self.leads(scores, bias, part)
         own, margin = self.sharpen(lead, part), self._margin(scores, bias, extra, part)
-        deviation = np.sqrt(spread)
-        pull, weight = np.zeros_like(own), np.zeros_like(own)
-        for node, share in zip(*MANY_NODES, strict=True):
-            step = node * deviation
-            slope, curvature = self._bends_at(margin + step, extra, part)
-            pull += share * slope * (own + step)
-            weight += share * curvature * (own + step) ** 2
+        tied = NOBODY if self.rows.tied is None else self.rows.tied[part]
+        pull, weight = mean_pulls(margin, own, spread, tied, self._tie(extra), *MANY_NODES)
         return pull, weight, lead
 
     def leads(self, scores: Floats, bias: Floats, part: slice = ALL) -> Floats:
@@ -240,17 +235,9 @@ class Pass:
             margin += extra[0] * self.rows.seat[part]
         return margin
 
-    def _slopes_at(self, margin: Floats, extra: Floats, part: slice = ALL) -> Floats:
-        if self.rows.tied is None:
-            return np.asarray(-expit(-margin), dtype=np.float64)
-        return davidson(margin, self.rows.tied[part], float(extra[-1])).slope
-
-    def _bends_at(self, margin: Floats, extra: Floats, part: slice) -> tuple[Floats, Floats]:
-        if self.rows.tied is None:
-            slope = -expit(-margin)
-            return slope, -slope * (1 + slope)
-        found = davidson(margin, self.rows.tied[part], float(extra[-1]))
-        return found.slope, found.curvature
+    def _tie(self, extra: Floats) -> float:
+        """Return Davidson's parameter."""
+        return 0.0 if self.rows.tied is None else math.exp(min(float(extra[-1]), 700.0))
 
 
 class FusedPass(Pass):

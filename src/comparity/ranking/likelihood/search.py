@@ -14,13 +14,20 @@ from comparity.ranking.fits import Wish, bounded
 from comparity.ranking.judgments import Judgments, count_outcomes
 from comparity.ranking.likelihood import exact as _exact
 from comparity.ranking.likelihood.banded import banded
-from comparity.ranking.likelihood.evidence import LEAST_SCORE_SD, Ascent, fixed_point, tilt_of
+from comparity.ranking.likelihood.evidence import (
+    LEAST_SCORE_SD,
+    Ascent,
+    Extrapolation,
+    fixed_point,
+    tilt_of,
+)
 from comparity.ranking.likelihood.exact import Inverse, Solving, few_items, one_thread
 from comparity.ranking.likelihood.objective import (
     EFFECT_SD,
     Penalised,
     Penalty,
     Watch,
+    inner,
     minimise,
     norm,
 )
@@ -116,11 +123,11 @@ class Search:
         if self.chosen[0]:
             self.sds[0] = max(LEAST_SCORE_SD, bounded(float(np.std(self.point[: rows.n_items]))))
         self.tilt = np.zeros(self.size) if task.corrected else None
-        self.turned, self.settled = math.inf, True
+        self.turned, self.change, self.settled = math.inf, np.zeros(self.size), True
         self.log_sharpness, self.sharpness_sd = np.zeros(rows.n_evaluators), math.nan
         self.signs: Floats | None = None
         self.equality: tuple[float, int, float] | None = None
-        self.ascent = Ascent()
+        self.ascent, self.ascent_of_sharpness = Ascent(), Extrapolation()
         self.close = 1e-3 if many < WATCHED else 1e-2
         # Of items compared so often the first tilt is within a fiftieth of the last.
         self.once = not any(self.chosen) and many >= max(WATCHED, OFTEN * rows.n_items // 2)
@@ -189,8 +196,9 @@ class Search:
         assert self.tilt is not None
         change = tilt - self.tilt
         turned = norm(change) / max(norm(tilt), TINY)
-        self.tilt = self.tilt + change * (0.5 if turned > CALM * self.turned else 1.0)
-        self.turned = turned
+        swings = turned > CALM * self.turned and inner(change, self.change) < 0
+        self.tilt = self.tilt + change * (0.5 if swings else 1.0)
+        self.turned, self.change = turned, change
         return turned
 
     def sharpen(self, objective: Penalised, covariances: Inverse | OnePass) -> float:
@@ -204,9 +212,10 @@ class Search:
         self.signs[turned] *= -1
         new[turned] = new[~turned].mean() if (~turned).any() else 0.0
         new = new - new.mean()
-        moved = float(np.abs(new - self.log_sharpness).max())
-        self.log_sharpness, self.data.sharpness = new, self.signs * np.exp(new)
-        return moved
+        gap = new - self.log_sharpness
+        self.log_sharpness = self.ascent_of_sharpness.step(new, gap, fresh=bool(turned.any()))
+        self.data.sharpness = self.signs * np.exp(self.log_sharpness)
+        return float(np.abs(gap).max())
 
     def test_equality(self) -> None:
         """Test equal sharpness where that fit came to rest."""
