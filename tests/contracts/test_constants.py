@@ -100,7 +100,8 @@ NOT_DECIDING = {
         planning.plan_ranking.MOST_ROUNDS ranking.alternating.GRADIENT
         ranking.alternating.STEPS
         ranking.fits.LARGEST_SD ranking.fits.SMALLEST_SD ranking.fits.START_SD
-        ranking.likelihood.evidence.LONGEST ranking.likelihood.evidence.SHORTEST
+        ranking.likelihood.evidence.LONGEST ranking.likelihood.evidence.MOST_AHEAD
+        ranking.likelihood.evidence.SHORTEST ranking.likelihood.search.A_TENTH
         ranking.likelihood.search.CALM ranking.likelihood.search.OFTEN
         ranking.likelihood.search.ROUGH ranking.likelihood.search.ROUNDS
         ranking.likelihood.search.STEADY ranking.likelihood.search.TOLERANCE

@@ -225,7 +225,7 @@ def _nan_below_zero(variances: Floats) -> Floats:
 def _with_mean(objective: Penalised, move: Move, contrast: int, free: NDArray[np.bool_]) -> Floats:
     """Return the covariance of anchored biases with the mean of those that are free."""
     target = _mean_target(objective, move, contrast, free)
-    close = 5e-2 if len(free) > MANY else 1e-3
+    close = 5e-2 if len(free) > MANY else 1e-2
     solved, _ = conjugate_gradients(objective, target, relative=close, most=60)
     return _about_anchor(objective, target, solved, contrast, free)
 

@@ -204,8 +204,8 @@ def _free_biases(objective: Penalised, covariances: Solving | OnePass) -> float:
     return max(free - trace, min(1.0, free))
 
 
-Spread = Callable[[slice], tuple[Floats, Floats]]
-"""Of some comparisons, the variance of the lead given the biases, and its spread."""
+Spread = Callable[[slice], Floats]
+"""Of some comparisons, the spread of the lead, or its variance given the biases."""
 
 
 CHUNK = 1_000_000
@@ -240,7 +240,7 @@ def tilt_of(objective: Penalised, point: Floats, covariances: Inverse | OnePass)
     for start in range(0, len(rows.better), CHUNK):
         part = slice(start, start + CHUNK)
         own = square if isinstance(square, float) else square[part]
-        change = data.bend(part, np.clip(own * spread(part)[1], LEAST, MOST), scores, bias, extra)
+        change = data.bend(part, np.clip(own * spread(part), LEAST, MOST), scores, bias, extra)
         add_product(*rows.columns(part), data.sharpen(change, part), tilt_scores, tilt_bias)
         if rows.seat is not None:
             tilt_extra[0] += change @ rows.seat[part]
@@ -249,66 +249,73 @@ def tilt_of(objective: Penalised, point: Floats, covariances: Inverse | OnePass)
 
 def spread_of(objective: Penalised, covariances: Inverse | OnePass) -> Spread:
     """Return a function that tells the spread of the leads of some comparisons."""
-    if isinstance(covariances, Inverse):
-        return _spread_by_inverse(objective, covariances)
-    return _spread_by_pass(objective, covariances)
-
-
-def _spread_by_inverse(objective: Penalised, exact: Inverse) -> Spread:
-    """Return the spread of margins from the inverse of the Hessian."""
     rows = objective.data.rows
+    if isinstance(covariances, Inverse):
+        joint, given = covariances.joint, covariances.given
+        return lambda part: _dense_spread(*rows.columns(part), joint, given)
+    weight, of_biases = objective.data.weights(), covariances.evaluators
+    items = covariances.items
+    return lambda part: _local_spread(*rows.columns(part), weight[part], items, of_biases)
 
-    def spread(part: slice) -> tuple[Floats, Floats]:
-        own, both = _dense_spread(*rows.columns(part), exact.joint, exact.given)
-        return own, both
 
-    return spread
+def lead_variances(objective: Penalised, covariances: Inverse | OnePass) -> Spread:
+    """Return a function that tells the variance of the leads of some comparisons, biases known."""
+    rows = objective.data.rows
+    if isinstance(covariances, Inverse):
+        return lambda part: _dense_lead(rows.better[part], rows.worse[part], covariances.given)
+    weight, items = objective.data.weights(), covariances.items
+    return lambda part: _local_lead(rows.better[part], rows.worse[part], weight[part], items)
 
 
-def _spread_by_pass(objective: Penalised, near: OnePass) -> Spread:
-    """Return the spread of margins as nearly as one pass over the comparisons tells it."""
-    rows, weight = objective.data.rows, objective.data.weights()
-    of_scores, of_biases = near.scores_given_biases, near.evaluators
-    diagonal = objective.last.scores[:, 1] + objective.penalty.scores
-
-    def spread(part: slice) -> tuple[Floats, Floats]:
-        told = weight[part], of_scores, of_biases, diagonal
-        own, both = _local_spread(*rows.columns(part), *told)
-        return own, both
-
-    return spread
+@njit(cache=True, nogil=True)
+def _dense_lead(better, worse, given):  # type: ignore[no-untyped-def]
+    """Return the variance of the lead given the biases."""
+    out = np.empty(len(better))
+    for p in range(len(better)):
+        i, j = better[p], worse[p]
+        out[p] = given[i, i] + given[j, j] - 2 * given[i, j]
+    return out
 
 
 @njit(cache=True, nogil=True)
 def _dense_spread(better, worse, evaluator, contrast, joint, given):  # type: ignore[no-untyped-def]
-    """Return the variance of the lead given the biases, and twice that minus the whole one."""
+    """Return twice the variance of the lead given the biases minus the whole one."""
     n, n_contrasts = len(given), contrast.shape[1]
-    alone, out = np.empty(len(better)), np.empty(len(better))
+    out = 2 * _dense_lead(better, worse, given)
     for p in range(len(better)):
         i, j, place = better[p], worse[p], n + evaluator[p] * n_contrasts
-        own = given[i, i] + given[j, j] - 2 * given[i, j]
         whole = joint[i, i] + joint[j, j] - 2 * joint[i, j]
         for c in range(n_contrasts):
             x = contrast[p, c]
             whole += 2 * x * (joint[i, place + c] - joint[j, place + c])
             for d in range(n_contrasts):
                 whole += x * contrast[p, d] * joint[place + c, place + d]
-        alone[p], out[p] = own, 2 * own - whole
-    return alone, out
+        out[p] -= whole
+    return out
 
 
 @njit(cache=True, nogil=True)
-def _local_spread(better, worse, evaluator, contrast, weight, of_scores, of_biases, diagonal):  # type: ignore[no-untyped-def]
-    """Return the same to the first order in what one comparison adds about its items."""
-    n_contrasts = contrast.shape[1]
-    alone, out = np.empty(len(better)), np.empty(len(better))
+def _local_lead(better, worse, weight, items):  # type: ignore[no-untyped-def]
+    """Return the first to the first order in what one comparison adds about its items.
+
+    `items` has the variance of each score and one over its curvature.
+    """
+    out = np.empty(len(better))
     for p in range(len(better)):
-        i, j, k = better[p], worse[p], evaluator[p]
-        own = of_scores[i] + of_scores[j] - 2 * weight[p] / (diagonal[i] * diagonal[j])
-        left = 1 - weight[p] * (1 / diagonal[i] + 1 / diagonal[j])
-        other = 0.0
+        i, j = better[p], worse[p]
+        out[p] = items[i, 0] + items[j, 0] - 2 * weight[p] * items[i, 1] * items[j, 1]
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _local_spread(better, worse, evaluator, contrast, weight, items, of_biases):  # type: ignore[no-untyped-def]
+    """Return the second in the same way."""
+    n_contrasts, out = contrast.shape[1], _local_lead(better, worse, weight, items)
+    for p in range(len(better)):
+        k = evaluator[p]
+        left, other = 1 - weight[p] * (items[better[p], 1] + items[worse[p], 1]), 0.0
         for c in range(n_contrasts):
             for d in range(n_contrasts):
                 other += contrast[p, c] * contrast[p, d] * of_biases[k, c, d]
-        alone[p], out[p] = own, own - left * left * other
-    return alone, out
+        out[p] -= left * left * other
+    return out

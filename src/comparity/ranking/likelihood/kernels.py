@@ -65,6 +65,23 @@ def add_product(  # type: ignore[no-untyped-def]
             bias_out[evaluator[p], c] += change[p] * contrast[p, c]
 
 
+@njit(cache=True, nogil=True)
+def weighted_product(  # type: ignore[no-untyped-def]
+    better, worse, evaluator, contrast, weight, scores, bias, score_out, bias_out
+):
+    """Multiply the Hessian in scores and biases, of any number of contrasts, with a vector."""
+    for p in range(len(better)):
+        one, two, k = better[p], worse[p], evaluator[p]
+        change = scores[one] - scores[two]
+        for c in range(contrast.shape[1]):
+            change += bias[k, c] * contrast[p, c]
+        change *= weight[p]
+        score_out[one] += change
+        score_out[two] -= change
+        for c in range(contrast.shape[1]):
+            bias_out[k, c] += change * contrast[p, c]
+
+
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy", inline="always")
 def _exponential(margin: Floats, out: Floats, bits: NDArray[np.int64], n: int) -> None:
     """Fill `out` with exp(-|margin|), to 3.1e-13 of itself, in arithmetic that vectorises."""
@@ -82,6 +99,25 @@ def _exponential(margin: Floats, out: Floats, bits: NDArray[np.int64], n: int) -
         bits[t] = (np.int64(k) + 1023) << 52
     for t in range(n):
         out[t] *= power[t]
+
+
+@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+def logistic_slopes(margin, slope, curvature):  # type: ignore[no-untyped-def]
+    """Return the loss of the logistic model and fill in slopes and curvatures in the margin."""
+    tail, bits, loss = np.empty(BLOCK), np.empty(BLOCK, np.int64), 0.0
+    for start in range(0, len(margin), BLOCK):
+        n = min(BLOCK, len(margin) - start)
+        _exponential(margin[start : start + n], tail, bits, n)
+        product, linear = 1.0, 0.0
+        for t in range(n):
+            product *= 1.0 + tail[t]
+            linear += max(0.0, -margin[start + t])
+        loss += np.log(product) + linear
+        for t in range(n):
+            ratio = 1.0 / (1.0 + tail[t])
+            other = tail[t] * ratio if margin[start + t] >= 0.0 else ratio
+            slope[start + t], curvature[start + t] = -other, other * (1.0 - other)
+    return loss
 
 
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy")

@@ -135,6 +135,7 @@ class Penalised:
         self.n_contrasts = rows.contrast.shape[1]
         self.size = self.n_items + self.n_evaluators * self.n_contrasts + rows.n_extra
         self.flat_basis = basis if flat else basis[:, :1]
+        self._flat_columns = np.ascontiguousarray(self.flat_basis.T)
         self._coarse = self._flat_inverse()
         self._diagonal = np.ones(self.size)
         self.last: Evaluation
@@ -148,7 +149,7 @@ class Penalised:
     def evaluate(self, point: Floats) -> tuple[float, Floats]:
         """Return value and gradient, and keep the curvature."""
         scores, bias, extra = self.split(point)
-        found = self.last = self.data.evaluate(scores, bias, extra)
+        found = self.last = self.data.at(scores, bias, extra)
         pull, bias_pull = self.penalty.pull(scores), self.penalty.bias_pull(bias)
         held = extra / EFFECT_SD**2
         value = (
@@ -210,10 +211,11 @@ class Penalised:
             return ready
         scores, bias, _ = self.split(vector)
         n = self.flat_basis.shape[1] - 1
-        along = np.einsum("ic,i->c", self.flat_basis, scores)
+        along = np.array([inner(column, scores) for column in self._flat_columns])
         along[1:] -= bias[:, :n].sum(axis=0)
         steps = self._coarse @ along
-        ready[: self.n_items] += np.einsum("ic,c->i", self.flat_basis, steps)
+        for step, column in zip(steps.tolist(), self._flat_columns, strict=True):
+            ready[: self.n_items] += step * column
         self.split(ready)[1][:, :n] -= steps[1:]
         return ready
 
@@ -300,6 +302,7 @@ def minimise(
     start: Floats,
     *,
     tolerance: float,
+    part: float = 0.0,
     most_steps: int = 100,
     watch: Watch | None = None,
 ) -> Solution:
@@ -314,6 +317,8 @@ def minimise(
     start : ndarray
     tolerance : float
         Euclidean norm of the gradient to reach.
+    part : float
+        Part of the norm at the start that is enough.
     most_steps : int
         Newton steps allowed.
     watch : callable, optional
@@ -322,6 +327,7 @@ def minimise(
     point = start.copy()
     value, gradient = objective.evaluate(point)
     first = slope = norm(gradient)
+    tolerance = max(tolerance, part * first)
     evaluations, products, steps = 1, 0, 0
     while slope > tolerance and steps < most_steps:
         if watch is not None:

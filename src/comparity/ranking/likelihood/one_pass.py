@@ -58,10 +58,15 @@ class OnePass:
         Evaluated last at its minimum, and nowhere else as long as this is asked.
     most_work : float
         Products that a factor of a band may take.
+    beside_scores : bool
+        Whether errors of biases, where much smaller than those of scores, need not be exact.
     """
 
-    def __init__(self, objective: Penalised, most_work: float = math.inf) -> None:
+    def __init__(
+        self, objective: Penalised, most_work: float = math.inf, *, beside_scores: bool = False
+    ) -> None:
         self._objective, self._most_work = objective, most_work
+        self._beside_scores = beside_scores
 
     @property
     def evaluators(self) -> Floats:
@@ -85,12 +90,19 @@ class OnePass:
         return _second_order(self._objective, _curvature_of_items(self._objective), 0)
 
     @cached_property
+    def items(self) -> Floats:
+        """Of each score that variance, and one over its curvature."""
+        return np.column_stack([self.scores_given_biases, 1 / _curvature_of_items(self._objective)])
+
+    @cached_property
     def _covariances(self) -> tuple[Floats, Floats]:
         objective = self._objective
         if not objective.n_contrasts:
             return objective.last.bias_blocks, np.zeros(objective.n_items)
         contrast, bias_prior = objective.data.rows.contrast, objective.penalty.bias
-        return _covariances(objective, contrast, objective.last.bias_blocks, bias_prior)
+        beside = 2 * float(np.mean(1 / _curvature_of_items(objective)))
+        least = beside if self._beside_scores else 0.0
+        return _covariances(objective, contrast, objective.last.bias_blocks, bias_prior, least)
 
 
 def variances_of(
@@ -112,18 +124,24 @@ def variances_of(
 
 
 def _covariances(
-    objective: Penalised, contrast: NDArray[np.int8], blocks: Floats, precision: Floats
+    objective: Penalised,
+    contrast: NDArray[np.int8],
+    blocks: Floats,
+    precision: Floats,
+    beside: float = 0.0,
 ) -> tuple[Floats, Floats]:
-    """Return that covariance, and the part of each score's curvature that biases explain."""
+    """Return that covariance, and the part of each score's curvature that biases explain.
+
+    Of a variance, about a hundredth of it and of what it stands beside is not worth a solution.
+    """
     rows, weights = objective.data.rows, objective.data.weights()
     columns = (rows.better, rows.worse, rows.evaluator, contrast, weights)
     whole, held = _curvature_of_items(objective), blocks + precision
-    common, of_all = np.zeros((rows.n_items, contrast.shape[1])), _shares_of_all(blocks)
+    common, sizes = np.zeros((rows.n_items, contrast.shape[1])), np.einsum("kii->k", blocks)
+    of_all = sizes / (sizes.sum() or 1.0)
     # Of an evaluator's curvature, six times its share of all at most is in common with others.
     if 6 * of_all.max() > SLIGHT:
-        for place, told in enumerate((weights[:, None] * contrast).T):
-            common[:, place] = np.bincount(rows.better, told, rows.n_items)
-            common[:, place] -= np.bincount(rows.worse, told, rows.n_items)
+        _add_common(rows.better, rows.worse, contrast, weights, common)
     known = _invert_blocks(held)
     squares, mixed, alone, explained = _sums(columns, known, whole, common)
     part = _invert_blocks(blocks.sum(axis=0)) @ blocks
@@ -133,7 +151,9 @@ def _covariances(
     lost += part.transpose(0, 2, 1) @ all_of_it @ part
     left = np.where(1 - of_all > LEAST_LEFT, 1 - of_all, 1.0)
     share = np.einsum("kcd,kdc->k", known, lost) / left
-    tied = share * alone > SLIGHT * (1 - share) * (1 - alone)
+    # The largest variance that the diagonal alone gives one of the evaluator's biases.
+    largest = np.einsum("kcc->kc", known).max(axis=1) / np.maximum(1 - share, LEAST_LEFT)
+    tied = share * alone * largest > SLIGHT * (largest + beside) * (1 - share) * (1 - alone)
     if tied.any():
         longest = int(np.bincount(rows.evaluator, minlength=rows.n_evaluators)[tied].max())
         items = np.column_stack([whole, common])
@@ -180,13 +200,6 @@ def _curvature_of_items(objective: Penalised) -> Floats:
     """Return the curvature of each score, infinite where nothing is known of it."""
     diagonal = objective.last.scores[:, 1] + objective.penalty.scores
     return np.where(diagonal > 0, diagonal, np.inf)
-
-
-def _shares_of_all(blocks: Floats) -> Floats:
-    """Return the share of all curvature that is each evaluator's."""
-    sizes = np.einsum("kii->k", blocks)
-    shares: Floats = sizes / (sizes.sum() or 1.0)
-    return shares
 
 
 def _schur_inverse(blocks: Floats, lost: Floats) -> Floats:
@@ -258,6 +271,16 @@ def _add_sums(  # type: ignore[no-untyped-def]
                 squares[k, c, d], mixed[k, c, d] = sums[0, c, d], sums[1, c, d]
                 sums[0, c, d] = sums[1, c, d] = 0.0
         start = end
+
+
+@njit(cache=True, nogil=True)
+def _add_common(better, worse, contrast, weight, common):  # type: ignore[no-untyped-def]
+    """Add up what comparisons tell of each item and contrast at once."""
+    for p in range(len(better)):
+        for c in range(contrast.shape[1]):
+            told = weight[p] * contrast[p, c]
+            common[better[p], c] += told
+            common[worse[p], c] -= told
 
 
 @njit(cache=True, nogil=True)

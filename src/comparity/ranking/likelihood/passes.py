@@ -29,9 +29,11 @@ from comparity.ranking.likelihood.kernels import (
     add_product,
     fused,
     fused_product,
+    logistic_slopes,
     margins,
     mean_pulls,
     mean_slopes,
+    weighted_product,
 )
 from comparity.ranking.likelihood.rows import ALL, ComparisonRows
 
@@ -73,10 +75,8 @@ class Evaluation(NamedTuple):
 
 def logistic(margin: Floats) -> tuple[float, Floats, Floats]:
     """Return loss, slope and curvature of the logistic model, comparison by comparison."""
-    tail = np.exp(-np.abs(margin))
-    loss = float(np.log1p(tail).sum() - np.minimum(margin, 0).sum())
-    other = np.where(margin >= 0, tail, 1.0) / (1.0 + tail)
-    return loss, -other, other * (1 - other)
+    slope, curvature = np.empty_like(margin), np.empty_like(margin)
+    return logistic_slopes(margin, slope, curvature), slope, curvature
 
 
 class Davidson(NamedTuple):
@@ -130,8 +130,20 @@ class Pass:
         self.rows = rows
         self.sharpness: Floats | None = None
         self._curvature: NDArray[np.floating] = np.empty(0)
+        self._weights: NDArray[np.floating] = np.empty(0)
+        self._last: tuple[tuple[Floats, ...], Evaluation] | None = None
         self._cross = np.empty(0)
         self._tie_curvature = 0.0
+
+    def at(self, scores: Floats, bias: Floats, extra: Floats) -> Evaluation:
+        """Return what `evaluate` does, without a pass where the last one was at this point."""
+        sharpness = np.empty(0) if self.sharpness is None else self.sharpness
+        point = (scores, bias, extra, sharpness)
+        if self._last is not None and all(map(np.array_equal, self._last[0], point)):
+            return self._last[1]
+        found = self.evaluate(scores, bias, extra)
+        self._last = tuple(part.copy() for part in point), found
+        return found
 
     def evaluate(self, scores: Floats, bias: Floats, extra: Floats) -> Evaluation:
         """Return loss, gradient and curvature; remember the curvature of every comparison."""
@@ -149,31 +161,29 @@ class Pass:
             diagonal.insert(0, float(curvature @ rows.seat**2))
         m, c = rows.n_evaluators, rows.contrast.shape[1]
         sums, gradient, blocks = np.zeros((rows.n_items, 2)), np.zeros((m, c)), np.zeros((m, c, c))
-        self._curvature = curvature
-        weights = self.weights()
-        add_gradient(*rows.columns(), self.sharpen(slope), weights, sums, gradient, blocks)
+        self._curvature, self._weights = curvature, self.sharpen(self.sharpen(curvature))
+        add_gradient(*rows.columns(), self.sharpen(slope), self._weights, sums, gradient, blocks)
         return Evaluation(loss, sums, gradient, blocks, np.array(slopes), np.array(diagonal))
 
     def product(self, scores: Floats, bias: Floats, extra: Floats) -> tuple[Floats, Floats, Floats]:
         """Multiply the Hessian at the point evaluated last."""
-        rows = self.rows
+        rows, out, bias_out = self.rows, np.zeros_like(scores), np.zeros_like(bias)
+        if not rows.n_extra:
+            weighted_product(*rows.columns(), self.weights(), scores, bias, out, bias_out)
+            return out, bias_out, extra
         step = self._margin(scores, bias, extra)
         change = self._curvature * step
         tail: list[float] = []
         if rows.tied is not None:
             change += self._cross * extra[-1]
             tail = [float(self._cross @ step + self._tie_curvature * extra[-1])]
-        out, bias_out = np.zeros_like(scores), np.zeros_like(bias)
         add_product(*rows.columns(), self.sharpen(change), out, bias_out)
         head = [] if rows.seat is None else [float(change @ rows.seat)]
         return out, bias_out, np.array(head + tail)
 
     def weights(self) -> NDArray[np.floating]:
         """Return the curvature of every comparison in its lead."""
-        if self.sharpness is None:
-            return self._curvature
-        found: Floats = self._curvature * (self.sharpness**2)[self.rows.evaluator]
-        return found
+        return self._weights
 
     def slopes(self, scores: Floats, bias: Floats, extra: Floats) -> Floats:
         """Return the slope of the loss in the lead of every comparison."""
@@ -202,7 +212,9 @@ class Pass:
         Comparison by comparison, over margins with this variance.
         """
         lead = self.leads(scores, bias, part)
-        own, margin = self.sharpen(lead, part), self._margin(scores, bias, extra, part)
+        own = margin = self.sharpen(lead, part)
+        if self.rows.seat is not None or self.rows.own_seats:
+            margin = self._margin(scores, bias, extra, part)
         tied = NOBODY if self.rows.tied is None else self.rows.tied[part]
         pull, weight = mean_pulls(margin, own, spread, tied, self._tie(extra), *MANY_NODES)
         return pull, weight, lead

@@ -53,8 +53,10 @@ ROUGH = 1e-2
 """How far apart errors of one pass and of the inverse put standard deviations, about."""
 CALM = 0.5
 """Part of the change before, beyond which changes of a tilt die out too slowly or not at all."""
-STEADY = 0.02
+STEADY = 0.05
 """Relative change of a tilt beyond which rounds before and after cannot be compared."""
+A_TENTH = 0.1
+"""Part of its gradient that a large fit keeps in a round, because the next moves it further."""
 TINY = 1e-300
 SMALL = 600
 """Parameters up to which an inverse takes no longer than what passes would save of the search."""
@@ -165,9 +167,11 @@ class Search:
             # A fit that ignores changes of the tilt would never show that they have died out.
             still = self.close * norm(self.tilt) / 3
             loose = max(self.task.tolerance, min(loose, still))
-        found = minimise(objective, self.point, tolerance=loose, watch=self.watch)
+        part = 0.0 if exact else A_TENTH
+        found = minimise(objective, self.point, tolerance=loose, part=part, watch=self.watch)
         self.point = found.point
-        covariances = Inverse(objective) if exact else OnePass(objective, SOON)
+        near = not self.chosen[1]
+        covariances = Inverse(objective) if exact else OnePass(objective, SOON, beside_scores=near)
         moved = 0.0
         if any(self.chosen):
             with one_thread():

@@ -33,7 +33,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import chdtrc, ndtri
 
 from comparity.counts.kernels.compilation import njit
-from comparity.ranking.likelihood.evidence import CHUNK, spread_of
+from comparity.ranking.likelihood.evidence import CHUNK, lead_variances
 from comparity.ranking.likelihood.exact import Inverse
 from comparity.ranking.likelihood.objective import Penalised
 from comparity.ranking.likelihood.one_pass import OnePass
@@ -183,13 +183,13 @@ def _sum_pulls(
     """Return slope and mean curvature in log sharpness of each evaluator, and all leads."""
     data, rows = objective.data, objective.data.rows
     parts, m = objective.split(point), rows.n_evaluators
-    spread, leads = spread_of(objective, covariances), np.empty(len(rows.better))
+    spread, leads = lead_variances(objective, covariances), np.empty(len(rows.better))
     slope, whole = np.zeros(m), np.zeros(m)
     square = np.ones(m) if data.sharpness is None else data.sharpness**2
     for start in range(0, len(rows.better), CHUNK):
         part = slice(start, start + CHUNK)
         who = rows.evaluator[part]
-        own = np.maximum(square[who] * spread(part)[0], 0.0)
+        own = np.maximum(square[who] * spread(part), 0.0)
         pull, weight, leads[part] = data.pull_of_sharpness(part, own, *parts)
         slope -= np.bincount(who, pull, m)
         whole += np.bincount(who, weight, m)
