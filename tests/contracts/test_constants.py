@@ -46,7 +46,8 @@ NOT_DECIDING = {
         ranking.likelihood.passes.SINGLE ranking.likelihood.passes.THREADED
         ranking.likelihood.rows.HOPS ranking.likelihood.rows.LITTLE_WORK
         ranking.likelihood.rows.MOST_NUMBERS ranking.likelihood.rows.MOST_WORK
-        ranking.likelihood.rows.NARROW ranking.likelihood.rows.STARTS ranking.rank_centrality.DENSE
+        ranking.likelihood.rows.NARROW ranking.likelihood.rows.SORTED ranking.likelihood.rows.STARTS
+        ranking.rank_centrality.DENSE
         relative.raters.LONG
     """,
     "rounding": """

@@ -156,3 +156,19 @@ def test_the_column_of_ties_of_a_frame_is_read(frame: Build) -> None:
     found = judgments_of(frame(columns))
     assert found.tied is not None
     assert found.tied.tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        np.tile(np.arange(-128, 128, 5), 6).astype(np.int8),
+        np.array([2**64 - 1, 2**64 - 3, 2**64 - 1], dtype=np.uint64),
+        np.array([-(2**63), 2**63 - 1, 0]),
+    ],
+    ids=["small", "large", "far apart"],
+)
+def test_evaluators_named_by_numbers_keep_them(numbers: np.ndarray) -> None:
+    found = judgments_of(np.tile([[0, 1]], (len(numbers), 1)), evaluators=numbers)
+    assert found.evaluator is not None
+    assert found.evaluators.tolist() == sorted(set(numbers.tolist()))
+    assert (found.evaluators[found.evaluator] == numbers).all()

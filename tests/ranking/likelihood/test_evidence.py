@@ -14,7 +14,7 @@ from scipy.stats import norm
 
 from comparity import barp, bradley_terry
 from comparity.datasets.simulated_panels import simulate_comparisons
-from comparity.ranking.likelihood.evidence import Ascent
+from comparity.ranking.likelihood.evidence import Ascent, Extrapolation
 
 
 def design_of(world) -> np.ndarray:  # type: ignore[no-untyped-def]
@@ -134,3 +134,12 @@ def test_one_spread_is_chosen_where_the_other_prior_is_left_out() -> None:
     assert found.priors[0].sd == np.inf
     # The SD of 20 biases is known to 16 %, and each has an error of 0.3.
     assert found.priors[1].sd == pytest.approx(world.bias.std(), rel=0.3)
+
+
+def test_rounds_that_close_the_same_part_of_every_gap_are_left_out() -> None:
+    goal, ahead = np.array([1.0, -2.0, 1.0]), Extrapolation()
+    place = np.zeros(3)
+    for _ in range(2):
+        found = place + 0.5 * (goal - place)
+        place = ahead.step(found, found - place, fresh=False)
+    assert place == pytest.approx(goal)

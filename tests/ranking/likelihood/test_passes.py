@@ -186,3 +186,35 @@ def test_moving_along_flat_directions_leaves_every_margin() -> None:
     columns = (data.better, data.worse, data.evaluator, data.contrast)
     before, after = (_kernels.margins(*columns, s, b) for s, b in ((scores, bias), moved))
     assert before == pytest.approx(after, abs=1e-12)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("variance", [0.2, 2.0])
+def test_mean_pulls_are_means_of_the_slope_in_log_sharpness(ties: bool, variance: float) -> None:
+    """Slopes by finite differences of log probabilities, means by a rule of forty points."""
+    nodes, shares = np.polynomial.hermite_e.hermegauss(40)
+    margin, own = np.array([-2.0, 0.3, 1.5]), np.array([-2.4, -0.1, 1.1])
+    tied, tie = np.array([False, True, False]) & ties, 0.7 if ties else 0.0
+
+    def loss(shift: np.ndarray, log_sharpness: float) -> np.ndarray:
+        half = (margin - own + np.exp(log_sharpness) * (own + shift)) / 2
+        whole = np.exp(half) + np.exp(-half) + tie
+        return np.log(whole) - np.where(tied, np.log(tie or 1.0), half)
+
+    expected = np.zeros((2, 3))
+    for node, share in zip(nodes, shares / shares.sum(), strict=True):
+        below, at, above = (loss(node * np.sqrt(variance), step) for step in (-1e-4, 0.0, 1e-4))
+        slope, bend = (above - below) / 2e-4, (above - 2 * at + below) / 1e-8
+        # In log sharpness the curvature has the slope in it, too.
+        expected += share * np.array([slope, bend - slope])
+    rule = nodes, shares / shares.sum()
+    found = _kernels.mean_pulls(margin, own, np.full(3, variance), tied, tie, *rule)
+    assert np.array(found) == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_pass_at_the_same_point_is_not_taken_twice_and_sharpness_makes_another() -> None:
+    data, point = pass_over(rows(3)), (np.arange(6.0), np.ones((3, 1)), np.empty(0))
+    first = data.at(*point)
+    assert data.at(*(part.copy() for part in point)) is first
+    data.sharpness = np.array([2.0, 1.0, 0.5])
+    assert data.at(*point).loss == data.evaluate(*point).loss != first.loss

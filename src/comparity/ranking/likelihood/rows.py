@@ -22,6 +22,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from comparity.counts.kernels.compilation import njit
+from comparity.counts.kernels.sorting import sort_by_code
 from comparity.ranking.judgments import Judgments
 
 Ints = NDArray[np.int32]
@@ -34,6 +35,9 @@ errors as well."""
 MOST_NUMBERS = 1e8
 """Numbers in band and border: 800 MB."""
 STARTS, HOPS = 3, 4
+SORTED = 100_000
+"""Comparisons from which on those of an evaluator are in the order of the better items, so that
+passes fetch these one after the other: a fourth less time for a million, a third for four."""
 
 ALL = slice(None)
 
@@ -133,10 +137,12 @@ def rows_of(
     if evaluator is None:
         evaluator = np.zeros(len(judgments), np.int32)
     better, worse, seat, tied = judgments.better, judgments.worse, judgments.seat, judgments.tied
-    if (np.diff(evaluator) < 0).any():
-        # Small integers are sorted by counting them.
-        kind = np.min_scalar_type(judgments.n_evaluators)
-        order = np.argsort(evaluator.astype(kind), kind="stable")
+    many = len(better) >= SORTED
+    if many or (np.diff(evaluator) < 0).any():
+        order = np.arange(len(better))
+        if many:
+            order = sort_by_code(order, better, judgments.n_items)
+        order = sort_by_code(order, evaluator, max(1, judgments.n_evaluators))
         better, worse, evaluator = better[order], worse[order], evaluator[order]
         seat = None if seat is None else seat[order]
         tied = None if tied is None else tied[order]
