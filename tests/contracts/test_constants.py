@@ -36,7 +36,7 @@ NOT_DECIDING = {
         counts.neighbours.SPARE counts.neighbours.VARIANCE_ROWS counts.ordered_pairs.BLOCK
         counts.pair_distances.BINS counts.pair_distances.PAIRS_FOR_KNOTS
         counts.query_pairs.SMALL inference.looks.MOST_LOOKS inference.multiplicity.MOST_NUMBERS
-        inference.item_permutation.AT_ONCE inference.item_permutation.DENSE_SHARE
+        inference.dealt_pairs.AT_ONCE inference.dealt_pairs.DENSE_SHARE
         inference.item_permutation.MOST_WORK pairwise.count.MOST_ITEMS_TO_DEAL
         inference.permutation.CHUNK inference.permuted_means.STEPS inference.requirement.AT_ONCE
         ranking.likelihood.evidence.CHUNK ranking.likelihood.exact.A_SECOND

@@ -38,23 +38,19 @@ References
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 from scipy.special import ndtr, ndtri
 
 from comparity.counts.pairs import Cell, Sharing
+from comparity.inference.dealt_pairs import DENSE_SHARE, DealtPairs, Sides, permute
 from comparity.inference.gap_tests import GapTest, Interval, Pivot, Reference
 from comparity.inference.pivots import NOTHING, NullGap
 
 Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
-Sides = tuple[tuple[Cell, ...], tuple[Cell, ...]]
 
 METHOD = "studentised permutation of items"
 
@@ -76,164 +72,12 @@ DRAWS, FEWEST_DRAWS = 999, 499
 MOST_WORK = 4e9
 """Products that permuting may cost, some seconds; what costs more keeps the usual test."""
 
-AT_ONCE = 2**18
-"""Items times permutations that are worked out together."""
-
-DENSE_SHARE = 0.05
-"""Tables with a larger share of filled places are held as arrays: products are faster."""
-
 TAIL = 0.02
 """Of statistics beyond this share there are too few draws; the tail of a normal distribution,
 scaled to the quantile there, stands for them."""
 
 SAME = 1e-9
 """Two statistics this close, relatively, are one number reached by sums in another order."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class DealtPairs:
-    """Judged pairs of items, and what can be dealt out anew among these.
-
-    Attributes
-    ----------
-    better, worse : ndarray of int
-        Positions of the two items, from 0 on.
-    outcome : ndarray of float
-        1 where the model agrees, 0 where not, one half for a tie that counts so.
-    trials : ndarray of float
-        How often the pair was judged so.
-    group : ndarray of int
-        Position of each item's group in `groups`.
-    weight : ndarray of float
-        What each item weighs; it goes where the membership goes.
-    stratum : ndarray of int
-        Items of one stratum change places with each other.
-    groups : tuple of str
-    """
-
-    better: Codes
-    worse: Codes
-    outcome: Floats
-    trials: Floats
-    group: Codes
-    weight: Floats
-    stratum: Codes
-    groups: tuple[str, ...]
-
-    def __len__(self) -> int:
-        return len(self.group)
-
-    def table(self, amount: Floats) -> Any:
-        """Return sums by better item (in rows) and worse item."""
-        n = len(self)
-        table = csr_array((self.trials * amount, (self.better, self.worse)), shape=(n, n))
-        return table.toarray() if table.nnz > DENSE_SHARE * n * n else table
-
-    def in_order(self) -> DealtPairs:
-        """Return the same with items in an order that does not depend on the one they came in."""
-        hits = self.trials * self.outcome
-        traits = [self._sums_by_item(one, 2 * one) for one in (self.trials, hits)]
-        # Items alike in their judgments are told apart by those of the items they met.
-        traits += [self._sums_by_item(hits * one[self.worse], one[self.better]) for one in traits]
-        order = np.lexsort((*traits, self.weight, self.stratum, self.group))
-        place = np.argsort(order)
-        return replace(
-            self,
-            better=place[self.better],
-            worse=place[self.worse],
-            group=self.group[order],
-            weight=self.weight[order],
-            stratum=self.stratum[order],
-        )
-
-    def _sums_by_item(self, of_better: Floats, of_worse: Floats) -> Floats:
-        sums = np.bincount(self.better, of_better, len(self))
-        return np.round(sums + np.bincount(self.worse, of_worse, len(self)), 6)
-
-    def deal(self, draws: int, rng: np.random.Generator) -> Codes:
-        """Return from which item every item gets its membership; draws beside each other."""
-        source = np.empty((len(self), draws), dtype=np.int64)
-        for stratum in np.unique(self.stratum):
-            rows = np.flatnonzero(self.stratum == stratum)
-            source[rows] = rng.permuted(np.repeat(rows[:, None], draws, axis=1), axis=0)
-        return source
-
-
-class _Dealt:
-    """Counts by cell and by item, for many ways to deal out membership."""
-
-    def __init__(self, pairs: DealtPairs, tables: Sequence[Any], source: Codes) -> None:
-        member = pairs.group[source]
-        weight = pairs.weight[source]
-        self.code = {group: code for code, group in enumerate(pairs.groups)}
-        self.member = [weight * (member == code) for code in range(len(pairs.groups))]
-        trials, hits, squares = tables
-        self.as_better = [(trials @ one, hits @ one) for one in self.member]
-        self.as_worse = [(trials.T @ one, hits.T @ one) for one in self.member]
-        # Of a residual's square each item's weight counts squared.
-        self.squared = [one**2 for one in self.member]
-        self.own = [tuple(table @ one for table in (trials, hits, squares)) for one in self.squared]
-
-    def statistics(self, sides: Sides) -> tuple[Floats, Floats]:
-        """Return the gap of every dealing, and its variance where there is no gap."""
-        cells = [(self.code[cell.better], self.code[cell.worse]) for side in sides for cell in side]
-        n, hits = (
-            np.array([(self.member[a] * self.as_better[b][of]).sum(axis=0) for a, b in cells])
-            for of in range(2)
-        )
-        coefficient = np.repeat([1 / len(sides[0]), -1 / len(sides[1])], list(map(len, sides)))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            # Dealings that leave a cell empty have no gap, and count as extreme ones.
-            gap = coefficient @ (hits / n)
-            share = coefficient[:, None] / n
-            rates = hits / n - gap * share / (share * coefficient[:, None]).sum(axis=0)
-            rates = np.clip(rates, 0.0, 1.0)
-            parts = list(zip(cells, rates, share, strict=True))
-            sums = np.sum([self._residuals(*one) for one in parts], axis=0)
-            own = np.sum([self._own(*one) for one in parts], axis=0)
-            return gap, np.maximum((sums**2).sum(axis=0) - own, own)
-
-    def _residuals(self, cell: tuple[int, int], rate: Floats, share: Floats) -> Floats:
-        """Return the sum of the residuals of each item in one cell."""
-        better, worse = cell
-        sums: Floats = np.zeros(self.member[0].shape)
-        for one, of in ((better, self.as_better[worse]), (worse, self.as_worse[better])):
-            sums += self.member[one] * (share * (of[1] - rate * of[0]))
-        return sums
-
-    def _own(self, cell: tuple[int, int], rate: Floats, share: Floats) -> Floats:
-        """Return the sum of the squares of the residuals of all judgments in one cell."""
-        trials, hits, squares = self.own[cell[1]]
-        residual = squares - 2 * rate * hits + rate**2 * trials
-        total: Floats = share**2 * (self.squared[cell[0]] * residual).sum(axis=0)
-        return total
-
-
-def permute(pairs: DealtPairs, sides: Sequence[Sides], draws: int) -> tuple[Floats, Floats]:
-    """Return the sizes of statistics of dealt out data, by contrast, and the standard errors.
-
-    Standard errors are those of the data where there is no gap. The same data get the same
-    dealings, in whatever order items come; other data get others, since one set of dealings for all
-    would be a little too strict or too lax for all.
-    """
-    pairs = pairs.in_order()
-    outcome = pairs.outcome
-    tables = [pairs.table(amount) for amount in (np.ones_like(outcome), outcome, outcome**2)]
-    seen = _Dealt(pairs, tables, np.arange(len(pairs))[:, None])
-    errors = np.array([np.sqrt(seen.statistics(one)[1][0]) for one in sides])
-    rng = np.random.default_rng(zlib.crc32(np.bincount(pairs.better, outcome).tobytes()))
-    part, found = max(1, AT_ONCE // max(len(pairs), 1)), []
-    for start in range(0, draws, part):
-        dealt = _Dealt(pairs, tables, pairs.deal(min(part, draws - start), rng))
-        found.append(np.array([_sizes(*dealt.statistics(one)) for one in sides]))
-    return np.concatenate(found, axis=1), errors
-
-
-def _sizes(gap: Floats, variance: Floats) -> Floats:
-    sizes = np.abs(gap) / np.sqrt(np.maximum(variance, NOTHING))
-    sizes = np.where((variance < NOTHING) & (np.abs(gap) < NOTHING), 0.0, sizes)
-    found: Floats = np.where(np.isnan(sizes), np.inf, sizes)
-    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -18,9 +18,9 @@ from comparity.counts.pair_distances import LARGEST_DOUBT, ExpectedRates, expect
 from comparity.counts.pairs import TIE_VALUE, Cell, Sharing
 from comparity.counts.query_pairs import query_counts, query_pairs, weighted_pairs
 from comparity.inference.agreement import CellContrast, contrasts_of_groups, contrasts_of_order
+from comparity.inference.dealt_pairs import DealtPairs
 from comparity.inference.dyadic import rate_covariance, rate_interval
 from comparity.inference.gap_tests import RateEstimate
-from comparity.inference.item_permutation import DealtPairs
 from comparity.pairwise.options import PairwiseOptions
 from comparity.tables.features import LabelledItems
 from comparity.tables.values import bounded_numbers

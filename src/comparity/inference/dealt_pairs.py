@@ -1,0 +1,246 @@
+"""Judged pairs among whose items groups are dealt out anew, and what becomes of their gaps.
+
+The statistic is explained in :mod:`comparity.inference.item_permutation`.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from comparity.counts.pairs import Cell
+from comparity.inference.pivots import NOTHING
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+Sides = tuple[tuple[Cell, ...], tuple[Cell, ...]]
+
+AT_ONCE = 2**16
+"""Items times permutations that are worked out together: some arrays of so many fit a cache."""
+
+DENSE_SHARE = 0.05
+"""Tables with a larger share of filled places are held as arrays: products are faster."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DealtPairs:
+    """Judged pairs of items, and what can be dealt out anew among these.
+
+    Attributes
+    ----------
+    better, worse : ndarray of int
+        Positions of the two items, from 0 on.
+    outcome : ndarray of float
+        1 where the model agrees, 0 where not, one half for a tie that counts so.
+    trials : ndarray of float
+        How often the pair was judged so.
+    group : ndarray of int
+        Position of each item's group in `groups`.
+    weight : ndarray of float
+        What each item weighs; it goes where the membership goes.
+    stratum : ndarray of int
+        Items of one stratum change places with each other.
+    groups : tuple of str
+    """
+
+    better: Codes
+    worse: Codes
+    outcome: Floats
+    trials: Floats
+    group: Codes
+    weight: Floats
+    stratum: Codes
+    groups: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.group)
+
+    def table(self, amount: Floats) -> Any:
+        """Return sums by better item (in rows) and worse item."""
+        n = len(self)
+        table = csr_array((self.trials * amount, (self.better, self.worse)), shape=(n, n))
+        return table.toarray() if table.nnz > DENSE_SHARE * n * n else table
+
+    def in_order(self) -> DealtPairs:
+        """Return the same with items in an order that does not depend on the one they came in."""
+        hits = self.trials * self.outcome
+        traits = [self._sums_by_item(one, 2 * one) for one in (self.trials, hits)]
+        # Items alike in their judgments are told apart by those of the items they met.
+        traits += [self._sums_by_item(hits * one[self.worse], one[self.better]) for one in traits]
+        order = np.lexsort((*traits, self.weight, self.stratum, self.group))
+        place = np.argsort(order)
+        return replace(
+            self,
+            better=place[self.better],
+            worse=place[self.worse],
+            group=self.group[order],
+            weight=self.weight[order],
+            stratum=self.stratum[order],
+        )
+
+    def _sums_by_item(self, of_better: Floats, of_worse: Floats) -> Floats:
+        sums = np.bincount(self.better, of_better, len(self))
+        return np.round(sums + np.bincount(self.worse, of_worse, len(self)), 6)
+
+    def deal(self, draws: int, rng: np.random.Generator) -> Codes:
+        """Return from which item every item gets its membership; draws beside each other."""
+        source = np.empty((len(self), draws), dtype=np.int64)
+        for stratum in np.unique(self.stratum):
+            rows = np.flatnonzero(self.stratum == stratum)
+            source[rows] = rng.permuted(np.repeat(rows[:, None], draws, axis=1), axis=0)
+        return source
+
+
+class _Tables:
+    """Sums of trials, hits and squared outcomes by two items, ready to be multiplied.
+
+    Where trials depend on the strata of both items alone, as they do of all pairs that labels
+    imply, dealing within strata changes no product with them, which are worked out once.
+    """
+
+    def __init__(self, pairs: DealtPairs) -> None:
+        outcome = pairs.outcome
+        self.pairs = pairs
+        self.alike = bool((pairs.weight == 1).all())
+        self.certain = bool(np.isin(outcome, (0.0, 1.0)).all())
+        self.trials, self.hits = (
+            pairs.table(amount) for amount in (np.ones_like(outcome), outcome)
+        )
+        # Outcomes of zero and one are their squares.
+        self.squares = self.hits if self.certain else pairs.table(outcome**2)
+        self.fixed = self._trials_are_fixed()
+
+    def _trials_are_fixed(self) -> bool:
+        stratum, trials = self.pairs.stratum, self.trials
+        if not isinstance(trials, np.ndarray):
+            return False
+        _, first, place = np.unique(stratum, return_index=True, return_inverse=True)
+        return bool((trials == trials[np.ix_(first[place], first[place])]).all())
+
+    def sums(self, table: Any, member: list[Floats]) -> list[Floats]:
+        """Return the sums over members of each group, for every item."""
+        if not self.alike:
+            return [table @ one for one in member]
+        # Members weigh one each: what the last group has is what the others leave.
+        found = [table @ one for one in member[:-1]]
+        total: Floats = np.asarray(table.sum(axis=1)).reshape(-1, 1)
+        return [*found, reduce(np.subtract, found, total)]
+
+    def trial_sums(self, table: Any, member: list[Floats], power: int = 1) -> list[Floats]:
+        """Return the same of trials, which may be the same in all dealings."""
+        if not self.fixed:
+            return self.sums(table, member)
+        group, weight = self.pairs.group, self.pairs.weight**power
+        held = [(weight * (group == code))[:, None] for code in range(len(member))]
+        return self.sums(table, held)
+
+
+class _Dealt:
+    """Counts by cell and by item, for many ways to deal out membership."""
+
+    def __init__(self, tables: _Tables, source: Codes) -> None:
+        pairs = tables.pairs
+        member = pairs.group[source]
+        self.code = {group: code for code, group in enumerate(pairs.groups)}
+        self.member = [(member == code).astype(np.float64) for code in range(len(pairs.groups))]
+        if not tables.alike:
+            weight = pairs.weight[source]
+            self.member = [weight * one for one in self.member]
+        self.as_better, self.as_worse = (
+            list(
+                zip(
+                    tables.trial_sums(trials, self.member),
+                    tables.sums(hits, self.member),
+                    strict=True,
+                )
+            )
+            for trials, hits in ((tables.trials, tables.hits), (tables.trials.T, tables.hits.T))
+        )
+        # Of a residual's square each item's weight counts squared.
+        self.squared = self.member if tables.alike else [one**2 for one in self.member]
+        own = self.as_better
+        if not tables.alike:
+            trials = tables.trial_sums(tables.trials, self.squared, power=2)
+            own = list(zip(trials, tables.sums(tables.hits, self.squared), strict=True))
+        squares = [one[1] for one in own]
+        if not tables.certain:
+            squares = tables.sums(tables.squares, self.squared)
+        self.own = [(*one, square) for one, square in zip(own, squares, strict=True)]
+
+    def statistics(self, sides: Sides) -> tuple[Floats, Floats]:
+        """Return the gap of every dealing, and its variance where there is no gap."""
+        cells = [(self.code[cell.better], self.code[cell.worse]) for side in sides for cell in side]
+        n, hits = (
+            np.array([_products(self.member[a], self.as_better[b][of]) for a, b in cells])
+            for of in range(2)
+        )
+        coefficient = np.repeat([1 / len(sides[0]), -1 / len(sides[1])], list(map(len, sides)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # Dealings that leave a cell empty have no gap, and count as extreme ones.
+            gap = coefficient @ (hits / n)
+            share = coefficient[:, None] / n
+            rates = hits / n - gap * share / (share * coefficient[:, None]).sum(axis=0)
+            rates = np.clip(rates, 0.0, 1.0)
+            parts = list(zip(cells, rates, share, strict=True))
+            sums: Floats = np.zeros(self.member[0].shape)
+            for one in parts:
+                self._add_residuals(sums, *one)
+            own = np.sum([self._own(*one) for one in parts], axis=0)
+            return gap, np.maximum(_products(sums, sums) - own, own)
+
+    def _add_residuals(
+        self, sums: Floats, cell: tuple[int, int], rate: Floats, share: Floats
+    ) -> None:
+        """Add the sum of the residuals of each item in one cell."""
+        better, worse = cell
+        for one, of in ((better, self.as_better[worse]), (worse, self.as_worse[better])):
+            part = of[1] - rate * of[0]
+            part *= share
+            part *= self.member[one]
+            sums += part
+
+    def _own(self, cell: tuple[int, int], rate: Floats, share: Floats) -> Floats:
+        """Return the sum of the squares of the residuals of all judgments in one cell."""
+        own = self.squared[cell[0]]
+        trials, hits, squares = (_products(own, one) for one in self.own[cell[1]])
+        return share**2 * (squares - 2 * rate * hits + rate**2 * trials)
+
+
+def _products(one: Floats, two: Floats) -> Floats:
+    """Return the sum of products over items; a single column stands for all dealings."""
+    if two.shape[1] < one.shape[1]:
+        return np.asarray(two[:, 0] @ one)
+    return np.asarray(np.einsum("ij,ij->j", one, two))
+
+
+def permute(pairs: DealtPairs, sides: Sequence[Sides], draws: int) -> tuple[Floats, Floats]:
+    """Return the sizes of statistics of dealt out data, by contrast, and the standard errors.
+
+    Standard errors are those of the data where there is no gap. The same data get the same
+    dealings, in whatever order items come; other data get others, since one set of dealings for all
+    would be a little too strict or too lax for all.
+    """
+    pairs = pairs.in_order()
+    tables = _Tables(pairs)
+    seen = _Dealt(tables, np.arange(len(pairs))[:, None])
+    errors = np.array([np.sqrt(seen.statistics(one)[1][0]) for one in sides])
+    rng = np.random.default_rng(zlib.crc32(np.bincount(pairs.better, pairs.outcome).tobytes()))
+    part, found = max(1, AT_ONCE // max(len(pairs), 1)), []
+    for start in range(0, draws, part):
+        dealt = _Dealt(tables, pairs.deal(min(part, draws - start), rng))
+        found.append(np.array([_sizes(*dealt.statistics(one)) for one in sides]))
+    return np.concatenate(found, axis=1), errors
+
+
+def _sizes(gap: Floats, variance: Floats) -> Floats:
+    sizes = np.abs(gap) / np.sqrt(np.maximum(variance, NOTHING))
+    sizes = np.where((variance < NOTHING) & (np.abs(gap) < NOTHING), 0.0, sizes)
+    found: Floats = np.where(np.isnan(sizes), np.inf, sizes)
+    return found
