@@ -24,7 +24,7 @@ from tests.validity.simulate import (
 def main() -> int:
     """Simulate, tell, and end with 1 where a promise was not kept."""
     parser = argparse.ArgumentParser(prog="python -m tests.validity", description=__doc__)
-    sizes = f"{', '.join(SIZES)}, or worlds x runs x runs of suspects: 60x100x1000"
+    sizes = f"{', '.join(SIZES)}, or worlds in all x runs x runs of suspects: 60x100x1000"
     parser.add_argument("--size", type=read_size, default="full", help=sizes)
     parser.add_argument("--question", choices=QUESTIONS, action="append", help="one of them only")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
@@ -40,7 +40,8 @@ def main() -> int:
     if not asked.code:
         simulate(names, asked.size, ledger, jobs=asked.jobs)
     counts = ledger.counts()
-    rows = [summarise(name, counts, asked.size.worlds) for name in names]
+    worlds = asked.size.worlds_of(names)
+    rows = [summarise(name, counts, worlds[name]) for name in names]
     rows = [row for row in rows if row.worlds]
     print("\n".join(table(rows, digest=digest)))
     if asked.write:

@@ -33,11 +33,14 @@ class Question:
         How often it may happen.
     draw : callable
         Draws a world.
+    share : int
+        How many of 200 worlds are its own: the fewer, the longer its audits take.
     """
 
     page: str
     error: str
     draw: Callable[[Rng], World]
+    share: int
     promised: float = 0.05
 
     def limit(self, runs: int, errors: float) -> float:
@@ -53,29 +56,29 @@ PAIRS_OF_GROUPS = ({"quality": "binary"}, {"hypotheses": "across"}, {"hypotheses
 
 # The quickest audits first.
 QUESTIONS = {
-    "separation": Question("separation.md", ALARM, draw_decisions),
-    "separation, at the margin": Question("verdicts.md", OVERLOOKED, draw_decisions_at_margin),
-    "comparative": Question("comparative.md", ALARM, draw_judged),
-    "comparative, at the margin": Question("verdicts.md", OVERLOOKED, draw_judged_at_margin),
+    "separation": Question("separation.md", ALARM, draw_decisions, 22),
+    "separation, at the margin": Question("verdicts.md", OVERLOOKED, draw_decisions_at_margin, 22),
+    "comparative": Question("comparative.md", ALARM, draw_judged, 26),
+    "comparative, at the margin": Question("verdicts.md", OVERLOOKED, draw_judged_at_margin, 26),
     "comparative, 3 to 5 groups": Question(
-        "comparative.md", ALARM, partial(draw_judged, n_groups=(3, 5), families=PAIRS_OF_GROUPS)
+        "comparative.md", ALARM, partial(draw_judged, n_groups=(3, 5), families=PAIRS_OF_GROUPS), 12
     ),
     "comparative, evaluators": Question(
-        "designs.md", ALARM, partial(draw_judged, n_groups=(2, 2), evaluators=True)
+        "designs.md", ALARM, partial(draw_judged, n_groups=(2, 2), evaluators=True), 8
     ),
     "comparative, clusters": Question(
-        "designs.md", ALARM, partial(draw_judged, n_groups=(2, 2), clusters=True)
+        "designs.md", ALARM, partial(draw_judged, n_groups=(2, 2), clusters=True), 5
     ),
-    "relative": Question("relative.md", ALARM, draw_raters),
-    "relative, at the margin": Question("relative.md", OVERLOOKED, draw_raters_at_margin),
-    "pairwise": Question("pairwise.md", ALARM, partial(draw_scores, standardised=False)),
-    "pairwise, at the margin": Question("verdicts.md", OVERLOOKED, draw_shifted),
+    "relative": Question("relative.md", ALARM, draw_raters, 14),
+    "relative, at the margin": Question("relative.md", OVERLOOKED, draw_raters_at_margin, 12),
+    "pairwise": Question("pairwise.md", ALARM, partial(draw_scores, standardised=False), 20),
+    "pairwise, at the margin": Question("verdicts.md", OVERLOOKED, draw_shifted, 22),
     "pairwise, standardised": Question(
-        "standardisation.md", ALARM, partial(draw_scores, standardised=True)
+        "standardisation.md", ALARM, partial(draw_scores, standardised=True), 5
     ),
-    "metrics": Question("metrics.md", "interval misses", draw_metrics, promised=0.07),
+    "metrics": Question("metrics.md", "interval misses", draw_metrics, 4, promised=0.07),
     "comparative, all cells of 3 to 5 groups": Question(
-        "comparative.md", ALARM, partial(draw_judged, n_groups=(3, 5))
+        "comparative.md", ALARM, partial(draw_judged, n_groups=(3, 5)), 2
     ),
 }
 

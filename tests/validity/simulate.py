@@ -11,7 +11,7 @@ import hashlib
 import json
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -29,14 +29,19 @@ SECONDS_BETWEEN_LINES = 15
 
 @dataclass(frozen=True)
 class Size:
-    """How many worlds of each question, runs of each, and fresh runs of suspects."""
+    """How many worlds of all questions together, runs of each, and fresh runs of suspects."""
 
     worlds: int
     runs: int
     again: int
 
+    def worlds_of(self, names: Sequence[str]) -> dict[str, int]:
+        """Share the worlds out among the questions that are asked, at least one for each."""
+        total = sum(QUESTIONS[name].share for name in names)
+        return {name: max(1, round(self.worlds * QUESTIONS[name].share / total)) for name in names}
 
-SIZES = {"small": Size(4, 25, 100), "medium": Size(40, 100, 1000), "full": Size(200, 200, 2000)}
+
+SIZES = {"small": Size(50, 25, 100), "medium": Size(100, 100, 1000), "full": Size(200, 200, 2000)}
 
 
 def read_size(word: str) -> Size:
@@ -123,14 +128,14 @@ def suspects(question: str, counts: Counts, worlds: int) -> list[int]:
     return [k for k, one in first.items() if one.runs and one.rate > limit(one.runs, 2)]
 
 
-def open_tasks(question: str, size: Size, ledger: Ledger) -> Iterator[Task]:
+def open_tasks(question: str, size: Size, worlds: int, ledger: Ledger) -> Iterator[Task]:
     """Yield the chunks that are left to run: the first runs of all worlds, then those of suspects.
 
     The second part is worked out when the first has been counted.
     """
     for chunk in range(size.runs // CHUNK):
-        yield from ((question, number, FIRST, chunk) for number in range(size.worlds))
-    for number in suspects(question, ledger.counts(), size.worlds):
+        yield from ((question, number, FIRST, chunk) for number in range(worlds))
+    for number in suspects(question, ledger.counts(), worlds):
         yield from ((question, number, AGAIN, chunk) for chunk in range(size.again // CHUNK))
 
 
@@ -138,11 +143,11 @@ def simulate(names: list[str], size: Size, ledger: Ledger, *, jobs: int) -> None
     """Run what is left of some questions, and say how far it is."""
     # Compiled code and threads of other libraries do not survive a fork.
     with get_context("spawn").Pool(jobs) as pool:
-        for name in names:
+        for name, worlds in size.worlds_of(names).items():
             for stage in (FIRST, AGAIN):
                 left = [
                     one
-                    for one in open_tasks(name, size, ledger)
+                    for one in open_tasks(name, size, worlds, ledger)
                     if one[2] == stage and one not in ledger.chunks
                 ]
                 told, start = time.monotonic(), time.monotonic()

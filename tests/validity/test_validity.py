@@ -1,4 +1,4 @@
-"""Promises hold in worlds that nobody chose: a few of them here, 200 of each kind in the docs.
+"""Promises hold in worlds that nobody chose: a few of them here, 200 in the docs.
 
 The binomial error of a rate p in r runs is sqrt(p (1 - p) / r).
 """
@@ -130,15 +130,22 @@ def test_a_run_is_counted_once_and_kept(tmp_path: Path) -> None:
     size = simulate.Size(worlds=2, runs=simulate.CHUNK, again=simulate.CHUNK)
     name = "pairwise, at the margin"
     ledger = simulate.Ledger(tmp_path, digest="now")
-    tasks = list(simulate.open_tasks(name, size, ledger))
+    tasks = list(simulate.open_tasks(name, size, 2, ledger))
     assert tasks == [(name, 0, "first", 0), (name, 1, "first", 0)]
     ledger.add(tasks[0], 7, 0.1)
     ledger.add(tasks[1], 1, 0.1)
     again = simulate.Ledger(tmp_path, digest="now")
     assert again.chunks == ledger.chunks
     # Seven errors in 25 runs are suspect, one is not.
-    assert (name, 0, "again", 0) in simulate.open_tasks(name, size, again)
-    assert (name, 1, "again", 0) not in simulate.open_tasks(name, size, again)
+    assert (name, 0, "again", 0) in simulate.open_tasks(name, size, 2, again)
+    assert (name, 1, "again", 0) not in simulate.open_tasks(name, size, 2, again)
+
+
+def test_worlds_are_shared_out_among_questions() -> None:
+    full = simulate.SIZES["full"]
+    assert sum(full.worlds_of(list(QUESTIONS)).values()) == full.worlds == 200
+    assert full.worlds_of(["metrics"]) == {"metrics": 200}
+    assert min(simulate.SIZES["small"].worlds_of(list(QUESTIONS)).values()) == 1
 
 
 def test_a_page_names_the_worlds_that_broke_a_promise(tmp_path: Path) -> None:
