@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 def _judge_options(command: Command) -> Command:
     """Add the declared choices, and where a table of the judges goes."""
     table = click.option("--csv", type=OUTPUT_FILE, help="Write one row for each judge.")
-    return combine(command, partial(choice_options, options=JudgesOptions), table)
+    attributes = click.option(
+        "--judges", type=INPUT_FILE, help="One row for each judge: its name in judge, attributes."
+    )
+    return combine(command, partial(choice_options, options=JudgesOptions), attributes, table)
 
 
 @command(

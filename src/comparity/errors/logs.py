@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from comparity.errors.spelling import ComparityError, Option, list_names
+from comparity.errors.spelling import ComparityError, Option, list_names, visible
 
 
 class UnknownLogError(ComparityError, ValueError):
@@ -66,4 +66,27 @@ class NoVerdictError(ComparityError, ValueError):
             "no judgment was found.",
             f"{found} in {list_names(list(paths), 3)}",
             "give a file of judgments; files of answers and questions only complete one.",
+        )
+
+
+class UnknownJudgeError(ComparityError, LookupError):
+    """A table of judges that names none of those in the logs."""
+
+    def __init__(self, judges: Collection[str], named: Collection[str]) -> None:
+        super().__init__(
+            "no judge of the logs is in the table of judges.",
+            f"judges {list_names(sorted(judges))}; the table names {list_names(sorted(named))}",
+            "its column 'judge' holds the names as the logs write them.",
+        )
+
+
+class FewJudgesError(ComparityError, ValueError):
+    """Groups of judges that are too small to stand for others like them."""
+
+    def __init__(self, by: str, sizes: Mapping[str, int], fewest: int) -> None:
+        counted = ", ".join(f"{visible(name)}: {n:,}" for name, n in sorted(sizes.items())[:10])
+        super().__init__(
+            f"groups of judges by {by!r} are compared where two of them have {fewest} judges.",
+            counted,
+            "add judges, or group them by something coarser.",
         )

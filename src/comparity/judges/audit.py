@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from comparity import __version__
+from comparity.errors import Option, OptionError
 from comparity.inference.multiplicity import holm
 from comparity.judges.agreement import (
     MOST_JUDGES,
@@ -19,6 +20,7 @@ from comparity.judges.agreement import (
 )
 from comparity.judges.corrected import correct_by_people
 from comparity.judges.drift import compare_runs
+from comparity.judges.groups import JudgeGroupGap, compare_groups_of_judges, read_judges
 from comparity.judges.log import JudgeLog
 from comparity.judges.missing import find_failing_groups
 from comparity.judges.options import AUTO, JudgesOptions
@@ -49,13 +51,15 @@ LETTERS = 300
 
 
 @shows(JudgesOptions)
-def audit_judges(logs: Any, **choices: Any) -> JudgesAudit:
+def audit_judges(logs: Any, judges: Any = None, **choices: Any) -> JudgesAudit:
     """Say what judges do: seats, lengths, consistency, agreement, and what they fail on.
 
     Parameters
     ----------
     logs : path, sequence of path, frame, or sequence of mapping
         Logs as tools write them, or the records of one. Several files are one panel.
+    judges : path, frame or mapping, optional
+        Attributes of judges: a column ``judge`` and those that `by` names; or the group of each.
     **choices
         See the signature; the help of ``comparity judges`` explains each.
 
@@ -81,6 +85,9 @@ def audit_judges(logs: Any, **choices: Any) -> JudgesAudit:
     (1, 0.5)
     """
     options = JudgesOptions(**choices)
+    if (judges is None) != (options.by is None):
+        words = "a column of {}" if options.by is None else "it together with {}"
+        raise OptionError("by", options.by, [(words, Option("judges"))])
     log, readings = read_logs(
         logs,
         form=_form(options),
@@ -107,6 +114,7 @@ def audit_judges(logs: Any, **choices: Any) -> JudgesAudit:
         ),
         corrected=corrected,
         drift=compare_runs(log, options.drift, options.level) if options.drift else None,
+        judge_groups=_compare_groups(log, judges, options),
         leaderboard=_leaderboard(log, options.level),
         examples=tuple(_examples(parts)) if options.show_text else (),
         omitted=log.omitted,
@@ -176,6 +184,15 @@ def _correct(summaries: list[JudgeSummary]) -> tuple[JudgeSummary, ...]:
     return tuple(
         replace(one, seat_p_adjusted=float(p)) for one, p in zip(summaries, adjusted, strict=True)
     )
+
+
+def _compare_groups(
+    log: JudgeLog, judges: Any, options: JudgesOptions
+) -> tuple[JudgeGroupGap, ...]:
+    if options.by is None:
+        return ()
+    groups = read_judges(judges, options.by)
+    return compare_groups_of_judges(log, groups, options.by, options.level)
 
 
 def _leaderboard(log: JudgeLog, level: float) -> tuple[Standing, ...]:

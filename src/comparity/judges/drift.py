@@ -8,31 +8,28 @@ corrects over all that is asked. Intervals of the changes take prompts as cluste
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 import numpy as np
-from numpy.typing import NDArray
 
 from comparity.errors import OptionError
 from comparity.inference.gap_tests import Interval
 from comparity.inference.multiplicity import holm
 from comparity.judges.log import JudgeLog
 from comparity.judges.rates import (
+    Places,
     PromptRate,
     Rows,
     flip_signs,
     gap_between,
+    happens,
     place_in_group,
+    questions_of,
     rate_of,
 )
-from comparity.judges.readers import FIRST, NO_VERDICT, ONE_ORDER, SECOND, TIE
-
-Places = NDArray[np.int64]
-
-MOST_ANSWERERS = 20
-"""With more answerers than this, their wins are not compared one by one."""
+from comparity.judges.readers import NO_VERDICT, ONE_ORDER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +95,7 @@ def compare_runs(log: JudgeLog, names: tuple[str, ...], level: float = 0.95) -> 
     if not len(one):
         allowed = "two judges or files that judged the same answers in the same seats"
         raise OptionError("drift", ",".join(names), [allowed])
-    asked = _Asked(log, one, two)
-    changes = [asked.change(what, level) for what in asked.questions()]
+    changes = [_compare(log, what, (one, two), level) for what in questions_of(log, one)]
     # What never happened cannot have changed.
     changes = [change for change in changes if change.before or change.after]
     adjusted = holm([change.p_value for change in changes], 1 - level).adjusted
@@ -146,61 +142,21 @@ def _match(log: JudgeLog, first: Rows, second: Rows) -> tuple[Places, Places]:
     return kept[one], others[two]
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """Verdicts on the same presentations, and what is asked of both."""
-
-    log: JudgeLog
-    one: Places
-    two: Places
-
-    def questions(self) -> Iterator[str]:
-        """Yield what the log lets one ask."""
-        yield "the first answer wins"
-        first, second = (ends[self.one] for ends in self.log.lengths)
-        if (np.abs(first - second) > 0).any():
-            yield "the longer answer wins"
-        yield from ("a tie", "no verdict")
-        took_part = np.union1d(self.log.first[self.one], self.log.second[self.one])
-        if len(took_part) <= MOST_ANSWERERS:
-            # Of two answerers one wins what the other does not.
-            told = took_part[: 1 if len(took_part) == 2 else None]
-            yield from (f"{self.log.answerers[code]} wins" for code in told.tolist())
-
-    def change(self, what: str, level: float) -> RateChange:
-        """Compare how often something happens, where it can for both."""
-        prompt, n = self.log.prompt[self.one], len(self.log.prompts)
-        hits, asked = self._happens(what, self.one)
-        other_hits, other_asked = self._happens(what, self.two)
-        both = asked & other_asked
-        trials = np.bincount(prompt[both], minlength=n)
-        counts = [np.bincount(prompt[both & one], minlength=n) for one in (hits, other_hits)]
-        gap, interval = gap_between((counts[1], trials), (counts[0], trials), level)
-        whole = max(int(trials.sum()), 1)
-        return RateChange(
-            what=what,
-            before=int(counts[0].sum()) / whole,
-            after=int(counts[1].sum()) / whole,
-            gap=gap,
-            interval=interval,
-            p_value=flip_signs(counts[1] - counts[0]),
-            p_adjusted=float("nan"),
-        )
-
-    def _happens(self, what: str, places: Places) -> tuple[Rows, Rows]:
-        """Return where something happened, and where it could have."""
-        log, verdict = self.log, self.log.verdict[places]
-        valid, decided = verdict != NO_VERDICT, np.isin(verdict, (FIRST, SECOND))
-        if what == "a tie":
-            return verdict == TIE, valid
-        if what == "no verdict":
-            return ~valid, np.ones(len(places), dtype=bool)
-        if what == "the first answer wins":
-            return verdict == FIRST, decided
-        first, second = (ends[places] for ends in log.lengths)
-        if what == "the longer answer wins":
-            return (verdict == FIRST) == (first > second), decided & (np.abs(first - second) > 0)
-        code = log.answerers.index(what.removesuffix(" wins"))
-        is_first, is_second = log.first[places] == code, log.second[places] == code
-        won = ((verdict == FIRST) & is_first) | ((verdict == SECOND) & is_second)
-        return won, valid & (is_first | is_second)
+def _compare(log: JudgeLog, what: str, places: tuple[Places, Places], level: float) -> RateChange:
+    """Compare how often something happens, where it can for both."""
+    prompt, n = log.prompt[places[0]], len(log.prompts)
+    (hits, asked), (other_hits, other_asked) = (happens(log, what, one) for one in places)
+    both = asked & other_asked
+    trials = np.bincount(prompt[both], minlength=n)
+    counts = [np.bincount(prompt[both & one], minlength=n) for one in (hits, other_hits)]
+    gap, interval = gap_between((counts[1], trials), (counts[0], trials), level)
+    whole = max(int(trials.sum()), 1)
+    return RateChange(
+        what=what,
+        before=int(counts[0].sum()) / whole,
+        after=int(counts[1].sum()) / whole,
+        gap=gap,
+        interval=interval,
+        p_value=flip_signs(counts[1] - counts[0]),
+        p_adjusted=math.nan,
+    )

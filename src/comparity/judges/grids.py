@@ -52,6 +52,8 @@ def grids_of(audit: JudgesAudit) -> Iterator[Grid]:
         yield _drift_grid(audit.drift)
     if audit.corrected:
         yield _corrected_grid(audit)
+    if audit.judge_groups:
+        yield _group_grid(audit)
     if audit.missing_tests:
         yield _missing_grid(audit)
     if audit.leaderboard:
@@ -108,6 +110,27 @@ def _corrected_grid(audit: JudgesAudit) -> Grid:
             for one in audit.corrected
         ),
         most=20,
+    )
+
+
+def _group_grid(audit: JudgesAudit) -> Grid:
+    return Grid(
+        title=f"Judges by {clip(audit.judge_groups[0].by)} (intervals know of judges and prompts; "
+        "p corrected over all rows)",
+        header=("how often", "group", "in it", "others", "gap", "interval", "p"),
+        rows=tuple(
+            (
+                clip(one.what),
+                f"{clip(one.group)}\n{count(one.judges)} and {count(one.other_judges)} judges",
+                rate(one.rate),
+                rate(one.other_rate),
+                signed(one.gap),
+                interval(*one.interval[:2]),
+                p_value(one.p_adjusted),
+            )
+            for one in audit.judge_groups
+        ),
+        most=40,
     )
 
 

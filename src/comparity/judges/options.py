@@ -43,6 +43,7 @@ class JudgesOptions(Options):
     drift: tuple[str, ...] = choice(
         (), "Two judges or files to compare on the same answers, the earlier one first."
     )
+    by: str | None = choice(None, "Attribute of judges whose groups are compared; see --judges.")
     drop_missing: bool = choice(False, "Leave out rows of a table without a result.")
     show_text: bool = choice(False, "Show beginnings of prompts and answers as examples.")
     level: float = choice(0.95, "Level of the intervals.", above=0, below=1)

@@ -20,6 +20,7 @@ References
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,15 +29,19 @@ from scipy.stats import binom, norm, t
 
 from comparity.inference.gap_tests import Interval
 from comparity.judges.log import JudgeLog
-from comparity.judges.readers import FIRST, NO_VERDICT, ONE_ORDER, SAME_IN_BOTH, SECOND
+from comparity.judges.readers import FIRST, NO_VERDICT, ONE_ORDER, SAME_IN_BOTH, SECOND, TIE
 
 Rows = NDArray[np.bool_]
 Counts = NDArray[np.int64]
+Places = NDArray[np.int64]
 
 NOWHERE = Interval(math.nan, math.nan, math.nan)
 # Up to this sum of flips the distribution of their signs is worked out, beyond it is normal: the
 # error of the normal approximation is then far below any p value that is told.
 LARGEST_EXACT = 20_000
+# With more answerers than this, their wins are not compared one by one.
+MOST_ANSWERERS = 20
+FIRST_WINS, LONGER_WINS = "the first answer wins", "the longer answer wins"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -322,3 +327,36 @@ def _share(log: JudgeLog, kept: Rows, hits: Rows, level: float) -> PromptRate:
     n = len(log.prompts)
     trials = count_by_prompt(log.prompt, kept, n)
     return rate_of(count_by_prompt(log.prompt, kept & hits, n), trials, level)
+
+
+def questions_of(log: JudgeLog, places: Places) -> Iterator[str]:
+    """Yield what can be asked of some judgments, for :func:`happens`."""
+    yield FIRST_WINS
+    first, second = (ends[places] for ends in log.lengths)
+    if (np.abs(first - second) > 0).any():
+        yield LONGER_WINS
+    yield from ("a tie", "no verdict")
+    took_part = np.union1d(log.first[places], log.second[places])
+    if len(took_part) <= MOST_ANSWERERS:
+        # Of two answerers one wins what the other does not.
+        told = took_part[: 1 if len(took_part) == 2 else None]
+        yield from (f"{log.answerers[code]} wins" for code in told.tolist())
+
+
+def happens(log: JudgeLog, what: str, places: Places) -> tuple[Rows, Rows]:
+    """Return in which of some judgments something happened, and in which it could have."""
+    verdict = log.verdict[places]
+    valid, decided = verdict != NO_VERDICT, np.isin(verdict, (FIRST, SECOND))
+    if what == "a tie":
+        return verdict == TIE, valid
+    if what == "no verdict":
+        return ~valid, np.ones(len(places), dtype=bool)
+    if what == FIRST_WINS:
+        return verdict == FIRST, decided & log.seated[places] & (log.orders[places] == ONE_ORDER)
+    if what == LONGER_WINS:
+        first, second = (ends[places] for ends in log.lengths)
+        return (verdict == FIRST) == (first > second), decided & (np.abs(first - second) > 0)
+    code = log.answerers.index(what.removesuffix(" wins"))
+    is_first, is_second = log.first[places] == code, log.second[places] == code
+    won = ((verdict == FIRST) & is_first) | ((verdict == SECOND) & is_second)
+    return won, valid & (is_first | is_second)

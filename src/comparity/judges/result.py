@@ -10,6 +10,7 @@ from comparity.inference.gap_tests import Interval, plain
 from comparity.judges.agreement import Agreement, AgreementByLength, Coefficient
 from comparity.judges.corrected import CorrectedRate
 from comparity.judges.drift import Drift
+from comparity.judges.groups import JudgeGroupGap
 from comparity.judges.missing import MissingTest
 from comparity.judges.rates import PromptRate, SwappedTwins
 from comparity.judges.reading import Reading
@@ -127,6 +128,8 @@ class JudgesAudit(Result):
         Win rates as people see them, from their votes and each judge's.
     drift : Drift or None
         What changed between two judges or files, where that was asked for.
+    judge_groups : tuple of JudgeGroupGap
+        Groups of judges compared, where their attributes were given.
     leaderboard : tuple of Standing
         The best first; empty where the log does not say who answered.
     examples : tuple of Example
@@ -147,6 +150,7 @@ class JudgesAudit(Result):
     missing_tests: tuple[MissingTest, ...]
     corrected: tuple[CorrectedRate, ...]
     drift: Drift | None
+    judge_groups: tuple[JudgeGroupGap, ...]
     leaderboard: tuple[Standing, ...]
     examples: tuple[Example, ...]
     omitted: Mapping[str, int]

@@ -1,0 +1,198 @@
+r"""Groups of judges: whether women and men, or experts and laymen, judge differently.
+
+Judges are a sample of others like them, and prompts of others, so judgments that share a judge or a
+prompt depend on each other. With :math:`u_i = \pm (x_i - r_g) / n_g` of each judgment of the two
+sides, the variance of the gap between their rates is
+
+.. math:: \hat V = \hat V_J + \hat V_P - \hat V_{JP}, \quad \hat V \ge \max(\hat V_J, \hat V_P),
+
+squares of the sums of :math:`u_i` by judge, by prompt, and by both [1]_. That by judge is the
+jackknife's: sums are divided by one minus the judge's share :math:`s_j` of a side. The quantile is
+Student's with Welch's degrees of freedom, where a side has
+:math:`(\sum s_j^2)^2 / \sum s_j^4 - 1` of them: judges who judged most count most. Each group is
+compared with all other judges; Holm corrects over groups and questions.
+
+References
+----------
+.. [1] Cameron, Gelbach and Miller (2011), "Robust inference with multiway clustering", Journal of
+   Business and Economic Statistics 29, 238-249.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtr, stdtrit
+
+from comparity.errors import FewJudgesError, UnknownJudgeError
+from comparity.inference.gap_tests import Interval
+from comparity.inference.multiplicity import holm
+from comparity.judges.log import JudgeLog
+from comparity.judges.rates import Rows, happens, questions_of
+from comparity.tables.columns import open_table
+from comparity.tables.files import read_table
+from comparity.tables.frames import collect_columns, is_missing, text_of
+
+Floats = NDArray[np.float64]
+
+FEWEST_JUDGES = 3
+"""Judges of a group below which nothing is said of others like them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeGroupGap:
+    """How often something happens with judges of a group, and with all others.
+
+    Attributes
+    ----------
+    by, group, what : str
+        The attribute, its value, and what happens.
+    rate, other_rate, gap : float
+        In the group, elsewhere, and the difference.
+    standard_error : float
+        Knows of judges and of prompts.
+    interval : Interval
+    p_value, p_adjusted : float
+        Corrected by Holm over all groups and questions.
+    judges, other_judges : int
+    """
+
+    by: str
+    group: str
+    what: str
+    rate: float
+    other_rate: float
+    gap: float
+    standard_error: float
+    interval: Interval
+    p_value: float
+    p_adjusted: float
+    judges: int
+    other_judges: int
+
+
+def read_judges(source: Any, by: str) -> dict[str, str]:
+    """Return the group of each judge, from a table with columns ``judge`` and `by`.
+
+    Parameters
+    ----------
+    source : path, frame or mapping
+        A mapping has the group of each judge.
+    by : str
+    """
+    if isinstance(source, Mapping):
+        return {str(name): text_of(group) for name, group in source.items()}
+    is_path = isinstance(source, str | os.PathLike)
+    frame = read_table(source).to_native() if is_path else source
+    columns = collect_columns(open_table(frame, "judges", {"judge": "judge", "group": by}).frame)
+    return {
+        text_of(name): text_of(group)
+        for name, group in zip(columns["judge"], columns["group"], strict=True)
+        if not is_missing(name) and not is_missing(group)
+    }
+
+
+def compare_groups_of_judges(
+    log: JudgeLog, groups: Mapping[str, str], by: str, level: float = 0.95
+) -> tuple[JudgeGroupGap, ...]:
+    """Compare each group of judges with all other judges of whom a group is known.
+
+    Raises
+    ------
+    UnknownJudgeError
+        No judge of the log is in the table.
+    FewJudgesError
+        Fewer than two groups have three judges.
+    """
+    known = [name for name in log.judges if name in groups]
+    if not known:
+        raise UnknownJudgeError(log.judges, groups)
+    names, code = np.unique([groups[name] for name in known], return_inverse=True)
+    sizes = np.bincount(code)
+    if (sizes >= FEWEST_JUDGES).sum() < 2:
+        counted = dict(zip(names.tolist(), sizes.tolist(), strict=True))
+        raise FewJudgesError(by, counted, FEWEST_JUDGES)
+    group_of = np.full(len(log.judges), -1)
+    group_of[[log.judges.index(name) for name in known]] = code
+    rows = np.flatnonzero(group_of[log.judge] >= 0)
+    part, member = log.take(rows), group_of[log.judge[rows]]
+    # Of two groups one is above where the other is below.
+    told = [one for one in range(len(names)) if sizes[one] >= FEWEST_JUDGES]
+    told = told[:1] if len(names) == 2 else told
+    found = [
+        replace(one, by=by, group=str(names[place]))
+        for place in told
+        for one in _gaps(part, member == place, level)
+    ]
+    adjusted = holm([one.p_value for one in found], 1 - level).adjusted
+    return tuple(replace(one, p_adjusted=float(p)) for one, p in zip(found, adjusted, strict=True))
+
+
+def _gaps(log: JudgeLog, side: Rows, level: float) -> Iterator[JudgeGroupGap]:
+    places = np.arange(len(log))
+    for what in questions_of(log, places):
+        hits, asked = happens(log, what, places)
+        gap = _gap(hits[asked], side[asked], log.judge[asked], log.prompt[asked], level)
+        if gap is not None:
+            yield replace(gap, what=what)
+
+
+def _gap(
+    hits: Rows,
+    side: Rows,
+    judge: NDArray[np.int32],
+    prompt: NDArray[np.int32],
+    level: float,
+) -> JudgeGroupGap | None:
+    """Return the gap between two sides; none where one has too few judges, or nothing happens."""
+    judges = [len(np.unique(judge[one])) for one in (side, ~side)]
+    if min(judges) < FEWEST_JUDGES or not hits.any() or hits.all():
+        return None
+    rates = [float(hits[one].mean()) for one in (side, ~side)]
+    added = np.where(side, (hits - rates[0]) / side.sum(), -(hits - rates[1]) / (~side).sum())
+    by_judge = [_spread_of_judges(added[one], judge[one]) for one in (side, ~side)]
+    of_judges = sum(variance for variance, _ in by_judge)
+    by_prompt = _squares(added, prompt)
+    both = judge.astype(np.int64) * (int(prompt.max()) + 1) + prompt
+    variance = max(of_judges + by_prompt - _squares(added, both), of_judges, by_prompt)
+    freedom = of_judges**2 / sum(one**2 / dof for one, dof in by_judge)
+    gap, error = rates[0] - rates[1], math.sqrt(variance)
+    half = float(stdtrit(freedom, (1 + level) / 2)) * error
+    return JudgeGroupGap(
+        by="",
+        group="",
+        what="",
+        p_adjusted=math.nan,
+        rate=rates[0],
+        other_rate=rates[1],
+        gap=gap,
+        standard_error=error,
+        interval=Interval(max(gap - half, -1.0), min(gap + half, 1.0), level),
+        p_value=float(2 * stdtr(freedom, -abs(gap) / error)),
+        judges=judges[0],
+        other_judges=judges[1],
+    )
+
+
+def _spread_of_judges(added: Floats, judge: NDArray[np.int32]) -> tuple[float, float]:
+    """Return what judges of one side add to the variance, and its degrees of freedom.
+
+    Each sum is what leaving the judge out would change; where all judges agree, the variance is
+    that of one who does not.
+    """
+    code = np.unique(judge, return_inverse=True)[1]
+    share = np.bincount(code) / len(code)
+    sums, n = np.bincount(code, added) / (1 - share), len(share)
+    variance = (n - 1) / n * float(sums @ sums) or 1 / (n * (n - 1))
+    return variance, max(float((share @ share) ** 2 / np.sum(share**4)) - 1, 1.0)
+
+
+def _squares(added: Floats, clusters: NDArray[Any]) -> float:
+    code = np.unique(clusters, return_inverse=True)[1]
+    return float(np.sum(np.bincount(code, added) ** 2))

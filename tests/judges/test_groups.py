@@ -1,0 +1,104 @@
+"""Groups of judges, against Welch's test over judges and sums over pairs in plain loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import ttest_ind
+
+from comparity import audit_judges
+from comparity.errors import FewJudgesError, MissingColumnError, OptionError, UnknownJudgeError
+from comparity.judges.groups import _gap
+
+
+def battles(first_wins: dict[str, list[bool]], *, shared: bool) -> list[dict[str, Any]]:
+    """Return battles of two models by judge; prompts are shared by all judges, or by none."""
+    return [
+        {
+            **{"question_id": f"{'' if shared else judge} {place}", "judge": judge, "turn": 1},
+            **{"model_a": "xy"[place % 2], "model_b": "yx"[place % 2]},
+            "winner": "model_a" if won else "model_b",
+        }
+        for judge, row in first_wins.items()
+        for place, won in enumerate(row)
+    ]
+
+
+def drawn(seed: int, judges: int, judgments: int) -> dict[str, list[bool]]:
+    rng = np.random.default_rng(seed)
+    chance = rng.beta(3, 2, judges)
+    return {f"j{k}": (rng.random(judgments) < chance[k]).tolist() for k in range(judges)}
+
+
+def test_judges_with_their_own_prompts_are_compared_by_welch() -> None:
+    won = drawn(1, 14, 30)
+    groups = {name: "women" if int(name[1:]) < 6 else "men" for name in won}
+    audit = audit_judges(battles(won, shared=False), judges=groups, by="sex")
+    (gap,) = (one for one in audit.judge_groups if one.what == "x wins")
+    assert (gap.by, gap.group, gap.judges, gap.other_judges) == ("sex", "men", 8, 6)
+    # x is shown first in every other battle.
+    x_won = {name: np.mean(np.array(row) == (np.arange(30) % 2 == 0)) for name, row in won.items()}
+    means = {side: [x_won[j] for j in won if groups[j] == side] for side in ("men", "women")}
+    welch = ttest_ind(means["men"], means["women"], equal_var=False)
+    assert_allclose(gap.p_value, welch.pvalue)
+    assert_allclose(gap.interval[:2], welch.confidence_interval(0.95))
+    assert "Judges by sex" in str(audit)
+
+
+def test_shared_prompts_add_what_pairs_of_judgments_share() -> None:
+    rng = np.random.default_rng(2)
+    judge, prompt = np.repeat(np.arange(8), 20), np.tile(np.arange(20), 8)
+    side = judge < 3
+    hits = rng.random(160) < np.where(rng.random(20) < 0.5, 0.85, 0.2)[prompt]
+    found = _gap(hits, side, judge.astype(np.int32), prompt.astype(np.int32), 0.95)
+    assert found is not None
+    rates = hits[side].mean(), hits[~side].mean()
+    added = np.where(side, (hits - rates[0]) / 60, -(hits - rates[1]) / 100)
+    variance = 0.0
+    for one in range(160):
+        for two in range(160):
+            if judge[one] == judge[two]:
+                # The jackknife over the judges of a side.
+                n = 3 if side[one] else 5
+                variance += added[one] * added[two] * n / (n - 1)
+            elif prompt[one] == prompt[two]:
+                variance += added[one] * added[two]
+    by_judge = sum(
+        n / (n - 1) * np.sum(np.bincount(judge[one], added[one]) ** 2)
+        for one, n in ((side, 3), (~side, 5))
+    )
+    by_prompt = np.sum(np.bincount(prompt, added) ** 2)
+    assert_allclose(found.standard_error**2, max(variance, by_judge, by_prompt))
+    assert found.gap == pytest.approx(rates[0] - rates[1])
+
+
+def test_groups_come_from_a_frame_and_more_than_two_are_each_compared_with_the_rest() -> None:
+    won = drawn(3, 12, 20)
+    table = pd.DataFrame({"judge": [*won, "nobody"], "town": ["a", "b", "c", "d"] * 3 + ["a"]})
+    table.loc[[3, 7], "town"] = None
+    audit = audit_judges(battles(won, shared=True), judges=table, by="town")
+    first = [one for one in audit.judge_groups if one.what == "x wins"]
+    # Of town d one judge is left, too few to say anything of others there.
+    assert [(one.group, one.judges, one.other_judges) for one in first] == [
+        *(("a", 3, 7), ("b", 3, 7), ("c", 3, 7))
+    ]
+    assert all(one.p_adjusted >= one.p_value for one in audit.judge_groups)
+
+
+def test_groups_that_say_nothing_are_refused() -> None:
+    rows = battles(drawn(4, 6, 10), shared=True)
+    few = {f"j{k}": "ab"[k == 0] for k in range(6)}
+    with pytest.raises(FewJudgesError, match="two of them have 3 judges"):
+        audit_judges(rows, judges=few, by="sex")
+    with pytest.raises(UnknownJudgeError, match="as the logs write them"):
+        audit_judges(rows, judges={"J0": "a", "J1": "b"}, by="sex")
+    with pytest.raises(MissingColumnError, match="did you mean 'sex'"):
+        audit_judges(rows, judges=pd.DataFrame({"judge": ["j0"], "sex": ["a"]}), by="sx")
+    with pytest.raises(OptionError, match="together with"):
+        audit_judges(rows, by="sex")
+    with pytest.raises(OptionError, match="a column of"):
+        audit_judges(rows, judges=few)
