@@ -171,8 +171,7 @@ def _sums(
     items[:, 3 + n_contrasts :] = common / whole[:, None]
     squares, mixed = np.zeros((2, *known.shape))
     alone = np.zeros(len(known))
-    found = (items, squares, mixed, alone)
-    _add_sums(*(*columns, known, *found, (0,) * n_contrasts))
+    _add_sums(columns, known, items, squares, mixed, alone, (0,) * n_contrasts)
     return squares, mixed, alone, items[:, 2].astype(np.float64)
 
 
@@ -226,9 +225,7 @@ def _invert_blocks(blocks: Floats) -> Floats:
 # In the next two, the length of `each` is the number of contrasts: that of a tuple is known when
 # they are compiled, so that loops over contrasts cost nothing.
 @njit(cache=True, nogil=True)
-def _add_sums(  # type: ignore[no-untyped-def]
-    better, worse, evaluator, contrast, weight, known, items, squares, mixed, alone, each
-):
+def _add_sums(columns, known, items, squares, mixed, alone, each):  # type: ignore[no-untyped-def]
     """Add up over the items that each evaluator touched, whose comparisons come in one run.
 
     Into `squares` what it tells about them squared, over their curvature; into `mixed` that times
@@ -236,6 +233,7 @@ def _add_sums(  # type: ignore[no-untyped-def]
     own. `items` has one over the curvature of each, two columns for what an evaluator holds of it
     and what biases explain of it, and by contrast what an evaluator tells and the share in common.
     """
+    better, worse, evaluator, contrast, weight = columns
     count, n = len(better), len(each)
     sums = np.zeros((2, n, n))
     start = 0
@@ -309,7 +307,7 @@ def _add_ties(  # type: ignore[no-untyped-def]
     # Of each item the evaluator that touched it last, and where it stands among what that touched.
     seen = np.full((len(items), 2), -1, np.int32)
     most = min(2 * longest, len(items))
-    first, second = np.empty(longest, np.int32), np.empty(longest, np.int32)
+    places = np.empty((2, longest), np.int32)
     own, solved = np.empty((n_contrasts, most)), np.empty((n_contrasts, most))
     whole, work = np.empty(most), np.empty((3, most))
     start = 0
@@ -319,10 +317,10 @@ def _add_ties(  # type: ignore[no-untyped-def]
             end += 1
         if tied[k]:
             run = better[start:end], worse[start:end], contrast[start:end], weight[start:end]
-            n = _gather(*run, k, items, part[k], seen, first, second, whole, own)
-            places = first[: end - start], second[: end - start]
+            n = _gather(run, k, items, part[k], seen, places, whole, own)
+            first, second = places[0, : end - start], places[1, : end - start]
             for c in range(n_contrasts):
-                _follow(*places, weight[start:end], whole[:n], own[c], solved[c], work)
+                _follow(first, second, weight[start:end], whole[:n], own[c], solved[c], work)
                 for i in range(n):
                     solved[c, i] -= own[c, i] / whole[i]
             for c in range(n_contrasts):
@@ -334,14 +332,13 @@ def _add_ties(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _gather(  # type: ignore[no-untyped-def]
-    better, worse, contrast, weight, k, items, part, seen, first, second, whole, own
-):
+def _gather(run, k, items, part, seen, places, whole, own):  # type: ignore[no-untyped-def]
     """Fill in the items that evaluator k touched, in the order of their first comparison.
 
     Where the items of each comparison stand, the curvature of each, and what is the evaluator's own
     of what it tells about it. Returns how many items there are.
     """
+    better, worse, contrast, weight = run
     n_contrasts, n = contrast.shape[1], 0
     for p in range(len(weight)):
         for side, item in enumerate((better[p], worse[p])):
@@ -353,8 +350,7 @@ def _gather(  # type: ignore[no-untyped-def]
                     for d in range(n_contrasts):
                         own[c, n] -= items[item, 1 + d] * part[d, c]
                 n += 1
-            at, places = seen[item, 1], second if side else first
-            places[p] = at
+            at = places[side, p] = seen[item, 1]
             for c in range(n_contrasts):
                 own[c, at] += weight[p] * contrast[p, c] * (1 - 2 * side)
     return n
