@@ -84,7 +84,7 @@ def test_wishes_are_read_and_named() -> None:
     assert wish_of(5.0, "biases", 5.0).chosen_by == "default"
     assert wish_of(4, "biases", 5.0).chosen_by == "the caller"
     assert math.isinf(wish_of(None, "scores", 1.0).sd)
-    assert str(wish_of(4, "biases", 5.0).granted(4.0)) == "biases: Normal with SD 4 (the caller)"
+    assert str(wish_of(4, "biases", 5.0).grant(4.0)) == "biases: Normal with SD 4 (the caller)"
 
 
 def test_a_narrow_prior_draws_biases_together_and_a_wide_one_leaves_them() -> None:

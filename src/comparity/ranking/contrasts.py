@@ -307,7 +307,7 @@ class Move:
     bias_weight: float
 
     @property
-    def fixed(self) -> NDArray[np.bool_]:
+    def is_fixed(self) -> NDArray[np.bool_]:
         """Say which scores the anchor alone fixes: of items whose groups are only theirs."""
         leverage = -(self.score_weights * self.basis).sum(axis=1)
         return np.asarray(leverage > 1 - 1e-9)

@@ -253,7 +253,7 @@ class Wish:
         """Whether to cross-validate."""
         return self.chosen_by == CROSS_VALIDATION
 
-    def granted(self, sd: float, *, least: float = SMALLEST_SD) -> Prior:
+    def grant(self, sd: float, *, least: float = SMALLEST_SD) -> Prior:
         """Return the prior that came of it; `least` is the least that likelihoods may choose."""
         low, high = (GRID[0], GRID[-1]) if self.by_folds else (least, LARGEST_SD)
         chosen = self.chosen_by
@@ -302,7 +302,7 @@ def _choices() -> list[str]:
     ]
 
 
-def bounded(sd: float) -> float:
+def bound_sd(sd: float) -> float:
     """Keep a standard deviation where it still is a prior."""
     return min(max(sd, SMALLEST_SD), LARGEST_SD)
 

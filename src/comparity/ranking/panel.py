@@ -206,14 +206,16 @@ class _Gaps:
         """Return the gaps if these were the labels."""
         return gaps_of_items(replace(self.items, label=labels), self.options)
 
-    def shifted(self, group: str, by: float) -> Floats:
+    def gaps_if_moved(self, group: str, by: float) -> Floats:
         """Return the gaps if the labels of one group were all larger by a number."""
         in_group = self.items.group == self.items.groups.index(group)
         return self.at(self.items.label + by * in_group)
 
     def shift_variance(self, errors: Mapping[str, float]) -> Floats:
         """Return what errors of the levels of groups add to the variance of the gaps."""
-        moves = (self.shifted(name, h) - self.shifted(name, -h) for name, h in errors.items())
+        moves = (
+            self.gaps_if_moved(name, h) - self.gaps_if_moved(name, -h) for name, h in errors.items()
+        )
         return sum(((move / 2) ** 2 for move in moves), start=np.zeros_like(self.observed))
 
     def with_errors(

@@ -44,7 +44,7 @@ FIXED_PRECISION = 1e30
 """What holds a parameter that nothing is told about, so that it has no error, as in the inverse."""
 
 
-def banded(objective: Penalised) -> Banded | None:
+def solve_banded(objective: Penalised) -> Banded | None:
     """Return errors by a factor, where there is a narrow band of scores and biases."""
     band = objective.data.rows.band
     if band is None or not band.has_biases:
@@ -114,8 +114,8 @@ class Banded(Solving):
 
     def solve(self, right: Floats) -> Floats:
         """Multiply columns with the inverse of the Hessian."""
-        drawn = self._drawn(right)
-        solved: Floats = drawn - self._pulled @ (self._taken @ (self._columns.T @ drawn))
+        drawn = self._solve(right)
+        solved: Floats = drawn - self._pull @ (self._taken @ (self._columns.T @ drawn))
         return solved
 
     @cached_property
@@ -125,19 +125,19 @@ class Banded(Solving):
         inside = _inverse_near(self._factor, depth)
         fence, rest = self._fence
         found = np.zeros((self._objective.size, depth))
-        over, through = fence @ rest, self._pulled @ self._taken
+        over, through = fence @ rest, self._pull @ self._taken
         for after in range(depth):
             inside[:, after] += _inner_of_rows(over, fence, after)
             found[self._within, after] = inside[:, after]
             beside = np.diagonal(rest, after)
             found[self._border[: len(beside)], after] = beside
-            found[:, after] -= _inner_of_rows(through, self._pulled, after)
+            found[:, after] -= _inner_of_rows(through, self._pull, after)
         return found
 
     @cached_property
-    def _pulled(self) -> Floats:
+    def _pull(self) -> Floats:
         """Columns along which priors act on all at once, times the inverse of the rest."""
-        return self._drawn(self._columns)
+        return self._solve(self._columns)
 
     @cached_property
     def _taken(self) -> Floats:
@@ -149,9 +149,9 @@ class Banded(Solving):
         so that :math:`Q^T Y P N` is :math:`Q^T Q N` minus the inverse times that.
         """
         columns, inverse = self._columns, np.linalg.pinv(self._columns.T @ self._columns)
-        told = columns.T @ self._drawn(_multiply_likelihood(self._objective, columns))
+        told = columns.T @ self._solve(_multiply_likelihood(self._objective, columns))
         free = np.eye(len(inverse)) - columns.T @ columns @ inverse
-        inner = free + told @ inverse + columns.T @ self._pulled @ self._added
+        inner = free + told @ inverse + columns.T @ self._pull @ self._added
         taken: Floats = (self._added - self._left_out @ inverse) @ np.linalg.pinv(inner)
         return taken
 
@@ -183,7 +183,7 @@ class Banded(Solving):
         corner[np.diag_indices(size)] += FIXED_PRECISION * (np.diagonal(corner) == 0.0)
         return over, corner
 
-    def _drawn(self, right: Floats) -> Floats:
+    def _solve(self, right: Floats) -> Floats:
         """Multiply columns with the inverse of band and border."""
         fence, rest = self._fence
         inside, found = _solve_band(self._factor, right[self._within]), np.empty_like(right)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from comparity.ranking.contrasts import Move
 from comparity.ranking.likelihood import exact as _exact
-from comparity.ranking.likelihood.banded import banded
+from comparity.ranking.likelihood.banded import solve_banded
 from comparity.ranking.likelihood.exact import Inverse, Solving, few_items, one_thread
 from comparity.ranking.likelihood.objective import Penalised, conjugate_gradients, inner
 from comparity.ranking.likelihood.one_pass import OnePass
@@ -77,7 +77,7 @@ def errors_of(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Err
     if objective.size <= _exact.DENSE:
         return _errors_by_solving(objective, Inverse(objective), move, known)
     with one_thread():
-        solved = banded(objective) or few_items(objective)
+        solved = solve_banded(objective) or few_items(objective)
         if solved is not None:
             return _errors_by_solving(objective, solved, move, known)
     return _errors_by_passes(objective, move, known)
@@ -88,7 +88,7 @@ def without_unknown(
 ) -> Errors:
     """Give no error where nothing is known: scores the anchor fixes, biases of groups never met."""
     unmet, lost = diagnosis.unmet, diagnosis.uncompared
-    scores = np.where(move.fixed, np.nan, errors.scores)
+    scores = np.where(move.is_fixed, np.nan, errors.scores)
     if not len(unmet):
         return replace(errors, scores=scores)
     bias, centred, level = errors.bias.copy(), errors.centred.copy(), errors.level.copy()

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.kernels.compilation import njit
-from comparity.ranking.fits import LARGEST_SD, SMALLEST_SD, bounded
+from comparity.ranking.fits import LARGEST_SD, SMALLEST_SD, bound_sd
 from comparity.ranking.likelihood.exact import Inverse, Solving
 from comparity.ranking.likelihood.kernels import add_product
 from comparity.ranking.likelihood.objective import Penalised
@@ -165,11 +165,11 @@ def fixed_point(
         # Where groups explain all scores, what is left of their squares is rounding.
         squares = max(0.0, float(scores @ penalty.pull_within(scores))) * sds[0] ** 2
         left = _free_scores(objective, covariances)
-        found[0] = max(LEAST_SCORE_SD, bounded(math.sqrt(squares / left)))
+        found[0] = max(LEAST_SCORE_SD, bound_sd(math.sqrt(squares / left)))
     if chosen[1] and objective.n_contrasts and objective.n_evaluators > 1:
         centred = bias - bias.mean(axis=0)
         squares = float((centred @ penalty.bias * centred).sum()) * sds[1] ** 2
-        found[1] = bounded(math.sqrt(squares / _free_biases(objective, covariances)))
+        found[1] = bound_sd(math.sqrt(squares / _free_biases(objective, covariances)))
     return found
 
 

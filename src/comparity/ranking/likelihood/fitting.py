@@ -194,9 +194,9 @@ def _fit_and_choose(
 
 def _priors(task: Task, rows: ComparisonRows, sds: Floats) -> tuple[Prior, ...]:
     score_sd, bias_sd = sds.tolist()
-    priors = [task.score_prior.granted(score_sd, least=LEAST_SCORE_SD)]
+    priors = [task.score_prior.grant(score_sd, least=LEAST_SCORE_SD)]
     if rows.contrast.shape[1]:
-        priors.append(task.bias_prior.granted(bias_sd))
+        priors.append(task.bias_prior.grant(bias_sd))
         if not math.isinf(bias_sd) and not groups_won_both_ways(rows):
             priors.append(Prior(of="mean bias", sd=EFFECT_SD, chosen_by="default"))
     if len(task.anchor.trusted) and not math.isinf(score_sd):

@@ -121,7 +121,7 @@ def logistic_slopes(margin, slope, curvature):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def fused(  # type: ignore[no-untyped-def]
+def add_fused(  # type: ignore[no-untyped-def]
     better, worse, evaluator, contrast, scores, bias, sharpness, score_sums, bias_sums, weight
 ):
     """Return the loss of the logistic model and add gradient and diagonal, in blocks.

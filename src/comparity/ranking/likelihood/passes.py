@@ -7,8 +7,8 @@ The lead of comparison p, judged by evaluator k, is
 :math:`z_p = s_{better} - s_{worse} + b_k \cdot d_p` with :math:`d_p` the difference of the two
 items' contrasts, and its margin :math:`m_p = g_k z_p`, plus the seat effect, with :math:`g_k` the
 evaluator's sharpness, 1 unless it was given. The plain definitions are in
-``tests/plain/ranking.py``. `fused` and `fused_product` do the same for the logistic model with one
-contrast in one pass each; they are what makes millions of comparisons quick
+``tests/plain/ranking.py``. `add_fused` and `fused_product` do the same for the logistic model with
+one contrast in one pass each; they are what makes millions of comparisons quick
 (``benchmarks/bench_ranking.py``).
 """
 
@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.ranking.likelihood.kernels import (
+    add_fused,
     add_gradient,
     add_product,
-    fused,
     fused_product,
     logistic_slopes,
     margins,
@@ -269,13 +269,13 @@ class FusedPass(Pass):
 
     def evaluate(self, scores: Floats, bias: Floats, extra: Floats) -> Evaluation:
         """Return loss, gradient and curvature."""
-        rows, lean = self.rows, self._padded(bias, np.float64)
+        rows, lean = self.rows, self._pad_bias(bias, np.float64)
         sharpness = np.ones(rows.n_evaluators) if self.sharpness is None else self.sharpness
 
         def run(part: slice) -> tuple[float, Floats, Floats]:
             sums, bias_sums = np.zeros((rows.n_items, 2)), np.zeros((rows.n_evaluators, 2))
             data = (*self._columns(part), scores, lean, sharpness)
-            return fused(*data, sums, bias_sums, self._curvature[part]), sums, bias_sums
+            return add_fused(*data, sums, bias_sums, self._curvature[part]), sums, bias_sums
 
         loss, sums, bias_sums = _total(self._each(run))
         n_contrasts = rows.contrast.shape[1]
@@ -295,7 +295,7 @@ class FusedPass(Pass):
     def product(self, scores: Floats, bias: Floats, extra: Floats) -> tuple[Floats, Floats, Floats]:
         """Multiply the Hessian at the point evaluated last."""
         kind = self._precision
-        vector, lean = scores.astype(kind, copy=False), self._padded(bias, kind)
+        vector, lean = scores.astype(kind, copy=False), self._pad_bias(bias, kind)
 
         def run(part: slice) -> tuple[float, Any, Any]:
             out, bias_out = np.zeros_like(vector), np.zeros_like(lean)
@@ -311,7 +311,7 @@ class FusedPass(Pass):
         rows = self.rows
         return rows.better[part], rows.worse[part], rows.evaluator[part], self._contrast[part]
 
-    def _padded(self, bias: Floats, kind: Any) -> Any:
+    def _pad_bias(self, bias: Floats, kind: Any) -> Any:
         flat = bias[:, 0] if bias.shape[1] else np.zeros(self.rows.n_evaluators)
         return np.ascontiguousarray(flat, dtype=kind)
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from comparity.errors import OptionError
 from comparity.ranking.contrasts import Anchor, Move
-from comparity.ranking.fits import Wish, bounded
+from comparity.ranking.fits import Wish, bound_sd
 from comparity.ranking.judgments import Judgments, count_outcomes
 from comparity.ranking.likelihood import exact as _exact
-from comparity.ranking.likelihood.banded import banded
+from comparity.ranking.likelihood.banded import solve_banded
 from comparity.ranking.likelihood.evidence import (
     LEAST_SCORE_SD,
     Ascent,
@@ -38,7 +38,7 @@ from comparity.ranking.likelihood.sharpness import (
     Evidence,
     equality_test,
     evidence_of,
-    inverted,
+    find_inverted,
     step_of,
 )
 
@@ -123,7 +123,7 @@ class Search:
         self.chosen = task.score_prior.by_likelihood, task.bias_prior.by_likelihood
         self.sds = np.array([task.score_prior.sd, task.bias_prior.sd])
         if self.chosen[0]:
-            self.sds[0] = max(LEAST_SCORE_SD, bounded(float(np.std(self.point[: rows.n_items]))))
+            self.sds[0] = max(LEAST_SCORE_SD, bound_sd(float(np.std(self.point[: rows.n_items]))))
         self.tilt = np.zeros(self.size) if task.corrected else None
         self.turned, self.change, self.settled = math.inf, np.zeros(self.size), True
         self.log_sharpness, self.sharpness_sd = np.zeros(rows.n_evaluators), math.nan
@@ -212,7 +212,7 @@ class Search:
         new, self.sharpness_sd = step_of(self.log_sharpness, found)
         # From so near zero, one step tells well what is on the other side. Whoever was turned while
         # others still moved may turn back.
-        turned = (new < new.mean() - NEAR_ZERO) & inverted(found)
+        turned = (new < new.mean() - NEAR_ZERO) & find_inverted(found)
         self.signs[turned] *= -1
         new[turned] = new[~turned].mean() if (~turned).any() else 0.0
         new = new - new.mean()
@@ -241,7 +241,7 @@ def _exact_if_quick(covariances: Inverse | OnePass, objective: Penalised) -> Sol
     if not isinstance(covariances, OnePass):
         return covariances
     band = objective.data.rows.band
-    in_band = banded(objective) if band is not None and band.work <= SOON else None
+    in_band = solve_banded(objective) if band is not None and band.work <= SOON else None
     return in_band or few_items(objective, SOON) or covariances
 
 

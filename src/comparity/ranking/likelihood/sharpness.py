@@ -150,7 +150,7 @@ def equality_test(log_sharpness: Floats, found: Evidence) -> tuple[float, int, f
     return statistic, dof, float(chdtrc(dof, statistic)) if dof else math.nan
 
 
-def inverted(found: Evidence) -> NDArray[np.bool_]:
+def find_inverted(found: Evidence) -> NDArray[np.bool_]:
     r"""Say who is better explained by a negative sharpness.
 
     Without a prior, a step of Newton leads from :math:`g_k` to :math:`g_k (1 + S_k / I_{kk})`, with
