@@ -31,8 +31,9 @@ LONG = (
     *("ranking/test_factor_bt.py", "relative/test_bridges.py", "relative/test_overlap.py"),
     *("relative/test_rehearsal.py", "reports/test_pages.py", "tables/test_odd_tables.py"),
     *("tables/test_spark.py", "training/test_boosted.py", "training/test_kinds.py"),
-    *("training/test_meta_fair.py", "training/test_model_mutants.py", "training/test_networks.py"),
-    *("training/test_regressors.py", "training/test_torch_game.py"),
+    *("training/test_meta_fair.py", "training/test_model_files.py"),
+    *("training/test_model_mutants.py", "training/test_networks.py"),
+    *("training/test_regressors.py", "training/test_torch_game.py", "validity"),
 )
 
 

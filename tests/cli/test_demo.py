@@ -1,5 +1,6 @@
 import json
 import shlex
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,20 @@ def read(folder: Path, name: str) -> Any:
     return json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
 
 
+@pytest.fixture(scope="module")
+def demos() -> list[tuple[Any, Path]]:
+    """What was run already: a demo takes seconds, so that all tests look at one."""
+    return []
+
+
 @pytest.fixture
-def small(run: Run, tmp_path: Path) -> tuple[Any, Path]:
-    outcome = run("demo", "--directory", tmp_path / "a demo", "--quick")
-    return outcome, tmp_path / "a demo"
+def small(
+    run: Run, tmp_path_factory: pytest.TempPathFactory, demos: list[tuple[Any, Path]]
+) -> tuple[Any, Path]:
+    if not demos:
+        folder = tmp_path_factory.mktemp("small") / "a demo"
+        demos.append((run("demo", "--directory", folder, "--quick"), folder))
+    return demos[0]
 
 
 def test_a_small_demo_tells_every_step_and_shows_the_same_numbers_everywhere(
@@ -83,14 +94,17 @@ def test_the_demo_finds_what_is_true(run: Run, tmp_path: Path) -> None:
     assert len(found) <= len(names) + 8
 
 
-def test_a_demo_replaces_no_file_but_its_own(run: Run, tmp_path: Path) -> None:
-    small, own = ("--directory", tmp_path, "--applicants", 100), tmp_path / "items.csv"
-    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
-    assert run("demo", *small).status == 0
-    assert run("demo", *small).status == 0
-    (tmp_path / "README.txt").unlink()
+def test_a_demo_replaces_no_file_but_its_own(
+    small: tuple[Any, Path], run: Run, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(small[1], tmp_path / "again")
+    again, own = ("--directory", folder, "--quick", "--applicants", 100), folder / "items.csv"
+    (folder / "notes.txt").write_text("mine", encoding="utf-8")
+    assert run("demo", *again).status == 0
+    assert (folder / "notes.txt").read_text(encoding="utf-8") == "mine"
+    (folder / "README.txt").unlink()
     own.write_text("item\n1\n", encoding="utf-8")
-    outcome = run("demo", *small)
+    outcome = run("demo", *again)
     assert (outcome.status, own.read_text(encoding="utf-8")) == (2, "item\n1\n")
     assert "'items.csv'" in outcome.err
 

@@ -24,6 +24,7 @@ def test_judged_pairs_are_planned_with_items_evaluators_and_ties(run: Run) -> No
     assert (content["n_items"], content["n_evaluators"], content["n_pairs"]) == (2000, 20, 4000)
 
 
+@pytest.mark.long
 def test_a_plan_is_shown_drawn_and_written(run: Run, tmp_path: Path) -> None:
     files = ("--plot", tmp_path / "power.png", "--html", tmp_path / "plan.html")
     outcome = run(*JUDGED, "--power", 0.8, "--groups", "f,m", *files)

@@ -137,6 +137,7 @@ def test_all_engines_and_arrays_agree_on_the_ledger(
         assert without_pairs(tables)[name] == without_pairs(arrays)[name]
 
 
+@pytest.mark.long
 @given(rows=judgments, known=items, cut=st.integers(0, 12))
 @settings(max_examples=20, deadline=None)
 def test_counting_in_parts_and_adding_equals_counting_the_whole(

@@ -52,6 +52,7 @@ def test_consistency_equals_aif360_where_no_distances_tie() -> None:
     assert consistency(counts) == pytest.approx(float(theirs[0]), abs=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("many", [neighbours.MANY, 0])
 def test_neighbours_are_found_beside_a_feature_in_the_billions(
     monkeypatch: pytest.MonkeyPatch, many: int

@@ -21,6 +21,7 @@ def columns(found: list[tuple[int, int, int]], dtype: type) -> tuple[np.ndarray,
     return tuple(np.array(found, dtype=dtype).reshape(-1, 3).T.copy())
 
 
+@pytest.mark.long
 @given(rows, st.sampled_from([np.int64, np.uint8, np.int32]))
 def test_the_table_equals_the_plain_count(found: list[tuple[int, int, int]], dtype: type) -> None:
     expected = Counter(4 * group + 2 * label + said for label, said, group in found)

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control, norm, studentized_range
-from statsmodels.stats.multitest import multipletests
 
 from comparity.inference.multiplicity import (
     benjamini_hochberg,
@@ -19,6 +18,7 @@ from comparity.inference.multiplicity import (
     max_t,
     no_correction,
 )
+from tests.reference.corrections import multipletests
 
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=8)
 alphas = st.sampled_from([0.01, 0.05, 0.2])

@@ -7,7 +7,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from statsmodels.stats.multitest import multipletests
 
 from comparity import compare_raters, differential_parity
 from comparity.errors import (
@@ -19,6 +18,7 @@ from comparity.errors import (
 from comparity.relative.raters import audit_rater_frame
 from comparity.results.result import VIOLATED
 from tests.conftest import Build
+from tests.reference.corrections import multipletests
 
 LEANS = {"P1": 0.0, "P2": 0.9, "P3": 0.0, "Q": -0.9}
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from statsmodels.stats.multitest import multipletests
 
 from comparity.counts.pairs import Tally
 from comparity.inference.gap_tests import GapTest, items_to_see
@@ -15,6 +14,7 @@ from comparity.inference.proportions import compare_rates
 from comparity.results.audit import JudgedGap
 from comparity.results.judging import judge, overall_finding
 from comparity.results.result import EXIT_STATUS, UNDECIDED, VIOLATED, WITHIN
+from tests.reference.corrections import multipletests
 
 tallies = st.tuples(st.integers(0, 400), st.integers(1, 400)).map(
     lambda both: Tally(min(both), max(both))

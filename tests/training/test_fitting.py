@@ -16,6 +16,9 @@ from comparity.training.fitting import prepare_rows
 from comparity.training.goals import choices_of
 from tests.training.interaction import interaction
 
+# Networks load torch.
+NEURAL = pytest.param("neural", marks=pytest.mark.long)
+
 
 @pytest.mark.parametrize("unit", [1e-90, 1e-20, 1e20])
 def test_a_feature_counts_alike_in_any_unit(unit: float) -> None:
@@ -41,7 +44,7 @@ def test_a_constant_feature_counts_for_nothing(estimator: Any, value: float) -> 
     )
 
 
-@pytest.mark.parametrize("scorer", ["linear", "neural"])
+@pytest.mark.parametrize("scorer", ["linear", NEURAL])
 def test_a_feature_that_was_constant_may_vary_later(scorer: str) -> None:
     X, y, group = interaction(400, seed=0)
     X[:, 2] = 7.0
@@ -90,7 +93,7 @@ def test_groups_may_be_the_one_column_of_a_frame(frame: Any, model: Any) -> None
         model.fit(X, y, sensitive_features=both)
 
 
-@pytest.mark.parametrize("scorer", ["linear", "neural", "boosted"])
+@pytest.mark.parametrize("scorer", ["linear", NEURAL, "boosted"])
 def test_numbers_whose_squares_are_none_are_named(scorer: str) -> None:
     X, y, group = interaction(400, seed=0)
     X[3, 1] = -1e31

@@ -82,6 +82,7 @@ def test_without_a_goal_no_direction_orders_more_pairs(task, oracle) -> None:
     assert audited(model, task)[1] >= oracle[1].max() - 0.002
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loss", ["hinge", "squared hinge"])
 def test_constrained_no_direction_within_the_slack_orders_more_pairs(task, oracle, loss) -> None:
     matrices, overall = oracle
