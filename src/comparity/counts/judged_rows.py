@@ -118,14 +118,8 @@ def count_comparisons(
     >>> {str(cell): tally.rate for cell, tally in counts["sex"].items()}
     {'f > m': 1.0, 'm > f': 0.0}
     """
-    asked = _what_is_asked(
-        sensitive,
-        continuous=continuous,
-        intersection=intersection,
-        design=design,
-        reference=reference or "",
-        clusters=clusters or {},
-    )
+    kind = {"continuous": continuous, "intersection": intersection}
+    asked = _what_is_asked(sensitive, design, reference or "", clusters or {}, **kind)
     optional = {"evaluator": evaluator, "tied": tied, **_columns_of(asked, clusters)}
     columns = {"better": better, "worse": worse}
     columns |= {ours: name for ours, name in optional.items() if name is not None}
@@ -194,14 +188,8 @@ def count_wide_comparisons(
     >>> {str(cell): tally.rate for cell, tally in counts["sex"].items()}
     {'f > m': 1.0, 'm > f': 0.0}
     """
-    asked = _what_is_asked(
-        sensitive,
-        continuous=continuous,
-        intersection=intersection,
-        design=design,
-        reference=reference or "",
-        clusters=clusters or {},
-    )
+    kind = {"continuous": continuous, "intersection": intersection}
+    asked = _what_is_asked(sensitive, design, reference or "", clusters or {}, **kind)
     if (better is None) != (worse is None):
         raise OptionError("better and worse", (better, worse), ["both columns", "neither"])
     if better is None and design != "fresh":
@@ -225,12 +213,12 @@ def count_wide_comparisons(
 
 def _what_is_asked(
     sensitive: Sequence[str],
-    *,
-    continuous: bool,
-    intersection: bool,
     design: str,
     reference: str,
     clusters: Mapping[str, str],
+    *,
+    continuous: bool,
+    intersection: bool,
 ) -> Asked:
     check_option("design", design, DESIGNS)
     if reference and design == "fresh":

@@ -215,14 +215,8 @@ def parse_records(name: str) -> Iterator[Any]:
     """
     if _begins_list(name):
         yield from _parse(_read(name), name)
-        return
-    try:
-        with _open(name) as file:
-            for number, line in enumerate(file, start=1):
-                if line.strip():
-                    yield _parse(line.strip(), name, number)
-    except (UnicodeDecodeError, OSError, EOFError, zlib.error) as error:
-        raise UnreadableFileError(repr(name), str(error)) from error
+    else:
+        yield from _parse_lines(name)
 
 
 def parse_documents(name: str) -> Iterator[Any]:
@@ -247,11 +241,15 @@ def parse_documents(name: str) -> Iterator[Any]:
         else:
             yield from content if isinstance(content, list) else [content]
             return
+    yield from _parse_lines(name, parse_float=None)
+
+
+def _parse_lines(name: str, *, parse_float: Any = str) -> Iterator[Any]:
     try:
         with _open(name) as file:
             for number, line in enumerate(file, start=1):
                 if line.strip():
-                    yield _parse(line, name, number, parse_float=None)
+                    yield _parse(line.strip(), name, number, parse_float=parse_float)
     except (UnicodeDecodeError, OSError, EOFError, zlib.error) as error:
         raise UnreadableFileError(repr(name), str(error)) from error
 
