@@ -48,33 +48,53 @@ def anchors(text: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", one.lower()).strip().replace(" ", "-") for one in headings}
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_every_block_is_run_or_has_a_reason_not_to(page: str) -> None:
-    forgotten = [one for one in blocks(page) if not (one.how or one.excused)]
-    assert not [f"{page}, line {one.line}: {one.text[:60]!r}" for one in forgotten]
+def text_of(page: str) -> str:
+    return (ROOT / page).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_no_fence_is_overlooked(page: str) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
-    assert len(re.findall(r"^ *```", text, re.MULTILINE)) == 2 * len(list(blocks(page)))
+def test_every_block_is_run_or_has_a_reason_not_to() -> None:
+    assert len(PAGES) > 30
+    assert not [
+        f"{page}, line {one.line}: {one.text[:60]!r}"
+        for page in PAGES
+        for one in blocks(page)
+        if not (one.how or one.excused)
+    ]
 
 
-@pytest.mark.parametrize(("page", "beginning"), NOT_RUN)
-def test_reasons_belong_to_blocks_that_are_there(page: str, beginning: str) -> None:
-    assert any(one.text.startswith(beginning) for one in blocks(page))
+def test_no_fence_is_overlooked() -> None:
+    fences = {page: len(re.findall(r"^ *```", text_of(page), re.MULTILINE)) for page in PAGES}
+    assert fences == {page: 2 * len(list(blocks(page))) for page in PAGES}
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_links_lead_somewhere(page: str, site: dict[str, Any]) -> None:
-    text = site["CODE"].sub("", (ROOT / page).read_text(encoding="utf-8"))
-    for link in site["LINK"].finditer(text):
+def test_reasons_belong_to_blocks_that_are_there() -> None:
+    assert not [
+        (page, beginning)
+        for page, beginning in NOT_RUN
+        if not any(one.text.startswith(beginning) for one in blocks(page))
+    ]
+
+
+def broken_links(page: str, site: dict[str, Any]) -> Iterator[str]:
+    """Yield the links of a page to what is not there."""
+    for link in site["LINK"].finditer(site["CODE"].sub("", text_of(page))):
         if "://" in link["target"]:
             continue
         target = (ROOT / page).parent / link["target"] if link["target"] else ROOT / page
-        assert target.exists(), f"{page} links to {link['target']}"
-        if link["anchor"]:
-            assert link["anchor"][1:] in anchors(target.read_text(encoding="utf-8")), link[0]
+        if not target.exists() or (
+            link["anchor"] and link["anchor"][1:] not in anchors(target.read_text("utf-8"))
+        ):
+            yield f"{page}: {link[0]}"
+
+
+def test_links_lead_somewhere(site: dict[str, Any]) -> None:
+    assert not [link for page in PAGES for link in broken_links(page, site)]
+
+
+def test_a_broken_link_would_be_noticed(site: dict[str, Any], tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# One\n[a](#one) [b](#two) [c](gone.md)\n", encoding="utf-8")
+    assert len(list(broken_links(str(page), site))) == 2
 
 
 def test_every_page_is_in_the_navigation_once(
@@ -89,10 +109,10 @@ def test_every_page_is_in_the_navigation_once(
     assert sorted(listed) == sorted(pages)
 
 
-@pytest.mark.parametrize("script", sorted(ROOT.glob("examples/**/*.py")), ids=lambda one: one.stem)
-def test_every_example_has_a_link_on_their_page(script: Path) -> None:
-    place = script.relative_to(ROOT).as_posix()
-    assert f"](../{place})" in (DOCS / "examples.md").read_text(encoding="utf-8")
+def test_every_example_has_a_link_on_their_page() -> None:
+    places = [one.relative_to(ROOT).as_posix() for one in ROOT.glob("examples/**/*.py")]
+    assert places
+    assert not [one for one in places if f"](../{one})" not in text_of("docs/examples.md")]
 
 
 @pytest.mark.parametrize("command", HOMES)
@@ -116,23 +136,22 @@ def test_no_docstring_shows_its_markup_in_the_reference(reference: dict[str, Any
         assert not re.findall(r":math:|\.\. math|^-{4,}$|``|\]_", text, re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_lists_are_set_off_by_an_empty_line(page: str) -> None:
-    text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text("utf-8"), flags=re.M | re.S)
-    lines = text.splitlines()
-    for before, line in pairwise(lines):
-        if re.match(r"([-*]|\d+\.) ", line) and before.strip():
-            assert re.match(r"\s*([-*]|\d+\.) |\s{2,}", before), f"{page}: {line!r}"
+def test_lists_are_set_off_by_an_empty_line() -> None:
+    for page in PAGES:
+        text = re.sub(r"^```.*?^```$", "", text_of(page), flags=re.M | re.S)
+        for before, line in pairwise(text.splitlines()):
+            if re.match(r"([-*]|\d+\.) ", line) and before.strip():
+                assert re.match(r"\s*([-*]|\d+\.) |\s{2,}", before), f"{page}: {line!r}"
 
 
 def test_notebooks_are_kept_as_text() -> None:
     assert not list(ROOT.glob("examples/**/*.ipynb"))
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_pictures_say_what_they_show(page: str) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
-    assert not [alt for alt in re.findall(r"!\[([^\]]*)\]\(", text) if len(alt) < 20]
+def test_pictures_say_what_they_show() -> None:
+    shown = [alt for page in PAGES for alt in re.findall(r"!\[([^\]]*)\]\(", text_of(page))]
+    assert shown
+    assert not [alt for alt in shown if len(alt) < 20]
 
 
 def test_pictures_are_small() -> None:
@@ -142,8 +161,7 @@ def test_pictures_are_small() -> None:
 
 
 def test_tests_that_pages_name_exist() -> None:
-    texts = [(ROOT / page).read_text(encoding="utf-8") for page in PAGES]
-    named = {path for text in texts for path in re.findall(r"`(tests/[\w/.]+)`", text)}
+    named = {path for page in PAGES for path in re.findall(r"`(tests/[\w/.]+)`", text_of(page))}
     assert "tests/fuzz/" in named
     assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
 

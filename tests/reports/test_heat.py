@@ -25,11 +25,11 @@ def result() -> PairwiseAccuracy:
     return pairwise_accuracy(label, label + rng.normal(size=900), sensitive_features=group)
 
 
-@pytest.mark.parametrize("light", np.linspace(0, 1, 41))
-def test_colours_are_cividis_within_what_nobody_sees(light: float) -> None:
-    fill, _ = colours(float(light))
+def test_colours_are_cividis_within_what_nobody_sees() -> None:
+    lights = np.linspace(0, 1, 41)
+    fills = np.array([to_rgb(colours(float(light))[0]) for light in lights])
     # Between two of eleven steps the map of matplotlib is straight within 4 %.
-    assert to_rgb(fill) == pytest.approx(colormaps["cividis"](light)[:3], abs=0.04)
+    assert fills == pytest.approx(colormaps["cividis"](lights)[:, :3], abs=0.04)
 
 
 def luminance(colour: str) -> float:
@@ -39,10 +39,10 @@ def luminance(colour: str) -> float:
     return float(linear @ [0.2126, 0.7152, 0.0722])
 
 
-@pytest.mark.parametrize("light", [-1.0, *np.linspace(0, 1, 201), 7.0])
-def test_letters_stand_out_as_wcag_asks_for_normal_text(light: float) -> None:
-    low, high = sorted(luminance(colour) for colour in colours(float(light)))
-    assert (high + 0.05) / (low + 0.05) >= 4.5
+def test_letters_stand_out_as_wcag_asks_for_normal_text() -> None:
+    for light in (-1.0, *np.linspace(0, 1, 201), 7.0):
+        low, high = sorted(luminance(colour) for colour in colours(float(light)))
+        assert (high + 0.05) / (low + 0.05) >= 4.5, light
 
 
 def test_lighter_cells_are_lighter_in_grey_too() -> None:
