@@ -27,7 +27,7 @@ def fails(found: Reproduction) -> list[str]:
 
 @pytest.mark.parametrize(
     ("figure", "runs"),
-    [pytest.param("4", 4, marks=pytest.mark.slow), ("5", 1), ("6", 12), ("10", 4), ("11", 4)],
+    [("5", 1), ("6", 12), pytest.param("10", 4, marks=pytest.mark.slow), ("11", 4)],
 )
 def test_the_conclusion_of_the_figure_holds(figure: str, runs: int, tmp_path: Path) -> None:
     found = reproduced(figure, tmp_path, runs)
@@ -35,6 +35,17 @@ def test_the_conclusion_of_the_figure_holds(figure: str, runs: int, tmp_path: Pa
     assert fails(found) == []
     assert found.n_matching == found.n_compared
     assert (tmp_path / f"figure_{figure}.png").exists()
+
+
+@pytest.mark.slow
+def test_the_trade_off_of_figure_4_is_not_there_in_a_converged_fit(tmp_path: Path) -> None:
+    found = reproduced("4", tmp_path, 1)
+    assert [text[:27] for text in fails(found)] == ["the same in a converged fit"]
+    # The least of all panels, 100 comparisons of 100 items, has many solutions.
+    missed = [(row.row, row.column) for row in found.rows if row.matches is False]
+    assert missed in ([], [("10 evaluators", "10 pairs")])
+    assert found.n_compared == 196
+    assert (tmp_path / "figure_4.png").exists()
 
 
 @pytest.mark.slow
