@@ -185,6 +185,11 @@ def test_a_table_without_evaluators_is_told_how_to_name_them(
         (["--score-prior", "wide"], "'wide' is no number"),
         (["--model", "crowdbt", "--score-prior", "cross-validation"], "prior of scores cannot be"),
         (["--bias-prior", "0"], "prior of biases cannot be 0"),
+        (["--model", "bt", "--evaluator", "judge"], "takes all who judged alike"),
+        (["--model", "elo", "--cluster", "judge"], "no errors that clusters could widen"),
+        (["--model", "bt", "--cluster", "judge"], "10 evaluators are too few"),
+        (["--cluster", "judge"], "each evaluator judged in one cluster"),
+        (["--cluster", "prompt"], "prompt"),
     ],
 )
 def test_options_without_effect_are_bad_input(
@@ -254,3 +259,24 @@ def test_a_hint_names_the_anchor_as_the_command_line_does(
 ) -> None:
     outcome = run(*words(tables), "--trusted", "nobody")
     assert "--anchor 'equal group means'" in outcome.err
+
+
+def test_comparisons_that_share_a_column_widen_errors(
+    run: Run, tables: dict[str, Path], tmp_path: Path
+) -> None:
+    head, *rows = tables["judgments"].read_text(encoding="utf-8").splitlines()
+    # Judgments of one prompt are copies of each other.
+    copied = [f"{row},{prompt}" for prompt, row in enumerate(rows[:900]) for _ in range(4)]
+    judgments = tmp_path / "judgments.csv"
+    judgments.write_text("\n".join([f"{head},prompt", *copied]) + "\n", encoding="utf-8")
+    for model in ([], ["--model", "bt"]):
+        outcome = run("rank", judgments, *words(tables)[2:], *model, "--cluster", "prompt")
+        assert outcome.status == 0
+        assert "900 clusters by prompt" in " ".join(outcome.out.split())
+    plain, clustered = (
+        json.loads(run("rank", judgments, "--model", "bt", *more, "--json").out)
+        for more in ([], ["--cluster", "prompt"])
+    )
+    assert clustered["n_clusters"] == {"prompt": 900}
+    errors = [[row["standard_error"] for row in one["ranking"]] for one in (plain, clustered)]
+    assert np.mean(errors[1]) > 1.4 * np.mean(errors[0])

@@ -53,6 +53,7 @@ def test_one_name_is_no_list_of_names(model: str, sensitive: Any) -> None:
         ({"evaluator": None}, "barp needs it"),
         ({"model": "crowdbt", "seat": "judge"}, "knows no seats; barp and bt do"),
         ({"model": "bt", "anchor": "zero mean bias"}, "bt knows none"),
+        ({"model": "elo", "clusters": {"judge": "judge"}}, "no errors that clusters could widen"),
         ({"model": "bt", "score": "sex"}, "barp with one sensitive column"),
     ],
 )

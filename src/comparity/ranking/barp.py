@@ -70,6 +70,7 @@ def barp(
     ties: Any = None,
     seats: Any = None,
     seat_by_evaluator: bool = False,
+    cluster: Any = None,
     score_prior: float | str | None = MARGINAL_LIKELIHOOD,
     bias_prior: float | str | None = BIAS_SD,
     intersections: Any = None,
@@ -114,6 +115,9 @@ def barp(
         As in :func:`comparity.bradley_terry`.
     seat_by_evaluator : bool
         Whether each evaluator has a seat effect of its own, as a further column of `bias`.
+    cluster : array_like, or a column's name, optional
+        As in :func:`comparity.bradley_terry`: the prompt, say. Not who judged: of biases of one
+        evaluator that evaluator's judgments alone tell.
     score_prior, bias_prior : float, "marginal likelihood", "cross-validation" or None
         Standard deviation in logits of the prior of scores (about zero) and of biases (about the
         mean of all evaluators, which is left free), how to choose it, or no prior.
@@ -172,7 +176,12 @@ def barp(
     attributes = attributes_of(sensitive_features, reference)
     n_items = len(attributes[0].codes)
     judgments = judgments_of(
-        comparisons, n_items=n_items, evaluators=evaluators, ties=ties, seats=seats
+        comparisons,
+        n_items=n_items,
+        evaluators=evaluators,
+        ties=ties,
+        seats=seats,
+        cluster=cluster,
     )
     check_option("mode", mode, MODES)
     check_option("sharpness", sharpness, (EQUAL, OWN))
@@ -187,6 +196,7 @@ def barp(
                 "score_prior": score_prior != MARGINAL_LIKELIHOOD,
                 "bias_prior": bias_prior != BIAS_SD,
                 "score_dependent": score_dependent,
+                "cluster": bool(judgments.clusters),
                 "sharpness='own'": sharpness == OWN,
                 "intersections='suggest'": intersections == "suggest",
             }
@@ -217,7 +227,7 @@ BARP = RankingModel(
     about="scores adjusted for the bias of each evaluator toward groups",
     source="Ferrara et al. (2024)",
     needs=("groups", "evaluators"),
-    accepts=("ties", "seats", "score_prior", "seed", "biases"),
+    accepts=("ties", "seats", "score_prior", "seed", "biases", "cluster", "evaluators"),
 )
 
 
@@ -257,6 +267,11 @@ def _check_panel(
         raise OptionError(
             "seat_by_evaluator", True, [("comparisons with {}", Option("seats")), "False"]
         )
+    for name, one in judgments.clusters.items():
+        both = np.unique(judgments.evaluator.astype(np.int64) * len(one.names) + one.codes)
+        if len(both) <= judgments.n_evaluators:
+            why = "each evaluator judged in one cluster, and that alone tells of their biases"
+            raise OptionError("cluster", name, ["the prompt", "what else they share"], why)
 
 
 def _check_sharpness(wish: Wish, *, corrected: bool, score_dependent: bool) -> None:

@@ -165,7 +165,7 @@ CROWD_BT = RankingModel(
     about="as Bradley-Terry, with a reliability of each evaluator",
     source="Chen et al. (2013)",
     needs=("evaluators",),
-    accepts=("ties", "score_prior"),
+    accepts=("ties", "score_prior", "evaluators"),
 )
 
 
@@ -362,7 +362,7 @@ FACTOR_BT = RankingModel(
     about="evaluators look at quality with a share of their attention, else at the group",
     source="Bugakova et al. (2019)",
     needs=("groups", "evaluators"),
-    accepts=("ties", "score_prior"),
+    accepts=("ties", "score_prior", "evaluators"),
 )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.counts.clusters import Clustering, named_clusters, read_clusters
 from comparity.errors import (
     BlankNameError,
     EmptyTableError,
@@ -56,6 +57,8 @@ class Judgments:
         Whether the comparison is a tie; ``None`` where no tie was recorded.
     seat : ndarray of int8 or None
         1 where the first item named was shown first, -1 where second, 0 where nobody knows.
+    clusters : mapping of str to Clustering
+        What comparisons share beside items and evaluators, by the name of one column at most.
     """
 
     better: Ints
@@ -65,6 +68,7 @@ class Judgments:
     evaluators: NDArray[Any]
     tied: NDArray[np.bool_] | None = None
     seat: NDArray[np.int8] | None = None
+    clusters: Mapping[str, Clustering] = field(default_factory=dict)
 
     @property
     def n_items(self) -> int:
@@ -91,12 +95,11 @@ class Judgments:
 
     def subset(self, kept: NDArray[np.bool_]) -> Judgments:
         """Return some of the comparisons, of the same items and evaluators."""
-        names = ("better", "worse", "evaluator", "tied", "seat")
-        found = {name: getattr(self, name) for name in names}
-        columns: dict[str, Any] = {
-            name: one if one is None else one[kept] for name, one in found.items()
-        }
-        return replace(self, **columns)
+        columns: dict[str, Any] = {}
+        for name in ("better", "worse", "evaluator", "tied", "seat"):
+            one = getattr(self, name)
+            columns[name] = one if one is None else one[kept]
+        return replace(self, clusters={}, **columns)
 
 
 def count_outcomes(better: Ints, worse: Ints, n_items: int) -> NDArray[np.int64]:
@@ -111,6 +114,7 @@ def judgments_of(
     evaluators: Any = None,
     ties: Any = None,
     seats: Any = None,
+    cluster: Any = None,
 ) -> Judgments:
     """Check comparisons by position and keep them as small arrays.
 
@@ -127,6 +131,8 @@ def judgments_of(
     seats : array_like or str, optional
         Whether the first item named was shown first: true or false, 1, -1 and 0 (unknown),
         ``"first"`` or ``"second"``.
+    cluster : array_like or str, optional
+        What comparisons share, such as the prompt; or the name of a column of the frame.
 
     Returns
     -------
@@ -146,9 +152,10 @@ def judgments_of(
     if isinstance(comparisons, Judgments):
         return comparisons
     ties = TIED if ties is None and _has_ties(comparisons) else ties
-    pairs, columns = _find_pairs(comparisons, evaluators, ties, seats)
+    pairs, (*columns, shared) = _find_pairs(comparisons, evaluators, ties, seats, cluster)
     better, worse, n = _check_positions(pairs, n_items)
-    return _assemble(better, worse, np.arange(n), *columns)
+    clusters = {cluster: shared} if isinstance(cluster, str) else named_clusters(shared)
+    return _assemble(better, worse, np.arange(n), *columns, clusters)
 
 
 def judgments_from_frames(
@@ -161,6 +168,7 @@ def judgments_from_frames(
     tied: str | None = None,
     seat: str | None = None,
     item: str = "item",
+    clusters: Mapping[str, str] | None = None,
 ) -> Judgments:
     """Check comparisons that name items by id.
 
@@ -175,9 +183,13 @@ def judgments_from_frames(
         Columns of `comparisons`.
     item : str
         Column of `items` with the id.
+    clusters : mapping of str to str, optional
+        Columns of `comparisons` with what they share, by what it is called.
     """
-    columns = columns_of(comparisons, "comparisons", [better, worse, evaluator, tied, seat])
-    check_outcome_read(comparisons, first=better, second=worse, read=(evaluator, tied, seat))
+    shared = dict(clusters or {})
+    named = (evaluator, tied, seat, *shared.values())
+    columns = columns_of(comparisons, "comparisons", [better, worse, *named])
+    check_outcome_read(comparisons, first=better, second=worse, read=named)
     both = _join_columns(columns[better], columns[worse])
     codes, names = factorise(both)
     n = len(codes) // 2
@@ -203,7 +215,8 @@ def judgments_from_frames(
         raise SelfComparisonError(rows_of(equal, both[:n]))
     first, second, _ = _check_positions(np.column_stack([position[:n], position[n:]]), len(known))
     extra = [None if name is None else columns[name] for name in (evaluator, tied, seat)]
-    return _assemble(first, second, np.array(known, dtype=object), *extra)
+    beside = {name: columns[column] for name, column in shared.items()}
+    return _assemble(first, second, np.array(known, dtype=object), *extra, beside)
 
 
 def _join_columns(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
@@ -300,7 +313,13 @@ def _check_positions(pairs: Any, n_items: int | None) -> tuple[Ints, Ints, int]:
 
 
 def _assemble(
-    better: Ints, worse: Ints, items: NDArray[Any], evaluators: Any, ties: Any, seats: Any
+    better: Ints,
+    worse: Ints,
+    items: NDArray[Any],
+    evaluators: Any,
+    ties: Any,
+    seats: Any,
+    clusters: Mapping[str, NDArray[Any]],
 ) -> Judgments:
     evaluator, names = _code_evaluators(evaluators, len(better))
     tied = _read_ties(ties, len(better))
@@ -314,6 +333,7 @@ def _assemble(
         evaluators=names,
         tied=tied if tied is not None and tied.any() else None,
         seat=_read_seats(seats, len(better)),
+        clusters=read_clusters(clusters, table="comparisons", beside={"comparisons": better}),
     )
 
 

@@ -42,6 +42,8 @@ OPTIONS = {
         *("intersections", "suggest", "score_dependent", "corrected", "uncorrected"),
         "sharpness",
     ),
+    "cluster": ("cluster",),
+    "evaluators": ("evaluator",),
 }
 """What a model may accept, and the options that only make sense for a model that does."""
 
@@ -49,6 +51,8 @@ REFUSALS = {
     "seats": "{model} knows no seats; {others} do",
     "score_prior": "it is not for {model}, which has no prior",
     "biases": "it is about biases, of which {model} knows none",
+    "cluster": "{model} has no errors that clusters could widen; {others} have",
+    "evaluators": "{model} takes all who judged alike; {others} tell them apart",
 }
 
 
@@ -171,6 +175,9 @@ class RankForm(ComparisonColumns):
     sharpness: Literal["equal", "own"] = choice(
         "equal",
         "Whether evaluators are equally decided, or each has a sharpness of its own.",
+    )
+    cluster: str | None = column(
+        "Column whose comparisons of one value are not independent, such as the prompt.", None
     )
     item: str = column("Column of the items with the id.", "item")
     seed: int = choice(0, "Of what is random.", least=0)

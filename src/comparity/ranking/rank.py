@@ -55,6 +55,11 @@ WANTED: dict[str, dict[str, Any]] = {
 """What is asked for where a model needs it."""
 
 
+ENOUGH_EVALUATORS = 30
+"""Evaluators from which on errors of scores may be clustered by them: sums over fewer clusters are
+known to a fourth and worse."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RankedPanel(Result):
     """Items ranked from a panel's comparisons.
@@ -154,6 +159,7 @@ def rank_frames(
     tied: str | None = None,
     seat: str | None = None,
     item: str = "item",
+    clusters: Mapping[str, str] | None = None,
     score: str | None = None,
     alpha: float = 0.05,
     margin: float = 0.05,
@@ -173,9 +179,11 @@ def rank_frames(
     sensitive : sequence of str
         Columns of `items` with the groups.
     evaluator, better, worse, tied, seat : str
-        Columns of `comparisons`.
+        Columns of `comparisons`; that of evaluators is read for models that need it.
     item : str
         Column of `items` with the id.
+    clusters : mapping of str to str, optional
+        Column of `comparisons` with what they share, by what it is called.
     score : str, optional
         Column of `items` with a model's score, to be audited against the bias-adjusted panel.
     alpha, margin : float
@@ -197,13 +205,15 @@ def rank_frames(
         check_sensitive(sensitive)
     given = {"items": items, "sensitive": sensitive or None, "evaluator": evaluator, "seat": seat}
     _check_given(model, given)
-    made = {"seat": seat, **choices}
+    made = {"seat": seat, "cluster": clusters, **choices}
     check_accepted(model, {name: one for name, one in made.items() if one is not None})
     # At once, because a query asked twice may answer in another order.
     held = None if items is None else columns_of(items, "items", [item, *sensitive, score])
     who = evaluator if "evaluators" in description.needs else None
     columns: dict[str, Any] = {"better": better, "worse": worse, "tied": tied, "item": item}
-    judgments = judgments_from_frames(comparisons, held, evaluator=who, seat=seat, **columns)
+    judgments = judgments_from_frames(
+        comparisons, held, evaluator=who, seat=seat, clusters=clusters, **columns
+    )
     if judgments.n_ties and "ties" not in description.accepts:
         raise OptionError("tied", tied, ["comparisons without ties"], f"{model} knows no ties")
     choices |= {"seed": seed} if "seed" in description.accepts else {}
@@ -212,7 +222,9 @@ def rank_frames(
     groups = {name: _group_of_items(column, name) for name, column in features.items()}
     before = None
     if "groups" in description.needs:
-        unnamed = replace(judgments, evaluator=None, evaluators=np.empty(0, dtype=object))
+        unnamed = replace(
+            judgments, clusters={}, evaluator=None, evaluators=np.empty(0, dtype=object)
+        )
         before = _in_unit(bradley_terry(unnamed, prior=_score_prior(ranking)), ranking.unit)
     audit = None
     if score is not None:
@@ -297,7 +309,9 @@ def rank_files(
     """
     form = RankForm(**choices)
     written = ("layout", "better", "worse", "evaluator", "left", "right", "winner")
-    read = read_comparisons(comparisons, **{name: getattr(form, name) for name in written})
+    kept = [form.cluster] if form.cluster else []
+    choices_made = {name: getattr(form, name) for name in written}
+    read = read_comparisons(comparisons, kept=kept, **choices_made)
     seats = form.seats or form.own_seats
     if seats and not read.has_seats:
         raise OptionError("seats", read.layout, ["a layout with a left and a right item"])
@@ -306,11 +320,16 @@ def rank_files(
         read.frame,
         None if items is None else read_table(items),
         evaluator="evaluator" if read.has_evaluators else None,
+        clusters={form.cluster: "kept0"} if form.cluster else None,
         tied="tied",
         seat="seat" if seats else None,
         **{name: getattr(form, name) for name in asked},
         **form.for_model(),
     )
+    number = panel.ranking.n_clusters.get(form.cluster or "", ENOUGH_EVALUATORS)
+    if form.cluster == read.columns.get("evaluator") and number < ENOUGH_EVALUATORS:
+        why = f"{number} evaluators are too few to say how evaluators differ; errors without it "
+        raise OptionError("cluster", form.cluster, ["the prompt", "none"], why + "are about these")
     paths = [path for path in (comparisons, items) if path is not None]
     return panel.with_provenance(
         version=__version__,

@@ -82,6 +82,8 @@ class Ranking(Result):
     unit : str
         What scores are measured in: ``"logits"``, ``"SDs"``, ``"points"`` or
         ``"share of wins"``.
+    n_clusters : mapping of str to int
+        Clusters of comparisons that errors allow for, by what they share.
     notes : tuple of str
         What the reader must know.
     provenance : mapping
@@ -105,6 +107,7 @@ class Ranking(Result):
     gradient_norm: float = math.nan
     iterations: int = 0
     unit: str = "logits"
+    n_clusters: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
 

@@ -18,6 +18,7 @@ from comparity.ranking.likelihood.fitting import NO_ANCHOR, Fit, check_finite, f
 from comparity.ranking.likelihood.search import TOLERANCE, Task
 from comparity.ranking.options import RankingModel
 from comparity.ranking.result import Ranking, ranking_of
+from comparity.results.judging import cluster_notes
 
 
 def bradley_terry(
@@ -26,6 +27,7 @@ def bradley_terry(
     n_items: int | None = None,
     ties: Any = None,
     seats: Any = None,
+    cluster: Any = None,
     prior: float | str | None = MARGINAL_LIKELIHOOD,
     tolerance: float = TOLERANCE,
     seed: int = 0,
@@ -52,6 +54,10 @@ def bradley_terry(
         Which comparisons are ties.
     seats : array_like, or a column's name, optional
         Whether the first item of the row was shown first: true or false, 1, -1 and 0 (unknown).
+    cluster : array_like, or a column's name, optional
+        What comparisons share, such as the prompt or who judged; those of one cluster are not
+        taken to be independent, and errors allow for it
+        (:mod:`comparity.ranking.likelihood.clusters`).
     prior : float, "marginal likelihood", "cross-validation" or None
         Standard deviation of the scores' prior, in logits, how to choose it, or no prior. Without
         one, an item that never lost has no finite score, and asking for it is an error.
@@ -84,7 +90,7 @@ def bradley_terry(
     >>> fitted.ranking.tolist()
     [0, 1, 2]
     """
-    judgments = judgments_of(comparisons, n_items=n_items, ties=ties, seats=seats)
+    judgments = judgments_of(comparisons, n_items=n_items, ties=ties, seats=seats, cluster=cluster)
     task = Task(
         judgments=judgments,
         columns=np.zeros((judgments.n_items, 0), dtype=np.int8),
@@ -110,6 +116,7 @@ def facts_of(
 ) -> dict[str, Any]:
     """Return what every fitted ranking holds, by the names of its fields."""
     seat, ties = _effects(fitted, errors)
+    clusters = {name: one.n for name, one in judgments.clusters.items()}
     return {
         "items": judgments.items,
         "scores": fitted.scores,
@@ -124,7 +131,8 @@ def facts_of(
         "ties": ties,
         "gradient_norm": fitted.solution.gradient_norm,
         "iterations": fitted.solution.steps,
-        "notes": diagnosis.notes,
+        "n_clusters": clusters,
+        "notes": (*diagnosis.notes, *cluster_notes(clusters, [*clusters], rows="judgments")),
     }
 
 
@@ -156,7 +164,7 @@ BRADLEY_TERRY = RankingModel(
     fit=bradley_terry,
     about="scores in logits; every evaluator taken at face value",
     source="Bradley and Terry (1952); ties by Davidson (1970)",
-    accepts=("ties", "seats", "score_prior", "seed"),
+    accepts=("ties", "seats", "score_prior", "seed", "cluster"),
     keywords={"score_prior": "prior"},
 )
 

@@ -21,6 +21,12 @@ from numpy.typing import NDArray
 from comparity.ranking.contrasts import Move
 from comparity.ranking.likelihood import exact as _exact
 from comparity.ranking.likelihood.banded import solve_banded
+from comparity.ranking.likelihood.clusters import (
+    FEW_OF_ONE,
+    ClusterGains,
+    blocks_of,
+    too_many_for_clusters,
+)
 from comparity.ranking.likelihood.exact import Inverse, Solving, few_items, one_thread
 from comparity.ranking.likelihood.objective import Penalised, conjugate_gradients, inner
 from comparity.ranking.likelihood.one_pass import OnePass
@@ -74,13 +80,59 @@ def errors_of(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Err
     known : ndarray of bool, (evaluators, contrasts)
         Biases that are zero by assumption, and have no error.
     """
-    if objective.size <= _exact.DENSE:
-        return _errors_by_solving(objective, Inverse(objective), move, known)
     with one_thread():
-        solved = solve_banded(objective) or few_items(objective)
+        small = objective.size <= _exact.DENSE
+        solved = Inverse(objective) if small else solve_banded(objective) or few_items(objective)
         if solved is not None:
-            return _errors_by_solving(objective, solved, move, known)
+            found = _errors_by_solving(objective, solved, move, known)
+            if objective.data.rows.cluster is None:
+                return found
+            clusters = ClusterGains(objective, solved)
+            return _cluster_errors(found, objective, clusters, move, known)
+    if objective.data.rows.cluster is not None:
+        raise too_many_for_clusters(objective)
     return _errors_by_passes(objective, move, known)
+
+
+def _cluster_errors(
+    errors: Errors,
+    objective: Penalised,
+    clusters: ClusterGains,
+    move: Move,
+    known: NDArray[np.bool_],
+) -> Errors:
+    """Return errors that allow for comparisons of one cluster to go together."""
+    n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
+    flat, weights = _move_matrices(objective, move)
+    added, about, both = np.zeros(objective.size), np.zeros((m, c)), np.zeros((m, c))
+    for some, targets in blocks_of(objective.size, range(objective.size)):
+        added[some.start : some.stop] = clusters.gains_of(targets + weights @ flat[some].T)
+    own, level, share = added[n : n + m * c].reshape(m, c), np.zeros(c), (~known).mean(axis=0)
+    anchored = np.eye(objective.size)[:, n : n + m * c] + weights @ flat[n : n + m * c].T
+    for contrast in range(c):
+        free = ~known[:, contrast]
+        mean = _mean_target(objective, move, contrast, free)
+        level[contrast] = clusters.gains_of(mean[:, None])[0] * share[contrast] ** 2
+        mine = anchored[:, contrast::c] * free
+        about[:, contrast] = clusters.gains_of(mine - share[contrast] * mean[:, None])
+        last = anchored[:, c - 1 :: c]
+        both[:, contrast] = (clusters.gains_of(mine + last) - own[:, contrast] - own[:, -1]) / 2
+    few = clusters.of_evaluators < FEW_OF_ONE
+    own, about = (np.where(few[:, None], np.maximum(one, 0.0), one) for one in (own, about))
+    gaps = clusters.gains_of(_gap_targets(objective, move))
+    return Errors(
+        scores=_add_variance(errors.scores, added[:n]),
+        bias=np.where(known, 0.0, _add_variance(errors.bias, own)),
+        centred=_add_variance(errors.centred, about),
+        level=_add_variance(errors.level, level),
+        gap=_add_variance(errors.gap, gaps),
+        extra=_add_variance(errors.extra, added[n + m * c :]),
+        with_last=np.where(known, 0.0, errors.with_last + both),
+    )
+
+
+def _add_variance(errors: Floats, added: Floats) -> Floats:
+    return _root(errors**2 + added)
 
 
 def without_unknown(

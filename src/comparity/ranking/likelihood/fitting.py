@@ -93,8 +93,7 @@ class Fit:
         known[self.trusted, : self.move.basis.shape[1] - 1] = True
         if not self.has_sharpness:
             return errors_of(self.objective, self.move, known)
-        point, sd = self.solution.point, self.sharpness_sd
-        wider = with_log_sharpness(self.objective, point, sd)
+        wider = with_log_sharpness(self.objective, self.solution.point, self.sharpness_sd)
         known = np.column_stack([known, np.zeros(len(known), dtype=bool)])
         return errors_of(wider, self.move, known)
 

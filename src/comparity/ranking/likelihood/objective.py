@@ -139,6 +139,7 @@ class Penalised:
         self._coarse = self._flat_inverse()
         self._diagonal = np.ones(self.size)
         self.last: Evaluation
+        self.point: Floats
 
     def split(self, point: Floats) -> tuple[Floats, Floats, Floats]:
         """Return scores, biases and extra parameters of a point."""
@@ -148,6 +149,7 @@ class Penalised:
 
     def evaluate(self, point: Floats) -> tuple[float, Floats]:
         """Return value and gradient, and keep the curvature."""
+        self.point = point
         scores, bias, extra = self.split(point)
         found = self.last = self.data.at(scores, bias, extra)
         pull, bias_pull = self.penalty.pull(scores), self.penalty.bias_pull(bias)

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from comparity.ranking.likelihood.kernels import (
     add_fused,
@@ -187,10 +188,21 @@ class Pass:
 
     def slopes(self, scores: Floats, bias: Floats, extra: Floats) -> Floats:
         """Return the slope of the loss in the lead of every comparison."""
-        margin, tied = self._margin(scores, bias, extra), self.rows.tied
-        if tied is None:
-            return self.sharpen(logistic(margin)[1])
-        return self.sharpen(davidson(margin, tied, float(extra[-1])).slope)
+        return self.contributions(scores, bias, extra)[0]
+
+    def contributions(self, scores: Floats, bias: Floats, extra: Floats) -> tuple[Floats, Floats]:
+        """Return the slope in the lead of every comparison, and those in extra parameters."""
+        margin, rows = self._margin(scores, bias, extra), self.rows
+        further = np.zeros((len(margin), rows.n_extra))
+        if rows.tied is None:
+            slope = logistic(margin)[1]
+        else:
+            slope = davidson(margin, rows.tied, float(extra[-1])).slope
+            even = extra[-1] - np.logaddexp(np.abs(margin) / 2, -np.abs(margin) / 2)
+            further[:, -1] = expit(even) - rows.tied
+        if rows.seat is not None:
+            further[:, 0] = slope * rows.seat
+        return self.sharpen(slope), further
 
     def bend(
         self, part: slice, spread: Floats, scores: Floats, bias: Floats, extra: Floats

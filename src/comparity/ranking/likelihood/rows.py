@@ -84,6 +84,8 @@ class ComparisonRows:
     tied : ndarray of bool or None
     own_seats : bool
         Whether the last contrast is the seat, of which each evaluator has an effect.
+    cluster : ndarray of int or None
+        What comparisons share beside items and evaluators.
     """
 
     better: Ints
@@ -95,6 +97,7 @@ class ComparisonRows:
     seat: NDArray[np.int8] | None = None
     tied: NDArray[np.bool_] | None = None
     own_seats: bool = False
+    cluster: NDArray[np.integer] | None = None
 
     @property
     def n_extra(self) -> int:
@@ -137,6 +140,7 @@ def rows_of(
     if evaluator is None:
         evaluator = np.zeros(len(judgments), np.int32)
     better, worse, seat, tied = judgments.better, judgments.worse, judgments.seat, judgments.tied
+    cluster = next((one.codes for one in judgments.clusters.values()), None)
     many = len(better) >= SORTED
     if many or (np.diff(evaluator) < 0).any():
         order = np.arange(len(better))
@@ -146,6 +150,7 @@ def rows_of(
         better, worse, evaluator = better[order], worse[order], evaluator[order]
         seat = None if seat is None else seat[order]
         tied = None if tied is None else tied[order]
+        cluster = None if cluster is None else cluster[order]
     contrast = columns[better] - columns[worse]
     own_seats = False
     if seat_by_evaluator and seat is not None:
@@ -160,6 +165,7 @@ def rows_of(
         seat=seat,
         tied=tied,
         own_seats=own_seats,
+        cluster=cluster,
     )
 
 
