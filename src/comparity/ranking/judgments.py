@@ -152,10 +152,10 @@ def judgments_of(
     if isinstance(comparisons, Judgments):
         return comparisons
     ties = TIED if ties is None and _has_ties(comparisons) else ties
-    pairs, (*columns, shared) = _find_pairs(comparisons, evaluators, ties, seats, cluster)
+    pairs, (who, tied, seat, shared) = _find_pairs(comparisons, evaluators, ties, seats, cluster)
     better, worse, n = _check_positions(pairs, n_items)
     clusters = {cluster: shared} if isinstance(cluster, str) else named_clusters(shared)
-    return _assemble(better, worse, np.arange(n), *columns, clusters)
+    return _assemble(better, worse, np.arange(n), who, tied, seat, clusters)
 
 
 def judgments_from_frames(
@@ -214,9 +214,9 @@ def judgments_from_frames(
     if equal.any():
         raise SelfComparisonError(rows_of(equal, both[:n]))
     first, second, _ = _check_positions(np.column_stack([position[:n], position[n:]]), len(known))
-    extra = [None if name is None else columns[name] for name in (evaluator, tied, seat)]
+    who, ties, seats = (None if name is None else columns[name] for name in (evaluator, tied, seat))
     beside = {name: columns[column] for name, column in shared.items()}
-    return _assemble(first, second, np.array(known, dtype=object), *extra, beside)
+    return _assemble(first, second, np.array(known, dtype=object), who, ties, seats, beside)
 
 
 def _join_columns(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
