@@ -24,6 +24,8 @@ COMMON = {"tpr": (0.8, 0.8), "shares": (0.5, 0.5), "base_rates": (0.55, 0.45)}
 UNEQUAL = {**COMMON, "tnr": (0.64, 0.56)}
 EQUAL = {**COMMON, "tnr": (0.6, 0.6)}
 FAMILY = family_of_cells("01")
+# Between few evaluators and many, in `make test-all` only.
+FIVE, TEN = (pytest.param(n, marks=pytest.mark.slow) for n in (5, 10))
 
 
 def assert_promise_kept(
@@ -53,7 +55,7 @@ def assert_promise_kept(
 
 
 @pytest.mark.parametrize("lean", [0.0, 0.1])
-@pytest.mark.parametrize("n_evaluators", [3, 5, 10, 30])
+@pytest.mark.parametrize("n_evaluators", [3, FIVE, TEN, 30])
 def test_planned_power_on_fresh_items_is_that_of_the_audit(
     n_evaluators: int, lean: float, repetitions: int, rng: np.random.Generator
 ) -> None:
@@ -62,7 +64,7 @@ def test_planned_power_on_fresh_items_is_that_of_the_audit(
 
 
 @pytest.mark.parametrize("n_items", [2000, 5600])
-@pytest.mark.parametrize("n_evaluators", [5, 10, 30])
+@pytest.mark.parametrize("n_evaluators", [5, TEN, 30])
 def test_planned_power_on_shared_items_is_that_of_the_audit(
     n_evaluators: int, n_items: int, repetitions: int, rng: np.random.Generator
 ) -> None:
@@ -71,7 +73,7 @@ def test_planned_power_on_shared_items_is_that_of_the_audit(
 
 
 @pytest.mark.parametrize("n_items", [None, 5000])
-@pytest.mark.parametrize("n_evaluators", [5, 10, 30])
+@pytest.mark.parametrize("n_evaluators", [5, TEN, 30])
 def test_planned_power_to_show_a_margin_is_that_of_the_audit(
     n_evaluators: int, n_items: int | None, repetitions: int, rng: np.random.Generator
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -42,12 +43,19 @@ def simulate(session: Session) -> None:
     assert session.status == 0
 
 
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the data of the tutorial."""
+    made = tmp_path_factory.mktemp("tutorial")
+    simulate(Session(made))
+    return made
+
+
 @pytest.mark.parametrize("page", FAST)
-def test_commands_print_what_the_page_shows(page: str, folder: Path) -> None:
-    session = Session(folder)
+def test_commands_print_what_the_page_shows(page: str, folder: Path, tables: Path) -> None:
     if page != TUTORIAL:
-        simulate(session)
-    play(page, session)
+        shutil.copytree(tables, folder, dirs_exist_ok=True)
+    play(page, Session(folder))
 
 
 @pytest.mark.slow
