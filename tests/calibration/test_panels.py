@@ -38,7 +38,14 @@ def audited(rng: np.random.Generator, shift: float = 0.0, **world: Any) -> Panel
     return audit_against_panel(fit, model, sensitive_features=panel.group, draws=20)
 
 
-@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize(
+    "world",
+    [
+        *("200 items", "few comparisons"),
+        pytest.param("one group less spread", marks=pytest.mark.slow),
+        pytest.param("one group rarely shown", marks=pytest.mark.slow),
+    ],
+)
 def test_false_alarms_stay_at_their_level(world: str, times: int, rng: np.random.Generator) -> None:
     found = [audited(rng, **WORLDS[world]).finding == VIOLATED for _ in range(times)]
     assert np.mean(found) <= ALPHA + 3 * np.sqrt(ALPHA * (1 - ALPHA) / times)

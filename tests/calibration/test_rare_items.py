@@ -78,7 +78,7 @@ def test_items_with_one_label_too_few_to_hold_bad_ones_are_not_called_harmless(
 
 
 @pytest.mark.parametrize("runs", [60, pytest.param(1000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("levels", [2, 7])
+@pytest.mark.parametrize("levels", [2, pytest.param(7, marks=pytest.mark.slow)])
 def test_few_items_against_many_keep_the_level_where_some_are_bad(
     levels: int, runs: int, rng: np.random.Generator
 ) -> None:
