@@ -8,8 +8,8 @@ import click
 from hypothesis import strategies as st
 
 from comparity.cli import commands
+from comparity.cli.deciders import EXCLUDED, OWN
 from comparity.cli.options import Column
-from comparity.cli.relative import EXCLUDED, OWN
 from tests.fuzz.sheets import ODD_NAMES, ODD_VALUES, Sheet
 
 __all__ = ["find_command", "is_input", "is_output", "option_words", "paths_of_commands"]
