@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import combinations, permutations
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import norm
+from scipy.stats import norm, skew
 
 from comparity.counts.judged_pairs import JudgedPairs
-from comparity.counts.pairs import TIE_VALUE, Cell
+from comparity.counts.pairs import Cell
 from comparity.inference.agreement import compare_shared, family_of_cells, moments_of, sides_of
-from comparity.inference.dealt_pairs import DealtPairs, permute
+from comparity.inference.dealt_pairs import DealtPairs, deal_judgments, permute
+from comparity.inference.gap_tests import GapTest
 from comparity.inference.item_permutation import (
     FEW_ITEMS,
     METHOD,
@@ -43,26 +45,6 @@ def judged(n_items: int, n_pairs: int, seed: int, *, ties: bool = True) -> Judge
         trials=np.ones(n_pairs, dtype=np.int64),
         cells=CELLS,
         n_items=n_items,
-    )
-
-
-def deal_judgments(pairs: JudgedPairs, score_ties: str) -> DealtPairs:
-    """Return judged pairs, whose items may all change groups with each other."""
-    groups = tuple(sorted({group for cell in pairs.cells for group in cell}))
-    sides = np.array([[groups.index(one) for one in cell] for cell in pairs.cells])
-    used, place = np.unique(np.concatenate([pairs.better, pairs.worse]), return_inverse=True)
-    group = np.zeros(len(used), dtype=np.int64)
-    group[place] = sides[pairs.cell].T.ravel()
-    better, worse = place.reshape(2, -1)
-    return DealtPairs(
-        better=better,
-        worse=worse,
-        outcome=np.array([0.0, TIE_VALUE[score_ties], 1.0])[pairs.order + 1],
-        trials=pairs.trials.astype(np.float64),
-        group=group,
-        weight=np.ones(len(used)),
-        stratum=np.zeros(len(used), dtype=np.int64),
-        groups=groups,
     )
 
 
@@ -132,14 +114,50 @@ def test_the_order_of_items_changes_nothing() -> None:
     assert one == pytest.approx(two)
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_the_interval_leaves_out_zero_exactly_where_equality_is_rejected(seed: int) -> None:
-    pairs = judged(40, 200, seed, ties=False)
+def lose_all(pairs: JudgedPairs, items: tuple[int, ...]) -> JudgedPairs:
+    """Let a model lose all pairs with some items, and win most of the others."""
+    rng = np.random.default_rng(0)
+    lost = np.isin(pairs.better, items) | np.isin(pairs.worse, items)
+    order = np.where(lost | (rng.random(len(pairs.order)) < 0.05), -1, 1)
+    return replace(pairs, order=order.astype(np.int8))
+
+
+def check(pairs: JudgedPairs) -> tuple[list[GapTest], list[GapTest]]:
+    """Return the usual tests of judgments, and what a permutation leaves of them."""
     counts = pairs.shared_counts()
     usual, sharing = compare_shared(counts, CONTRASTS), moments_of(counts, "disagree")
-    checked = check_by_permutation(usual, SIDES, sharing, lambda: deal_judgments(pairs, "disagree"))
-    for test, before in zip(checked, usual, strict=True):
-        assert test.method.endswith(METHOD)
+    deal = partial(deal_judgments, pairs, "disagree")
+    return usual, check_by_permutation(usual, SIDES, sharing, deal)
+
+
+def test_skewness_is_that_of_the_sums_of_items() -> None:
+    pairs = lose_all(judged(40, 400, 3, ties=False), (0, 1))
+    right = (pairs.order > 0).astype(float)
+    residual = right - right.mean()
+    sums = [sum(residual[(pairs.better == item) | (pairs.worse == item)]) for item in range(40)]
+    assert deal_judgments(pairs, "disagree").skewness() == pytest.approx(skew(sums))
+    assert skew(sums) < -2
+
+
+def test_items_that_are_not_skewed_are_not_permuted() -> None:
+    usual, checked = check(judged(40, 400, 3, ties=False))
+    assert checked == usual
+
+
+def test_skewness_of_few_judgments_on_each_item_is_left_to_the_usual_test() -> None:
+    """With two judgments of an item chance accounts for most of the variance."""
+    usual, checked = check(lose_all(judged(90, 90, 4, ties=False), (0,)))
+    assert checked == usual
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_interval_leaves_out_zero_exactly_where_equality_is_rejected(seed: int) -> None:
+    usual, checked = check(lose_all(judged(40, 400, seed, ties=False), (0, 1)))
+    both = list(zip(checked, usual, strict=True))
+    # What one item loses as the better and as the worse one cancels in pairs across groups.
+    permuted = [(test, before) for test, before in both if test.method.endswith(METHOD)]
+    assert {"agree(a > a) = agree(b > b)"} <= {test.null for test, _ in permuted}
+    for test, before in permuted:
         assert "exchangeable" in test.reason
         assert test.p_value >= before.p_value
         for alpha in (0.9, 0.5, 0.2, 0.1, 0.05, 0.01, 0.001):

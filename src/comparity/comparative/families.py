@@ -4,21 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from comparity.comparative.options import ComparativeOptions
-from comparity.counts.pairs import Sharing
+from comparity.counts.judged_pairs import JudgedPairs
+from comparity.counts.pairs import PairCounts, SharedPairCounts, Sharing
 from comparity.errors import OptionError
 from comparity.inference.agreement import (
+    FEWEST_EVALUATORS,
     Contrast,
     Family,
+    compare_fresh,
+    compare_fresh_wald,
+    compare_shared,
     contrast_factor,
     contrasts_of_order,
     family_of_cells,
+    moments_of,
+    sides_of,
+    smallest_group,
 )
+from comparity.inference.dealt_pairs import deal_judgments
 from comparity.inference.gap_tests import GapTest
+from comparity.inference.item_permutation import check_by_permutation
 from comparity.results.audit import JudgedGap
 from comparity.results.judging import judge, overall_finding
 from comparity.tables.values import qualified
@@ -37,6 +48,37 @@ def family_of(groups: Sequence[str], options: ComparativeOptions) -> Family:
         why = f"all pairs of kinds of pairs can be compared for at most {MOST_GROUPS} groups"
         raise OptionError("hypotheses", "all", ["'across'", "'within'", "quality='binary'"], why)
     return family_of_cells(groups, graded=graded, hypotheses=options.hypotheses)
+
+
+def compare_counts(
+    counts: PairCounts | SharedPairCounts,
+    contrasts: Sequence[Contrast],
+    *,
+    options: ComparativeOptions,
+    score_ties: str,
+    pairs: JudgedPairs | None = None,
+) -> list[GapTest]:
+    """Test hypotheses by the design of the counts, and by permutation where `pairs` are few."""
+    if isinstance(counts, SharedPairCounts):
+        guarded = options.method != "dyadic"
+        tests = compare_shared(counts, contrasts, score_ties=score_ties, guarded=guarded)
+        # Rows that share an evaluator or a cluster stay together when items change groups.
+        alone = counts.n_evaluators < FEWEST_EVALUATORS and not counts.n_clusters
+        if guarded and alone and pairs is not None and not options.continuous:
+            tests = check_by_permutation(
+                tests,
+                [sides_of(contrast) for contrast in contrasts],
+                moments_of(counts, score_ties),
+                partial(deal_judgments, pairs, score_ties),
+            )
+    elif options.rule == "paper" and score_ties == "disagree":
+        tests = compare_fresh_wald(counts, contrasts)
+    else:
+        tests = compare_fresh(counts, contrasts, score_ties=score_ties)
+    return [
+        replace(test, smallest_group=smallest_group(counts, contrast.cells))
+        for test, contrast in zip(tests, contrasts, strict=True)
+    ]
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,14 @@ for that design, and says in words what was assumed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from comparity.comparative.families import TestedFamily, family_of, judge_families
+from comparity.comparative.families import TestedFamily, compare_counts, family_of, judge_families
 from comparity.comparative.options import ComparativeOptions
 from comparity.comparative.standardised import n_levels, standardised_audit
 from comparity.counts.judged_pairs import JudgedPairs
@@ -23,16 +23,10 @@ from comparity.errors import OneGroupError
 from comparity.inference.agreement import (
     EQUAL_VALUES,
     FEWEST_EVALUATORS,
-    Contrast,
     agreement_rates,
-    compare_fresh,
-    compare_fresh_wald,
-    compare_shared,
     moments_of,
-    smallest_group,
 )
 from comparity.inference.evaluators import FEWEST_FLIPPED
-from comparity.inference.gap_tests import GapTest
 from comparity.inference.joint import all_cells_equal
 from comparity.results.audit import Audit, JudgedGap, Ties
 from comparity.results.judging import cluster_notes
@@ -94,11 +88,12 @@ def _raw_audit(
         if len(one.groups) < 2 and not options.continuous:
             raise OneGroupError(attribute, one.groups)
     used = {name: _counts_to_test(counted[name], one, options) for name, one in counts.items()}
-    judged, further, finding = _judge(used, options, options.score_ties)
+    listed = {name: one for name, one in counted.items() if isinstance(one, JudgedPairs)}
+    judged, further, finding = _judge(used, options, options.score_ties, listed)
     families = [family_of(one.groups, options) for one in used.values()]
     size = _size(counts, used, options)
     several = len(used) > 1
-    ties = _ties(used, options, finding)
+    ties = _ties(used, options, finding, listed)
     return Audit(
         notion="comparative separation",
         finding=finding,
@@ -169,7 +164,10 @@ def _size(
 
 
 def _judge(
-    counts: Mapping[str, Counts], options: ComparativeOptions, score_ties: str
+    counts: Mapping[str, Counts],
+    options: ComparativeOptions,
+    score_ties: str,
+    listed: Mapping[str, JudgedPairs],
 ) -> tuple[tuple[JudgedGap, ...], tuple[JudgedGap, ...], str]:
     size = Size.of(next(iter(counts.values())))
     several = len(counts) > 1
@@ -177,34 +175,25 @@ def _judge(
     for attribute, one in counts.items():
         family = family_of(one.groups, options)
         moments = moments_of(one, score_ties)
-        compare = partial(_tests, one, options=options, score_ties=score_ties)
+        compare = partial(
+            compare_counts,
+            one,
+            options=options,
+            score_ties=score_ties,
+            pairs=listed.get(attribute),
+        )
         families.append(
             TestedFamily.of(family, moments, compare).called(attribute, several=several)
         )
     return judge_families(families, options, n=size.judgments, n_items=size.items)
 
 
-def _tests(
-    counts: Counts,
-    contrasts: Sequence[Contrast],
-    *,
+def _ties(
+    counts: Mapping[str, Counts],
     options: ComparativeOptions,
-    score_ties: str,
-) -> list[GapTest]:
-    if isinstance(counts, SharedPairCounts):
-        guarded = options.method != "dyadic"
-        tests = compare_shared(counts, contrasts, score_ties=score_ties, guarded=guarded)
-    elif options.rule == "paper" and score_ties == "disagree":
-        tests = compare_fresh_wald(counts, contrasts)
-    else:
-        tests = compare_fresh(counts, contrasts, score_ties=score_ties)
-    return [
-        replace(test, smallest_group=smallest_group(counts, contrast.cells))
-        for test, contrast in zip(tests, contrasts, strict=True)
-    ]
-
-
-def _ties(counts: Mapping[str, Counts], options: ComparativeOptions, finding: str) -> Ties:
+    finding: str,
+    listed: Mapping[str, JudgedPairs],
+) -> Ties:
     """Count ties, and see whether scoring them the other way would change the finding."""
     several = len(counts) > 1
     first = next(iter(counts.values()))
@@ -224,7 +213,7 @@ def _ties(counts: Mapping[str, Counts], options: ComparativeOptions, finding: st
             for cell, tally in one.items()
         },
         scored_as=options.score_ties,
-        change_finding=tied_scores > 0 and _judge(counts, options, other)[2] != finding,
+        change_finding=tied_scores > 0 and _judge(counts, options, other, listed)[2] != finding,
     )
 
 

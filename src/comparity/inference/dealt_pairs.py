@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from comparity.counts.pairs import Cell
+from comparity.counts.judged_pairs import JudgedPairs
+from comparity.counts.pairs import TIE_VALUE, Cell
 from comparity.inference.pivots import NOTHING
 
 Floats = NDArray[np.float64]
@@ -89,6 +90,17 @@ class DealtPairs:
         sums = np.bincount(self.better, of_better, len(self))
         return np.round(sums + np.bincount(self.worse, of_worse, len(self)), 6)
 
+    def skewness(self) -> float:
+        """Return the skewness of the items' sums of residuals, whatever their groups."""
+        rate = np.average(self.outcome, weights=self.trials)
+        residual = self.trials * (self.outcome - rate)
+        sums: Floats = np.bincount(self.better, residual, len(self)).astype(np.float64)
+        sums += np.bincount(self.worse, residual, len(self))
+        means = np.bincount(self.stratum, sums) / np.maximum(np.bincount(self.stratum), 1)
+        sums -= means[self.stratum]
+        variance = float((sums**2).mean())
+        return float((sums**3).mean()) / variance**1.5 if variance > NOTHING else 0.0
+
     def deal(self, draws: int, rng: np.random.Generator) -> Codes:
         """Return from which item every item gets its membership; draws beside each other."""
         source = np.empty((len(self), draws), dtype=np.int64)
@@ -96,6 +108,26 @@ class DealtPairs:
             rows = np.flatnonzero(self.stratum == stratum)
             source[rows] = rng.permuted(np.repeat(rows[:, None], draws, axis=1), axis=0)
         return source
+
+
+def deal_judgments(pairs: JudgedPairs, score_ties: str) -> DealtPairs:
+    """Return judged pairs, whose items may all change groups with each other."""
+    groups = tuple(sorted({group for cell in pairs.cells for group in cell}))
+    sides = np.array([[groups.index(one) for one in cell] for cell in pairs.cells])
+    used, place = np.unique(np.concatenate([pairs.better, pairs.worse]), return_inverse=True)
+    group = np.zeros(len(used), dtype=np.int64)
+    group[place] = sides[pairs.cell].T.ravel()
+    better, worse = place.reshape(2, -1)
+    return DealtPairs(
+        better=better,
+        worse=worse,
+        outcome=np.array([0.0, TIE_VALUE[score_ties], 1.0])[pairs.order + 1],
+        trials=pairs.trials.astype(np.float64),
+        group=group,
+        weight=np.ones(len(used)),
+        stratum=np.zeros(len(used), dtype=np.int64),
+        groups=groups,
+    )
 
 
 class _Tables:
