@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 
 from comparity import comparative_separation, fair_balance, reweighing, separation
-from comparity.cli.published import Conclusion, Reproduction, Request
+from comparity.cli.published import SIGNIFICANT, Conclusion, Reproduction, Request
 from comparity.cli.reproduce import read_published, tracked
 from comparity.datasets.preparations import PreparedData, load_dataset
 from comparity.results.audit import Audit
@@ -73,7 +73,7 @@ def table_5(request: Request) -> Reproduction:
         for row, columns in rows.items()
     }
     # The published shares vary as ours do.
-    errors = 3.5 * float(np.sqrt(1 + runs / PUBLISHED_RUNS))
+    errors = SIGNIFICANT * float(np.sqrt(1 + runs / PUBLISHED_RUNS))
     entries = PUBLISHED.beside("table 5", rows, tolerance=5e-4, spread=spread, errors=errors)
     return PUBLISHED.reproduction(
         "table 5",

@@ -43,7 +43,7 @@ def figure_1(request: Request) -> Reproduction:
     ours["cut"] = {"lowest": low, "highest": high}
     ours |= {f"merge {place}": {"height": h} for place, h in enumerate(found.heights, 1)}
     why = dict.fromkeys(ours, "another seed of the meta fair classifier")
-    rows = PUBLISHED.beside("figure 1", ours, tolerance=0.1, why=why)
+    rows = PUBLISHED.beside("figure 1", ours, tolerance=0.1, why=why, stand_ins=ours)
     return PUBLISHED.reproduction(
         "figure 1",
         rows,
@@ -52,8 +52,9 @@ def figure_1(request: Request) -> Reproduction:
         notes=(
             f"{found.n_resamples} rows: {len(SEVEN)} data sets, {len(MODELS)} models and 5 folds; "
             f"{found.n_dropped} more left out, where a metric does not exist.",
-            f"Members and heights with seed {request.seed}, cut to seven clusters; heights within "
-            "0.1 count as equal.",
+            f"Members and heights with seed {request.seed}, cut to seven clusters. The seed of the "
+            "authors' meta fair classifier is not known, so that nothing here is confirmed; "
+            "heights within 0.1 are consistent.",
         ),
         options={"seed": request.seed, "runs": runs},
     )
@@ -98,7 +99,7 @@ def clusters_of_data(request: Request) -> Reproduction:
     part = "table 5 clusters"
     ours = _members(part, found)
     ours |= {f"merge {place}": {"height": h} for place, h in enumerate(found.heights, 1)}
-    rows = PUBLISHED.beside(part, ours, tolerance=0.05)
+    rows = PUBLISHED.beside(part, ours, tolerance=5e-4)
     same = all(row.matches for row in rows if row.column == "members")
     return PUBLISHED.reproduction(
         part,

@@ -55,7 +55,7 @@ def simulation(request: Request) -> Reproduction:
         found = [_bridged(rng, effect, with_group, fitted) for _ in range(runs)]
         means = {name: float(np.mean([one[name] for one in found])) for name in found[0]}
         ours[row] = means
-        known = PUBLISHED.numbers["simulation"][row]
+        known = PUBLISHED.references["simulation"][row]
         spread[row] = {name: _error(known[name], found, name, runs) for name in means}
     rows = PUBLISHED.beside("simulation", ours, tolerance=0.0005, spread=spread)
     sizes = [found["biased rejects"] for row, found in ours.items() if "null" in row]
@@ -144,14 +144,14 @@ def table_3_bridges(request: Request) -> Reproduction:
         for column, bridge in (("biased bridge", "biased"), ("unbiased bridge", "unbiased")):
             row[column] = row.get(column, 0.0) + case.dpd[bridge] / runs
     why = dict.fromkeys(ours, f"another model: ratings of {len(others)} people, not images")
-    rows = PUBLISHED.beside("table 3 bridges", ours, tolerance=0.1, why=why)
+    rows = PUBLISHED.beside("table 3 bridges", ours, tolerance=0.1, why=why, stand_ins=ours)
     return _rq2(
         "table 3 bridges",
         rows,
         found,
         request.seed,
         f"{len(others)} other raters' ratings and ridge regression stand for images and VGG-16; "
-        "numbers within 0.1 count as equal.",
+        "numbers within 0.1 are consistent, and none is confirmed.",
         f"Left out as copies of R1, R2 or R3: {', '.join(copies)}. Avg is the mean of all raters, "
         "so that the others nearly determine it; without it see the row of R1, R2, R3.",
     )
@@ -190,7 +190,7 @@ def models(request: Request) -> Reproduction:
     spread = {"same verdict": {"of 32": float(np.std(same, ddof=1))}}
     return PUBLISHED.reproduction(
         "RQ1 for models",
-        PUBLISHED.beside("RQ1 for models", ours, spread=spread, why=why),
+        PUBLISHED.beside("RQ1 for models", ours, spread=spread, why=why, stand_ins=ours),
         notes=(
             f"Ridge regression on the ratings of {len(others)} other raters; {runs} random splits "
             "80 : 20, ± the standard deviation of one. The paper has one split and VGG-16.",

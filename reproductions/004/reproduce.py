@@ -22,7 +22,7 @@ from simulated import (
     table_4,
     table_5,
 )
-from tasks import Tested, across, averages, deviations
+from tasks import Tested, across, averages, coin, deviations, one_run_by_row
 
 from comparity.cli.published import Conclusion, Reproduction, Request, one_run_away
 from comparity.cli.reproduce import Parts, read_published
@@ -55,7 +55,9 @@ def table_1(request: Request) -> Reproduction:
         ours,
         tolerance=0.005,
         spread=deviations(found),
-        errors=one_run_away(runs),
+        errors=one_run_by_row(found),
+        stand_ins=("Wiki", "W3C"),
+        nothing=coin,
         why={
             "Wiki": "1,492 of 127,820 comments, a linear score of words instead of a network",
             "W3C": "10 topics of 48: the expert label of the others is not at hand",
@@ -210,7 +212,9 @@ def table_6(request: Request) -> Reproduction:
         ours,
         tolerance=0.005,
         spread=deviations(found),
-        errors=one_run_away(runs),
+        errors=one_run_by_row(found),
+        stand_ins=("W3C",),
+        nothing=coin,
         why={
             "Sim.": "how scores become relevances is not said",
             "W3C": "10 topics of 48: the expert label of the others is not at hand",
@@ -261,7 +265,9 @@ def _matrices(
         ours,
         tolerance=5e-4,
         spread=deviations(cells),
-        errors=one_run_away(runs),
+        errors=one_run_by_row(cells),
+        stand_ins=ours if why else (),
+        nothing=coin,
         why=dict.fromkeys(ours, why),
     )
     even = abs(ours["Constr."]["male > female"] - ours["Constr."]["female > male"])
@@ -287,7 +293,12 @@ def figure_7(request: Request) -> Reproduction:
     }
     ours = averages(found)
     rows = PUBLISHED.beside(
-        "figure 7", ours, tolerance=5e-4, spread=deviations(found), errors=one_run_away(runs)
+        "figure 7",
+        ours,
+        tolerance=5e-4,
+        spread=deviations(found),
+        errors=one_run_by_row(found),
+        nothing=coin,
     )
     return PUBLISHED.reproduction("figure 7", rows, options={"runs": runs, "seed": request.seed})
 

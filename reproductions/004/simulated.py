@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from methods import HELD_OUT, METHODS, POSTPROCESSED, free_ranker
-from tasks import Floats, Task, Tested, across, apart, averages, deviations, everywhere
+from tasks import Floats, Task, Tested, across, apart, averages, coin, deviations, everywhere
 
 from comparity import FairRanker
 from comparity.cli.published import Conclusion, Reproduction, Request, one_run_away
@@ -139,7 +139,12 @@ def _compared(
         _add(found["population"], name, one.true, violation)
     ours = averages(found)
     rows = PUBLISHED.beside(
-        part, ours, tolerance=0.005, spread=deviations(found), errors=one_run_away(runs)
+        part,
+        ours,
+        tolerance=0.005,
+        spread=deviations(found),
+        errors=one_run_away(runs),
+        nothing=coin,
     )
     return ours, {"rows": rows, "options": {"runs": runs, "seed": request.seed}}
 
@@ -218,6 +223,7 @@ def figure_3(request: Request) -> Reproduction:
         tolerance=5e-4,
         spread=deviations(found),
         errors=one_run_away(runs),
+        nothing=coin,
     )
     return PUBLISHED.reproduction("figure 3", rows, options={"runs": runs, "seed": request.seed})
 
@@ -260,7 +266,14 @@ def figure_1(request: Request) -> Reproduction:
         _draw_matrices(ours, path)
     return PUBLISHED.reproduction(
         "figure 1",
-        PUBLISHED.beside("figure 1", ours, spread=deviations(found)),
+        PUBLISHED.beside(
+            "figure 1",
+            ours,
+            tolerance=5e-4,
+            spread=deviations(found),
+            errors=one_run_away(runs),
+            nothing=coin,
+        ),
         conclusions=conclusions,
         figures=() if path is None else (str(path),),
         notes=("Panels (e) to (g) need all of the Wikipedia comments, which are not shipped.",),

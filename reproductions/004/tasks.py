@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity import pairwise_accuracy
+from comparity.cli.published import one_run_away
 from comparity.counts.query_pairs import query_counts
 from comparity.errors import InfeasibleGoalWarning
 from comparity.pairwise.result import PairwiseAccuracy
@@ -169,5 +170,18 @@ def deviations(found: Mapping[str, Columns]) -> dict[str, dict[str, float]]:
             column: float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
             for column, values in columns.items()
         }
+        for row, columns in found.items()
+    }
+
+
+def coin(column: str) -> float:
+    """Return what a number would be by the toss of a coin: 0.5 for accuracies, 0 for violations."""
+    return 0.5 if "AUC" in column or ">" in column or "<" in column else 0.0
+
+
+def one_run_by_row(found: Mapping[str, Columns]) -> dict[str, float]:
+    """Return by how many standard deviations one further run may differ, by row."""
+    return {
+        row: one_run_away(min(len(values) for values in columns.values()))
         for row, columns in found.items()
     }

@@ -138,3 +138,15 @@ def test_an_exposure_prints_and_becomes_data_and_a_picture() -> None:
         found.means.values()
     )
     assert "Mean exposure" in found._repr_html_()
+
+
+@pytest.mark.parametrize(("one", "other"), [(0, 1), ("0", "1"), (np.int64(0), np.int64(1))])
+def test_groups_that_are_numbers_are_named_by_numbers_or_their_text(
+    one: object, other: object
+) -> None:
+    found = exposure([3.0, 2.0, 1.0], sensitive_features=[0, 1, 0])
+    expected = (1 + 1 / log2(4)) / 2 - 1 / log2(3)
+    assert found.gap(one, other) == pytest.approx(expected)
+    assert found.ratio(one, other) == pytest.approx((1 + 1 / log2(4)) / 2 * log2(3))
+    with pytest.raises(UnknownGroupError, match="'2'"):
+        found.gap(one, 2)

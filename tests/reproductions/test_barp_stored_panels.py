@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from comparity import barp, bradley_terry, fair_topk, rank_centrality
+from comparity import barp, bradley_terry, crowd_bt, fair_topk, rank_centrality
 from comparity.cli.reproduce import find_papers, load_parts
 from comparity.datasets.simulated_panels import SimulatedPanel
 
@@ -137,3 +137,17 @@ def test_the_panel_of_figure_6_has_two_groups_of_30_and_no_bias_of_their_interse
     assert panel.bias.mean(axis=0) == pytest.approx([-3, -4], abs=0.05)
     assert kendalltau(plain(panel), panel.scores)[0] == pytest.approx(0.712, abs=5e-4)
     assert tau(panel) == pytest.approx(0.918, abs=0.003)
+
+
+def test_biased_evaluators_are_taken_for_unreliable_and_not_for_adversaries() -> None:
+    """Section 5.3 says adversaries, whose reliability is below one half."""
+    calm, leaning = (
+        panel for _, panel in islice(BEHIND["stored_panels"]([(0.0, 0.0), (0.0, 10.0)]), 2)
+    )
+    flat = {"n_items": 100, "reliability_prior": (1.0, 1.0)}
+    least = [
+        min(crowd_bt(one.comparisons, evaluators=one.evaluators, **flat).parameters["reliability"])
+        for one in (calm, leaning)
+    ]
+    assert least[0] > 0.9
+    assert 0.5 < least[1] < 0.8

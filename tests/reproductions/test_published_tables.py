@@ -46,7 +46,8 @@ def test_metrics_of_data_come_out_of_the_authors_folds() -> None:
 
 def test_all_metrics_equal_those_of_aif360_on_a_fixed_table() -> None:
     found = reproduced("001", "table 1")
-    assert (found.n_matching, found.n_compared) == (29, 29)
+    assert [row.verdict for row in found.rows if row.reference] == ["comes out"] * 29
+    assert found.n_compared == 0
 
 
 def test_the_ratings_hold_as_many_faces_groups_and_raters_as_published() -> None:
@@ -63,4 +64,7 @@ def test_gaps_between_raters_lie_among_those_of_random_splits() -> None:
 @pytest.mark.slow
 def test_biases_of_three_grades_come_out() -> None:
     found = reproduced("003", "table 1")
-    assert (found.n_matching, found.n_compared) == (18, 18)
+    assert differ(found) == set()
+    stored = [row for row in found.rows if "stored" in row.row]
+    checked = [row for row in found.rows if row.reference]
+    assert [row.verdict for row in (*stored, *checked)] == ["comes out"] * 12

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from comparity import __version__
 from comparity.errors import DataFolderMissingError
-from comparity.errors.spelling import visible
-from comparity.reports.sections import Grid, Section
 from comparity.results.plain import as_plain
 from comparity.results.result import Result, frame_of_rows
+
+if TYPE_CHECKING:
+    from comparity.reports.sections import Section
+
+COMES_OUT, DIFFERS, CONSISTENT = "comes out", "differs", "consistent, not confirmed"
+"""What is said of a published number beside ours."""
+
+SIGNIFICANT = 3.29
+"""So many standard errors are chance: one comparison in a thousand lies beyond."""
 
 Number = float | str
 Numbers = Mapping[str, Mapping[str, Number]]
@@ -75,6 +82,14 @@ class Reproduced:
         Largest difference that rounding, or chance, explains; without a meaning for words.
     why : str
         Why they differ, where it is known.
+    chance : float
+        What of the tolerance is chance, 3.29 standard errors of the difference.
+    nothing : float
+        What the number would be without an effect: 0.5 for accuracies, mostly 0.
+    stand_in : bool
+        Whether other data, another model or an unknown seed stand in for the paper's.
+    reference : bool
+        Whether `published` is no number of the paper, but somebody else's, beside ours for a check.
     """
 
     row: str
@@ -84,8 +99,16 @@ class Reproduced:
     spread: float | None = None
     tolerance: float = 0.0
     why: str = ""
+    chance: float = 0.0
+    nothing: float = 0.0
+    stand_in: bool = False
+    reference: bool = False
 
-    DERIVED: ClassVar[Mapping[str, str]] = {"difference": "difference", "matches": "matches"}
+    DERIVED: ClassVar[Mapping[str, str]] = {
+        "difference": "difference",
+        "matches": "matches",
+        "verdict": "verdict",
+    }
 
     @property
     def difference(self) -> float | None:
@@ -103,6 +126,23 @@ class Reproduced:
             return self.published == self.ours
         # A tolerance of half a unit in the last digit includes its own end.
         return bool(abs(self.difference) <= self.tolerance + 1e-9)
+
+    @property
+    def verdict(self) -> str | None:
+        """Whether it comes out, in the words of the page; nothing where nothing is compared.
+
+        A number *comes out* if it is within rounding, or within 3.29 standard errors of a
+        comparison so precise that three of them are at most a tenth of the published effect. What
+        is within a wider tolerance, or rests on a stand-in, is *consistent, not confirmed*.
+        """
+        if self.matches is None:
+            return None
+        if not self.matches:
+            return CONSISTENT if self.stand_in and self.difference is None else DIFFERS
+        number = self.nothing if isinstance(self.published, str | None) else self.published
+        effect = abs(number - self.nothing)
+        precise = 3 / SIGNIFICANT * self.chance <= effect / 10
+        return COMES_OUT if precise and not self.stand_in else CONSISTENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,13 +189,21 @@ class Reproduction(Result):
 
     @property
     def n_compared(self) -> int:
-        """Numbers and words that can be compared."""
-        return sum(row.matches is not None for row in self.rows)
+        """Published numbers and words that ours could confirm or contradict."""
+        return self.n_matching + self._count(DIFFERS)
 
     @property
     def n_matching(self) -> int:
-        """Those that are equal up to rounding and chance."""
-        return sum(row.matches is True for row in self.rows)
+        """Those that come out."""
+        return self._count(COMES_OUT)
+
+    @property
+    def n_consistent(self) -> int:
+        """Those that ours does not contradict, but would not tell from others; not counted."""
+        return self._count(CONSISTENT)
+
+    def _count(self, verdict: str) -> int:
+        return sum(row.verdict == verdict and not row.reference for row in self.rows)
 
     @property
     def largest(self) -> Reproduced | None:
@@ -163,7 +211,21 @@ class Reproduction(Result):
         numbers = [row for row in self.rows if row.difference is not None]
         return max(numbers, key=lambda row: abs(row.difference or 0.0), default=None)
 
-    DERIVED: ClassVar[Mapping[str, str]] = {"provenance": "provenance"}
+    DERIVED: ClassVar[Mapping[str, str]] = {
+        "provenance": "provenance",
+        "counts": "counts",
+    }
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many numbers come out, of how many, how many are consistent, conclusions likewise."""
+        return {
+            "come out": self.n_matching,
+            "compared": self.n_compared,
+            "consistent": self.n_consistent,
+            "hold": sum(one.holds for one in self.conclusions),
+            "conclusions": len(self.conclusions),
+        }
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -172,6 +234,8 @@ class Reproduction(Result):
 
     def section(self) -> Section:
         """Return what is told of this answer."""
+        from comparity.cli.published_section import section
+
         return section(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -193,6 +257,8 @@ class Published:
         What each part shows, and how long it takes.
     numbers : mapping of str to Numbers
         What each part prints, where it prints numbers.
+    references : mapping of str to Numbers
+        Numbers of others to check ours by, which are not the paper's.
     absent : mapping of str to str
         What cannot be run, with the reason.
     """
@@ -204,6 +270,7 @@ class Published:
     times: Mapping[str, str]
     numbers: Mapping[str, Numbers]
     absent: Mapping[str, str]
+    references: Mapping[str, Numbers] = field(default_factory=dict)
 
     def beside(
         self,
@@ -213,7 +280,9 @@ class Published:
         tolerance: float = 0.0,
         spread: Mapping[str, Mapping[str, float]] | None = None,
         why: Mapping[str, str] | None = None,
-        errors: float = 3.0,
+        errors: float | Mapping[str, float] = SIGNIFICANT,
+        stand_ins: Collection[str] = (),
+        nothing: Callable[[str], float] = lambda column: 0.0,
     ) -> tuple[Reproduced, ...]:
         """Put our numbers beside the published ones, in the order of ours.
 
@@ -229,23 +298,33 @@ class Published:
             As in :class:`Reproduced`, by row and column.
         why : mapping of str to str, optional
             Why a row differs.
-        errors : float
-            So many standard errors are chance, on top of the tolerance.
+        errors : float or mapping of str to float
+            So many standard errors are chance, on top of the tolerance; by row where they differ.
+        stand_ins : collection of str
+            Rows in which other data, another model or another seed stand in for the paper's.
+        nothing : callable
+            What a number in a column would be without an effect.
         """
-        known = self.numbers.get(part, {})
+        known, checks = self.numbers.get(part, {}), self.references.get(part, {})
         found = []
         for row, columns in ours.items():
             for column, value in columns.items():
                 error = (spread or {}).get(row, {}).get(column)
+                times = errors if isinstance(errors, int | float) else errors[row]
+                printed = known.get(row, {}).get(column)
                 found.append(
                     Reproduced(
                         row=row,
                         column=column,
-                        published=known.get(row, {}).get(column),
+                        published=checks.get(row, {}).get(column) if printed is None else printed,
                         ours=value,
                         spread=error,
-                        tolerance=tolerance + errors * (error or 0.0),
+                        tolerance=tolerance + times * (error or 0.0),
+                        chance=times * (error or 0.0),
                         why=(why or {}).get(row, ""),
+                        nothing=nothing(column),
+                        stand_in=row in stand_ins,
+                        reference=printed is None,
                     )
                 )
         return tuple(found)
@@ -266,87 +345,18 @@ def one_run_away(runs: int) -> float:
     """Return by how many standard deviations of `runs` runs one further run may differ from them.
 
     Where a paper prints one run, it is compared with the mean of ours. The half width of a
-    prediction interval in standard deviations, at the level of three standard errors of a normal
-    distribution; ``nan`` for a single run.
+    prediction interval in standard deviations, at the level of 3.29 standard errors of a normal
+    distribution (one in a thousand lies outside); ``nan`` for a single run.
 
     Examples
     --------
     >>> round(one_run_away(10), 2), round(one_run_away(1000), 2)
-    (4.29, 3.01)
+    (5.01, 3.3)
     """
     from scipy.stats import norm, t
 
-    return float(t.isf(norm.sf(3), runs - 1) * math.sqrt(1 + 1 / runs)) if runs > 1 else math.nan
-
-
-def section(result: Reproduction) -> Section:
-    """Return what is shown of a reproduction: the numbers, then what follows from them."""
-    return Section(
-        headline=f"{visible(result.part)} of paper {visible(result.paper)}: {_answer(result)}",
-        sentences=(visible(result.question), visible(result.title)),
-        grids=(_numbers(result),) if result.rows else (),
-        lists={
-            "Conclusions": [
-                f"{'holds' if one.holds else 'does not hold'}: {visible(one.text)}"
-                for one in result.conclusions
-            ],
-            "What was done otherwise": [visible(note) for note in result.notes],
-            "Pictures": [visible(name) for name in result.figures],
-        },
-    )
-
-
-def _answer(result: Reproduction) -> str:
-    held = sum(one.holds for one in result.conclusions)
-    parts = []
-    if result.n_compared:
-        parts.append(f"{result.n_matching} of {result.n_compared} published numbers come out")
-    if result.conclusions:
-        parts.append(f"{held} of {len(result.conclusions)} conclusions hold")
-    return ", ".join(parts) or "nothing was published to compare with"
-
-
-def _numbers(result: Reproduction) -> Grid:
-    why = any(row.why for row in result.rows if row.matches is False)
-    header = ("row", "column", "published", "ours", "difference", "comes out")
-    return Grid(
-        title=result.part,
-        header=(*header, "why it differs") if why else header,
-        rows=tuple(_cells(row, why=why) for row in result.rows),
-    )
-
-
-def _cells(row: Reproduced, *, why: bool) -> tuple[str, ...]:
-    ours = _number(row.ours)
-    cells = (
-        visible(row.row),
-        visible(row.column),
-        _number(row.published),
-        ours if row.spread is None else f"{ours}\n± {_number(row.spread)}",
-        "" if row.difference is None else f"{row.difference:+.3g}",
-        {True: "yes", False: "no", None: ""}[row.matches],
-    )
-    reason = visible(row.why) if row.matches is False else ""
-    return (*cells, reason) if why else cells
-
-
-def _number(value: float | str | None) -> str:
-    if value is None or isinstance(value, str):
-        return visible(value or "")
-    if not math.isfinite(value):
-        return "n/a"
-    # Four significant digits, and whole numbers whole.
-    return f"{value:,.0f}" if value == round(value) else f"{value:.4g}"
-
-
-def listing(published: Published) -> Grid:
-    """Return the parts of a paper, with how long each takes and what cannot be run."""
-    runnable = [
-        (name, question, published.times[name]) for name, question in published.questions.items()
-    ]
-    absent = [(name, why, "cannot be run") for name, why in published.absent.items()]
-    return Grid(
-        title=visible(f"{published.paper}: {published.authors}, {published.title}"),
-        header=("part", "what it shows", "time"),
-        rows=tuple(tuple(map(visible, row)) for row in (*runnable, *absent)),
+    return (
+        float(t.isf(norm.sf(SIGNIFICANT), runs - 1) * math.sqrt(1 + 1 / runs))
+        if runs > 1
+        else math.nan
     )

@@ -182,7 +182,7 @@ def _list(papers: list[Published], *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([_describe_paper(one) for one in papers], indent=2))
         return
-    from comparity.cli.published import listing
+    from comparity.cli.published_section import listing
     from comparity.reports.terminal import show
 
     ending = "Run one with comparity reproduce PAPER --table N, --figure N or --part NAME."
@@ -252,6 +252,7 @@ def read_published(folder: Path) -> Published:
         times={name: part.text("time") for name, part in parts.items()},
         numbers={name: part.table("published", {}).numbers() for name, part in parts.items()},
         absent={name: top.table("absent").text(name) for name in top.table("absent", {})},
+        references={name: part.table("reference", {}).numbers() for name, part in parts.items()},
     )
 
 

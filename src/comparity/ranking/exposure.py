@@ -39,6 +39,7 @@ from comparity.reports.plots import draw
 from comparity.reports.sections import Grid, Section, count, rate, several, signed
 from comparity.results.result import Result, frame_of_rows
 from comparity.tables.columns import check_option
+from comparity.tables.frames import text_of
 from comparity.tables.values import as_array, check_lengths, group_codes, numbers
 
 if TYPE_CHECKING:
@@ -86,18 +87,19 @@ class GroupExposure(Result):
         """The groups, sorted."""
         return tuple(self.means)
 
-    def gap(self, first: str | None = None, second: str | None = None) -> float:
+    def gap(self, first: Any = None, second: Any = None) -> float:
         """Return the mean exposure of one group minus that of another: 0 at parity.
 
         Parameters
         ----------
-        first, second : str, optional
-            The groups. Without them, the two groups there are, in sorted order.
+        first, second : optional
+            The groups, as they were given or as text. Without them, the two groups there are, in
+            sorted order.
         """
         one, other = self._pair(first, second)
         return self.means[one] - self.means[other]
 
-    def ratio(self, first: str | None = None, second: str | None = None) -> float:
+    def ratio(self, first: Any = None, second: Any = None) -> float:
         """Return the mean exposure of one group over that of another: 1 at parity.
 
         ``nan`` where the second group is not shown at all.
@@ -155,16 +157,18 @@ class GroupExposure(Result):
         """Draw the mean exposure of each group as a bar."""
         return draw(exposure_chart(self), ax)
 
-    def _pair(self, first: str | None, second: str | None) -> tuple[str, str]:
+    def _pair(self, first: Any, second: Any) -> tuple[str, str]:
         if first is None and second is None and len(self.means) == 2:
             return self.groups[0], self.groups[1]
         if first is None or second is None:
             why = f"there are {len(self.means)} groups"
             raise OptionError("first, second", (first, second), ["the names of two groups"], why)
-        for group in (first, second):
+        # Groups are known by their text, whatever they were: 0 is "0".
+        names = text_of(first), text_of(second)
+        for group in names:
             if group not in self.means:
                 raise UnknownGroupError(group, "sensitive_features", self.groups)
-        return first, second
+        return names
 
 
 def exposure(
