@@ -21,8 +21,8 @@ START, END = "<!-- map: docs/house.py -->\n", "<!-- end of map -->"
 
 LAYERS = ("errors", "tables", "counts", "inference", "results", "reports", "datasets")
 QUESTIONS = (
-    *("separation", "comparative", "pairwise", "relative", "metrics", "ranking", "training"),
-    *("planning", "judges", "gate", "demo", "cli"),
+    *("separation", "impact", "comparative", "pairwise", "relative", "metrics", "ranking"),
+    *("training", "planning", "judges", "gate", "demo", "cli"),
 )
 ORDER = (*LAYERS, *QUESTIONS)
 

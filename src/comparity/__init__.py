@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from comparity.comparative.audit import comparative_separation as comparative_separation
     from comparity.errors import ComparityError as ComparityError
     from comparity.gate.check import check as check
+    from comparity.impact.audit import impact_ratios as impact_ratios
     from comparity.judges.audit import audit_judges as audit_judges
     from comparity.metrics.audit import fairness_metrics as fairness_metrics
     from comparity.metrics.audit import select_metrics as select_metrics
@@ -68,6 +69,7 @@ _HOMES = {
     "fair_reweighing": "comparity.training.weigh",
     "fair_topk": "comparity.ranking.fair_topk",
     "fairness_metrics": "comparity.metrics.audit",
+    "impact_ratios": "comparity.impact.audit",
     "pairwise_accuracy": "comparity.pairwise.audit",
     "pairwise_parity": "comparity.pairwise.audit",
     "plan_comparative": "comparity.planning.plan",

@@ -112,6 +112,7 @@ NOT_DECIDING = {
         ranking.likelihood.search.ROUNDS_SHARP ranking.likelihood.sharpness.LEAST_SD
         ranking.likelihood.sharpness.LONGEST_STEP ranking.likelihood.sharpness.MOST_SD
         ranking.likelihood.sharpness.ROUNDING ranking.likelihood.sharpness.UNKNOWN
+        inference.ratios.LARGEST inference.ratios.SMALLEST
         ranking.rank_centrality.RESTARTS
     """,
     "a definition": """

@@ -22,6 +22,7 @@ from comparity.errors.spelling import visible
 
 HOMES = {
     "separation": "questions",
+    "impact": "impact",
     "comparative": "questions",
     "pairwise": "questions",
     "relative": "deciders",

@@ -105,6 +105,17 @@ class NonFiniteScoreError(ComparityError, ValueError):
         self.offenders = offenders
 
 
+class NobodySelectedError(ComparityError, ValueError):
+    """A rate over the largest rate, where all rates are zero."""
+
+    def __init__(self, column: str, people: int) -> None:
+        super().__init__(
+            f"impact ratios by {column!r} need a group of which somebody is selected.",
+            f"nobody of {people:,} people",
+            "check which value means selected (positive), or choose another outcome.",
+        )
+
+
 class OneGroupError(ComparityError, ValueError):
     """A sensitive attribute does not tell anybody apart."""
 

@@ -38,6 +38,7 @@ ENGINES: tuple[Engine, ...] = ("pandas", "polars", "pyarrow")
 HOMES = (
     "comparity.results.audit",
     "comparity.separation.information",
+    "comparity.impact.result",
     "comparity.pairwise.result",
     "comparity.relative.result",
     "comparity.relative.rehearsal",

@@ -1,0 +1,1 @@
+"""Impact ratios: selection rates of groups over the largest of them."""
