@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from comparity.comparative.options import ComparativeOptions
 from comparity.counts.judged_pairs import JudgedPairs
-from comparity.counts.pairs import PairCounts, SharedPairCounts, Sharing
+from comparity.counts.pairs import TIE_VALUE, PairCounts, SharedPairCounts, Sharing
 from comparity.errors import OptionError
 from comparity.inference.agreement import (
     FEWEST_EVALUATORS,
@@ -27,7 +27,7 @@ from comparity.inference.agreement import (
     sides_of,
     smallest_group,
 )
-from comparity.inference.dealt_pairs import deal_judgments
+from comparity.inference.dealt_pairs import DealtPairs
 from comparity.inference.gap_tests import GapTest
 from comparity.inference.item_permutation import check_by_permutation
 from comparity.results.audit import JudgedGap
@@ -79,6 +79,26 @@ def compare_counts(
         replace(test, smallest_group=smallest_group(counts, contrast.cells))
         for test, contrast in zip(tests, contrasts, strict=True)
     ]
+
+
+def deal_judgments(pairs: JudgedPairs, score_ties: str) -> DealtPairs:
+    """Return judged pairs, whose items may all change groups with each other."""
+    groups = tuple(sorted({group for cell in pairs.cells for group in cell}))
+    sides = np.array([[groups.index(one) for one in cell] for cell in pairs.cells])
+    used, place = np.unique(np.concatenate([pairs.better, pairs.worse]), return_inverse=True)
+    group = np.zeros(len(used), dtype=np.int64)
+    group[place] = sides[pairs.cell].T.ravel()
+    better, worse = place.reshape(2, -1)
+    return DealtPairs(
+        better=better,
+        worse=worse,
+        outcome=np.array([0.0, TIE_VALUE[score_ties], 1.0])[pairs.order + 1],
+        trials=pairs.trials.astype(np.float64),
+        group=group,
+        weight=np.ones(len(used)),
+        stratum=np.zeros(len(used), dtype=np.int64),
+        groups=groups,
+    )
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from comparity.counts.judged_pairs import JudgedPairs
-from comparity.counts.pairs import TIE_VALUE, Cell
+from comparity.counts.pairs import Cell
 from comparity.inference.pivots import NOTHING
 
 Floats = NDArray[np.float64]
@@ -108,26 +107,6 @@ class DealtPairs:
             rows = np.flatnonzero(self.stratum == stratum)
             source[rows] = rng.permuted(np.repeat(rows[:, None], draws, axis=1), axis=0)
         return source
-
-
-def deal_judgments(pairs: JudgedPairs, score_ties: str) -> DealtPairs:
-    """Return judged pairs, whose items may all change groups with each other."""
-    groups = tuple(sorted({group for cell in pairs.cells for group in cell}))
-    sides = np.array([[groups.index(one) for one in cell] for cell in pairs.cells])
-    used, place = np.unique(np.concatenate([pairs.better, pairs.worse]), return_inverse=True)
-    group = np.zeros(len(used), dtype=np.int64)
-    group[place] = sides[pairs.cell].T.ravel()
-    better, worse = place.reshape(2, -1)
-    return DealtPairs(
-        better=better,
-        worse=worse,
-        outcome=np.array([0.0, TIE_VALUE[score_ties], 1.0])[pairs.order + 1],
-        trials=pairs.trials.astype(np.float64),
-        group=group,
-        weight=np.ones(len(used)),
-        stratum=np.zeros(len(used), dtype=np.int64),
-        groups=groups,
-    )
 
 
 class _Tables:
