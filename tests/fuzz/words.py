@@ -19,6 +19,7 @@ __all__ = ["find_command", "is_input", "is_output", "option_words", "paths_of_co
 ROLES = {
     "label": ("class",),
     "prediction": ("decision",),
+    "selected": ("decision",),
     "compare": ("rival",),
     "score": ("score",),
     "reference": ("group",),
@@ -49,6 +50,7 @@ OWN_ROLES = {
 }
 # What a command cannot do without, though click does not know.
 USUAL = {
+    ("impact",): ("selected",),
     ("rank",): ("sensitive", "evaluator"),
     ("relative",): ("first", "second", "permutations"),
     ("plan", "separation"): ("power",),
