@@ -121,12 +121,12 @@ def count_confusions(
     if not shared:
         return counts
     return {
-        name: _clustered(counts[name], kind, *group, trials, shared)
+        name: _add_clusters(counts[name], kind, *group, trials, shared)
         for name, group in groups.items()
     }
 
 
-def _clustered(
+def _add_clusters(
     counts: DecisionCounts,
     kind: Codes,
     group: Codes,

@@ -322,7 +322,7 @@ def compare_by_length(log: JudgeLog, level: float = 0.95) -> tuple[AgreementByLe
         rows = usable & (log.judge == code)
         if name in log.people or not rows.any():
             continue
-        counts = [_agreed(log, rows & side, reference) for side in (longer, ~longer)]
+        counts = [_count_agreements(log, rows & side, reference) for side in (longer, ~longer)]
         gap, interval = gap_between(counts[0], counts[1], level)
         found.append(
             AgreementByLength(
@@ -337,7 +337,9 @@ def compare_by_length(log: JudgeLog, level: float = 0.95) -> tuple[AgreementByLe
     return tuple(found)
 
 
-def _agreed(log: JudgeLog, rows: Rows, reference: NDArray[np.int8]) -> tuple[Counts, Counts]:
+def _count_agreements(
+    log: JudgeLog, rows: Rows, reference: NDArray[np.int8]
+) -> tuple[Counts, Counts]:
     n = len(log.prompts)
     hits = np.bincount(log.prompt[rows & (log.verdict == reference)], minlength=n)
     return hits, np.bincount(log.prompt[rows], minlength=n)

@@ -225,7 +225,7 @@ class ComparativeScenario:
             # A judgment shares nothing with itself; the variance of one is counted already.
             again[np.diag_indices_from(again)] *= np.maximum(1 - 1 / trials, 0)
         expected = _contrast_rates(rates, trials, judgments + items + evaluators, contrasts)
-        if not self._clustered():
+        if not self._has_clusters():
             return expected
         assert self.n_evaluators is not None
         parts = (contrasts @ part @ contrasts.T for part in (judgments, items, evaluators))
@@ -249,7 +249,7 @@ class ComparativeScenario:
     def _place(self, cell: Cell) -> int:
         return int(cell.better) * len(self.tpr) + int(cell.worse)
 
-    def _clustered(self) -> bool:
+    def _has_clusters(self) -> bool:
         return self.n_evaluators is not None and self.n_evaluators >= FEWEST_EVALUATORS
 
     def _from_items(self) -> Vector:
@@ -269,7 +269,7 @@ class ComparativeScenario:
         """Return what evaluators who lean add: alike within a cell, opposite in its mirror."""
         groups = len(self.tpr)
         added = np.zeros((groups**2, groups**2))
-        if self.n_evaluators is None or not self._clustered():
+        if self.n_evaluators is None or not self._has_clusters():
             return added
         lean = self.evaluator_lean**2 / 4 / self.n_evaluators
         for a, b in combinations(range(groups), 2):

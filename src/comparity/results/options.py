@@ -259,11 +259,11 @@ def declared_choices(options: type[Options]) -> Mapping[str, Choice]:
     One that is declared again, with another default, keeps its place.
     """
     kind: Any = options
-    return _declared(kind)
+    return _find_choices(kind)
 
 
 @cache
-def _declared(options: Any) -> Mapping[str, Choice]:
+def _find_choices(options: Any) -> Mapping[str, Choice]:
     known = {one.name: one for one in fields(options) if KEY in one.metadata}
     types = get_type_hints(options)
     own = [inspect.get_annotations(home) for home in options.__mro__]

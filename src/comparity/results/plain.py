@@ -185,12 +185,12 @@ def _from_array(scalar: Any, content: Any) -> np.ndarray[Any, Any]:
         names = np.empty(len(content), dtype=object)
         names[:] = [_name(one) for one in content]
         return names
-    return np.array(_nested(content, bool if scalar is np.bool_ else float), dtype=scalar)
+    return np.array(_parse_nested(content, bool if scalar is np.bool_ else float), dtype=scalar)
 
 
-def _nested(content: Any, kind: type) -> Any:
+def _parse_nested(content: Any, kind: type) -> Any:
     if isinstance(content, list):
-        return [_nested(one, kind) for one in content]
+        return [_parse_nested(one, kind) for one in content]
     # Whole numbers stay whole: not all of them are numbers with a fraction.
     return _number(content) if kind is float else _from_scalar(kind, content)
 

@@ -156,10 +156,10 @@ def _alike(one: NDArray[Any], two: NDArray[Any]) -> bool:
 def _from_duckdb(relation: Any) -> Columns:
     with translate_duckdb():
         columns = relation.fetchnumpy()
-    return {name: _unmasked(column) for name, column in columns.items()}
+    return {name: _unmask(column) for name, column in columns.items()}
 
 
-def _unmasked(column: Any) -> NDArray[Any]:
+def _unmask(column: Any) -> NDArray[Any]:
     if not isinstance(column, np.ma.MaskedArray):
         return np.asarray(column)
     if not column.mask.any():

@@ -196,7 +196,7 @@ def numbers(values: NDArray[Any], name: str, table: str) -> NDArray[np.float64]:
     else:
         listed = values.tolist()
         missing = np.array([is_missing(value) for value in listed], dtype=bool)
-        parsed = [_parsed(value) for value in listed]
+        parsed = [_parse_number(value) for value in listed]
         words = np.array([number is None for number in parsed], dtype=bool) & ~missing
         if words.any():
             raise NotNumericError(name, table, rows_of(words, values))
@@ -217,7 +217,7 @@ def bounded_numbers(values: NDArray[Any], name: str, table: str) -> NDArray[np.f
     return found
 
 
-def _parsed(value: Any) -> float | None:
+def _parse_number(value: Any) -> float | None:
     try:
         return None if is_missing(value) else float(value)
     except (TypeError, ValueError, OverflowError):

@@ -56,7 +56,7 @@ def read_label_studio(record: Record, _: Source) -> Iterator[Judgment]:
     texts = str(data[names[0]]), str(data[names[1]])
     question = optional_text(data, "prompt", "question", "instruction")
     for annotation in list_of(record, "annotations"):
-        chosen = _selected(annotation)
+        chosen = _find_choice(annotation)
         yield Judgment(
             judge=f"annotator {_who(annotation)}",
             prompt=optional_text(data, "prompt_id") or optional_text(record, "id"),
@@ -70,7 +70,7 @@ def read_label_studio(record: Record, _: Source) -> Iterator[Judgment]:
         )
 
 
-def _selected(annotation: Any) -> Any:
+def _find_choice(annotation: Any) -> Any:
     """Return what an annotator chose; nothing where the task was skipped."""
     if not isinstance(annotation, Mapping) or annotation.get("was_cancelled"):
         return None
