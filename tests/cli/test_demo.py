@@ -72,7 +72,7 @@ def test_the_commands_a_demo_prints_run_on_its_files(small: tuple[Any, Path], ru
     assert [command[0] for command in commands] == ["comparative", "rank", "rank"]
     found = json.loads(run(*commands[0], "--json").out)
     assert found["tests"] == read(folder, "model-judges")["tests"]
-    assert all(run(*command).status in (0, 1, 3) for command in commands)
+    assert all(run(*command).status in (0, 1, 3) for command in commands[1:])
 
 
 @pytest.mark.slow

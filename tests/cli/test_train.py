@@ -155,10 +155,10 @@ def test_weights_count_in_training_and_in_the_audit(run: Run, tmp_path: Path) ->
 def test_other_scorers_are_written_and_read_back(
     run: Run, tmp_path: Path, scorer: tuple[str, ...]
 ) -> None:
-    items(tmp_path / "d.csv", 100)
-    other = items(tmp_path / "new.csv", 100, seed=1)
+    items(tmp_path / "d.csv", 40)
+    other = items(tmp_path / "new.csv", 40, seed=1)
     output = tmp_path / "m.json"
-    choices = ("--scorer", *scorer, "--audit-on", tmp_path / "new.csv", "--seed", 3)
+    choices = ("--scorer", *scorer, "--audit-on", tmp_path / "new.csv", "--seed", 3, "--steps", 15)
     outcome = run("train", tmp_path / "d.csv", *OPTIONS, *choices, "--json", "--output", output)
     model = read_model(output)
     audited = pairwise_accuracy(other["rel"], model.scores(other), sensitive_features=other["sex"])
