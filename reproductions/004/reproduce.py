@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from agreement import separation
+from means import table_3
 from real import batched, rankings, regressions
 from simulated import (
     RUNS,
@@ -306,6 +307,7 @@ def figure_7(request: Request) -> Reproduction:
 PARTS: Parts = {
     "table 1": table_1,
     "table 2": table_2,
+    "table 3": table_3,
     "table 4": table_4,
     "table 5": table_5,
     "table 6": table_6,

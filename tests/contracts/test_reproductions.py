@@ -110,6 +110,7 @@ QUICK = {
     "000": ("figure 1", "table 2", "section 4.1.2", "table 3"),
     "001": ("table 1",),
     "002": ("table 3 printed",),
+    "004": ("table 3",),
 }
 QUICK_WITH_DATA = {
     "000": ("table 4", "table 6", "table 7"),
