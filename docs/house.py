@@ -71,17 +71,13 @@ class Module:
 
     def imports(self, known: frozenset[str]) -> Iterator[Import]:
         """Yield what it imports of the package; what only types need does not count."""
-        typing_only = {id(one) for block in _type_checking(self.tree) for one in ast.walk(block)}
-        deferred = {id(one) for one in _inside_functions(self.tree)}
-        for node in ast.walk(self.tree):
-            if not isinstance(node, ast.ImportFrom) or id(node) in typing_only:
-                continue
+        for node, deferred in _imports(self.tree):
             if (node.module or "").split(".")[0] != "comparity":
                 continue
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
                 target = inner if inner in known else str(node.module)
-                yield Import(self.name, target, alias.name, id(node) in deferred)
+                yield Import(self.name, target, alias.name, deferred)
 
     def functions(self) -> Iterator[tuple[int, str]]:
         """Yield the length of every function's body, docstring apart, and where it is."""
@@ -92,16 +88,17 @@ class Module:
                 yield length, f"{self.name}.{node.name}"
 
 
-def _type_checking(tree: ast.Module) -> Iterator[ast.If]:
-    for node in tree.body:
-        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
-            yield node
-
-
-def _inside_functions(tree: ast.Module) -> Iterator[ast.AST]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield from ast.walk(node)
+def _imports(tree: ast.AST, *, deferred: bool = False) -> Iterator[tuple[ast.ImportFrom, bool]]:
+    """Yield imports and whether each stands in a function; none that only type checkers see."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.ImportFrom):
+            yield node, deferred
+        elif isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+            continue
+        # Expressions hold no imports.
+        elif isinstance(node, ast.stmt | ast.excepthandler | ast.match_case):
+            inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            yield from _imports(node, deferred=deferred or inside)
 
 
 @cache

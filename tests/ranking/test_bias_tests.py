@@ -38,6 +38,7 @@ def suggestions(world: SimulatedPanel) -> Any:
     return found, found.suggestions
 
 
+@pytest.mark.long
 def test_an_intersection_that_evaluators_treat_differently_deserves_a_bias() -> None:
     _, found = suggestions(panel(1, sex=norm(0, 1), race=norm(0, 1), sex_race=norm(0, 2)))
     assert [(one.attributes, one.groups) for one in found] == [(("sex", "race"), ("b", "b"))]

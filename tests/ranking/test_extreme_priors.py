@@ -76,7 +76,8 @@ def test_the_command_refuses_them_with_the_range(
     items = "\n".join(["id,sex", *(f"i{k},{group}" for k, group in enumerate(GROUPS))])
     (tmp_path / "i.csv").write_text(items, "utf-8")
     words = ["rank", tmp_path / "c.csv", "--items", tmp_path / "i.csv", "--item", "id"]
-    words += ["--sensitive", "sex", "--evaluator", "judge", "--model", model]
+    words += ["--sensitive", "sex", "--model", model]
+    words += [] if model == "bt" else ["--evaluator", "judge"]
     with pytest.raises(SystemExit) as left:
         main([str(word) for word in [*words, "--score-prior", value]])
     assert left.value.code == 2

@@ -95,6 +95,7 @@ def test_constrained_no_direction_within_the_slack_orders_more_pairs(task, oracl
     assert model.training_.best.accuracy == pytest.approx(accuracy)
 
 
+@pytest.mark.long
 def test_robust_no_direction_has_a_much_larger_least_rate(task, oracle) -> None:
     matrices, overall = oracle
     least = np.minimum(np.minimum(matrices[:, 0, 1], matrices[:, 1, 0]), overall)
@@ -102,6 +103,7 @@ def test_robust_no_direction_has_a_much_larger_least_rate(task, oracle) -> None:
     assert min(matrix[0, 1], matrix[1, 0], accuracy) >= least.max() - 0.01
 
 
+@pytest.mark.long
 def test_robust_with_two_goals_raises_the_sum_of_minima(task, oracle) -> None:
     """Table 4: min(A01, A10) + min(A00, A11)."""
     matrices, _ = oracle
@@ -225,6 +227,7 @@ def test_a_number_is_treated_alike_whichever_item_has_more_of_it() -> None:
     assert abs(found.matrix[0, 1] - found.matrix[1, 0]) <= 0.02
 
 
+@pytest.mark.long
 def test_a_mixture_keeps_what_no_single_model_does(task, oracle) -> None:
     """With cross-group and within-group goals the exact optimum over all angles is a mixture."""
     matrices, overall = oracle
