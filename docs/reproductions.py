@@ -80,6 +80,12 @@ def run_cell(run: Run) -> str:
     return f"{run['runs']:,}, {run['date']}" if run["runs"] else str(run["date"])
 
 
+def read_results(path: Path) -> list[Mapping[str, Any]]:
+    """Return the results in a file: one part, or several by name, as ``--all --json`` prints."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    return [content] if "paper" in content else list(content.values())
+
+
 def record(results: Iterable[Mapping[str, Any]]) -> None:
     """Keep the counts of results, as ``comparity reproduce --json`` prints them."""
     runs = kept()
@@ -116,7 +122,7 @@ def readme(paper: str) -> str:
 
 
 if __name__ == "__main__":
-    record(json.loads(Path(name).read_text(encoding="utf-8")) for name in sys.argv[2:])
+    record(result for name in sys.argv[2:] for result in read_results(Path(name)))
     for paper in find_papers(HOME):
         (HOME / paper / "README.md").write_text(readme(paper), encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")
