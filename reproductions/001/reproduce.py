@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from grouping import clusters_of_data, figure_1, rq2
 from responding import table_6, table_7, table_8
-from values import rq1, table_1, table_4, table_5
+from values import other_ranges, rq1, table_1, table_4, table_5
 
 from comparity.cli.reproduce import Parts, as_script
 
@@ -17,6 +17,7 @@ PARTS: Parts = {
     "table 4": table_4,
     "table 5": table_5,
     "RQ1": rq1,
+    "other ranges": other_ranges,
     "figure 1": figure_1,
     "table 5 clusters": clusters_of_data,
     "RQ2": rq2,
