@@ -37,6 +37,9 @@ from comparity.tables.values import qualified
 MOST_GROUPS = 12
 """All pairs of cells of so many groups are 10,296 tests, some seconds of work."""
 
+MOST_JUDGMENTS_TO_DEAL = 500_000
+"""More judged pairs take too long to deal out."""
+
 
 def family_of(groups: Sequence[str], options: ComparativeOptions) -> Family:
     """Return the hypotheses about one attribute that the choices ask for."""
@@ -81,8 +84,10 @@ def compare_counts(
     ]
 
 
-def deal_judgments(pairs: JudgedPairs, score_ties: str) -> DealtPairs:
-    """Return judged pairs, whose items may all change groups with each other."""
+def deal_judgments(pairs: JudgedPairs, score_ties: str) -> DealtPairs | None:
+    """Return judged pairs, whose items may all change groups; nothing where there are too many."""
+    if len(pairs.better) > MOST_JUDGMENTS_TO_DEAL:
+        return None
     groups = tuple(sorted({group for cell in pairs.cells for group in cell}))
     sides = np.array([[groups.index(one) for one in cell] for cell in pairs.cells])
     used, place = np.unique(np.concatenate([pairs.better, pairs.worse]), return_inverse=True)
