@@ -56,3 +56,43 @@ def test_errors_that_know_of_prompts_cover(panels: int, rng: np.random.Generator
 def test_errors_that_do_not_are_too_small(rng: np.random.Generator) -> None:
     """This is why: scores were covered in 0.78 of 200 panels."""
     assert coverage(rng, 30, clustered=False)[:, 0].mean() < 0.88
+
+
+def judge_with_tastes(
+    rng: np.random.Generator, panels: int, taste: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return shares by panel: biases covered and anybody accused; and whether the model fits.
+
+    Ten judges of 300 comparisons each, nobody leans, groups of 30 items are equal in the sample.
+    """
+    group, judge = np.arange(60) % 2, np.repeat(np.arange(10), 300)
+    rates, rejected = [], []
+    for _ in range(panels):
+        worth = rng.normal(0, 1, 60)
+        for side in (0, 1):
+            worth[group == side] -= worth[group == side].mean()
+        seen = worth + rng.normal(0, taste, (10, 60))
+        one = rng.integers(0, 60, len(judge))
+        two = (one + rng.integers(1, 60, len(judge))) % 60
+        won = rng.random(len(judge)) < 1 / (1 + np.exp(-(seen[judge, one] - seen[judge, two])))
+        pairs = np.where(won[:, None], np.c_[one, two], np.c_[two, one])
+        fit = barp(pairs, evaluators=judge, sensitive_features=group)
+        low, high = np.moveaxis(fit.bias_intervals(), -1, 0)
+        rates.append([((low <= 0) & (high >= 0)).mean(), (fit.q <= 0.05).any()])
+        assert fit.model_fit is not None
+        rejected.append(fit.model_fit.rejected)
+    return np.array(rates, dtype=float), np.array(rejected)
+
+
+@pytest.mark.parametrize("taste", [0.0, 0.3, 0.7])
+@pytest.mark.parametrize("panels", [16, pytest.param(1000, marks=pytest.mark.slow)])
+def test_tastes_accuse_nobody(panels: int, taste: float, rng: np.random.Generator) -> None:
+    rates, rejected = judge_with_tastes(rng, panels, taste)
+    error = np.std(rates, axis=0, ddof=1) / np.sqrt(panels) + 0.01
+    covered, accused = rates.mean(axis=0)
+    assert covered >= 0.93 - 3 * error[0]
+    assert accused <= 0.05 + 3 * max(error[1], 0.22 / np.sqrt(panels))
+    if taste == 0.0:
+        assert rejected.mean() <= 0.05 + 3 * 0.22 / np.sqrt(panels)
+    if taste == 0.7:
+        assert rejected.mean() > 0.9

@@ -169,6 +169,30 @@ class EqualSharpness:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFit:
+    """Test that comparisons are independent, given what the model has of items and evaluators.
+
+    Attributes
+    ----------
+    of : str
+        What comparisons of one cell share: ``"evaluator and item"``, or ``"pair of items"``.
+    statistic, p_value : float
+        Standard normal if the model fits, large where residuals of a cell go together.
+    spread : float
+        SD of what evaluators find in single items beyond scores and biases, or pairs beyond scores,
+        in the unit of the scores.
+    rejected : bool
+        Whether the model does not fit, so that errors allow for that spread.
+    """
+
+    of: str
+    statistic: float
+    p_value: float
+    spread: float
+    rejected: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
     """An intersection of groups and whether it deserves a bias of its own.
 

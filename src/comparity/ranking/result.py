@@ -23,6 +23,7 @@ from comparity.ranking.fits import (
     Effect,
     EqualSharpness,
     GroupContrast,
+    ModelFit,
     Prior,
     ScoreDependence,
     Sharpness,
@@ -80,10 +81,11 @@ class Ranking(Result):
     iterations : int
         Steps of the solver.
     unit : str
-        What scores are measured in: ``"logits"``, ``"SDs"``, ``"points"`` or
-        ``"share of wins"``.
+        Of scores: ``"logits"``, ``"SDs"``, ``"points"`` or ``"share of wins"``.
     n_clusters : mapping of str to int
         Clusters of comparisons that errors allow for, by what they share.
+    model_fit : ModelFit or None
+        Test that comparisons are independent but for what the model knows.
     notes : tuple of str
         What the reader must know.
     provenance : mapping
@@ -108,6 +110,7 @@ class Ranking(Result):
     iterations: int = 0
     unit: str = "logits"
     n_clusters: Mapping[str, int] = field(default_factory=dict)
+    model_fit: ModelFit | None = None
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
 

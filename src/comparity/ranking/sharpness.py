@@ -58,6 +58,7 @@ def in_score_sds(fitted: Fit, errors: Errors) -> tuple[Fit, Errors, Sharpness]:
         centred=errors.centred[:, :known] * units,
         level=errors.level[:known] * whole,
         gap=errors.gap / sd,
+        fit=errors.fit and errors.fit._replace(variance=errors.fit.variance / sd**2),
     )
     spread = Prior(of="log sharpness", sd=fitted.sharpness_sd, chosen_by="marginal likelihood")
     scale = Prior(of="scores", sd=1.0, chosen_by="their scale")

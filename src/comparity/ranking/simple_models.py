@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,14 @@ from scipy.special import log_expit
 
 from comparity.errors import OptionError
 from comparity.ranking.connectivity import Diagnosis, diagnose
-from comparity.ranking.fits import MARGINAL_LIKELIHOOD, Effect, Wish, normal_quantile, wish_of
+from comparity.ranking.fits import (
+    MARGINAL_LIKELIHOOD,
+    Effect,
+    ModelFit,
+    Wish,
+    normal_quantile,
+    wish_of,
+)
 from comparity.ranking.judgments import Judgments, count_outcomes, judgments_of
 from comparity.ranking.likelihood.errors import Errors
 from comparity.ranking.likelihood.fitting import NO_ANCHOR, Fit, check_finite, fit
@@ -117,6 +125,7 @@ def facts_of(
     """Return what every fitted ranking holds, by the names of its fields."""
     seat, ties = _effects(fitted, errors)
     clusters = {name: one.n for name, one in judgments.clusters.items()}
+    model_fit = _model_fit_of(fitted, errors)
     return {
         "items": judgments.items,
         "scores": fitted.scores,
@@ -132,8 +141,38 @@ def facts_of(
         "gradient_norm": fitted.solution.gradient_norm,
         "iterations": fitted.solution.steps,
         "n_clusters": clusters,
-        "notes": (*diagnosis.notes, *cluster_notes(clusters, [*clusters], rows="judgments")),
+        "model_fit": model_fit,
+        "notes": (
+            *diagnosis.notes,
+            *cluster_notes(clusters, [*clusters], rows="judgments"),
+            *_words_on_fit(model_fit),
+        ),
     }
+
+
+def _model_fit_of(fitted: Fit, errors: Errors) -> ModelFit | None:
+    """Return the test of fit, where any two comparisons are in one cell."""
+    found = errors.fit
+    if found is None or math.isnan(found.z):
+        return None
+    several = fitted.objective.n_evaluators > 1
+    return ModelFit(
+        of="evaluator and item" if several else "pair of items",
+        statistic=found.z,
+        p_value=found.p_value,
+        spread=math.sqrt(found.variance),
+        rejected=found.rejects,
+    )
+
+
+def _words_on_fit(found: ModelFit | None) -> Iterator[str]:
+    """Say where a model does not fit, and what that does."""
+    if found is not None and found.rejected:
+        yield (
+            f"The model does not fit (p {found.p_value:.2g}): judgments of one {found.of} go "
+            f"together beyond scores and biases, as if by tastes with SD {found.spread:.2g}. "
+            "Errors allow for it; scores and biases themselves come out somewhat too small."
+        )
 
 
 def _effects(fitted: Fit, errors: Errors) -> tuple[Effect | None, Effect | None]:

@@ -20,6 +20,7 @@ keeps the larger of both errors.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 import numpy as np
@@ -40,8 +41,36 @@ FEW_OF_ONE = 10
 """Clusters of an evaluator below which sums over them vary by a third and more of themselves."""
 
 
-class ClusterGains:
-    """What clusters add to variances, at the point where an objective was evaluated last.
+class Gains(ABC):
+    """What is added to variances of weighted sums of parameters by what comparisons share.
+
+    Parameters
+    ----------
+    solved : Solving
+    """
+
+    few: NDArray[np.bool_] | None = None
+    """Evaluators whose biases keep the larger of both errors."""
+
+    def __init__(self, solved: Solving) -> None:
+        self._solved = solved
+
+    def gains_of(self, targets: Floats) -> Floats:
+        """Return by how much variances of weighted sums of parameters grow, column by column."""
+        found = np.empty(targets.shape[1])
+        for start in range(0, len(found), AT_ONCE):
+            solved = self._solved.solve(targets[:, start : start + AT_ONCE])
+            for place, one in enumerate(solved.T):
+                found[start + place] = self.gain_along(np.ascontiguousarray(one))
+        return found
+
+    @abstractmethod
+    def gain_along(self, solved: Floats) -> float:
+        """Return the gain of one weighted sum, of which the solution is given."""
+
+
+class ClusterGains(Gains):
+    """What clusters add, at the point where an objective was evaluated last.
 
     Parameters
     ----------
@@ -51,25 +80,20 @@ class ClusterGains:
     """
 
     def __init__(self, objective: Penalised, solved: Solving) -> None:
+        super().__init__(solved)
         rows = objective.data.rows
         assert rows.cluster is not None
-        self._objective, self._solved, self._cluster = objective, solved, rows.cluster
+        self._objective, self._cluster = objective, rows.cluster
         self._n = int(rows.cluster.max()) + 1
         self._slopes = objective.data.contributions(*objective.split(objective.point))
         self._factor = self._n / (self._n - 1) * _lost_freedom(objective, solved)
         if len(rows.better) * float(objective.size) > MOST_WORK:
             raise too_many_for_clusters(objective)
+        both = np.unique(rows.evaluator.astype(np.int64) * self._n + self._cluster)
+        self.few = np.bincount(both // self._n, minlength=rows.n_evaluators) < FEW_OF_ONE
 
-    def gains_of(self, targets: Floats) -> Floats:
-        """Return by how much variances of weighted sums of parameters grow, column by column."""
-        found = np.empty(targets.shape[1])
-        for start in range(0, len(found), AT_ONCE):
-            solved = self._solved.solve(targets[:, start : start + AT_ONCE])
-            for place, one in enumerate(solved.T):
-                found[start + place] = self._gain_along(np.ascontiguousarray(one))
-        return found
-
-    def _gain_along(self, solved: Floats) -> float:
+    def gain_along(self, solved: Floats) -> float:
+        """Return the gain of one weighted sum, of which the solution is given."""
         parts, rows = self._objective.split(solved), self._objective.data.rows
         sums = np.zeros(self._n)
         _add_by_cluster(*rows.columns(), *self._slopes, self._cluster, *parts, sums)
@@ -77,13 +101,6 @@ class ClusterGains:
         image = self._objective.data.product(*parts)
         told = sum(float((one * two).sum()) for one, two in zip(parts, image, strict=True))
         return self._factor * float(about @ about) - told
-
-    @property
-    def of_evaluators(self) -> NDArray[np.int64]:
-        """How many clusters each evaluator judged in."""
-        rows = self._objective.data.rows
-        both = np.unique(rows.evaluator.astype(np.int64) * self._n + self._cluster)
-        return np.bincount(both // self._n, minlength=rows.n_evaluators)
 
 
 def too_many_for_clusters(objective: Penalised) -> OptionError:

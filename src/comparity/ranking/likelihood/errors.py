@@ -12,6 +12,7 @@ taken as nearly as passes over the comparisons tell them
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,11 +23,12 @@ from comparity.ranking.contrasts import Move
 from comparity.ranking.likelihood import exact as _exact
 from comparity.ranking.likelihood.banded import solve_banded
 from comparity.ranking.likelihood.clusters import (
-    FEW_OF_ONE,
     ClusterGains,
+    Gains,
     blocks_of,
     too_many_for_clusters,
 )
+from comparity.ranking.likelihood.dispersion import Dispersion, TasteGains, dispersion_of
 from comparity.ranking.likelihood.exact import Inverse, Solving, few_items, one_thread
 from comparity.ranking.likelihood.objective import Penalised, conjugate_gradients, inner
 from comparity.ranking.likelihood.one_pass import OnePass
@@ -59,6 +61,8 @@ class Errors:
         Of seat effect and tie parameter.
     with_last : ndarray, (evaluators, contrasts)
         Covariance of each bias with the evaluator's last one.
+    fit : Dispersion or None
+        Whether residuals go together more than the model says.
     """
 
     scores: Floats
@@ -68,6 +72,7 @@ class Errors:
     gap: Floats
     extra: Floats
     with_last: Floats
+    fit: Dispersion | None = None
 
 
 def errors_of(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Errors:
@@ -84,42 +89,69 @@ def errors_of(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Err
         small = objective.size <= _exact.DENSE
         solved = Inverse(objective) if small else solve_banded(objective) or few_items(objective)
         if solved is not None:
-            found = _errors_by_solving(objective, solved, move, known)
-            if objective.data.rows.cluster is None:
-                return found
-            clusters = ClusterGains(objective, solved)
-            return _cluster_errors(found, objective, clusters, move, known)
+            return _add_what_is_shared(objective, solved, move, known)
     if objective.data.rows.cluster is not None:
         raise too_many_for_clusters(objective)
-    return _errors_by_passes(objective, move, known)
+    found = _errors_by_passes(objective, move, known)
+    fit = dispersion_of(objective, found.scores)
+    return _multiply_errors(replace(found, fit=fit), fit.factor if fit.rejects else 1.0)
 
 
-def _cluster_errors(
-    errors: Errors,
-    objective: Penalised,
-    clusters: ClusterGains,
-    move: Move,
-    known: NDArray[np.bool_],
+def _add_what_is_shared(
+    objective: Penalised, solved: Solving, move: Move, known: NDArray[np.bool_]
 ) -> Errors:
-    """Return errors that allow for comparisons of one cluster to go together."""
+    """Return exact errors, with what comparisons share in clusters and in tastes."""
+    found, gains = _errors_by_solving(objective, solved, move, known), []
+    if objective.data.rows.cluster is not None:
+        gains.append(ClusterGains(objective, solved))
+    fit = dispersion_of(objective, found.scores)
+    by_item = objective.n_evaluators > 1
+    if fit.rejects and by_item:
+        gains.append(TasteGains(objective, solved, fit.variance))
+    for one in gains:
+        found = _add_gains(found, objective, one, move, known)
+    factor = fit.factor if fit.rejects and not by_item else 1.0
+    return _multiply_errors(replace(found, fit=fit), factor)
+
+
+def _multiply_errors(errors: Errors, factor: float) -> Errors:
+    """Return errors whose squares are larger by a factor."""
+    root = math.sqrt(factor)
+    return replace(
+        errors,
+        scores=errors.scores * root,
+        bias=errors.bias * root,
+        centred=errors.centred * root,
+        level=errors.level * root,
+        gap=errors.gap * root,
+        extra=errors.extra * root,
+        with_last=errors.with_last * factor,
+    )
+
+
+def _add_gains(
+    errors: Errors, objective: Penalised, gains: Gains, move: Move, known: NDArray[np.bool_]
+) -> Errors:
+    """Return errors that allow for comparisons to go together."""
     n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
     flat, weights = _move_matrices(objective, move)
     added, about, both = np.zeros(objective.size), np.zeros((m, c)), np.zeros((m, c))
     for some, targets in blocks_of(objective.size, range(objective.size)):
-        added[some.start : some.stop] = clusters.gains_of(targets + weights @ flat[some].T)
+        added[some.start : some.stop] = gains.gains_of(targets + weights @ flat[some].T)
     own, level, share = added[n : n + m * c].reshape(m, c), np.zeros(c), (~known).mean(axis=0)
     anchored = np.eye(objective.size)[:, n : n + m * c] + weights @ flat[n : n + m * c].T
     for contrast in range(c):
         free = ~known[:, contrast]
         mean = _mean_target(objective, move, contrast, free)
-        level[contrast] = clusters.gains_of(mean[:, None])[0] * share[contrast] ** 2
+        level[contrast] = gains.gains_of(mean[:, None])[0] * share[contrast] ** 2
         mine = anchored[:, contrast::c] * free
-        about[:, contrast] = clusters.gains_of(mine - share[contrast] * mean[:, None])
+        about[:, contrast] = gains.gains_of(mine - share[contrast] * mean[:, None])
         last = anchored[:, c - 1 :: c]
-        both[:, contrast] = (clusters.gains_of(mine + last) - own[:, contrast] - own[:, -1]) / 2
-    few = clusters.of_evaluators < FEW_OF_ONE
-    own, about = (np.where(few[:, None], np.maximum(one, 0.0), one) for one in (own, about))
-    gaps = clusters.gains_of(_gap_targets(objective, move))
+        both[:, contrast] = (gains.gains_of(mine + last) - own[:, contrast] - own[:, -1]) / 2
+    if gains.few is not None:
+        few = gains.few[:, None]
+        own, about = (np.where(few, np.maximum(one, 0.0), one) for one in (own, about))
+    gaps = gains.gains_of(_gap_targets(objective, move))
     return Errors(
         scores=_add_variance(errors.scores, added[:n]),
         bias=np.where(known, 0.0, _add_variance(errors.bias, own)),

@@ -1,0 +1,132 @@
+"""The test of fit, and errors that allow for tastes, against their definitions."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from scipy.stats import norm
+
+from comparity import barp, bradley_terry
+from comparity.ranking.likelihood.dispersion import TasteGains, dispersion_of
+from comparity.ranking.likelihood.exact import Inverse
+from comparity.ranking.likelihood.objective import Penalised, Penalty
+from comparity.ranking.likelihood.passes import Pass, pass_over
+from comparity.ranking.likelihood.rows import ComparisonRows
+from comparity.results.result import read_result
+from tests.plain.dispersion import products
+
+ITEMS, JUDGES, ROWS = 5, 3, 60
+
+
+def small_objective(*, judges: int = JUDGES, sharp: bool = False) -> Penalised:
+    rng = np.random.default_rng(2)
+    better = rng.integers(0, ITEMS, ROWS).astype(np.int32)
+    worse = ((better + rng.integers(1, ITEMS, ROWS)) % ITEMS).astype(np.int32)
+    group = (np.arange(ITEMS) % 2).astype(np.int8)
+    rows = ComparisonRows(
+        better=better,
+        worse=worse,
+        evaluator=np.sort(rng.integers(0, judges, ROWS)).astype(np.int32),
+        contrast=(group[better] - group[worse])[:, None],
+        n_items=ITEMS,
+        n_evaluators=judges,
+    )
+    data: Pass = pass_over(rows)
+    if sharp:
+        data.sharpness = np.array([0.5, 1.0, 2.0])
+    basis = np.column_stack([np.ones(ITEMS), group])
+    found = Penalised(data, Penalty(scores=0.5, bias=np.eye(1)), basis, flat=True)
+    found.evaluate(rng.normal(0, 0.6, found.size))
+    return found
+
+
+def residuals(objective: Penalised) -> tuple[np.ndarray, np.ndarray]:
+    """Return residuals and their variances in the lead."""
+    rows, (scores, bias, _) = objective.data.rows, objective.split(objective.point)
+    sharpness = np.ones(rows.n_evaluators)
+    if objective.data.sharpness is not None:
+        sharpness = objective.data.sharpness
+    own = sharpness[rows.evaluator]
+    lead = scores[rows.better] - scores[rows.worse]
+    lead = lead + bias[rows.evaluator, 0] * rows.contrast[:, 0]
+    chance = expit(own * lead)
+    return -own * (1 - chance), own**2 * chance * (1 - chance)
+
+
+@pytest.mark.parametrize(("judges", "sharp"), [(1, False), (3, False), (3, True)])
+def test_the_statistic_is_the_sum_over_all_pairs_of_a_cell(judges: int, sharp: bool) -> None:
+    objective = small_objective(judges=judges, sharp=sharp)
+    rows, errors = objective.data.rows, np.full(ITEMS, 0.2)
+    cells: list[dict[tuple[int, int], float]] = []
+    for better, worse, judge in zip(rows.better, rows.worse, rows.evaluator, strict=True):
+        by_item = {(int(judge), int(better)): 1.0, (int(judge), int(worse)): -1.0}
+        ends = sorted((int(better), int(worse)))
+        by_pair = {(ends[0], ends[1]): 1.0 if better < worse else -1.0}
+        cells.append(by_item if judges > 1 else by_pair)
+    found, weight = products(cells, *residuals(objective))
+    # What fitting takes: the variance of a score for each item of a cell, of a lead for a pair.
+    taken = weight * 0.2**2 * (1 if judges > 1 else 2)
+    told = dispersion_of(objective, errors)
+    assert told.z == pytest.approx((found + taken) / np.sqrt(weight), rel=1e-5)
+    assert told.variance == pytest.approx(max(0.0, (found + taken) / weight), rel=1e-5)
+    assert told.p_value == pytest.approx(norm.sf(told.z))
+
+
+@pytest.mark.parametrize("sharp", [False, True])
+def test_tastes_add_to_variances_what_their_covariance_does(sharp: bool) -> None:
+    objective = small_objective(sharp=sharp)
+    rows, (_, weight) = objective.data.rows, residuals(objective)
+    design = np.zeros((ROWS, objective.size))
+    place = np.arange(ROWS)
+    design[place, rows.better], design[place, rows.worse] = 1, -1
+    design[place, ITEMS + rows.evaluator] = rows.contrast[:, 0]
+    sums = np.zeros((JUDGES, ITEMS, objective.size))
+    np.add.at(sums, (rows.evaluator, rows.better), weight[:, None] * design)
+    np.add.at(sums, (rows.evaluator, rows.worse), -weight[:, None] * design)
+    flat = sums.reshape(-1, objective.size)
+    solved = Inverse(objective)
+    expected = 0.3 * np.diagonal(solved.joint @ flat.T @ flat @ solved.joint)
+    found = TasteGains(objective, solved, 0.3).gains_of(np.eye(objective.size))
+    assert found == pytest.approx(expected, rel=1e-4)
+
+
+def draw_panel(seed: int, taste: float) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    group, judge = np.arange(40) % 2, np.repeat(np.arange(8), 300)
+    seen = rng.normal(0, 1, 40) + rng.normal(0, taste, (8, 40))
+    one = rng.integers(0, 40, len(judge))
+    two = (one + rng.integers(1, 40, len(judge))) % 40
+    won = rng.random(len(judge)) < expit(seen[judge, one] - seen[judge, two])
+    pairs = np.where(won[:, None], np.c_[one, two], np.c_[two, one])
+    return {"comparisons": pairs, "evaluators": judge, "sensitive_features": group}
+
+
+@pytest.mark.parametrize("sharpness", ["equal", "own"])
+def test_tastes_are_found_and_widen_errors(sharpness: str) -> None:
+    found = barp(**draw_panel(3, 0.8), sharpness=sharpness)
+    plain = barp(**draw_panel(3, 0.0), sharpness=sharpness)
+    assert found.model_fit is not None
+    assert plain.model_fit is not None
+    assert found.model_fit.rejected
+    assert not plain.model_fit.rejected
+    assert found.model_fit.spread == pytest.approx(0.7, abs=0.35)
+    assert any("does not fit" in note for note in found.notes)
+    assert not any("does not fit" in note for note in plain.notes)
+    wider = found.centred_standard_errors / plain.centred_standard_errors
+    assert np.mean(wider) > 1.2
+    again = read_result(json.loads(json.dumps(found.to_dict())))
+    assert again.model_fit == found.model_fit
+
+
+def test_pairs_that_go_against_the_scores_are_found() -> None:
+    """Three items beat each other in a circle, each nine times out of ten."""
+    circle = np.repeat([[0, 1], [1, 2], [2, 0]], 9, axis=0)
+    found = bradley_terry(np.vstack([circle, [[1, 0], [2, 1], [0, 2]]]))
+    assert found.model_fit is not None
+    assert found.model_fit.rejected
+    assert found.model_fit.of == "pair of items"
+    assert found.scores == pytest.approx(0, abs=1e-6)
