@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comparity.ranking.connectivity import components, diagnose, enough_comparisons
+from comparity import bradley_terry
+from comparity.errors import OptionError
+from comparity.ranking.connectivity import check_seats, components, diagnose, enough_comparisons
 from comparity.ranking.judgments import judgments_of
 from tests.plain.ranking import reachable
 
@@ -99,3 +102,40 @@ def test_items_that_one_way_outcomes_cut_off_are_named() -> None:
     # Nor are items named twice that never lost.
     notes = diagnose(judgments_of([*circles[:3], [3, 0]])).notes
     assert sum(": 3" in note for note in notes) == 1
+
+
+@pytest.mark.parametrize(
+    ("comparisons", "seats"),
+    [
+        ([[0, 2], [1, 3], [3, 0], [2, 1]], [1, 1, -1, -1]),
+        ([[0, 1], [2, 1], [0, 2], [1, 0]], [1, 1, 0, -1]),
+        ([[0, 1], [1, 2]], [1, -1]),
+    ],
+    ids=["two sides", "an unknown seat", "no way round"],
+)
+def test_seats_that_scores_explain_are_refused(comparisons: Any, seats: list[int]) -> None:
+    """Numbers of the items give all seats as differences, as least squares show."""
+    pairs = np.array(comparisons)
+    design = np.eye(4)[pairs[:, 0]] - np.eye(4)[pairs[:, 1]]
+    assert np.linalg.lstsq(design, np.array(seats, float), rcond=None)[0] @ design.T == (
+        pytest.approx(seats, abs=1e-9)
+    )
+    with pytest.raises(OptionError, match="no item ever changes its seat"):
+        bradley_terry(pairs, seats=seats)
+
+
+@given(st.integers(0, 10_000))
+def test_seats_are_refused_where_least_squares_leave_nothing_of_them(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 9))
+    one = rng.integers(0, 5, n)
+    two = (one + rng.integers(1, 5, n)) % 5
+    seats = rng.choice([1, -1, 1, -1, 0], n)
+    design = np.eye(5)[one] - np.eye(5)[two]
+    left = seats - design @ np.linalg.lstsq(design, seats.astype(float), rcond=None)[0]
+    judgments = judgments_of(np.c_[one, two], n_items=5, seats=seats)
+    if judgments.seat is not None and np.abs(left).max() < 1e-9:
+        with pytest.raises(OptionError):
+            check_seats(judgments)
+    else:
+        check_seats(judgments)

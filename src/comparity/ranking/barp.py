@@ -19,7 +19,7 @@ from comparity.ranking.bias_tests import (
     with_score_dependence,
     words_on,
 )
-from comparity.ranking.connectivity import Diagnosis, diagnose, groups_apart
+from comparity.ranking.connectivity import Diagnosis, check_seats, diagnose, groups_apart
 from comparity.ranking.contrasts import (
     EQUAL_MEANS,
     Contrasts,
@@ -183,6 +183,7 @@ def barp(
         seats=seats,
         cluster=cluster,
     )
+    check_seats(judgments)
     check_option("mode", mode, MODES)
     check_option("sharpness", sharpness, (EQUAL, OWN))
     _check_panel(judgments, attributes, seat_by_evaluator=seat_by_evaluator)

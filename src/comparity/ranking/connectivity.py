@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from comparity.errors import NoPriorError
+from comparity.counts.kernels.compilation import njit
+from comparity.errors import NoPriorError, OptionError
 from comparity.ranking.contrasts import Contrasts, ItemAttribute
 from comparity.ranking.judgments import Judgments, count_outcomes
 from comparity.ranking.likelihood.rows import ComparisonRows
@@ -119,6 +120,53 @@ def components(judgments: Judgments) -> tuple[Ints, Ints]:
         for kind in ("weak", "strong")
     )
     return weak, strong
+
+
+def check_seats(judgments: Judgments) -> None:
+    """Refuse seats that scores explain as well: no item ever changes its seat against others.
+
+    Scores explain seats if a number of each item gives all of them as differences; then what a seat
+    is worth can be moved into the scores, and nothing tells the two apart.
+    """
+    seat = judgments.seat
+    if seat is None or not _scores_explain(
+        judgments.better, judgments.worse, seat, np.arange(judgments.n_items)
+    ):
+        return
+    why = (
+        "no item ever changes its seat against the others, so that what a seat is worth cannot be "
+        "told from what the items are"
+    )
+    raise OptionError("seats", "as given", ["sides drawn at random", "none"], why)
+
+
+@njit(cache=True, nogil=True)
+def _scores_explain(better, worse, seat, parent):  # type: ignore[no-untyped-def]
+    """Say whether numbers of items give every seat as a difference, by joining what is compared.
+
+    `parent` has each item as a part of its own. An item's number is that of its parent and a step.
+    """
+    step = np.zeros(len(parent), np.int64)
+    for p in range(len(better)):
+        ends, sums = (better[p], worse[p]), np.zeros(2, np.int64)
+        roots = np.zeros(2, np.int64)
+        for side in range(2):
+            item = ends[side]
+            while parent[item] != item:
+                # Each item passed is joined to its grandparent, so that ways stay short.
+                above = parent[item]
+                step[item] += step[above] if parent[above] != above else 0
+                parent[item] = parent[above]
+                sums[side] += step[item]
+                item = parent[item]
+            roots[side] = item
+        if roots[0] == roots[1]:
+            if sums[0] - sums[1] != seat[p]:
+                return False
+        else:
+            parent[roots[0]] = roots[1]
+            step[roots[0]] = seat[p] - sums[0] + sums[1]
+    return True
 
 
 def diagnose(

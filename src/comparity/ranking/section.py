@@ -23,6 +23,7 @@ from comparity.reports.sections import (
     percent,
     rate,
     several,
+    short_id,
     signed,
 )
 from comparity.results.result import missing_as_none
@@ -208,8 +209,7 @@ def _bias_grid(rows: Rows, ranking: BiasedRanking) -> Grid:
         ),
         rows=tuple(
             (
-                visible(str(row["evaluator"]))
-                + (f"\n{visible(row['contrast'])}" if several else ""),
+                short_id(row["evaluator"]) + (f"\n{visible(row['contrast'])}" if several else ""),
                 signed(row["bias"]),
                 *_bias_cells(row, *_header_if_equal(ranking)),
             )
@@ -232,7 +232,7 @@ def _sharpness_grid(ranking: BiasedRanking) -> Grid:
         header=("evaluator", "sharpness", "95% interval", "comparisons"),
         rows=tuple(
             (
-                visible(str(row["evaluator"])) + (" (inverted)" if row["sharpness"] < 0 else ""),
+                short_id(row["evaluator"]) + (" (inverted)" if row["sharpness"] < 0 else ""),
                 rate(row["sharpness"]),
                 f"[{rate(row['sharpness_low'])}, {rate(row['sharpness_high'])}]",
                 count(row["comparisons"]),
@@ -335,7 +335,7 @@ def _evaluator_grid(ranking: Ranking) -> Grid:
         header=("evaluator", *map(visible, columns)),
         rows=tuple(
             (
-                visible(str(ranking.evaluators[k])),
+                short_id(ranking.evaluators[k]),
                 *(", ".join(map(_format_of(values), values[k])) for values in columns.values()),
             )
             for k in order
@@ -357,10 +357,10 @@ def _rank_grid(rows: Rows, unit: str) -> Grid:
         title=f"Ranking{more}",
         header=("item", "rank", *errors),
         rows=tuple(
-            (visible(str(row["item"])), count(row["rank"]), score(row["score"]))
+            (short_id(row["item"]), count(row["rank"]), score(row["score"]))
             if not told
             else (
-                visible(str(row["item"])),
+                short_id(row["item"]),
                 count(row["rank"]),
                 f"{count(row['rank_low'])} to {count(row['rank_high'])}",
                 score(row["score"]),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import log_expit
 
 from comparity.errors import OptionError
-from comparity.ranking.connectivity import Diagnosis, diagnose
+from comparity.ranking.connectivity import Diagnosis, check_seats, diagnose
 from comparity.ranking.fits import (
     MARGINAL_LIKELIHOOD,
     Effect,
@@ -99,6 +99,7 @@ def bradley_terry(
     [0, 1, 2]
     """
     judgments = judgments_of(comparisons, n_items=n_items, ties=ties, seats=seats, cluster=cluster)
+    check_seats(judgments)
     task = Task(
         judgments=judgments,
         columns=np.zeros((judgments.n_items, 0), dtype=np.int8),

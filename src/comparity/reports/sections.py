@@ -18,6 +18,7 @@ from comparity.reports.charts import Chart
 
 MISSING = "n/a"
 LONGEST = 200
+WIDEST_NAME = 40
 # No word, and no number, has so many letters.
 ENDLESS = re.compile(r"\S{121,}")
 # Neither is a character, and XML refuses both.
@@ -177,6 +178,18 @@ def clip(text: str) -> str:
     if len(safe) <= LONGEST:
         return safe
     return f"{safe[:LONGEST]}… ({len(text):,} characters in all)"
+
+
+def short_id(name: object) -> str:
+    """Return the name of an item or a person as a cell of a table has room for it.
+
+    Examples
+    --------
+    >>> short_id(7), short_id("a3f9" * 16)
+    ('7', 'a3f9a3f9a3f9a3f9a3f9a3f9…f9a3f9a3f9')
+    """
+    text = visible(str(name))
+    return text if len(text) <= WIDEST_NAME else f"{text[:24]}…{text[-10:]}"
 
 
 def shorten_words(text: str) -> str:

@@ -121,7 +121,8 @@ class TasteGains(Gains):
         """Return the gain of one weighted sum, of which the solution is given."""
         scores, bias, _ = self._objective.split(solved)
         columns = (*self._objective.data.rows.columns(), self._weights)
-        return self._variance * _sum_squares(*columns, scores, bias, np.zeros(len(scores)))
+        found = _sum_squares(*columns, scores, bias, np.zeros(len(scores)))
+        return self._variance * float(found)
 
 
 @njit(cache=True, nogil=True)

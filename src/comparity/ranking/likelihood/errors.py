@@ -101,7 +101,8 @@ def _add_what_is_shared(
     objective: Penalised, solved: Solving, move: Move, known: NDArray[np.bool_]
 ) -> Errors:
     """Return exact errors, with what comparisons share in clusters and in tastes."""
-    found, gains = _errors_by_solving(objective, solved, move, known), []
+    found = _errors_by_solving(objective, solved, move, known)
+    gains: list[Gains] = []
     if objective.data.rows.cluster is not None:
         gains.append(ClusterGains(objective, solved))
     fit = dispersion_of(objective, found.scores)
