@@ -43,7 +43,8 @@ NOT_DECIDING = {
         ranking.likelihood.clusters.AT_ONCE ranking.likelihood.clusters.MOST_WORK
         ranking.likelihood.evidence.CHUNK ranking.likelihood.exact.A_SECOND
         ranking.likelihood.exact.DENSE ranking.likelihood.exact.MOST_NUMBERS
-        ranking.likelihood.errors.MANY ranking.likelihood.search.SMALL
+        ranking.likelihood.errors.MANY ranking.likelihood.errors.TASTE_WORK
+        ranking.likelihood.search.SMALL
         ranking.likelihood.search.SOON ranking.likelihood.kernels.BLOCK
         ranking.likelihood.passes.SINGLE ranking.likelihood.passes.THREADED
         ranking.likelihood.rows.HOPS ranking.likelihood.rows.LITTLE_WORK

@@ -399,7 +399,11 @@ def test_without_priors_differences_of_evaluators_are_those_of_wide_priors() -> 
         ),
         ({"comparisons": [[0, 0], [1, 2]]}, SelfComparisonError, "data row 1"),
         ({"seat_by_evaluator": True}, OptionError, "comparisons with seats="),
-        ({"score_dependent": True, "seats": [1, -1]}, OptionError, "that model knows neither"),
+        (
+            {"score_dependent": True, "comparisons": [[0, 1], [1, 0]], "seats": [1, 1]},
+            OptionError,
+            "that model knows neither",
+        ),
         ({"score_dependent": True, "ties": [0, 1]}, OptionError, "that model knows neither"),
         ({"mode": "alternating", "anchor": ["k"]}, OptionError, "no anchor beside it"),
         ({"mode": "alternating", "score_prior": 2.0}, OptionError, "'joint' or no score"),

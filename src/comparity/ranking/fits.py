@@ -182,7 +182,8 @@ class ModelFit:
         SD of what evaluators find in single items beyond scores and biases, or pairs beyond scores,
         in the unit of the scores.
     rejected : bool
-        Whether the model does not fit, so that errors allow for that spread.
+        Whether the model does not fit, so that errors allow for that spread, or for clusters where
+        these are named.
     """
 
     of: str

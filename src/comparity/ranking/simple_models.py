@@ -146,7 +146,7 @@ def facts_of(
         "notes": (
             *diagnosis.notes,
             *cluster_notes(clusters, [*clusters], rows="judgments"),
-            *_words_on_fit(model_fit),
+            *_words_on_fit(model_fit, [*clusters]),
         ),
     }
 
@@ -166,13 +166,14 @@ def _model_fit_of(fitted: Fit, errors: Errors) -> ModelFit | None:
     )
 
 
-def _words_on_fit(found: ModelFit | None) -> Iterator[str]:
+def _words_on_fit(found: ModelFit | None, clusters: list[str]) -> Iterator[str]:
     """Say where a model does not fit, and what that does."""
+    allowed = f"clusters by {clusters[0]} instead" if clusters else "it"
     if found is not None and found.rejected:
         yield (
             f"The model does not fit (p {found.p_value:.2g}): judgments of one {found.of} go "
             f"together beyond scores and biases, as if by tastes with SD {found.spread:.2g}. "
-            "Errors allow for it; scores and biases themselves come out somewhat too small."
+            f"Errors allow for {allowed}; scores and biases come out somewhat too small."
         )
 
 

@@ -58,7 +58,7 @@ def test_copies_of_every_comparison_in_its_cluster_add_nothing() -> None:
     )
     plain = bradley_terry(np.repeat(panel["comparisons"], 3, axis=0), prior=50.0)
     assert thrice.standard_errors == pytest.approx(once.standard_errors, rel=0.02)
-    assert (plain.standard_errors < 0.75 * once.standard_errors).all()
+    assert plain.standard_errors.mean() < 0.8 * once.standard_errors.mean()
 
 
 @pytest.mark.parametrize("sharpness", ["equal", "own"])

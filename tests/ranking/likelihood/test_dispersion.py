@@ -37,7 +37,7 @@ def small_objective(*, judges: int = JUDGES, sharp: bool = False) -> Penalised:
     )
     data: Pass = pass_over(rows)
     if sharp:
-        data.sharpness = np.array([0.5, 1.0, 2.0])
+        data.sharpness = np.array([0.8, 1.0, 1.2])
     basis = np.column_stack([np.ones(ITEMS), group])
     found = Penalised(data, Penalty(scores=0.5, bias=np.eye(1)), basis, flat=True)
     found.evaluate(rng.normal(0, 0.6, found.size))

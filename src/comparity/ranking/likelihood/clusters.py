@@ -112,13 +112,10 @@ def too_many_for_clusters(objective: Penalised) -> OptionError:
     return OptionError("cluster", "given", ["no clusters", "fewer items or evaluators"], why)
 
 
-def blocks_of(size: int, places: range) -> Iterator[tuple[range, Floats]]:
-    """Yield some parameters at a time, with a column for each that has a one there."""
-    for start in range(places.start, places.stop, AT_ONCE):
-        some = range(start, min(start + AT_ONCE, places.stop))
-        columns = np.zeros((size, len(some)))
-        columns[list(some), range(len(some))] = 1.0
-        yield some, columns
+def blocks_of(n: int) -> Iterator[NDArray[np.int64]]:
+    """Yield the numbers below n, some at a time."""
+    for start in range(0, n, AT_ONCE):
+        yield np.arange(start, min(start + AT_ONCE, n))
 
 
 def _lost_freedom(objective: Penalised, solved: Solving) -> float:

@@ -33,6 +33,9 @@ from comparity.ranking.likelihood.rows import ComparisonRows
 Floats = NDArray[np.float64]
 
 FIT_LEVEL = 0.05
+MOST_SHARE = 0.6
+"""Part of the curvature of a score from which on a cell is left out: residuals of nearly all that
+is known of an item sum to zero, whatever the model."""
 
 
 class Dispersion(NamedTuple):
@@ -68,10 +71,13 @@ def dispersion_of(objective: Penalised, errors: Floats) -> Dispersion:
     variances = np.nan_to_num(errors, posinf=0.0) ** 2
     weights = objective.data.weights().astype(np.float64, copy=False)
     if rows.n_evaluators > 1:
+        items = np.zeros((rows.n_items, 6))
+        items[:, 4], items[:, 5] = variances, MOST_SHARE * objective.last.scores[:, 1]
         columns = (rows.better, rows.worse, rows.evaluator)
-        _add_products(*columns, slope, weights, variances, np.zeros((rows.n_items, 4)), totals)
+        _add_products(*columns, slope, weights, items, totals)
     else:
-        _add_products_of_pairs(rows, slope, weights, variances, totals)
+        most = MOST_SHARE * objective.last.scores[:, 1]
+        _add_products_of_pairs(rows, slope, weights, (variances, most), totals)
     found, taken, weight, squares, whole = totals.tolist()
     if weight <= 0:
         return Dispersion(math.nan, math.nan, 0.0, 1.0)
@@ -80,16 +86,21 @@ def dispersion_of(objective: Penalised, errors: Floats) -> Dispersion:
 
 
 def _add_products_of_pairs(
-    rows: ComparisonRows, slope: Floats, weight: Floats, variance: Floats, totals: Floats
+    rows: ComparisonRows,
+    slope: Floats,
+    weight: Floats,
+    items: tuple[Floats, Floats],
+    totals: Floats,
 ) -> None:
     """Do the same where cells are pairs of items."""
     low, high = np.minimum(rows.better, rows.worse), np.maximum(rows.better, rows.worse)
     keys, pair = np.unique(low.astype(np.int64) * rows.n_items + high, return_inverse=True)
     turned = np.where(rows.better == low, slope, -slope)
-    of_lead = variance[keys // rows.n_items] + variance[keys % rows.n_items]
-    residual, squares, whole, whole_squares = (
-        np.bincount(pair, one) for one in (turned, slope**2, weight, weight**2)
-    )
+    ends = keys // rows.n_items, keys % rows.n_items
+    (variance, most), sums = items, (turned, slope**2, weight, weight**2)
+    kept = np.bincount(pair, weight) <= np.minimum(most[ends[0]], most[ends[1]])
+    of_lead = (variance[ends[0]] + variance[ends[1]])[kept]
+    residual, squares, whole, whole_squares = (np.bincount(pair, one)[kept] for one in sums)
     both = (whole**2 - whole_squares) / 2
     totals += [
         float((residual**2 - squares).sum()) / 2,
@@ -126,13 +137,14 @@ class TasteGains(Gains):
 
 
 @njit(cache=True, nogil=True)
-def _add_products(better, worse, evaluator, slope, weight, variance, items, totals):  # type: ignore[no-untyped-def]
+def _add_products(better, worse, evaluator, slope, weight, items, totals):  # type: ignore[no-untyped-def]
     """Add up products of residuals, what fitting took from them, and products of variances.
 
     Then squares of sums of variances by cell, and these sums.
 
-    Comparisons of an evaluator come in one run. `items` has zeros: sums of residuals, of their
-    squares, of weights and of their squares.
+    Comparisons of an evaluator come in one run. `items` has zeros for sums of residuals, of their
+    squares, of weights and of their squares, then variances of scores and the most weight of a cell
+    that counts.
     """
     count, start = len(better), 0
     while start < count:
@@ -146,12 +158,13 @@ def _add_products(better, worse, evaluator, slope, weight, variance, items, tota
             end += 1
         for p in range(start, end):
             for item in (better[p], worse[p]):
-                both = (items[item, 2] * items[item, 2] - items[item, 3]) / 2
-                totals[0] += (items[item, 0] * items[item, 0] - items[item, 1]) / 2
-                totals[1] += both * variance[item]
-                totals[2] += both
-                totals[3] += items[item, 2] * items[item, 2]
-                totals[4] += items[item, 2]
+                if items[item, 2] <= items[item, 5]:
+                    both = (items[item, 2] * items[item, 2] - items[item, 3]) / 2
+                    totals[0] += (items[item, 0] * items[item, 0] - items[item, 1]) / 2
+                    totals[1] += both * items[item, 4]
+                    totals[2] += both
+                    totals[3] += items[item, 2] * items[item, 2]
+                    totals[4] += items[item, 2]
                 # An item that comes again adds nothing.
                 for column in range(4):
                     items[item, column] = 0.0

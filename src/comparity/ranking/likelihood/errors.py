@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+TASTE_WORK = 2e7
+"""Parameters times comparisons, up to which each error allows for tastes by what it has of them,
+and beyond which all do by one factor: a fifth of a second."""
 MANY = 100
 """With more evaluators the mean hangs on none of them, and is solved for less precisely."""
 
@@ -100,19 +103,17 @@ def errors_of(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Err
 def _add_what_is_shared(
     objective: Penalised, solved: Solving, move: Move, known: NDArray[np.bool_]
 ) -> Errors:
-    """Return exact errors, with what comparisons share in clusters and in tastes."""
+    """Return exact errors, with what comparisons share: in clusters where named, or in tastes."""
     found = _errors_by_solving(objective, solved, move, known)
-    gains: list[Gains] = []
-    if objective.data.rows.cluster is not None:
-        gains.append(ClusterGains(objective, solved))
-    fit = dispersion_of(objective, found.scores)
-    by_item = objective.n_evaluators > 1
-    if fit.rejects and by_item:
-        gains.append(TasteGains(objective, solved, fit.variance))
-    for one in gains:
-        found = _add_gains(found, objective, one, move, known)
-    factor = fit.factor if fit.rejects and not by_item else 1.0
-    return _multiply_errors(replace(found, fit=fit), factor)
+    fit, rows = dispersion_of(objective, found.scores), objective.data.rows
+    found = replace(found, fit=fit)
+    if rows.cluster is not None:
+        return _add_gains(found, objective, ClusterGains(objective, solved), move, known)
+    if not fit.rejects:
+        return found
+    if objective.n_evaluators == 1 or objective.size * len(rows.better) > TASTE_WORK:
+        return _multiply_errors(found, fit.factor)
+    return _add_gains(found, objective, TasteGains(objective, solved, fit.variance), move, known)
 
 
 def _multiply_errors(errors: Errors, factor: float) -> Errors:
@@ -137,18 +138,24 @@ def _add_gains(
     n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
     flat, weights = _move_matrices(objective, move)
     added, about, both = np.zeros(objective.size), np.zeros((m, c)), np.zeros((m, c))
-    for some, targets in blocks_of(objective.size, range(objective.size)):
-        added[some.start : some.stop] = gains.gains_of(targets + weights @ flat[some].T)
+
+    def anchored(places: NDArray[np.int64]) -> Floats:
+        columns: Floats = weights @ flat[places].T
+        columns[places, np.arange(len(places))] += 1
+        return columns
+
+    for some in blocks_of(objective.size):
+        added[some] = gains.gains_of(anchored(some))
     own, level, share = added[n : n + m * c].reshape(m, c), np.zeros(c), (~known).mean(axis=0)
-    anchored = np.eye(objective.size)[:, n : n + m * c] + weights @ flat[n : n + m * c].T
     for contrast in range(c):
         free = ~known[:, contrast]
         mean = _mean_target(objective, move, contrast, free)
         level[contrast] = gains.gains_of(mean[:, None])[0] * share[contrast] ** 2
-        mine = anchored[:, contrast::c] * free
-        about[:, contrast] = gains.gains_of(mine - share[contrast] * mean[:, None])
-        last = anchored[:, c - 1 :: c]
-        both[:, contrast] = (gains.gains_of(mine + last) - own[:, contrast] - own[:, -1]) / 2
+        for who in blocks_of(m):
+            mine = anchored(n + who * c + contrast) * free[who]
+            about[who, contrast] = gains.gains_of(mine - share[contrast] * mean[:, None])
+            joint = gains.gains_of(mine + anchored(n + who * c + c - 1))
+            both[who, contrast] = (joint - own[who, contrast] - own[who, -1]) / 2
     if gains.few is not None:
         few = gains.few[:, None]
         own, about = (np.where(few, np.maximum(one, 0.0), one) for one in (own, about))
@@ -161,6 +168,7 @@ def _add_gains(
         gap=_add_variance(errors.gap, gaps),
         extra=_add_variance(errors.extra, added[n + m * c :]),
         with_last=np.where(known, 0.0, errors.with_last + both),
+        fit=errors.fit,
     )
 
 
