@@ -41,6 +41,7 @@ from comparity.judges.rates import (
 from comparity.judges.readers import NO_VERDICT, REASONS, SECOND
 from comparity.judges.reading import read_logs
 from comparity.judges.result import Example, JudgesAudit, JudgeSummary, Standing
+from comparity.ranking.connectivity import explains_seats
 from comparity.ranking.simple_models import bradley_terry
 from comparity.results.options import shows
 
@@ -206,11 +207,13 @@ def _leaderboard(log: JudgeLog, level: float) -> tuple[Standing, ...]:
     better = np.where(log.verdict == SECOND, log.second, log.first)
     worse = np.where(log.verdict == SECOND, log.first, log.second)
     seats = np.where(log.seated & (log.orders == 0), np.where(better == log.first, 1, -1), 0)
+    items = better[valid].astype(np.int64), worse[valid].astype(np.int64)
+    known = not explains_seats(*items, seats[valid], n)
     ranking = bradley_terry(
-        np.stack([better[valid], worse[valid]], axis=1),
+        np.stack(items, axis=1),
         n_items=n,
         ties=log.verdict[valid] == 0,
-        seats=seats[valid] if seats[valid].any() else None,
+        seats=seats[valid] if known else None,
     )
     standings = []
     for code in ranking.ranking.tolist():

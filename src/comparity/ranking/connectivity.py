@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,16 +128,28 @@ def check_seats(judgments: Judgments) -> None:
     Scores explain seats if a number of each item gives all of them as differences; then what a seat
     is worth can be moved into the scores, and nothing tells the two apart.
     """
-    seat = judgments.seat
-    if seat is None or not _scores_explain(
-        judgments.better, judgments.worse, seat, np.arange(judgments.n_items)
-    ):
+    seat, items = judgments.seat, (judgments.better, judgments.worse)
+    if seat is None or not explains_seats(*items, seat, judgments.n_items):
         return
     why = (
         "no item ever changes its seat against the others, so that what a seat is worth cannot be "
         "told from what the items are"
     )
     raise OptionError("seats", "as given", ["sides drawn at random", "none"], why)
+
+
+def explains_seats(
+    better: NDArray[Any], worse: NDArray[Any], seat: NDArray[Any], n_items: int
+) -> bool:
+    """Say whether scores of the items explain all seats: 1 where the better one was first.
+
+    Examples
+    --------
+    >>> one, two = np.array([0, 0]), np.array([1, 1])
+    >>> [explains_seats(one, two, np.array(seat), 2) for seat in ([1, 1], [1, -1])]
+    [True, False]
+    """
+    return bool(_scores_explain(better, worse, seat, np.arange(n_items)))
 
 
 @njit(cache=True, nogil=True)
