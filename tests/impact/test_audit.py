@@ -67,8 +67,10 @@ def test_arrays_frames_and_files_agree_and_the_answer_can_be_read_back(tmp_path:
     asked = {"four_fifths": True, "level": 0.9}
     file = audit_file(tmp_path / "people.csv", selected="hired", sensitive=("sex", "race"), **asked)
     arrays = impact_ratios(PEOPLE["hired"], sensitive_features=PEOPLE[["sex", "race"]], **asked)
-    assert file.tables == arrays.tables
-    assert read_result(file.to_dict()).tables == file.tables
+    # As plain data, where numbers that do not exist are equal.
+    plain = file.to_dict()["tables"]
+    assert arrays.to_dict()["tables"] == plain
+    assert read_result(file.to_dict()).to_dict()["tables"] == plain
     assert file.to_frame("pandas").shape[0] == 10
     assert file.provenance["files"][0]["name"] == "people.csv"
 
