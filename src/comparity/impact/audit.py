@@ -9,7 +9,7 @@ Guidelines (29 CFR 1607.4 D); whether anything complies with either is not for a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -84,10 +84,8 @@ def impact_ratios(
     ('f', 0.3, 0.6)
     """
     options = ImpactOptions(**choices)
-    groups = {
-        name: as_array(values, name)
-        for name, values in named_attributes(sensitive_features).items()
-    }
+    attributes = named_attributes(sensitive_features)
+    groups = {name: as_array(values, name) for name, values in attributes.items()}
     if (selected is None) == (scores is None):
         raise OptionError("selected", None, ["one of selected and scores"])
     name, values = ("selected", selected) if scores is None else ("scores", scores)
@@ -139,11 +137,11 @@ def _find_ratios(
         median = float(np.median(values))
         hit = values > median
     else:
-        hit = _are_selected(outcome, column or name, positive)
+        hit = _find_selected(outcome, column or name, positive)
     coded = {attribute: _known_groups(values) for attribute, values in groups.items()}
     tables = [_table(attribute, one, hit, options) for attribute, one in coded.items()]
     if len(groups) > 1:
-        tables.append(_table(" & ".join(groups), _combined(coded), hit, options))
+        tables.append(_table(" & ".join(groups), _combine_groups(coded), hit, options))
     return ImpactRatios(
         tables=tuple(tables),
         outcome=column or name,
@@ -160,7 +158,7 @@ def _find_ratios(
     )
 
 
-def _are_selected(outcome: NDArray[Any], name: str, positive: Any) -> Flags:
+def _find_selected(outcome: NDArray[Any], name: str, positive: Any) -> Flags:
     codes, values = factorise(outcome)
     if (codes < 0).any():
         raise MissingValueError(name, TABLE, rows_of(codes < 0))
@@ -171,7 +169,7 @@ def _are_selected(outcome: NDArray[Any], name: str, positive: Any) -> Flags:
     return chosen
 
 
-def _combined(groups: Mapping[str, Coded]) -> Coded:
+def _combine_groups(groups: Mapping[str, Coded]) -> Coded:
     """Return the combination of all attributes; -1 where one of them is not known."""
     code = np.zeros(len(next(iter(groups.values()))[0]), dtype=np.int64)
     joined, known = [""], np.ones(len(code), dtype=bool)
@@ -239,7 +237,8 @@ def _group(
     others = [one for name, one in compared.items() if name != group]
     ratio, interval = impact_ratio(own, others, options.level)
     tests = [fisher_exact([_row(own), _row(one)], alternative="less").pvalue for one in others]
-    return found.with_ratio(
+    return replace(
+        found,
         ratio=ratio,
         interval=interval,
         p_value=min(1.0, len(others) * float(min(tests))),

@@ -57,10 +57,6 @@ class ImpactGroup:
     four_fifths: str = ""
     why_none: str = ""
 
-    def with_ratio(self, **known: Any) -> ImpactGroup:
-        """Return the group with what a comparison adds."""
-        return replace(self, **known)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImpactTable:
@@ -81,7 +77,7 @@ class ImpactTable:
 
     @property
     def best(self) -> ImpactGroup:
-        """The group with the largest rate."""
+        """The group with the largest rate of those that have a ratio."""
         return max(
             (one for one in self.groups if not one.why_none), key=lambda one: (one.rate, one.group)
         )

@@ -105,7 +105,7 @@ def _grid(found: ImpactRatios, table: ImpactTable) -> Grid:
             (
                 clip(one.group),
                 *_counts(one),
-                _cell(one.ratio, _ends(one)) if not one.why_none else one.why_none,
+                one.why_none or f"{one.ratio:.2f}\n{_ends(one)}",
                 p_value(one.p_value),
                 *((one.four_fifths or MISSING,) if asked else ()),
             )
@@ -119,10 +119,6 @@ def _counts(one: ImpactGroup) -> tuple[str, str, str]:
         return one.why_none.replace("fewer than", "<").removesuffix(" people"), MISSING, MISSING
     ends = interval(*one.rate_interval[:2], sign=False)
     return count(one.n), count(one.hits), f"{rate(one.rate)}\n{ends}"
-
-
-def _cell(value: float, ends: str) -> str:
-    return f"{value:.2f}\n{ends}" if value == value else MISSING
 
 
 def ratio_chart(found: ImpactRatios, table: ImpactTable) -> RowChart:

@@ -31,7 +31,7 @@ class CorrectedRate:
     ----------
     judge : str
     answerer : str
-        Whose wins; "the longer answer" where it is about length.
+        Whose wins.
     wins : PoweredMean
     """
 
