@@ -66,6 +66,16 @@ def test_files_of_one_judge_can_be_compared(tmp_path: Path) -> None:
     assert "no change beyond chance is found" in " ".join(str(audit).split())
 
 
+def test_an_answerer_may_be_called_as_a_question_is() -> None:
+    rows = games("old", OLD) + games("new", NEW)
+    drift = audit_judges(rows, drift=("old", "new"), baseline="the first answer").drift
+    assert drift is not None
+    seat, wins = (one for one in drift.changes if one.what == "the first answer wins")
+    assert seat.before == pytest.approx(30 / 85)
+    # It is A in the first game, of which it wins 30, and B in the other, of which it wins all 45.
+    assert wins.before == pytest.approx(75 / 90)
+
+
 @pytest.mark.parametrize(
     ("names", "said"),
     [(("old",), "old,new"), (("old", "newer"), "newer"), (("old", "old", "new"), "old,new")],

@@ -19,14 +19,15 @@ from comparity.inference.gap_tests import Interval
 from comparity.inference.multiplicity import holm
 from comparity.judges.log import JudgeLog
 from comparity.judges.rates import (
+    Occurrence,
     Places,
     PromptRate,
     Rows,
     flip_signs,
     gap_between,
     happens,
+    occurrences_of,
     place_in_group,
-    questions_of,
     rate_of,
 )
 from comparity.judges.readers import NO_VERDICT, ONE_ORDER
@@ -95,7 +96,7 @@ def compare_runs(log: JudgeLog, names: tuple[str, ...], level: float = 0.95) -> 
     if not len(one):
         allowed = "two judges or files that judged the same answers in the same seats"
         raise OptionError("drift", ",".join(names), [allowed])
-    changes = [_compare(log, what, (one, two), level) for what in questions_of(log, one)]
+    changes = [_compare(log, what, (one, two), level) for what in occurrences_of(log, one)]
     # What never happened cannot have changed.
     changes = [change for change in changes if change.before or change.after]
     adjusted = holm([change.p_value for change in changes], 1 - level).adjusted
@@ -142,7 +143,9 @@ def _match(log: JudgeLog, first: Rows, second: Rows) -> tuple[Places, Places]:
     return kept[one], others[two]
 
 
-def _compare(log: JudgeLog, what: str, places: tuple[Places, Places], level: float) -> RateChange:
+def _compare(
+    log: JudgeLog, what: Occurrence, places: tuple[Places, Places], level: float
+) -> RateChange:
     """Compare how often something happens, where it can for both."""
     prompt, n = log.prompt[places[0]], len(log.prompts)
     (hits, asked), (other_hits, other_asked) = (happens(log, what, one) for one in places)
@@ -152,7 +155,7 @@ def _compare(log: JudgeLog, what: str, places: tuple[Places, Places], level: flo
     gap, interval = gap_between((counts[1], trials), (counts[0], trials), level)
     whole = max(int(trials.sum()), 1)
     return RateChange(
-        what=what,
+        what=what.text,
         before=int(counts[0].sum()) / whole,
         after=int(counts[1].sum()) / whole,
         gap=gap,

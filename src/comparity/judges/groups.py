@@ -34,7 +34,7 @@ from comparity.errors import FewJudgesError, UnknownJudgeError
 from comparity.inference.gap_tests import Interval
 from comparity.inference.multiplicity import holm
 from comparity.judges.log import JudgeLog
-from comparity.judges.rates import Rows, happens, questions_of
+from comparity.judges.rates import Rows, happens, occurrences_of
 from comparity.tables.columns import open_table
 from comparity.tables.files import read_table
 from comparity.tables.frames import collect_columns, is_missing, text_of
@@ -136,11 +136,11 @@ def compare_groups_of_judges(
 
 def _gaps(log: JudgeLog, side: Rows, level: float) -> Iterator[JudgeGroupGap]:
     places = np.arange(len(log))
-    for what in questions_of(log, places):
+    for what in occurrences_of(log, places):
         hits, asked = happens(log, what, places)
         gap = _gap(hits[asked], side[asked], log.judge[asked], log.prompt[asked], level)
         if gap is not None:
-            yield replace(gap, what=what)
+            yield replace(gap, what=what.text)
 
 
 def _gap(

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +42,6 @@ NOWHERE = Interval(math.nan, math.nan, math.nan)
 LARGEST_EXACT = 20_000
 # With more answerers than this, their wins are not compared one by one.
 MOST_ANSWERERS = 20
-FIRST_WINS, LONGER_WINS = "the first answer wins", "the longer answer wins"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,34 +329,46 @@ def _share(log: JudgeLog, kept: Rows, hits: Rows, level: float) -> PromptRate:
     return rate_of(count_by_prompt(log.prompt, kept & hits, n), trials, level)
 
 
-def questions_of(log: JudgeLog, places: Places) -> Iterator[str]:
+class Occurrence(NamedTuple):
+    """What may happen in a judgment, in words; of an answerer's wins, with its code."""
+
+    text: str
+    answerer: int = -1
+
+
+FIRST_WINS = Occurrence("the first answer wins")
+LONGER_WINS = Occurrence("the longer answer wins")
+A_TIE = Occurrence("a tie")
+FAILURE = Occurrence("no verdict")
+
+
+def occurrences_of(log: JudgeLog, places: Places) -> Iterator[Occurrence]:
     """Yield what can be asked of some judgments, for :func:`happens`."""
     yield FIRST_WINS
     first, second = (ends[places] for ends in log.lengths)
     if (np.abs(first - second) > 0).any():
         yield LONGER_WINS
-    yield from ("a tie", "no verdict")
+    yield from (A_TIE, FAILURE)
     took_part = np.union1d(log.first[places], log.second[places])
     if len(took_part) <= MOST_ANSWERERS:
         # Of two answerers one wins what the other does not.
         told = took_part[: 1 if len(took_part) == 2 else None]
-        yield from (f"{log.answerers[code]} wins" for code in told.tolist())
+        yield from (Occurrence(f"{log.answerers[code]} wins", code) for code in told.tolist())
 
 
-def happens(log: JudgeLog, what: str, places: Places) -> tuple[Rows, Rows]:
+def happens(log: JudgeLog, what: Occurrence, places: Places) -> tuple[Rows, Rows]:
     """Return in which of some judgments something happened, and in which it could have."""
     verdict = log.verdict[places]
     valid, decided = verdict != NO_VERDICT, np.isin(verdict, (FIRST, SECOND))
-    if what == "a tie":
+    if what == A_TIE:
         return verdict == TIE, valid
-    if what == "no verdict":
+    if what == FAILURE:
         return ~valid, np.ones(len(places), dtype=bool)
     if what == FIRST_WINS:
         return verdict == FIRST, decided & log.seated[places] & (log.orders[places] == ONE_ORDER)
     if what == LONGER_WINS:
         first, second = (ends[places] for ends in log.lengths)
         return (verdict == FIRST) == (first > second), decided & (np.abs(first - second) > 0)
-    code = log.answerers.index(what.removesuffix(" wins"))
-    is_first, is_second = log.first[places] == code, log.second[places] == code
+    is_first, is_second = (side[places] == what.answerer for side in (log.first, log.second))
     won = ((verdict == FIRST) & is_first) | ((verdict == SECOND) & is_second)
     return won, valid & (is_first | is_second)
