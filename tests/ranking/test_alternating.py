@@ -54,12 +54,14 @@ def test_steps_are_single_iterations_of_bfgs_biases_first() -> None:
     assert "stopped early" in ours.notes[-1]
 
 
-def test_ties_and_seats_are_not_part_of_the_scheme() -> None:
-    with pytest.raises(OptionError, match="no seats beside it"):
+@pytest.mark.parametrize("name", ["seats", "tolerance"])
+def test_seats_and_tolerances_are_not_part_of_the_scheme(name: str) -> None:
+    chosen = {"seats": WORLD.seats, "tolerance": 1e-3}[name]
+    with pytest.raises(OptionError, match=f"no {name} beside it"):
         barp(
             WORLD.comparisons,
             evaluators=WORLD.evaluators,
             sensitive_features=WORLD.groups,
-            seats=WORLD.seats,
             mode="alternating",
+            **{name: chosen},
         )

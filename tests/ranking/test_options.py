@@ -16,7 +16,7 @@ import pytest
 import comparity
 from comparity.errors import OptionError
 from comparity.ranking.judgments import judgments_of
-from comparity.ranking.options import COMMANDS, MODULES, OPTIONS, all_models, model_of
+from comparity.ranking.options import COMMANDS, MODULES, OPTIONS, RankForm, all_models, model_of
 from comparity.ranking.rank import rank_frames
 from tests.calibration.panels import leaning_panel
 
@@ -30,6 +30,12 @@ COMPARISONS = pl.DataFrame(
     }
 )
 ITEMS = pl.DataFrame({"item": np.arange(20), "sex": WORLD.group})
+
+
+def columns_for(command: str) -> dict[str, Any]:
+    """Name the groups, and who judged where the model tells evaluators apart."""
+    told = "evaluators" in model_of(command).accepts
+    return {"sensitive": ["sex"], **({"evaluator": "judge"} if told else {})}
 
 
 @pytest.mark.parametrize("command", MODULES)
@@ -46,8 +52,7 @@ def test_models_need_and_accept_what_their_function_does(command: str) -> None:
 
 @pytest.mark.parametrize("command", MODULES)
 def test_every_model_takes_judgments_and_is_written_and_read_back(command: str) -> None:
-    known: dict[str, Any] = {"sensitive": ["sex"], "evaluator": "judge", "model": command}
-    found = rank_frames(COMPARISONS, ITEMS, **known).ranking
+    found = rank_frames(COMPARISONS, ITEMS, model=command, **columns_for(command)).ranking
     assert found.model == model_of(command).name
     again = type(found).from_dict(json.loads(json.dumps(found.to_dict())))
     assert again.scores.tolist() == found.scores.tolist()
@@ -57,14 +62,42 @@ def test_every_model_takes_judgments_and_is_written_and_read_back(command: str) 
 @pytest.mark.parametrize("command", MODULES)
 def test_options_are_refused_where_they_would_have_no_effect(command: str) -> None:
     given = {"seat": "seat", "score_prior": 2.0, "anchor": "zero mean bias", "bias_prior": 3.0}
-    for option, value in given.items():
-        known: dict[str, Any] = {"sensitive": ["sex"], "evaluator": "judge", option: value}
+    for option, value in {**given, "evaluator": "judge"}.items():
+        known = {**columns_for(command), option: value}
         (about,) = (trait for trait, options in OPTIONS.items() if option in options)
         if about in model_of(command).accepts:
             rank_frames(COMPARISONS, ITEMS, model=command, **known)
         else:
             with pytest.raises(OptionError, match=f"{command}"):
                 rank_frames(COMPARISONS, ITEMS, model=command, **known)
+
+
+@pytest.mark.parametrize("command", MODULES)
+@pytest.mark.parametrize("option", ["alpha", "margin", "seed"])
+def test_choices_of_an_audit_are_refused_without_one(command: str, option: str) -> None:
+    chosen = {option: 7 if option == "seed" else 0.2}
+    with pytest.raises(OptionError, match=f"^{option} cannot be"):
+        RankForm(model=command, **chosen)
+    with pytest.raises(OptionError, match=f"^{option} cannot be"):
+        rank_frames(COMPARISONS, ITEMS, model=command, **columns_for(command), **chosen)
+
+
+def test_a_seed_has_a_use_in_cross_validation_and_audits() -> None:
+    assert RankForm(seed=7, score_prior="cross-validation").seed == 7
+    assert RankForm(seed=7, score="worth", alpha=0.2).seed == 7
+
+
+@pytest.mark.parametrize(
+    "named", [{"sensitive": ["sex"]}, {"score": "s"}, {"item": "name"}], ids=str
+)
+def test_columns_of_items_are_refused_without_items(named: dict[str, Any]) -> None:
+    with pytest.raises(OptionError, match="a column of the items, none given"):
+        rank_frames(COMPARISONS, model="bt", **named)
+
+
+def test_who_judged_may_still_widen_errors_by_clusters() -> None:
+    with pytest.raises(OptionError, match="that column as cluster=, for errors"):
+        rank_frames(COMPARISONS, model="bt", evaluator="judge")
 
 
 def test_ties_are_refused_by_a_model_that_knows_none(monkeypatch: pytest.MonkeyPatch) -> None:

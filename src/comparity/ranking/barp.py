@@ -200,6 +200,7 @@ def barp(
                 "cluster": bool(judgments.clusters),
                 "sharpness='own'": sharpness == OWN,
                 "intersections='suggest'": intersections == "suggest",
+                "tolerance": tolerance != TOLERANCE,
             }
         )
         return alternate(judgments, contrasts)

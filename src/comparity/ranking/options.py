@@ -47,6 +47,10 @@ OPTIONS = {
 }
 """What a model may accept, and the options that only make sense for a model that does."""
 
+PRIORS = ("score_prior", "bias_prior", "prior")
+WHY_NO_AUDIT = "it is about the audit of a score against the panel, and no score is named"
+WHY_NOT_RANDOM = "nothing here is random: there is no cross-validation and no audit of a score"
+
 REFUSALS = {
     "seats": "{model} knows no seats; {others} do",
     "score_prior": "it is not for {model}, which has no prior",
@@ -127,7 +131,36 @@ def check_accepted(command: str, given: Mapping[str, Any]) -> None:
             if option in known and trait not in accepts:
                 others = [name for name, other in all_models().items() if trait in other.accepts]
                 why = REFUSALS[trait].format(model=command, others=" and ".join(others))
-                raise OptionError(option, value, [("no {}", Option(option))], why)
+                allowed: list[Any] = [("no {}", Option(option))]
+                if trait == "evaluators" and "cluster" in accepts:
+                    allowed.append(("that column as {}, for errors", Option("cluster")))
+                raise OptionError(option, value, allowed, why)
+
+
+def check_used(made: Mapping[str, Any]) -> None:
+    """Refuse choices of an audit that nobody asked for, and a seed where nothing is random.
+
+    Parameters
+    ----------
+    made : mapping of str to object
+        Options by name, with their values; those left at their defaults do not count.
+
+    Examples
+    --------
+    >>> check_used({"alpha": 0.1})
+    Traceback (most recent call last):
+    comparity.errors.choices.OptionError: alpha cannot be 0.1; it is about the audit of a score...
+      found: alpha=0.1
+      hint:  choose score= beside it or no alpha=.
+    """
+    declared = declared_choices(RankForm)
+    unused = {} if made.get("score") else dict.fromkeys(("alpha", "margin"), WHY_NO_AUDIT)
+    if unused and "cross-validation" not in (made.get(name) for name in PRIORS):
+        unused["seed"] = WHY_NOT_RANDOM
+    for option, why in unused.items():
+        if option in made and made[option] != declared[option].default:
+            beside = ("{} beside it", Option("score"))
+            raise OptionError(option, made[option], [beside, ("no {}", Option(option))], why)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,6 +221,7 @@ class RankForm(ComparisonColumns):
         given = {name: getattr(self, name) for name in declared}
         made = {name: one for name, one in given.items() if one != declared[name].default}
         check_accepted(self.model, made)
+        check_used(made)
         if self.anchor and self.trusted:
             why = "trusted evaluators are the anchor"
             raise OptionError("anchor", self.anchor, [("no {} beside them", Option("anchor"))], why)

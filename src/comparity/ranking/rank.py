@@ -25,6 +25,7 @@ from comparity.ranking.options import (
     RankingModel,
     all_models,
     check_accepted,
+    check_used,
     model_of,
 )
 from comparity.ranking.panel import PanelAudit, audit_against_panel
@@ -179,7 +180,7 @@ def rank_frames(
     sensitive : sequence of str
         Columns of `items` with the groups.
     evaluator, better, worse, tied, seat : str
-        Columns of `comparisons`; that of evaluators is read for models that need it.
+        Columns of `comparisons`; evaluators are refused by models that take all alike.
     item : str
         Column of `items` with the id.
     clusters : mapping of str to str, optional
@@ -205,14 +206,16 @@ def rank_frames(
         check_sensitive(sensitive)
     given = {"items": items, "sensitive": sensitive or None, "evaluator": evaluator, "seat": seat}
     _check_given(model, given)
-    made = {"seat": seat, "cluster": clusters, **choices}
+    if items is None:
+        _check_no_items({"sensitive": sensitive, "score": score, "item": item})
+    made = {"evaluator": evaluator, "seat": seat, "cluster": clusters, **choices}
     check_accepted(model, {name: one for name, one in made.items() if one is not None})
+    check_used({**choices, "score": score, "alpha": alpha, "margin": margin, "seed": seed})
     # At once, because a query asked twice may answer in another order.
     held = None if items is None else columns_of(items, "items", [item, *sensitive, score])
-    who = evaluator if "evaluators" in description.needs else None
     columns: dict[str, Any] = {"better": better, "worse": worse, "tied": tied, "item": item}
     judgments = judgments_from_frames(
-        comparisons, held, evaluator=who, seat=seat, clusters=clusters, **columns
+        comparisons, held, evaluator=evaluator, seat=seat, clusters=clusters, **columns
     )
     if judgments.n_ties and "ties" not in description.accepts:
         raise OptionError("tied", tied, ["comparisons without ties"], f"{model} knows no ties")
@@ -293,6 +296,14 @@ def _check_given(model: str, given: Mapping[str, Any]) -> None:
                 raise OptionError(option, None, [allowed], why)
 
 
+def _check_no_items(named: Mapping[str, Any]) -> None:
+    """Refuse names of columns of the items where there is no table of items."""
+    for option, value in named.items():
+        if value and value != "item":
+            beside = ("{} beside it", Option("items"))
+            raise OptionError(option, value, [beside], "it is a column of the items, none given")
+
+
 def rank_files(
     comparisons: str | Path, items: str | Path | None = None, **choices: Any
 ) -> RankedPanel:
@@ -315,11 +326,12 @@ def rank_files(
     seats = form.seats or form.own_seats
     if seats and not read.has_seats:
         raise OptionError("seats", read.layout, ["a layout with a left and a right item"])
+    tells_apart = "evaluators" in model_of(form.model).accepts
     asked = ("model", "sensitive", "item", "score", "alpha", "margin", "seed")
     panel = rank_frames(
         read.frame,
         None if items is None else read_table(items),
-        evaluator="evaluator" if read.has_evaluators else None,
+        evaluator="evaluator" if read.has_evaluators and tells_apart else None,
         clusters={form.cluster: "kept0"} if form.cluster else None,
         tied="tied",
         seat="seat" if seats else None,
