@@ -34,8 +34,8 @@ help:
 	@echo "make validity     error rates in random worlds, docs/validity.md; SIZE=small within two minutes"
 	@echo "make bench        benchmarks"
 	@echo "make docs         the documentation as a site, site/index.html"
-	@echo "make docs-output  everything that pages show of the code, anew; PAGES=docs/gate.md for some"
-	@echo "make constraints  write constraints.txt anew from what .venv holds"
+	@echo "make docs-output  everything that pages show of the code, written again; PAGES=docs/gate.md for some"
+	@echo "make constraints  write constraints.txt again from what .venv holds"
 	@echo "make clean        remove .venv, caches and demo/"
 
 demo: .venv/runtime.stamp
@@ -100,6 +100,7 @@ docs: .venv/docs.stamp
 docs-output: .venv/test.stamp
 	@$(BIN)/python docs/metrics.py
 	@$(BIN)/python docs/ranking.py
+	@$(BIN)/python docs/glossary.py
 	@$(BIN)/python docs/house.py --write > /dev/null
 	@$(BIN)/python -m tests.documentation.refresh $(PAGES)
 	@git diff --stat -- '*.md'

@@ -148,7 +148,7 @@ def _first(text: str) -> str:
 
 
 def page() -> str:
-    """Return CONTRIBUTING.md with the drawing anew."""
+    """Return CONTRIBUTING.md with its drawing made again."""
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(START)
     return before + START + drawing() + END + rest.partition(END)[2]
 

@@ -23,7 +23,7 @@ BESIDE = (
 
 
 def page() -> str:
-    """Return the whole page, with the tables anew."""
+    """Return the whole page, with its tables written again."""
     introduction, _, _ = PAGE.read_text(encoding="utf-8").partition(HEADING)
     return introduction + "\n".join([HEADING, *_sections(), _aliases()]) + "\n"
 

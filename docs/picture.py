@@ -43,7 +43,7 @@ def photograph(page: Path, target: Path) -> None:
 
 
 def main(page: Path = REPORT) -> None:
-    """Take the picture anew."""
+    """Take the picture again."""
     if not page.exists():
         sys.exit(f"{page} is not there; `make demo` writes it")
     with tempfile.TemporaryDirectory() as folder:

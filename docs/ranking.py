@@ -17,7 +17,7 @@ START, END = "<!-- models: docs/ranking.py -->\n", "<!-- end of models -->"
 
 
 def page() -> str:
-    """Return the whole page, with the table anew."""
+    """Return the whole page, with its table written again."""
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(START)
     _, _, after = rest.partition(END)
     return before + START + "\n".join(_table()) + "\n" + END + after

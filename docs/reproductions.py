@@ -2,7 +2,7 @@
 
 ``python docs/reproductions.py --record results.json ...`` takes what ``comparity reproduce --json``
 printed, keeps the counts in ``reproductions/runs.toml``, and writes the page and the counts in the
-READMEs anew; without files only the latter. What stands before the first table is written by hand.
+READMEs again; without files only the latter. What stands before the first table is written by hand.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Run = Mapping[str, Any]
 
 
 def page() -> str:
-    """Return the whole page, with the tables anew."""
+    """Return the whole page, with its tables written again."""
     introduction, _, _ = PAGE.read_text(encoding="utf-8").partition(HEADER)
     runs = kept()
     papers = {paper: read_published(folder) for paper, folder in find_papers(HOME).items()}
@@ -113,7 +113,7 @@ def _as_toml(runs: Mapping[str, Mapping[str, Run]]) -> Iterator[str]:
 
 
 def readme(paper: str) -> str:
-    """Return the README of a paper with the counts of its first table anew."""
+    """Return the README of a paper with the counts of its first table written again."""
     text = (HOME / paper / "README.md").read_text(encoding="utf-8")
     for part, run in kept()[paper].items():
         row = re.compile(rf"^(\| {re.escape(part)} \| )[^|]*( \|)", re.MULTILINE | re.IGNORECASE)

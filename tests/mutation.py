@@ -206,7 +206,7 @@ class Workshop:
 
     The folder stays the same, so that compiled kernels are found again. A mutant of a module with
     kernels gets a copy of what is compiled, in which the modules that may have its code inside are
-    compiled anew.
+    compiled again.
     """
 
     def __init__(self, folder: Path, witnesses: Witnesses) -> None:

@@ -32,7 +32,7 @@ scores = year.features @ learned.coef_[0]
 dict(zip(world.features, learned.coef_[0].round(2).tolist(), strict=True))
 
 # %% [markdown]
-# ## Against the judges at their word
+# ## Against the judgments as given
 
 # %%
 audit = comparative_separation(
@@ -57,12 +57,12 @@ print(
 )
 
 # %% [markdown]
-# ## Against the panel freed of its bias
+# ## Against the panel adjusted for bias
 
 # %%
-freed = audit_against_panel(fit, scores, sensitive_features=year.sex)
+adjusted = audit_against_panel(fit, scores, sensitive_features=year.sex)
 truth = world.gaps_with_quality(learned.coef_[0].tolist())
-for test in freed.tests:
+for test in adjusted.tests:
     low, high, level = test.interval(test.level)
     print(
         f"{test.null}: {test.gap:+.3f} [{low:+.3f}, {high:+.3f}] "
@@ -70,12 +70,12 @@ for test in freed.tests:
     )
 
 # %%
-freed.plot()
+adjusted.plot()
 
 # %% [markdown]
-# ## Train anew
+# ## Train again
 #
-# On scores freed of bias, with mixed pairs alike up to 0.01. What the constraint costs is in the
+# On bias-adjusted scores, with mixed pairs alike up to 0.01. What the constraint costs is in the
 # table; whether it holds is for an audit on applicants that were not trained on.
 
 # %%

@@ -113,7 +113,7 @@ def _picture_4(tau: Floats, by_spread: list[float]) -> Figure:
 
 
 def figure_5(request: Request) -> Reproduction:
-    """Biases come back whatever their law."""
+    """Biases come back whatever their distribution."""
     laws = {"uniform": uniform(-5, 10), "normal": norm(0, 2), "exponential": expon(scale=2)}
     figure = Figure(figsize=(11, 4), layout="constrained")
     ours: Table = {}
@@ -165,13 +165,13 @@ def figure_6(request: Request) -> Reproduction:
             figures = saved(request, _picture_6(true, found, hit), "figure_6.png")
     table = {"places down of 100, of the doubly disadvantaged": moved}
     ours = {**means(table), "Kendall's tau, the authors' panel": _taus_of_figure_6()}
-    plain, freed = next(iter(ours.values())).values()
+    plain, adjusted = next(iter(ours.values())).values()
     return PUBLISHED.reproduction(
         "figure 6",
         PUBLISHED.beside("figure 6", ours, spread=deviations(table)),
         conclusions=(
             Conclusion("Bradley-Terry puts the doubly disadvantaged down", plain > 5),
-            Conclusion("BARP does not, on average", abs(freed) < plain / 4),
+            Conclusion("BARP does not, on average", abs(adjusted) < plain / 4),
         ),
         figures=figures,
         notes=(

@@ -107,7 +107,7 @@ def figure_3(request: Request) -> Reproduction:
     laws = {-m: norm(-m, 0.1) for m in MEANS}
     by_mean = _sweep(laws, request, runs, _gaps, scores=SCORES_OF_FIGURE_3, groups=GROUPS)
     found = {f"mean bias {m:g}": columns for m, columns in by_mean.items()}
-    figure = curves(by_mean, "exposure of the minority less the majority", "mean bias")
+    figure = curves(by_mean, "exposure of the minority minus the majority", "mean bias")
     figures = saved(request, figure, "figure_3_left.png")
     errors, figure = _errors_of_biases(request, runs)
     found["biases uniform on [-5, 5], other data sets"] = {"mean squared error": errors}
@@ -200,7 +200,7 @@ def _picture(name: str) -> str:
 
 
 def _gaps(panel: SimulatedPanel) -> dict[str, float]:
-    """Return exposure of the minority less the majority, the worst item first as in the figure."""
+    """Return exposure of the minority minus the majority, the worst item first as in the figure."""
     scores = scores_of(panel, protected="b", p=0.3, alpha=0.1)
     group = panel.sensitive_features
     return {

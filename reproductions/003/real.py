@@ -81,7 +81,7 @@ def figure_7(request: Request) -> Reproduction:
             "RankCentrality": kendall_tau(walk.scores, faces.age),
         },
         "bias for men": {"mean": float(bias.mean()), "SD": float(bias.std())},
-        "law of biases by marginal likelihood": {"SD": _spread(request.home())},
+        "distribution of biases by marginal likelihood": {"SD": _spread(request.home())},
     }
     figure = Figure(figsize=(6, 4), layout="constrained")
     ax = figure.subplots()
@@ -102,7 +102,7 @@ def figure_7(request: Request) -> Reproduction:
         notes=(
             f"{len(faces.pairs):,} of 250,249 comparisons are at hand.",
             "With so few comparisons of each evaluator nearly all of the spread of estimated "
-            "biases is their error: marginal likelihood finds a far narrower law.",
+            "biases is their error: marginal likelihood finds a far narrower distribution.",
         ),
     )
 
@@ -251,7 +251,7 @@ def table_1(request: Request) -> Reproduction:
 
 
 def figure_9(request: Request) -> Reproduction:
-    """Compare scores of groups, with evaluators at their word and freed of their biases."""
+    """Compare scores of groups, unadjusted and adjusted for evaluators' biases."""
     grades, groups = _students(request.home())
     pairs, judges = _drawn_pairs(grades, np.random.RandomState(101))
     plain = bradley_terry(pairs, n_items=STUDENTS).scores
@@ -259,16 +259,16 @@ def figure_9(request: Request) -> Reproduction:
     names = {"gender": ("women", "men"), "race": ("white", "not white")}
     ours: Table = {}
     for axes, (attribute, group) in zip(figure.subplots(2, 2), groups.items(), strict=True):
-        freed = barp(pairs, evaluators=judges, sensitive_features=group).scores
-        row = ours.setdefault(" less ".join(reversed(names[attribute])), {})
-        for ax, (method, scores) in zip(axes, {"BT": plain, "BARP": freed}.items(), strict=True):
+        adjusted = barp(pairs, evaluators=judges, sensitive_features=group).scores
+        row = ours.setdefault(" minus ".join(reversed(names[attribute])), {})
+        for ax, (method, scores) in zip(axes, {"BT": plain, "BARP": adjusted}.items(), strict=True):
             for code, colour in zip((0, 1), COLOURS[:2], strict=True):
                 ax.hist(scores[group == code], bins=30, density=True, alpha=0.5, color=colour,
                         label=names[attribute][code])  # fmt: skip
             ax.set_title(f"{attribute}, {method}")
             ax.legend(frameon=False)
             row[method] = float(scores[group == 1].mean() - scores[group == 0].mean())
-    race, gender = ours["not white less white"], ours["men less women"]
+    race, gender = ours["not white minus white"], ours["men minus women"]
     return PUBLISHED.reproduction(
         "figure 9",
         PUBLISHED.beside("figure 9", ours),

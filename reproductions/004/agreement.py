@@ -39,7 +39,7 @@ def separation(request: Request) -> Reproduction:
         PUBLISHED.beside("separation", rows),
         conclusions=_conclusions(rows),
         notes=(
-            "Gaps are A(first over second) less A(second over first), on the test quarter, by the "
+            "Gaps are A(first over second) minus A(second over first), on the test quarter, by the "
             "best single model; p values are not corrected.",
             "In Crime the groups are communities with at most, and above, the 70th percentile of "
             "the share of black people.",

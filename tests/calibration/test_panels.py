@@ -1,4 +1,4 @@
-"""Calibration: false alarms of an audit against a panel freed of bias.
+"""Calibration: false alarms of an audit against a bias-adjusted panel.
 
 The model is the true quality plus noise that knows no group, so every violation found is a false
 alarm. Taken at face value the panel's scores give 0.08 to 0.13 of them (400 panels each).

@@ -179,7 +179,7 @@ def test_intervals_cover_scores_and_ranks(repetitions: int, rng: Rng) -> None:
 
 
 @pytest.mark.parametrize("equal_means", [True, False])
-def test_scores_freed_of_bias_are_covered_where_groups_have_equal_means(
+def test_bias_adjusted_scores_are_covered_where_groups_have_equal_means(
     equal_means: bool, repetitions: int, rng: Rng
 ) -> None:
     """Elsewhere the anchor moves all items of a group by what groups differ by chance.

@@ -119,7 +119,7 @@ def test_a_model_is_audited_against_the_panel(
     assert outcome.status in (0, 3)
     assert "wrong order" in outcome.out
     # The audit stands apart from the ranking.
-    assert "\n\nPairwise agreement with a panel" in outcome.out
+    assert "\n\nPairwise agreement with the bias-adjusted panel" in outcome.out
     assert "A model against this panel" in page.read_text(encoding="utf-8")
 
 
@@ -136,7 +136,7 @@ def test_pictures_are_drawn(run: Run, tables: dict[str, Path], tmp_path: Path) -
     [
         (["--sensitive", "age"], "age"),
         (["--model", "crowdbt", "--seats"], "knows no seats"),
-        (["--model", "bt", "--score", "model"], "freed of its bias"),
+        (["--model", "bt", "--score", "model"], "adjusted for its bias"),
         (["--trusted", "nobody"], "nobody"),
     ],
 )

@@ -1,10 +1,16 @@
-"""Findings are worded once, in one module."""
+"""Findings are worded once, and people read common words, not some of our own."""
 
 import ast
+import re
+import runpy
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 import comparity
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
+from tests.documentation.blocks import ROOT as HOUSE
 
 ROOT = Path(comparity.__file__).parent
 WORDS = (VIOLATED, WITHIN, UNDECIDED)
@@ -46,3 +52,72 @@ def test_no_other_module_words_a_finding() -> None:
 
 def test_a_second_wording_would_be_noticed() -> None:
     assert strings('"""violated in a docstring"""\nx = f"{1} violated"') == [" violated"]
+
+
+# What is not written, and what is in its place. Names of things (law schools) are left alone.
+INSTEAD = {
+    r"\bfreed of\b": "adjusted for",
+    r"\bat (its|their|his|her|the judges'|the panel's) word\b": "as given, unadjusted",
+    r"\bhad across\b": "used with",
+    r"(?<!power )(?<!local )(?<!zipf's )(?<!in )\blaws?\b(?! school| student| of succession)": (
+        "distribution"
+    ),
+    r"\bless (the|that|those|its|their|what|published|agreement)\b": "minus",
+    r"\banew\b(?! =|, )": "again",
+}
+JOINED = re.compile(r"[\"']\s*\n\s*[rf]?[\"']")
+
+
+def unwanted_words(text: str) -> Iterator[str]:
+    """Yield the words of the list that a text has, also where it is broken into lines."""
+    flat = " ".join(JOINED.sub("", text).split()).lower()
+    for pattern, better in INSTEAD.items():
+        for found in re.finditer(pattern, flat):
+            yield f"{flat[max(0, found.start() - 30) : found.end() + 30]!r}: write {better!r}"
+
+
+def readable_files() -> list[Path]:
+    """Return what people read: pages, and all texts of the package with its help and errors."""
+    package = [one for end in ("py", "toml", "jinja") for one in ROOT.rglob(f"*.{end}")]
+    pages = [
+        *HOUSE.glob("*.md"),
+        *(HOUSE / "docs").rglob("*.md"),
+        *(HOUSE / "examples").rglob("*.py"),
+    ]
+    return [*package, *pages]
+
+
+def test_no_text_has_words_of_the_list() -> None:
+    texts = readable_files()
+    assert len(texts) > 300
+    found = {str(one): [*unwanted_words(one.read_text(encoding="utf-8"))] for one in texts}
+    assert {name: words for name, words in found.items() if words} == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a panel freed of bias",
+        "judges, taken at their\nword",
+        '"cannot be had "\n    f"across a bridge"',
+        "scores of one law",
+        "the first rate less the second",
+        "train anew",
+    ],
+)
+def test_a_word_of_the_list_would_be_noticed(text: str) -> None:
+    assert [*unwanted_words(text)]
+    assert not [*unwanted_words("law school, Local Law 144, a power law, no less than that")]
+
+
+def test_the_glossary_has_the_terms_of_pages() -> None:
+    script = HOUSE / "docs" / "glossary.py"
+    page = runpy.run_path(str(script))["page"]()
+    assert page == script.with_suffix(".md").read_text(encoding="utf-8"), f"run python {script}"
+    assert "| **margin** |" in page
+
+
+def test_the_readme_is_short_and_leads_to_the_glossary() -> None:
+    text = (HOUSE / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 150
+    assert "(docs/glossary.md)" in text

@@ -1,4 +1,4 @@
-"""Show anew what commands print: ``python -m tests.documentation.refresh [PAGE ...]``.
+"""Show again what commands print: ``python -m tests.documentation.refresh [PAGE ...]``.
 
 Runs the shell blocks and the doctests of pages and writes what is printed now over what the pages
 show; all pages where none is named. What a page leaves out with ``[...]`` stays left out: each part
@@ -40,7 +40,7 @@ def renew_output(step: Step, printed: str) -> str:
 
 
 def refresh_commands(page: str, session: Session) -> None:
-    """Run a page's shell blocks in order and write their outputs anew."""
+    """Run a page's shell blocks in order and write their outputs again."""
     text = (ROOT / page).read_text(encoding="utf-8")
     for block in blocks(page):
         if block.how == "file":
@@ -70,7 +70,7 @@ class Renewal(doctest.DocTestRunner):
 
 
 def refresh_doctests(page: str) -> None:
-    """Run a page's Python blocks in order, with one set of names, and write their outputs anew."""
+    """Run a page's Python blocks in order, with one set of names, and write their outputs again."""
     text = (ROOT / page).read_text(encoding="utf-8")
     names: dict[str, Any] = {}
     for block in blocks(page):

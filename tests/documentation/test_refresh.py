@@ -1,4 +1,4 @@
-"""What pages show is written anew from what the code prints, and nothing else of them changes."""
+"""What pages show is written again from what the code prints, and nothing else of them changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model against a panel freed of bias: what the error of the panel does to the audit."""
+"""A model against a bias-adjusted panel: what the error of the panel does to the audit."""
 
 from __future__ import annotations
 
@@ -119,34 +119,34 @@ def test_a_panel_that_knows_too_little_gets_no_verdict() -> None:
 
 
 @pytest.mark.long
-def test_leaning_judges_at_their_word_would_turn_the_verdict_round() -> None:
-    """The model copies judges who lean; against the panel freed of bias that is seen."""
+def test_leaning_judges_unadjusted_would_turn_the_verdict_round() -> None:
+    """The model copies judges who lean; against the bias-adjusted panel that is seen."""
     world = leaning_panel(
         np.random.default_rng(2), n_items=300, n_comparisons=15_000, lean=1.5, noise=0.3
     )
     copied = world.model + 1.5 * (world.group == "b")
-    word = barp(
+    given = barp(
         world.comparisons,
         evaluators=world.evaluators,
         sensitive_features=world.group,
         anchor="zero mean bias",
     )
-    freed = barp(world.comparisons, evaluators=world.evaluators, sensitive_features=world.group)
-    believed = pairwise_accuracy(word.scores, copied, sensitive_features=world.group)
+    adjusted = barp(world.comparisons, evaluators=world.evaluators, sensitive_features=world.group)
+    believed = pairwise_accuracy(given.scores, copied, sensitive_features=world.group)
     assert believed.finding != VIOLATED
-    audit = audit_against_panel(freed, copied, sensitive_features=world.group, draws=20)
+    audit = audit_against_panel(adjusted, copied, sensitive_features=world.group, draws=20)
     assert audit.finding == VIOLATED
 
 
-def test_a_panel_at_its_word_is_not_called_freed_of_bias(judged: tuple[Any, BiasedRanking]) -> None:
+def test_an_unadjusted_panel_is_not_called_adjusted(judged: tuple[Any, BiasedRanking]) -> None:
     world, fit = judged
     known = {"sensitive_features": world.group, "draws": 5}
-    word = audit_against_panel(bradley_terry(world.comparisons), world.model, **known)
-    freed = audit_against_panel(fit, world.model, **known)
-    assert word.audit.notion.endswith("taken at its word")
-    assert any("what they lean together" in note for note in word.audit.notes)
-    assert freed.audit.notion.endswith("freed of bias")
-    assert not any("what they lean together" in note for note in freed.audit.notes)
+    given = audit_against_panel(bradley_terry(world.comparisons), world.model, **known)
+    adjusted = audit_against_panel(fit, world.model, **known)
+    assert given.audit.notion.endswith("the unadjusted panel")
+    assert any("a bias that they share" in note for note in given.audit.notes)
+    assert adjusted.audit.notion.endswith("the bias-adjusted panel")
+    assert not any("a bias that they share" in note for note in adjusted.audit.notes)
 
 
 def test_bad_requests_are_named(judged: tuple[Any, BiasedRanking]) -> None:

@@ -1,4 +1,4 @@
-"""Witnesses: choix, numpy's eigenvectors, and walks whose stationary law is known."""
+"""Witnesses: choix, numpy's eigenvectors, and walks whose stationary distribution is known."""
 
 import choix
 import numpy as np
@@ -66,11 +66,11 @@ def matrix(pairs: NDArray[np.int64], n: int, smoothing: float) -> NDArray[np.flo
 def test_the_law_is_stationary_for_a_proper_walk() -> None:
     panel = simulate_comparisons(rng=np.random.default_rng(2), bias=norm(2, 1))
     walk = matrix(panel.comparisons, 100, 0.5)
-    law = rank_centrality(panel.comparisons, n_items=100).parameters["stationary"]
+    stationary = rank_centrality(panel.comparisons, n_items=100).parameters["stationary"]
     assert (walk > -1e-12).all()
     assert walk.sum(axis=1) == pytest.approx(np.ones(100))
-    assert law @ walk == pytest.approx(law, rel=1e-9)
-    assert law.sum() == pytest.approx(1)
+    assert stationary @ walk == pytest.approx(stationary, rel=1e-9)
+    assert stationary.sum() == pytest.approx(1)
 
 
 def test_the_published_matrix_with_negative_loops_has_the_law_of_teleport_1() -> None:
@@ -98,7 +98,7 @@ def test_shares_of_a_bradley_terry_model_give_its_scores_exactly() -> None:
 
 
 def test_a_long_chain_has_the_law_of_a_birth_and_death_process() -> None:
-    """Neighbours only: the law changes from item to item by the ratio of the two rates."""
+    """Neighbours only: the probability changes from item to item by the ratio of the two rates."""
     n, rng = 1500, np.random.default_rng(4)
     forward = rng.integers(1, 4, n - 1)
     up = np.repeat(np.column_stack([np.arange(1, n), np.arange(n - 1)]), forward, axis=0)

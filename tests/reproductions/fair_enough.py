@@ -149,7 +149,7 @@ def cross_validated_values(
     """Metrics of predictions on the part left out, of data on the part trained on, as published.
 
     The published study repeated the same unshuffled folds, so that its 25 values are 5; here every
-    repeat shuffles anew.
+    repeat shuffles again.
     """
     data, labels, privileged = prepared(name)
     rng = np.random.default_rng(20240701)
@@ -176,7 +176,7 @@ def cross_validated_values(
 
 @cache
 def shuffled_folds(name: str, model: str) -> Values:
-    """Metrics over 5 x 5 folds that are shuffled anew each time, without consistency."""
+    """Metrics over 5 x 5 folds that are shuffled again each time, without consistency."""
     reweighed = model == "reweighed"
     return cross_validated_values(name, FITS[model], reweighed=reweighed, neighbours=False)
 

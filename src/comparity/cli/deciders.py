@@ -62,7 +62,7 @@ def across(file: Path, bridge: dict[str, Any], choices: dict[str, Any]) -> Bridg
     """Test across a bridge between two files."""
     for name, absent in EXCLUDED.items():
         if choices.pop(name, absent) != absent:
-            raise click.UsageError(f"--{name} cannot be had across a bridge (--on).")
+            raise click.UsageError(f"--{name} cannot be used with a bridge (--on).")
     for name in ("first", "second", "sensitive"):
         if len(choices.get(name, ())) != 1:
             raise click.UsageError(f"a bridge (--on) needs one column with --{name}.")

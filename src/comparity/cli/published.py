@@ -112,7 +112,7 @@ class Reproduced:
 
     @property
     def difference(self) -> float | None:
-        """Ours less published; nothing where one of them is not a number."""
+        """Ours minus published; nothing where one of them is not a number."""
         if isinstance(self.published, str | None) or isinstance(self.ours, str | None):
             return None
         return self.ours - self.published

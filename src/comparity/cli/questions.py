@@ -339,7 +339,7 @@ def rank(
 
     COMPARISONS (CSV, TSV, Parquet or JSON lines) has one row for each judgment.
 
-    With --score a model is audited against the panel freed of its evaluators' bias.
+    With --score a model is audited against the panel adjusted for its evaluators' biases.
 
     Exit status: 2 for bad input; otherwise 0, or with --score that of the audit: 0 within the
     margin, 1 violated, 3 undecided.

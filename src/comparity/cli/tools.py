@@ -222,8 +222,8 @@ DEMO_NOTES = (
     "Audits against a panel compare with its estimate of quality, whose error is part of the "
     "interval; true gaps are against quality itself. Biases of judges are corrected for the "
     "errors of applicants' scores, which would draw them toward zero.",
-    "That women and men are equally good on average is an assumption of the panel freed of bias. "
-    "It is so in this simulation; with data of your own it is yours to defend.",
+    "That women and men are equally good on average is an assumption behind the bias-adjusted "
+    "panel. It is so in this simulation; with data of your own it is yours to defend.",
 )
 
 
@@ -262,8 +262,8 @@ def demo(
     """Tell the whole story on simulated data, with what is true beside what is found.
 
     Judges who lean toward men compare applicants, and a model learns from them. It is audited
-    against the judges, the leaning ones are found, it is audited against the panel freed of their
-    bias, trained anew under a constraint, and audited again on fresh applicants.
+    against the judges as they are, the leaning ones are found, it is audited against the panel
+    adjusted for their bias, trained again under a constraint, and audited on fresh applicants.
     """
     if html is not None:
         check_apart(html, [directory / name for name in DEMO_FILES])

@@ -227,7 +227,7 @@ class ClusteredRows:
     clusters: Mapping[str, Clustering]
 
     def keep(self, kept: NDArray[np.bool_], second: NDArray[np.bool_]) -> ClusteredRows:
-        """Return some of the rows, with the reference group marked anew."""
+        """Return some of the rows, with the reference group marked again."""
         return ClusteredRows(
             values=self.values[kept],
             second=second[kept],

@@ -278,7 +278,7 @@ class _Items:
         own, others = self.group[:, None], np.arange(self.k)[None, :]
         as_better = rank * self.k**2 + unit[own * self.k + others]
         as_worse = rank * self.k**2 + unit[others * self.k + own]
-        # Numbered anew, because most queries have pairs in few of the cells.
+        # Numbered again, because most queries have pairs in few of the cells.
         codes = np.unique(np.concatenate([as_better, as_worse]), return_inverse=True)[1]
         better, worse = codes.reshape(2, len(self.group), self.k)
         together = np.zeros(int(codes.max(initial=-1)) + 1)

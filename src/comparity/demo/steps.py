@@ -68,8 +68,8 @@ class Demo:
         yield "judging", self.judge
         yield "auditing against the judges", self.audit
         yield "finding who leans", self.find_who_leans
-        yield "auditing against the panel freed of bias", self.audit_adjusted
-        yield "training anew", self.retrain
+        yield "auditing against the bias-adjusted panel", self.audit_adjusted
+        yield "training again", self.retrain
         yield "judging fresh applicants and auditing again", self.audit_again
 
     def plan(self) -> Step:
@@ -140,8 +140,8 @@ class Demo:
         return Step(
             title="3. Audit against the judges",
             sentences=(
-                f"At the judges' word: {audit.finding}. A model that learns a part of what judges "
-                "add to men can agree with them nearly alike whoever is better; so it is here.",
+                f"With the judgments as given: {audit.finding}. A model that learns a part of what "
+                "judges add to men can agree with them equally often, whoever is better, as here.",
             ),
             gaps=found_gaps("model", audit.tests, truth),
         )
@@ -180,7 +180,7 @@ class Demo:
         assert audit is not None, "rank_files was asked for one"
         self.results["model-panel"] = audit
         return Step(
-            title="5. Audit against the panel freed of bias",
+            title="5. Audit against the bias-adjusted panel",
             sentences=(
                 f"The same model, the same judgments, without what judges add to men: "
                 f"{audit.finding}.",
@@ -198,9 +198,9 @@ class Demo:
             self.training: Training = ranker.training_
         self.results["training"] = self.training
         return Step(
-            title="6. Train anew",
+            title="6. Train again",
             sentences=(
-                "Two models learn the scores freed of bias: relabelled without a goal, and revised "
+                "Two models learn the bias-adjusted scores: relabelled without a goal, and revised "
                 f"with mixed pairs alike up to {SLACK:g}.",
                 "References understate women, so better labels alone do not do.",
             ),

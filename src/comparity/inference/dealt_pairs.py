@@ -1,4 +1,4 @@
-"""Judged pairs among whose items groups are dealt out anew, and what becomes of their gaps.
+"""Judged pairs among whose items groups are permuted, and what becomes of their gaps.
 
 The statistic is explained in :mod:`comparity.inference.item_permutation`.
 """
@@ -31,7 +31,7 @@ DENSE_SHARE = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DealtPairs:
-    """Judged pairs of items, and what can be dealt out anew among these.
+    """Judged pairs of items, and what can be permuted among these.
 
     Attributes
     ----------

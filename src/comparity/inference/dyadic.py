@@ -3,8 +3,8 @@ r"""Tests of agreement gaps between cells whose judged pairs share items or eval
 The statistics and their variances are explained in :mod:`comparity.inference.pivots`; here they
 are made from what was counted, or refused where the counts cannot carry them.
 
-Question: labels are not known but estimated, say as a panel's scores freed of its evaluators' bias;
-what can a gap :math:`d` between two cells still tell?
+Question: labels are not known but estimated, say as a panel's scores adjusted for its evaluators'
+bias; what can a gap :math:`d` between two cells still tell?
 
 Two things can be wrong with the reference. Its groups may be shifted against each other: one error
 common to all items, which moves the gap by :math:`d(h) - d(-h)` and adds

@@ -257,7 +257,7 @@ def resample_table(
     rng: np.random.Generator,
     smoothing: float = 0.0,
 ) -> GroupedDecisions:
-    """Draw tables as if the decisions had been made anew.
+    """Draw tables as if the decisions had been made again.
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
-r"""Gaps that rest on few items: groups are dealt out anew among the items.
+r"""Gaps that rest on few items: groups are permuted among the items.
 
 A model that loses every pair with one item in twenty has a very skewed agreement by item. Of 40
 items two are such, or none, or five, and sums over 40 of them are far from normal: with 4 to 5 % of
 hopeless items the normal test finds up to 0.2 gaps that are not there. But if the model treats
-groups alike, the items of one group could as well be those of the other. So membership is dealt out
-anew, all judgments kept, and the gap divided by its own standard error each time,
+groups alike, the items of one group could as well be those of the other. So membership is permuted,
+all judgments kept, and the gap divided by its own standard error each time,
 
 .. math:: p = \frac{1 + \#\{|T^*_b| \ge |T|\}}{1 + B}, \qquad T = \frac{d}{\sqrt{\hat V}}.
 

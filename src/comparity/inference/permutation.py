@@ -1,7 +1,7 @@
 """Tests of whole distributions by permutation: exact for any number of ties.
 
 Definition 2 of differential parity asks for equal distributions of the differences, not only equal
-means. Ratings are coarse, so no table of critical values fits; the groups are dealt out anew among
+means. Ratings are coarse, so no table of critical values fits; the groups are permuted among
 the subjects instead, which is exact where parity holds: the chance of a p value of at most
 ``alpha`` is at most ``alpha``.
 """
@@ -96,7 +96,7 @@ def same_distribution(
     null : str
         The hypothesis in words.
     permutations : int
-        How often groups are dealt out anew; the smallest possible p value is one over this plus 1.
+        How often groups are permuted; the smallest possible p value is one over this plus 1.
     rng : numpy.random.Generator
 
     Returns
@@ -205,7 +205,7 @@ def independence_test(
     """Test whether differences are independent of a number, by their distance correlation.
 
     It is zero only under independence, of whatever kind the dependence may be [1]_. The p value
-    comes from dealing out the attribute anew. More than 128 distinct values of either are first
+    comes from permuting the attribute. More than 128 distinct values of either are first
     joined into as many groups of about equal size, each at its mean, which leaves the test exact.
 
     Parameters
@@ -215,7 +215,7 @@ def independence_test(
     null : str
         The hypothesis in words.
     permutations : int
-        How often the attribute is dealt out anew.
+        How often the attribute is permuted.
     rng : numpy.random.Generator
 
     References

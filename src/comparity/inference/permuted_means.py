@@ -13,7 +13,7 @@ level of 0.05. Skewness is taken over both groups: of ten subjects nobody knows 
 whom none has the rare large difference that every fiftieth has show none at all, which is when
 Welch's test fails.
 
-**What is done there.** Group membership is dealt out anew among the subjects, and Welch's t
+**What is done there.** Group membership is permuted among the subjects, and Welch's t
 computed each time (Janssen, "Studentized permutation tests for non-i.i.d. hypotheses and the
 generalized Behrens-Fisher problem", Statistics & Probability Letters 36, 1997). For a hypothesised
 DPD of :math:`h` the group is first moved by :math:`-h s`. Where groups have one distribution up to
@@ -136,7 +136,7 @@ class Dealings:
 
     @classmethod
     def of(cls, group: Floats, reference: Floats) -> Dealings:
-        """Deal out two groups anew: in all ways if these are few, else in ways drawn at random."""
+        """Permute two groups: in all ways if these are few, else in ways drawn at random."""
         values = np.concatenate([group, reference])
         moved = np.repeat([1.0, 0.0], [len(group), len(reference)])
         small, n = min(len(group), len(reference)), len(values)

@@ -51,8 +51,8 @@ class JudgeSummary:
     repeats : PromptRate or None
         How often the same presentation, judged again, has the same verdict.
     swap_gap : float
-        Agreement of two orders less agreement of two runs of one order: what the seat adds to
-        noise; ``nan`` without either.
+        Agreement of two orders minus agreement of two runs of one order: what the seat adds
+        to noise; ``nan`` without either.
     swap_gap_interval : Interval
     """
 

@@ -6,7 +6,7 @@ standardisation included; with :math:`d_{(b)}` the gap without cluster :math:`b`
 
 .. math:: V = \frac{B - 1}{B} \sum_b (d_{(b)} - \bar d)^2
 
-is its variance (the jackknife [1]_), compared with Student's t on one degree of freedom less than
+is its variance (the jackknife [1]_), compared with Student's t on one degree of freedom fewer than
 the clusters that hold items of the scarcer group. More than 64 clusters are dealt to 64 blocks, the
 largest first, which are independent of each other as clusters are. The jackknife knows nothing of
 rates next to zero or one: where these leave fewer than 15 items of a group to err or not to err,
@@ -118,7 +118,7 @@ def know_clusters(
     clusters: Mapping[str, Clustering],
     options: PairwiseOptions,
 ) -> tuple[Audit, ...]:
-    """Judge audits of one set of items anew, where some share a cluster.
+    """Judge audits of one set of items again, where some share a cluster.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def know_clusters(
 def cluster_audit(
     audit: Audit, blocks: Blocks, items: LabelledItems, gaps: Gaps, options: PairwiseOptions
 ) -> Audit:
-    """Judge an audit anew, with errors that know the clusters.
+    """Judge an audit again, with errors that know the clusters.
 
     Parameters
     ----------

@@ -156,7 +156,7 @@ def _one_of_each_kind(attributes: tuple[ItemAttribute, ...]) -> NDArray[np.intp]
     """Return an item of every combination of groups there is; all contrasts follow from these."""
     kind = np.zeros(len(attributes[0].codes), dtype=np.int64)
     for one in attributes:
-        # Numbered anew each time, kinds stay as few as there are items.
+        # Numbered again each time, kinds stay as few as there are items.
         _, kind = np.unique(kind * len(one.groups) + one.codes, return_inverse=True)
     return np.unique(kind, return_index=True)[1]
 

@@ -170,7 +170,7 @@ class RankForm(ComparisonColumns):
     sensitive: tuple[str, ...] = column("Column with the group; several by commas.", ())
     model: str = choice(
         "barp",
-        "How to rank; 'bt' takes every evaluator at their word.",
+        "How to rank; 'bt' does not adjust for evaluators' biases.",
         words=tuple(MODULES),
         aliases=COMMANDS,
     )

@@ -45,10 +45,9 @@ MOST_REVERSALS = 0.15
 ALLOWANCE_FACTOR = 2.0
 """How often the observed effect of item errors is allowed for; see the calibration tests."""
 
-AT_FACE_VALUE = "taken at its word"
 TRUSTING = (
-    "Evaluators are taken at their word: what they lean together is in the reference, and in no "
-    "interval or p value."
+    "Evaluators' biases are not adjusted for: a bias that they share is in the reference, and in "
+    "no interval or p value."
 )
 LEFT_OUT = "Items left out, never compared or alone in their group"
 
@@ -221,7 +220,7 @@ class _Gaps:
     def with_errors(
         self, errors: Floats, draws: int, rng: np.random.Generator
     ) -> tuple[Floats, Floats]:
-        """Return the mean gaps under errors drawn anew, and the share of pairs they reverse."""
+        """Return the mean gaps under errors drawn again, and the share of pairs they reverse."""
         items, k = self.items, len(self.items.groups)
         total, reversed_pairs = np.zeros_like(self.observed), np.zeros((k, k))
         for labels in self._draw_labels(errors, draws, rng):
@@ -323,7 +322,7 @@ def _audit(given: Audit, tests: list[GapTest], panel: Ranking, *, left_out: int)
     ]
     return replace(
         given,
-        notion=f"pairwise agreement with a panel {'freed of bias' if anchor else AT_FACE_VALUE}",
+        notion=f"pairwise agreement with the {'bias-adjusted' if anchor else 'unadjusted'} panel",
         tests=judged,
         finding=finding,
         exit_status=EXIT_STATUS[finding],

@@ -261,7 +261,7 @@ def plot_scores(
         Where to draw; a figure of its own by default.
     """
     own, groups = ax is None, _groups(panel, attribute)
-    fits = [(panel.before, "at their word"), (panel.ranking, visible(panel.ranking.model))]
+    fits = [(panel.before, "unadjusted"), (panel.ranking, visible(panel.ranking.model))]
     shown = [
         (fit.scores[inside], PALETTE[number % len(PALETTE)], fit_text(f"{group}, {label}"))
         for fit, label in fits
@@ -277,7 +277,7 @@ def plot_scores(
     label_rows(ax, labels)
     # Where scores are drawn as a hill, the first one stands on its row.
     ax.set_ylim(len(labels) - 0.5, -0.9)
-    compared = "" if panel.before is None else ", evaluators taken at their word and corrected"
+    compared = "" if panel.before is None else ", unadjusted and adjusted for evaluators' biases"
     title = f"Scores{' by group' if panel.groups else ''}{compared}"
     unit = panel.ranking.unit
     across = unit if unit == "share of wins" else f"score in {unit}"

@@ -278,7 +278,7 @@ def _audit_score(
     ranking: Ranking, held: Any, groups: dict[str, Any], score: str, **choices: Any
 ) -> PanelAudit:
     if not isinstance(ranking, BiasedRanking) or len(groups) != 1:
-        why = "a model is audited against a panel freed of its bias toward one kind of groups"
+        why = "a model is audited against a panel adjusted for its bias toward one kind of groups"
         raise OptionError("score", score, ["None", "barp with one sensitive column"], why)
     (group,) = groups.values()
     return audit_against_panel(

@@ -91,7 +91,7 @@ def _found_apart(ranking: BiasedRanking) -> Iterator[str]:
     apart = _count_leaning(ranking, found)[0]
     verb = {0: "is found to treat", 1: "treats"}.get(apart, "treat")
     who = f"{count(apart) if apart else 'None'} of {count(n)} evaluators {verb}"
-    yield f"{who} the groups differently from the panel's average; this assumes nothing."
+    yield f"{who} the groups differently from the panel's average. This needs no assumption."
 
 
 def _found(ranking: BiasedRanking) -> str:
@@ -101,17 +101,17 @@ def _found(ranking: BiasedRanking) -> str:
     found, n = ranking.cautious_q <= LEVEL, len(ranking.evaluators)
     chance = ""
     if not np.array_equal(ranking.cautious_q, ranking.q, equal_nan=True):
-        chance = " of the groups that these items are drawn from"
+        chance = " for the groups that these items are drawn from"
     if not found.any():
         who = "the only evaluator is not" if n == 1 else f"none of {count(n)} evaluators is"
         return (
-            f"If it holds{chance}, {who} found to lean, at a false-discovery rate of {LEVEL:.0%}."
+            f"If that holds{chance}, {who} found to lean, at a false-discovery rate of {LEVEL:.0%}."
         )
     lean, seated = _count_leaning(ranking, found)
     where = f" toward a group, {count(seated)} toward a seat" if SEAT in ranking.contrasts else ""
     return (
-        f"If it holds{chance}, {count(lean)} of {several(n, 'evaluator')} "
-        f"{'leans' if lean == 1 else 'lean'}{where}; about {percent(LEVEL)} of such findings are "
+        f"If that holds{chance}, {count(lean)} of {several(n, 'evaluator')} "
+        f"{'leans' if lean == 1 else 'lean'}{where}; about {percent(LEVEL)} of these findings are "
         "false alarms."
     )
 
@@ -164,7 +164,7 @@ def _level(anchor: str) -> str:
     kind, _, words = visible(anchor).partition(": ")
     if kind == "none":
         return f"Nothing fixes the common level of the biases: {words}."
-    return f"The common level of the biases is an assumption: {kind}: {words}."
+    return f"Comparisons do not show the common level of the biases. Assumed ({kind}): {words}."
 
 
 def _describe_fit(ranking: Ranking) -> str:
@@ -352,7 +352,7 @@ def _rank_grid(rows: Rows, unit: str) -> Grid:
     """List the order, with errors where the model gives them."""
     score, told = _score_format(unit), _have_errors(rows)
     more = f", the first {ITEMS} of {count(len(rows))}" if len(rows) > ITEMS else ""
-    errors = ("95% of ranks", f"score ({unit})", "std. error") if told else ("score",)
+    errors = ("95% rank range", f"score ({unit})", "std. error") if told else ("score",)
     return Grid(
         title=f"Ranking{more}",
         header=("item", "rank", *errors),
@@ -378,7 +378,7 @@ def _score_format(unit: str) -> Callable[[float], str]:
 
 def _mean_grid(panel: RankedPanel) -> Grid:
     several, compared = len(panel.groups) > 1, panel.before is not None
-    before = ("evaluators taken at their word",) if compared else ()
+    before = ("evaluators unadjusted",) if compared else ()
     score = _score_format(panel.ranking.unit)
 
     def mean(value: float) -> str:

@@ -158,7 +158,7 @@ def _parts(content: Any, source: str) -> Iterator[tuple[str, Result]]:
 
 
 @cache
-def _glossary() -> dict[str, Any]:
+def glossary() -> dict[str, Any]:
     """Return the terms that pages explain, and the sources they cite."""
     return tomllib.loads(Path(__file__).with_name("glossary.toml").read_text(encoding="utf-8"))
 
@@ -172,8 +172,10 @@ def terms_in(sections: Iterable[Section]) -> dict[str, str]:
     ['logits']
     """
     text = "\n".join(piece for section in sections for piece in _pieces(section))
-    terms = _glossary()["terms"].items()
-    return {term: about["meaning"] for term, about in terms if re.search(about["sign"], text)}
+    terms = glossary()["terms"].items()
+    # Words of every page have no sign; the documentation explains them.
+    signed = ((term, about) for term, about in terms if "sign" in about)
+    return {term: about["meaning"] for term, about in signed if re.search(about["sign"], text)}
 
 
 def _pieces(section: Section) -> Iterator[str]:
@@ -189,7 +191,7 @@ def _pieces(section: Section) -> Iterator[str]:
 
 def sources_of(content: Mapping[str, Any]) -> tuple[str, ...]:
     """Return citations for a result, from what ``to_dict()`` returns."""
-    known = _glossary()["sources"]
+    known = glossary()["sources"]
     # A trained score rests on what its audit rests on.
     parts = (content, content.get("after") or {})
     cited = [

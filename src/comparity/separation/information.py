@@ -156,7 +156,7 @@ def information_separation(
         linear ones have the published ridge, in the units given: numbers that vary by little tell
         less than they could, which is noted.
     permutations : int
-        How often the attribute is dealt out anew.
+        How often the attribute is permuted.
     rng : numpy.random.Generator, int or None
         Source of randomness, or its seed.
 
@@ -292,7 +292,7 @@ def _notes(items: LabelledItems, curves: str) -> tuple[str, ...]:
                 )
     if items.n_levels > LEVELS:
         notes.append(
-            "Labels have many values: the attribute was dealt out anew among neighbours by label, "
+            "Labels have many values: the attribute was permuted among neighbours by label, "
             "so that the test is approximate."
         )
     return tuple(notes)

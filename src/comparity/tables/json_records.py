@@ -1,7 +1,7 @@
 """JSON as tables: one object for each row, every number as it was written.
 
 A parser of JSON makes doubles of numbers, and of two long ids one. DuckDB keeps whole numbers of
-any length, and prints others anew (``1.10`` as ``1.1``). Where what it prints is not what the file
+any length, and prints others again (``1.10`` as ``1.1``). Where what it prints is not what the file
 says, the number is taken from the text of its row.
 """
 

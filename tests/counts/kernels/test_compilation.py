@@ -156,7 +156,7 @@ def test_without_a_safe_folder_code_is_kept_nowhere(read_only: Machine) -> None:
     read_only.private.touch()
     answer, hits, said = read_only.ask()
     assert (answer, hits, len(said)) == ("20", 0, 1)
-    assert "each run compiles anew" in said[0]
+    assert "each run compiles again" in said[0]
     assert not read_only.code()
 
 

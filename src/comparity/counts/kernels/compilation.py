@@ -2,7 +2,7 @@
 
 Compiled code is kept in the first folder that can be written: ``NUMBA_CACHE_DIR``, ``__pycache__``
 beside the source, the user's cache, a private folder among temporary files. Where there is none,
-each run compiles anew. What is kept only saves time: a file that is damaged, of another version or
+each run compiles again. What is kept only saves time: a file that is damaged, of another version or
 cannot be written is as good as no file.
 """
 
@@ -68,7 +68,7 @@ def njit(
                 # numba has found no folder, and the kernel keeps the cache that keeps nothing.
                 _tell(
                     "No folder can be written to keep compiled code in, so that each run compiles "
-                    "anew, which takes a while. NUMBA_CACHE_DIR names such a folder."
+                    "again, which takes a while. NUMBA_CACHE_DIR names such a folder."
                 )
         return cast(Callable[..., Answer], kernel)
 
@@ -208,7 +208,7 @@ class KernelCache(caching.FunctionCache):
         except OSError as error:
             _tell(
                 f"Compiled code cannot be kept in {self.cache_path} ({error.strerror}), so that "
-                "the next run compiles it anew."
+                "the next run compiles it again."
             )
 
 

@@ -1,4 +1,4 @@
-"""Items in order, their ranks, the nearest of them, a table of small codes, and rows dealt anew.
+"""Items in order, their ranks, the nearest of them, a table of small codes, and rows permuted.
 
 ``np.sort`` of 64-bit integers is several times faster than ``np.argsort`` (eight times at ten
 million, where the processor has wide registers). A float becomes an integer of the same order, and

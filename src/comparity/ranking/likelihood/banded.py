@@ -230,7 +230,7 @@ def _multiply_likelihood(objective: Penalised, columns: Floats) -> Floats:
     """Multiply columns with the Hessian of the likelihood, up to multiples of K beside them.
 
     Where all biases together are flat against scores, comparisons tell of both the same. The
-    inverse makes these scores of it, which no bias has a part in, less what it makes of what holds
+    inverse makes these scores of it, which no bias has a part in, minus what it makes of what holds
     them: a small number that would be lost in rounding otherwise.
     """
     found, flat = np.zeros_like(columns), objective.flat_basis

@@ -6,7 +6,7 @@ leave them, are their variance (MacKay, 1992), and so for biases:
 .. math:: \sigma^2 = \frac{s^T s}{\gamma}, \qquad
           \gamma = n - \sigma^{-2} \operatorname{tr} \Sigma .
 
-Putting this in, fitting anew and so on closes a part of the gap in each round, about half of it
+Putting this in, fitting again and so on closes a part of the gap in each round, about half of it
 where items were compared 20 times. :class:`Ascent` learns that part from the rounds before
 (Broyden, 1965) and closes the rest at once.
 
