@@ -41,6 +41,7 @@ NOT_DECIDING = {
         comparative.families.MOST_JUDGMENTS_TO_DEAL
         inference.permutation.CHUNK inference.permuted_means.STEPS inference.requirement.AT_ONCE
         ranking.likelihood.clusters.AT_ONCE ranking.likelihood.clusters.MOST_WORK
+        ranking.likelihood.dispersion.MOST_ITEMS
         ranking.likelihood.evidence.CHUNK ranking.likelihood.exact.A_SECOND
         ranking.likelihood.exact.DENSE ranking.likelihood.exact.MOST_NUMBERS
         ranking.likelihood.errors.MANY ranking.likelihood.errors.TASTE_WORK

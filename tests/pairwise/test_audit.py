@@ -25,7 +25,10 @@ from comparity.errors import (
     WeightError,
 )
 from comparity.pairwise.audit import audit_file, audit_frame
+from comparity.pairwise.count import count_evened
+from comparity.pairwise.options import PairwiseOptions
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
+from comparity.tables.features import LabelledItems
 
 
 class Scored:
@@ -474,3 +477,17 @@ def test_items_are_counted_in_the_role_they_have(levels: int, queries: int) -> N
     kinds.append([*kinds[-1], (None, 0), (None, 1)])
     expected = [min(scarcer(*cell) for cell in cells) for cells in kinds]
     assert [test.smallest_role for test in result.raw.tests] == expected
+
+
+def test_one_item_that_weighs_anything_makes_no_pair() -> None:
+    """Weights to one distribution of labels may leave a single item of a panel."""
+    one = LabelledItems(
+        label=np.ones(1),
+        score=np.ones(1),
+        group=np.zeros(1, np.int64),
+        groups=("a", "b"),
+        weight=np.full(1, 0.5),
+    )
+    counted = count_evened(one, PairwiseOptions())
+    assert counted.expected is None
+    assert counted.sharing.trials.sum() == 0

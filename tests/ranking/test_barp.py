@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from scipy.stats import false_discovery_control, norm
 from sklearn.linear_model import LogisticRegression
+from statsmodels.discrete.discrete_model import Logit
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from comparity import barp
@@ -448,3 +449,50 @@ def test_groups_of_many_attributes_are_told_apart_by_a_single_item() -> None:
     town = [*range(50), 49]
     found = contrasts_of(attributes_of({"sex": [0] * 50 + [1], "town": town}))
     assert np.linalg.matrix_rank(np.column_stack([np.ones(51), found.columns])) == 51
+
+
+def panel_with_lengths() -> dict[str, Any]:
+    rng = np.random.default_rng(7)
+    length, judge = rng.normal(0, 1, 25), np.repeat(["a", "b"], 400)
+    worth = rng.normal(0, 1, 25) + 0.5 * length
+    pairs = np.array([rng.choice(25, 2, replace=False) for _ in judge])
+    lean = np.where(judge == "b", 0.8, 0.0)
+    lead = worth[pairs[:, 0]] - worth[pairs[:, 1]] + lean * -np.diff(length[pairs])[:, 0]
+    lost = rng.random(len(judge)) > 1 / (1 + np.exp(-lead))
+    pairs[lost] = pairs[lost][:, ::-1]
+    return {"comparisons": pairs, "evaluators": judge, "numbers": {"length": length}}
+
+
+def test_leans_toward_a_number_are_a_logistic_regression() -> None:
+    """Without priors: a column for each item, and the difference in length for one judge."""
+    panel = panel_with_lengths()
+    found = barp(
+        **panel, score_prior=None, bias_prior=None, corrected=False, anchor="zero mean bias"
+    )
+    pairs, length = panel["comparisons"], panel["numbers"]["length"]
+    design, place = np.zeros((len(pairs), 26)), np.arange(len(pairs))
+    design[place, pairs[:, 0]], design[place, pairs[:, 1]] = 1, -1
+    design[:, 25] = -np.diff(length[pairs])[:, 0] * (panel["evaluators"] == "b")
+    # Every other row the other way round, so that there are two outcomes.
+    turn = np.where(place % 2, 1, -1)
+    fitted = Logit(turn > 0, turn[:, None] * design[:, 1:]).fit(disp=0, tol=1e-12)
+    assert found.bias[1, 0] - found.bias[0, 0] == pytest.approx(fitted.params[-1], abs=1e-6)
+    assert 2 * found.centred_standard_errors[0, 0] == pytest.approx(fitted.bse[-1], rel=1e-5)
+    assert str(found.contrasts[0]) == "length: one unit more"
+
+
+@pytest.mark.parametrize("sharpness", ["equal", "own"])
+def test_a_number_of_two_values_is_a_group(sharpness: str) -> None:
+    panel = panel_with_lengths()
+    long = panel.pop("numbers")["length"] > 0
+    # The prior is for a step of one SD, and of differences between two groups.
+    by_number = barp(**panel, numbers={"long": long}, bias_prior=long.std(), sharpness=sharpness)
+    by_group = barp(**panel, sensitive_features=long, bias_prior=1.0, sharpness=sharpness)
+    assert by_number.bias == pytest.approx(by_group.bias, abs=1e-4)
+    assert by_number.bias_standard_errors == pytest.approx(by_group.bias_standard_errors, rel=1e-3)
+
+
+def test_numbers_that_say_nothing_are_refused() -> None:
+    panel = panel_with_lengths() | {"numbers": {"length": np.ones(25)}}
+    with pytest.raises(OptionError, match="length"):
+        barp(**panel)

@@ -161,7 +161,7 @@ def count_evened(
     assert items.weight is not None
     assert items.query is None
     counted = count_pairs(items, options, score_ties, numbered=False)
-    if not len(items):
+    if len(items) < 2:
         return counted
     covariance = counted.covariance({cell: [cell] for cell in counted.cells})
     own = np.diag(covariance)

@@ -27,6 +27,7 @@ from comparity.ranking.contrasts import (
     anchor_of,
     attributes_of,
     contrasts_of,
+    numbers_of,
     words_on_one,
 )
 from comparity.ranking.fits import MARGINAL_LIKELIHOOD, SEAT, Wish, wish_of
@@ -64,7 +65,8 @@ def barp(
     comparisons: Any,
     *,
     evaluators: Any,
-    sensitive_features: Any,
+    sensitive_features: Any = None,
+    numbers: Any = None,
     reference: Any = None,
     anchor: Any = EQUAL_MEANS,
     ties: Any = None,
@@ -103,8 +105,12 @@ def barp(
         Positions of items from 0, the better one first.
     evaluators : array_like, or a column's name
         Who judged, for each comparison.
-    sensitive_features : array_like, mapping or frame
+    sensitive_features : array_like, mapping or frame, optional
         Group of each item: one attribute, or several.
+    numbers : mapping or frame, optional
+        Numbers of each item, such as the logarithm of its length: a bias is what one unit more is
+        worth to an evaluator, beside what it is worth to all. The anchors say of them that scores
+        do not grow with the number, that biases sum to zero, or that the trusted have none.
     reference : object or mapping, optional
         The group a bias is measured against, for each attribute; the first in sorted order by
         default. A positive bias favours the other group.
@@ -173,8 +179,14 @@ def barp(
     >>> found.q[:, 0] < 0.05
     array([False, False,  True])
     """
-    attributes = attributes_of(sensitive_features, reference)
-    n_items = len(attributes[0].codes)
+    measured = numbers_of(numbers)
+    attributes: tuple[ItemAttribute, ...] = ()
+    if sensitive_features is not None or not measured:
+        attributes = attributes_of(sensitive_features, reference)
+    contrasts = contrasts_of(
+        attributes, chosen_intersections(intersections, attributes), numbers=measured
+    )
+    n_items = len(contrasts.columns)
     judgments = judgments_of(
         comparisons,
         n_items=n_items,
@@ -186,8 +198,7 @@ def barp(
     check_seats(judgments)
     check_option("mode", mode, MODES)
     check_option("sharpness", sharpness, (EQUAL, OWN))
-    _check_panel(judgments, attributes, seat_by_evaluator=seat_by_evaluator)
-    contrasts = contrasts_of(attributes, chosen_intersections(intersections, attributes))
+    _check_panel(judgments, n_items, seat_by_evaluator=seat_by_evaluator)
     if mode == "alternating":
         _check_unknown(
             {
@@ -201,6 +212,7 @@ def barp(
                 "sharpness='own'": sharpness == OWN,
                 "intersections='suggest'": intersections == "suggest",
                 "tolerance": tolerance != TOLERANCE,
+                "numbers": bool(measured),
             }
         )
         return alternate(judgments, contrasts)
@@ -256,14 +268,12 @@ def _fit_panel(
     return result
 
 
-def _check_panel(
-    judgments: Judgments, attributes: tuple[ItemAttribute, ...], *, seat_by_evaluator: bool
-) -> None:
+def _check_panel(judgments: Judgments, n_items: int, *, seat_by_evaluator: bool) -> None:
     """Refuse a panel whose evaluators, groups or seats are not all there."""
     if judgments.evaluator is None:
         raise OptionError("evaluators", None, ["one name for each comparison"])
-    if judgments.n_items != len(attributes[0].codes):
-        found = f"{judgments.n_items:,} items, {len(attributes[0].codes):,} groups"
+    if judgments.n_items != n_items:
+        found = f"{judgments.n_items:,} items, {n_items:,} groups"
         raise PositionError("sensitive_features", "one group for each item", found)
     if seat_by_evaluator and judgments.seat is None:
         raise OptionError(

@@ -1,4 +1,4 @@
-"""Groups of items as contrasts, which biases act on, and what fixes the level of the biases.
+"""What items are as contrasts, which biases act on, and what fixes the level of the biases.
 
 Adding a constant to every evaluator's bias for a group and taking it from the scores of that
 group's items leaves every margin as it was. So data tell evaluators apart, and an assumption, the
@@ -26,12 +26,18 @@ from numpy.typing import NDArray
 from comparity.errors import AnchorError, DependentGroupsError, OptionError, UnknownReferenceError
 from comparity.ranking.fits import GroupContrast
 from comparity.tables.frames import collect_columns, of_engine, text_of
-from comparity.tables.values import as_array, check_groups, check_lengths, group_codes
+from comparity.tables.values import (
+    as_array,
+    bounded_numbers,
+    check_groups,
+    check_lengths,
+    group_codes,
+)
 
-Signs = NDArray[np.int8]
 Floats = NDArray[np.float64]
 
 UNNAMED = "group"
+ONE_MORE = "one unit more"
 PARTS = "the sum of its parts"
 EQUAL_MEANS = "equal group means"
 ZERO_MEAN = "zero mean bias"
@@ -58,12 +64,12 @@ class ItemAttribute:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Contrasts:
-    """Columns of 0 and 1 for each item, one bias of each evaluator for each column.
+    """Columns with an entry for each item, one bias of each evaluator for each column.
 
     Attributes
     ----------
-    columns : ndarray of int8, (items, contrasts)
-        1 where the item is of the contrast's group.
+    columns : ndarray of int8 or float, (items, contrasts)
+        1 where the item is of the contrast's group, else 0; or a number of the item.
     names : tuple of GroupContrast
     precision : ndarray, (contrasts, contrasts)
         Inverse covariance of one evaluator's biases where the prior has SD 1. Within an attribute
@@ -72,7 +78,7 @@ class Contrasts:
         The groups they come from.
     """
 
-    columns: Signs
+    columns: NDArray[Any]
     names: tuple[GroupContrast, ...]
     precision: Floats
     attributes: tuple[ItemAttribute, ...]
@@ -110,16 +116,20 @@ def attributes_of(sensitive_features: Any, reference: Any = None) -> tuple[ItemA
 def contrasts_of(
     attributes: tuple[ItemAttribute, ...],
     intersections: tuple[tuple[tuple[str, str], ...], ...] = (),
+    numbers: Mapping[str, Floats] | None = None,
 ) -> Contrasts:
-    """Return a column for every group but the reference, and for every intersection named.
+    """Return a column for every group but the reference, every intersection and every number.
 
     Parameters
     ----------
     attributes : tuple of ItemAttribute
     intersections : tuple
         Each a tuple of (attribute, group); its column is 1 where an item is of all these groups.
+    numbers : mapping of str to ndarray, optional
+        Numbers of the items by what they are. The prior of their biases is for a step of one SD.
     """
-    columns, names, blocks = [], [], []
+    columns: list[NDArray[Any]] = []
+    names, blocks = [], []
     for one in attributes:
         columns += [one.codes == code for code in range(1, len(one.groups))]
         names += [
@@ -138,6 +148,10 @@ def contrasts_of(
             )
         )
         blocks.append(np.eye(1))
+    for name, values in (numbers or {}).items():
+        columns.append(values)
+        names.append(GroupContrast(attribute=name, group=ONE_MORE, reference=""))
+        blocks.append(np.full((1, 1), np.var(values)))
     size = len(columns)
     precision = np.zeros((size, size))
     place = 0
@@ -145,11 +159,29 @@ def contrasts_of(
         part = slice(place, place + len(block))
         precision[part, part] = block
         place += len(block)
-    table = np.column_stack(columns).astype(np.int8)
-    kinds = table[_one_of_each_kind(attributes)]
+    table = np.column_stack(columns).astype(np.float64 if numbers else np.int8)
+    kinds = table if numbers else table[_one_of_each_kind(attributes)]
     if np.linalg.matrix_rank(np.column_stack([np.ones(len(kinds)), kinds])) <= size:
         raise DependentGroupsError(names)
     return Contrasts(columns=table, names=tuple(names), precision=precision, attributes=attributes)
+
+
+def numbers_of(numbers: Any) -> dict[str, Floats]:
+    """Return numbers of items by name, checked to be finite and not all the same.
+
+    Examples
+    --------
+    >>> numbers_of({"length": [1, 2, 4]})
+    {'length': array([1., 2., 4.])}
+    """
+    columns = {} if numbers is None else _columns_by_name(numbers)
+    check_lengths(columns)
+    found = {}
+    for name, values in columns.items():
+        found[name] = bounded_numbers(values, name, "items")
+        if len(found[name]) and (found[name] == found[name][0]).all():
+            raise OptionError("numbers", name, ["numbers in which items differ"])
+    return found
 
 
 def _one_of_each_kind(attributes: tuple[ItemAttribute, ...]) -> NDArray[np.intp]:
@@ -331,7 +363,7 @@ class Move:
         return steps
 
 
-def move_of(anchor: Anchor, columns: Signs, n_evaluators: int) -> Move:
+def move_of(anchor: Anchor, columns: NDArray[Any], n_evaluators: int) -> Move:
     """Return the move to an anchor.
 
     Parameters

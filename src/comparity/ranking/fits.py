@@ -87,7 +87,7 @@ class GroupContrast:
         The sensitive attribute, or several joined by ``" x "`` for an intersection.
     group, reference : str
         A positive bias puts `group` above `reference`; for an intersection `reference` is
-        ``"the sum of its parts"``.
+        ``"the sum of its parts"``, for a number nothing: `group` is one unit more of it.
     """
 
     attribute: str
@@ -97,7 +97,8 @@ class GroupContrast:
     DERIVED: ClassVar[Mapping[str, str]] = {"name": "__str__"}
 
     def __str__(self) -> str:
-        return f"{self.attribute}: {self.group} over {self.reference}"
+        over = f" over {self.reference}" if self.reference else ""
+        return f"{self.attribute}: {self.group}{over}"
 
 
 SEAT = GroupContrast(attribute="seat", group="first", reference="second")

@@ -57,33 +57,68 @@ def residuals(objective: Penalised) -> tuple[np.ndarray, np.ndarray]:
     return -own * (1 - chance), own**2 * chance * (1 - chance)
 
 
-@pytest.mark.parametrize(("judges", "sharp"), [(1, False), (3, False), (3, True)])
-def test_the_statistic_is_the_sum_over_all_pairs_of_a_cell(judges: int, sharp: bool) -> None:
-    objective = small_objective(judges=judges, sharp=sharp)
-    rows, errors = objective.data.rows, np.full(ITEMS, 0.2)
+def design_of(objective: Penalised) -> np.ndarray:
+    """Return what each comparison has of every parameter."""
+    rows = objective.data.rows
+    design, place = np.zeros((ROWS, objective.size)), np.arange(ROWS)
+    design[place, rows.better], design[place, rows.worse] = 1, -1
+    design[place, ITEMS + rows.evaluator] = rows.contrast[:, 0]
+    return design
+
+
+def cells_of(rows: ComparisonRows) -> list[dict[tuple[int, int], float]]:
+    """Return the cells of every comparison, with its sign there."""
     cells: list[dict[tuple[int, int], float]] = []
     for better, worse, judge in zip(rows.better, rows.worse, rows.evaluator, strict=True):
         by_item = {(int(judge), int(better)): 1.0, (int(judge), int(worse)): -1.0}
         ends = sorted((int(better), int(worse)))
         by_pair = {(ends[0], ends[1]): 1.0 if better < worse else -1.0}
-        cells.append(by_item if judges > 1 else by_pair)
-    found, weight = products(cells, *residuals(objective))
-    # What fitting takes: the variance of a score for each item of a cell, of a lead for a pair.
-    taken = weight * 0.2**2 * (1 if judges > 1 else 2)
-    told = dispersion_of(objective, errors)
-    assert told.z == pytest.approx((found + taken) / np.sqrt(weight), rel=1e-5)
-    assert told.variance == pytest.approx(max(0.0, (found + taken) / weight), rel=1e-5)
+        cells.append(by_item if rows.n_evaluators > 1 else by_pair)
+    return cells
+
+
+@pytest.mark.parametrize(("judges", "sharp"), [(1, False), (3, False), (3, True)])
+def test_the_statistic_is_the_sum_over_all_pairs_of_a_cell(judges: int, sharp: bool) -> None:
+    objective = small_objective(judges=judges, sharp=sharp)
+    cells, (residual, weight) = cells_of(objective.data.rows), residuals(objective)
+    found, whole = products(cells, np.outer(residual, residual), weight)
+    # What fitting takes: the covariance of two leads if biases are known.
+    design = design_of(objective)[:, :ITEMS]
+    curvature = design.T @ (weight[:, None] * design) + objective.penalty.scores * np.eye(ITEMS)
+    leads = design @ np.linalg.inv(curvature) @ design.T
+    taken, _ = products(cells, np.outer(weight, weight) * leads, weight)
+    told = dispersion_of(objective)
+    assert told.z == pytest.approx((found + taken) / np.sqrt(whole), rel=1e-5)
+    assert told.variance == pytest.approx(max(0.0, (found + taken) / whole), rel=1e-5)
     assert told.p_value == pytest.approx(norm.sf(told.z))
+
+
+@pytest.mark.parametrize(("prompts", "answers"), [(60, 4), (1, 240)])
+def test_prompts_of_few_answers_fit_as_well_as_one_panel(prompts: int, answers: int) -> None:
+    """Answers to one prompt vary together, which is no taste of anybody."""
+    statistics = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        quality, judge = rng.normal(0, 2, prompts * answers), np.repeat(np.arange(4), 600)
+        prompt, one = (rng.integers(0, size, len(judge)) for size in (prompts, answers))
+        other = (one + rng.integers(1, answers, len(judge))) % answers
+        pairs = prompt[:, None] * answers + np.c_[one, other]
+        lost = rng.random(len(judge)) > expit(quality[pairs[:, 0]] - quality[pairs[:, 1]])
+        pairs[lost] = pairs[lost][:, ::-1]
+        group = np.arange(len(quality)) % 2
+        fitted = barp(pairs, evaluators=judge, sensitive_features=group).model_fit
+        assert fitted is not None
+        statistics.append(fitted.statistic)
+    # Twelve standard normal numbers: their mean has a standard error of 0.29.
+    assert abs(np.mean(statistics)) < 3.29 * 12**-0.5
+    assert np.std(statistics) < 2
 
 
 @pytest.mark.parametrize("sharp", [False, True])
 def test_tastes_add_to_variances_what_their_covariance_does(sharp: bool) -> None:
     objective = small_objective(sharp=sharp)
     rows, (_, weight) = objective.data.rows, residuals(objective)
-    design = np.zeros((ROWS, objective.size))
-    place = np.arange(ROWS)
-    design[place, rows.better], design[place, rows.worse] = 1, -1
-    design[place, ITEMS + rows.evaluator] = rows.contrast[:, 0]
+    design = design_of(objective)
     sums = np.zeros((JUDGES, ITEMS, objective.size))
     np.add.at(sums, (rows.evaluator, rows.better), weight[:, None] * design)
     np.add.at(sums, (rows.evaluator, rows.worse), -weight[:, None] * design)

@@ -8,8 +8,19 @@ comparisons within such a cell, with signs :math:`\sigma` that say on which side
 .. math:: S = \sum_{p < q} \sigma_p \sigma_q r_p r_q, \qquad V = \sum_{p < q} w_p w_q
 
 S has mean zero and variance V if the model holds, w being the variances of the residuals. Fitting
-takes :math:`w_p w_q \operatorname{Var}(\hat s_i)` from the mean of each product, which is given
-back. If tastes have variance :math:`\tau^2`, the mean is :math:`\tau^2 V`: the quotient estimates
+takes :math:`w_p w_q \operatorname{Cov}(\hat m_p, \hat m_q)` from the mean of each product,
+:math:`\hat m` being the leads of the better items, and that is given back. Where few items are
+compared with each other (the answers to one prompt) it is worked out, from the inverse of their own
+curvature. In larger parts any two comparisons of item i have, on average,
+
+.. math:: \frac{h_i^2 / (h_i + \pi) - \sum_p w_p^2 v_p}{h_i^2 - \sum_p w_p^2}, \qquad
+          v_p = \frac{1}{h_i + \pi} + \frac{1}{h_j + \pi}
+
+with :math:`h_i` the sum of the weights of its comparisons, :math:`\pi` the precision of the prior
+and :math:`v_p` about the variance of the lead over j: all products of comparisons of one item, each
+with itself included, sum up to what the curvature is worth.
+
+If tastes have variance :math:`\tau^2`, the mean of S is :math:`\tau^2 V`: the quotient estimates
 it, and slopes of the likelihood then have the covariance
 
 .. math:: H + \tau^2 \sum_{cells} c c^T, \qquad c = \sum_{p \in cell} \sigma_p w_p x_p .
@@ -18,10 +29,12 @@ it, and slopes of the likelihood then have the covariance
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtr
 
 from comparity.counts.kernels.compilation import njit
@@ -33,6 +46,8 @@ from comparity.ranking.likelihood.rows import ComparisonRows
 Floats = NDArray[np.float64]
 
 FIT_LEVEL = 0.05
+MOST_ITEMS = 64
+"""Items of a part up to which what fitting takes is worked out, and not taken on average."""
 MOST_SHARE = 0.6
 """Part of the curvature of a score from which on a cell is left out: residuals of nearly all that
 is known of an item sum to zero, whatever the model."""
@@ -56,28 +71,27 @@ class Dispersion(NamedTuple):
         return self.p_value < FIT_LEVEL
 
 
-def dispersion_of(objective: Penalised, errors: Floats) -> Dispersion:
+def dispersion_of(objective: Penalised) -> Dispersion:
     """Test whether residuals of one evaluator and one item, or of one pair, go together.
 
     Parameters
     ----------
     objective : Penalised
         Evaluated last at its minimum.
-    errors : ndarray
-        Standard errors of the scores.
     """
-    rows, totals = objective.data.rows, np.zeros(5)
+    rows = objective.data.rows
     slope, _ = objective.data.contributions(*objective.split(objective.point))
-    variances = np.nan_to_num(errors, posinf=0.0) ** 2
     weights = objective.data.weights().astype(np.float64, copy=False)
+    parts, most = Parts.of(objective, weights), MOST_SHARE * objective.last.scores[:, 1]
+    columns = (rows.better, rows.worse, rows.evaluator, slope, weights)
     if rows.n_evaluators > 1:
-        items = np.zeros((rows.n_items, 6))
-        items[:, 4], items[:, 5] = variances, MOST_SHARE * objective.last.scores[:, 1]
-        columns = (rows.better, rows.worse, rows.evaluator)
-        _add_products(*columns, slope, weights, items, totals)
+        totals = np.zeros(5)
+        _add_products(*columns, parts.between, most, np.zeros((rows.n_items, 4)), totals)
+        order = np.lexsort((parts.part[rows.better], rows.evaluator))
+        sides = (rows.better[order], rows.worse[order], rows.evaluator[order], weights[order])
+        totals[1] += _taken_in_parts(*sides, *parts.columns, most)
     else:
-        most = MOST_SHARE * objective.last.scores[:, 1]
-        _add_products_of_pairs(rows, slope, weights, (variances, most), totals)
+        totals = _products_of_pairs(rows, slope, weights, parts, most)
     found, taken, weight, squares, whole = totals.tolist()
     if weight <= 0:
         return Dispersion(math.nan, math.nan, 0.0, 1.0)
@@ -85,30 +99,119 @@ def dispersion_of(objective: Penalised, errors: Floats) -> Dispersion:
     return Dispersion(z, float(ndtr(-z)), variance, 1 + variance * squares / whole)
 
 
-def _add_products_of_pairs(
-    rows: ComparisonRows,
-    slope: Floats,
-    weight: Floats,
-    items: tuple[Floats, Floats],
-    totals: Floats,
+class Parts(NamedTuple):
+    """How leads over one item vary together: exactly within small parts of the items, else about.
+
+    `part` is that of each item among those that comparisons join, `place` its place there, `size`
+    the number of items of its part, and `start` where their covariances begin in `inverses`; -1 in
+    large parts. `between` is the covariance of two leads over an item of a large part, zero in
+    small ones, and `own` the part that an item has in the variance of a lead.
+    """
+
+    part: NDArray[np.int64]
+    place: NDArray[np.int64]
+    size: NDArray[np.int64]
+    start: NDArray[np.int64]
+    inverses: Floats
+    between: Floats
+    own: Floats
+
+    @property
+    def columns(self) -> tuple[NDArray[Any], ...]:
+        """What small parts are made of, as kernels take it."""
+        return self.place, self.size, self.start, self.inverses
+
+    @classmethod
+    def of(cls, objective: Penalised, weights: Floats) -> Parts:
+        """Find the parts, and invert the curvature of the small ones."""
+        rows, prior = objective.data.rows, float(objective.penalty.scores)
+        n = rows.n_items
+        joined = coo_array((weights, (rows.better, rows.worse)), shape=(n, n)).tocsr()
+        part = connected_components(joined, directed=False)[1].astype(np.int64)
+        sizes = np.bincount(part)
+        order = np.argsort(part, kind="stable")
+        place = np.empty(n, np.int64)
+        place[order] = np.arange(n) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        numbers = np.where((sizes > 1) & (sizes <= MOST_ITEMS), sizes**2, 0)
+        starts = np.where(numbers > 0, np.cumsum(numbers) - numbers, -1)
+        start, size = starts[part], sizes[part]
+        inverses = np.zeros(int(numbers.sum()))
+        small = start[rows.better] >= 0
+        ends = place[rows.better[small]], place[rows.worse[small]]
+        base, width = start[rows.better[small]], size[rows.better[small]]
+        for one, two, sign in ((0, 0, 1.0), (1, 1, 1.0), (0, 1, -1.0), (1, 0, -1.0)):
+            np.add.at(inverses, base + ends[one] * width + ends[two], sign * weights[small])
+        _invert_parts(inverses, starts, sizes, prior)
+        own, between = _leads_in_large_parts(rows, weights, prior)
+        return cls(part, place, size, start, inverses, np.where(start < 0, between, 0.0), own)
+
+    def lead_variances(self, one: NDArray[np.int64], two: NDArray[np.int64]) -> Floats:
+        """Return the variances of leads of items over others of their part."""
+        found = self.own[one] + self.own[two]
+        small = self.start[one] >= 0
+        i, j, base, width = (
+            column[small]
+            for column in (self.place[one], self.place[two], self.start[one], self.size[one])
+        )
+        ends = [self.inverses[base + a * width + b] for a, b in ((i, i), (j, j), (i, j))]
+        found[small] = ends[0] + ends[1] - 2 * ends[2]
+        return found
+
+
+def _invert_parts(
+    inverses: Floats, starts: NDArray[np.int64], sizes: NDArray[np.int64], prior: float
 ) -> None:
-    """Do the same where cells are pairs of items."""
+    """Replace the curvature of each small part by its inverse, all of one size at a time."""
+    for size in np.unique(sizes[starts >= 0]).tolist():
+        places = starts[(starts >= 0) & (sizes == size), None] + np.arange(size * size)
+        blocks = inverses[places].reshape(-1, size, size)
+        # Where all items of a part are together makes no difference to leads.
+        level = np.trace(blocks, axis1=1, axis2=2)[:, None, None] / size**2
+        inverses[places] = np.linalg.inv(blocks + prior * np.eye(size) + level).reshape(
+            -1, size * size
+        )
+
+
+def _leads_in_large_parts(
+    rows: ComparisonRows, weights: Floats, prior: float
+) -> tuple[Floats, Floats]:
+    """Return about how much an item has in the variance of a lead, and what two leads share."""
+    n = rows.n_items
+    whole = np.bincount(rows.better, weights, n) + np.bincount(rows.worse, weights, n)
+    own = 1 / np.maximum(whole + prior, np.finfo(float).tiny)
+    squares = weights**2
+    alone = squares * (own[rows.better] + own[rows.worse])
+    both = [
+        np.bincount(rows.better, one, n) + np.bincount(rows.worse, one, n)
+        for one in (alone, squares)
+    ]
+    left = whole**2 - both[1]
+    shared = np.maximum(whole**2 * own - both[0], 0.0)
+    return own, np.divide(shared, left, out=np.zeros(n), where=left > 0)
+
+
+def _products_of_pairs(
+    rows: ComparisonRows, slope: Floats, weight: Floats, parts: Parts, most: Floats
+) -> Floats:
+    """Add up the same where cells are pairs of items."""
     low, high = np.minimum(rows.better, rows.worse), np.maximum(rows.better, rows.worse)
     keys, pair = np.unique(low.astype(np.int64) * rows.n_items + high, return_inverse=True)
     turned = np.where(rows.better == low, slope, -slope)
-    ends = keys // rows.n_items, keys % rows.n_items
-    (variance, most), sums = items, (turned, slope**2, weight, weight**2)
-    kept = np.bincount(pair, weight) <= np.minimum(most[ends[0]], most[ends[1]])
-    of_lead = (variance[ends[0]] + variance[ends[1]])[kept]
+    one, two = keys // rows.n_items, keys % rows.n_items
+    sums = (turned, slope**2, weight, weight**2)
+    kept = np.bincount(pair, weight) <= np.minimum(most[one], most[two])
+    of_lead = parts.lead_variances(one, two)[kept]
     residual, squares, whole, whole_squares = (np.bincount(pair, one)[kept] for one in sums)
     both = (whole**2 - whole_squares) / 2
-    totals += [
-        float((residual**2 - squares).sum()) / 2,
-        float(both @ of_lead),
-        float(both.sum()),
-        float(whole @ whole),
-        float(whole.sum()),
-    ]
+    return np.array(
+        [
+            float((residual**2 - squares).sum()) / 2,
+            float(both @ of_lead),
+            float(both.sum()),
+            float(whole @ whole),
+            float(whole.sum()),
+        ]
+    )
 
 
 class TasteGains(Gains):
@@ -137,38 +240,84 @@ class TasteGains(Gains):
 
 
 @njit(cache=True, nogil=True)
-def _add_products(better, worse, evaluator, slope, weight, items, totals):  # type: ignore[no-untyped-def]
+def _add_products(  # type: ignore[no-untyped-def]
+    better, worse, evaluator, slope, weight, between, most, sums, totals
+):
     """Add up products of residuals, what fitting took from them, and products of variances.
 
     Then squares of sums of variances by cell, and these sums.
 
-    Comparisons of an evaluator come in one run. `items` has zeros for sums of residuals, of their
-    squares, of weights and of their squares, then variances of scores and the most weight of a cell
-    that counts.
+    Comparisons of an evaluator come in one run. `sums` has zeros for each item, for sums of
+    residuals, of their squares, of weights and of their squares; `most` is the most weight of a
+    cell that counts.
     """
     count, start = len(better), 0
     while start < count:
         end = start
         while end < count and evaluator[end] == evaluator[start]:
             for item, sign in ((better[end], 1.0), (worse[end], -1.0)):
-                items[item, 0] += sign * slope[end]
-                items[item, 1] += slope[end] * slope[end]
-                items[item, 2] += weight[end]
-                items[item, 3] += weight[end] * weight[end]
+                sums[item, 0] += sign * slope[end]
+                sums[item, 1] += slope[end] * slope[end]
+                sums[item, 2] += weight[end]
+                sums[item, 3] += weight[end] * weight[end]
             end += 1
         for p in range(start, end):
             for item in (better[p], worse[p]):
-                if items[item, 2] <= items[item, 5]:
-                    both = (items[item, 2] * items[item, 2] - items[item, 3]) / 2
-                    totals[0] += (items[item, 0] * items[item, 0] - items[item, 1]) / 2
-                    totals[1] += both * items[item, 4]
+                if sums[item, 2] <= most[item]:
+                    both = (sums[item, 2] * sums[item, 2] - sums[item, 3]) / 2
+                    totals[0] += (sums[item, 0] * sums[item, 0] - sums[item, 1]) / 2
+                    totals[1] += both * between[item]
                     totals[2] += both
-                    totals[3] += items[item, 2] * items[item, 2]
-                    totals[4] += items[item, 2]
+                    totals[3] += sums[item, 2] * sums[item, 2]
+                    totals[4] += sums[item, 2]
                 # An item that comes again adds nothing.
                 for column in range(4):
-                    items[item, column] = 0.0
+                    sums[item, column] = 0.0
         start = end
+
+
+@njit(cache=True, nogil=True)
+def _taken_in_parts(  # type: ignore[no-untyped-def]
+    better, worse, evaluator, weight, place, size, start, inverses, most
+):
+    """Return what fitting took from the products of residuals, over all cells of small parts.
+
+    Comparisons of an evaluator and a part come in one run. With W the weights between its items, a
+    cell has the slopes of row i of W's Laplacian, L: all products, each comparison with itself
+    included, sum up to the i-th entry of the diagonal of L V L.
+    """
+    weights, squares = np.zeros((MOST_ITEMS, MOST_ITEMS)), np.zeros((MOST_ITEMS, MOST_ITEMS))
+    limits, along = np.zeros(MOST_ITEMS), np.zeros(MOST_ITEMS)
+    count, first, total = len(better), 0, 0.0
+    while first < count:
+        base, n, last = start[better[first]], size[better[first]], first
+        if base < 0:
+            first += 1
+            continue
+        weights[:n, :n] = 0.0
+        squares[:n, :n] = 0.0
+        while last < count and evaluator[last] == evaluator[first] and start[better[last]] == base:
+            i, j, w = place[better[last]], place[worse[last]], weight[last]
+            weights[i, j] += w
+            weights[j, i] += w
+            squares[i, j] += w * w
+            squares[j, i] += w * w
+            limits[i], limits[j] = most[better[last]], most[worse[last]]
+            last += 1
+        inverse = inverses[base : base + n * n].reshape((n, n))
+        for i in range(n):
+            whole = weights[i, :n].sum()
+            if whole == 0 or whole > limits[i]:
+                continue
+            along[:n] = -weights[i, :n]
+            along[i] = whole
+            for j in range(n):
+                lead = inverse[i, i] + inverse[j, j] - 2 * inverse[i, j]
+                total -= squares[i, j] * lead / 2
+                if along[j] != 0:
+                    total += along[j] * np.dot(inverse[j], along[:n]) / 2
+        first = last
+    return total
 
 
 @njit(cache=True, nogil=True)

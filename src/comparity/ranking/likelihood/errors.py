@@ -96,7 +96,7 @@ def errors_of(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Err
     if objective.data.rows.cluster is not None:
         raise too_many_for_clusters(objective)
     found = _errors_by_passes(objective, move, known)
-    fit = dispersion_of(objective, found.scores)
+    fit = dispersion_of(objective)
     return _multiply_errors(replace(found, fit=fit), fit.factor if fit.rejects else 1.0)
 
 
@@ -105,7 +105,7 @@ def _add_what_is_shared(
 ) -> Errors:
     """Return exact errors, with what comparisons share: in clusters where named, or in tastes."""
     found = _errors_by_solving(objective, solved, move, known)
-    fit, rows = dispersion_of(objective, found.scores), objective.data.rows
+    fit, rows = dispersion_of(objective), objective.data.rows
     found = replace(found, fit=fit)
     if rows.cluster is not None:
         return _add_gains(found, objective, ClusterGains(objective, solved), move, known)

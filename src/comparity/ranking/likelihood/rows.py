@@ -125,7 +125,7 @@ class ComparisonRows:
 
 
 def rows_of(
-    judgments: Judgments, columns: NDArray[np.int8], *, seat_by_evaluator: bool
+    judgments: Judgments, columns: NDArray[Any], *, seat_by_evaluator: bool
 ) -> ComparisonRows:
     """Return comparisons sorted by evaluator, with the contrasts of each pair.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,7 +95,7 @@ class Task:
     """
 
     judgments: Judgments
-    columns: NDArray[np.int8]
+    columns: NDArray[Any]
     precision: Floats
     anchor: Anchor
     score_prior: Wish
