@@ -69,13 +69,17 @@ def fit(rows: list[dict[str, str]], items: list[Any], group: list[str], **choice
 
 
 def report(found: BiasedRanking) -> None:
-    """Print every bias of every judge with its interval."""
+    """Print every bias of every judge with its interval, and what the left is worth to people."""
     intervals = found.bias_intervals()
     for column, contrast in enumerate(found.contrasts):
         for row, judge in enumerate(found.evaluators):
             low, high = intervals[row, column]
             fixed = "  (trusted)" if low == high else f"  [{low:+.2f}, {high:+.2f}]"
             print(f"  {contrast!s:32s} {judge:8s} {found.bias[row, column]:+.2f}{fixed}")
+    seat = found.seat
+    assert seat is not None
+    low, high, _ = seat.interval()
+    print(f"  {seat.name:41s} {seat.value:+.2f}  [{low:+.2f}, {high:+.2f}]")
 
 
 def main(folder: Path) -> dict[str, BiasedRanking]:

@@ -221,7 +221,7 @@ def test_a_seat_is_no_group_to_lean_toward(fit: BiasedRanking) -> None:
         sensitive_features=np.array(["a", "b"] * 20),
         seats=np.where(first, 1, -1),
         seat_by_evaluator=True,
-        anchor=[0],
+        anchor="zero mean bias",
     )
     assert seated.contrasts[-1] == SEAT
     assert (seated.q[:, 1] <= LEVEL).all()

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.errors import AnchorError, Option, OptionError, PositionError
+from comparity.errors import Option, OptionError, PositionError
 from comparity.ranking.alternating import alternate
+from comparity.ranking.anchors import check_trusted, notes_on_lone
 from comparity.ranking.bias_tests import (
     chosen_intersections,
     suggest,
@@ -19,7 +20,7 @@ from comparity.ranking.bias_tests import (
     with_score_dependence,
     words_on,
 )
-from comparity.ranking.connectivity import Diagnosis, check_seats, diagnose, groups_apart
+from comparity.ranking.connectivity import Diagnosis, check_seats, diagnose
 from comparity.ranking.contrasts import (
     EQUAL_MEANS,
     Contrasts,
@@ -28,7 +29,6 @@ from comparity.ranking.contrasts import (
     attributes_of,
     contrasts_of,
     numbers_of,
-    words_on_one,
 )
 from comparity.ranking.fits import MARGINAL_LIKELIHOOD, SEAT, Wish, wish_of
 from comparity.ranking.judgments import Judgments, judgments_of
@@ -45,7 +45,6 @@ from comparity.ranking.sharpness import (
 )
 from comparity.ranking.simple_models import facts_of
 from comparity.tables.columns import check_option
-from comparity.tables.frames import text_of
 
 Floats = NDArray[np.float64]
 
@@ -59,6 +58,8 @@ CORRECTED = (
     "Biases are corrected for the errors of the scores, which pull them toward zero; "
     "corrected=False (--uncorrected) gives the joint maximum of likelihood and priors."
 )
+
+SEATS = "Trusted evaluators share one seat effect; those of others are differences from it."
 
 
 def barp(
@@ -120,7 +121,8 @@ def barp(
     ties, seats : array_like, or a column's name, optional
         As in :func:`comparity.bradley_terry`.
     seat_by_evaluator : bool
-        Whether each evaluator has a seat effect of its own, as a further column of `bias`.
+        Whether each evaluator has a seat effect of its own, as a further column of `bias`. Trusted
+        evaluators share one, the result's `seat`, and those of others are differences from it.
     cluster : array_like, or a column's name, optional
         As in :func:`comparity.bradley_terry`: the prompt, say. Not who judged: of biases of one
         evaluator that evaluator's judgments alone tell.
@@ -249,7 +251,7 @@ def _fit_panel(
     task: Task, contrasts: Contrasts, suggesting: bool, score_dependent: bool
 ) -> BiasedRanking:
     """Fit the joint model, and what was asked for beside it."""
-    _check_trusted(task, contrasts)
+    check_trusted(task, contrasts)
     rows = rows_for(task)
     diagnosis = diagnose(task.judgments, rows, contrasts, trusted=task.anchor.trusted)
     check_finite(task, diagnosis)
@@ -299,18 +301,6 @@ def _check_sharpness(wish: Wish, *, corrected: bool, score_dependent: bool) -> N
         raise OptionError("score_dependent", True, ["False", own], "that model has no sharpness")
 
 
-def _check_trusted(task: Task, contrasts: Contrasts) -> None:
-    """Refuse trusted evaluators who did not compare groups: they cannot tell their levels."""
-    if not len(task.anchor.trusted):
-        return
-    judgments = task.judgments
-    if apart := groups_apart(judgments, contrasts, task.anchor.trusted):
-        names = [text_of(name) for name in judgments.evaluators[task.anchor.trusted].tolist()]
-        attribute, group = apart[0]
-        reason = f"no comparison of theirs tells how {attribute} {group!r} compares with others"
-        raise AnchorError(names, reason, judgments.evaluators.tolist())
-
-
 def _check_unknown(asked: dict[str, bool]) -> None:
     """Refuse what the authors' scheme knows nothing of, rather than leave it without effect."""
     if unknown := [name for name, given in asked.items() if given]:
@@ -333,7 +323,8 @@ def _result(
     z, p, q = tests_of(bias, null)
     rows = fitted.objective.data.rows
     facts = facts_of(judgments, fitted, errors, diagnosis)
-    facts["notes"] += (*_notes_on_lone(task, contrasts), *_notes_on_untested(own, diagnosis))
+    facts["notes"] += (*notes_on_lone(task, contrasts), *_notes_on_untested(own, diagnosis))
+    facts["notes"] += (SEATS,) if rows.own_seats and len(task.anchor.trusted) else ()
     facts["notes"] += (CORRECTED,) if task.corrected and sharpness is None else ()
     facts["notes"] += (*words_on_sharpness(judgments.evaluators, sharpness, tested),)
     return BiasedRanking(
@@ -361,22 +352,6 @@ def _result(
         sharpness=sharpness,
         equal_sharpness=tested,
     )
-
-
-def _notes_on_lone(task: Task, contrasts: Contrasts) -> Iterator[str]:
-    """Warn of one evaluator, and of groups of one item, whose numbers the anchor alone fixes."""
-    if task.judgments.n_evaluators == 1:
-        yield words_on_one(task.anchor)
-    if task.anchor.kind != EQUAL_MEANS:
-        return
-    for one in contrasts.attributes:
-        sizes = np.bincount(one.codes, minlength=len(one.groups))
-        if lone := [name for name, size in zip(one.groups, sizes, strict=True) if size == 1]:
-            more = f" and {len(lone) - 5:,} more" if len(lone) > 5 else ""
-            yield (
-                f"Groups of {one.name} with one item: {', '.join(lone[:5])}{more}; equal group "
-                "means put it at the common mean, whatever it is worth."
-            )
 
 
 def _notes_on_untested(errors: Floats, diagnosis: Diagnosis) -> Iterator[str]:

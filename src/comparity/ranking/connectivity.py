@@ -138,6 +138,15 @@ def check_seats(judgments: Judgments) -> None:
     raise OptionError("seats", "as given", ["sides drawn at random", "none"], why)
 
 
+def seats_untold(judgments: Judgments, evaluators: Ints) -> bool:
+    """Say whether comparisons of these evaluators do not tell what a seat is worth with them."""
+    assert judgments.evaluator is not None
+    assert judgments.seat is not None
+    own = np.isin(judgments.evaluator, evaluators)
+    better, worse, seat = judgments.better[own], judgments.worse[own], judgments.seat[own]
+    return explains_seats(better, worse, seat, judgments.n_items)
+
+
 def explains_seats(
     better: NDArray[Any], worse: NDArray[Any], seat: NDArray[Any], n_items: int
 ) -> bool:

@@ -184,7 +184,8 @@ def _effects(fitted: Fit, errors: Errors) -> tuple[Effect | None, Effect | None]
     seat = ties = None
     if rows.seat is not None:
         value, error = values.pop(0)
-        seat = Effect(name="shown first", value=value, standard_error=error)
+        name = "shown first, trusted evaluators" if rows.own_seats else "shown first"
+        seat = Effect(name=name, value=value, standard_error=error)
     if rows.tied is not None:
         value, error = values.pop(0)
         ties = Effect(name="log tie parameter", value=value, standard_error=error)

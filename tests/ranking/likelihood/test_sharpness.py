@@ -235,7 +235,7 @@ def test_large_fits_come_near_the_inverse(
 
 def test_own_seats_are_outside_of_sharpness() -> None:
     world = draw_panel(np.random.default_rng(10), [3, 1, 0.5], pairs=3000, seat=0.7)
-    fit = barp(**world, seat_by_evaluator=True, sharpness="own", anchor=[0])
+    fit = barp(**world, seat_by_evaluator=True, sharpness="own")
     low, high = fit.bias_intervals(0.999)[:, 1].T
     assert ((low < 0.7) & (high > 0.7)).all()
     assert fit.bias_standard_errors[:, 1].max() < 0.1

@@ -90,7 +90,7 @@ class Fit:
         Where evaluators have a sharpness, its logarithm is the last contrast.
         """
         known = np.zeros(self.bias.shape, dtype=bool)
-        known[self.trusted, : self.move.basis.shape[1] - 1] = True
+        known[self.trusted] = True
         if not self.has_sharpness:
             return errors_of(self.objective, self.move, known)
         wider = with_log_sharpness(self.objective, self.solution.point, self.sharpness_sd)
@@ -125,7 +125,7 @@ def fit(task: Task, rows: ComparisonRows | None = None) -> Fit:
     scores, bias, extra = objective.split(solution.point)
     scores, bias = move.apply(scores, bias)
     bias = bias.copy()
-    bias[task.anchor.trusted, : task.columns.shape[1]] = 0.0
+    bias[task.anchor.trusted] = 0.0
     return Fit(
         scores=scores,
         bias=bias,
@@ -162,15 +162,19 @@ def check_finite(task: Task, diagnosis: Diagnosis) -> None:
 
 
 def rows_for(task: Task) -> ComparisonRows:
-    """Return the comparisons sorted by evaluator, with contrasts; trusted evaluators have none."""
+    """Return the comparisons sorted by evaluator, with contrasts; trusted evaluators have none.
+
+    Where each evaluator has a seat effect, that of the trusted is one effect for all, and those of
+    others are differences from it.
+    """
     rows = rows_of(task.judgments, task.columns, seat_by_evaluator=task.seat_by_evaluator)
     if not len(task.anchor.trusted):
         return rows
     # A trusted evaluator has no bias: the groups of its items make no difference.
     contrast = rows.contrast.copy()
-    own = np.isin(rows.evaluator, task.anchor.trusted)
-    contrast[own, : task.columns.shape[1]] = 0
-    return replace(rows, contrast=contrast)
+    contrast[np.isin(rows.evaluator, task.anchor.trusted)] = 0
+    shared = rows.contrast[:, -1].copy() if rows.own_seats else rows.seat
+    return replace(rows, contrast=contrast, seat=shared)
 
 
 def _fit_and_choose(

@@ -83,7 +83,8 @@ class ComparisonRows:
         1 where the better item was shown first, -1 where second.
     tied : ndarray of bool or None
     own_seats : bool
-        Whether the last contrast is the seat, of which each evaluator has an effect.
+        Whether the last contrast is the seat, of which each evaluator has an effect; with trusted
+        evaluators a difference from theirs, which is that of `seat`.
     cluster : ndarray of int or None
         What comparisons share beside items and evaluators.
     """
