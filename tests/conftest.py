@@ -8,15 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 # The first call of a compiled kernel takes a second, so examples have no deadline. Who changed
 # nothing sees no test change: `make test` tries the same examples every time, `make check` fewer of
 # them (--hypothesis-profile=quick), and `make test-all` looks for new ones and more of them
-# (--hypothesis-profile=explore).
+# (--hypothesis-profile=explore). A mutant that fails an example is noticed: no need to find the
+# smallest (--hypothesis-profile=mutants).
 settings.register_profile("comparity", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=12)
 settings.register_profile("explore", deadline=None)
+settings.register_profile(
+    "mutants", settings.get_profile("comparity"), phases=(Phase.explicit, Phase.generate)
+)
 settings.load_profile("comparity")
 
 

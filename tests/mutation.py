@@ -3,8 +3,9 @@
 A mutant flips one comparison, scales one constant or exchanges one sign in ``inference``,
 ``results``, ``counts`` or ``ranking``. It is tried in a copy of the package against the tests that
 run its line (of those folders' tests and of :data:`ALSO`); one that no test fails for has
-*survived*. The sample is drawn by a seed, so that a score can be checked. Survivors that are right
-to survive stand in :data:`EXCUSED` with the reason.
+*survived*. The fastest tests are asked first, and no more than :data:`BUDGET` seconds of them. The
+sample is drawn by a seed, so that a score can be checked. Survivors that are right to survive stand
+in :data:`EXCUSED` with the reason.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
+from xml.etree import ElementTree
 
 from coverage import CoverageData
 
@@ -34,7 +37,10 @@ ALSO = {
     "counts": ("comparative", "pairwise", "tables"),
     "ranking": (),
 }
-SECONDS = 600
+# How long the tests asked about one mutant take in all, in seconds, before it has survived them.
+BUDGET = 150
+# A mutant that never ends: tests on a busy machine take a few times as long.
+PATIENCE = 6 * BUDGET
 KINDS = "not slow and not spark"
 
 FLIPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -131,6 +137,7 @@ class Witnesses:
     def __init__(self, traced: Path) -> None:
         data = CoverageData(str(traced))
         data.read()
+        self._seconds = _seconds_of_tests(traced.with_suffix(".xml"))
         self._by_line = {
             Path(name).relative_to(PACKAGE): data.contexts_by_lineno(name)
             for name in data.measured_files()
@@ -138,7 +145,7 @@ class Witnesses:
         }
 
     def of(self, mutant: Mutant) -> list[str]:
-        """Return the tests that are to notice a mutant, those of its own folder first."""
+        """Return the tests that are to notice a mutant, the fastest first, within the budget."""
         path = mutant.path.relative_to(PACKAGE)
         named = _lines_that_name(mutant)
         found = self._tests(path, {mutant.line} | named) or self._tests(path, None)
@@ -147,9 +154,13 @@ class Witnesses:
             for other in self._by_line:
                 if importing in (PACKAGE / other).read_text(encoding="utf-8"):
                     found |= self._tests(other, None)
-        return sorted(
-            found, key=lambda test: (not test.startswith(f"tests/{path.parts[0]}/"), test)
-        )
+        fastest_first = sorted((self._seconds.get(test, 1.0), test) for test in found)
+        so_far = accumulate(seconds for seconds, _ in fastest_first)
+        return [
+            test
+            for (seconds, test), total in zip(fastest_first, so_far, strict=True)
+            if total - seconds < BUDGET
+        ]
 
     def _tests(self, path: Path, lines: set[int] | None) -> set[str]:
         """Return the tests that run one of the lines of a module, or any of them."""
@@ -157,6 +168,16 @@ class Witnesses:
         asked = contexts if lines is None else lines & contexts.keys()
         names = {name for line in asked for name in contexts[line]}
         return {node for name in names if (node := _node(name))}
+
+
+def _seconds_of_tests(written: Path) -> dict[str, float]:
+    """Return how long every test took, all its cases together, by what pytest wrote."""
+    seconds: dict[str, float] = {}
+    for case in ElementTree.parse(written).iter("testcase"):
+        name = case.get("name", "").partition("[")[0]
+        node = _node(f"{case.get('classname')}.{name}")
+        seconds[node] = seconds.get(node, 0.0) + float(case.get("time", 0))
+    return seconds
 
 
 def _lines_that_name(mutant: Mutant) -> set[int]:
@@ -195,7 +216,8 @@ def trace(folder: Path) -> Path:
     names = {name for folder_name in FOLDERS for name in (folder_name, *ALSO[folder_name])}
     places = [f"tests/{name}" for name in sorted(names) if (ROOT / "tests" / name).exists()]
     words = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}", "-m", "pytest", "-q"]
-    words += ["-W", "ignore", "-p", "no:cacheprovider", "-m", KINDS, *places]
+    words += ["-W", "ignore", "-p", "no:cacheprovider", "-m", KINDS]
+    words += [f"--junitxml={traced.with_suffix('.xml')}", *places]
     own = {"PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), str(ROOT)])}
     subprocess.run(words, cwd=ROOT, env=os.environ | own, check=True)
     return traced
@@ -256,7 +278,7 @@ class Workshop:
         tests = self.witnesses.of(mutant)
         if not tests:
             return False
-        words += ["-m", KINDS, *tests]
+        words += ["--hypothesis-profile=mutants", "-m", KINDS, *tests]
         python = os.pathsep.join([str(self.folder), str(ROOT)])
         own = {"PYTHONPATH": python, "NUMBA_CACHE_DIR": str(cache), "PYTHONDONTWRITEBYTECODE": "1"}
         try:
@@ -265,7 +287,7 @@ class Workshop:
                 cwd=ROOT,
                 env=os.environ | own,
                 capture_output=True,
-                timeout=SECONDS,
+                timeout=PATIENCE,
                 check=False,
             )
         except subprocess.TimeoutExpired:
