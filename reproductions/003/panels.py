@@ -32,9 +32,10 @@ FLAT = (1.0, 1.0)
 
 
 def fitted(panel: SimulatedPanel, **choices: Any) -> Any:
-    """Fit BARP as the paper does: no ties, no seats."""
+    """Fit BARP as the paper does: no ties, no seats, all evaluators equally sharp."""
     return barp(
         panel.comparisons,
+        sharpness="equal",
         evaluators=panel.evaluators,
         sensitive_features=dict(panel.groups),
         reference=dict.fromkeys(panel.groups, "a"),

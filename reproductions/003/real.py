@@ -63,6 +63,7 @@ def _fit(folder: Path, **choices: str) -> BiasedRanking:
     group = np.where(faces.man, "man", "woman")
     return barp(
         faces.pairs,
+        sharpness="equal",
         evaluators=faces.worker,
         sensitive_features=group,
         reference="woman",
@@ -202,7 +203,8 @@ def _all_pairs(grades: Columns) -> Judged:
 
 
 def _biases(judged: Judged, group: NDArray[np.int64], **choices: object) -> dict[str, float]:
-    fit = barp(judged[0], evaluators=judged[1], sensitive_features=group, **choices)
+    known = {"evaluators": judged[1], "sensitive_features": group}
+    fit = barp(judged[0], sharpness="equal", **known, **choices)
     return dict(zip(fit.evaluators.tolist(), fit.bias[:, 0].tolist(), strict=True))
 
 
@@ -259,7 +261,8 @@ def figure_9(request: Request) -> Reproduction:
     names = {"gender": ("women", "men"), "race": ("white", "not white")}
     ours: Table = {}
     for axes, (attribute, group) in zip(figure.subplots(2, 2), groups.items(), strict=True):
-        adjusted = barp(pairs, evaluators=judges, sensitive_features=group).scores
+        known = {"evaluators": judges, "sensitive_features": group}
+        adjusted = barp(pairs, sharpness="equal", **known).scores
         row = ours.setdefault(" minus ".join(reversed(names[attribute])), {})
         for ax, (method, scores) in zip(axes, {"BT": plain, "BARP": adjusted}.items(), strict=True):
             for code, colour in zip((0, 1), COLOURS[:2], strict=True):

@@ -33,8 +33,9 @@ class Panel(NamedTuple):
     group: np.ndarray
 
     def fitted(self, **choices: object) -> BiasedRanking:
-        groups = {"sensitive_features": self.group}
-        return barp(self.pairs, evaluators=self.evaluators, **groups, **choices)
+        """Fit the model as published, of which every evaluator here is a case."""
+        known = {"evaluators": self.evaluators, "sensitive_features": self.group}
+        return barp(self.pairs, **known, sharpness="equal", **choices)
 
 
 def panel(

@@ -152,7 +152,7 @@ def test_own_sharpness_keeps_its_levels(name: str) -> None:
 @pytest.mark.parametrize("name", FIRST)
 def test_equal_sharpness_does_not_where_evaluators_differ(name: str) -> None:
     """What the worlds above are for: taken for equally sharp, evaluators seem to lean."""
-    found = simulate(WORLDS[name], 12)
+    found = simulate(WORLDS[name], 12, sharpness="equal")
     assert np.nanmean([one.covered for one in found]) < 0.8
 
 

@@ -113,7 +113,7 @@ def test_nothing_is_missing_of_a_trusted_evaluator() -> None:
 
 @pytest.mark.parametrize(("choices", "noted"), [({}, True), ({"corrected": False}, False)])
 def test_a_correction_is_named(choices: dict[str, Any], noted: bool) -> None:
-    found = fitted("equal group means", **choices)
+    found = fitted("equal group means", sharpness="equal", **choices)
     assert any("corrected" in note for note in found.notes) is noted
     assert found.provenance["corrected"] is noted
 

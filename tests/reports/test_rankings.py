@@ -54,7 +54,7 @@ def test_evaluators_who_lean_only_together_are_not_said_not_to_lean(fit: BiasedR
     together = replace(nobody, mean_bias=np.full_like(error, 0.4))
     shown = " ".join(str(together).split())
     assert "none of 25 evaluators is found to lean" in shown
-    assert "mean bias +0.400 logits, 95% interval [+0.204, +0.596]." in shown
+    assert f"mean bias +0.400 {fit.unit}, 95% interval [+0.204, +0.596]." in shown
     assert "Together" not in str(replace(nobody, mean_bias=error))
     assert "Together" not in str(replace(together, cautious_q=fit.cautious_q))
 
@@ -166,6 +166,7 @@ def test_each_contrast_has_its_chart_and_its_rows_in_the_picture() -> None:
     judge = WORLD.evaluators % 4
     fit = barp(WORLD.comparisons, evaluators=judge, sensitive_features=kinds)
     titles = [chart.title for chart in fit.section().charts]
+    assert "harpness" in titles.pop()
     assert sorted(title[title.index("(") :] for title in titles) == [
         "(group: b over a)",
         "(town: y over x)",
@@ -199,7 +200,7 @@ def test_means_that_the_anchor_makes_zero_have_no_sign_of_rounding(fit: BiasedRa
     (grid,) = (
         grid
         for grid in RankedPanel(ranking=tiny, groups={"sex": WORLD.group}).section().grids
-        if grid.title == "Mean score by group (logits)"
+        if grid.title == f"Mean score by group ({fit.unit})"
     )
     assert [row[-1] for row in grid.rows] == ["+0.000", "+0.000"]
 

@@ -36,6 +36,7 @@ def fitted(world: SimulatedPanel, **choices: object) -> BiasedRanking:
         world.comparisons,
         evaluators=world.evaluators,
         sensitive_features=world.groups,
+        sharpness="equal",
         **choices,
     )
 
@@ -64,7 +65,7 @@ def both(
     lost = rng.random(5000) > 1 / (1 + np.exp(-(scores[first] - scores[second] + lean)))
     pairs = np.column_stack([first, second])
     pairs[lost] = pairs[lost, ::-1]
-    data: dict[str, Any] = {"evaluators": judge, "sensitive_features": GROUP}
+    data: dict[str, Any] = {"evaluators": judge, "sensitive_features": GROUP, "sharpness": "equal"}
     return scores, [barp(pairs, **data), barp(pairs, mode="alternating", **data)]
 
 

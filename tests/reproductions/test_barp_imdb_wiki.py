@@ -49,7 +49,8 @@ def faces() -> Faces:
 @pytest.fixture(scope="module")
 def fit(faces: Faces) -> BiasedRanking:
     group = np.where(faces.man, "man", "woman")
-    return barp(faces.pairs, evaluators=faces.worker, sensitive_features=group, reference="woman")
+    known = {"evaluators": faces.worker, "sensitive_features": group, "reference": "woman"}
+    return barp(faces.pairs, **known, sharpness="equal")
 
 
 def error_rates(faces: Faces, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:

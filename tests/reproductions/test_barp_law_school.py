@@ -108,6 +108,7 @@ def test_all_pairs_give_the_deterministic_biases(attribute: str, prior: float | 
     pairs, judges = all_pairs()
     assert len(pairs) == 1_439_017
     group = students()[attribute]
-    found = barp(pairs, evaluators=judges, sensitive_features=group, score_prior=prior)
+    known = {"evaluators": judges, "sensitive_features": group}
+    found = barp(pairs, **known, score_prior=prior, sharpness="equal")
     assert found.converged
     assert found.bias[:, 0] == pytest.approx(ALL_PAIRS[attribute], abs=0.005)

@@ -155,6 +155,7 @@ class Demo:
         named = (ranking.q[:, 0] <= LEVEL)[np.argsort(ranking.evaluators)]
         right, wrong = int(named[leans > 0].sum()), int(named[leans == 0].sum())
         mean, error = float(ranking.mean_bias[0]), float(ranking.mean_bias_standard_errors[0])
+        unit = 1.0 if ranking.unit == "logits" else self.world.spread
         ends = interval(mean - 1.96 * error, mean + 1.96 * error)
         others = self.world.n_judges - self.world.n_leaning
         return Step(
@@ -167,8 +168,8 @@ class Demo:
                 Fact(about="judges who lean", true=f"{self.world.n_leaning}", found=f"{right}"),
                 Fact(about=f"the {others} others, said to lean", true="0", found=f"{wrong}"),
                 Fact(
-                    about="mean bias toward men, in logits",
-                    true=signed(float(leans.mean())),
+                    about=f"mean bias toward men, in {_unit_of(ranking)}",
+                    true=signed(float(leans.mean()) / unit),
                     found=f"{signed(mean)}\n{ends}",
                 ),
             ),
@@ -285,6 +286,10 @@ def biased(panel: RankedPanel) -> BiasedRanking:
     """Return the ranking of a panel, which knows its evaluators' biases."""
     assert isinstance(panel.ranking, BiasedRanking), "barp was asked for"
     return panel.ranking
+
+
+def _unit_of(ranking: BiasedRanking) -> str:
+    return "logits" if ranking.unit == "logits" else "SDs of quality"
 
 
 def trained_on_judgments(past: Round) -> Floats:

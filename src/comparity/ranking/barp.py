@@ -30,7 +30,7 @@ from comparity.ranking.contrasts import (
     contrasts_of,
     numbers_of,
 )
-from comparity.ranking.fits import MARGINAL_LIKELIHOOD, SEAT, Wish, wish_of
+from comparity.ranking.fits import AUTO, EQUAL, MARGINAL_LIKELIHOOD, OWN, SEAT, Wish, wish_of
 from comparity.ranking.judgments import Judgments, judgments_of
 from comparity.ranking.likelihood.errors import Errors, chance_variance, without_unknown
 from comparity.ranking.likelihood.fitting import Fit, check_finite, fit, rows_for
@@ -53,7 +53,6 @@ BIAS_SD = 10.0
 drawn toward the other evaluators, and finite where an evaluator always chose one group."""
 
 MODES = ("joint", "alternating")
-EQUAL, OWN = "equal", "own"
 CORRECTED = (
     "Biases are corrected for the errors of the scores, which pull them toward zero; "
     "corrected=False (--uncorrected) gives the joint maximum of likelihood and priors."
@@ -79,7 +78,7 @@ def barp(
     intersections: Any = None,
     score_dependent: bool = False,
     corrected: bool = True,
-    sharpness: str = EQUAL,
+    sharpness: str = AUTO,
     mode: str = "joint",
     tolerance: float = TOLERANCE,
     seed: int = 0,
@@ -139,11 +138,12 @@ def barp(
         Whether to give back what the errors of scores take from the biases, a tenth where items
         were compared 30 times each, a third where 8 times. Without it, or without a prior of the
         scores, the fit is the joint maximum of likelihood and priors.
-    sharpness : {"equal", "own"}
+    sharpness : {"auto", "own", "equal"}
         Whether all evaluators are equally decided, as published, or each has a sharpness of its
-        own: :math:`P(i \succ_k j) = \operatorname{logistic}(\gamma_k (s_i - s_j + \theta_k \cdot
-        (g_i - g_j)))` with :math:`\gamma_k > 0`, seat effects and ties outside. Scores then have
-        SD 1 within groups, and biases are in the same unit. See
+        own; by default each has, where that of anyone can be told within a factor of two, and a
+        note says so where not. With own sharpness :math:`P(i \succ_k j) = \operatorname{logistic}(\gamma_k (s_i - s_j + \theta_k \cdot
+        (g_i - g_j)))` with :math:`\gamma_k > 0`, seat effects and ties outside; scores have SD 1
+        within groups, and biases are in the same unit. See
         :mod:`comparity.ranking.likelihood.sharpness`.
     mode : {"joint", "alternating"}
         ``"alternating"`` is the scheme of the authors' code, for comparison with their numbers:
@@ -199,7 +199,7 @@ def barp(
     )
     check_seats(judgments)
     check_option("mode", mode, MODES)
-    check_option("sharpness", sharpness, (EQUAL, OWN))
+    check_option("sharpness", sharpness, (AUTO, OWN, EQUAL))
     _check_panel(judgments, n_items, seat_by_evaluator=seat_by_evaluator)
     if mode == "alternating":
         _check_unknown(
@@ -232,7 +232,7 @@ def barp(
         tolerance=tolerance,
         seed=seed,
         corrected=corrected and not score_dependent and not math.isinf(wish.sd),
-        sharpness=sharpness == OWN and judgments.n_evaluators > 1,
+        sharpness=sharpness,
     )
     return _fit_panel(task, contrasts, intersections == "suggest", score_dependent)
 
@@ -260,7 +260,7 @@ def _fit_panel(
     result = _result(task, contrasts, fitted, errors, diagnosis)
     if suggesting:
         # Score tests look at the maximum of the likelihood.
-        plain = replace(task, corrected=False, sharpness=False)
+        plain = replace(task, corrected=False, sharpness=EQUAL)
         plain_fit = fit(plain, rows) if task.corrected else fitted
         looked_at = suggest(contrasts.attributes, plain_fit)
         notes = (*result.notes, words_on(looked_at))
@@ -326,7 +326,7 @@ def _result(
     facts["notes"] += (*notes_on_lone(task, contrasts), *_notes_on_untested(own, diagnosis))
     facts["notes"] += (SEATS,) if rows.own_seats and len(task.anchor.trusted) else ()
     facts["notes"] += (CORRECTED,) if task.corrected and sharpness is None else ()
-    facts["notes"] += (*words_on_sharpness(judgments.evaluators, sharpness, tested),)
+    facts["notes"] += (*words_on_sharpness(task, sharpness, tested),)
     return BiasedRanking(
         model=BARP.name,
         **facts,

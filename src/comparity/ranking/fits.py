@@ -236,6 +236,9 @@ def normal_quantile(level: float) -> float:
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
+EQUAL, OWN, AUTO = "equal", "own", "auto"
+"""Whether evaluators are equally sharp, each has a sharpness, or data decide if it can be told."""
+
 MARGINAL_LIKELIHOOD = "marginal likelihood"
 CROSS_VALIDATION = "cross-validation"
 GRID = tuple(float(2.0**power) for power in range(-2, 5))

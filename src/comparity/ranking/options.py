@@ -205,9 +205,10 @@ class RankForm(ComparisonColumns):
         False,
         "Leave biases as the joint maximum has them, drawn to zero by the errors of the scores.",
     )
-    sharpness: Literal["equal", "own"] = choice(
-        "equal",
-        "Whether evaluators are equally decided, or each has a sharpness of its own.",
+    sharpness: Literal["auto", "own", "equal"] = choice(
+        "auto",
+        "Whether evaluators are equally decided, or each has a sharpness of its own: by default "
+        "where it can be told.",
     )
     cluster: str | None = column(
         "Column whose comparisons of one value are not independent, such as the prompt.", None
@@ -244,7 +245,7 @@ class RankForm(ComparisonColumns):
             "intersections": "suggest" if self.suggest else None,
             "score_dependent": self.score_dependent or None,
             "corrected": False if self.uncorrected else None,
-            "sharpness": self.sharpness if self.sharpness != "equal" else None,
+            "sharpness": self.sharpness if self.sharpness != "auto" else None,
         }
         known = {name: value for name, value in made.items() if value is not None}
         return {name: None if value == "none" else value for name, value in known.items()}

@@ -45,6 +45,13 @@ MOST_REVERSALS = 0.15
 ALLOWANCE_FACTOR = 2.0
 """How often the observed effect of item errors is allowed for; see the calibration tests."""
 
+FEWEST_DRAWS = 10
+"""So often errors are drawn at least, to see how much draws differ."""
+
+CLOSE = 0.1
+"""Error of a mean over draws, in standard errors of its gap, at which drawing ends: the allowance
+then moves an interval by a tenth of its error at most one time in three."""
+
 TRUSTING = (
     "Evaluators' biases are not adjusted for: a bias that they share is in the reference, and in "
     "no interval or p value."
@@ -121,7 +128,7 @@ def audit_against_panel(
     shift_errors : mapping of str to float, optional
         Standard error of the common level of each group; the panel's own where it knows biases.
     draws : int
-        How often errors are drawn to see what they do.
+        How often errors are drawn at most to see what they do; ten times where that tells it.
     seed : int
         Seed of these draws.
     alpha, margin : float
@@ -139,7 +146,7 @@ def audit_against_panel(
     shifts = _shifts(panel, items, shift_errors, one_attribute(sensitive_features)[~known])
     at_face_value = audit_items(items, options)
     gaps = _Gaps(items, options, at_face_value)
-    moved, reversals = gaps.with_errors(
+    moved, reversals, made = gaps.with_errors(
         panel.standard_errors[known], draws, np.random.default_rng(seed)
     )
     allowance = ALLOWANCE_FACTOR * np.abs(moved - gaps.observed)
@@ -159,7 +166,7 @@ def audit_against_panel(
         reversals=reversals,
         shift_errors=shifts,
         allowances=tuple(float(a) for a in allowance),
-        draws=draws,
+        draws=made,
         seed=seed,
     )
 
@@ -199,6 +206,7 @@ class _Gaps:
     ) -> None:
         self.items, self.options = items, options
         self.observed = _gaps_of(found)
+        self._errors = np.array([test.standard_error for test in found.tests])
         self._cells = [_cells_of(test.null, items.groups) for test in found.tests]
 
     def at(self, labels: Floats) -> Floats:
@@ -219,17 +227,29 @@ class _Gaps:
 
     def with_errors(
         self, errors: Floats, draws: int, rng: np.random.Generator
-    ) -> tuple[Floats, Floats]:
-        """Return the mean gaps under errors drawn again, and the share of pairs they reverse."""
+    ) -> tuple[Floats, Floats, int]:
+        """Return mean gaps under errors drawn again, what share of pairs they reverse, and draws.
+
+        Errors of many items average out within one draw. Drawing ends when the means are as close
+        as :data:`CLOSE`.
+        """
         items, k = self.items, len(self.items.groups)
-        total, reversed_pairs = np.zeros_like(self.observed), np.zeros((k, k))
+        found, reversed_pairs = [], np.zeros((k, k))
         for labels in self._draw_labels(errors, draws, rng):
-            total += self.at(labels)
+            found.append(self.at(labels))
             pairs, kept, _ = cell_counts(items.label, labels, items.group, k)
             reversed_pairs += 1 - np.divide(
                 kept, pairs, out=np.full((k, k), np.nan), where=pairs > 0
             )
-        return total / draws, reversed_pairs / draws
+            if len(found) >= FEWEST_DRAWS and self._are_close(np.array(found)):
+                break
+        return np.mean(found, axis=0), reversed_pairs / len(found), len(found)
+
+    def _are_close(self, found: Floats) -> bool:
+        """Say whether more draws would move no mean by much."""
+        spread = np.std(found, axis=0, ddof=1) / math.sqrt(len(found))
+        # A gap that cannot be computed, or has no error, waits for nothing.
+        return not bool((spread > CLOSE * self._errors).any())
 
     def worst(self, reversals: Floats) -> list[float]:
         """Return for each test the larger share of reversed pairs of its two cells."""

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.ranking.fits import EqualSharpness, Prior, Sharpness
+from comparity.ranking.fits import AUTO, EqualSharpness, Prior, Sharpness
 from comparity.ranking.likelihood.errors import Errors
 from comparity.ranking.likelihood.fitting import Fit
 from comparity.ranking.likelihood.search import Task
+from comparity.ranking.likelihood.sharpness import VAGUE
 
 Floats = NDArray[np.float64]
 
 LEVEL = 0.05
-VAGUE = 0.35
-"""Standard error of log sharpness from which on it is known by no more than a factor of two."""
+TOO_FEW = (
+    "Evaluators are taken for equally decided: nobody made enough judgments to tell within a "
+    'factor of two how sharp they are. sharpness="own" (--sharpness own) lets them differ all the '
+    "same, with wider intervals."
+)
+NO_ROOM = (
+    "Evaluators are taken for equally decided: a given prior of scores, biases that are not "
+    "corrected or that depend on the score leave no room for a sharpness of each."
+)
 
 
 def equality_of(task: Task, fitted: Fit) -> EqualSharpness | None:
@@ -101,10 +108,13 @@ def errors_if_zero(bias: Floats, errors: Floats, sharpness: Sharpness | None) ->
 
 
 def words_on_sharpness(
-    evaluators: NDArray[Any], sharpness: Sharpness | None, tested: EqualSharpness | None
+    task: Task, sharpness: Sharpness | None, tested: EqualSharpness | None
 ) -> Iterator[str]:
     """Say what sharpness has to do with the biases found."""
+    evaluators = task.judgments.evaluators
     if sharpness is None:
+        if task.sharpness == AUTO and len(evaluators) > 1:
+            yield TOO_FEW if task.may_sharpen else NO_ROOM
         if tested is not None and tested.p_value < LEVEL:
             yield (
                 f"Evaluators differ in sharpness (p {tested.p_value:.2g}), and this model takes "

@@ -148,6 +148,7 @@ def test_biases_come_out_in_full_where_items_were_compared_so_often(
                 world.comparisons,
                 evaluators=world.evaluators,
                 corrected=name != "joint maximum",
+                sharpness="equal",
                 **data,
             )
             off[name].append(found.mean_bias[0] - truth)

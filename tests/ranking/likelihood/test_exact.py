@@ -79,7 +79,7 @@ def test_a_group_nobody_compared_changes_nothing_about_that(
 
 
 def test_the_spread_of_scores_is_that_of_the_inverse(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = panel(3)
+    known = panel(3) | {"sharpness": "equal"}
     quick = barp(**known)
     monkeypatch.setattr("comparity.ranking.likelihood.exact.DENSE", 10**9)
     exact = barp(**known)

@@ -183,8 +183,8 @@ def test_a_bias_over_a_sharpness_that_may_be_zero_is_unbounded() -> None:
 def test_a_dull_evaluator_is_not_found_to_lean() -> None:
     """Two trusted people with sharpness 2, a judge with 0.8, one group better by 1."""
     world = draw_panel(np.random.default_rng(6), [2, 2, 0.8], n_items=100, pairs=3000)
-    plain_fit = barp(**world, anchor=[0, 1])
-    own = barp(**world, anchor=[0, 1], sharpness="own")
+    plain_fit = barp(**world, anchor=[0, 1], sharpness="equal")
+    own = barp(**world, anchor=[0, 1])
     assert plain_fit.p[2, 0] < 1e-4
     assert own.p[2, 0] > 0.05
     assert own.sharpness is not None
@@ -287,3 +287,45 @@ def test_a_few_judgments_say_nothing_of_sharpness() -> None:
     assert seen is not None
     assert seen.dof == 2
     assert seen.p_value < 1e-6
+
+
+def test_sharpness_is_told_where_anyone_made_enough_judgments() -> None:
+    """Errors decide, not differences: equally sharp evaluators have a sharpness of their own."""
+    rng = np.random.default_rng(3)
+    told = barp(**draw_panel(rng, [1.0] * 4, pairs=200))
+    assert told.sharpness is not None
+    assert told.unit == "SDs"
+    few = draw_panel(rng, [3.0, 0.3, 1.0, 1.0], pairs=20)
+    fit = barp(**few)
+    assert fit.sharpness is None
+    assert any("nobody made enough judgments" in note for note in fit.notes)
+    same = barp(**few, sharpness="equal")
+    assert fit.bias == pytest.approx(same.bias, rel=1e-5)
+    assert not any("nobody made enough judgments" in note for note in same.notes)
+    # One who judged often beside them can be told from the rest.
+    often = draw_panel(rng, [1.0] * 5, pairs=400)
+    kept = (often["evaluators"] == 0) | (np.arange(2000) % 400 < 20)
+    rows = {name: often[name][kept] for name in ("comparisons", "evaluators")}
+    assert barp(**often | rows).sharpness is not None
+
+
+@pytest.mark.parametrize(
+    "choices", [{"score_prior": 1.0}, {"corrected": False}, {"score_dependent": True}]
+)
+def test_where_there_is_no_room_for_sharpness_it_is_equal_and_said_so(choices: Any) -> None:
+    world = draw_panel(np.random.default_rng(4), [1.0, 2.0, 0.5], pairs=200)
+    fit = barp(**world, **choices)
+    assert fit.sharpness is None
+    assert any("leave no room for a sharpness" in note for note in fit.notes)
+    with pytest.raises(OptionError):
+        barp(**world, **choices, sharpness="own")
+
+
+def test_large_fits_decide_about_sharpness_after_a_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    many, few = (draw_panel(rng, [2.0, 0.5, 1.0], pairs=pairs) for pairs in (300, 20))
+    monkeypatch.setattr("comparity.ranking.likelihood.exact.DENSE", 10)
+    assert barp(**many).sharpness is not None
+    alone = barp(**few)
+    assert alone.sharpness is None
+    assert np.allclose(alone.bias, barp(**few, sharpness="equal").bias, rtol=1e-2)

@@ -14,7 +14,6 @@ from comparity.errors import NoPriorError
 from comparity.ranking.connectivity import Diagnosis
 from comparity.ranking.contrasts import ZERO_MEAN, Anchor, Move, move_of
 from comparity.ranking.fits import Prior, by_cross_validation, folds
-from comparity.ranking.likelihood import exact as _exact
 from comparity.ranking.likelihood.errors import Errors, errors_of
 from comparity.ranking.likelihood.evidence import LEAST_SCORE_SD
 from comparity.ranking.likelihood.objective import (
@@ -183,12 +182,10 @@ def _fit_and_choose(
     """Fit, choose priors and correct in turns until nothing moves, then fit to the end."""
     search = Search(task, rows, move, watch)
     if task.score_prior.by_likelihood or task.bias_prior.by_likelihood or task.corrected:
-        if task.sharpness and search.size <= _exact.DENSE:
+        if task.may_sharpen:
+            search.settle_with_sharpness()
+        else:
             search.settle()
-            search.test_equality()
-        if task.sharpness:
-            search.free_sharpness()
-        search.settle()
     objective = search.objective()
     solution = minimise(objective, search.point, tolerance=task.tolerance, watch=watch)
     converged = solution.converged and search.settled

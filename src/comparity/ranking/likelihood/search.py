@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from comparity.errors import OptionError
 from comparity.ranking.contrasts import Anchor, Move
-from comparity.ranking.fits import Wish, bound_sd
+from comparity.ranking.fits import AUTO, EQUAL, OWN, Wish, bound_sd
 from comparity.ranking.judgments import Judgments, count_outcomes
 from comparity.ranking.likelihood import exact as _exact
 from comparity.ranking.likelihood.banded import solve_banded
@@ -41,6 +41,7 @@ from comparity.ranking.likelihood.sharpness import (
     evidence_of,
     find_inverted,
     step_of,
+    tells_sharpness,
 )
 
 Floats = NDArray[np.float64]
@@ -89,9 +90,9 @@ class Task:
         Of the folds of cross-validation.
     corrected : bool
         Whether to give back what the errors of scores take from the biases.
-    sharpness : bool
-        Whether each evaluator has a sharpness of its own; needs `corrected`, and a prior of scores
-        that is chosen, because it is their scale.
+    sharpness : str
+        Whether each evaluator has a sharpness of its own: ``"equal"``, ``"own"``, or ``"auto"`` for
+        what data can tell.
     """
 
     judgments: Judgments
@@ -104,7 +105,7 @@ class Task:
     tolerance: float = TOLERANCE
     seed: int = 0
     corrected: bool = False
-    sharpness: bool = False
+    sharpness: str = EQUAL
 
     def __post_init__(self) -> None:
         number = isinstance(self.tolerance, int | float | np.number)
@@ -112,6 +113,16 @@ class Task:
             raise OptionError("tolerance", self.tolerance, ["a positive norm of the gradient"])
         if not isinstance(self.seed, int | np.integer) or self.seed < 0:
             raise OptionError("seed", self.seed, ["a whole number from 0 on"])
+
+    @property
+    def may_sharpen(self) -> bool:
+        """Whether evaluators may differ in sharpness.
+
+        Only corrected fits integrate scores out, and sharpness is their scale where it is chosen.
+        """
+        several = self.judgments.n_evaluators > 1
+        open_scale = self.corrected and self.score_prior.by_likelihood
+        return self.sharpness != EQUAL and several and open_scale
 
 
 class Search:
@@ -145,6 +156,23 @@ class Search:
             self._settle(exact=False)
         if self.size <= _exact.DENSE:
             self._settle(exact=True)
+
+    def settle_with_sharpness(self) -> None:
+        """Go on until nothing moves, with a sharpness of each evaluator where it is to be had.
+
+        Small fits first come to rest with equal sharpness, where its test belongs.
+        """
+        small = self.size <= _exact.DENSE
+        if small:
+            self.settle()
+            self.test_equality()
+        elif self.task.sharpness == AUTO:
+            self.round(exact=False)
+        if self.task.sharpness == OWN or tells_sharpness(self._evidence()):
+            self.free_sharpness()
+        elif small:
+            return
+        self.settle()
 
     def _settle(self, *, exact: bool) -> None:
         """Go on until standard deviations and tilt stay, by exact errors or by those of one pass.
@@ -224,9 +252,14 @@ class Search:
 
     def test_equality(self) -> None:
         """Test equal sharpness where that fit came to rest."""
+        self.point = minimise(self.objective(), self.point, tolerance=self.loose).point
+        self.equality = equality_test(self.log_sharpness, self._evidence())
+
+    def _evidence(self) -> Evidence:
+        """Return what comparisons tell about sharpness here."""
         objective = self.objective()
-        self.point = minimise(objective, self.point, tolerance=self.loose).point
-        self.equality = equality_test(self.log_sharpness, evidence_at(objective, self.point))
+        objective.evaluate(self.point)
+        return evidence_at(objective, self.point)
 
     def free_sharpness(self) -> None:
         """Let evaluators differ in sharpness from now on."""

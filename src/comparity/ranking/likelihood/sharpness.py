@@ -46,6 +46,8 @@ WIDE = 1.0
 2.7 either way, which is more than panels of people or language models were seen to."""
 LEAST_SD, MOST_SD = 1e-3, 3.0
 INVERTED_LEVEL = 0.05
+VAGUE = 0.35
+"""Standard error of log sharpness from which on it is known by no more than a factor of two."""
 WIDEST = 1.0
 """Error of log sharpness beyond which it says nothing of equality: a factor of 2.7 either way. Four
 judgments each of four items rejected equality in 0.10 of panels without it, in none with 2 or 1."""
@@ -83,6 +85,11 @@ class Evidence:
         spread = np.where(known > 0, 1 / np.where(known > 0, known, 1.0), UNKNOWN)
         values, vectors = np.linalg.eigh(across.T @ (directions * spread) @ directions.T @ across)
         return np.maximum(values, 1e-12), across @ vectors
+
+    @property
+    def own_information(self) -> Floats:
+        """Information of each log sharpness, those of the others known."""
+        return self.information if self.information.ndim == 1 else np.diagonal(self.information)
 
     @property
     def newton_step(self) -> Floats:
@@ -150,6 +157,16 @@ def equality_test(log_sharpness: Floats, found: Evidence) -> tuple[float, int, f
     return statistic, dof, float(chdtrc(dof, statistic)) if dof else math.nan
 
 
+def tells_sharpness(found: Evidence) -> bool:
+    """Say whether judgments suffice to tell the sharpness of anyone from that of the others.
+
+    It asks for errors at equal sharpness, not for differences: to take evaluators for equal because
+    they are not seen to differ would be a pretest. One evaluator is enough, because whoever judged
+    most is accused with most certainty where a lack of sharpness passes for a bias.
+    """
+    return bool(found.own_information.max() >= VAGUE**-2)
+
+
 def find_inverted(found: Evidence) -> NDArray[np.bool_]:
     r"""Say who is better explained by a negative sharpness.
 
@@ -157,8 +174,7 @@ def find_inverted(found: Evidence) -> NDArray[np.bool_]:
     the error :math:`g_k I_{kk}^{-1/2}`. That is below zero by more than Bonferroni's quantile of
     all evaluators where someone decides against the order of the others.
     """
-    information = found.information
-    own = information if information.ndim == 1 else np.diagonal(information)
+    own = found.own_information
     # Where the integrated likelihood does not bend, it says nothing of a sign.
     beyond = own + found.slope < ndtri(INVERTED_LEVEL / len(own)) * np.sqrt(np.maximum(own, 0))
     return np.asarray(beyond & (own > 0))
