@@ -41,8 +41,9 @@ battles = np.where(first_won[:, None], pairs, pairs[:, ::-1])
 # %% [markdown]
 # ## Does the judge lean?
 #
-# `barp` gives every evaluator a bias, in logits, and ranks the answers without it. Data tell only
-# how evaluators *differ*. Here people are trusted not to lean, and the result says so.
+# `barp` gives every evaluator a bias, in SDs of the answers' scores, and ranks the answers without
+# it. Data tell only how evaluators *differ*. Here people are trusted not to lean, and the result
+# says so.
 
 # %%
 fit = barp(
@@ -55,7 +56,7 @@ fit = barp(
 )
 llm = list(fit.evaluators).index("llm")
 bias, error = fit.bias[llm, 0], fit.bias_standard_errors[llm, 0]
-print(f"the language model: {bias:+.2f} ± {1.96 * error:.2f} logits for long answers")
+print(f"the language model: {bias:+.2f} ± {1.96 * error:.2f} {fit.unit} for long answers")
 print(f"shown first: {fit.seat.value:+.2f} ± {1.96 * fit.seat.standard_error:.2f} logits")
 print("assumed:", fit.anchor)
 

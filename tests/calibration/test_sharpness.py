@@ -28,6 +28,7 @@ class World:
     gap: float = 1.0
     lowest: float = 0.3
     highest: float = 3.0
+    spread: float = 0.0
     sharpness: tuple[float, ...] = ()
     lean: float = 0.5
     anchor: str = "trusted"
@@ -35,20 +36,31 @@ class World:
     ties: float = 0.0
     seat: float = 0.0
     attributes: int = 1
+    flipped: float = 0.0
+    tastes: float = 0.0
+    lapses: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rates:
-    """Shares of one panel: biases covered, unbiased evaluators accused, false among found."""
+    """Shares of one panel.
+
+    Biases covered, unbiased evaluators accused, false among found, whether anybody unbiased is
+    found, and those found of who leans.
+    """
 
     covered: float
     accused: float
     false: float
+    anybody: float
+    power: float
 
 
 def sharpness_of(rng: Rng, world: World) -> np.ndarray:
     if world.sharpness:
         return np.array(world.sharpness)
+    if world.spread:
+        return np.exp(rng.normal(0, world.spread, world.evaluators))
     low, high = np.log(world.lowest), np.log(world.highest)
     return np.exp(rng.uniform(low, high, world.evaluators))
 
@@ -70,12 +82,20 @@ def draw(rng: Rng, world: World) -> tuple[dict[str, Any], np.ndarray]:
     one = rng.integers(0, n, len(judge))
     two = (one + rng.integers(1, n, len(judge))) % n
     lean = (bias[judge] * (group[one] - group[two])).sum(axis=1)
+    if world.tastes:
+        taste = rng.normal(0, world.tastes, (m, n))
+        lean = lean + taste[judge, one] - taste[judge, two]
     margin = sharpness[judge] * (scores[one] - scores[two] + lean) + world.seat
     # Davidson's model: the tie parameter is what a tie weighs between equals.
     weights = np.column_stack([np.exp(margin / 2), np.exp(-margin / 2), 0 * margin + world.ties])
     drawn = rng.random(len(judge)) * weights.sum(axis=1)
     second, tied = drawn > weights[:, 0], drawn > weights[:, :2].sum(axis=1)
     turned = second & ~tied
+    # The last evaluator's votes are turned round at random, and all may be random once in a while.
+    if world.flipped:
+        turned ^= (judge == m - 1) & (rng.random(len(judge)) < world.flipped)
+    if world.lapses:
+        turned ^= rng.random(len(judge)) < world.lapses / 2
     given: dict[str, Any] = {
         "comparisons": np.where(turned[:, None], np.c_[two, one], np.c_[one, two]),
         "evaluators": judge,
@@ -99,6 +119,8 @@ def rates_of(fit: BiasedRanking, truth: np.ndarray, level: float = 0.05) -> Rate
         covered=float(covered),
         accused=float(accused),
         false=float((found & (truth == 0)).sum() / max(1, found.sum())),
+        anybody=float((found & (truth == 0)).any()),
+        power=float(found[tested & (truth != 0)].mean()) if (tested & (truth != 0)).any() else 0.0,
     )
 
 
@@ -125,7 +147,14 @@ WORLDS = {
     "equal sharpness": World(lowest=1.0, highest=1.0),
     "equal sharpness, 30 judgments": World(lowest=1.0, highest=1.0, judgments=30),
     "groups do not differ": World(gap=0.0),
+    "a quarter of the last one's votes turned round": World(
+        sharpness=(2, 2, 2), trusted=2, judgments=1000, items=100, lean=0.0, flipped=0.25
+    ),
+    "sharpness of SD 0.6, groups differ by 0.8": World(spread=0.6, gap=0.8, judgments=1000),
 }
+TASTES = World(
+    sharpness=(1.0,) * 10, tastes=0.7, anchor="equal group means", gap=0.0, lean=0.0, items=60
+)
 FIRST = ("two trusted with sharpness 2, a judge with 0.8, groups differ by 1", "biases sum to zero")
 
 

@@ -141,7 +141,8 @@ def barp(
     sharpness : {"auto", "own", "equal"}
         Whether all evaluators are equally decided, as published, or each has a sharpness of its
         own; by default each has, where that of anyone can be told within a factor of two, and a
-        note says so where not. With own sharpness :math:`P(i \succ_k j) = \operatorname{logistic}(\gamma_k (s_i - s_j + \theta_k \cdot
+        note says so where not. With own sharpness
+        :math:`P(i \succ_k j) = \operatorname{logistic}(\gamma_k (s_i - s_j + \theta_k \cdot
         (g_i - g_j)))` with :math:`\gamma_k > 0`, seat effects and ties outside; scores have SD 1
         within groups, and biases are in the same unit. See
         :mod:`comparity.ranking.likelihood.sharpness`.
