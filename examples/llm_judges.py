@@ -64,6 +64,7 @@ def fit(rows: list[dict[str, str]], items: list[Any], group: list[str], **choice
         seats=np.where(turned, -1, 1),
         seat_by_evaluator=True,
         anchor=["people"],
+        sharpness="equal",
         **choices,
     )
 

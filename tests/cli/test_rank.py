@@ -53,8 +53,9 @@ def test_json_holds_ranking_biases_and_what_was_assumed(run: Run, tables: dict[s
     assert [row["rank"] for row in content["ranking"][:3]] == [1, 2, 3]
     (leaning,) = (row for row in content["biases"] if row["q_value"] < 0.01)
     assert leaning["evaluator"] == "judge 9"
-    # The mean of ten judges is anchored to equal means of the groups, hence the tolerance.
-    assert leaning["low"] < LEAN < leaning["high"]
+    # In SDs of the quality, which has one of 1.5.
+    assert content["unit"] == "SDs"
+    assert leaning["low"] < LEAN / 1.5 < leaning["high"]
     assert content["anchor"].startswith("equal group means")
     assert {prior["of"] for prior in content["priors"]} >= {"scores", "biases"}
     assert len(content["provenance"]["files"]) == 2
@@ -215,7 +216,8 @@ def test_a_bias_turns_round_with_its_reference(run: Run, tables: dict[str, Path]
 
 def test_the_joint_maximum_draws_biases_toward_zero(run: Run, tables: dict[str, Path]) -> None:
     corrected, joint = (
-        json.loads(run(*words(tables), *more, "--json").out) for more in ([], ["--uncorrected"])
+        json.loads(run(*words(tables), *more, "--json").out)
+        for more in (["--sharpness", "equal"], ["--uncorrected"])
     )
     assert any("--uncorrected" in note for note in corrected["notes"])
     assert not any("--uncorrected" in note for note in joint["notes"])
