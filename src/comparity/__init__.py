@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from comparity.metrics.audit import fairness_metrics as fairness_metrics
     from comparity.metrics.audit import select_metrics as select_metrics
     from comparity.pairwise.audit import pairwise_accuracy as pairwise_accuracy
-    from comparity.pairwise.audit import pairwise_parity as pairwise_parity
+    from comparity.pairwise.parity import pairwise_parity as pairwise_parity
     from comparity.planning.plan import plan_comparative as plan_comparative
     from comparity.planning.plan import plan_separation as plan_separation
     from comparity.planning.plan_ranking import plan_ranking as plan_ranking
@@ -71,7 +71,7 @@ _HOMES = {
     "fairness_metrics": "comparity.metrics.audit",
     "impact_ratios": "comparity.impact.audit",
     "pairwise_accuracy": "comparity.pairwise.audit",
-    "pairwise_parity": "comparity.pairwise.audit",
+    "pairwise_parity": "comparity.pairwise.parity",
     "plan_comparative": "comparity.planning.plan",
     "plan_ranking": "comparity.planning.plan_ranking",
     "plan_separation": "comparity.planning.plan",

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import somersd
 
-from comparity import pairwise_accuracy
+from comparity import pairwise_accuracy, pairwise_parity
 
 Run = Callable[..., Any]
 
@@ -86,3 +87,37 @@ def test_numbers_too_large_for_their_squares_are_named(
     outcome = run(*words, *options)
     assert outcome.status == 2
     assert "1e+30" in outcome.err
+
+
+def test_parity_needs_no_label_and_takes_a_number(
+    run: Run, words: list[Any], columns: dict[str, np.ndarray]
+) -> None:
+    _, path, *_ = words
+    by_group = json.loads(
+        run("pairwise", path, "--score", "f", "--sensitive", "g", "--parity", "--json").out
+    )
+    expected = pairwise_parity(columns["f"], sensitive_features=columns["g"])
+    assert by_group["notion"] == "pairwise statistical parity"
+    assert by_group["tests"][0]["gap"] == pytest.approx(expected.tests[0].gap)
+    ordered = run(
+        "pairwise", path, "--score", "f", "--sensitive", "y", "--continuous", "--parity", "--json"
+    )
+    assert ordered.status == 1
+    expected_gap = somersd(columns["y"], columns["f"]).statistic
+    assert json.loads(ordered.out)["tests"][0]["gap"] == pytest.approx(expected_gap)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ((), "--label"),
+        (("--parity", "--label", "y"), "--label cannot be had with --parity"),
+        (("--parity", "--notions", "marginal"), "--notions cannot be had with --parity"),
+    ],
+)
+def test_what_parity_does_not_look_at_is_refused(
+    run: Run, words: list[Any], more: tuple[str, ...], said: str
+) -> None:
+    outcome = run("pairwise", words[1], "--score", "f", "--sensitive", "g", *more)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert said in outcome.err

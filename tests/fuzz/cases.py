@@ -253,7 +253,7 @@ def _audits(draw: st.DrawFn, tables: dict[str, Sheet], *, odd: bool) -> dict[str
     if "comparisons" in notion.files:
         audit |= {"comparisons": "judged.jsonl", "items": "items.csv"}
     items = tables["items.csv"]
-    path = ("relative" if notion.name == "raters" else notion.name,)
+    path = ({"raters": "relative", "parity": "pairwise"}.get(notion.name, notion.name),)
     words = draw(option_words(path, tables, odd=odd))
     for option, value in pairwise(words):
         key = option.removeprefix("--").replace("-", "_")

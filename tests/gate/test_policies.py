@@ -20,6 +20,7 @@ from comparity.errors import (
 from comparity.gate.check import check
 from comparity.gate.policy import read_policy
 from comparity.pairwise import audit as pairwise
+from comparity.pairwise.parity import audit_parity_frame
 from comparity.relative.raters import audit_rater_frame
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 from comparity.separation.audit import audit_frame
@@ -123,9 +124,13 @@ def test_pairs_and_raters_are_audited_as_by_their_own_functions() -> None:
     pairs = {"name": "pairs", "notion": "pairwise", "file": "few.csv", "label": "hired"}
     pairs |= {"score": "model", "sensitive": "sex"}
     raters = {"name": "raters", "notion": "raters", "file": "few.csv", "sensitive": ["sex"]}
-    result = gate(pairs, {**raters, "raters": ["hired", "model"]})
+    parity = {"name": "parity", "notion": "parity", "file": "few.csv", "score": "model"}
+    parity |= {"sensitive": "sex"}
+    result = gate(pairs, parity, {**raters, "raters": ["hired", "model"]})
     own = pairwise.audit_frame(frame, label="hired", score="model", sensitive="sex")
     assert result["pairs"].result.to_dict() == own.to_dict()
+    without_labels = audit_parity_frame(frame, score="model", sensitive="sex")
+    assert result["parity"].result.to_dict() == without_labels.to_dict()
     compared = audit_rater_frame(frame, raters=("hired", "model"), sensitive=["sex"])
     assert result["raters"].result.to_dict()["tests"] == compared.to_dict()["tests"]
 

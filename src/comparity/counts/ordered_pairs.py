@@ -25,17 +25,18 @@ them were the score, and what ties in one as if it were the query.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts.all_pairs import AllPairs, name_sums
+from comparity.counts.all_pairs import AllPairs, all_pairs, name_sums
 from comparity.counts.kernels.differences import item_pairs, sum_dominated
 from comparity.counts.kernels.dominance import concordances
 from comparity.counts.kernels.sorting import Classes, classes, joint_classes, one_class
-from comparity.counts.pairs import TIE_VALUE, Cell
+from comparity.counts.pairs import TIE_VALUE, Cell, Sharing
+from comparity.counts.query_pairs import query_pairs
 
 LARGER = Cell("larger", "smaller")
 """Pairs whose better item has the larger value of the attribute."""
@@ -111,6 +112,39 @@ def ordered_pairs(
                 part.clear_where_empty(plain)
         sums.add(pairs, squares, plain, block)
     return sums.pairs()
+
+
+def ordered_wins(z: Floats, f: Floats, *, query: Codes | None = None) -> Sharing:
+    """Count how often the item with the larger attribute has the larger score; a tie is half a win.
+
+    No label enters. Of scores that are 0 and 1, wins less losses, over all pairs, are the share of
+    ones among the larger of two less that among the smaller: Somers' D of the score given the
+    attribute.
+
+    Parameters
+    ----------
+    z, f : ndarray
+        Attribute and score of each item; finite.
+    query : ndarray of int, optional
+        As in :func:`ordered_pairs`.
+
+    Returns
+    -------
+    Sharing
+        With one cell, :data:`LARGER`; without trials where all attributes are equal.
+
+    Examples
+    --------
+    >>> found = ordered_wins(np.array([30.0, 50.0, 40.0]), np.array([0.1, 0.3, 0.3]))
+    >>> found.trials.tolist(), found.hits.tolist()
+    ([3.0], [2.5])
+    """
+    columns = (z, f, np.zeros(len(z), dtype=np.int64), ("",))
+    if query is None:
+        found = all_pairs(*columns, score_ties="half").sharing
+    else:
+        found = query_pairs(*columns, query, score_ties="half").sharing
+    return replace(found, cells=(LARGER,))
 
 
 class _ItemPairs(NamedTuple):

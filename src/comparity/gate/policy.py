@@ -23,7 +23,7 @@ from comparity.errors import (
     PolicyError,
     UnknownKeyError,
 )
-from comparity.pairwise.options import PairwiseForm
+from comparity.pairwise.options import PairwiseForm, ParityForm
 from comparity.relative.options import RatersForm, RelativeForm
 from comparity.results.audit import Audit, JudgedResult
 from comparity.results.options import REQUIRED, AuditOptions, Choice, Options, declared_choices
@@ -143,6 +143,12 @@ NOTIONS = {
             files=("comparisons", "items"),
         ),
         Notion(name="pairwise", form=PairwiseForm),
+        Notion(
+            name="parity",
+            form=ParityForm,
+            module="comparity.pairwise.parity",
+            function="audit_parity_file",
+        ),
         Notion(name="relative", form=RelativeForm, margin_of_rates=False),
         Notion(
             name="raters",
@@ -153,7 +159,7 @@ NOTIONS = {
         ),
     )
 }
-"""By name; those are the names of the commands, but for `raters`, which is several in one."""
+"""By name; those are the names of the commands, but for `parity` and `raters`, options of one."""
 
 
 def matches(kind: str, value: Any) -> bool:

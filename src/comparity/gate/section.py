@@ -53,6 +53,7 @@ RULES = {
     "separation": "Error rates differ between groups, given the label.",
     "comparative": "A model agrees with judges more often in some kinds of pairs than in others.",
     "pairwise": "A score orders some kinds of pairs better than others.",
+    "parity": "Items of some group have the higher score more often.",
     "relative": "One decision maker favours a group, relative to another.",
     "raters": "Some of several raters favour a group, relative to others.",
 }

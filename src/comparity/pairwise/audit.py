@@ -1,4 +1,4 @@
-"""Pairwise fairness over all pairs that labels imply, and statistical parity without labels.
+"""Pairwise fairness over all pairs that labels imply.
 
 Every two items with different labels make a pair; the pair is ordered rightly when the scores order
 it as the labels do. The accuracy by the groups of the better and the worse item is the matrix of
@@ -12,35 +12,18 @@ References
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from comparity.counts.all_pairs import all_pairs
 from comparity.counts.clusters import named_clusters, read_clusters
-from comparity.counts.pairs import Cell, Sharing
-from comparity.counts.query_pairs import query_pairs
 from comparity.errors import OptionError
-from comparity.inference.dyadic import compare_wins
-from comparity.pairwise.count import rate_of
-from comparity.pairwise.judge import audit_items, design_of
+from comparity.pairwise.judge import audit_items
 from comparity.pairwise.options import PairwiseForm, PairwiseOptions
 from comparity.pairwise.result import PairwiseAccuracy
-from comparity.results.audit import Audit
-from comparity.results.judging import conclude, judge
 from comparity.results.options import shows
 from comparity.tables.columns import labelled_columns
-from comparity.tables.features import (
-    NAMES,
-    LabelledItems,
-    as_array,
-    labelled_items,
-    one_attribute,
-)
+from comparity.tables.features import NAMES, as_array, labelled_items, one_attribute
 from comparity.tables.files import read_table
-from comparity.tables.values import check_groups
 
 
 @shows(PairwiseOptions)
@@ -169,77 +152,3 @@ def audit_file(path: str | Path, **choices: Any) -> PairwiseAccuracy:
     same = result.standardised is result.raw
     known = raw if same else result.standardised.with_files(path)
     return replace(result, raw=raw, standardised=known)
-
-
-def pairwise_parity(
-    y_score: Any,
-    *,
-    sensitive_features: Any,
-    queries: Any = None,
-    alpha: float = 0.05,
-    margin: float = 0.05,
-) -> Audit:
-    r"""Test whether every two groups are equally likely to have the higher score, without labels.
-
-    .. math:: P(f(x) > f(x') \mid x \in i, x' \in j) = P(f(x) < f(x') \mid x \in i, x' \in j)
-
-    for every two groups (equation (8) of [1]_). The gap is the first probability minus the second.
-
-    Parameters
-    ----------
-    y_score, sensitive_features, queries : array-like
-        As in :func:`pairwise_accuracy`.
-    alpha, margin : float
-        As in :func:`pairwise_accuracy`.
-
-    References
-    ----------
-    .. [1] Narasimhan, Cotter, Gupta and Wang, "Pairwise Fairness for Ranking and Regression".
-
-    Examples
-    --------
-    >>> audit = pairwise_parity(range(100), sensitive_features=["a"] * 50 + ["b"] * 50)
-    >>> audit.finding, audit.tests[0].gap
-    ('violated', -1.0)
-    """
-    options = PairwiseOptions(alpha=alpha, margin=margin, score_ties="half")
-    items = labelled_items(
-        None,
-        as_array(y_score, "y_score"),
-        one_attribute(sensitive_features),
-        queries=None if queries is None else as_array(queries, "queries"),
-    )
-    check_groups({NAMES["sensitive"]: items.groups})
-    tests, rates, sizes = [], [], items.group_sizes
-    for first, second in combinations(range(len(items.groups)), 2):
-        sharing, cell = _cross_pairs(items, first, second)
-        test = compare_wins(sharing, cell, null=f"P({cell}) = P({Cell(*cell[::-1])})")
-        tests.append(replace(test, smallest_group=min(sizes[group] for group in cell)))
-        rates.append(rate_of(sharing, cell, np.zeros(len(sharing.cells)), name="win share"))
-    judged = judge(tests, **options.judging, n=len(items), n_items=len(items))
-    return conclude(
-        judged,
-        options,
-        {},
-        notion="pairwise statistical parity",
-        rates=tuple(rates),
-        groups=items.groups,
-        design=design_of(items),
-        unit="pairs",
-        n=sum(test.n[0] for test in judged),
-        n_items=len(items),
-        notes=("No labels were used: a gap may be earned. Ties of scores are half a win of each.",),
-    )
-
-
-def _cross_pairs(items: LabelledItems, first: int, second: int) -> tuple[Sharing, Cell]:
-    """Pair every item of one group with every item of another; a tie is half a win."""
-    kept = (items.group == first) | (items.group == second)
-    side = (items.group[kept] == first).astype(np.int64)
-    names = (items.groups[second], items.groups[first])
-    columns = (side.astype(np.float64), items.score[kept], side, names)
-    if items.query is None:
-        sharing = all_pairs(*columns, score_ties="half").sharing
-    else:
-        sharing = query_pairs(*columns, items.query[kept], score_ties="half").sharing
-    return sharing, Cell(items.groups[first], items.groups[second])

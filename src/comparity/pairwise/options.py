@@ -56,6 +56,26 @@ class PairwiseOptions(AuditOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ParityOptions(AuditOptions):
+    """How to judge who has the higher score, whatever the labels."""
+
+    continuous: bool = choice(False, "The sensitive column is a number, not a group.")
+    # One attribute at a time has no combinations; other audits record the choice by this name.
+    intersection: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParityForm(ParityOptions):
+    """The same of a frame or a file: which columns are what."""
+
+    score: str = column("Column with the model's score.")
+    sensitive: str = column("Column with the group.")
+    query: str | None = column(
+        "Column with the query; only items of the same one are compared.", None
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PairwiseForm(PairwiseOptions):
     """The same of a frame or a file: which columns are what."""
 
