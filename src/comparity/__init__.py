@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from comparity.judges.audit import audit_judges as audit_judges
     from comparity.metrics.audit import fairness_metrics as fairness_metrics
     from comparity.metrics.audit import select_metrics as select_metrics
+    from comparity.metrics.classes import class_metrics as class_metrics
+    from comparity.metrics.regression import regression_metrics as regression_metrics
     from comparity.pairwise.audit import pairwise_accuracy as pairwise_accuracy
     from comparity.pairwise.parity import pairwise_parity as pairwise_parity
     from comparity.planning.plan import plan_comparative as plan_comparative
@@ -58,6 +60,7 @@ _HOMES = {
     "biased_bridge": "comparity.relative.bridges",
     "bradley_terry": "comparity.ranking.simple_models",
     "check": "comparity.gate.check",
+    "class_metrics": "comparity.metrics.classes",
     "comparative_separation": "comparity.comparative.audit",
     "compare_raters": "comparity.relative.raters",
     "crowd_bt": "comparity.ranking.crowd_models",
@@ -76,6 +79,7 @@ _HOMES = {
     "plan_ranking": "comparity.planning.plan_ranking",
     "plan_separation": "comparity.planning.plan",
     "rank_centrality": "comparity.ranking.rank_centrality",
+    "regression_metrics": "comparity.metrics.regression",
     "reweighing": "comparity.training.weigh",
     "select_metrics": "comparity.metrics.audit",
     "separation": "comparity.separation.audit",

@@ -90,3 +90,36 @@ def test_hostile_names_neither_steer_the_terminal_nor_break_the_page(
     assert "\x1b" not in outcome.out + outcome.err
     assert "[red]f\\x1b[2J" in outcome.out
     assert "<script" not in page.read_text(encoding="utf-8")
+
+
+def test_errors_of_numbers_and_metrics_of_classes_are_reached(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    rows = [f"{i % 3},{(i * i) % 3},{'fm'[i % 2]}" for i in range(120)]
+    path.write_text("\n".join(["y,f,sex", *rows]))
+    words = ["metrics", path, "--label", "y", "--prediction", "f", "--sensitive", "sex"]
+    numbers = run(*words, "--regression", "--json")
+    assert numbers.status == 0
+    errors = [(i * i) % 3 - i % 3 for i in range(0, 120, 2)]
+    assert json.loads(numbers.out)["errors"][0]["value"] == pytest.approx(np.mean(errors))
+    classes = run(*words, "--privileged", "m", "--classes", "--json")
+    assert json.loads(classes.out)["classes"] == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ((), "--privileged"),
+        (("--classes", "--regression"), "do not go together"),
+        (("--regression", "--privileged", "m"), "--privileged cannot be had with --regression"),
+        (("--classes", "--privileged", "m", "--select"), "--select cannot be had with --classes"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(
+    run: Run, tmp_path: Path, more: tuple[str, ...], said: str
+) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("y,f,sex\n1,1,f\n0,1,m\n")
+    words = ["metrics", path, "--label", "y", "--prediction", "f", "--sensitive", "sex"]
+    outcome = run(*words, *more)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert said in outcome.err

@@ -26,7 +26,7 @@ ROW = re.compile(r"^\| `(?P<name>[a-z_.]+\.[A-Z_0-9]+)` \| (?P<value>[^|]+) \|",
 
 NOT_DECIDING = {
     "work or memory": """
-        counts.all_pairs.MANY counts.decision_rows.FEWEST counts.densities.FURTHEST_CELL
+        counts.all_pairs.MANY counts.decisions.FEWEST counts.densities.FURTHEST_CELL
         counts.densities.HERMITE_TERMS counts.densities.MOST_CELLS counts.differences.STEPS
         counts.clusters.DENSE_BYTES counts.clusters.FEW_CELLS counts.clusters.MOST_KINDS
         counts.clusters.MOST_SUMMED

@@ -14,10 +14,13 @@ from comparity.counts.densities import fit_groups
 from comparity.errors import ComparityError, OutOfRangeError
 from comparity.separation.information import (
     blocks_of,
+    information_independence,
     information_separation,
+    information_sufficiency,
+    mean_information,
     permute_within,
-    separation_information,
 )
+from comparity.separation.information_result import AttributeInformation
 
 
 def world(n: int = 200, k: int = 2, lean: float = 0.6) -> tuple[np.ndarray, ...]:
@@ -70,7 +73,7 @@ def test_with_binary_scores_and_labels_curves_find_the_information_of_the_table(
     y[::2] = 1.0
     scores = (rng.random(n) < 0.3 + 0.3 * y + 0.2 * group * (1 - y) + 0.2 * group * y) * 1.0
     expected = np.mean([mutual_info_score(group[y == one], scores[y == one]) for one in (0, 1)])
-    found = separation_information(fit_groups(y, scores, group, curves="spline"))
+    found = mean_information(fit_groups(y, scores, group, curves="spline"))
     assert found == pytest.approx(expected, abs=2e-4)
 
 
@@ -155,3 +158,80 @@ def test_bad_choices_are_refused(choice) -> None:
         information_separation(y, scores, **{"sensitive_features": group, **choice})
     with pytest.raises(OutOfRangeError, match="y_true"):
         information_separation(y * 1e200, scores, sensitive_features=group)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_independence_and_sufficiency_are_those_of_logistic_regressions(k: int) -> None:
+    """Steinberg, Reid and O'Callaghan (2020), from LogisticRegression() and class shares."""
+    y, scores, group = world(k=k)
+    choices = {"sensitive_features": group, "permutations": 1}
+    logs = {}
+    designs = {"y": y[:, None], "score": scores[:, None], "both": np.column_stack([y, scores])}
+    for name, design in designs.items():
+        model = LogisticRegression(solver="newton-cg", tol=1e-10).fit(design, group)
+        logs[name] = np.log(model.predict_proba(design)[np.arange(len(y)), group])
+    alone = np.log((np.bincount(group) / len(group))[group])
+    independence = information_independence(scores, **choices)
+    assert independence.information == pytest.approx((logs["score"] - alone).mean(), rel=1e-5)
+    share = (logs["score"] - alone).sum() / -alone.sum()
+    assert independence.relative_information == pytest.approx(share, rel=1e-5)
+    sufficiency = information_sufficiency(y, scores, **choices)
+    assert sufficiency.information == pytest.approx((logs["both"] - logs["score"]).mean(), rel=1e-5)
+
+
+def test_of_two_values_all_three_are_the_information_of_tables() -> None:
+    rng = np.random.default_rng(3)
+    n = 20_000
+    group, y = rng.integers(0, 2, n), rng.integers(0, 2, n) * 1.0
+    scores = (rng.random(n) < 0.3 + 0.3 * y + 0.2 * group) * 1.0
+    choices = {"sensitive_features": group, "curves": "spline", "permutations": 1}
+    independence = information_independence(scores, **choices)
+    assert independence.information == pytest.approx(mutual_info_score(group, scores), abs=2e-4)
+    told = information_sufficiency(y, scores, **choices).information
+    expected = sum(
+        (scores == one).mean() * mutual_info_score(group[scores == one], y[scores == one])
+        for one in (0, 1)
+    )
+    # Effects of label and score on the log-odds of the group are taken to add up.
+    assert told == pytest.approx(expected, abs=1e-3)
+
+
+def test_each_notion_finds_its_own_violation_and_no_other() -> None:
+    rng = np.random.default_rng(4)
+    group, noise = rng.integers(0, 2, 400), rng.normal(size=(2, 400))
+    talent = rng.normal(size=400) + 0.7 * group
+    choices = {"sensitive_features": group, "permutations": 99, "rng": 0}
+    # Labels tell scores, groups tell labels: separation holds, the other two do not.
+    y, scores = talent, talent + 0.7 * noise[0]
+    assert information_independence(scores, **choices).p_value == pytest.approx(0.01)
+    assert information_separation(y, scores, **choices).p_value > 0.05
+    # Scores tell labels, groups tell scores: sufficiency holds.
+    y = scores + 0.7 * noise[1]
+    assert information_sufficiency(y, scores, **choices).p_value > 0.05
+    assert information_separation(y, scores, **choices).p_value <= 0.03
+    assert information_sufficiency(y + group, scores, **choices).p_value == pytest.approx(0.01)
+
+
+def test_a_number_may_be_told_by_scores_alone() -> None:
+    rng = np.random.default_rng(5)
+    age = rng.normal(size=200)
+    scores = 0.5 * age + rng.normal(size=200)
+    found = information_independence(
+        scores, sensitive_features=age, continuous=True, permutations=19, rng=0
+    )
+    correlation = np.corrcoef(age, scores)[0, 1]
+    assert found.information == pytest.approx(-0.5 * np.log1p(-(correlation**2)))
+    assert found.p_value == pytest.approx(0.05)
+
+
+def test_answers_say_which_notion_they_are_about_and_are_read_back() -> None:
+    y, scores, group = world(60)
+    choices = {"sensitive_features": group, "permutations": 3}
+    independence = information_independence(scores, **choices)
+    sufficiency = information_sufficiency(y, scores, **choices)
+    assert "Scores tell" in str(independence)
+    assert "beyond" not in str(independence).split("\n")[0]
+    assert "Labels tell" in str(sufficiency)
+    assert "beyond scores" in str(sufficiency)
+    assert "under sufficiency" in str(sufficiency)
+    assert AttributeInformation.from_dict(sufficiency.to_dict()) == sufficiency

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,6 @@ from comparity.cli.options import (
     command,
     deliver,
     example_text,
-    option_of,
     output_options,
     working,
     write_plot,
@@ -27,15 +25,12 @@ from comparity.cli.options import (
 from comparity.cli.running import BadInput, SuggestingGroup
 from comparity.comparative.options import ComparativeForm
 from comparity.errors import ComparityError, MissingColumnError
-from comparity.metrics.options import KINDS, MetricsForm
-from comparity.pairwise.options import PairwiseForm, ParityForm
 from comparity.planning.options import (
     ComparativePlanOptions,
     RankPlanOptions,
     SeparationPlanOptions,
 )
 from comparity.ranking.options import RankForm, model_of
-from comparity.results.options import declared_choices
 from comparity.separation.options import SeparationForm
 from comparity.tables.outputs import check_apart, write_text
 from comparity.training.options import TrainForm, WeightsForm
@@ -94,81 +89,6 @@ def comparative(comparisons: Path, items: Path | None = None, **choices: Any) ->
             raise
         told = "Without --items every row must hold scores and groups of both items."
         raise BadInput(f"{error}\n  {told}") from error
-
-
-def _pairwise_options(command: Command) -> Command:
-    """Add the declared choices; a label is not needed for parity, which looks at none."""
-    known = declared_choices(PairwiseForm)
-    choices = {**known, "label": replace(known["label"], default=None)}
-    parity = click.option(
-        "--parity", is_flag=True, help="Test who has the higher score, whatever the labels."
-    )
-    return combine(command, *map(option_of, choices.values()), parity)
-
-
-@command(
-    _pairwise_options,
-    doing="counting pairs",
-    example=(
-        "pairwise items.csv --label relevance --score model --sensitive sex --query query\n"
-        "pairwise items.csv --score model --sensitive sex --parity"
-    ),
-    short_help="Equal pairwise accuracy, over all pairs of labels.",
-)
-@click.argument("file", type=INPUT_FILE)
-def pairwise(file: Path, parity: bool, **choices: Any) -> Result:
-    """Test whether a model orders pairs equally well in every kind of pair.
-
-    FILE (CSV, TSV, Parquet or JSON lines) has one row for each item. Every two items with different
-    labels make a pair, without any of them being listed. With --parity every two items of
-    different groups do, and no label is needed.
-
-    Exit status: 0 within the margin, 1 violated, 2 bad input, 3 undecided.
-    """
-    if parity:
-        return _parity(file, choices)
-    if "label" not in choices:
-        raise click.UsageError("name the labels with --label, or test without them by --parity.")
-    from comparity.pairwise.audit import audit_file
-
-    return audit_file(file, **choices)
-
-
-def _parity(file: Path, choices: dict[str, Any]) -> Result:
-    """Test statistical parity; choices that are about labels are refused."""
-    taken, known = declared_choices(ParityForm), declared_choices(PairwiseForm)
-    for name, value in choices.items():
-        default = known[name].default
-        if name not in taken and value != default:
-            raise click.UsageError(f"--{known[name].option} cannot be had with --parity.")
-    from comparity.pairwise.parity import audit_parity_file
-
-    return audit_parity_file(file, **{name: choices[name] for name in choices if name in taken})
-
-
-@command(
-    MetricsForm,
-    doing="working out metrics",
-    plot="Draw all metrics with their published ranges.",
-    example=(
-        "metrics decisions.csv --label hired --prediction model --sensitive sex \\\n"
-        "    --privileged male --select"
-    ),
-    short_help="Thirty published metrics, and the few to report.",
-)
-@click.argument("file", type=INPUT_FILE)
-@click.option("--select", is_flag=True, help="Choose the few metrics to report.")
-def metrics(file: Path, select: bool, **choices: Any) -> Result:
-    """Work out thirty published metrics of predictions and data, each with its interval.
-
-    FILE (CSV, TSV, Parquet or JSON lines) has one row for each decision. Nothing is judged: the
-    exit status is 0, or 2 for bad input.
-    """
-    from comparity.metrics.audit import metrics_file
-
-    if select:
-        choices.setdefault("kinds", KINDS[:2])
-    return metrics_file(file, **choices)
 
 
 @command(

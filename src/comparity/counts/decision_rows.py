@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import narwhals as nw
@@ -15,7 +15,7 @@ from comparity.counts.decisions import ClusteredDecisionCounts, Confusion, Decis
 from comparity.counts.pairs import Cell, Sharing
 from comparity.errors import EmptyTableError, MissingValueError, OptionError
 from comparity.tables.columns import Table, check_columns, check_sensitive, open_table
-from comparity.tables.frames import collect_columns, text_of
+from comparity.tables.frames import collect_columns
 from comparity.tables.values import (
     Codes,
     as_array,
@@ -29,15 +29,48 @@ from comparity.tables.values import (
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionRows:
+    """Labels, decisions and groups, each row as often as it occurs.
+
+    Attributes
+    ----------
+    labels, predictions : ndarray
+        As they were given; true or false where scores were cut.
+    names : (str, str)
+        What errors call the two.
+    groups : mapping of str to (ndarray of int, list of str)
+        Codes and names of the groups, by attribute.
+    is_cut : bool
+        Whether predictions are scores that were cut.
+    weights : ndarray of int or None
+        How often each row occurs; once if ``None``.
+    table : str
+        What errors call where rows are from.
+    clusters : mapping of str to Clustering
+        What makes rows dependent.
+    """
+
+    labels: NDArray[Any]
+    predictions: NDArray[Any]
+    names: tuple[str, str]
+    groups: Mapping[str, tuple[Codes, list[str]]]
+    is_cut: bool = False
+    weights: Codes | None = None
+    table: str = "array"
+    clusters: Mapping[str, Clustering] = field(default_factory=dict)
+
+    def factorise(self) -> tuple[tuple[Codes, list[Any]], tuple[Codes, list[Any]]]:
+        """Return codes and distinct values of labels and of decisions; gaps are errors."""
+        coded = factorise(self.labels), factorise(self.predictions)
+        for (codes, _), name in zip(coded, self.names, strict=True):
+            if (codes < 0).any():
+                raise MissingValueError(name, self.table, rows_of(codes < 0))
+        return coded
+
+
 def count_decision_arrays(
-    y_true: ArrayLike,
-    y_pred: ArrayLike,
-    *,
-    sensitive: Mapping[str, ArrayLike],
-    positive: object = None,
-    threshold: float | None = None,
-    intersection: bool = False,
-    clusters: Mapping[str, NDArray[Any]] | None = None,
+    y_true: ArrayLike, y_pred: ArrayLike, *, positive: object = None, **choices: Any
 ) -> dict[str, DecisionCounts]:
     """Count decisions by group, label and prediction, from arrays.
 
@@ -45,16 +78,10 @@ def count_decision_arrays(
     ----------
     y_true, y_pred : array_like
         Label and prediction of each item: 0 and 1, or true and false, as numbers or text.
-    sensitive : mapping of str to array_like
-        Group of each item, by attribute.
     positive : object, optional
         The positive value, where labels are other words.
-    threshold : float, optional
-        A prediction at or above it is positive.
-    intersection : bool
-        Whether to count the intersection of all attributes too.
-    clusters : mapping of str to ndarray, optional
-        What makes decisions dependent, by name.
+    **choices
+        Those of :func:`decision_arrays`.
 
     Returns
     -------
@@ -67,6 +94,33 @@ def count_decision_arrays(
     >>> counts["sex"]["m"].positives
     Tally(hits=0, trials=1, ties=0)
     """
+    return count_confusions(decision_arrays(y_true, y_pred, **choices), positive)
+
+
+def decision_arrays(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    sensitive: Mapping[str, ArrayLike],
+    threshold: float | None = None,
+    intersection: bool = False,
+    clusters: Mapping[str, NDArray[Any]] | None = None,
+) -> DecisionRows:
+    """Check arrays of labels and decisions.
+
+    Parameters
+    ----------
+    y_true, y_pred : array_like
+        Label and prediction of each item.
+    sensitive : mapping of str to array_like
+        Group of each item, by attribute.
+    threshold : float, optional
+        A prediction at or above it is positive.
+    intersection : bool
+        Whether to form the intersection of all attributes too.
+    clusters : mapping of str to ndarray, optional
+        What makes decisions dependent, by name.
+    """
     check_threshold(threshold)
     labels, predictions = as_array(y_true, "y_true"), as_array(y_pred, "y_pred")
     groups = {str(name): as_array(column, str(name)) for name, column in sensitive.items()}
@@ -78,51 +132,49 @@ def count_decision_arrays(
         # The comparison itself; text predictions are read as numbers first.
         predictions = numbers(predictions, "y_pred", "array") >= threshold
     attributes = {name: group_codes(column, name, "array") for name, column in groups.items()}
-    return count_confusions(
-        labels,
-        predictions,
+    return DecisionRows(
+        labels=labels,
+        predictions=predictions,
         names=("y_true", "y_pred"),
         groups=cross_attributes(attributes, intersection=intersection),
-        positive=positive,
-        cut=threshold is not None,
+        is_cut=threshold is not None,
         clusters=read_clusters(clusters or {}, table="array", beside={"y_true": labels}),
     )
 
 
-def count_confusions(
-    labels: NDArray[Any],
-    predictions: NDArray[Any],
-    *,
-    names: tuple[str, str],
-    groups: Mapping[str, tuple[Codes, list[str]]],
-    positive: object,
-    cut: bool,
-    weights: Codes | None = None,
-    table: str = "array",
-    clusters: Mapping[str, Clustering] | None = None,
-) -> dict[str, DecisionCounts]:
-    """Cross labels with predictions in every group, each row counted `weights` times."""
-    label_codes, label_values = factorise(labels)
-    codes, values = factorise(predictions)
-    for column, name in ((label_codes, names[0]), (codes, names[1])):
-        if (column < 0).any():
-            raise MissingValueError(name, table, rows_of(column < 0))
-    if cut:
-        true_labels, _ = positives(label_values, [], names=names, positive=positive)
+def count_confusions(rows: DecisionRows, positive: object = None) -> dict[str, DecisionCounts]:
+    """Cross labels with predictions in every group."""
+    return count_kinds(rows, *find_positives(rows, positive))
+
+
+def find_positives(
+    rows: DecisionRows, positive: object = None
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Say which labels and which decisions are positive; gaps and other values are errors."""
+    (label_codes, label_values), (codes, values) = rows.factorise()
+    if rows.is_cut:
+        true_labels, _ = positives(label_values, [], names=rows.names, positive=positive)
         true_predictions = np.array([value == "True" for value in values], dtype=bool)
     else:
         true_labels, true_predictions = positives(
-            label_values, values, names=names, positive=positive
+            label_values, values, names=rows.names, positive=positive
         )
-    kind = 2 * true_labels[label_codes].astype(np.int64) + true_predictions[codes]
-    counts = {name: _confusions(kind, *group, weights) for name, group in groups.items()}
-    trials = np.ones(len(kind), dtype=np.int64) if weights is None else weights
-    shared = shared_clusters(clusters or {}, trials)
+    return true_labels[label_codes], true_predictions[codes]
+
+
+def count_kinds(
+    rows: DecisionRows, labelled: NDArray[np.bool_], decided: NDArray[np.bool_]
+) -> dict[str, DecisionCounts]:
+    """Count, by group, the rows that are and are not `labelled`, and those `decided` of each."""
+    kind = 2 * labelled.astype(np.int64) + decided
+    counts = {name: _confusions(kind, *group, rows.weights) for name, group in rows.groups.items()}
+    trials = np.ones(len(kind), dtype=np.int64) if rows.weights is None else rows.weights
+    shared = shared_clusters(rows.clusters, trials)
     if not shared:
         return counts
     return {
         name: _add_clusters(counts[name], kind, *group, trials, shared)
-        for name, group in groups.items()
+        for name, group in rows.groups.items()
     }
 
 
@@ -170,15 +222,7 @@ def check_threshold(threshold: float | None) -> None:
 
 
 def count_decisions(
-    frame: Any,
-    *,
-    label: str,
-    prediction: str,
-    sensitive: Sequence[str],
-    positive: object = None,
-    threshold: float | None = None,
-    intersection: bool = False,
-    clusters: Sequence[str] = (),
+    frame: Any, *, positive: object = None, **choices: Any
 ) -> dict[str, DecisionCounts]:
     """Count decisions by group, label and prediction, on the engine the table lives in.
 
@@ -186,18 +230,10 @@ def count_decisions(
     ----------
     frame : frame of any engine
         One row for each item.
-    label, prediction : str
-        Columns with 0 and 1, or true and false, as numbers or text.
-    sensitive : sequence of str
-        Columns with groups.
     positive : object, optional
-        The positive value, where labels are other words.
-    threshold : float, optional
-        A prediction at or above it is positive.
-    intersection : bool
-        Whether to count the intersection of all sensitive columns too.
-    clusters : sequence of str
-        Columns that say what makes decisions dependent.
+        The positive value, where labels are other words than 0 and 1, or true and false.
+    **choices
+        Those of :func:`read_decisions`.
 
     Returns
     -------
@@ -222,6 +258,36 @@ def count_decisions(
     >>> counts["sex"]["f"].positives.rate, counts["sex"]["f"].negatives.rate
     (1.0, 1.0)
     """
+    return count_confusions(read_decisions(frame, **choices), positive)
+
+
+def read_decisions(
+    frame: Any,
+    *,
+    label: str,
+    prediction: str,
+    sensitive: Sequence[str],
+    threshold: float | None = None,
+    intersection: bool = False,
+    clusters: Sequence[str] = (),
+) -> DecisionRows:
+    """Read the distinct rows of a table and how often each occurs, on the engine it lives in.
+
+    Parameters
+    ----------
+    frame : frame of any engine
+        One row for each item.
+    label, prediction : str
+        Columns with labels and decisions.
+    sensitive : sequence of str
+        Columns with groups.
+    threshold : float, optional
+        A prediction at or above it is positive.
+    intersection : bool
+        Whether to form the intersection of all sensitive columns too.
+    clusters : sequence of str
+        Columns that say what makes decisions dependent.
+    """
     check_sensitive(sensitive)
     check_threshold(threshold)
     groups = {f"group{place}": name for place, name in enumerate(sensitive)}
@@ -243,13 +309,12 @@ def count_decisions(
     check_columns(table, names=list(shared))
     kinds = {name: found[ours] for ours, name in shared.items()}
     coded = {name: group_codes(found[ours], name, "decisions") for ours, name in groups.items()}
-    return count_confusions(
-        found["label"],
-        found["prediction"] == 1 if threshold is not None else found["prediction"],
+    return DecisionRows(
+        labels=found["label"],
+        predictions=found["prediction"] == 1 if threshold is not None else found["prediction"],
         names=(label, prediction),
         groups=cross_attributes(coded, intersection=intersection),
-        positive=positive,
-        cut=threshold is not None,
+        is_cut=threshold is not None,
         weights=found["n"].astype(np.int64),
         table="decisions",
         clusters=read_clusters(kinds, table="decisions"),
@@ -262,40 +327,6 @@ def _check_found(table: Table, found: dict[str, Any], *, cut: bool) -> None:
     if broken or (cut and (found["prediction"] == -1).any()):
         numeric = ["prediction"] if cut else []
         check_columns(table, complete=table.columns, numeric=numeric)
-
-
-FEWEST = 10**5
-"""From so many rows on, loading the compiled kernel pays."""
-
-
-def count_small_codes(
-    labels: NDArray[Any], predictions: NDArray[Any], groups: NDArray[Any]
-) -> DecisionCounts | None:
-    """Count 0/1 labels and predictions of groups coded from 0 to 255, in one pass.
-
-    Returns ``None`` where the arrays are anything else, or too short for it to pay: then
-    :func:`comparity.counts.decision_rows.count_decision_arrays` does it, and finds what is wrong.
-    """
-    columns = (labels, predictions, groups)
-    whole = all(column.dtype.kind in "biu" and column.ndim == 1 for column in columns)
-    if not whole or not FEWEST <= len(labels) == len(predictions) == len(groups):
-        return None
-    from comparity.counts.kernels.sorting import tabulate
-
-    table = tabulate(*columns).reshape(-1, 4)
-    occurring = np.flatnonzero(table.any(axis=1))
-    if len(occurring) < 2:
-        return None
-    return DecisionCounts(
-        {
-            text_of(groups.dtype.type(code)): Confusion(
-                true_negatives=tn, false_positives=fp, false_negatives=fn, true_positives=tp
-            )
-            for code, (tn, fp, fn, tp) in zip(
-                occurring.tolist(), table[occurring].tolist(), strict=True
-            )
-        }
-    )
 
 
 def count_two_predictions(
@@ -347,9 +378,5 @@ def truths(
     positive: object = None,
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Say which labels and which predictions are positive; gaps and other values are errors."""
-    coded = [factorise(column) for column in (labels, predictions)]
-    for (codes, _), name in zip(coded, names, strict=True):
-        if (codes < 0).any():
-            raise MissingValueError(name, "array", rows_of(codes < 0))
-    yes = positives(coded[0][1], coded[1][1], names=names, positive=positive)
-    return yes[0][coded[0][0]], yes[1][coded[1][0]]
+    rows = DecisionRows(labels=labels, predictions=predictions, names=names, groups={})
+    return find_positives(rows, positive)

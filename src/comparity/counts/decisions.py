@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.pairs import Sharing, Tally, add_counts
 from comparity.errors import IncompatibleCountsError
+from comparity.tables.frames import text_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,4 +236,38 @@ def _table(confusion: Confusion) -> Sequence[Sequence[int]]:
     return (
         (confusion.true_negatives, confusion.false_positives),
         (confusion.false_negatives, confusion.true_positives),
+    )
+
+
+FEWEST = 10**5
+"""From so many rows on, loading the compiled kernel pays."""
+
+
+def count_small_codes(
+    labels: NDArray[Any], predictions: NDArray[Any], groups: NDArray[Any]
+) -> DecisionCounts | None:
+    """Count 0/1 labels and predictions of groups coded from 0 to 255, in one pass.
+
+    Returns ``None`` where the arrays are anything else, or too short for it to pay: then
+    :func:`comparity.counts.decision_rows.count_decision_arrays` does it, and finds what is wrong.
+    """
+    columns = (labels, predictions, groups)
+    whole = all(column.dtype.kind in "biu" and column.ndim == 1 for column in columns)
+    if not whole or not FEWEST <= len(labels) == len(predictions) == len(groups):
+        return None
+    from comparity.counts.kernels.sorting import tabulate
+
+    table = tabulate(*columns).reshape(-1, 4)
+    occurring = np.flatnonzero(table.any(axis=1))
+    if len(occurring) < 2:
+        return None
+    return DecisionCounts(
+        {
+            text_of(groups.dtype.type(code)): Confusion(
+                true_negatives=tn, false_positives=fp, false_negatives=fn, true_positives=tp
+            )
+            for code, (tn, fp, fn, tp) in zip(
+                occurring.tolist(), table[occurring].tolist(), strict=True
+            )
+        }
     )

@@ -114,7 +114,7 @@ class TooManyGroupsError(ComparityError, ValueError):
             f"column {column!r} must have at most {most} groups.",
             f"{len(groups):,} groups: {list_names(groups)}",
             "check that this is no id column; join small groups; cut a number into classes, or "
-            "take it as it is ({} of comparative, pairwise, relative and train).",
+            "take it as it is ({} of separation, comparative, pairwise, relative and train).",
             Option("continuous", True),
         )
         self.column = column

@@ -145,21 +145,38 @@ class OneClusterError(ComparityError, ValueError):
 class NonBinaryError(ComparityError, ValueError):
     """Two values were needed and others were found."""
 
-    def __init__(self, column: str, values: Sequence[str], *, role: str) -> None:
-        hint, named = "name the positive value with {}.", [Option("positive")]
+    def __init__(
+        self, column: str, values: Sequence[str], *, role: str, classes: bool = False
+    ) -> None:
+        hint, named = "name the positive value with {}", [Option("positive")]
         if role == "prediction":
-            hint = "name the positive value with {}, or cut a score with {}."
+            hint += ", or cut a score with {}"
             named.append(Option("threshold"))
+        if classes and len(values) > 2:
+            hint += "; classes are judged one by one with {}"
+            named.append(Option("classes", True))
         elif role.startswith("tie"):
-            hint = "write 1 or true where a comparison is a tie, 0 or false elsewhere."
+            hint = "write 1 or true where a comparison is a tie, 0 or false elsewhere"
             named = []
         super().__init__(
             f"{role} column {column!r} must hold 0 and 1, or true and false.",
             f"{len(values):,} distinct values: {list_names(values, 6)}",
-            hint,
+            f"{hint}.",
             *named,
         )
         self.column = column
+
+
+class TooManyClassesError(ComparityError, ValueError):
+    """Labels and decisions have so many classes that they are no classes."""
+
+    def __init__(self, columns: tuple[str, str], classes: Sequence[str], most: int) -> None:
+        super().__init__(
+            f"columns {columns[0]!r} and {columns[1]!r} must hold at most {most} classes.",
+            f"{len(classes):,} classes: {list_names(classes, 6)}",
+            "join rare classes, or cut a score with {}.",
+            Option("threshold"),
+        )
 
 
 class UnknownPositiveError(ComparityError, LookupError):

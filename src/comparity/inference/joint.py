@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtrc
 
 from comparity.counts.pairs import Cell, PairCounts, SharedPairCounts, Sharing, Tally, subset
@@ -142,6 +142,31 @@ def homogeneous_rates(tallies: Mapping[str, Tally], *, null: str) -> JointTest:
         return _no_joint_test(null, method, dof, "all trials came out alike")
     deviations = trials * (hits / trials - pooled) ** 2
     return _joint_test(null, method, float(deviations.sum() / (pooled * (1 - pooled))), dof)
+
+
+def homogeneous_shares(table: ArrayLike, *, null: str) -> JointTest:
+    r"""Test whether several outcomes are distributed alike in all groups.
+
+    Pearson's chi-square of a table of groups (rows) by outcomes (columns), with
+    :math:`(K - 1)(M - 1)` degrees of freedom; empty rows and columns are left out. For two outcomes
+    it is :func:`homogeneous_rates`.
+
+    Examples
+    --------
+    >>> test = homogeneous_shares([[30, 15, 5], [20, 20, 10]], null="alike in both groups")
+    >>> test.dof, round(test.statistic, 3), round(test.p_value, 4)
+    (2, 4.381, 0.1119)
+    """
+    method = "Pearson chi-square"
+    counts = np.asarray(table, dtype=np.float64)
+    counts = counts[counts.any(axis=1)][:, counts.any(axis=0)]
+    if min(counts.shape) < 2:
+        return _no_joint_test(
+            null, method, 0, "fewer than two groups have trials, or all are alike"
+        )
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
+    dof = (counts.shape[0] - 1) * (counts.shape[1] - 1)
+    return _joint_test(null, method, float(((counts - expected) ** 2 / expected).sum()), dof)
 
 
 def joint_equality(

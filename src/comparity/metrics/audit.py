@@ -13,11 +13,15 @@ from numpy.typing import NDArray
 from comparity.counts.decision_rows import (
     count_decision_arrays,
     count_decisions,
-    count_small_codes,
     count_two_predictions,
     truths,
 )
-from comparity.counts.decisions import DecisionCounts, GroupedDecisions, NeighbourCounts
+from comparity.counts.decisions import (
+    DecisionCounts,
+    GroupedDecisions,
+    NeighbourCounts,
+    count_small_codes,
+)
 from comparity.counts.neighbours import count_neighbours, feature_matrix
 from comparity.errors import NoUnprivilegedError, UnknownPrivilegedError
 from comparity.inference.intervals import SMOOTHING, resample_table
@@ -122,7 +126,7 @@ def fairness_metrics(
     (-0.2, 'outside', 0.716)
     """
     options = MetricsOptions(**choices)
-    attribute, groups = _groups(sensitive_features)
+    attribute, groups = join_attributes(sensitive_features)
     labels, predictions = as_array(y_true), as_array(y_pred)
     counts = _count_arrays(labels, predictions, attribute, groups, positive, threshold)
     rng = np.random.default_rng(options.seed)
@@ -137,12 +141,12 @@ def fairness_metrics(
         after = _cut_predictions(as_array(compare), "compare", threshold)
         paired = count_two_predictions(labels, before, after, groups=groups, positive=positive)
     camps = privileged_groups(privileged, attribute, counts.groups)
-    return _score(
+    return score_counts(
         counts, camps, options, neighbours=neighbours, paired=paired, kinds=kinds, rng=rng
     )
 
 
-def _score(
+def score_counts(
     counts: DecisionCounts,
     privileged: Collection[str],
     options: MetricsOptions,
@@ -287,7 +291,7 @@ def _card_of_counts(frame: Any, form: MetricsForm) -> Scorecard:
     check_groups({attribute: counts[attribute].groups})
     camps = privileged_groups(form.privileged, attribute, counts[attribute].groups)
     options, rng = form.narrow(MetricsOptions), np.random.default_rng(form.seed)
-    return _score(counts[attribute], camps, options, kinds=form.kinds, rng=rng)
+    return score_counts(counts[attribute], camps, options, kinds=form.kinds, rng=rng)
 
 
 def _card_of_rows(frame: Any, form: MetricsForm) -> Scorecard:
@@ -325,7 +329,8 @@ def metrics_file(path: str | Path, **choices: Any) -> Scorecard:
     return replace(card, provenance={**card.provenance, "data": data})
 
 
-def _groups(sensitive_features: Any) -> tuple[str, NDArray[Any]]:
+def join_attributes(sensitive_features: Any) -> tuple[str, NDArray[Any]]:
+    """Return the name and the groups of an attribute, or of several the combinations."""
     attributes = named_attributes(sensitive_features)
     if len(attributes) == 1:
         return next(iter(attributes.items()))

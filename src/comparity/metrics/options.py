@@ -39,7 +39,7 @@ class MetricsOptions(Options):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MetricsForm(MetricsOptions):
+class ClassMetricsForm(MetricsOptions):
     """The same of a frame or a file: which columns are what."""
 
     label: str = column("Column with the decision taken as right.")
@@ -48,6 +48,35 @@ class MetricsForm(MetricsOptions):
     privileged: tuple[str, ...] | Any = choice(
         REQUIRED, "The group that has the advantage; several separated by commas."
     )
+
+    def _check_together(self) -> None:
+        """Refuse one column in two parts."""
+        if self.prediction == self.label:
+            raise OptionError("prediction", self.label, ["another column than the label"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegressionOptions(Options):
+    """How to compare errors that are numbers."""
+
+    level: float = choice(0.95, "Level of the intervals.", above=0, below=1)
+    # Nothing is drawn; other answers record a seed.
+    seed: None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegressionForm(RegressionOptions):
+    """The same of a frame or a file: which columns are what."""
+
+    label: str = column("Column with the number taken as right.")
+    prediction: str = column("Column with the model's prediction, a number.")
+    sensitive: tuple[str, ...] = column("Column with the group; several are combined.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricsForm(ClassMetricsForm):
+    """What yes/no decisions take besides."""
+
     features: tuple[str, ...] = column("Columns for nearest neighbours (D0).", ())
     kinds: tuple[str, ...] = choice(
         (),
@@ -61,9 +90,9 @@ class MetricsForm(MetricsOptions):
 
     def _check_together(self) -> None:
         """Refuse one column in two parts."""
-        for option in ("prediction", "compare"):
-            if getattr(self, option) == self.label:
-                raise OptionError(option, self.label, ["another column than the label"])
+        ClassMetricsForm._check_together(self)
+        if self.compare == self.label:
+            raise OptionError("compare", self.label, ["another column than the label"])
         if self.compare == self.prediction:
             raise OptionError("compare", self.compare, ["another column than the prediction"])
 

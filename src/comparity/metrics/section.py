@@ -179,15 +179,16 @@ def _card_grids(card: Scorecard) -> Iterator[Grid]:
     if card.comparison is not None:
         yield _changes(card.comparison)
     for cluster in dict.fromkeys(one.cluster for one in card.metrics):
-        rows = [_metric_row(one) for one in card.metrics if one.cluster == cluster]
+        rows = [metric_row(one) for one in card.metrics if one.cluster == cluster]
         yield Grid(title=visible(cluster).capitalize(), header=METRIC, rows=tuple(rows))
     if card.further:
-        rows = [_metric_row(one) for one in card.further]
+        rows = [metric_row(one) for one in card.further]
         yield Grid(title="Further metrics", header=METRIC, rows=tuple(rows))
     yield _rates(card)
 
 
-def _metric_row(one: MetricValue) -> tuple[str, ...]:
+def metric_row(one: MetricValue) -> tuple[str, ...]:
+    """Return the row of a metric below the header :data:`METRIC`."""
     low, high = one.fair_range
     return (
         f"{one.id} {visible(one.name)}\n{visible(one.direction)}",
@@ -203,7 +204,7 @@ def _choices(selection: Selection, card: Scorecard | None = None) -> Grid:
     rows = []
     for one in selection.chosen:
         about = f"{visible(one.cluster)}: {visible(one.reason)}"
-        metric = () if card is None else _metric_row(card[one.id])[1:]
+        metric = () if card is None else metric_row(card[one.id])[1:]
         rows.append((f"{one.id} {visible(one.name)}\n{about}", *metric))
     values = () if card is None else METRIC[1:]
     return Grid(

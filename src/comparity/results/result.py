@@ -37,7 +37,7 @@ ENGINES: tuple[Engine, ...] = ("pandas", "polars", "pyarrow")
 
 HOMES = (
     "comparity.results.audit",
-    "comparity.separation.information",
+    "comparity.separation.information_result",
     "comparity.impact.result",
     "comparity.pairwise.result",
     "comparity.relative.result",
@@ -46,6 +46,8 @@ HOMES = (
     "comparity.metrics.clusters",
     "comparity.metrics.comparison",
     "comparity.metrics.distortion",
+    "comparity.metrics.classes",
+    "comparity.metrics.regression_result",
     "comparity.ranking.result",
     "comparity.ranking.panel",
     "comparity.ranking.rank",

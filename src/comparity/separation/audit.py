@@ -4,11 +4,16 @@ For each two groups two hypotheses are tested, equal true positive rates and equ
 rates; all of them form one family (see :mod:`comparity.results.result`). Gaps are first group
 minus second, between -1 and 1; they are ``nan`` where a group lacks positives or negatives, and a
 group that does not occur raises ``KeyError``.
+
+Of labels and decisions that are classes, the rate of every decision given every label is compared.
+A class against the rest will not do: the share of *other* labels that are taken for it depends on
+which labels the others have, and differs between groups where separation holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -17,17 +22,22 @@ from typing import Any
 import numpy as np
 
 from comparity.counts.clusters import named_clusters
-from comparity.counts.decision_rows import count_decision_arrays, count_decisions
+from comparity.counts.decision_classes import ClassCounts, count_classes
+from comparity.counts.decision_rows import (
+    DecisionRows,
+    count_confusions,
+    decision_arrays,
+    read_decisions,
+)
 from comparity.counts.decisions import ClusteredDecisionCounts, DecisionCounts
-from comparity.counts.pairs import Cell, Tally, subset
-from comparity.inference.dyadic import FEWEST_ITEMS, compare_cells, null_covariance, rate_interval
-from comparity.inference.gap_tests import GapTest, JointTest, RateEstimate, untested_gap
-from comparity.inference.joint import homogeneous_rates, joint_equality
-from comparity.inference.proportions import compare_rates, compare_rates_wald, wilson_interval
+from comparity.inference.gap_tests import JointTest
+from comparity.inference.joint import homogeneous_shares
 from comparity.results.audit import Audit
 from comparity.results.judging import cluster_notes, conclude, judge
 from comparity.results.options import shows
-from comparity.separation.options import SeparationForm, SeparationOptions
+from comparity.separation.numbers import NumberedDecisions, audit_numbers
+from comparity.separation.options import SeparationForm, SeparationOptions, check_classes
+from comparity.separation.rates import GroupRate, class_rates, rates_of
 from comparity.tables.features import as_array, named_attributes
 from comparity.tables.files import read_table
 from comparity.tables.values import check_groups, qualified
@@ -37,8 +47,6 @@ CLUSTERED = (
     "Exact tests are for independent rows; rates are compared by a score test whose residuals are "
     "summed by cluster."
 )
-
-RATES = {"true positive rate": "TPR", "false positive rate": "FPR"}
 
 
 @shows(SeparationOptions)
@@ -65,9 +73,10 @@ def separation(
     Parameters
     ----------
     y_true, y_pred : array-like
-        Label and decision of each item: 0/1, true/false, or two values with `positive`.
+        Label and decision of each item: 0/1, true/false, two values with `positive`, or classes.
     sensitive_features : array-like, mapping or frame
-        The group of each item; several attributes as a mapping or as columns of a frame.
+        The group of each item, or a number; several attributes as a mapping or as columns of a
+        frame.
     positive : optional
         The value that is the positive one, where labels are neither 0/1 nor true/false.
     threshold : float, optional
@@ -83,6 +92,12 @@ def separation(
         Holm's correction, or the uncorrected z-tests of [1]_.
     looks : (int, int), optional
         This look and how many are planned, if the audit is repeated as data come in.
+    classes : bool
+        Whether labels and decisions are classes. Then :math:`P(C = c \mid Y = y, A = a)` is
+        compared for every label y and every decision c.
+    continuous : bool
+        Whether attributes are numbers. Then the rates of the larger and of the smaller one of two
+        items are compared, over all pairs with the same label.
     intersection : bool
         Audit the groups formed by all attributes together, too.
 
@@ -107,16 +122,16 @@ def separation(
     """
     clusters = named_clusters(cluster)
     options = SeparationOptions(cluster=tuple(clusters), **choices)
-    counts = count_decision_arrays(
-        as_array(y_true, "y_true"),
-        as_array(y_pred, "y_pred"),
-        sensitive=named_attributes(sensitive_features),
-        positive=positive,
-        threshold=threshold,
-        intersection=options.intersection,
-        clusters=clusters,
+    check_classes(options, positive, threshold)
+    labels, decisions = as_array(y_true, "y_true"), as_array(y_pred, "y_pred")
+    said: dict[str, Any] = {"sensitive": named_attributes(sensitive_features)}
+    said["threshold"] = threshold
+    if options.continuous:
+        return audit_numbers(NumberedDecisions.of(labels, decisions, **said), options, positive)
+    rows = decision_arrays(
+        labels, decisions, **said, intersection=options.intersection, clusters=clusters
     )
-    return audit_counts(counts, options)
+    return audit_rows(rows, options, positive)
 
 
 def audit_frame(frame: Any, **choices: Any) -> Audit:
@@ -124,15 +139,18 @@ def audit_frame(frame: Any, **choices: Any) -> Audit:
     form = SeparationForm(**choices)
     columns: dict[str, Any] = {"label": form.label, "prediction": form.prediction}
     columns["sensitive"] = list(form.sensitive)
-    counts = count_decisions(
+    options = form.narrow(SeparationOptions)
+    if form.continuous:
+        numbers = NumberedDecisions.read(frame, **columns, threshold=form.threshold)
+        return audit_numbers(numbers, options, form.positive, columns=columns)
+    rows = read_decisions(
         frame,
         **columns,
-        positive=form.positive,
         threshold=form.threshold,
         intersection=form.intersection,
         clusters=form.cluster,
     )
-    return audit_counts(counts, form.narrow(SeparationOptions), columns=columns)
+    return audit_rows(rows, options, form.positive, columns=columns)
 
 
 def audit_file(path: str | Path, **choices: Any) -> Audit:
@@ -140,27 +158,68 @@ def audit_file(path: str | Path, **choices: Any) -> Audit:
     return audit_frame(read_table(path), **choices).with_files(path)
 
 
+def audit_rows(
+    rows: DecisionRows, options: SeparationOptions, positive: object = None, **data: Any
+) -> Audit:
+    """Test separation from checked rows."""
+    if not options.classes:
+        return audit_counts(count_confusions(rows, positive), options, **data)
+    counts = count_classes(rows)
+    rates = {name: class_rates(one) for name, one in counts.items()}
+    told: dict[str, Any] = {
+        "summary": {name: _class_summary(one) for name, one in counts.items()},
+        "joint_tests": {name: tuple(_compare_decisions(one)) for name, one in counts.items()},
+        "notes": CLASS_NOTES,
+    }
+    return _audit_rates(rates, told, options, **data)
+
+
+CLASS_NOTES = (
+    "P(b | a, f) is how often b is decided of items of group f that are labelled a.",
+    "Differences of a class against the rest are reported, not tested: they depend on which labels "
+    "the rest has, and can differ where separation holds.",
+)
+
+
 def audit_counts(
     counts: Mapping[str, DecisionCounts], options: SeparationOptions, **data: Any
 ) -> Audit:
     """Test separation from counts, one for each sensitive attribute."""
-    check_groups({attribute: one.groups for attribute, one in counts.items()})
-    several = len(counts) > 1
-    tests, groups = [], []
-    told: dict[str, Any] = {"rates": (), "joint_tests": (), "summary": {}}
-    for attribute, one in counts.items():
-        qualify = partial(qualified, attribute, several=several)
-        groups += [f"{attribute}={group}" if several else group for group in one.groups]
-        told["summary"] |= {qualify(name): value for name, value in _summary(one).items()}
-        for name, sign in RATES.items():
-            for pair in combinations(one.groups, 2):
-                null = qualify(f"{sign}({pair[0]}) = {sign}({pair[1]})")
-                tests.append(_compare(one, name, pair, options, null=null))
-            told["rates"] += tuple(_rate(one, name, group, of=qualify(group)) for group in one)
+    rates = {name: rates_of(one) for name, one in counts.items()}
+    told: dict[str, Any] = {
+        "summary": {name: _summary(one) for name, one in counts.items()},
+        "joint_tests": {
             # With two groups the pair is tested already.
-            if len(one.groups) > 2:
-                null = qualify(f"{sign} is equal in all groups")
-                told["joint_tests"] += (_compare_all(one, name, null=null),)
+            name: [rate.compare_all() for rate in rates[name]] if len(one.groups) > 2 else []
+            for name, one in counts.items()
+        },
+        "notes": _notes(counts),
+    }
+    return _audit_rates(rates, told, options, **data)
+
+
+def _audit_rates(
+    rates: Mapping[str, Sequence[GroupRate]],
+    told: Mapping[str, Any],
+    options: SeparationOptions,
+    **data: Any,
+) -> Audit:
+    """Test rates of every two groups, by attribute; one family."""
+    counts = {attribute: found[0].counts for attribute, found in rates.items()}
+    check_groups({attribute: one.groups for attribute, one in counts.items()})
+    tests, groups, estimates, joint, summary = [], [], [], [], {}
+    for attribute, found in rates.items():
+        qualify = partial(qualified, attribute, several=len(rates) > 1)
+        names = counts[attribute].groups
+        groups += [f"{attribute}={group}" if len(rates) > 1 else group for group in names]
+        summary |= {qualify(name): value for name, value in told["summary"][attribute].items()}
+        joint += [replace(one, null=qualify(one.null)) for one in told["joint_tests"][attribute]]
+        for rate in found:
+            tests += [
+                rate.compare(pair, rule=options.rule, qualify=qualify)
+                for pair in combinations(names, 2)
+            ]
+            estimates += [rate.estimate(group, of=qualify(group)) for group in names]
     n, clusters = next(iter(counts.values())).n, _clusters(counts)
     return conclude(
         judge(tests, **options.judging, n=n, n_items=n),
@@ -175,68 +234,10 @@ def audit_counts(
         unit="decisions",
         n=n,
         n_items=n,
-        notes=_notes(counts, options),
-        **told,
-    )
-
-
-def _tallies(counts: DecisionCounts) -> dict[str, dict[str, Tally]]:
-    return {
-        "true positive rate": {group: one.positives for group, one in counts.items()},
-        "false positive rate": {group: one.negatives for group, one in counts.items()},
-    }
-
-
-def _cell(name: str, group: str) -> Cell:
-    """Return the decisions that a rate is about, where these are clustered."""
-    return Cell(group, "1" if name == "true positive rate" else "0")
-
-
-def _compare(
-    counts: DecisionCounts,
-    name: str,
-    groups: tuple[str, str],
-    options: SeparationOptions,
-    *,
-    null: str,
-) -> GapTest:
-    """Test whether two groups have the same rate.
-
-    The tests of two proportions, exact or not, are for independent rows. Rows that share clusters
-    are compared by the score test of :mod:`comparity.inference.dyadic`.
-    """
-    first, second = (_tallies(counts)[name][group] for group in groups)
-    scarce = min(first.trials, second.trials)
-    if not isinstance(counts, ClusteredDecisionCounts) or not scarce:
-        compare = compare_rates_wald if options.rule == "paper" else compare_rates
-        return compare(first, second, null=null)
-    if scarce < FEWEST_ITEMS:
-        gap, n = first.rate - second.rate, (first.trials, second.trials)
-        why = f"only {scarce} decisions behind a rate, {FEWEST_ITEMS} are needed with clusters"
-        return untested_gap(null, n, why, gap=gap)
-    cells = (_cell(name, group) for group in groups)
-    return compare_cells(counts.sharing, *cells, null=null)
-
-
-def _compare_all(counts: DecisionCounts, name: str, *, null: str) -> JointTest:
-    """Test whether all groups have the same rate."""
-    tallies = _tallies(counts)[name]
-    if not isinstance(counts, ClusteredDecisionCounts):
-        return homogeneous_rates(tallies, null=null)
-    cells = [_cell(name, group) for group, tally in tallies.items() if tally.trials]
-    kept = subset(counts.sharing, [counts.sharing.cells.index(cell) for cell in cells])
-    rates, covariance = kept.hits / kept.trials, null_covariance(kept)
-    return joint_equality(rates, covariance, null=null, method="clustered score chi-square")
-
-
-def _rate(counts: DecisionCounts, name: str, group: str, *, of: str) -> RateEstimate:
-    tally = _tallies(counts)[name][group]
-    if isinstance(counts, ClusteredDecisionCounts):
-        interval = rate_interval(counts.sharing, _cell(name, group))
-    else:
-        interval = wilson_interval(tally)
-    return RateEstimate(
-        name=name, of=of, rate=tally.rate, trials=tally.trials, score_ties=0, interval=interval
+        rates=tuple(estimates),
+        joint_tests=tuple(joint),
+        summary=summary,
+        notes=(*_sampling_notes(counts, options), *told["notes"]),
     )
 
 
@@ -309,7 +310,7 @@ def equalized_odds_gap(counts: DecisionCounts) -> float:
     >>> equalized_odds_gap(counts), average_odds_gap(counts, "a", "b")
     (0.5, 0.375)
     """
-    rates = [[tally.rate for tally in tallies.values()] for tallies in _tallies(counts).values()]
+    rates = [[tally.rate for tally in rate.tallies.values()] for rate in rates_of(counts)]
     return float(np.ptp(rates, axis=1).max()) if counts else float("nan")
 
 
@@ -326,17 +327,46 @@ def _summary(counts: DecisionCounts) -> dict[str, float]:
     return summary
 
 
-def _notes(counts: Mapping[str, DecisionCounts], options: SeparationOptions) -> tuple[str, ...]:
-    notes = cluster_notes(_clusters(counts), options.cluster)
-    notes.append(CLUSTERED if _clusters(counts) else UNCLUSTERED)
-    groups = next(iter(counts.values())).values()
-    said_yes = sum(one.true_positives + one.false_positives for one in groups)
-    if said_yes in (0, sum(one.n for one in groups)):
-        everybody = "everybody" if said_yes else "nobody"
-        notes.append(f"WARNING: the model says yes to {everybody}; check the column and threshold.")
+def _class_summary(counts: ClassCounts) -> dict[str, float]:
+    """Return the largest difference of a decision given a label, and each class against the rest.
+
+    A rate that some group has no rows for is left out of the first.
+    """
+    known = [[tally.rate for tally in rate.tallies.values()] for rate in class_rates(counts)]
+    ranges = [float(np.ptp(rates)) for rates in known if not np.isnan(rates).any()]
+    summary = {"largest difference of a rate": max(ranges, default=float("nan"))}
+    return summary | {
+        f"equalized odds difference, {name} against the rest": equalized_odds_gap(one)
+        for name, one in counts.against_rest.items()
+    }
+
+
+def _compare_decisions(counts: ClassCounts) -> Iterator[JointTest]:
+    """Test, given each label, whether decisions are distributed alike in all groups."""
+    for label in counts.labels:
+        found = [counts.given[label, decision] for decision in counts.classes]
+        if isinstance(found[0], ClusteredDecisionCounts):
+            return
+        table = [[one[group].positives.hits for one in found] for group in found[0].groups]
+        yield homogeneous_shares(table, null=f"decisions given {label} are alike in all groups")
+
+
+def _sampling_notes(counts: Mapping[str, DecisionCounts], options: SeparationOptions) -> list[str]:
+    clusters = _clusters(counts)
+    notes = cluster_notes(clusters, options.cluster)
+    notes.append(CLUSTERED if clusters else UNCLUSTERED)
     if options.rule == "paper":
         notes.append(
             "The rule of the paper makes every test at alpha without correction: with two tests "
             f"the chance of any false alarm is {1 - (1 - options.alpha) ** 2:.4f}."
         )
-    return tuple(notes)
+    return notes
+
+
+def _notes(counts: Mapping[str, DecisionCounts]) -> tuple[str, ...]:
+    groups = next(iter(counts.values())).values()
+    said_yes = sum(one.true_positives + one.false_positives for one in groups)
+    if said_yes not in (0, sum(one.n for one in groups)):
+        return ()
+    everybody = "everybody" if said_yes else "nobody"
+    return (f"WARNING: the model says yes to {everybody}; check the column and threshold.",)

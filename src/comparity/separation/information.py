@@ -1,8 +1,10 @@
-r"""Separation by information: what scores tell about an attribute that labels do not.
+r"""Information: what scores tell about an attribute, beyond labels or at all.
 
 Separation is the same as a conditional mutual information of zero,
 
-.. math:: I(A; \hat Y \mid Y) = E \log \frac{p(a \mid y, \hat y)}{p(a \mid y)}.
+.. math:: I(A; \hat Y \mid Y) = E \log \frac{p(a \mid y, \hat y)}{p(a \mid y)},
+
+and so is sufficiency, with label and score exchanged, and independence, with nothing given.
 
 The probabilities have to be estimated by models, and three things follow. The estimate on the rows
 a model was fitted on is positive by chance alone, by about the number of added coefficients over
@@ -19,91 +21,20 @@ changes little within a block.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.densities import CURVES, AttributeFit, fit_groups, fit_numbers
 from comparity.errors import OptionError
-from comparity.errors.spelling import visible
-from comparity.inference.gap_tests import plain
 from comparity.inference.permutation import PermutationTest
-from comparity.reports.charts import Mark, Row, RowChart, axis_between
-from comparity.reports.plots import draw
-from comparity.reports.sections import Grid, Section, count, p_value, several
-from comparity.results.result import Result, frame_of_rows
+from comparity.separation.information_result import WORDS, AttributeInformation
 from comparity.tables.columns import check_option
 from comparity.tables.features import LabelledItems, as_array, labelled_items, one_attribute
 from comparity.tables.values import bounded_numbers
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InformationSeparation(Result):
-    r"""What scores tell about a sensitive attribute that labels do not.
-
-    Attributes
-    ----------
-    information : float
-        Mean log-ratio of the attribute's probability given label and score against given the
-        label, in nats; 0 under separation.
-    relative_information : float
-        The same as a share of what labels leave unknown,
-        :math:`\hat H(A \mid Y) = -\frac1n \sum_i \log \rho(a_i \mid y_i)`, as the authors' code
-        of "Comparative Separation" has it: between 0 and 1, up to chance. ``nan`` where labels tell
-        the attribute entirely, and of a number, whose differential entropy depends on units.
-    odds_ratio : float
-        Mean odds ratio of two groups given label and score against given the label, 1 under
-        separation; ``nan`` unless there are two. A mean of ratios, which few rows with extreme odds
-        can dominate.
-    test : PermutationTest
-        Whether the information is more than chance.
-    by_chance : float
-        Mean information over the permutations: what no relation at all would show.
-    groups : tuple of str
-        The groups; empty for a number.
-    curves : {"linear", "spline"}
-        How the models depend on labels and scores.
-    n : int
-        Rows.
-    notes : tuple of str
-        What the reader must know.
-    """
-
-    information: float
-    relative_information: float
-    odds_ratio: float
-    test: PermutationTest
-    by_chance: float
-    groups: tuple[str, ...]
-    curves: str
-    n: int
-    notes: tuple[str, ...] = ()
-
-    def section(self) -> Section:
-        """Return what is told of this answer."""
-        return _section(self)
-
-    @property
-    def p_value(self) -> float:
-        """The p value of the test by permutation."""
-        return self.test.p_value
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return one row for each measure, as a frame of the named engine."""
-        names = ("information", "by_chance", "relative_information", "odds_ratio", "p_value")
-        rows = [{"measure": name, "value": plain(getattr(self, name))} for name in names]
-        return frame_of_rows(rows, backend)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw what scores tell beside what chance alone would show."""
-        return draw(_information_chart(self), ax)
-
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -122,15 +53,8 @@ HELD_BACK = 10.0
 
 
 def information_separation(
-    y_true: Any,
-    y_score: Any,
-    *,
-    sensitive_features: Any,
-    continuous: bool = False,
-    curves: str = "linear",
-    permutations: int = 199,
-    rng: np.random.Generator | int | None = None,
-) -> InformationSeparation:
+    y_true: Any, y_score: Any, *, sensitive_features: Any, **choices: Any
+) -> AttributeInformation:
     r"""Measure what scores tell about groups that labels do not, and test it by permutation.
 
     .. math:: I(A; \hat Y \mid Y)
@@ -162,7 +86,7 @@ def information_separation(
 
     Returns
     -------
-    InformationSeparation
+    AttributeInformation
 
     References
     ----------
@@ -179,31 +103,106 @@ def information_separation(
     >>> leaning.p_value < 0.01 < straight.p_value, leaning.information > straight.information
     (True, True)
     """
+    return _measure("separation", y_true, y_score, sensitive_features, **choices)
+
+
+def information_independence(
+    y_score: Any, *, sensitive_features: Any, **choices: Any
+) -> AttributeInformation:
+    r"""Measure what scores tell about groups, and test it by permutation.
+
+    .. math:: I(A; \hat Y)
+
+    is zero exactly under independence (demographic parity of the whole distribution of scores),
+    whatever the labels. The attribute is permuted among all rows, and the test is exact.
+
+    Parameters
+    ----------
+    y_score, sensitive_features, **choices
+        As in :func:`information_separation`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> group, scores = rng.integers(0, 2, 300), rng.normal(size=300)
+    >>> leaning = information_independence(scores + group, sensitive_features=group, rng=1)
+    >>> leaning.notion, leaning.p_value
+    ('independence', 0.005)
+    """
+    return _measure("independence", None, y_score, sensitive_features, **choices)
+
+
+def information_sufficiency(
+    y_true: Any, y_score: Any, *, sensitive_features: Any, **choices: Any
+) -> AttributeInformation:
+    r"""Measure what labels tell about groups that scores do not, and test it by permutation.
+
+    .. math:: I(A; Y \mid \hat Y)
+
+    is zero exactly under sufficiency (calibration within groups: a score means the same label in
+    every group). Scores of more than 20 values are conditioned on by neighbours, ten at a time.
+
+    Parameters
+    ----------
+    y_true, y_score, sensitive_features, **choices
+        As in :func:`information_separation`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> group, scores = rng.integers(0, 2, 300), rng.normal(size=300)
+    >>> y = scores + group + rng.normal(size=300)      # the same score is worth more in one group
+    >>> found = information_sufficiency(y, scores, sensitive_features=group, rng=1)
+    >>> found.notion, found.p_value
+    ('sufficiency', 0.005)
+    """
+    return _measure("sufficiency", y_true, y_score, sensitive_features, **choices)
+
+
+def _measure(
+    notion: str,
+    y_true: Any,
+    y_score: Any,
+    sensitive_features: Any,
+    *,
+    continuous: bool = False,
+    curves: str = "linear",
+    permutations: int = 199,
+    rng: np.random.Generator | int | None = None,
+) -> AttributeInformation:
+    """Measure what a column tells about an attribute, given another one."""
     check_option("curves", curves, list(CURVES))
     if not isinstance(permutations, int) or permutations < 1:
         raise OptionError("permutations", permutations, ["a whole number from 1 on"])
     items = labelled_items(
-        as_array(y_true),
-        as_array(y_score),
+        None if y_true is None else as_array(y_true, "y_true"),
+        as_array(y_score, "y_score"),
         one_attribute(sensitive_features),
         continuous=continuous,
     )
-    columns = {"y_true": items.label, "y_score": items.score, "sensitive_features": items.value}
-    for name, column in columns.items():
-        if column is not None:
+    named = {"y_true": items.label, "y_score": items.score, "sensitive_features": items.value}
+    for name, column in named.items():
+        if column is not None and len(column):
             bounded_numbers(column, name, "item")
+    columns = {"labels": items.label, "scores": items.score}
+    if notion == "sufficiency":
+        columns = {"scores": items.score, "labels": items.label}
+    if notion == "independence":
+        del columns["labels"]
+    # Nothing is known beforehand of a constant.
+    given, told = (np.zeros(len(items)), *columns.values())[-2:]
     attribute: Any = items.group if items.value is None else items.value
     fit_attribute = fit_groups if items.value is None else fit_numbers
-    fit = partial(fit_attribute, items.label, items.score, curves=curves)
-    blocks, rng = blocks_of(items.label), np.random.default_rng(rng)
+    fit = partial(fit_attribute, given, told, curves=curves)
+    blocks, rng = blocks_of(given), np.random.default_rng(rng)
     drawn = [
-        separation_information(fit(permute_within(blocks, attribute, rng)))
-        for _ in range(permutations)
+        mean_information(fit(permute_within(blocks, attribute, rng))) for _ in range(permutations)
     ]
     sums = fit(attribute)
-    test = _test_information(separation_information(sums), np.array(drawn))
+    test = _test_information(mean_information(sums), np.array(drawn), WORDS[notion].null)
     known = continuous or sums.margin >= 0
-    return InformationSeparation(
+    return AttributeInformation(
+        notion=notion,
         information=test.statistic,
         relative_information=np.nan if known else (sums.joint - sums.margin) / -sums.margin,
         odds_ratio=sums.odds_ratio / sums.n,
@@ -212,7 +211,7 @@ def information_separation(
         groups=() if continuous else items.groups,
         curves=curves,
         n=len(items),
-        notes=_notes(items, curves),
+        notes=_notes(items, curves, notion, columns),
     )
 
 
@@ -244,8 +243,8 @@ def permute_within(
     return dealt
 
 
-def separation_information(fit: AttributeFit) -> float:
-    r"""Mean information, in nats, that a score adds about the attribute.
+def mean_information(fit: AttributeFit) -> float:
+    r"""Mean information, in nats, that a column adds about the attribute.
 
     .. math:: \hat I = \frac1n \sum_i \log \frac{\rho(a_i \mid y_i, \hat y_i)}{\rho(a_i \mid y_i)}
 
@@ -255,17 +254,17 @@ def separation_information(fit: AttributeFit) -> float:
 
     Examples
     --------
-    >>> separation_information(AttributeFit(n=10, joint=-5.0, margin=-6.0))
+    >>> mean_information(AttributeFit(n=10, joint=-5.0, margin=-6.0))
     0.1
     """
     return (fit.joint - fit.margin) / fit.n
 
 
-def _test_information(observed: float, drawn: Floats) -> PermutationTest:
+def _test_information(observed: float, drawn: Floats, null: str) -> PermutationTest:
     """Test whether the information is more than what permutations show."""
     beyond = int((drawn >= observed - SAME).sum())
     return PermutationTest(
-        null="score independent of the attribute, given the label",
+        null=null,
         name="mutual information",
         statistic=observed,
         p_value=(1 + beyond) / (1 + len(drawn)),
@@ -273,15 +272,20 @@ def _test_information(observed: float, drawn: Floats) -> PermutationTest:
     )
 
 
-def _notes(items: LabelledItems, curves: str) -> tuple[str, ...]:
+def _notes(
+    items: LabelledItems, curves: str, notion: str, columns: Mapping[str, Floats]
+) -> tuple[str, ...]:
     notes = ["Estimated by models on the rows themselves: chance alone gives more than zero."]
-    if curves == "linear":
+    given = next(iter(columns)) if len(columns) > 1 else ""
+    if curves == "linear" and given:
+        told = WORDS[notion].what
         notes.append(
-            "Models are linear in the label: where groups depend on it otherwise, scores that only "
-            "repeat the label seem to tell the group. curves='spline' is less exposed to that."
+            f"Models are linear in the {given[:-1]}: where groups depend on it otherwise, {told} "
+            f"that only repeat the {given[:-1]} seem to tell the group. curves='spline' is less "
+            "exposed to that."
         )
     if curves == "linear" and items.value is None:
-        for name, column in (("labels", items.label), ("scores", items.score)):
+        for name, column in columns.items():
             spread = float(column.std())
             # A row adds at most a quarter of a variance to what the ridge of 1 stands against.
             if 0 < len(items) * spread**2 / 4 < HELD_BACK:
@@ -290,58 +294,9 @@ def _notes(items: LabelledItems, curves: str) -> tuple[str, ...]:
                     f"{spread:.2g} only, and tell less than they could. Give them in a smaller "
                     "unit, or use curves='spline'."
                 )
-    if items.n_levels > LEVELS:
+    if given and len(np.unique(columns[given])) > LEVELS:
         notes.append(
-            "Labels have many values: the attribute was permuted among neighbours by label, "
-            "so that the test is approximate."
+            f"{given.capitalize()} have many values: the attribute was permuted among "
+            f"neighbours by {given[:-1]}, so that the test is approximate."
         )
     return tuple(notes)
-
-
-def _section(result: InformationSeparation) -> Section:
-    """Return what is shown of the information in scores."""
-    found, chance = f"{result.information:.4f}", f"{result.by_chance:.4f}"
-    measures = (
-        ("mean information (nats)", found, "0"),
-        ("by chance alone", chance, ""),
-        ("share of what labels leave unknown", f"{result.relative_information:.4f}", "0"),
-        ("mean odds ratio", f"{result.odds_ratio:.4f}", "1"),
-    )
-    test = result.test
-    basis = f"{several(result.n, 'row')}, {several(test.permutations, 'permutation')}"
-    return Section(
-        headline=f"Scores tell {found} nats about the attribute beyond labels; {chance} by chance",
-        sentences=(
-            f"Independent given the label: p = {p_value(test.p_value)}.",
-            f"{basis}, {result.curves} models.",
-        ),
-        grids=(
-            Grid(
-                title="Measures",
-                header=("measure", "value", "under separation"),
-                rows=tuple(row for row in measures if row[1] != "nan"),
-            ),
-        ),
-        lists={"Notes": [visible(note) for note in result.notes]},
-    )
-
-
-def _information_chart(result: InformationSeparation) -> RowChart:
-    """Describe what scores tell beside what no relation at all would show."""
-    test = result.test
-    by_chance = f"mean of {count(test.permutations)} permutations"
-    shown = (
-        ("these scores", "", "first", result.information),
-        ("by chance", by_chance, "second", result.by_chance),
-    )
-    values = [value for *_, value in shown]
-    return RowChart(
-        title="What scores tell about the attribute beyond labels: "
-        f"p = {p_value(test.p_value)}, {several(result.n, 'row')}",
-        axis=axis_between("mean information in nats; 0 under separation", values, from_zero=True),
-        rows=tuple(
-            Row(label=label, note=note, marks=(Mark(kind=kind, x=value, low=0.0, high=value),))
-            for label, note, kind, value in shown
-        ),
-        line=0.0,
-    )

@@ -224,18 +224,20 @@ def _parse_number(value: Any) -> float | None:
         return None
 
 
-def binary(values: list[str], name: str, *, role: str, positive: str | None) -> NDArray[np.bool_]:
+def binary(
+    values: list[str], name: str, *, role: str, positive: str | None, classes: bool = False
+) -> NDArray[np.bool_]:
     """Say which of the distinct values of a label or prediction are positive.
 
     0, 1, true and false are understood (in any case); with `positive`, that value is positive and
-    every other one negative.
+    every other one negative. Where `classes` can be judged, too, an error says so.
     """
     if positive is not None and positive in values:
         return np.array([value == positive for value in values], dtype=bool)
     words = [value.strip().lower() for value in values]
     if all(word in TRUE_WORDS or word in FALSE_WORDS for word in words):
         return np.array([word in TRUE_WORDS for word in words], dtype=bool)
-    raise NonBinaryError(name, values, role=role)
+    raise NonBinaryError(name, values, role=role, classes=classes)
 
 
 def said_true(values: NDArray[Any], name: str, table: str) -> NDArray[np.bool_]:
@@ -266,7 +268,7 @@ def positives(
         if wanted is not None and wanted not in values and set(values) <= set(other):
             truths.append(np.zeros(len(values), dtype=bool))
         else:
-            truths.append(binary(values, name, role=role, positive=wanted))
+            truths.append(binary(values, name, role=role, positive=wanted, classes=True))
     return truths[0], truths[1]
 
 

@@ -1,0 +1,134 @@
+"""Commands that look at a score or a prediction in more than one way: all pairs, and metrics."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from comparity.cli.options import INPUT_FILE, Command, combine, command, option_of
+from comparity.metrics.options import KINDS, ClassMetricsForm, MetricsForm, RegressionForm
+from comparity.pairwise.options import PairwiseForm, ParityForm
+from comparity.results.options import Options, declared_choices
+
+if TYPE_CHECKING:
+    from comparity.results.result import Result
+
+
+def _pairwise_options(command: Command) -> Command:
+    """Add the declared choices; a label is not needed for parity, which looks at none."""
+    known = declared_choices(PairwiseForm)
+    choices = {**known, "label": replace(known["label"], default=None)}
+    parity = click.option(
+        "--parity", is_flag=True, help="Test who has the higher score, whatever the labels."
+    )
+    return combine(command, *map(option_of, choices.values()), parity)
+
+
+@command(
+    _pairwise_options,
+    doing="counting pairs",
+    example=(
+        "pairwise items.csv --label relevance --score model --sensitive sex --query query\n"
+        "pairwise items.csv --score model --sensitive sex --parity"
+    ),
+    short_help="Equal pairwise accuracy, over all pairs of labels.",
+)
+@click.argument("file", type=INPUT_FILE)
+def pairwise(file: Path, parity: bool, **choices: Any) -> Result:
+    """Test whether a model orders pairs equally well in every kind of pair.
+
+    FILE (CSV, TSV, Parquet or JSON lines) has one row for each item. Every two items with different
+    labels make a pair, without any of them being listed. With --parity every two items of
+    different groups do, and no label is needed.
+
+    Exit status: 0 within the margin, 1 violated, 2 bad input, 3 undecided.
+    """
+    if parity:
+        return _parity(file, choices)
+    if "label" not in choices:
+        raise click.UsageError("name the labels with --label, or test without them by --parity.")
+    from comparity.pairwise.audit import audit_file
+
+    return audit_file(file, **choices)
+
+
+def _parity(file: Path, choices: dict[str, Any]) -> Result:
+    """Test statistical parity; choices that are about labels are refused."""
+    from comparity.pairwise.parity import audit_parity_file
+
+    return audit_parity_file(file, **_only(choices, PairwiseForm, ParityForm, "--parity"))
+
+
+def _metrics_options(command: Command) -> Command:
+    """Add the options of all three forms; which of them belong together is checked later."""
+    known = {**declared_choices(ClassMetricsForm), **declared_choices(MetricsForm)}
+    # Without decisions nobody is privileged.
+    known["privileged"] = replace(known["privileged"], default=None)
+    flags = [
+        click.option("--select", is_flag=True, help="Choose the few metrics to report."),
+        click.option(
+            "--classes", is_flag=True, help="Labels and decisions are classes, each a decision."
+        ),
+        click.option("--regression", is_flag=True, help="Labels and predictions are numbers."),
+    ]
+    offered = [one for one in known.values() if one.offered]
+    return combine(command, *map(option_of, offered), *flags)
+
+
+@command(
+    _metrics_options,
+    doing="working out metrics",
+    plot="Draw all metrics with their published ranges.",
+    example=(
+        "metrics decisions.csv --label hired --prediction model --sensitive sex \\\n"
+        "    --privileged male --select\n"
+        "metrics pay.csv --label wage --prediction model --sensitive sex --regression"
+    ),
+    short_help="Thirty published metrics, and the few to report.",
+)
+@click.argument("file", type=INPUT_FILE)
+def metrics(file: Path, select: bool, classes: bool, regression: bool, **choices: Any) -> Result:
+    """Work out thirty published metrics of predictions and data, each with its interval.
+
+    FILE (CSV, TSV, Parquet or JSON lines) has one row for each decision. With --classes every class
+    is compared with the rest; with --regression predictions are numbers, and their errors are
+    compared. Nothing is judged: the exit status is 0, or 2 for bad input.
+    """
+    if classes and regression:
+        raise click.UsageError("--classes and --regression do not go together.")
+    if regression:
+        from comparity.metrics.regression import regression_file
+
+        known = _only(choices, MetricsForm, RegressionForm, "--regression", select=select)
+        return regression_file(file, **known)
+    if "privileged" not in choices:
+        raise click.UsageError("name the group that has the advantage with --privileged.")
+    if classes:
+        from comparity.metrics.classes import class_metrics_file
+
+        known = _only(choices, MetricsForm, ClassMetricsForm, "--classes", select=select)
+        return class_metrics_file(file, **known)
+    from comparity.metrics.audit import metrics_file
+
+    if select:
+        choices.setdefault("kinds", KINDS[:2])
+    return metrics_file(file, **choices)
+
+
+def _only(
+    choices: dict[str, Any],
+    offered: type[Options],
+    form: type[Options],
+    flag: str,
+    **flags: bool,
+) -> dict[str, Any]:
+    """Return the choices that a form takes; others that were given are refused."""
+    known, taken = declared_choices(offered), declared_choices(form)
+    for name, value in {**choices, **flags}.items():
+        default = known[name].default if name in known else False
+        if name not in taken and value != default:
+            raise click.UsageError(f"--{name.replace('_', '-')} cannot be had with {flag}.")
+    return {name: value for name, value in choices.items() if name in taken}
