@@ -117,8 +117,8 @@ def ordered_pairs(
 def ordered_wins(z: Floats, f: Floats, *, query: Codes | None = None) -> Sharing:
     """Count how often the item with the larger attribute has the larger score; a tie is half a win.
 
-    No label enters. Of scores that are 0 and 1, wins less losses, over all pairs, are the share of
-    ones among the larger of two less that among the smaller: Somers' D of the score given the
+    No label enters. Of scores that are 0 and 1, wins minus losses, over all pairs, are the share of
+    ones among the larger of two minus that among the smaller: Somers' D of the score given the
     attribute.
 
     Parameters

@@ -109,7 +109,7 @@ def regression_file(path: str | Path, **choices: Any) -> RegressionMetrics:
     return replace(found, provenance={**found.provenance, "data": data})
 
 
-class Measured(NamedTuple):
+class ErrorEstimate(NamedTuple):
     """A measure of one group: its value, its variance and how much is behind that."""
 
     value: float
@@ -117,28 +117,30 @@ class Measured(NamedTuple):
     dof: float
 
 
-def _mean(errors: Floats, _: Floats) -> Measured:
-    return Measured(float(errors.mean()), float(errors.var(ddof=1)) / len(errors), len(errors) - 1)
+def _mean(errors: Floats, _: Floats) -> ErrorEstimate:
+    return ErrorEstimate(
+        float(errors.mean()), float(errors.var(ddof=1)) / len(errors), len(errors) - 1
+    )
 
 
-def _mean_size(errors: Floats, predicted: Floats) -> Measured:
+def _mean_size(errors: Floats, predicted: Floats) -> ErrorEstimate:
     return _mean(np.abs(errors), predicted)
 
 
-def _correlation(errors: Floats, predicted: Floats) -> Measured:
+def _correlation(errors: Floats, predicted: Floats) -> ErrorEstimate:
     n = len(errors)
     u, v = errors - errors.mean(), predicted - predicted.mean()
     scale = u.std(), v.std()
     # What varies by rounding alone has no correlation.
     if min(scale[0] / max(np.abs(errors).max(), 1e-300), scale[1]) < 1e-12:
-        return Measured(math.nan, math.nan, math.nan)
+        return ErrorEstimate(math.nan, math.nan, math.nan)
     u, v = u / scale[0], v / scale[1]
     r = float((u * v).mean())
     influence = u * v - r * (u**2 + v**2) / 2
-    return Measured(r, float((influence**2).sum()) / (n * (n - 2)), n - 2)
+    return ErrorEstimate(r, float((influence**2).sum()) / (n * (n - 2)), n - 2)
 
 
-ESTIMATES: Mapping[str, Callable[[Floats, Floats], Measured]] = {
+ESTIMATES: Mapping[str, Callable[[Floats, Floats], ErrorEstimate]] = {
     "mean error": _mean,
     "mean absolute error": _mean_size,
     "residual correlation": _correlation,
@@ -148,7 +150,7 @@ ESTIMATES: Mapping[str, Callable[[Floats, Floats], Measured]] = {
 def _compare(
     columns: Mapping[str, NDArray[Any]], table: str, options: RegressionOptions
 ) -> RegressionMetrics:
-    """Measured every measure of every group, and compare every two groups."""
+    """ErrorEstimate every measure of every group, and compare every two groups."""
     check_lengths(dict(columns))
     (label, right), (prediction, guess), (attribute, groups) = columns.items()
     y, predicted = (
@@ -186,10 +188,10 @@ def _compare(
     )
 
 
-NOTHING = Measured(math.nan, math.nan, math.nan)
+NOTHING = ErrorEstimate(math.nan, math.nan, math.nan)
 
 
-def _interval(measure: str, one: Measured, level: float) -> Interval:
+def _interval(measure: str, one: ErrorEstimate, level: float) -> Interval:
     """Return the t interval of a measure; that of a correlation by Fisher's transform."""
     reach = float(stdtrit(one.dof, (1 + level) / 2)) * math.sqrt(one.variance)
     if measure != "residual correlation":
@@ -201,7 +203,7 @@ def _interval(measure: str, one: Measured, level: float) -> Interval:
 
 
 def _gaps(
-    found: Mapping[tuple[str, str], Measured], names: Sequence[str], level: float
+    found: Mapping[tuple[str, str], ErrorEstimate], names: Sequence[str], level: float
 ) -> Iterator[ErrorGap]:
     """Yield the gaps of every two groups, corrected over all of them."""
     asked = [(measure, *pair) for measure in ESTIMATES for pair in combinations(names, 2)]
@@ -224,11 +226,11 @@ def _gaps(
         )
 
 
-def _welch(first: Measured, second: Measured) -> tuple[float, float, Measured]:
+def _welch(first: ErrorEstimate, second: ErrorEstimate) -> tuple[float, float, ErrorEstimate]:
     """Return the gap of two estimates, its p value, and what its error rests on."""
     gap, variances = first.value - second.value, (first.variance, second.variance)
     dof = satterthwaite(variances, (first.dof, second.dof))
-    pooled = Measured(gap, sum(variances), dof)
+    pooled = ErrorEstimate(gap, sum(variances), dof)
     if not pooled.variance > 0:
         return gap, math.nan, NOTHING
     return gap, float(2 * stdtr(dof, -abs(gap) / math.sqrt(pooled.variance))), pooled
