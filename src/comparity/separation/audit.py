@@ -207,7 +207,8 @@ def _audit_rates(
     """Test rates of every two groups, by attribute; one family."""
     counts = {attribute: found[0].counts for attribute, found in rates.items()}
     check_groups({attribute: one.groups for attribute, one in counts.items()})
-    tests, groups, estimates, joint, summary = [], [], [], [], {}
+    tests, groups, estimates, joint = [], [], [], []
+    summary: dict[str, float] = {}
     for attribute, found in rates.items():
         qualify = partial(qualified, attribute, several=len(rates) > 1)
         names = counts[attribute].groups
