@@ -46,7 +46,7 @@ def test_json_holds_the_measures_and_the_file(run: Run, tmp_path: Path) -> None:
     outcome = run("relative", file, *TWO, "--json", "--html", page, "--seed", 5)
     content = json.loads(outcome.out)
     (one,) = content["contrasts"]
-    assert one["direction"] == "hr_0 rates m higher, relative to f, than hr_1 does"
+    assert one["direction"] == "Compared with hr_1, hr_0 favours sex = m over sex = f"
     assert one["dpt"] > 5
     assert content["provenance"]["seed"] == 5
     assert content["provenance"]["data"]["files"][0]["name"] == "r.csv"

@@ -95,7 +95,7 @@ def test_scores_are_counted_above_the_median_of_all() -> None:
     above = np.array(scores) > 5
     by_name = {one.group: one for one in found.tables[0].groups}
     assert by_name["low"].hits == above[:30].sum()
-    assert "of 100 score above the median, 5, in group" in " ".join(str(found).split())
+    assert "47 score above the median (5)" in " ".join(str(found).split())
 
 
 def test_small_cells_are_hidden_everywhere_where_that_is_asked() -> None:

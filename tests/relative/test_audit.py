@@ -73,13 +73,13 @@ def test_the_direction_names_who_favours_whom() -> None:
     first, second, sex = world(lean=1.0)
     result = differential_parity(first, second, sensitive_features=sex, names=("A", "B"))
     assert result.dpd > 0
-    assert result.direction == "A rates m higher, relative to f, than B does"
+    assert result.direction == "Compared with B, A favours group m over group f"
     turned = differential_parity(second, first, sensitive_features=sex, names=("B", "A"))
-    assert turned.direction == "B rates m lower, relative to f, than A does"
+    assert turned.direction == "Compared with A, B favours group f over group m"
     by_men = differential_parity(
         first, second, sensitive_features=sex, names=("A", "B"), reference="m"
     )
-    assert by_men.direction == "A rates f lower, relative to m, than B does"
+    assert by_men.direction == "Compared with B, A favours group m over group f"
     assert by_men.dpd == pytest.approx(-result.dpd)
 
 
@@ -244,7 +244,7 @@ def test_a_number_is_tested_by_slope_and_by_distance_correlation() -> None:
     # A third of the subjects, as the fourth moment of a normal number is three times its second's
     # square, with the error of that moment.
     assert result.dof == pytest.approx(500 / 3, rel=0.15)
-    assert "subjects with larger age higher" in result.direction
+    assert "favours larger age over smaller age" in result.direction
     assert result.distribution[0].name == "distance correlation"
     assert result.distribution[0].p_value == 0.001
 

@@ -48,7 +48,7 @@ def test_a_leaning_is_found_named_and_sized() -> None:
     result = biased_bridge(first, second, names=("old", "new"), reference="m", **known)
     assert result.finding == "violated"
     assert result.exit_status == 1
-    assert result.direction == "old rates f higher, relative to m, than new does"
+    assert result.direction == "Compared with new, old favours group f over group m"
     # The truth is 0.7 over sqrt(2) times a little more than the noise of 0.7.
     assert result.gap == pytest.approx(0.7, abs=3 * abs(result.gap / result.dpt))
     assert result.dpd == pytest.approx(0.7 / (0.7 * np.sqrt(2)), abs=0.15)

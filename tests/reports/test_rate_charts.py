@@ -9,7 +9,7 @@ from scipy.spatial.distance import squareform
 
 from comparity.metrics.charts import tree_chart
 from comparity.metrics.result import MetricClusters
-from comparity.ranking.plots import bias_chart, rank_chart
+from comparity.ranking.plots import bias_chart, bias_picture, rank_chart
 from comparity.reports.charts import Axis, round_numbers
 from comparity.training.result import Outcome, Training
 from comparity.training.section import training_chart
@@ -84,6 +84,15 @@ def test_of_many_evaluators_the_surest_are_drawn_and_the_title_says_so() -> None
     chart = bias_chart([bias(str(k), 0.1 * k, 0.5) for k in range(90)], level=0.05)
     assert len(chart.rows) == 40
     assert "the 40 of 90 evaluators who stand out most" in chart.title
+
+
+def test_biases_of_many_evaluators_are_counted_by_range() -> None:
+    rows = [bias(str(k), 0.1 * k - 0.95, 0.01 if k >= 30 else 0.5) for k in range(40)]
+    chart = bias_picture(rows, level=0.05, unit="logits")
+    assert [row.label for row in chart.rows][:3] == ["-1 to -0.5", "-0.5 to 0", "0 to +0.5"]
+    assert [row.note for row in chart.rows] == ["5 evaluators"] * 8
+    assert sum(mark.x for row in chart.rows for mark in row.marks if mark.kind == "found") == 10
+    assert len(bias_picture(rows[:30], level=0.05, unit="logits").rows) == 30
 
 
 def test_an_evaluator_without_a_bias_has_a_row_without_a_mark() -> None:

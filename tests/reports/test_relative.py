@@ -38,8 +38,8 @@ def test_the_text_leads_with_the_finding_and_the_largest_gap() -> None:
     lines = str(result).splitlines()
     largest = max(result.contrasts, key=lambda one: abs(one.dpd))
     assert lines[0] == f"Differential parity: {VIOLATED}"
-    assert lines[1].startswith(f"Largest: {largest.direction}")
-    assert f"{largest.dpd:+.3f}" in " ".join(lines[1:3])
+    assert lines[1].startswith(f"Largest gap: {largest.direction}")
+    assert f"The gap (DPD) is {abs(largest.dpd):.2f} SD" in " ".join(lines[1:4])
 
 
 def test_the_largest_gaps_of_raters_stand_with_the_intervals_they_were_judged_by() -> None:
@@ -81,7 +81,8 @@ def test_a_gap_that_chance_explains_is_called_so() -> None:
         rng.normal(size=60), rng.normal(size=60), sensitive_features=["a", "b"] * 30
     )
     assert result.finding == UNDECIDED
-    assert "not told apart from" in str(result)
+    assert "In these data: Compared with" in str(result)
+    assert "neither shown to differ from zero" in " ".join(str(result).split())
 
 
 @pytest.mark.parametrize("number", [4, 12])
@@ -153,7 +154,7 @@ def test_a_change_with_a_number_is_shown_on_the_scale_of_the_decisions() -> None
     first += 0.03 * age
     known = {"sensitive_features": {"age": age}, "continuous": True}
     result = differential_parity(first, second, names=("ann", "bob"), **known)
-    assert "for a number that of the slope" in page(result)
+    assert "where the attribute is a number, the t of the slope" in page(result)
     (grid,) = (
         one for one in result.section().grids if one.title.startswith("Change of ann minus bob")
     )

@@ -102,7 +102,7 @@ def test_a_positive_number_favours_men() -> None:
     result = differential_parity(
         ratings["P2"], ratings["P1"], sensitive_features=sex, names=("R2", "R1"), permutations=0
     )
-    assert result.direction == "R2 rates male higher, relative to female, than R1 does"
+    assert result.direction == "Compared with R1, R2 favours group male over group female"
     raised = (ratings["P2"] - ratings["P1"])[sex == "male"].mean()
     assert raised > (ratings["P2"] - ratings["P1"])[sex == "female"].mean()
 

@@ -17,7 +17,6 @@ from comparity.reports.sections import (
     p_value,
     percent,
     rate,
-    several,
 )
 
 
@@ -33,17 +32,18 @@ def section_of(found: ImpactRatios) -> Section:
 
 
 def _sentences(found: ImpactRatios) -> Iterator[str]:
-    what = "are selected" if found.median is None else f"score above the median, {found.median:g},"
+    what = "are selected" if found.median is None else f"score above the median ({found.median:g})"
     for table in found.tables:
         best = table.best
         others = [one for one in table.groups if not one.why_none and one is not best]
         worst = min(others, key=lambda one: (one.ratio, one.group))
-        groups = several(len(others) + 1, "group")
+        name, ends = clip(table.attribute), worst.interval
+        which = "impact ratio" if len(others) == 1 else f"smallest of {len(others)} impact ratios"
         yield (
-            f"{clip(table.attribute)}: {100 * best.rate:.0f} of 100 {what} in group "
-            f"{visible(best.group)}, the most of {groups}; {100 * worst.rate:.0f} of 100 in group "
-            f"{visible(worst.group)}, an impact ratio of {worst.ratio:.2f} {_ends(worst)}, the "
-            "smallest."
+            f"Of 100 with {name} = {visible(best.group)}, {100 * best.rate:.0f} {what}; of 100 "
+            f"with {name} = {visible(worst.group)}, {100 * worst.rate:.0f}. The {which} is "
+            f"{worst.ratio:.2f} ({percent(found.level)} interval {ends.low:.2f} to "
+            f"{ends.high:.2f})."
         )
         yield from _on_four_fifths(found, table)
 

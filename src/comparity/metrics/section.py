@@ -42,6 +42,8 @@ from comparity.reports.sections import (
 )
 
 MOST_GROUPS = 6
+# Columns by their names in the provenance, and what they are called where nobody named them.
+WORDS = {"label": "the label", "prediction": "the decision"}
 
 
 METRIC = ("metric", "value", "interval", "range", "value is", "interval is")
@@ -64,6 +66,7 @@ def _(card: Scorecard) -> Section:
     return Section(
         headline=f"Metrics: {outside} of {len(places)} outside their published range",
         sentences=(
+            *_rates_in_words(card),
             "Published ranges are conventions, and metrics contradict each other: choose few, for "
             "a reason.",
             f"Compares {compared}; {several(card.n, 'decision')}; intervals at {percent(level)}.",
@@ -75,6 +78,22 @@ def _(card: Scorecard) -> Section:
             **_choice_lists(card.selection),
             "Intervals": _methods(card),
         },
+    )
+
+
+def _rates_in_words(card: Scorecard) -> Iterator[str]:
+    """Say in numbers that people repeat how often those with a positive label are selected."""
+    found = next((one for one in card.spreads if one.name == "true positive rate"), None)
+    if found is None or not math.isfinite(found.gap):
+        return
+    data = card.provenance.get("data", {})
+    label, model = (data.get(key) or words for key, words in WORDS.items())
+    (low_group, low), *_, (high_group, high) = sorted(found.rates.items(), key=lambda one: one[1])
+    ends = found.gap_interval
+    yield visible(
+        f"Where {label} is yes, {model} is yes for {100 * low:.0f} of 100 in group {low_group} and "
+        f"for {100 * high:.0f} of 100 in group {high_group}. The gap is {100 * found.gap:.0f} "
+        f"points ({percent(ends.level)} interval {100 * ends.low:.0f} to {100 * ends.high:.0f})."
     )
 
 

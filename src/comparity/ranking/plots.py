@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,6 +52,8 @@ LEVEL = 0.05
 
 # Up to so many evaluators are named in a picture, and up to so many scores drawn one by one.
 NAMED, STROKES = 60, 300
+# Biases of more evaluators than this are told by ranges: their bars would look alike.
+HISTOGRAM = 30
 
 
 def bias_chart(biases: Rows, *, level: float, unit: str = "logits") -> RowChart:
@@ -90,6 +93,68 @@ def bias_chart(biases: Rows, *, level: float, unit: str = "logits") -> RowChart:
         line=0.0,
         legend={"found": "found to lean", "open": "are not"},
     )
+
+
+def bias_picture(biases: Rows, *, level: float, unit: str) -> RowChart:
+    """Describe biases one by one, or of many evaluators how they are spread."""
+    known = sum(row["bias"] is not None for row in biases)
+    return (bias_histogram if known > HISTOGRAM else bias_chart)(biases, level=level, unit=unit)
+
+
+def bias_histogram(biases: Rows, *, level: float, unit: str = "logits") -> RowChart:
+    """Describe how the biases of many evaluators are spread: how many lie in each range.
+
+    Parameters
+    ----------
+    biases : sequence of mapping
+        Rows of one contrast, of all evaluators.
+    level : float
+        False-discovery rate up to which an evaluator is said to lean.
+    unit : str
+        What biases are measured in.
+    """
+    marks = [mark for row in biases if (mark := _bias_mark(row, level)).is_known]
+    edges = _round_edges([mark.x for mark in marks])
+    within = np.digitize([mark.x for mark in marks], edges) - 1
+    rows = [
+        _histogram_row(ends, [marks[k].kind for k in np.flatnonzero(within == place)])
+        for place, ends in enumerate(pairwise(edges))
+    ]
+    contrast = clip(str(biases[0]["contrast"]))
+    longest = [mark.x for row in rows for mark in row.marks]
+    return RowChart(
+        title=f"Bias in {unit} of {several(len(marks), 'evaluator')} ({contrast}), by range",
+        about="; ".join(f"{row.label}: {row.note}" for row in rows),
+        axis=axis_between("evaluators", longest, from_zero=True),
+        rows=tuple(rows),
+        legend={"found": "found to lean", "open": "are not"},
+    )
+
+
+def _histogram_row(ends: tuple[float, float], kinds: Sequence[str]) -> Row:
+    """Return a range with one stem for those found to lean, and one for the others."""
+    # Two kinds stand above each other.
+    apart = 0.3 if len({*kinds}) > 1 else 0.0
+    stems = (
+        (kind, kinds.count(kind), below) for kind, below in (("found", -apart), ("open", apart))
+    )
+    return Row(
+        label=" to ".join(f"{end:+g}" if end else "0" for end in ends),
+        note=several(len(kinds), "evaluator"),
+        marks=tuple(
+            Mark(kind=kind, x=n, low=0, high=n, below=below) for kind, n, below in stems if n
+        ),
+    )
+
+
+def _round_edges(values: Sequence[float]) -> list[float]:
+    """Return the ends of about ten ranges of one round width that hold all values."""
+    low, high = min(values), max(values)
+    rough = max(high - low, 1e-9) / 10
+    unit = 10.0 ** math.floor(math.log10(rough))
+    width = next(unit * step for step in (1, 2, 5, 10) if unit * step >= rough)
+    first, last = math.floor(low / width), math.floor(high / width) + 1
+    return [round(width * place, 9) for place in range(first, last + 1)]
 
 
 def _bias(row: Mapping[str, Any]) -> float:

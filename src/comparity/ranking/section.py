@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from comparity.errors.spelling import visible
 from comparity.ranking.fits import SEAT, Effect, ScoreDependence
-from comparity.ranking.plots import LEVEL, bias_chart, rank_chart, sharpness_chart
+from comparity.ranking.plots import LEVEL, bias_picture, rank_chart, sharpness_chart
 from comparity.ranking.rank import RankedPanel
 from comparity.ranking.result import BiasedRanking, Ranking
 from comparity.reports.charts import Chart
@@ -59,7 +59,7 @@ def _charts(ranking: Ranking, biases: Rows | None, places: Rows) -> Iterator[Cha
             by_contrast.setdefault(str(row["contrast"]), []).append(row)
         for rows in list(by_contrast.values())[:CONTRASTS]:
             unit = "logits" if rows[0]["contrast"] == str(SEAT) else ranking.unit
-            yield bias_chart(rows, level=LEVEL, unit=unit)
+            yield bias_picture(rows, level=LEVEL, unit=unit)
         if isinstance(ranking, BiasedRanking) and ranking.sharpness is not None:
             yield sharpness_chart(ranking.sharpness_rows())
     elif _have_errors(places):

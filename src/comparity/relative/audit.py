@@ -145,7 +145,7 @@ def differential_parity(
     >>> result.finding, result.magnitude
     ('violated', 'huge')
     >>> result.direction
-    'HR 0 rates m lower, relative to f, than HR 1 does'
+    'Compared with HR 1, HR 0 favours group f over group m'
     """
     clusters = named_clusters(cluster)
     options = RelativeOptions(cluster=tuple(clusters), **choices)

@@ -116,7 +116,7 @@ def biased_bridge(
     >>> strict = grade[1][:, 0] + rng.normal(0, 0.7, 500)
     >>> result = biased_bridge(lenient, strict, sensitive_features=sex, features=grade)
     >>> result.finding, result.direction
-    ('violated', 'first rates m lower, relative to f, than second does')
+    ('violated', 'Compared with second, first favours group f over group m')
     """
     options = BridgeOptions(**choices)
     given = {"features": features, "predictions": predictions, "subjects": subjects}

@@ -28,6 +28,7 @@ from comparity.relative.result import RaterContrast
 from comparity.relative.slopes import compare_slope
 from comparity.results.audit import Audit, JudgedGap
 from comparity.results.judging import conclude, judge
+from comparity.tables.features import UNNAMED
 from comparity.tables.values import qualified
 
 Task = TypeVar("Task")
@@ -114,10 +115,8 @@ def question_of_slope(found: Decisions, who: dict[str, str], null: str) -> Quest
     return question_of_gap(
         test,
         {**who, "group": f"larger {attribute}", "reference": f"smaller {attribute}"},
-        favoured={
-            "group": f"subjects with larger {attribute}",
-            "reference": f"those with smaller {attribute}",
-        },
+        # A number has no groups to be named by it.
+        favoured={"attribute": ""},
         means=(math.nan, math.nan),
         gap=pivot.gap if isinstance(pivot, RatioPivot) else test.gap,
         dpt=statistic,
@@ -194,23 +193,34 @@ def _question_of_groups(
     )
 
 
-def direction(size: float, *, first: str, second: str, group: str, reference: str, **_: str) -> str:
+def direction(
+    size: float,
+    *,
+    first: str,
+    second: str,
+    group: str,
+    reference: str,
+    attribute: str = "",
+    **_: str,
+) -> str:
     """Say who favours whom.
 
     Examples
     --------
     >>> names = {"first": "A", "second": "B", "group": "women", "reference": "men"}
     >>> direction(0.3, **names)
-    'A rates women higher, relative to men, than B does'
-    >>> direction(-0.3, **names)
-    'A rates women lower, relative to men, than B does'
+    'Compared with B, A favours women over men'
+    >>> direction(-0.3, **names, attribute="sex")
+    'Compared with B, A favours sex = men over sex = women'
     """
     if math.isnan(size):
         return "not known"
+    of = f"{attribute} " if attribute == UNNAMED else f"{attribute} = " if attribute else ""
+    groups = [f"{of}{name}" for name in (group, reference)]
     if size == 0:
-        return f"{first} and {second} rate {group} alike, relative to {reference}"
-    word = "higher" if size > 0 else "lower"
-    return f"{first} rates {group} {word}, relative to {reference}, than {second} does"
+        return f"Compared with {second}, {first} favours neither {groups[0]} nor {groups[1]}"
+    favoured = groups if size > 0 else groups[::-1]
+    return f"Compared with {second}, {first} favours {' over '.join(favoured)}"
 
 
 def judge_questions(

@@ -33,6 +33,8 @@ from comparity.reports.sections import (
     several,
     signed,
 )
+from comparity.reports.statements import meaning
+from comparity.results.audit import Audit
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
 # With more raters than this the entries of a matrix are signs, not numbers.
@@ -41,6 +43,8 @@ NUMBERED = 10
 SIGNED = 70
 # So many raters at either end, and so many contrasts, are listed.
 LISTED = 8
+# So many tests that share a remark are named.
+REMARKED = 3
 # DPD that gets the full colour.
 DEEPEST = 1.0
 SIGNS = {WITHIN: "=", UNDECIDED: "?", "": "."}
@@ -58,7 +62,7 @@ def _parity_section(result: DifferentialParity) -> Section:
     audit = result.audit
     return Section(
         headline=headline(audit),
-        sentences=(_largest_gap(result.contrasts), explanation(audit), basis(audit)),
+        sentences=tuple(_parity_sentences(result)),
         kind=KINDS[audit.finding],
         charts=gap_charts(audit),
         grids=(*audit_grids(audit), *_parity_grids(result)),
@@ -66,15 +70,20 @@ def _parity_section(result: DifferentialParity) -> Section:
     )
 
 
+def _parity_sentences(result: DifferentialParity) -> Iterator[str]:
+    yield _largest_gap(result.contrasts, result.audit.margin)
+    if len(result.audit.tests) != 1:
+        yield explanation(result.audit)
+    yield basis(result.audit)
+
+
 @section.register
 def _(result: BridgedParity) -> Section:
     shown = _parity_section(result)
     sentences = shown.sentences
     if not result.diagnosis.carries:
-        # The usual sentence speaks of too few data; here it is the bridge that does not hold.
-        foremost, _, *others = sentences
         refused = "The bridge does not carry a finding; the notes say why."
-        sentences = (refused, foremost, *others)
+        sentences = (refused, *sentences)
     return replace(
         shown, sentences=sentences, grids=(*shown.grids, _diagnosis_grid(result.diagnosis))
     )
@@ -85,13 +94,14 @@ def _(result: RaterParity) -> Section:
     audit = result.audit
     # One line for each of hundreds of pairs tells less than the matrix.
     assumed = [visible(note) for note in audit.notes]
-    n_raters, rare = len(result.raters), sum(bool(test.reason) for test in audit.tests)
-    if rare:
-        remarks = "test has a remark" if rare == 1 else "tests have remarks"
-        assumed.append(f"{count(rare)} {remarks} that --json and to_dict() show.")
+    n_raters = len(result.raters)
     return Section(
         headline=headline(audit),
-        sentences=(_count_findings(result), _largest_gap(result.contrasts), basis(audit)),
+        sentences=(
+            _count_findings(result),
+            _largest_gap(result.contrasts, audit.margin),
+            basis(audit),
+        ),
         kind=KINDS[audit.finding],
         # Few raters have a table of numbers, which is then the heat map.
         charts=[rater_chart(result, one) for one in result.matrices if n_raters > NUMBERED],
@@ -99,24 +109,54 @@ def _(result: RaterParity) -> Section:
             _signs(result, one) for one in result.matrices if NUMBERED < n_raters <= SIGNED
         ),
         grids=tuple(_rater_grids(result)),
-        lists={"What was assumed": assumed},
+        lists={"What was assumed": assumed, "Remarks on tests": list(_remarks(audit))},
     )
 
 
-def _largest_gap(contrasts: Sequence[RaterContrast]) -> str:
-    """Say in words what the largest gap is."""
+def _remarks(audit: Audit) -> Iterator[str]:
+    """Yield what there is to know of single tests, once for all that share it."""
+    by_reason: dict[str, list[str]] = {}
+    for test in audit.tests:
+        if test.reason:
+            by_reason.setdefault(test.reason, []).append(test.null)
+    for reason, nulls in by_reason.items():
+        more = f" and {count(len(nulls) - REMARKED)} more" if len(nulls) > REMARKED else ""
+        yield visible(f"{'; '.join(nulls[:REMARKED])}{more}: {reason}")
+
+
+def _largest_gap(contrasts: Sequence[RaterContrast], margin: float) -> str:
+    """Say in words and numbers what the largest gap is."""
     known = [one for one in contrasts if not math.isnan(one.dpd)]
     if not known:
         return "No two groups could be compared."
     largest = max(known, key=lambda one: abs(one.dpd))
-    start = "" if len(known) == 1 else "Largest: "
-    told = "" if largest.test.differs_from_zero else "; not told apart from chance"
-    size = f"DPD {signed(largest.dpd)} ({largest.magnitude})"
-    if math.isinf(largest.dpd):
-        size = "DPD without bound, since no difference varies within a group"
-    return visible(
-        f"{start}{largest.direction}{largest.of_label}: {size}{told if largest.dpd else ''}."
-    )
+    start = "" if len(known) == 1 else "Largest gap: "
+    # What chance explains is told of these data alone.
+    start += "" if largest.test.differs_from_zero or not largest.dpd else "In these data: "
+    told = f"{start}{largest.direction}{largest.of_label}{_mean_differences(largest)}."
+    return visible(f"{told} {_size_in_words(largest, margin)}")
+
+
+def _mean_differences(one: RaterContrast) -> str:
+    """Say what the first gives more than the second on average, in the favoured group first."""
+    if not all(map(math.isfinite, one.means)) or not one.dpd:
+        return ""
+    both = list(zip((one.group, one.reference), one.means, strict=True))
+    told = [f"{mean:+.2f} for {name}" for name, mean in both[:: 1 if one.dpd > 0 else -1]]
+    return f" (mean of {one.first} minus {one.second}: {', '.join(told)})"
+
+
+def _size_in_words(one: RaterContrast, margin: float) -> str:
+    """Say how large DPD is, how sure that is, and what follows."""
+    if math.isinf(one.dpd):
+        return "DPD has no bound, since no difference varies within a group."
+    low, high, level = one.test.deciding_interval
+    ends = sorted((low, high) if one.dpd > 0 else (-low, -high))
+    sure = ""
+    if one.test.pivot is not None and all(map(math.isfinite, ends)):
+        sure = f"; {percent(level)} interval {ends[0]:.2f} to {ends[1]:.2f}"
+    follows = f": {meaning(one.finding, margin, 'SD', 1)}" if one.test.pivot is not None else ""
+    return f"The gap (DPD) is {abs(one.dpd):.2f} SD ({one.magnitude}{sure}){follows}."
 
 
 def _count_findings(result: RaterParity) -> str:

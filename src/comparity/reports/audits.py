@@ -23,6 +23,7 @@ from comparity.reports.sections import (
     signed,
     sizes,
 )
+from comparity.reports.statements import statement
 from comparity.results.audit import Audit, JudgedGap
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
@@ -63,9 +64,19 @@ def explanation(audit: Audit) -> str:
         some = f"The gap that was tested{others} is"
     return {
         VIOLATED: f"{some} larger than chance explains.",
-        WITHIN: f"Every gap is smaller than {margin} in size, beyond what chance explains.",
+        WITHIN: f"Every gap is shown to be smaller than {margin} in size.",
         UNDECIDED: f"The data neither show a gap nor rule out one of {margin} or more.",
     }[audit.finding]
+
+
+def audit_sentences(audit: Audit) -> Iterator[str]:
+    """Yield the finding in numbers that people repeat, what all tests say, and the basis."""
+    told = statement(audit)
+    if told:
+        yield told
+    if not told or len(audit.tests) > 1:
+        yield explanation(audit)
+    yield basis(audit)
 
 
 def _gap_axis(audit: Audit) -> str:
@@ -277,7 +288,7 @@ def audit_section(audit: Audit) -> Section:
     """Return what is told of an audit."""
     return Section(
         headline=headline(audit),
-        sentences=(explanation(audit), basis(audit)),
+        sentences=tuple(audit_sentences(audit)),
         kind=KINDS[audit.finding],
         charts=gap_charts(audit),
         grids=tuple(audit_grids(audit)),
