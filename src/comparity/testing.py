@@ -5,6 +5,7 @@ With pytest the fixture ``assert_parity`` is there as soon as comparity is insta
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,7 +36,7 @@ def assert_parity(
     Raises
     ------
     AssertionError
-        Where it did not; the message is what the command prints.
+        Where it did not; the message says what was found, and how to see more.
     ComparityError
         The policy cannot be understood, or an audit cannot be made.
 
@@ -48,15 +49,23 @@ def assert_parity(
     >>> try:
     ...     assert_parity({"audit": [audit]}, data={"decisions.csv": polars.DataFrame(rows)})
     ... except AssertionError as error:
-    ...     print(str(error).splitlines()[0])
+    ...     print(error)
     Gate policy: failed
+    model: Nothing could be tested; the notes say why.
+    See more: print(comparity.check(policy, data=data))
     """
     # pytest shows the frames of a failure; this one says nothing a reader needs.
     __tracebackhide__ = True
     from comparity.gate.check import check
+    from comparity.gate.section import finding_sentence, headline
+    from comparity.reports.sections import clip
 
     result = check(policy, data=data)
     if not result.passed:
-        failed = [str(one.audit) for one in result.checks if not one.passed]
-        raise AssertionError("\n\n".join([str(result), *failed]))
+        stopping = [one for one in result.checks if not one.passed]
+        found = [f"{clip(one.name)}: {finding_sentence(one)}" for one in stopping]
+        more = "print(comparity.check(policy, data=data))"
+        if data is None and not isinstance(policy, Mapping):
+            more = f"comparity gate {shlex.quote(str(policy))}"
+        raise AssertionError("\n".join([headline(result), *found, f"See more: {more}"]))
     return result

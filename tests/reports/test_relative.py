@@ -39,7 +39,7 @@ def test_the_text_leads_with_the_finding_and_the_largest_gap() -> None:
     largest = max(result.contrasts, key=lambda one: abs(one.dpd))
     assert lines[0] == f"Differential parity: {VIOLATED}"
     assert lines[1].startswith(f"Largest gap: {largest.direction}")
-    assert f"The gap (DPD) is {abs(largest.dpd):.2f} SD" in " ".join(lines[1:4])
+    assert f"is {abs(largest.dpd):.2f} SD (9" in " ".join(lines[1:4])
 
 
 def test_the_largest_gaps_of_raters_stand_with_the_intervals_they_were_judged_by() -> None:

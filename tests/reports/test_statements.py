@@ -13,7 +13,7 @@ import pytest
 
 from comparity import comparative_separation, pairwise_accuracy, separation
 from comparity.inference.gap_tests import Interval, Recorded
-from comparity.reports.statements import foremost_test, gap_in_words, statement
+from comparity.reports.statements import POINTS, foremost_test, gap_in_words, statement
 from comparity.results.audit import Audit, JudgedGap
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 from comparity.separation.audit import audit_frame
@@ -57,7 +57,10 @@ def test_arrays_have_no_names_of_columns() -> None:
 
 def test_several_attributes_are_told_apart() -> None:
     frame = decisions({"f": 690, "m": 800})
-    features = {"sex": frame["sex"].to_list(), "age: class": ["old", "old", "young", "young"] * 1000}
+    features = {
+        "sex": frame["sex"].to_list(),
+        "age: class": ["old", "old", "young", "young"] * 1000,
+    }
     said = statement(separation(frame["good"], frame["hired"], sensitive_features=features))
     assert "69 of 100 with sex = f and for 80 of 100 with sex = m" in said
 
@@ -101,7 +104,7 @@ def test_digits_show_on_which_side_of_zero_and_margin_numbers_are(
     ends = Interval(low, high, 0.95)
     test = replace(_any_test(), gap=gap, finding=finding, level=0.95, equivalence_level=0.95)
     test = replace(test, pivot=Recorded((ends,), 0.01))
-    assert gap_in_words(test, 0.05).startswith(said)
+    assert gap_in_words(test, 0.05, POINTS).startswith(said)
 
 
 def _any_test() -> JudgedGap:

@@ -27,6 +27,7 @@ from comparity import __version__
 from comparity.gate.check import CheckedAudit, GateResult
 from comparity.reports.charts import KINDS
 from comparity.reports.sections import (
+    NO_CHARACTERS,
     Grid,
     Section,
     clip,
@@ -34,6 +35,7 @@ from comparity.reports.sections import (
     interval,
     p_value,
     percent,
+    shorten_words,
     signed,
     sizes,
 )
@@ -110,12 +112,18 @@ def section(result: GateResult) -> Section:
 def _stopping(checks: list[CheckedAudit]) -> Iterator[str]:
     """Yield the hypotheses that fail, with their numbers: what a log of a run must say."""
     for check in checks:
-        _, *tests = cases(check)
+        whole, *tests = cases(check)
+        yield f"{whole.audit}: {finding_sentence(check)}"
         failed = [one for one in tests if one.outcome == "failed"]
         for one in failed[:TOLD]:
             yield f"{one.audit}: {one.name}: {one.said}"
         if len(failed) > TOLD:
             yield f"{clip(check.name)}: and {count(len(failed) - TOLD)} more"
+
+
+def finding_sentence(check: CheckedAudit) -> str:
+    """Return the finding of an audit in numbers that people repeat, as its own report begins."""
+    return shorten_words(check.result.section().sentences[0]).translate(NO_CHARACTERS)
 
 
 def _sentences(made: int, stopping: int) -> tuple[str, ...]:
@@ -141,11 +149,12 @@ def cases(check: CheckedAudit) -> Iterator[Case]:
     """
     whole = "passed" if check.passed else "failed"
     name = clip(check.name)
+    told = "" if check.passed else f". {finding_sentence(check)}"
     yield Case(
         audit=name,
         name="the audit as a whole",
         outcome=whole if check.finding != UNDECIDED or not check.passed else "open",
-        said=f"{check.finding}: {check.reason}",
+        said=f"{check.finding}: {check.reason}{told}",
     )
     for test in check.result.tests:
         yield Case(

@@ -280,10 +280,12 @@ def _audit_score(
     if not isinstance(ranking, BiasedRanking) or len(groups) != 1:
         why = "a model is audited against a panel adjusted for its bias toward one kind of groups"
         raise OptionError("score", score, ["None", "barp with one sensitive column"], why)
-    (group,) = groups.values()
-    return audit_against_panel(
+    ((attribute, group),) = groups.items()
+    found = audit_against_panel(
         ranking, numbers(held[score], score, "items"), sensitive_features=group, **choices
     )
+    known = {**found.provenance, "data": {"score": score, "sensitive": [attribute]}}
+    return replace(found, audit=replace(found.audit, provenance=known))
 
 
 def _check_given(model: str, given: Mapping[str, Any]) -> None:

@@ -33,7 +33,7 @@ from comparity.reports.sections import (
     several,
     signed,
 )
-from comparity.reports.statements import meaning
+from comparity.reports.statements import DEVIATIONS, gap_in_words
 from comparity.results.audit import Audit
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
@@ -150,13 +150,10 @@ def _size_in_words(one: RaterContrast, margin: float) -> str:
     """Say how large DPD is, how sure that is, and what follows."""
     if math.isinf(one.dpd):
         return "DPD has no bound, since no difference varies within a group."
-    low, high, level = one.test.deciding_interval
-    ends = sorted((low, high) if one.dpd > 0 else (-low, -high))
-    sure = ""
-    if one.test.pivot is not None and all(map(math.isfinite, ends)):
-        sure = f"; {percent(level)} interval {ends[0]:.2f} to {ends[1]:.2f}"
-    follows = f": {meaning(one.finding, margin, 'SD', 1)}" if one.test.pivot is not None else ""
-    return f"The gap (DPD) is {abs(one.dpd):.2f} SD ({one.magnitude}{sure}){follows}."
+    if one.test.pivot is None:
+        return f"The gap (DPD) is {abs(one.dpd):.2f} SD ({one.magnitude})."
+    told = gap_in_words(one.test, margin, DEVIATIONS)
+    return f"The gap (DPD, {one.magnitude}) is {told}."
 
 
 def _count_findings(result: RaterParity) -> str:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from comparity.errors.spelling import visible
 from comparity.inference.gap_tests import RateEstimate
-from comparity.reports.sections import percent
+from comparity.reports.sections import clip, percent, short_id
 from comparity.results.audit import Audit, JudgedGap
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
@@ -24,6 +24,47 @@ SIGNS = {
     "pairwise accuracy": "agree",
 }
 MOST_DIGITS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What gaps are told in.
+
+    Attributes
+    ----------
+    unit : str
+        Its name.
+    factor : float
+        How many of it are 1.
+    fewest : int
+        Digits behind the point, at least.
+    """
+
+    unit: str
+    factor: float
+    fewest: int
+
+    def digits(self, test: JudgedGap, margin: float) -> int:
+        """Return how many digits show on which side of zero and of the margin numbers are."""
+        low, high, _ = test.deciding_interval
+        numbers = [self.factor * abs(one) for one in (test.gap, low, high) if math.isfinite(one)]
+        edge = self.factor * margin
+        for digits in range(self.fewest, MOST_DIGITS):
+            both = [(round(one, digits), one) for one in numbers]
+            if all((new == 0) == (one == 0) and (new < edge) == (one < edge) for new, one in both):
+                return digits
+        return MOST_DIGITS
+
+    def text(self, value: float, digits: int) -> str:
+        """Return a number in this unit."""
+        if not math.isfinite(value):
+            return "no limit"
+        # A rounded zero has no sign.
+        return f"{round(self.factor * value, digits) + 0.0:.{digits}f}"
+
+
+POINTS = Scale("points", 100, 0)
+DEVIATIONS = Scale("SD", 1, 2)
 
 
 class Side(NamedTuple):
@@ -48,38 +89,42 @@ def statement(audit: Audit) -> str:
     test = foremost_test(audit)
     if test is None:
         return ""
+    scale = DEVIATIONS if "differential" in audit.notion else POINTS
     sides = compared_sides(audit, test)
-    digits = _digits(test, audit.margin)
-    told = _rates_in_words(audit, *sides, digits) if sides else ""
-    gap = "The gap" if told else f"The gap in {visible(test.null)}"
-    return f"{told}{gap} is {gap_in_words(test, audit.margin, digits)}."
+    told = _rates_in_words(audit, *sides, scale.digits(test, audit.margin)) if sides else ""
+    gap = "The gap" if told else f"The gap in {clip(test.null)}"
+    return f"{told}{gap} is {gap_in_words(test, audit.margin, scale)}."
 
 
 def foremost_test(audit: Audit) -> JudgedGap | None:
-    """Return the test with the largest gap among those that have the finding of the audit."""
+    """Return the test with the largest gap among those that have the finding of the audit.
+
+    Of error rates, those of people whose label is yes come first: they are who is turned down.
+    """
     tested = [test for test in audit.tests if test.pivot is not None]
     deciding = [test for test in tested if test.finding == audit.finding] or tested
+    deciding = [test for test in deciding if "TPR(" in test.null] or deciding
     return max(deciding, key=lambda test: abs(test.gap), default=None)
 
 
-def gap_in_words(test: JudgedGap, margin: float, digits: int | None = None) -> str:
-    """Say how large a gap between shares is, how sure that is, and what follows.
+def gap_in_words(test: JudgedGap, margin: float, scale: Scale) -> str:
+    """Say how large a gap is, how sure that is, and what follows.
 
-    In points of a hundred, and as if the gap were positive: its direction is told by the rates.
+    As if the gap were positive: its direction is told by the rates, or by who favours whom.
     """
-    places = _digits(test, margin) if digits is None else digits
+    digits = scale.digits(test, margin)
     sign = -1 if test.gap < 0 else 1
     low, high, level = test.deciding_interval
-    ends = sorted((sign * low, sign * high))
-    unit = "point" if _hundredths(abs(test.gap), places) == "1" else "points"
-    size = f"{_hundredths(abs(test.gap), places)} {unit}"
-    interval = " to ".join(_hundredths(end, places) for end in ends)
-    return f"{size} ({percent(level)} interval {interval}): {meaning(test.finding, margin)}"
+    size = scale.text(abs(test.gap), digits)
+    unit = scale.unit.removesuffix("s") if size == "1" else scale.unit
+    interval = " to ".join(scale.text(end, digits) for end in sorted((sign * low, sign * high)))
+    sure = f"{percent(level)} interval {interval}"
+    return f"{size} {unit} ({sure}): {meaning(test.finding, margin, scale)}"
 
 
-def meaning(finding: str, margin: float, unit: str = "points", scale: float = 100) -> str:
+def meaning(finding: str, margin: float, scale: Scale) -> str:
     """Say what a finding means, with the margin in the unit of the gap."""
-    size = f"{scale * margin:g} {unit}"
+    size = f"{scale.factor * margin:g} {scale.unit}"
     return {
         VIOLATED: "larger than chance explains",
         WITHIN: f"shown to be smaller than the margin of {size}",
@@ -122,13 +167,13 @@ def _prefix(side: Side) -> str:
 
 def _rates_in_words(audit: Audit, first: Side, second: Side, digits: int) -> str:
     known = _columns(audit)
-    attribute = visible(first.attribute or known.get("sensitive", ""))
-    if first.estimate.name == "agreement" or first.estimate.name == "pairwise accuracy":
+    attribute = _safe(first.attribute or known.get("sensitive", ""))
+    if first.estimate.name in ("agreement", "pairwise accuracy"):
         return _pairs_in_words(audit, first, second, digits, known, attribute)
-    shares = [_hundredths(side.estimate.rate, digits) for side in (first, second)]
+    shares = [POINTS.text(side.estimate.rate, digits) for side in (first, second)]
     groups = [_group(side.name, attribute) for side in (first, second)]
-    label = visible(known.get("label", "the label"))
-    model = visible(known.get("prediction", "the model's decision"))
+    label = _safe(known.get("label", "the label"))
+    model = _safe(known.get("prediction", "the model's decision"))
     answer = "yes" if first.estimate.name == "true positive rate" else "no"
     return (
         f"Where {label} is {answer}, {model} is yes for {shares[0]} of 100 {groups[0]} "
@@ -139,12 +184,14 @@ def _rates_in_words(audit: Audit, first: Side, second: Side, digits: int) -> str
 def _pairs_in_words(
     audit: Audit, first: Side, second: Side, digits: int, known: Mapping[str, str], attribute: str
 ) -> str:
-    model = visible(known.get("score", "the model"))
+    model = _safe(known.get("score", "the model"))
     who, put = _whose_order(audit, known)
     unit = "judgments" if audit.unit == "judgments" else "pairs"
     weighted = " (standardised)" if "(standardised)" in audit.notion else ""
-    kinds = [_kind_of_pair(side.name, attribute) for side in (first, second)]
-    shares = [_hundredths(side.estimate.rate, digits) for side in (first, second)]
+    # Of a number, the groups of a pair are the larger and the smaller value.
+    is_number = bool(_mapping(audit.provenance.get("options")).get("continuous"))
+    kinds = [_kind_of_pair(side.name, attribute, is_number) for side in (first, second)]
+    shares = [POINTS.text(side.estimate.rate, digits) for side in (first, second)]
     return (
         f"Where {who} {put} {kinds[0]}, {model} agrees in {shares[0]} of 100 {unit}{weighted}; "
         f"where {'they' if put == 'put' else 'it'} {put} {kinds[1]}, in {shares[1]}. "
@@ -157,26 +204,27 @@ def _whose_order(audit: Audit, known: Mapping[str, str]) -> tuple[str, str]:
         return "judges", "put"
     if "panel" in audit.notion:
         return f"the {audit.notion.partition('with the ')[2]}", "puts"
-    return visible(known.get("label", "the label")), "puts"
+    return _safe(known.get("label", "the label")), "puts"
 
 
-def _kind_of_pair(name: str, attribute: str) -> str:
+def _kind_of_pair(name: str, attribute: str, is_number: bool) -> str:
     better, between, worse = name.partition(" > ")
     if not between or " > " in worse:
-        return visible(name)
-    named = [f"{attribute} = {one}" if attribute else one for one in (better, worse)]
-    return " above ".join(map(visible, named))
+        return _safe(name)
+    named = [_safe(one) for one in (better, worse)]
+    if attribute:
+        named = [f"{one} {attribute}" if is_number else f"{attribute} = {one}" for one in named]
+    return " above ".join(named)
 
 
 def _group(name: str, attribute: str) -> str:
-    return f"with {attribute} = {visible(name)}" if attribute else f"in group {visible(name)}"
+    return f"with {attribute} = {_safe(name)}" if attribute else f"in group {_safe(name)}"
 
 
 def _columns(audit: Audit) -> dict[str, str]:
     """Return the names of columns that the audit knows, of one sensitive column only."""
-    data: Mapping[str, Any] = audit.provenance.get("data") or {}
-    inner = data.get("columns")
-    named = {**data, **(inner if isinstance(inner, Mapping) else {})}
+    data = _mapping(audit.provenance.get("data"))
+    named = {**data, **_mapping(data.get("columns"))}
     found = {key: named[key] for key in ("label", "prediction", "score") if named.get(key)}
     sensitive = named.get("sensitive")
     if isinstance(sensitive, list | tuple) and len(sensitive) == 1:
@@ -186,27 +234,11 @@ def _columns(audit: Audit) -> dict[str, str]:
     return {key: value for key, value in found.items() if isinstance(value, str)}
 
 
-def _digits(test: JudgedGap, margin: float) -> int:
-    """Return how many digits show on which sides of zero and of the margin the numbers are."""
-    low, high, _ = test.deciding_interval
-    numbers = [100 * abs(one) for one in (test.gap, low, high) if math.isfinite(one)]
-    edge = 100 * margin
-    for digits in range(MOST_DIGITS):
-        rounded = [round(one, digits) for one in numbers]
-        apart = all((new == 0) == (one == 0) for new, one in zip(rounded, numbers, strict=True))
-        beside = all(
-            (new < edge) == (one < edge) for new, one in zip(rounded, numbers, strict=True)
-        )
-        if apart and beside:
-            return digits
-    return MOST_DIGITS
+def _mapping(found: Any) -> Mapping[str, Any]:
+    """Return a mapping; whatever else a file that was written elsewhere holds is none."""
+    return found if isinstance(found, Mapping) else {}
 
 
-def _hundredths(value: float, digits: int) -> str:
-    if not math.isfinite(value):
-        return "no limit"
-    return (
-        f"{100 * value:.{digits}f}".replace("-0", "0")
-        if round(100 * value, digits) == 0
-        else (f"{100 * value:.{digits}f}")
-    )
+def _safe(name: str) -> str:
+    """Return a name from data as a sentence has room for it."""
+    return clip(short_id(name))
