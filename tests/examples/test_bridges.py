@@ -55,8 +55,8 @@ def test_the_bridge_between_lsat_and_grades_finds_what_direct_measurement_finds(
     """On all students the LSAT rates men higher, and white students higher, than grades do."""
     example("law_school_bridge").main(1, 4000)
     printed = capsys.readouterr().out
-    assert "Compared with UGPA, LSAT favours male over female" in printed
-    assert "Compared with UGPA, LSAT favours white over not white" in printed
+    assert "Compared with UGPA, LSAT favours sex = male over sex = female" in printed
+    assert "Compared with UGPA, LSAT favours race = white over race = not white" in printed
     found = re.search(r"sex: LSAT over UGPA +(\S+) +(\S+) +(\S+)", printed)
     assert found is not None
     first, second, bridged = map(float, found.groups())

@@ -40,6 +40,6 @@ def test_the_example_prints_one_comparison_and_the_table(
     monkeypatch.setattr(example, "SIZES", (100,))
     example.main(3)
     printed = capsys.readouterr().out
-    assert "this year's committee favours local over foreign" in printed
+    assert "this year's committee favours origin = local over" in printed
     assert "proves nothing" in printed
     assert printed.count(" 100 ") >= 3

@@ -53,9 +53,9 @@ def test_names_written_from_right_to_left_turn_nothing_but_themselves(audit: Aud
     named = replace(audit.tests[0], null=f"agree({first} > {second}) = agree({second} > {first})")
     source = page(replace(audit, tests=(named, *audit.tests[1:])))
     first, second = (f"<bdi>{name}</bdi>" for name in (first, second))
-    # In the picture, in the table, and in the line on what would change the verdict.
+    # In the sentence, the picture, the table, and the line on what would change the verdict.
     shown = f"agree({first} &gt; {second}) = agree({second} &gt; {first})"
-    assert source.count(shown) == 3
+    assert source.count(shown) == 4
     assert Reader(source).open == []
 
 
