@@ -27,7 +27,7 @@ MOST_DIGITS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class GapUnit:
     """What gaps are told in.
 
     Attributes
@@ -63,8 +63,8 @@ class Scale:
         return f"{round(self.factor * value, digits) + 0.0:.{digits}f}"
 
 
-POINTS = Scale("points", 100, 0)
-DEVIATIONS = Scale("SD", 1, 2)
+POINTS = GapUnit("points", 100, 0)
+DEVIATIONS = GapUnit("SD", 1, 2)
 
 
 class Side(NamedTuple):
@@ -107,7 +107,7 @@ def foremost_test(audit: Audit) -> JudgedGap | None:
     return max(deciding, key=lambda test: abs(test.gap), default=None)
 
 
-def gap_in_words(test: JudgedGap, margin: float, scale: Scale) -> str:
+def gap_in_words(test: JudgedGap, margin: float, scale: GapUnit) -> str:
     """Say how large a gap is, how sure that is, and what follows.
 
     As if the gap were positive: its direction is told by the rates, or by who favours whom.
@@ -122,7 +122,7 @@ def gap_in_words(test: JudgedGap, margin: float, scale: Scale) -> str:
     return f"{size} {unit} ({sure}): {meaning(test.finding, margin, scale)}"
 
 
-def meaning(finding: str, margin: float, scale: Scale) -> str:
+def meaning(finding: str, margin: float, scale: GapUnit) -> str:
     """Say what a finding means, with the margin in the unit of the gap."""
     size = f"{scale.factor * margin:g} {scale.unit}"
     return {
