@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.comparative.options import ComparativeOptions
-from comparity.counts.judged_pairs import JudgedPairs
+from comparity.counts.judged_pairs import JudgedPairs, item_residuals
 from comparity.counts.pairs import TIE_VALUE, PairCounts, SharedPairCounts, Sharing
 from comparity.errors import OptionError
 from comparity.inference.agreement import (
@@ -30,6 +30,7 @@ from comparity.inference.agreement import (
 from comparity.inference.dealt_pairs import DealtPairs
 from comparity.inference.gap_tests import GapTest
 from comparity.inference.item_permutation import check_by_permutation
+from comparity.inference.item_skewness import allow_for_skewness, items_to_be_normal
 from comparity.results.audit import JudgedGap
 from comparity.results.judging import judge, overall_finding
 from comparity.tables.values import qualified
@@ -62,25 +63,26 @@ def compare_counts(
     pairs: JudgedPairs | None = None,
 ) -> list[GapTest]:
     """Test hypotheses by the design of the counts, and by permutation where `pairs` are few."""
+    smallest = [smallest_group(counts, contrast.cells) for contrast in contrasts]
     if isinstance(counts, SharedPairCounts):
         guarded = options.method != "dyadic"
         tests = compare_shared(counts, contrasts, score_ties=score_ties, guarded=guarded)
-        # Rows that share an evaluator or a cluster stay together when items change groups.
-        alone = counts.n_evaluators < FEWEST_EVALUATORS and not counts.n_clusters
-        if guarded and alone and pairs is not None and not options.continuous:
-            tests = check_by_permutation(
-                tests,
-                [sides_of(contrast) for contrast in contrasts],
-                moments_of(counts, score_ties),
-                partial(deal_judgments, pairs, score_ties),
-            )
+        if guarded and pairs is not None:
+            sides = [sides_of(contrast) for contrast in contrasts]
+            if min(smallest, default=0) < items_to_be_normal(options.margin):
+                residuals = item_residuals(pairs, pairs.trials.astype(np.float64), score_ties)
+                tests = allow_for_skewness(tests, sides, residuals)
+            # Rows that share an evaluator or a cluster stay together when items change groups.
+            alone = counts.n_evaluators < FEWEST_EVALUATORS and not counts.n_clusters
+            if alone and not options.continuous:
+                deal = partial(deal_judgments, pairs, score_ties)
+                tests = check_by_permutation(tests, sides, moments_of(counts, score_ties), deal)
     elif options.rule == "paper" and score_ties == "disagree":
         tests = compare_fresh_wald(counts, contrasts)
     else:
         tests = compare_fresh(counts, contrasts, score_ties=score_ties)
     return [
-        replace(test, smallest_group=smallest_group(counts, contrast.cells))
-        for test, contrast in zip(tests, contrasts, strict=True)
+        replace(test, smallest_group=items) for test, items in zip(tests, smallest, strict=True)
     ]
 
 

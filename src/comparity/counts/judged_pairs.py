@@ -13,10 +13,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from comparity.counts.clusters import (
     DENSE_BYTES,
     EVALUATORS,
+    FEW_CELLS,
     MOST_LISTED,
     MOST_SUMMED,
     Clustering,
@@ -206,6 +208,56 @@ def cluster_moments(
         # Positions that no judgment is at hold nothing.
         sums={kind: totals[totals.any(axis=1)] for kind, totals in sums.items()},
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ItemResiduals:
+    """What each item, and what each judgment by itself, adds to the rates of cells.
+
+    Attributes
+    ----------
+    cells : tuple of Cell
+    by_item : ndarray or csr_array of shape (cells, items)
+        Sums over the judgments of an item of outcome minus rate, over the judgments of the cell.
+    cubes : ndarray of shape (cells,)
+        Sums of the cubes of these residuals, judgment by judgment.
+    """
+
+    cells: tuple[Cell, ...]
+    by_item: Floats | csr_array
+    cubes: Floats
+
+    def third_cumulant(self, cells: Sequence[Cell], contrast: Floats) -> float:
+        """Return the third cumulant of a contrast of rates whose judgments share items."""
+        codes = [self.cells.index(cell) for cell in cells]
+        sums = contrast @ self.by_item[codes]
+        return float((sums * sums) @ sums - contrast**3 @ self.cubes[codes])
+
+
+def item_residuals(
+    pairs: JudgedPairs, trials: Floats, score_ties: str = "disagree"
+) -> ItemResiduals:
+    """Return what each item adds to the rates of cells, beyond its part of their mean.
+
+    Defined by the loops in ``tests/plain/item_skewness.py``; arguments as in
+    :func:`cluster_moments`.
+    """
+    n_cells, outcome = len(pairs.cells), np.array([0.0, TIE_VALUE[score_ties], 1.0])
+    hits = trials * outcome[pairs.order + 1]
+    n = np.maximum(np.bincount(pairs.cell, trials, n_cells), np.finfo(float).tiny)
+    rates = np.bincount(pairs.cell, hits, n_cells) / n
+    residual = (hits - rates[pairs.cell] * trials) / n[pairs.cell]
+    shape = n_cells, pairs.n_items
+    by_item: Floats | csr_array
+    if n_cells > FEW_CELLS or 8 * n_cells * pairs.n_items > DENSE_BYTES:
+        places = np.tile(pairs.cell, 2), np.concatenate([pairs.better, pairs.worse])
+        by_item = csr_array((np.tile(residual, 2), places), shape=shape)
+    else:
+        by_item = sum(
+            np.bincount(pairs.cell * pairs.n_items + item, residual, n_cells * pairs.n_items)
+            for item in (pairs.better, pairs.worse)
+        ).reshape(shape)
+    return ItemResiduals(pairs.cells, by_item, np.bincount(pairs.cell, residual**3, n_cells))
 
 
 def _distinct_items(pairs: JudgedPairs) -> Floats:
