@@ -62,7 +62,7 @@ def compare_counts(
     score_ties: str,
     pairs: JudgedPairs | None = None,
 ) -> list[GapTest]:
-    """Test hypotheses by the design of the counts, and by permutation where `pairs` are few."""
+    """Test hypotheses by the design of the counts, with items skewed as they are in `pairs`."""
     smallest = [smallest_group(counts, contrast.cells) for contrast in contrasts]
     if isinstance(counts, SharedPairCounts):
         guarded = options.method != "dyadic"
@@ -135,10 +135,12 @@ class TestedFamily:
         compare: Callable[[Sequence[Contrast]], list[GapTest]],
     ) -> TestedFamily:
         """Test a family; of all pairs of cells those with the largest gaps come first."""
-        tests = compare(family.tested)
+        # At once: items are gone over for all hypotheses together.
+        both = compare((*family.tested, *family.further))
+        tests, further = both[: len(family.tested)], both[len(family.tested) :]
         if not family.correlated:
             # Taken to be independent where another attribute makes the correction know more.
-            return cls(tests, compare(family.further), np.eye(len(tests)), False)
+            return cls(tests, further, np.eye(len(tests)), False)
         factor = contrast_factor(moments, family.tested)
         gaps = np.nan_to_num([abs(test.gap) for test in tests], nan=-1.0)
         order = np.argsort(-gaps, kind="stable")

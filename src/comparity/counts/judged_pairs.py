@@ -219,19 +219,27 @@ class ItemResiduals:
     cells : tuple of Cell
     by_item : ndarray or csr_array of shape (cells, items)
         Sums over the judgments of an item of outcome minus rate, over the judgments of the cell.
+    crossed : ndarray of shape (cells, cells)
+        Sums over items of the square of one cell times another.
     cubes : ndarray of shape (cells,)
-        Sums of the cubes of these residuals, judgment by judgment.
+        Sums of the cubes of residuals, judgment by judgment.
     """
 
     cells: tuple[Cell, ...]
     by_item: Floats | csr_array
+    crossed: Floats
     cubes: Floats
 
     def third_cumulant(self, cells: Sequence[Cell], contrast: Floats) -> float:
         """Return the third cumulant of a contrast of rates whose judgments share items."""
         codes = [self.cells.index(cell) for cell in cells]
-        sums = contrast @ self.by_item[codes]
-        return float((sums * sums) @ sums - contrast**3 @ self.cubes[codes])
+        single = float(contrast**3 @ self.cubes[codes])
+        if len(codes) > 2:
+            sums = contrast @ self.by_item[codes]
+            return float((sums * sums) @ sums) - single
+        # Many groups have thousands of pairs of cells: (x + y)^3 without going over the items.
+        products = self.crossed[np.ix_(codes, codes)] * contrast * contrast[:, None] ** 2
+        return float(3 * products.sum() - 2 * products.trace()) - single
 
 
 def item_residuals(
@@ -242,22 +250,22 @@ def item_residuals(
     Defined by the loops in ``tests/plain/item_skewness.py``; arguments as in
     :func:`cluster_moments`.
     """
-    n_cells, outcome = len(pairs.cells), np.array([0.0, TIE_VALUE[score_ties], 1.0])
-    hits = trials * outcome[pairs.order + 1]
-    n = np.maximum(np.bincount(pairs.cell, trials, n_cells), np.finfo(float).tiny)
-    rates = np.bincount(pairs.cell, hits, n_cells) / n
-    residual = (hits - rates[pairs.cell] * trials) / n[pairs.cell]
+    outcome, n_cells = np.array([0.0, TIE_VALUE[score_ties], 1.0]), len(pairs.cells)
+    kind = 3 * pairs.cell + pairs.order + 1
+    held = np.bincount(kind, trials, 3 * n_cells).reshape(-1, 3)
+    n = np.maximum(held.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    residual = ((outcome - held @ outcome[:, None] / n) / n).ravel()[kind] * trials
+    cubes = np.bincount(pairs.cell, residual * residual * residual, n_cells)
     shape = n_cells, pairs.n_items
-    by_item: Floats | csr_array
     if n_cells > FEW_CELLS or 8 * n_cells * pairs.n_items > DENSE_BYTES:
         places = np.tile(pairs.cell, 2), np.concatenate([pairs.better, pairs.worse])
-        by_item = csr_array((np.tile(residual, 2), places), shape=shape)
-    else:
-        by_item = sum(
-            np.bincount(pairs.cell * pairs.n_items + item, residual, n_cells * pairs.n_items)
-            for item in (pairs.better, pairs.worse)
-        ).reshape(shape)
-    return ItemResiduals(pairs.cells, by_item, np.bincount(pairs.cell, residual**3, n_cells))
+        sparse = csr_array((np.tile(residual, 2), places), shape=shape)
+        return ItemResiduals(pairs.cells, sparse, ((sparse * sparse) @ sparse.T).toarray(), cubes)
+    place, size = pairs.cell * pairs.n_items, n_cells * pairs.n_items
+    by_item = np.bincount(place + pairs.better, residual, size)
+    by_item += np.bincount(place + pairs.worse, residual, size)
+    by_item = by_item.reshape(shape)
+    return ItemResiduals(pairs.cells, by_item, (by_item * by_item) @ by_item.T, cubes)
 
 
 def _distinct_items(pairs: JudgedPairs) -> Floats:

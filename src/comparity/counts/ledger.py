@@ -211,8 +211,18 @@ class Ledger:
         key = self.better * n_items + self.worse
         shared = [one.codes for one in kept.values()]
         shared += [] if self.evaluator is None else [self.evaluator]
+        if not shared and not (self.trials != 1).any():
+            # A key says all there is to its rows; keys are sorted in a third of the time of rows.
+            rows, trials = np.unique(key, return_counts=True)
+            better, worse = np.divmod(rows, n_items)
+            return replace(
+                self, better=better, worse=worse, trials=trials, clusters={}, is_distinct=True
+            )
         if shared:
-            key = combine_codes([*shared, np.unique(key, return_inverse=True)[1]])
+            # Keys are numbered first where their products with others would not fit into 63 bits.
+            large = len(key) * n_items**2 >= 2**62
+            key = np.unique(key, return_inverse=True)[1] if large else key
+            key = combine_codes([*shared, key])
         rows, code = np.unique(key, return_inverse=True)
         # Rows of one key are alike, so that any of them will do.
         first = np.empty(len(rows), dtype=np.int64)

@@ -54,7 +54,7 @@ from comparity.counts.pairs import Cell
 from comparity.inference.evaluators import ClusterGap
 from comparity.inference.gap_tests import GapTest, Interval
 from comparity.inference.permuted_means import SLOPE, TOLERATED
-from comparity.inference.pivots import DyadicGap
+from comparity.inference.pivots import NOTHING, DyadicGap
 
 Vector = NDArray[np.float64]
 Sides = tuple[tuple[Cell, ...], tuple[Cell, ...]]
@@ -127,6 +127,9 @@ def _allow_for_skewness(
     test: GapTest, cells: tuple[Cell, ...], residuals: ItemResiduals
 ) -> GapTest:
     pivot = test.pivot
+    # Rates of one and zero have no variance, nor skewness.
+    if not test.standard_error**2 > NOTHING:
+        return test
     if isinstance(pivot, DyadicGap):
         return replace(test, pivot=_skewed(pivot, test, cells, residuals))
     if isinstance(pivot, ClusterGap) and isinstance(pivot.between, DyadicGap):
