@@ -14,8 +14,14 @@ from comparity import comparative_separation
 from comparity.counts import judged_pairs
 from comparity.counts.judged_pairs import JudgedPairs, item_residuals
 from comparity.counts.pairs import Cell
-from comparity.inference.agreement import compare_shared, family_of_cells, sides_of
-from comparity.inference.item_skewness import SkewedGap, allow_for_skewness, items_to_be_normal
+from comparity.inference.agreement import (
+    SkewedGap,
+    allow_for_skewness,
+    compare_shared,
+    family_of_cells,
+    items_to_be_normal,
+    sides_of,
+)
 from comparity.inference.pivots import DyadicGap
 from tests.plain.item_skewness import third_cumulant
 
@@ -59,27 +65,32 @@ def test_third_cumulants_are_those_of_single_judgments_added_up(
         first, second = sides_of(contrast)
         counts = {cell: 1 / len(first) for cell in first}
         counts |= {cell: -1 / len(second) for cell in second}
-        found = residuals.third_cumulant(list(counts), np.array(list(counts.values())))
+        found = residuals.third_cumulant(first, second)
         expected = third_cumulant(judgments, "abababa", counts)
         assert found == pytest.approx(expected, abs=1e-15, rel=1e-9)
 
 
-def test_pairs_that_share_nothing_have_the_third_cumulant_of_a_binomial_share() -> None:
-    n, hits = 50, 42
-    order = np.repeat([1, -1], [hits, n - hits]).astype(np.int8)
+def test_pairs_that_share_nothing_have_the_third_cumulants_of_binomial_shares() -> None:
+    shares = ((42, 50), (61, 80))
+    order = np.concatenate([np.repeat([1, -1], [hits, n - hits]) for hits, n in shares])
     pairs = JudgedPairs(
-        better=np.arange(n),
-        worse=np.arange(n, 2 * n),
+        better=np.arange(130),
+        worse=np.arange(130, 260),
         evaluator=None,
-        cell=np.zeros(n, dtype=np.int64),
-        order=order,
-        trials=np.ones(n, dtype=np.int64),
-        cells=CELLS[:1],
-        n_items=2 * n,
+        cell=np.repeat([0, 3], [50, 80]),
+        order=order.astype(np.int8),
+        trials=np.ones(130, dtype=np.int64),
+        cells=CELLS,
+        n_items=260,
     )
-    variance, skewness = binom.stats(n, hits / n, moments="vs")
-    found = item_residuals(pairs, np.ones(n)).third_cumulant(CELLS[:1], np.ones(1))
-    assert found == pytest.approx(skewness * variance**1.5 / n**3, rel=1e-12)
+    expected = []
+    for hits, n in shares:
+        variance, skewness = binom.stats(n, hits / n, moments="vs")
+        expected.append(skewness * variance**1.5 / n**3)
+    residuals = item_residuals(pairs, np.ones(130))
+    found = residuals.third_cumulant(CELLS[:1], CELLS[3:])
+    assert found == pytest.approx(expected[0] - expected[1], rel=1e-12)
+    assert residuals.third_cumulant(CELLS[:1], [Cell("b", "c")]) == 0
 
 
 def test_the_variance_of_tilted_items_grows_by_the_third_cumulant_over_the_second() -> None:
@@ -115,8 +126,11 @@ def skewed_tests(seed: int) -> list[tuple[DyadicGap, SkewedGap]]:
         n_items=60,
     )
     usual = compare_shared(pairs.shared_counts(), CONTRASTS)
-    sides = [sides_of(contrast) for contrast in CONTRASTS]
-    after = allow_for_skewness(usual, sides, item_residuals(pairs, np.ones(len(better))))
+    residuals = item_residuals(pairs, np.ones(len(better)))
+    after = [
+        allow_for_skewness(test, residuals.third_cumulant(*sides_of(contrast)))
+        for test, contrast in zip(usual, CONTRASTS, strict=True)
+    ]
     both = [(one.pivot, two.pivot) for one, two in zip(usual, after, strict=True)]
     return [(one, two) for one, two in both if isinstance(two, SkewedGap)]  # type: ignore[misc]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -11,26 +11,26 @@ from numpy.typing import NDArray
 
 from comparity.comparative.options import ComparativeOptions
 from comparity.counts.judged_pairs import JudgedPairs, item_residuals
-from comparity.counts.pairs import TIE_VALUE, PairCounts, SharedPairCounts, Sharing
+from comparity.counts.pairs import TIE_VALUE, Cell, PairCounts, SharedPairCounts, Sharing
 from comparity.errors import OptionError
 from comparity.inference.agreement import (
     FEWEST_EVALUATORS,
     Contrast,
     Family,
+    allow_for_skewness,
     compare_fresh,
     compare_fresh_wald,
     compare_shared,
     contrast_factor,
     contrasts_of_order,
     family_of_cells,
+    items_to_be_normal,
     moments_of,
     sides_of,
-    smallest_group,
 )
 from comparity.inference.dealt_pairs import DealtPairs
 from comparity.inference.gap_tests import GapTest
 from comparity.inference.item_permutation import check_by_permutation
-from comparity.inference.item_skewness import allow_for_skewness, items_to_be_normal
 from comparity.results.audit import JudgedGap
 from comparity.results.judging import judge, overall_finding
 from comparity.tables.values import qualified
@@ -71,7 +71,8 @@ def compare_counts(
             sides = [sides_of(contrast) for contrast in contrasts]
             if min(smallest, default=0) < items_to_be_normal(options.margin):
                 residuals = item_residuals(pairs, pairs.trials.astype(np.float64), score_ties)
-                tests = allow_for_skewness(tests, sides, residuals)
+                cumulants = [residuals.third_cumulant(*one) for one in sides]
+                tests = list(map(allow_for_skewness, tests, cumulants))
             # Rows that share an evaluator or a cluster stay together when items change groups.
             alone = counts.n_evaluators < FEWEST_EVALUATORS and not counts.n_clusters
             if alone and not options.continuous:
@@ -84,6 +85,28 @@ def compare_counts(
     return [
         replace(test, smallest_group=items) for test, items in zip(tests, smallest, strict=True)
     ]
+
+
+def smallest_group(counts: PairCounts | SharedPairCounts, cells: Iterable[Cell]) -> int:
+    """Return how many items the scarcest group has in pairs like those of the given cells.
+
+    Within a group these are the items of the cell itself; across groups all that were judged of
+    either group, since an item may be the better one here and the worse one there. Fresh pairs have
+    two new items each.
+    """
+
+    def items(cell: Cell) -> int:
+        if isinstance(counts, SharedPairCounts):
+            if cell.better != cell.worse:
+                return min(counts.group_items.get(group, 0) for group in cell)
+            return int(counts.cell_items[counts.cells.index(cell)]) if cell in counts else 0
+        if cell.better == cell.worse:
+            return 2 * counts[cell].trials
+        return min(
+            sum(tally.trials * one.count(group) for one, tally in counts.items()) for group in cell
+        )
+
+    return min(map(items, cells))
 
 
 def deal_judgments(pairs: JudgedPairs, score_ties: str) -> DealtPairs | None:

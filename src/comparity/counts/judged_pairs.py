@@ -230,9 +230,13 @@ class ItemResiduals:
     crossed: Floats
     cubes: Floats
 
-    def third_cumulant(self, cells: Sequence[Cell], contrast: Floats) -> float:
-        """Return the third cumulant of a contrast of rates whose judgments share items."""
-        codes = [self.cells.index(cell) for cell in cells]
+    def third_cumulant(self, first: Sequence[Cell], second: Sequence[Cell]) -> float:
+        """Return the third cumulant of a gap between mean rates; 0 where a cell holds nothing."""
+        if not {*first, *second} <= {*self.cells}:
+            return 0.0
+        codes = [self.cells.index(cell) for cell in (*first, *second)]
+        sides = ([1 / len(first)] * len(first), [-1 / len(second)] * len(second))
+        contrast = np.concatenate(sides)
         single = float(contrast**3 @ self.cubes[codes])
         if len(codes) > 2:
             sums = contrast @ self.by_item[codes]
@@ -254,17 +258,16 @@ def item_residuals(
     kind = 3 * pairs.cell + pairs.order + 1
     held = np.bincount(kind, trials, 3 * n_cells).reshape(-1, 3)
     n = np.maximum(held.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-    residual = ((outcome - held @ outcome[:, None] / n) / n).ravel()[kind] * trials
-    cubes = np.bincount(pairs.cell, residual * residual * residual, n_cells)
+    residual: Floats = ((outcome - held @ outcome[:, None] / n) / n).ravel()[kind] * trials
+    cubes: Floats = np.bincount(pairs.cell, residual * residual * residual, n_cells).astype(float)
     shape = n_cells, pairs.n_items
     if n_cells > FEW_CELLS or 8 * n_cells * pairs.n_items > DENSE_BYTES:
         places = np.tile(pairs.cell, 2), np.concatenate([pairs.better, pairs.worse])
         sparse = csr_array((np.tile(residual, 2), places), shape=shape)
         return ItemResiduals(pairs.cells, sparse, ((sparse * sparse) @ sparse.T).toarray(), cubes)
     place, size = pairs.cell * pairs.n_items, n_cells * pairs.n_items
-    by_item = np.bincount(place + pairs.better, residual, size)
-    by_item += np.bincount(place + pairs.worse, residual, size)
-    by_item = by_item.reshape(shape)
+    ends = (np.bincount(place + end, residual, size) for end in (pairs.better, pairs.worse))
+    by_item: Floats = np.add(*ends, dtype=np.float64).reshape(shape)
     return ItemResiduals(pairs.cells, by_item, (by_item * by_item) @ by_item.T, cubes)
 
 
