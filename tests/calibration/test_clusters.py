@@ -253,3 +253,24 @@ def test_all_pairs_of_clustered_items_keep_their_false_alarms(
         audit = pairwise_accuracy((quality > 0).astype(int), rows["first"], **known)
         found.append(audit.finding == VIOLATED)
     assert np.mean(found) <= PROMISED + 3 * np.sqrt(0.05 * 0.95 / runs)
+
+
+@pytest.mark.parametrize(("people", "pages"), [pytest.param(60, 40, marks=pytest.mark.slow)])
+def test_all_pairs_of_items_in_two_kinds_of_clusters_keep_their_false_alarms(
+    people: int, pages: int, repetitions: int, rng: np.random.Generator
+) -> None:
+    """Scores lean by group for each person and each page."""
+    runs = repetitions // 16
+    found = []
+    for _ in range(runs):
+        rows = compared(people, rng, lean=0.8, n=400)
+        page, group = rng.integers(0, pages, 400), rows["sensitive_features"]
+        score = rows["first"] + (0.8 * rng.normal(size=(pages, 2)))[page, group]
+        audit = pairwise_accuracy(
+            (rows["second"] > 0).astype(int),
+            score,
+            sensitive_features=group,
+            cluster={"person": rows["cluster"], "page": page},
+        )
+        found.append(audit.finding == VIOLATED)
+    assert np.mean(found) <= PROMISED + 3 * np.sqrt(0.05 * 0.95 / runs)

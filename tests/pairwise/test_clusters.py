@@ -50,6 +50,45 @@ def test_the_error_is_that_of_the_jackknife() -> None:
     assert found.raw.n_clusters == {"person": 20}
 
 
+def jackknife(codes: np.ndarray) -> float:
+    """Return the variance of the gap, each cluster left out in turn."""
+    without = np.array([gap(codes != one) for one in np.unique(codes)])
+    return (len(without) - 1) / len(without) * ((without - without.mean()) ** 2).sum()
+
+
+@pytest.mark.parametrize("n_pages", [3, 7])
+def test_what_items_share_twice_is_counted_once(n_pages: int) -> None:
+    page = np.arange(N) % n_pages
+    kinds = {"person": PERSON, "page": page}
+    found = pairwise_accuracy(LABEL, SCORE, sensitive_features=GROUP, cluster=kinds).raw
+    test, alone = found.tests[0], [jackknife(PERSON), jackknife(page)]
+    both = sum(alone) - jackknife_of_blocks(n_pages * PERSON + page)
+    assert test.standard_error**2 == pytest.approx(max(both, *alone))
+    error = test.standard_error
+    assert test.p_value == pytest.approx(2 * stats.t.sf(abs(test.gap) / error, n_pages - 1))
+    assert found.design == "all pairs, clustered by person and page"
+    assert found.n_clusters == {"person": 20, "page": n_pages}
+
+
+def jackknife_of_blocks(codes: np.ndarray) -> float:
+    """Return the same of more clusters than blocks, which are dealt out by size."""
+    number = np.unique(codes, return_inverse=True)[1]
+    place = np.argsort(np.argsort(-np.bincount(number), kind="stable"))
+    return jackknife(place[number] % clusters.MOST_BLOCKS)
+
+
+def test_clusters_within_others_add_nothing() -> None:
+    """Pages of one person each: what two items of a page share, those of a person do."""
+    page = 2 * PERSON + np.arange(N) % 2
+    kinds = {"person": PERSON, "page": page}
+    both, one = (
+        pairwise_accuracy(LABEL, SCORE, sensitive_features=GROUP, cluster=cluster).raw.tests[0]
+        for cluster in (kinds, PERSON)
+    )
+    assert both.standard_error >= one.standard_error
+    assert both.standard_error == pytest.approx(max(one.standard_error, jackknife(page) ** 0.5))
+
+
 def test_many_clusters_are_dealt_to_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clusters, "MOST_BLOCKS", 5)
     found = pairwise_accuracy(LABEL, SCORE, sensitive_features=GROUP, cluster=NAMES)
@@ -110,7 +149,6 @@ def test_a_group_in_two_clusters_is_no_test() -> None:
     [
         ({"cluster": np.zeros(N)}, OneClusterError),
         ({"cluster": [None, *PERSON[1:].tolist()]}, MissingValueError),
-        ({"cluster": {"one": PERSON, "two": PERSON}}, OptionError),
         ({"cluster": PERSON, "notions": ("marginal",)}, OptionError),
         ({"cluster": PERSON, "rule": "paper"}, OptionError),
     ],

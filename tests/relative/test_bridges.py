@@ -311,6 +311,8 @@ def test_a_result_is_plain_data_a_frame_a_page_and_text() -> None:
         ({"held_out": 1.0}, OptionError, "between 0 and 1"),
         ({"regressor": "magic"}, OptionError, "ridge"),
         ({"margin": 0}, OptionError, "margin"),
+        ({"cluster": np.arange(500)}, OptionError, "independent of each other"),
+        ({"cluster": "person"}, OptionError, "one row for each cluster"),
     ],
 )
 def test_bad_choices_are_named(

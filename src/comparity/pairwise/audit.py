@@ -71,8 +71,9 @@ def pairwise_accuracy(
         better item has the smaller one.
     no_group : optional
         The value that marks items in no group: they count in marginals and overall, in no entry.
-    cluster : array-like, optional
-        What makes items dependent, such as the person that each is about.
+    cluster : array-like, mapping or frame, optional
+        What makes items dependent, such as the person that each is about; several kinds as a
+        mapping, or as the columns of a frame.
     notions : sequence of {"cross-group", "within-group", "marginal", "symmetric"}
         Which equalities to test.
     alpha, margin, looks

@@ -8,15 +8,25 @@ standardisation included; with :math:`d_{(b)}` the gap without cluster :math:`b`
 
 is its variance (the jackknife [1]_), compared with Student's t on one degree of freedom fewer than
 the clusters that hold items of the scarcer group. More than 64 clusters are dealt to 64 blocks, the
-largest first, which are independent of each other as clusters are. The jackknife knows nothing of
-rates next to zero or one: where these leave fewer than 15 items of a group to err or not to err,
-the test of independent items has to reject, too.
+largest first, which are independent of each other as clusters are. Items may share clusters of
+several kinds, a person and a page. With :math:`V_S` the jackknife's variance over clusters of every
+combination :math:`S` of kinds,
+
+.. math:: V = \max\Big(\max_k V_k, \sum_S (-1)^{|S| + 1} V_S\Big)
+
+counts what two items share twice once [2]_, and is no smaller than for one of the kinds alone:
+differences of estimated variances may come out too small. The kind with the fewest clusters gives
+the degrees of freedom. The jackknife knows nothing of rates next to zero or one: where these leave
+fewer than 15 items of a group to err or not to err, the test of independent items has to reject,
+too.
 
 References
 ----------
 .. [1] Efron and Stein (1981), "The jackknife estimate of variance", Annals of Statistics 9; Bell
    and McCaffrey (2002), "Bias reduction in standard errors for linear regression with multi-stage
    samples", Survey Methodology 28.
+.. [2] Cameron, Gelbach and Miller (2011), "Robust inference with multiway clustering", J. Business
+   and Economic Statistics 29.
 """
 
 from __future__ import annotations
@@ -28,7 +38,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts.clusters import Clustering, shared_clusters
+from comparity.counts.clusters import (
+    Clustering,
+    combinations_of,
+    combine_codes,
+    shared_clusters,
+)
 from comparity.inference.dyadic import AMPLE, FEWEST_CLUSTERS
 from comparity.inference.gap_tests import Interval, Pivot
 from comparity.inference.means import RatioPivot
@@ -81,27 +96,26 @@ class Blocks:
 
     Attributes
     ----------
-    name : str
-        What the clusters are.
-    clusters : Clustering
+    clusters : ndarray of int
         The cluster of each item.
     """
 
-    name: str
-    clusters: Clustering
+    clusters: NDArray[np.int64]
 
     @property
     def codes(self) -> NDArray[np.int64]:
         """The block of each item; large clusters are dealt first."""
-        sizes = np.bincount(self.clusters.codes)
+        _, number, sizes = np.unique(self.clusters, return_inverse=True, return_counts=True)
         place = np.empty(len(sizes), dtype=np.int64)
         place[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
-        return (place % MOST_BLOCKS)[self.clusters.codes]
+        return (place % MOST_BLOCKS)[number]
 
-    def gaps(self, items: LabelledItems, measure: Callable[[LabelledItems], Gaps]) -> Gaps:
-        """Return the gaps without each block."""
+    def variances(self, items: LabelledItems, measure: Callable[[LabelledItems], Gaps]) -> Gaps:
+        """Return the jackknife's variance of every gap; ``nan`` where a block holds all of one."""
         codes = self.codes
-        return np.array([measure(items.keep(codes != block)) for block in np.unique(codes)])
+        gaps = np.array([measure(items.keep(codes != block)) for block in np.unique(codes)])
+        found: Gaps = (len(gaps) - 1) * gaps.var(axis=0)
+        return found
 
     def scarcest(self, items: LabelledItems) -> int:
         """Return in how many blocks the items of the scarcest group lie."""
@@ -126,7 +140,7 @@ def know_clusters(
         Audits of independent items, and what works out their gaps for some of the items.
     items : LabelledItems
     clusters : mapping of str to Clustering
-        The cluster of each item, of one kind.
+        The cluster of each item, by kind.
     options : PairwiseOptions
     """
     shared = shared_clusters(clusters, np.ones(len(items), dtype=np.int64))
@@ -134,19 +148,38 @@ def know_clusters(
     for audit, measure in audits:
         if id(audit) in found:
             continue
-        if not shared:
-            unused = cluster_notes({}, options.cluster, rows="items")
-            found[id(audit)] = replace(audit, notes=(*audit.notes, *unused))
+        if shared:
+            variances = variances_of(shared, items, measure)
+            found[id(audit)] = cluster_audit(audit, shared, items, variances, options)
             continue
-        ((name, codes),) = shared.items()
-        blocks = Blocks(name, codes)
-        gaps = blocks.gaps(items, measure)
-        found[id(audit)] = cluster_audit(audit, blocks, items, gaps, options)
+        unused = cluster_notes({}, options.cluster, rows="items")
+        found[id(audit)] = replace(audit, notes=(*audit.notes, *unused))
     return tuple(found[id(audit)] for audit, _ in audits)
 
 
+def variances_of(
+    clusters: Mapping[str, Clustering],
+    items: LabelledItems,
+    measure: Callable[[LabelledItems], Gaps],
+) -> Gaps:
+    """Return the variance of every gap over items that share a cluster of any kind."""
+    known: dict[frozenset[str], Gaps] = {}
+    for several in combinations_of(clusters):
+        # In the order of the columns, which sets do not keep: clusters are dealt out by it.
+        codes = [one.codes for kind, one in clusters.items() if kind in several]
+        known[several] = Blocks(combine_codes(codes)).variances(items, measure)
+    all_kinds = sum((-1) ** (len(several) + 1) * one for several, one in known.items())
+    alone = [one for several, one in known.items() if len(several) == 1]
+    found: Gaps = np.max([all_kinds, *alone], axis=0)
+    return found
+
+
 def cluster_audit(
-    audit: Audit, blocks: Blocks, items: LabelledItems, gaps: Gaps, options: PairwiseOptions
+    audit: Audit,
+    clusters: Mapping[str, Clustering],
+    items: LabelledItems,
+    variances: Gaps,
+    options: PairwiseOptions,
 ) -> Audit:
     """Judge an audit again, with errors that know the clusters.
 
@@ -154,48 +187,51 @@ def cluster_audit(
     ----------
     audit : Audit
         Of independent items.
-    blocks : Blocks
+    clusters : mapping of str to Clustering
+        The cluster of each item, by kind.
     items : LabelledItems
         All items, before they are weighted.
-    gaps : ndarray of shape (blocks, tests)
-        The gaps without each block.
+    variances : ndarray of shape (tests,)
+        Of the gaps.
     options : PairwiseOptions
     """
-    scarcest = blocks.scarcest(items)
+    scarcest = min(Blocks(one.codes).scarcest(items) for one in clusters.values())
     errs = min((min(one.rate, 1 - one.rate) for one in audit.rates), default=0.0)
     rare = errs * min(items.group_sizes.values()) < AMPLE
-    tests = [_with_error(one, gaps[:, k], scarcest, rare) for k, one in enumerate(audit.tests)]
+    tests = [
+        _with_error(test, variance, scarcest, rare)
+        for test, variance in zip(audit.tests, variances.tolist(), strict=True)
+    ]
     judged = judge(tests, **options.judging, n=audit.n_items, n_items=audit.n_items)
     finding = overall_finding(judged)
-    number = {blocks.name: blocks.clusters.n}
+    number = {name: one.n for name, one in clusters.items()}
     return replace(
         audit,
         tests=judged,
         finding=finding,
         exit_status=EXIT_STATUS[finding],
-        design=f"{audit.design}, clustered by {blocks.name}",
+        design=f"{audit.design}, clustered by {' and '.join(number)}",
         n_clusters=number,
         # Tests of all cells at once, and intervals of single cells, take items to be independent.
         joint_tests=(),
-        notes=(*audit.notes, *cluster_notes(number, [blocks.name]), RATES),
+        notes=(*audit.notes, *cluster_notes(number, options.cluster, rows="items"), RATES),
     )
 
 
 RATES = "The intervals of single rates take items to be independent; those of gaps do not."
 
 
-def _with_error(test: JudgedGap, gaps: Gaps, scarcest: int, rare: bool) -> JudgedGap:
+def _with_error(test: JudgedGap, variance: float, scarcest: int, rare: bool) -> JudgedGap:
     """Return a test with the jackknife's error; without a p value where there is none."""
     if test.pivot is None:
         return test
     reason = ""
     if scarcest < FEWEST_CLUSTERS:
         reason = f"a group lies in only {scarcest} clusters, {FEWEST_CLUSTERS} are needed"
-    elif not np.isfinite(gaps).all():
+    elif not math.isfinite(variance):
         reason = "without one of the clusters there is no such gap"
     if reason:
         return replace(test, p_value=math.nan, pivot=None, reason=reason)
-    variance = (len(gaps) - 1) * float(gaps.var())
     known = {"gap": test.gap, "scale": 1.0, "variance": variance, "dof": scarcest - 1}
     known |= {"covariance": 0.0, "scale_variance": 0.0}
     pivot = JackknifeGap(**known, other=test.pivot) if rare else RatioPivot(**known)

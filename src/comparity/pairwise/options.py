@@ -39,9 +39,6 @@ class PairwiseOptions(AuditOptions):
     def _check_together(self) -> None:
         """Refuse what cannot be averaged over queries, rather than average something else."""
         self.check_clusters(self.cluster)
-        if len(self.cluster) > 1:
-            why = "all pairs are counted without clusters of one kind in turn"
-            raise OptionError("cluster", self.cluster, ["one column"], why)
         further = [name for name in self.notions if name in ("marginal", "symmetric")]
         if self.cluster and (further or self.continuous):
             why = "with clusters only cells of groups are compared"

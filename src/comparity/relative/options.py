@@ -109,6 +109,9 @@ class BridgeOptions(RelativeOptions):
     )
 
     def _check_together(self) -> None:
+        if self.cluster is not None and len(self.cluster):
+            why = "a bridge takes subjects to be independent of each other"
+            raise OptionError("cluster", self.cluster, ["one row for each cluster"], why)
         for name in ("intersection", "continuous"):
             if getattr(self, name):
                 why = "a bridge compares two groups"
