@@ -59,7 +59,7 @@ def jackknife(codes: np.ndarray) -> float:
 @pytest.mark.parametrize("n_pages", [3, 7])
 def test_what_items_share_twice_is_counted_once(n_pages: int) -> None:
     page = np.arange(N) % n_pages
-    kinds = {"person": PERSON, "page": page}
+    kinds = {"person": NAMES, "page": page}
     found = pairwise_accuracy(LABEL, SCORE, sensitive_features=GROUP, cluster=kinds).raw
     test, alone = found.tests[0], [jackknife(PERSON), jackknife(page)]
     both = sum(alone) - jackknife_of_blocks(n_pages * PERSON + page)
