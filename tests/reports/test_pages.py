@@ -128,7 +128,7 @@ def test_every_number_on_the_page_is_one_of_the_json(printer: Printer, name: str
     printed = printer(name)
     known = np.array(known_numbers(printed.content))
     # Levels are shown in percent, and the opposite of a gap may be shown for the other direction.
-    known = np.concatenate([known, 100 * known, -known])
+    known = np.concatenate([known, 100 * known, -known, -100 * known])
     body = UNSAID.sub("", page_again(printed)).partition("<body>")[2]
     lines = re.sub(r"<[^>]*>|&lt; 0.0001", "\n", body).splitlines()
     shown = [(one, line) for line in lines for one in NUMBER.findall(line)]
