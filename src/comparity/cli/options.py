@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 from click.shell_completion import CompletionItem
 
+from comparity.cli.covers import cover_options, take_cover
 from comparity.cli.running import BadInput
 from comparity.results.options import REQUIRED, Choice, Options, declared_choices
 from comparity.tables.outputs import is_same_file, is_stream, write_text
@@ -24,6 +25,7 @@ from comparity.tables.outputs import is_same_file, is_stream, write_text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from comparity.reports.cover import Cover
     from comparity.results.result import Result
 
 # A shell puts what is offered into the line as it is, where other signs would mean something.
@@ -311,12 +313,13 @@ def command(
     def decorate(answer: Callable[..., Result]) -> click.Command:
         @wraps(answer)
         def run(as_json: bool, html: Path | None, plot: Path | None = None, **given: Any) -> None:
+            cover = take_cover(given, html)
             known = {name: value for name, value in given.items() if value is not None}
             with working(doing) if doing else nullcontext():
                 result: Any = answer(**known)
             if plot is not None:
                 write_plot(plot, result.plot)
-            deliver(result, as_json=as_json, html=html, more=result.parts())
+            deliver(result, as_json=as_json, html=html, more=result.parts(), cover=cover)
             # What judges nothing has no status of its own.
             raise SystemExit(getattr(result, "exit_status", 0))
 
@@ -324,7 +327,7 @@ def command(
         files = run.__dict__.pop("__click_params__", [])
         draw = [click.option("--plot", type=OUTPUT_FILE, help=plot)] if plot else []
         add = partial(choice_options, options=options) if isinstance(options, type) else options
-        combine(run, add, *draw, output_options)
+        combine(run, add, *draw, output_options, cover_options)
         run.__dict__["__click_params__"] += files
         if example:
             about["epilog"] = example_text(example)
@@ -339,6 +342,7 @@ def deliver(
     as_json: bool,
     html: Path | None,
     more: Mapping[str, Result] | None = None,
+    cover: Cover | None = None,
 ) -> None:
     """Print a result, or its JSON and nothing else, and write its page where one is asked for.
 
@@ -350,7 +354,7 @@ def deliver(
         if html is not None:
             from comparity.reports.page import page
 
-            write_text(html, page({"": result, **more} if more else result))
+            write_text(html, page({"": result, **more} if more else result, cover=cover))
     if html is not None:
         click.echo(f"wrote {html}", err=True)
     sys.stdout.write(text)

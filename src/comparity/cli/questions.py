@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from comparity.cli.covers import cover_options, take_cover
 from comparity.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
@@ -205,6 +206,7 @@ for name, one in (
 @click.option("--sarif", type=OUTPUT_FILE, help="Write what fails as SARIF 2.1.0.")
 @click.option("--markdown", type=OUTPUT_FILE, help="Write a summary in Markdown.")
 @output_options
+@cover_options
 def gate(
     policy: Path,
     junit: Path | None,
@@ -212,6 +214,7 @@ def gate(
     markdown: Path | None,
     as_json: bool,
     html: Path | None,
+    **given: Any,
 ) -> None:
     """Make every audit of a policy and say whether all of them let a change pass.
 
@@ -228,6 +231,7 @@ def gate(
     from comparity.gate.section import markdown as markdown_text
     from comparity.reports.page import page
 
+    cover = take_cover(given, html)
     try:
         plan = read_policy(policy)
         for output in (junit, sarif, markdown, html):
@@ -244,7 +248,7 @@ def gate(
         (junit, junit_xml),
         (sarif, partial(sarif_json, policy=_from_here(policy), lines=lines)),
         (markdown, markdown_text),
-        (html, lambda _: page(shown, title=f"Gate {result.policy}")),
+        (html, lambda _: page(shown, title=f"Gate {result.policy}", cover=cover)),
     )
     for path, text in forms:
         if path is not None:

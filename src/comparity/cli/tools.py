@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from comparity.cli.covers import cover_options, take_cover
 from comparity.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
@@ -161,8 +162,8 @@ def doctor(data: Path | None, as_json: bool) -> None:
 )
 @click.argument("results", type=INPUT_FILE, nargs=-1, required=True)
 @click.option("--html", type=OUTPUT_FILE, help="Write the page; otherwise all is printed.")
-@click.option("--title", default="Audits", show_default=True, help="Title of the page.")
-def report(results: tuple[Path, ...], html: Path | None, title: str) -> None:
+@cover_options
+def report(results: tuple[Path, ...], html: Path | None, **given: Any) -> None:
     """Show results again that commands printed with --json, on one page or in the terminal.
 
     Every number is the one of the JSON; nothing is computed again.
@@ -172,6 +173,7 @@ def report(results: tuple[Path, ...], html: Path | None, title: str) -> None:
     # Imported here so that --help loads no numpy.
     from comparity.reports.page import read_results
 
+    cover = take_cover(given, html)
     found = read_results(results)
     if html is None:
         from comparity.reports.sections import clip
@@ -184,7 +186,7 @@ def report(results: tuple[Path, ...], html: Path | None, title: str) -> None:
         return
     from comparity.reports.page import page
 
-    write_text(html, page(found, title=title))
+    write_text(html, page(found, title="Audits", cover=cover))
     click.echo(f"wrote {html}", err=True)
 
 
@@ -256,6 +258,7 @@ class DemoOptions(Options):
 )
 @partial(choice_options, options=DemoOptions)
 @output_options
+@cover_options
 def demo(
     directory: Path, as_json: bool, html: Path | None, quick: bool, n_items: int, **choices: Any
 ) -> None:
@@ -265,8 +268,10 @@ def demo(
     against the judges as they are, the leaning ones are found, it is audited against the panel
     adjusted for their bias, trained again under a constraint, and audited on fresh applicants.
     """
+    report = html or directory / "report.html"
     if html is not None:
         check_apart(html, [directory / name for name in DEMO_FILES])
+    cover = take_cover(choices, report)
     _claim_folder(directory)
     choices["n_items"] = min(n_items, QUICK) if quick else n_items
     run, story = _run_steps(directory, quiet=as_json, **choices)
@@ -275,11 +280,10 @@ def demo(
         write_text(directory / f"{name}.json", as_json_text(result))
     from comparity.reports.page import page
 
-    report = html or directory / "report.html"
     named = {
         "" if name == "story" else name.replace("-", ", "): results[name] for name in REPORT_ORDER
     }
-    write_text(report, page(named, title="A year of hiring, audited"))
+    write_text(report, page(named, title="A year of hiring, audited", cover=cover))
     if as_json:
         everything = {name: result.to_dict() for name, result in results.items()}
         click.echo(json.dumps(everything, indent=2, allow_nan=False))

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from comparity.errors import FileAccessError, ForeignResultError
 from comparity.errors.spelling import visible
 from comparity.reports.charts import KINDS
+from comparity.reports.cover import Cover, data_facts, overall_verdict
 from comparity.reports.heat import BLUE, CIVIDIS, ORANGE, colours, leaning
 from comparity.reports.sections import Section, clip
 from comparity.results.result import Result, read_result
@@ -33,7 +34,9 @@ LEFTWARD = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e8
 LEFTWARD_WORDS = re.compile(f"[{LEFTWARD}]+(?:[ .'-]+[{LEFTWARD}]+)*")
 
 
-def page(result: Result | Mapping[str, Result], *, title: str = "") -> str:
+def page(
+    result: Result | Mapping[str, Result], *, title: str = "", cover: Cover | None = None
+) -> str:
     """Return a whole HTML page for one result, or for several by name.
 
     Parameters
@@ -41,8 +44,12 @@ def page(result: Result | Mapping[str, Result], *, title: str = "") -> str:
     result : a result, or mapping of str to results
         What to show; several are shown in their order, each under its name.
     title : str, optional
-        Title of the page, where it shows more than one result.
+        Title of the page, where it shows more than one result and its cover has none.
+    cover : Cover, optional
+        What stands above the results: title, date, who ran it, a logo.
     """
+    cover = cover or Cover()
+    heading = visible(cover.title or title)
     named = result if isinstance(result, Mapping) else {"": result}
     shown = {name: one.section() for name, one in named.items()}
     sections = [_section(named[name], one, visible(name)) for name, one in shown.items()]
@@ -51,8 +58,10 @@ def page(result: Result | Mapping[str, Result], *, title: str = "") -> str:
         _environment()
         .get_template("page.html.jinja")
         .render(
-            heading=visible(title),
-            title=visible(title) or first,
+            heading=heading,
+            title=heading or first,
+            cover=cover,
+            overall=overall_verdict(named.values()),
             sections=sections,
             terms=terms_in(shown.values()),
         )
@@ -105,6 +114,7 @@ def _section(result: Result, shown: Section, name: str) -> dict[str, Any]:
     return {
         **{part.name: getattr(shown, part.name) for part in fields(shown)},
         "name": name,
+        "data": data_facts(content if content.get("provenance") else inner),
         "sources": [visible(line) for line in sources_of(content)],
         "provenance": visible(provenance, keep="\n"),
     }

@@ -1,0 +1,50 @@
+"""Title, author, date and logo of a page, from the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+ROWS = "sex,good,hired\n" + "f,1,1\nf,1,0\nf,0,0\nm,1,1\nm,0,0\nm,0,1\n" * 40
+ASKED = ("--label", "good", "--prediction", "hired", "--sensitive", "sex")
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.csv"
+    path.write_text(ROWS, encoding="utf-8")
+    return path
+
+
+def test_what_was_given_is_on_the_page_and_twice_the_same(run: Run, rows: Path) -> None:
+    html = rows.with_suffix(".html")
+    given = ("--title", "Model 7", "--author", "Ada", "--date", "2026-11-17", "--html", html)
+    run("separation", rows, *ASKED, *given)
+    first = html.read_text(encoding="utf-8")
+    assert "<h1>Model 7</h1>" in first
+    assert "Date: 2026-11-17 · Run by: Ada" in first
+    assert "<span>label:</span> good" in first
+    run("separation", rows, *ASKED, *given)
+    assert html.read_text(encoding="utf-8") == first
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--author", "Ada"], "--author belongs to a page"),
+        (["--date", "tomorrow", "--html", "a.html"], "'today'"),
+        (["--logo", "rows.csv", "--html", "a.html"], "ends in"),
+        (["--logo", "a.png", "--html", "a.png"], "write over --logo"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(
+    run: Run, rows: Path, monkeypatch: pytest.MonkeyPatch, given: list[str], said: str
+) -> None:
+    monkeypatch.chdir(rows.parent)
+    (rows.parent / "a.png").write_bytes(b"\x89PNG")
+    outcome = run("separation", rows, *ASKED, *given)
+    assert outcome.status == 2
+    assert said in outcome.err
