@@ -12,7 +12,7 @@ from scipy.stats import norm
 from comparity import barp
 from comparity.datasets.simulated_panels import simulate_comparisons
 from comparity.errors import AnchorError, OptionError
-from comparity.ranking.contrasts import anchor_of
+from comparity.ranking.anchors import anchor_of
 
 WORLD = simulate_comparisons(
     rng=np.random.default_rng(1),

@@ -184,7 +184,7 @@ def test_of_the_only_evaluator_it_is_said_that_the_anchor_makes_the_bias() -> No
     word = bradley_terry(WORLD.comparisons, n_items=40, prior=fit.priors[0].sd)
     gap = np.subtract(*(word.scores[WORLD.group == group].mean() for group in "ba"))
     assert fit.bias[0, 0] == pytest.approx(gap, rel=0.1)
-    assert "which only the assumption of equal group means calls a lean" in " ".join(fit.notes)
+    assert "which only the anchor (equal group means) calls a lean" in " ".join(fit.notes)
 
 
 def test_where_nothing_was_tested_nobody_is_said_not_to_lean() -> None:

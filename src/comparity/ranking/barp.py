@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from comparity.errors import Option, OptionError, PositionError
 from comparity.ranking.alternating import alternate
-from comparity.ranking.anchors import check_trusted, notes_on_lone
+from comparity.ranking.anchors import EQUAL_MEANS, anchor_of
 from comparity.ranking.bias_tests import (
     chosen_intersections,
     suggest,
@@ -22,16 +22,15 @@ from comparity.ranking.bias_tests import (
 )
 from comparity.ranking.connectivity import Diagnosis, check_seats, diagnose
 from comparity.ranking.contrasts import (
-    EQUAL_MEANS,
     Contrasts,
     ItemAttribute,
-    anchor_of,
     attributes_of,
     contrasts_of,
     numbers_of,
 )
 from comparity.ranking.fits import AUTO, EQUAL, MARGINAL_LIKELIHOOD, OWN, SEAT, Wish, wish_of
 from comparity.ranking.judgments import Judgments, judgments_of
+from comparity.ranking.levels import check_trusted, notes_on_lone, settle_level
 from comparity.ranking.likelihood.errors import Errors, chance_variance, without_unknown
 from comparity.ranking.likelihood.fitting import Fit, check_finite, fit, rows_for
 from comparity.ranking.likelihood.search import TOLERANCE, Task
@@ -114,9 +113,11 @@ def barp(
     reference : object or mapping, optional
         The group a bias is measured against, for each attribute; the first in sorted order by
         default. A positive bias favours the other group.
-    anchor : "equal group means", "zero mean bias" or a list of evaluators
-        What fixes the level of the biases. Of evaluators a star stands for any letters:
-        ``["human-*"]``.
+    anchor : str, mapping or list of evaluators
+        What fixes the level of the biases: ``"equal group means"``, ``"zero mean bias"``, either or
+        both with an SD (``{"zero mean bias": 0.5}``), ``"samples"``, ``"aligned distributions"``
+        (see :mod:`comparity.ranking.anchors`), or evaluators who are trusted, of whose names a star
+        stands for any letters: ``["human-*"]``.
     ties, seats : array_like, or a column's name, optional
         As in :func:`comparity.bradley_terry`.
     seat_by_evaluator : bool
@@ -257,8 +258,10 @@ def _fit_panel(
     diagnosis = diagnose(task.judgments, rows, contrasts, trusted=task.anchor.trusted)
     check_finite(task, diagnosis)
     fitted = fit(task, rows)
-    errors = without_unknown(fitted.errors(), fitted.move, contrasts.attributes, diagnosis)
+    fitted, errors, against = settle_level(fitted, fitted.errors(), task.anchor)
+    errors = without_unknown(errors, fitted.move, contrasts.attributes, diagnosis)
     result = _result(task, contrasts, fitted, errors, diagnosis)
+    result = replace(result, notes=(*result.notes, *against))
     if suggesting:
         # Score tests look at the maximum of the likelihood.
         plain = replace(task, corrected=False, sharpness=EQUAL)

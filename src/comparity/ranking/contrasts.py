@@ -1,21 +1,8 @@
-"""What items are as contrasts, which biases act on, and what fixes the level of the biases.
-
-Adding a constant to every evaluator's bias for a group and taking it from the scores of that
-group's items leaves every margin as it was. So data tell evaluators apart, and an assumption, the
-*anchor*, says where zero is:
-
-- ``"equal group means"``: items of all groups have the same mean score,
-- ``"zero mean bias"``: biases of all evaluators sum to zero,
-- trusted evaluators, named: they have no bias.
-
-Choosing an anchor moves the fit along the directions in which the likelihood is flat. The move is
-linear in the parameters, so the same few vectors give estimates and their errors.
-"""
+"""What items are as contrasts, which biases act on: groups, intersections and numbers."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +10,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.errors import AnchorError, DependentGroupsError, OptionError, UnknownReferenceError
+from comparity.errors import DependentGroupsError, OptionError, UnknownReferenceError
 from comparity.ranking.fits import GroupContrast
 from comparity.tables.frames import collect_columns, of_engine, text_of
 from comparity.tables.values import (
@@ -39,9 +26,6 @@ Floats = NDArray[np.float64]
 UNNAMED = "group"
 ONE_MORE = "one unit more"
 PARTS = "the sum of its parts"
-EQUAL_MEANS = "equal group means"
-ZERO_MEAN = "zero mean bias"
-ANCHORS = (EQUAL_MEANS, ZERO_MEAN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -239,148 +223,3 @@ def _to_array(values: Any, name: object) -> NDArray[Any]:
     native = of_engine(values)
     plain = native.to_numpy() if isinstance(native, nw.Series) else values
     return as_array(plain, str(name), "items")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Anchor:
-    """A named assumption about the level of the biases.
-
-    Attributes
-    ----------
-    kind : str
-        ``"equal group means"``, ``"zero mean bias"`` or ``"trusted evaluators"``.
-    trusted : ndarray of int
-        Positions of the trusted evaluators.
-    words : str
-        The assumption as a reader should see it.
-    """
-
-    kind: str
-    trusted: NDArray[np.int64]
-    words: str
-
-
-def anchor_of(anchor: Any, evaluators: NDArray[Any]) -> Anchor:
-    """Return the anchor asked for.
-
-    Parameters
-    ----------
-    anchor : str or sequence
-        One of :data:`ANCHORS`, or the trusted evaluators' names. A name that nobody has is a
-        pattern where it has a star: ``"human-*"`` are all whose names begin so.
-    evaluators : ndarray
-        Names of all evaluators.
-
-    Raises
-    ------
-    AnchorError
-        No evaluator has such a name, or all are trusted.
-    """
-    none = np.empty(0, dtype=np.int64)
-    known = isinstance(anchor, str) and anchor in ANCHORS
-    if not known and (isinstance(anchor, str) or not isinstance(anchor, Iterable)):
-        allowed = [*map(repr, ANCHORS), "a list of trusted evaluators"]
-        raise OptionError("anchor", anchor, allowed)
-    if known:
-        words = {
-            EQUAL_MEANS: "equal group means: items of all groups have the same mean score",
-            ZERO_MEAN: "zero mean bias: the evaluators' biases sum to zero",
-        }
-        return Anchor(kind=anchor, trusted=none, words=words[anchor])
-    place = {text_of(name): k for k, name in enumerate(evaluators.tolist())}
-    names = [one for name in anchor for one in _matching_names(text_of(name), place)]
-    unknown = [name for name in names if name not in place]
-    if not names or unknown:
-        reason = f"{', '.join(unknown)} judged nothing" if unknown else "nobody is named"
-        raise AnchorError(names, reason, evaluators.tolist())
-    trusted = np.unique([place[name] for name in names])
-    if len(trusted) == len(evaluators):
-        raise AnchorError(names, "that is everybody", evaluators.tolist())
-    shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-    said = f"trusted evaluators: {shown} ha{'s' if len(names) == 1 else 've'} no bias"
-    return Anchor(kind="trusted evaluators", trusted=trusted, words=said)
-
-
-def _matching_names(name: str, known: Iterable[str]) -> list[str]:
-    """Return who is meant by a name or a pattern; the pattern itself where it fits nobody."""
-    if "*" not in name or name in known:
-        return [name]
-    pattern = re.compile(".*".join(map(re.escape, name.split("*"))), re.DOTALL)
-    return [one for one in known if pattern.fullmatch(one)] or [name]
-
-
-def words_on_one(anchor: Anchor) -> str:
-    """Say what the bias of the only evaluator is: what the anchor makes it, and nothing else."""
-    if anchor.kind == ZERO_MEAN:
-        return "There is one evaluator: zero mean bias puts its bias at zero, whatever it is."
-    return (
-        "There is one evaluator: its bias is how far it puts one group above the other, which "
-        "only the assumption of equal group means calls a lean and not a difference in worth."
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Move:
-    r"""The step from a fit to its anchored form, :math:`v + V K^T v`.
-
-    Attributes
-    ----------
-    basis : ndarray, (items, 1 + contrasts)
-        A column of ones, then the contrasts: the score part of the flat directions V. Their bias
-        part is -1 for every evaluator, in the direction's own contrast.
-    score_weights : ndarray, (items, 1 + contrasts)
-        Score part of K: how far to go along each direction, as weights of the scores.
-    bias_weight : float
-        Bias part of K: weight of each evaluator's bias in its own contrast's direction.
-    """
-
-    basis: Floats
-    score_weights: Floats
-    bias_weight: float
-
-    @property
-    def is_fixed(self) -> NDArray[np.bool_]:
-        """Say which scores the anchor alone fixes: of items whose groups are only theirs."""
-        leverage = -(self.score_weights * self.basis).sum(axis=1)
-        return np.asarray(leverage > 1 - 1e-9)
-
-    def apply(self, scores: Floats, bias: Floats) -> tuple[Floats, Floats]:
-        """Return anchored scores, with mean zero, and anchored biases."""
-        steps = self.steps(scores, bias)
-        n = self.basis.shape[1] - 1
-        moved = bias.copy()
-        moved[:, :n] -= steps[1:]
-        return scores + self.basis @ steps, moved
-
-    def steps(self, scores: Floats, bias: Floats) -> Floats:
-        """Return how far to go along each flat direction."""
-        steps: Floats = self.score_weights.T @ scores
-        n = self.basis.shape[1] - 1
-        along = self.bias_weight * bias[:, :n].sum(axis=0)
-        steps[1:] += along
-        # Scores keep the mean zero whatever is moved between them and the biases.
-        steps[0] -= self.basis[:, 1:].mean(axis=0) @ along
-        return steps
-
-
-def move_of(anchor: Anchor, columns: NDArray[Any], n_evaluators: int) -> Move:
-    """Return the move to an anchor.
-
-    Parameters
-    ----------
-    anchor : Anchor
-    columns : ndarray, (items, contrasts)
-        Contrasts that biases act on.
-    n_evaluators : int
-    """
-    n_items = len(columns)
-    basis = np.column_stack([np.ones(n_items), columns.astype(np.float64)])
-    weights = np.zeros_like(basis)
-    if anchor.kind == EQUAL_MEANS:
-        # Residuals of a regression on the contrasts have equal means in all groups. A contrast
-        # that is a sum of others (an intersection that is a whole group) moves nothing.
-        weights = -basis @ np.linalg.pinv(basis.T @ basis)
-    else:
-        weights[:, 0] = -1 / n_items
-    share = 1 / n_evaluators if anchor.kind == ZERO_MEAN else 0.0
-    return Move(basis=basis, score_weights=weights, bias_weight=share)

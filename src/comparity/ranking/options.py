@@ -163,6 +163,27 @@ def check_used(made: Mapping[str, Any]) -> None:
             raise OptionError(option, made[option], [beside, ("no {}", Option(option))], why)
 
 
+def read_anchor(words: str | None) -> str | dict[str, float] | None:
+    """Return an anchor as Python has it, with SDs where the words have equal signs.
+
+    Examples
+    --------
+    >>> read_anchor("zero mean bias=0.5, equal group means=1")
+    {'zero mean bias': 0.5, 'equal group means': 1.0}
+    """
+    if words is None or "=" not in words:
+        return words
+    stated = {}
+    for part in words.split(","):
+        name, _, sd = part.partition("=")
+        try:
+            stated[name.strip()] = float(sd)
+        except ValueError as error:
+            allowed = ["a statement and its SD, such as 'zero mean bias=0.5'"]
+            raise OptionError("anchor", words, allowed) from error
+    return stated
+
+
 @dataclass(frozen=True, kw_only=True)
 class RankForm(ComparisonColumns):
     """Which model ranks which columns, what fixes its level, and how a score is audited."""
@@ -174,9 +195,11 @@ class RankForm(ComparisonColumns):
         words=tuple(MODULES),
         aliases=COMMANDS,
     )
-    anchor: Literal["equal group means", "zero mean bias"] | None = choice(
+    anchor: str | None = choice(
         None,
-        "What fixes the common level of the biases: an assumption.  [default: equal group means]",
+        "What fixes the common level of the biases, an assumption: 'equal group means', 'zero mean "
+        "bias', either with an SD ('zero mean bias=0.5'), 'samples' or 'aligned distributions'.  "
+        "[default: equal group means]",
     )
     reference: tuple[str, ...] | None = choice(
         None,
@@ -237,7 +260,7 @@ class RankForm(ComparisonColumns):
         """Return the choices made about the model, by the names its function has for them."""
         by_name = dict(zip(self.sensitive, self.reference, strict=True)) if self.reference else None
         made = {
-            "anchor": list(self.trusted) if self.trusted else self.anchor,
+            "anchor": list(self.trusted) if self.trusted else read_anchor(self.anchor),
             "reference": by_name,
             "score_prior": self.score_prior,
             "bias_prior": self.bias_prior,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numba import njit
 from scipy.optimize import approx_fprime
 
-from comparity.ranking.contrasts import EQUAL_MEANS, Anchor, move_of
+from comparity.ranking.anchors import EQUAL_MEANS, Anchor, move_of
 from comparity.ranking.likelihood import kernels as _kernels
 from comparity.ranking.likelihood.exact import Inverse
 from comparity.ranking.likelihood.objective import EFFECT_SD, Penalised, Penalty, minimise

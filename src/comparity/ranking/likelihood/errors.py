@@ -1,7 +1,7 @@
 r"""Standard errors from the curvature of the penalised likelihood.
 
 With :math:`\Sigma` the inverse Hessian and :math:`V K^T` the move to the anchor
-(:class:`comparity.ranking.contrasts.Move`), the covariance of the anchored parameters is
+(:class:`comparity.ranking.anchors.Move`), the covariance of the anchored parameters is
 :math:`(I + V K^T) \Sigma (I + K V^T)`. Small fits invert the Hessian. Large ones factor it where
 comparisons run in a band (:mod:`comparity.ranking.likelihood.banded`), or invert what is left of it
 without the evaluators where items are few (:mod:`comparity.ranking.likelihood.exact`). Elsewhere,
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.ranking.contrasts import Move
+from comparity.ranking.anchors import Move
 from comparity.ranking.likelihood import exact as _exact
 from comparity.ranking.likelihood.banded import solve_banded
 from comparity.ranking.likelihood.clusters import (
@@ -209,7 +209,7 @@ def chance_variance(scores: Floats, errors: Errors, basis: Floats) -> Floats:
 def _move_matrices(objective: Penalised, move: Move) -> tuple[Floats, Floats]:
     """Return V and K of the move, with a row for every parameter."""
     n, flat = objective.n_items, objective.directions(move.basis)
-    weights = -move.bias_weight * flat
+    weights = -np.append(0.0, move.bias_weights) * flat
     weights[:n], means = move.score_weights, move.basis[:, 1:].mean(axis=0)
     weights[n:, 0] = -weights[n:, 1:] @ means
     return flat, weights
@@ -332,7 +332,7 @@ def _mean_target(
     bias[free, contrast] = 1 / free.sum()
     if contrast + 1 < move.basis.shape[1]:
         scores -= move.score_weights[:, contrast + 1]
-        bias[:, contrast] -= move.bias_weight
+        bias[:, contrast] -= move.bias_weights[contrast]
     return target
 
 

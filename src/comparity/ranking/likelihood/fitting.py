@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors import NoPriorError
+from comparity.ranking.anchors import ZERO_MEAN, Anchor, Move, move_of
 from comparity.ranking.connectivity import Diagnosis
-from comparity.ranking.contrasts import ZERO_MEAN, Anchor, Move, move_of
 from comparity.ranking.fits import Prior, by_cross_validation, folds
 from comparity.ranking.likelihood.errors import Errors, errors_of
 from comparity.ranking.likelihood.evidence import LEAST_SCORE_SD

@@ -119,7 +119,7 @@ class Penalised:
     penalty : Penalty
     basis : ndarray, (items, 1 + contrasts)
         Score part of the directions in which the likelihood is flat; see
-        :class:`comparity.ranking.contrasts.Move`.
+        :class:`comparity.ranking.anchors.Move`.
     flat : bool
         Whether it is: with trusted evaluators only the first direction is.
     tilt : ndarray, optional

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors import OptionError
-from comparity.ranking.contrasts import Anchor, Move
+from comparity.ranking.anchors import Anchor, Move
 from comparity.ranking.fits import AUTO, EQUAL, OWN, Wish, bound_sd
 from comparity.ranking.judgments import Judgments, count_outcomes
 from comparity.ranking.likelihood import exact as _exact
