@@ -31,9 +31,21 @@ def times(request: pytest.FixtureRequest) -> int:
     return int(request.param)
 
 
-def audited(rng: np.random.Generator, shift: float = 0.0, **world: Any) -> PanelAudit:
+SHARP: dict[str, Any] = {"sharpness": 1.0, "gap": 2.0, "trusted": 4, "n_comparisons": 8000}
+
+
+def audited(
+    rng: np.random.Generator, shift: float = 0.0, fit_by: str = "auto", **world: Any
+) -> PanelAudit:
     panel = leaning_panel(rng, **world)
-    fit = barp(panel.comparisons, evaluators=panel.evaluators, sensitive_features=panel.group)
+    trusted = list(range(world.get("trusted", 0)))
+    fit = barp(
+        panel.comparisons,
+        evaluators=panel.evaluators,
+        sensitive_features=panel.group,
+        anchor=trusted or "equal group means",
+        sharpness=fit_by,
+    )
     model = panel.model + shift * (panel.group == "b")
     return audit_against_panel(fit, model, sensitive_features=panel.group, draws=20)
 

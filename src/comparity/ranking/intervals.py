@@ -40,8 +40,14 @@ def ratio_intervals(
     return ends
 
 
-def rank_intervals(scores: Floats, standard_errors: Floats, level: float) -> Ints:
-    """Return the ranks each item can have, as (n, 2)."""
+def rank_intervals(
+    scores: Floats, standard_errors: Floats, level: float, shared: Floats | None = None
+) -> Ints:
+    """Return the ranks each item can have, as (n, 2).
+
+    `shared` is the part of the errors that items have in common, as multiples of independent
+    standard normal variables, (n, variables): of two items it is their difference that counts.
+    """
     n = len(scores)
     # An item without an error may have any rank.
     errors = np.where(np.isfinite(standard_errors), standard_errors, np.inf)
@@ -53,11 +59,15 @@ def rank_intervals(scores: Floats, standard_errors: Floats, level: float) -> Int
         above = n - np.searchsorted(np.sort(low), high, side="right")
         below = np.searchsorted(np.sort(high), low, side="left")
     else:
-        above, below = _count_certain(scores, errors, cut)
+        shared = np.zeros((n, 0)) if shared is None else shared
+        own = np.sqrt(np.maximum(errors**2 - (shared**2).sum(axis=1), 0.0))
+        above, below = _count_certain(scores, own, shared, cut)
     return np.column_stack([above + 1, n - below]).astype(np.int64)
 
 
-def _count_certain(scores: Floats, errors: Floats, cut: float) -> tuple[Ints, Ints]:
+def _count_certain(
+    scores: Floats, errors: Floats, shared: Floats, cut: float
+) -> tuple[Ints, Ints]:
     """Count for every item those certainly above and certainly below it, block by block."""
     above, below = np.zeros(len(scores), np.int64), np.zeros(len(scores), np.int64)
     rows = max(1, 2_000_000 // len(scores))
@@ -66,7 +76,10 @@ def _count_certain(scores: Floats, errors: Floats, cut: float) -> tuple[Ints, In
         # A recorded result may hold any numbers; an error beyond all of them leaves any rank.
         with np.errstate(over="ignore"):
             gap = scores[None, :] - scores[block, None]
-            error = cut * np.sqrt(errors[None, :] ** 2 + errors[block, None] ** 2)
+            square = errors[None, :] ** 2 + errors[block, None] ** 2
+            for part in shared.T:
+                square += (part[None, :] - part[block, None]) ** 2
+            error = cut * np.sqrt(square)
         above[block] = (gap > error).sum(axis=1)
         below[block] = (gap < -error).sum(axis=1)
     return above, below

@@ -192,18 +192,30 @@ def without_unknown(
     return replace(errors, scores=scores, bias=bias, centred=centred, level=level)
 
 
-def chance_variance(scores: Floats, errors: Errors, basis: Floats) -> Floats:
-    """Return the variance by which groups of these sizes differ in mean, of items drawn alike.
+def chance_covariance(scores: Floats, errors: Errors, basis: Floats) -> Floats:
+    """Return the covariance by which groups of these sizes differ in mean, of items drawn alike.
 
     That two populations have equal means does not make two samples have them; where the anchor
     says so of the samples, the difference goes into the mean bias.
     """
-    variances = np.zeros(errors.bias.shape[1])
+    covariance = np.zeros((errors.bias.shape[1], errors.bias.shape[1]))
     squares = scores**2 + np.nan_to_num(errors.scores) ** 2
     spread = squares.sum() / max(1, len(basis) - basis.shape[1])
-    inverse = np.diagonal(np.linalg.pinv(basis.T @ basis))[1:]
-    variances[: len(inverse)] = spread * inverse
-    return variances
+    inverse = np.linalg.pinv(basis.T @ basis)[1:, 1:]
+    covariance[: len(inverse), : len(inverse)] = spread * inverse
+    return covariance
+
+
+def chance_of_scores(covariance: Floats, basis: Floats) -> Floats:
+    """Return what such differences between groups do to the scores about their mean.
+
+    As multiples of independent standard normal variables, (items, contrasts of groups): the sum of
+    their squares is the variance of a score, that of differences the one between two scores.
+    """
+    groups = basis[:, 1:] - basis[:, 1:].mean(axis=0)
+    values, vectors = np.linalg.eigh(covariance[: groups.shape[1], : groups.shape[1]])
+    found: Floats = groups @ (vectors * np.sqrt(np.maximum(values, 0.0)))
+    return found
 
 
 def _move_matrices(objective: Penalised, move: Move) -> tuple[Floats, Floats]:
