@@ -235,3 +235,21 @@ def test_biases_that_do_not_grow_with_the_score_are_said_to_at_the_level(
         test = barp(score_dependent=True, **data).score_dependence
         found.append(float(test.p_value < 0.05))
     held(found, 0.0, 0.06, spread=OF_ONE)
+
+
+@pytest.mark.parametrize("panels", [40, pytest.param(1000, marks=pytest.mark.slow)])
+def test_scores_of_few_items_are_covered_with_the_chance_between_groups(
+    panels: int, rng: Rng
+) -> None:
+    """Ten items in each group, which differ in mean by chance, each compared 300 times."""
+    group, with_chance, without = np.repeat([0, 1], 10), [], []
+    for _ in range(panels):
+        world = panel(
+            rng, rng.normal(0, 1, 10), spread=1.5, equal_means=False, group=group, pairs=300
+        )
+        truth = world.scores - world.scores.mean()
+        for shares, choice in ((with_chance, True), (without, False)):
+            fit = world.fitted(chance_between_groups=choice)
+            shares.append(share_covered(fit.score_intervals(), truth))
+    held(with_chance, 0.92, 0.97)
+    assert np.mean(without) < 0.75

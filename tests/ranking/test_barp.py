@@ -137,6 +137,30 @@ def test_cautious_errors_add_the_chance_that_groups_differ() -> None:
     )
 
 
+def test_scores_carry_the_chance_between_groups_on_request() -> None:
+    """Means of m and n items differ by chance; an item moves with its group, about the mean of all.
+
+    With groups of 12 and 18, one of the 12 moves by 18/30 of the difference of means, and that has
+    the variance (1/12 + 1/18) times that of a score.
+    """
+    world = panel(3)
+    plain, found = fitted(world), fitted(world, chance_between_groups=True)
+    variance = (plain.scores**2 + plain.standard_errors**2).sum() / (30 - 2) * (1 / 12 + 1 / 18)
+    share = np.where(world.groups["sex"] == "b", 18 / 30, 12 / 30)
+    assert found.standard_errors**2 - plain.standard_errors**2 == pytest.approx(share**2 * variance)
+    assert np.array_equal(found.scores, plain.scores)
+    assert np.array_equal(found.cautious_q, plain.cautious_q)
+    # Two items of one group have it in common; between groups it is the whole difference.
+    apart = world.groups["sex"][:, None] != world.groups["sex"]
+    errors = np.add.outer(plain.standard_errors**2, plain.standard_errors**2) + variance * apart
+    sure = norm.isf((1 - 0.95 ** (1 / 29)) / 2) * np.sqrt(errors)
+    above = np.subtract.outer(found.scores, found.scores) < -sure
+    assert found.rank_intervals()[:, 0].tolist() == (1 + above.sum(axis=1)).tolist()
+    assert found.rank_intervals()[:, 1].tolist() == (30 - above.sum(axis=0)).tolist()
+    with pytest.raises(OptionError, match="chance_between_groups"):
+        fitted(world, chance_between_groups=True, anchor="zero mean bias")
+
+
 @pytest.mark.parametrize("anchor", ["zero mean bias", [2, 3]])
 def test_other_anchors_say_nothing_of_groups_that_chance_could_change(anchor: Any) -> None:
     found = fitted(panel(3), anchor=anchor)

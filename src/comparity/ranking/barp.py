@@ -31,7 +31,12 @@ from comparity.ranking.contrasts import (
 from comparity.ranking.fits import AUTO, EQUAL, MARGINAL_LIKELIHOOD, OWN, SEAT, Wish, wish_of
 from comparity.ranking.judgments import Judgments, judgments_of
 from comparity.ranking.levels import check_trusted, notes_on_lone, settle_level
-from comparity.ranking.likelihood.errors import Errors, chance_variance, without_unknown
+from comparity.ranking.likelihood.errors import (
+    Errors,
+    chance_covariance,
+    chance_of_scores,
+    without_unknown,
+)
 from comparity.ranking.likelihood.fitting import Fit, check_finite, fit, rows_for
 from comparity.ranking.likelihood.search import TOLERANCE, Task
 from comparity.ranking.options import RankingModel
@@ -78,6 +83,7 @@ def barp(
     score_dependent: bool = False,
     corrected: bool = True,
     sharpness: str = AUTO,
+    chance_between_groups: bool = False,
     mode: str = "joint",
     tolerance: float = TOLERANCE,
     seed: int = 0,
@@ -147,6 +153,10 @@ def barp(
         (g_i - g_j)))` with :math:`\gamma_k > 0`, seat effects and ties outside; scores have SD 1
         within groups, and biases are in the same unit. See
         :mod:`comparity.ranking.likelihood.sharpness`.
+    chance_between_groups : bool
+        Whether errors of scores, and with them ranks, hold the chance by which groups of these
+        sizes differ in mean, where the anchor is that they do not: right also if it is true of the
+        groups that items were drawn from, and not of the items.
     mode : {"joint", "alternating"}
         ``"alternating"`` is the scheme of the authors' code, for comparison with their numbers:
         no prior, no errors, stops after 100 steps.
@@ -212,6 +222,7 @@ def barp(
                 "score_prior": score_prior != MARGINAL_LIKELIHOOD,
                 "bias_prior": bias_prior != BIAS_SD,
                 "score_dependent": score_dependent,
+                "chance_between_groups": chance_between_groups,
                 "cluster": bool(judgments.clusters),
                 "sharpness='own'": sharpness == OWN,
                 "intersections='suggest'": intersections == "suggest",
@@ -236,7 +247,11 @@ def barp(
         corrected=corrected and not score_dependent and not math.isinf(wish.sd),
         sharpness=sharpness,
     )
-    return _fit_panel(task, contrasts, intersections == "suggest", score_dependent)
+    if chance_between_groups and task.anchor.kind != EQUAL_MEANS:
+        why = "with this anchor groups may differ, and nothing is assumed of their means"
+        raise OptionError("chance_between_groups", True, ["False", f"anchor={EQUAL_MEANS!r}"], why)
+    found = _fit_panel(task, contrasts, intersections == "suggest", score_dependent)
+    return _add_chance(found, contrasts.columns) if chance_between_groups else found
 
 
 BARP = RankingModel(
@@ -272,6 +287,15 @@ def _fit_panel(
     if score_dependent:
         result = with_score_dependence(result, task.judgments, contrasts, fitted)
     return result
+
+
+def _add_chance(ranking: BiasedRanking, columns: NDArray[Any]) -> BiasedRanking:
+    """Return a ranking whose scores have the chance by which groups differ in their errors."""
+    basis = np.column_stack([np.ones(len(columns)), columns.astype(np.float64)])
+    chance = chance_covariance(ranking.scores, ranking.standard_errors, basis)
+    shared = chance_of_scores(chance, basis)
+    errors = np.sqrt(ranking.standard_errors**2 + (shared**2).sum(axis=1))
+    return replace(ranking, standard_errors=errors, shared_errors=shared)
 
 
 def _check_panel(judgments: Judgments, n_items: int, *, seat_by_evaluator: bool) -> None:
@@ -321,7 +345,8 @@ def _result(
         fitted, errors, sharpness = in_score_sds(fitted, errors)
     bias, own, chance = fitted.bias, errors.bias, np.zeros(fitted.bias.shape[1])
     if task.anchor.kind == EQUAL_MEANS:
-        chance = chance_variance(fitted.scores, errors, fitted.move.basis)
+        own_chance = np.diagonal(chance_covariance(fitted.scores, errors.scores, fitted.move.basis))
+        chance[: len(own_chance)] = own_chance
     mean, null = bias.mean(axis=0), errors_if_zero(bias, own, sharpness)
     # A bias without an error is zero by assumption, whatever the groups.
     z, p, q = tests_of(bias, null)

@@ -60,9 +60,15 @@ def rank_intervals(
         below = np.searchsorted(np.sort(high), low, side="left")
     else:
         shared = np.zeros((n, 0)) if shared is None else shared
-        own = np.sqrt(np.maximum(errors**2 - (shared**2).sum(axis=1), 0.0))
-        above, below = _count_certain(scores, own, shared, cut)
+        above, below = _count_certain(scores, errors_of_items(errors, shared), shared, cut)
     return np.column_stack([above + 1, n - below]).astype(np.int64)
+
+
+def errors_of_items(standard_errors: Floats, shared: Floats | None) -> Floats:
+    """Return errors without what items have in common."""
+    if shared is None:
+        return standard_errors
+    return np.sqrt(np.maximum(standard_errors**2 - (shared**2).sum(axis=1), 0.0))
 
 
 def _count_certain(

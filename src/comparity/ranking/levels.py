@@ -34,7 +34,7 @@ from comparity.ranking.anchors import (
     words_on_one,
 )
 from comparity.ranking.connectivity import groups_apart, seats_untold
-from comparity.ranking.likelihood.errors import Errors, chance_variance
+from comparity.ranking.likelihood.errors import Errors, chance_covariance
 from comparity.tables.frames import text_of
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _variances(fitted: Fit, errors: Errors, anchor: Anchor) -> tuple[Floats, Flo
         spread = fitted.bias[:, :n_contrasts].var(axis=0, ddof=1)
         # The variance of a mean whose SD is estimated is that of Student's t.
         of_mean = spread / m * (m - 1) / (m - 3)
-        of_gap = chance_variance(fitted.scores, errors, fitted.move.basis)[:n_contrasts]
+        of_gap = np.diagonal(chance_covariance(fitted.scores, errors.scores, fitted.move.basis))
         tiny = np.finfo(float).tiny
         return np.maximum(of_mean, tiny), np.maximum(of_gap, tiny)
     unit = fitted.priors[0].sd if fitted.has_sharpness else 1.0

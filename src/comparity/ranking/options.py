@@ -40,7 +40,7 @@ OPTIONS = {
     "biases": (
         *("anchor", "trusted", "reference", "bias_prior", "seat_by_evaluator", "own_seats"),
         *("intersections", "suggest", "score_dependent", "corrected", "uncorrected"),
-        "sharpness",
+        *("sharpness", "chance_between_groups"),
     ),
     "cluster": ("cluster",),
     "evaluators": ("evaluator",),
@@ -233,6 +233,10 @@ class RankForm(ComparisonColumns):
         "Whether evaluators are equally decided, or each has a sharpness of its own: by default "
         "where it can be told.",
     )
+    chance_between_groups: bool = choice(
+        False,
+        "Let errors of scores and ranks hold the chance by which groups of items differ in mean.",
+    )
     cluster: str | None = column(
         "Column whose comparisons of one value are not independent, such as the prompt.", None
     )
@@ -269,6 +273,7 @@ class RankForm(ComparisonColumns):
             "score_dependent": self.score_dependent or None,
             "corrected": False if self.uncorrected else None,
             "sharpness": self.sharpness if self.sharpness != "auto" else None,
+            "chance_between_groups": self.chance_between_groups or None,
         }
         known = {name: value for name, value in made.items() if value is not None}
         return {name: None if value == "none" else value for name, value in known.items()}

@@ -25,6 +25,7 @@ from comparity.inference.pivots import DyadicGap, SharedGap
 from comparity.pairwise.judge import audit_items, gaps_of_items
 from comparity.pairwise.options import PairwiseOptions
 from comparity.pairwise.result import PairwiseAccuracy
+from comparity.ranking.intervals import errors_of_items
 from comparity.ranking.result import BiasedRanking, Ranking
 from comparity.reports.sections import Grid, rate, signed
 from comparity.results.audit import Audit, JudgedGap, JudgedResult
@@ -147,7 +148,10 @@ def audit_against_panel(
     at_face_value = audit_items(items, options)
     gaps = _Gaps(items, options, at_face_value)
     moved, reversals, made = gaps.with_errors(
-        panel.standard_errors[known], draws, np.random.default_rng(seed)
+        # What items of a group have in common is in the error of its level.
+        errors_of_items(panel.standard_errors, panel.shared_errors)[known],
+        draws,
+        np.random.default_rng(seed),
     )
     allowance = ALLOWANCE_FACTOR * np.abs(moved - gaps.observed)
     tests = [

@@ -60,10 +60,8 @@ class Ranking(Result):
         In the `unit`; the mean of scores in logits is zero.
     standard_errors : ndarray
         Of the scores about their mean; ``nan`` where the model gives none.
-    log_likelihood : float
-        At the fit, without the prior's part.
-    converged : bool
-        Whether the gradient met its tolerance.
+    log_likelihood, converged : float, bool
+        At the fit, without the prior's part, and whether the gradient met its tolerance.
     n_comparisons, n_ties : int
         Comparisons in all, and ties among them.
     diagnosis : Diagnosis
@@ -76,16 +74,16 @@ class Ranking(Result):
         Names of the evaluators, by position; empty where the model does not know them.
     parameters : mapping of str to number or array
         What else the model has, such as the reliability of each evaluator.
-    gradient_norm : float
-        Euclidean norm of the gradient of the penalised log-likelihood at the fit.
-    iterations : int
-        Steps of the solver.
+    gradient_norm, iterations : float, int
+        Euclidean norm of the gradient of the penalised log-likelihood at the fit, and steps to it.
     unit : str
         Of scores: ``"logits"``, ``"SDs"``, ``"points"`` or ``"share of wins"``.
     n_clusters : mapping of str to int
         Clusters of comparisons that errors allow for, by what they share.
     model_fit : ModelFit or None
         Test that comparisons are independent but for what the model knows.
+    shared_errors : ndarray or None, (items, contrasts)
+        What the chance between groups adds to scores, in multiples of standard normal variables.
     notes : tuple of str
         What the reader must know.
     provenance : mapping
@@ -111,6 +109,7 @@ class Ranking(Result):
     unit: str = "logits"
     n_clusters: Mapping[str, int] = field(default_factory=dict)
     model_fit: ModelFit | None = None
+    shared_errors: Floats | None = None
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
@@ -156,7 +155,7 @@ class Ranking(Result):
         (Mogstad, Romano, Shaikh and Wilhelm, 2024), or more: it is cautious. With more than
         20,000 items two intervals of scores that do not meet decide, which is more so.
         """
-        return rank_intervals(self.scores, self.standard_errors, level)
+        return rank_intervals(self.scores, self.standard_errors, level, self.shared_errors)
 
     def section(self) -> Section:
         """Return what is told of this answer."""

@@ -192,17 +192,15 @@ def without_unknown(
     return replace(errors, scores=scores, bias=bias, centred=centred, level=level)
 
 
-def chance_covariance(scores: Floats, errors: Errors, basis: Floats) -> Floats:
+def chance_covariance(scores: Floats, errors: Floats, basis: Floats) -> Floats:
     """Return the covariance by which groups of these sizes differ in mean, of items drawn alike.
 
     That two populations have equal means does not make two samples have them; where the anchor
     says so of the samples, the difference goes into the mean bias.
     """
-    covariance = np.zeros((errors.bias.shape[1], errors.bias.shape[1]))
-    squares = scores**2 + np.nan_to_num(errors.scores) ** 2
+    squares = scores**2 + np.nan_to_num(errors) ** 2
     spread = squares.sum() / max(1, len(basis) - basis.shape[1])
-    inverse = np.linalg.pinv(basis.T @ basis)[1:, 1:]
-    covariance[: len(inverse), : len(inverse)] = spread * inverse
+    covariance: Floats = spread * np.linalg.pinv(basis.T @ basis)[1:, 1:]
     return covariance
 
 
@@ -213,7 +211,7 @@ def chance_of_scores(covariance: Floats, basis: Floats) -> Floats:
     their squares is the variance of a score, that of differences the one between two scores.
     """
     groups = basis[:, 1:] - basis[:, 1:].mean(axis=0)
-    values, vectors = np.linalg.eigh(covariance[: groups.shape[1], : groups.shape[1]])
+    values, vectors = np.linalg.eigh(covariance)
     found: Floats = groups @ (vectors * np.sqrt(np.maximum(values, 0.0)))
     return found
 
