@@ -132,6 +132,8 @@ def simulate(world: World, panels: int, seed: int = 20261117, **choices: Any) ->
     return found
 
 
+FLIPPED = "a quarter of the last one's votes turned round"
+DIFFERENT = "sharpness of SD 0.6, groups differ by 0.8"
 WORLDS = {
     "two trusted with sharpness 2, a judge with 0.8, groups differ by 1": World(
         sharpness=(2, 2, 0.8), trusted=2, judgments=3000, items=100, lean=0.0
@@ -147,10 +149,10 @@ WORLDS = {
     "equal sharpness": World(lowest=1.0, highest=1.0),
     "equal sharpness, 30 judgments": World(lowest=1.0, highest=1.0, judgments=30),
     "groups do not differ": World(gap=0.0),
-    "a quarter of the last one's votes turned round": World(
+    FLIPPED: World(
         sharpness=(2, 2, 2), trusted=2, judgments=1000, items=100, lean=0.0, flipped=0.25
     ),
-    "sharpness of SD 0.6, groups differ by 0.8": World(spread=0.6, gap=0.8, judgments=1000),
+    DIFFERENT: World(spread=0.6, gap=0.8, judgments=1000),
 }
 TASTES = World(
     sharpness=(1.0,) * 10, tastes=0.7, anchor="equal group means", gap=0.0, lean=0.0, items=60
@@ -174,8 +176,8 @@ def check(found: list[Rates], least: float, most: float) -> None:
 
 
 @pytest.mark.parametrize("name", FIRST)
-def test_own_sharpness_keeps_its_levels(name: str) -> None:
-    check(simulate(WORLDS[name], 12, sharpness="own"), 0.93, 1.0)
+def test_the_default_keeps_its_levels(name: str) -> None:
+    check(simulate(WORLDS[name], 12), 0.93, 1.0)
 
 
 @pytest.mark.parametrize("name", FIRST)
@@ -192,6 +194,17 @@ def test_the_dull_are_not_taken_for_inverted_and_searches_come_to_rest() -> None
         assert fit.converged
         assert fit.sharpness is not None
         assert not fit.sharpness.inverted.any()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [FIRST[0], FLIPPED, DIFFERENT])
+def test_the_default_keeps_its_levels_in_a_thousand_panels(name: str) -> None:
+    check(simulate(WORLDS[name], 1000), 0.93, 0.98)
+
+
+@pytest.mark.slow
+def test_with_tastes_hardly_anybody_is_accused_in_a_thousand_panels() -> None:
+    check(simulate(TASTES, 1000), 0.93, 0.98)
 
 
 @pytest.mark.slow

@@ -71,9 +71,7 @@ def errors_of_items(standard_errors: Floats, shared: Floats | None) -> Floats:
     return np.sqrt(np.maximum(standard_errors**2 - (shared**2).sum(axis=1), 0.0))
 
 
-def _count_certain(
-    scores: Floats, errors: Floats, shared: Floats, cut: float
-) -> tuple[Ints, Ints]:
+def _count_certain(scores: Floats, errors: Floats, shared: Floats, cut: float) -> tuple[Ints, Ints]:
     """Count for every item those certainly above and certainly below it, block by block."""
     above, below = np.zeros(len(scores), np.int64), np.zeros(len(scores), np.int64)
     rows = max(1, 2_000_000 // len(scores))
