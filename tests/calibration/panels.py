@@ -34,9 +34,9 @@ def leaning_panel(
     """Compare items drawn alike from both groups; the model is quality plus noise in both.
 
     `spread` is the standard deviation of quality in group b over that in group a, `rarely` how
-    often items of group b are shown compared with those of group a. `gap` is how much better group b
-    is. Log sharpness has the SD `sharpness`; the first few evaluators, who are `trusted`, do not lean
-    and are sharper than the others by one of that SD.
+    often items of group b are shown compared with those of group a. `gap` is how much better group
+    b is. Log sharpness has the SD `sharpness`; the first few evaluators, who are `trusted`, do not
+    lean and are sharper than the others by one of that SD.
     """
     in_b = rng.random(n_items) < 0.4
     quality = rng.normal(0, 1.5, n_items) * np.where(in_b, spread, 1.0) + gap * in_b
