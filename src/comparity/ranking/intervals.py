@@ -68,7 +68,8 @@ def errors_of_items(standard_errors: Floats, shared: Floats | None) -> Floats:
     """Return errors without what items have in common."""
     if shared is None:
         return standard_errors
-    return np.sqrt(np.maximum(standard_errors**2 - (shared**2).sum(axis=1), 0.0))
+    own: Floats = np.sqrt(np.maximum(standard_errors**2 - (shared**2).sum(axis=1), 0.0))
+    return own
 
 
 def _count_certain(scores: Floats, errors: Floats, shared: Floats, cut: float) -> tuple[Ints, Ints]:
