@@ -8,6 +8,7 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ON_REAL_DATA = {
     "compas_and_german": "compas_no_names.csv",
+    "equal_or_own_sharpness": "crowd-comparisons.csv",
     "law_school_bridge": "law_data.csv",
     "llm_judges": "crowd-comparisons.csv",
     "story_points_bridge": ".csv",
