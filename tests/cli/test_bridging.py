@@ -80,7 +80,7 @@ def test_predictions_already_made_need_no_features(run: Run, tmp_path: Path) -> 
     [
         (("--features", "grade"), "belongs to a bridge"),
         (("--on", "new.csv"), "needs --features"),
-        (("--on", "new.csv", "--features", "grade", "--labels"), "--labels cannot be had"),
+        (("--on", "new.csv", "--features", "grade", "--continuous"), "--continuous cannot be used"),
         (("--on", "new.csv", "--features", "height"), "'height' does not occur"),
         (
             (
@@ -159,3 +159,25 @@ def test_a_file_is_no_bridge_to_itself(run: Run, tmp_path: Path) -> None:
     outcome = run("relative", old, "--on", again, *columns)
     assert (outcome.status, outcome.out) == (2, "")
     assert "the same subjects" in outcome.err
+
+
+def test_more_groups_and_more_raters_are_bridged_as_one_family(run: Run, tmp_path: Path) -> None:
+    rng, paths = np.random.default_rng(6), []
+    for name, lean in (("old", 1.0), ("new", 0.0)):
+        race, grade = rng.choice(list("abc"), 400), rng.normal(size=400).round(3)
+        marks = (grade + lean * (race == "b") + rng.normal(0, 0.5, 400)).round(2)
+        others = (grade + rng.normal(0, 0.5, 400)).round(2)
+        rows = map("{},{},{},{}".format, marks, others, race, grade)
+        paths.append(tmp_path / f"{name}.csv")
+        paths[-1].write_text("\n".join(["ann,bob,race,grade", *rows]), encoding="utf-8")
+    old, new = paths
+    words = ("relative", old, "--on", new, "--features", "grade", "--sensitive", "race")
+    outcome = run(*words, "--first", "ann", "--second", "ann", "--json")
+    assert outcome.status == 1
+    groups = [(one["group"], one["reference"]) for one in json.loads(outcome.out)["contrasts"]]
+    assert groups == [("b", "a"), ("c", "a"), ("c", "b")]
+    raters = json.loads(run(*words, "--raters", "ann,bob", "--json").out)
+    assert [one["second"] for one in raters["contrasts"]] == ["bob"] * 3
+    refused = run(*words, "--raters", "ann,bob", "--first", "ann")
+    assert refused.status == 2
+    assert "two --raters, or --first and --second" in refused.err

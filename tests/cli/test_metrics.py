@@ -110,8 +110,8 @@ def test_errors_of_numbers_and_metrics_of_classes_are_reached(run: Run, tmp_path
     [
         ((), "--privileged"),
         (("--classes", "--regression"), "do not go together"),
-        (("--regression", "--privileged", "m"), "--privileged cannot be had with --regression"),
-        (("--classes", "--privileged", "m", "--select"), "--select cannot be had with --classes"),
+        (("--regression", "--privileged", "m"), "--privileged cannot be used with --regression"),
+        (("--classes", "--privileged", "m", "--select"), "--select cannot be used with --classes"),
     ],
 )
 def test_what_does_not_go_together_is_refused(

@@ -111,8 +111,8 @@ def test_parity_needs_no_label_and_takes_a_number(
     ("more", "said"),
     [
         ((), "--label"),
-        (("--parity", "--label", "y"), "--label cannot be had with --parity"),
-        (("--parity", "--notions", "marginal"), "--notions cannot be had with --parity"),
+        (("--parity", "--label", "y"), "--label cannot be used with --parity"),
+        (("--parity", "--notions", "marginal"), "--notions cannot be used with --parity"),
     ],
 )
 def test_what_parity_does_not_look_at_is_refused(
@@ -121,3 +121,20 @@ def test_what_parity_does_not_look_at_is_refused(
     outcome = run("pairwise", words[1], "--score", "f", "--sensitive", "g", *more)
     assert (outcome.status, outcome.out) == (2, "")
     assert said in outcome.err
+
+
+def test_places_tell_exposure_and_a_fair_top_without_a_verdict(run: Run, words: list[Any]) -> None:
+    score = ("pairwise", words[1], "--score", "f", "--sensitive", "g")
+    outcome = run(*score, "--places", "--top", 10, "--protected", "b", "--json")
+    assert outcome.status == 0
+    content = json.loads(outcome.out)
+    assert len(content["top_items"]) == 10
+    assert content["exposure"]["means"]["b"] < content["exposure"]["means"]["a"]
+    for more, said in (
+        (("--top", 3), "--top belongs to --places"),
+        (("--places", "--parity"), "do not go together"),
+        (("--places", "--query", "q"), "--query cannot be used with --places"),
+    ):
+        refused = run(*score, *more)
+        assert (refused.status, refused.out) == (2, "")
+        assert said in refused.err

@@ -284,3 +284,25 @@ def test_comparisons_that_share_a_column_widen_errors(
     errors = [[row["standard_error"] for row in one["ranking"]] for one in (plain, clustered)]
     # Four copies of every judgment tell no more than one.
     assert np.mean(errors[1]) == pytest.approx(np.mean(errors[0]), rel=0.15)
+
+
+def test_the_command_names_intersections_and_tells_places(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    sex, race, quality = rng.choice(list("fm"), 60), rng.choice(list("ab"), 60), rng.normal(size=60)
+    items = [f"i{k},{sex[k]},{race[k]}" for k in range(60)]
+    (tmp_path / "items.csv").write_text("\n".join(["item,sex,race", *items]))
+    rows = []
+    for k in range(600):
+        i, j = rng.choice(60, 2, replace=False)
+        i, j = (i, j) if rng.random() < 1 / (1 + np.exp(quality[j] - quality[i])) else (j, i)
+        rows.append(f"i{i},i{j},judge {k % 4}")
+    (tmp_path / "judged.csv").write_text("\n".join(["better,worse,judge", *rows]))
+    words = ["rank", tmp_path / "judged.csv", "--items", tmp_path / "items.csv"]
+    words += ["--sensitive", "sex,race", "--evaluator", "judge", "--sharpness", "equal"]
+    shown = " ".join(run(*words, "--top", 5, "--protected", "f").out.split())
+    assert "Places of groups by sex" in shown
+    assert "The first 5 places" in shown
+    plain = json.loads(run(*words, "--places", "--intersections", "sex=f & race=b", "--json").out)
+    assert [one["attribute"] for one in plain["places"]] == ["sex", "race"]
+    named = [(one["attribute"], one["group"]) for one in plain["contrasts"]]
+    assert ("sex x race", "f & b") in named

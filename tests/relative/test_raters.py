@@ -143,3 +143,39 @@ def test_a_rater_is_not_compared_with_one_it_cannot_be_compared_with() -> None:
     matrix[0, 1] = matrix[1, 0] = np.nan
     untold = replace(result, matrices={"group: m over f": matrix})
     assert untold.leaning()[result.raters[0]] == pytest.approx(result.dpd[0, 2:].mean())
+
+
+def test_copies_of_a_rater_are_named() -> None:
+    ratings, sex = world()
+    result = compare_raters({**ratings, "P9": ratings["P2"].copy()}, sensitive_features=sex)
+    (warning,) = [note for note in result.notes if "decide alike" in note]
+    assert warning.startswith("WARNING: P2 and P9 ")
+    assert not [
+        one for one in compare_raters(ratings, sensitive_features=sex).notes if "alike" in one
+    ]
+
+
+def test_repeated_ratings_of_a_subject_are_clusters() -> None:
+    ratings, sex = world()
+    rated = {name: np.repeat(column, 3) for name, column in ratings.items()}
+    groups, subject = np.repeat(sex, 3), np.repeat(np.arange(len(sex)), 3)
+    once = compare_raters(ratings, sensitive_features=sex)
+    thrice = compare_raters(rated, sensitive_features=groups)
+    clustered = compare_raters(rated, sensitive_features=groups, cluster=subject)
+    assert clustered.audit.n_clusters == {"cluster": len(sex)}
+    errors = [
+        np.array([one.test.standard_error for one in found.contrasts])
+        for found in (once, thrice, clustered)
+    ]
+    # Three times the same rating tells nothing new.
+    assert errors[1] == pytest.approx(errors[0] / np.sqrt(3), rel=0.02)
+    assert errors[2] == pytest.approx(errors[0], rel=0.02)
+    for one in clustered.contrasts:
+        alone = differential_parity(
+            rated[one.first],
+            rated[one.second],
+            sensitive_features=groups,
+            cluster=subject,
+            permutations=0,
+        )
+        assert (one.dpd, one.p_value) == (alone.dpd, alone.p_value)

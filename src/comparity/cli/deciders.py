@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,6 @@ from comparity.relative.options import BridgeForm, RatersForm, RelativeForm
 from comparity.results.options import declared_choices
 
 if TYPE_CHECKING:
-    from comparity.relative.result import BridgedParity
     from comparity.results.result import Result
 
 PAIR, BRIDGE = declared_choices(RelativeForm), declared_choices(BridgeForm)
@@ -32,7 +32,9 @@ PAIR, BRIDGE = declared_choices(RelativeForm), declared_choices(BridgeForm)
 OWN = tuple(name for name in BRIDGE if name not in PAIR)
 """Options that only a bridge has."""
 
-EXCLUDED = {"raters": None, **{n: one.default for n, one in PAIR.items() if n not in BRIDGE}}
+EXCLUDED = {
+    name: one.default for name, one in PAIR.items() if name not in BRIDGE and name != "labels"
+}
 """Options of the command that a bridge has no use for, with what they are when not given."""
 
 SIZES = ("folds", "held_out")
@@ -58,22 +60,45 @@ def take_bridge(choices: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-def across(file: Path, bridge: dict[str, Any], choices: dict[str, Any]) -> BridgedParity:
-    """Test across a bridge between two files."""
+def across(file: Path, bridge: dict[str, Any], choices: dict[str, Any]) -> Result:
+    """Test across a bridge between two files, or across several where there is more to compare."""
     for name, absent in EXCLUDED.items():
         if choices.pop(name, absent) != absent:
             raise click.UsageError(f"--{name} cannot be used with a bridge (--on).")
-    for name in ("first", "second", "sensitive"):
-        if len(choices.get(name, ())) != 1:
-            raise click.UsageError(f"a bridge (--on) needs one column with --{name}.")
-        (choices[name],) = choices[name]
+    if len(choices.get("sensitive", ())) != 1:
+        raise click.UsageError("a bridge (--on) needs one column with --sensitive.")
+    (choices["sensitive"],) = choices["sensitive"]
+    makers = _makers(*(choices.pop(name, None) for name in ("first", "second", "raters")))
+    labels = choices.pop("labels", False)
     if "features" not in bridge and "prediction" not in bridge:
         raise click.UsageError("a bridge (--on) needs --features, or a --prediction already made.")
     _check_used(bridge)
-    from comparity.relative.bridges import audit_files
+    from comparity.relative import bridge_families, bridges
 
+    other, (first, second) = bridge.pop("on"), makers[0]
+    named = {"first": first, "second": second, "sensitive": choices["sensitive"]}
     with working("building the bridge"):
-        return audit_files(file, bridge.pop("on"), **bridge, **choices)
+        several = labels or len(makers) > 1
+        if several or bridge_families.count_groups(file, other, **named) > 2:
+            asked = {"makers": makers, "labels": labels, **bridge, **choices}
+            return bridge_families.bridge_files(file, other, **asked)
+        return bridges.audit_files(file, other, **{**choices, **named}, **bridge)
+
+
+def _makers(
+    first: tuple[str, ...] | None, second: tuple[str, ...] | None, raters: tuple[str, ...] | None
+) -> list[tuple[str, str]]:
+    """Return who is compared with whom across a bridge: a column of each file."""
+    if raters is not None:
+        if first or second or len(raters) < 2:
+            raise click.UsageError("a bridge (--on) needs two --raters, or --first and --second.")
+        return list(combinations(raters, 2))
+    for name, given in (("first", first), ("second", second)):
+        if given is None or len(given) != 1:
+            raise click.UsageError(f"a bridge (--on) needs one column with --{name}.")
+    assert first is not None
+    assert second is not None
+    return [(first[0], second[0])]
 
 
 def _check_used(bridge: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ import click
 from comparity.cli.options import INPUT_FILE, Command, combine, command, option_of
 from comparity.metrics.options import KINDS, ClassMetricsForm, MetricsForm, RegressionForm
 from comparity.pairwise.options import PairwiseForm, ParityForm
+from comparity.ranking.options import PlacesForm, PlacesOptions
 from comparity.results.options import Options, declared_choices
 
 if TYPE_CHECKING:
@@ -21,10 +22,18 @@ def _pairwise_options(command: Command) -> Command:
     """Add the declared choices; a label is not needed for parity, which looks at none."""
     known = declared_choices(PairwiseForm)
     choices = {**known, "label": replace(known["label"], default=None)}
-    parity = click.option(
-        "--parity", is_flag=True, help="Test who has the higher score, whatever the labels."
-    )
-    return combine(command, *map(option_of, choices.values()), parity)
+    flags = [
+        click.option(
+            "--parity", is_flag=True, help="Test who has the higher score, whatever the labels."
+        ),
+        click.option(
+            "--places", is_flag=True, help="Say how groups stand when ranked by score: exposure."
+        ),
+    ]
+    # What is not given is told from a default, which has no use for whoever asks for no places.
+    places = [replace(one, default=None) for one in declared_choices(PlacesOptions).values()]
+    options = [*map(option_of, choices.values()), *flags, *map(option_of, places)]
+    return combine(command, *options)
 
 
 @command(
@@ -37,15 +46,25 @@ def _pairwise_options(command: Command) -> Command:
     short_help="Equal pairwise accuracy, over all pairs of labels.",
 )
 @click.argument("file", type=INPUT_FILE)
-def pairwise(file: Path, parity: bool, **choices: Any) -> Result:
+def pairwise(file: Path, parity: bool, places: bool, **choices: Any) -> Result:
     """Test whether a model orders pairs equally well in every kind of pair.
 
     FILE (CSV, TSV, Parquet or JSON lines) has one row for each item. Every two items with different
     labels make a pair, without any of them being listed. With --parity every two items of
-    different groups do, and no label is needed.
+    different groups do, and no label is needed. With --places groups are compared by the places of
+    their items in the order of the scores; nothing is judged then.
 
     Exit status: 0 within the margin, 1 violated, 2 bad input, 3 undecided.
     """
+    about = {name: choices.pop(name) for name in declared_choices(PlacesOptions) if name in choices}
+    if about and not places:
+        raise click.UsageError(f"--{next(iter(about))} belongs to --places.")
+    if parity and places:
+        raise click.UsageError("--parity and --places do not go together.")
+    if places:
+        from comparity.ranking.places import places_file
+
+        return places_file(file, **about, **_only(choices, PairwiseForm, PlacesForm, "--places"))
     if parity:
         return _parity(file, choices)
     if "label" not in choices:
@@ -130,5 +149,5 @@ def _only(
     for name, value in {**choices, **flags}.items():
         default = known[name].default if name in known else False
         if name not in taken and value != default:
-            raise click.UsageError(f"--{name.replace('_', '-')} cannot be had with {flag}.")
+            raise click.UsageError(f"--{name.replace('_', '-')} cannot be used with {flag}.")
     return {name: value for name, value in choices.items() if name in taken}

@@ -103,11 +103,13 @@ class Decisions:
         differences, number = self._between(first, second), self.numbers[attribute]
         return np.repeat(differences, self.weights), np.repeat(number, self.weights)
 
-    def clustered_rows(self, attribute: str, groups: tuple[str, str]) -> ClusteredRows:
-        """Return differences of the first two decision makers in two groups, in clusters."""
+    def clustered_rows(
+        self, attribute: str, groups: tuple[str, str], *, raters: tuple[int, int] = (0, 1)
+    ) -> ClusteredRows:
+        """Return differences of two decision makers in two groups, in clusters."""
         codes, names = self.groups[attribute]
         first, second = (codes == names.index(group) for group in groups)
-        every = {"values": self._between(0, 1), "second": second, "weights": self.weights}
+        every = {"values": self._between(*raters), "second": second, "weights": self.weights}
         return ClusteredRows(**every, clusters=self.clusters).keep(first | second, second)
 
     def _between(self, first: int, second: int) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors import Option, OptionError, PositionError
-from comparity.ranking.alternating import alternate
+from comparity.ranking.alternating import Alternating, alternate, scheme_of
 from comparity.ranking.anchors import EQUAL_MEANS, anchor_of
 from comparity.ranking.bias_tests import (
     chosen_intersections,
@@ -56,7 +56,6 @@ BIAS_SD = 10.0
 """Default SD of evaluators' biases about their mean: wide, so that tests and intervals are not
 drawn toward the other evaluators, and finite where an evaluator always chose one group."""
 
-MODES = ("joint", "alternating")
 CORRECTED = (
     "Biases are corrected for the errors of the scores, which pull them toward zero; "
     "corrected=False (--uncorrected) gives the joint maximum of likelihood and priors."
@@ -84,7 +83,7 @@ def barp(
     corrected: bool = True,
     sharpness: str = AUTO,
     chance_between_groups: bool = False,
-    mode: str = "joint",
+    mode: str | Alternating = "joint",
     tolerance: float = TOLERANCE,
     seed: int = 0,
 ) -> BiasedRanking:
@@ -157,9 +156,10 @@ def barp(
         Whether errors of scores, and with them ranks, hold the chance by which groups of these
         sizes differ in mean, where the anchor is that they do not: right also if it is true of the
         groups that items were drawn from, and not of the items.
-    mode : {"joint", "alternating"}
+    mode : "joint", "alternating" or Alternating
         ``"alternating"`` is the scheme of the authors' code, for comparison with their numbers:
-        no prior, no errors, stops after 100 steps.
+        no prior, no errors, stops after 100 steps. Its inputs are those of
+        :class:`comparity.ranking.alternating.Alternating`.
     tolerance : float
         Norm of the gradient to reach.
     seed : int
@@ -210,10 +210,10 @@ def barp(
         cluster=cluster,
     )
     check_seats(judgments)
-    check_option("mode", mode, MODES)
+    scheme = scheme_of(mode)
     check_option("sharpness", sharpness, (AUTO, OWN, EQUAL))
     _check_panel(judgments, n_items, seat_by_evaluator=seat_by_evaluator)
-    if mode == "alternating":
+    if scheme is not None:
         _check_unknown(
             {
                 "ties": judgments.tied is not None,
@@ -230,7 +230,7 @@ def barp(
                 "numbers": bool(measured),
             }
         )
-        return alternate(judgments, contrasts)
+        return alternate(judgments, contrasts, scheme)
     wish = wish_of(score_prior, "scores", MARGINAL_LIKELIHOOD)
     if sharpness == OWN:
         _check_sharpness(wish, corrected=corrected, score_dependent=score_dependent)

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any, Literal
 
 from comparity.errors import Option, OptionError
-from comparity.results.options import ComparisonColumns, choice, column, declared_choices
+from comparity.results.options import ComparisonColumns, Options, choice, column, declared_choices
 
 MODULES = {
     "barp": "barp.barp",
@@ -185,7 +185,49 @@ def read_anchor(words: str | None) -> str | dict[str, float] | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankForm(ComparisonColumns):
+class PlacesOptions(Options):
+    """What is asked about the places of groups in a ranking.
+
+    Without slots, so that a form can extend this class and another one.
+    """
+
+    discount: Literal["singh-joachims", "ferrara"] = choice(
+        "singh-joachims", "What a place is worth, for exposure."
+    )
+    top: int | None = choice(None, "Fill so many places with FA*IR.", least=1)
+    protected: str | None = choice(
+        None, "Group that FA*IR puts forward where the first places hold too few of it."
+    )
+    share: float | None = choice(
+        None,
+        "Share of that group to test against.  [default: its share of all items]",
+        above=0,
+        below=1,
+    )
+
+    def _check_together(self) -> None:
+        self.check_top()
+
+    def check_top(self) -> None:
+        """Refuse a fair top without a group to protect, and choices of it without a top."""
+        if self.top is not None and self.protected is None:
+            raise OptionError("top", self.top, [("{} beside it", Option("protected"))])
+        for name in ("protected", "share"):
+            if self.top is None and getattr(self, name) is not None:
+                beside = ("{} beside it", Option("top"))
+                raise OptionError(name, getattr(self, name), [beside])
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacesForm(PlacesOptions):
+    """The same of a file: which columns are what."""
+
+    score: str = column("Column with the model's score.")
+    sensitive: str = column("Column with the group.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankForm(ComparisonColumns, PlacesOptions):
     """Which model ranks which columns, what fixes its level, and how a score is audited."""
 
     sensitive: tuple[str, ...] = column("Column with the group; several by commas.", ())
@@ -222,7 +264,11 @@ class RankForm(ComparisonColumns):
     margin: float = choice(0.05, "Of that audit.", above=0, below=1)
     seats: bool = choice(False, "Estimate what standing on the left is worth.")
     own_seats: bool = choice(False, "Estimate that for each evaluator.")
+    intersections: tuple[str, ...] = choice(
+        (), "Intersections with a bias of their own, such as 'sex=f & race=b'; several by commas."
+    )
     suggest: bool = choice(False, "Look which intersections deserve a bias.")
+    places: bool = choice(False, "Say how groups stand in the places of the ranking: exposure.")
     score_dependent: bool = choice(False, "Test whether biases grow with the score of the item.")
     uncorrected: bool = choice(
         False,
@@ -253,12 +299,26 @@ class RankForm(ComparisonColumns):
         if self.anchor and self.trusted:
             why = "trusted evaluators are the anchor"
             raise OptionError("anchor", self.anchor, [("no {} beside them", Option("anchor"))], why)
+        self._check_places()
+        if self.suggest and self.intersections:
+            why = "they are looked for in a fit without any"
+            raise OptionError("suggest", True, [("no {} beside it", Option("intersections"))], why)
         if self.suggest and len(self.sensitive) < 2:
             two = ("two {} columns", Option("sensitive"))
             raise OptionError("suggest", True, [two], "it looks at intersections")
         if self.reference and len(self.reference) != len(self.sensitive):
             each = ("one group for each {} column", Option("sensitive"))
             raise OptionError("reference", self.reference, [each])
+
+    def _check_places(self) -> None:
+        """Refuse places without groups, and choices about places that nobody asked for."""
+        self.check_top()
+        asked = self.places or self.top is not None
+        if asked and not self.sensitive:
+            beside = ("{} beside it", Option("sensitive"))
+            raise OptionError("places" if self.places else "top", True, [beside])
+        if not asked and self.discount != "singh-joachims":
+            raise OptionError("discount", self.discount, [("{} beside it", Option("places"))])
 
     def for_model(self) -> dict[str, Any]:
         """Return the choices made about the model, by the names its function has for them."""
@@ -269,7 +329,7 @@ class RankForm(ComparisonColumns):
             "score_prior": self.score_prior,
             "bias_prior": self.bias_prior,
             "seat_by_evaluator": self.own_seats or None,
-            "intersections": "suggest" if self.suggest else None,
+            "intersections": "suggest" if self.suggest else self._named_intersections(),
             "score_dependent": self.score_dependent or None,
             "corrected": False if self.uncorrected else None,
             "sharpness": self.sharpness if self.sharpness != "auto" else None,
@@ -277,3 +337,21 @@ class RankForm(ComparisonColumns):
         }
         known = {name: value for name, value in made.items() if value is not None}
         return {name: None if value == "none" else value for name, value in known.items()}
+
+    def _named_intersections(self) -> list[dict[str, str]] | None:
+        """Return intersections as mappings of attribute to group."""
+        return [read_intersection(one) for one in self.intersections] or None
+
+
+def read_intersection(written: str) -> dict[str, str]:
+    """Read an intersection of groups as it is written on the command line.
+
+    Examples
+    --------
+    >>> read_intersection("sex=f & race=b")
+    {'sex': 'f', 'race': 'b'}
+    """
+    parts = [part.strip().partition("=") for part in written.split("&")]
+    if not all(name and equals and group for name, equals, group in parts):
+        raise OptionError("intersections", written, ["groups such as 'sex=f & race=b'"])
+    return {name.strip(): group.strip() for name, _, group in parts}

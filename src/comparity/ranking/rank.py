@@ -29,6 +29,7 @@ from comparity.ranking.options import (
     model_of,
 )
 from comparity.ranking.panel import PanelAudit, audit_against_panel
+from comparity.ranking.places import GroupPlaces, group_places
 from comparity.ranking.result import BiasedRanking, Ranking
 from comparity.ranking.simple_models import bradley_terry
 from comparity.results.plain import INLINE
@@ -76,12 +77,15 @@ class RankedPanel(Result):
         Group of each item, by attribute.
     audit : PanelAudit or None
         Of a model's scores against the ranking, where one was asked for.
+    places : tuple of GroupPlaces
+        How groups stand in the places of the ranking, by attribute, where that was asked for.
     """
 
     ranking: Ranking = field(metadata={**INLINE, "kind": "fit"})
     before: Ranking | None = None
     groups: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     audit: PanelAudit | None = None
+    places: tuple[GroupPlaces, ...] = ()
 
     DERIVED: ClassVar[Mapping[str, str]] = {"ranking": "rows", "mean_scores": "mean_scores"}
 
@@ -119,8 +123,9 @@ class RankedPanel(Result):
         return {"groups": groups, "score_before": before}
 
     def parts(self) -> dict[str, Result]:
-        """Return the audit of a model against this panel, where one was asked for."""
-        return {} if self.audit is None else {"A model against this panel": self.audit}
+        """Return places of groups and the audit of a model, where they were asked for."""
+        parts: dict[str, Result] = {f"Places by {one.attribute}": one for one in self.places}
+        return parts if self.audit is None else {**parts, "A model against this panel": self.audit}
 
     def section(self) -> Section:
         """Return what is told of this answer."""
@@ -344,6 +349,10 @@ def rank_files(
     if form.cluster == read.columns.get("evaluator") and number < ENOUGH_EVALUATORS:
         why = f"{number} evaluators are too few to say how evaluators differ; errors without it "
         raise OptionError("cluster", form.cluster, ["the prompt", "none"], why + "are about these")
+    if form.places or form.top is not None:
+        about = {name: getattr(form, name) for name in ("discount", "top", "protected", "share")}
+        found = group_places(panel.ranking, sensitive_features=panel.groups, **about)
+        panel = replace(panel, places=found)
     paths = [path for path in (comparisons, items) if path is not None]
     return panel.with_provenance(
         version=__version__,

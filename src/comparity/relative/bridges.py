@@ -38,6 +38,7 @@ from comparity.tables.features import (
     one_attribute,
 )
 from comparity.tables.files import file_sha256, read_table
+from comparity.tables.frames import Columns
 from comparity.tables.values import bounded_numbers, check_lengths
 
 
@@ -188,13 +189,23 @@ def audit_frames(decisions: Any, others: Any, **choices: Any) -> BridgedParity:
         all other columns are in both.
     """
     form = BridgeForm(**choices)
+    return audit_columns(*read_sides(decisions, others, form), form)
+
+
+def read_sides(decisions: Any, others: Any, form: BridgeForm) -> tuple[Columns, Columns]:
+    """Return the columns of both frames that a bridge needs."""
+    check_apart([form.sensitive], (form.first, form.second))
+    needed = [*form.features, *(name for name in (form.prediction, form.subject) if name)]
+    one = labelled_columns(decisions, [form.first, form.sensitive, *needed], table="first's")
+    two = labelled_columns(others, [form.second, form.sensitive, *needed], table="second's")
+    return one, two
+
+
+def audit_columns(one: Columns, two: Columns, form: BridgeForm) -> BridgedParity:
+    """Test across a bridge between the columns of two frames."""
     if form.bridge == "unbiased":
         form = replace(form, errors="training")
     first, second, sensitive, features = form.first, form.second, form.sensitive, form.features
-    check_apart([sensitive], (first, second))
-    needed = [*features, *(name for name in (form.prediction, form.subject) if name)]
-    one = labelled_columns(decisions, [first, sensitive, *needed], table="first's")
-    two = labelled_columns(others, [second, sensitive, *needed], table="second's")
     names = (first, second) if first != second else (f"{first} (first)", f"{second} (second)")
     sides = decided_subjects(
         (one[first], two[second]),
@@ -226,13 +237,18 @@ def audit_frames(decisions: Any, others: Any, **choices: Any) -> BridgedParity:
 
 def audit_files(decisions: str | Path, others: str | Path, **choices: Any) -> BridgedParity:
     """Test across a bridge between two files; `choices` as in :func:`audit_frames`."""
-    if file_sha256(decisions) == file_sha256(others) and not choices.get("subject"):
+    check_other_file(decisions, others, choices.get("subject"))
+    result = audit_frames(read_table(decisions), read_table(others), **choices)
+    return replace(result, audit=result.audit.with_files(decisions, others))
+
+
+def check_other_file(decisions: str | Path, others: str | Path, subject: str | None) -> None:
+    """Refuse one file twice: its subjects need no bridge."""
+    if file_sha256(decisions) == file_sha256(others) and not subject:
         why = "both files hold the same subjects, who are compared directly without a bridge"
         raise OptionError(
             "on", Path(others).name, ["the file of other subjects", "name the ids as subject"], why
         )
-    result = audit_frames(read_table(decisions), read_table(others), **choices)
-    return replace(result, audit=result.audit.with_files(decisions, others))
 
 
 def _audit_arrays(

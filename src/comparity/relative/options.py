@@ -65,12 +65,9 @@ class RatersOptions(RelativeOptions):
 
     continuous: bool = False
     permutations: int = 999
-    cluster: tuple[str, ...] = ()
 
     def _check_together(self) -> None:
-        if self.cluster:
-            why = "many raters are compared on independent rows"
-            raise OptionError("cluster", self.cluster, ["two raters at a time"], why)
+        self.check_clusters(self.cluster)
         if self.continuous:
             why = "many raters are compared by groups"
             raise OptionError("continuous", True, ["two raters at a time"], why)

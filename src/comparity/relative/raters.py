@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.counts.clusters import named_clusters
 from comparity.counts.decision_sets import Decisions, decision_arrays, decision_table
 from comparity.errors import MissingColumnError, TooFewRatersError
 from comparity.relative.judge import (
@@ -27,6 +28,7 @@ from comparity.relative.judge import (
 )
 from comparity.relative.options import RatersForm, RatersOptions, RelativeOptions
 from comparity.relative.result import RaterContrast, RaterParity
+from comparity.results.judging import cluster_notes
 from comparity.results.options import shows
 from comparity.tables.features import named_attributes
 from comparity.tables.files import read_table
@@ -44,6 +46,7 @@ def compare_raters(
     sensitive_features: Any,
     reference: Any = None,
     order: Sequence[Any] | None = None,
+    cluster: Any = None,
     **choices: Any,
 ) -> RaterParity:
     """Test differential parity of every two of many decision makers.
@@ -54,13 +57,16 @@ def compare_raters(
         One column for each decision maker, one row for each subject.
     sensitive_features : array-like, mapping or frame
         The group of each subject; several attributes as a mapping or as columns of a frame.
+    cluster : array-like, mapping or frame, optional
+        What makes rows dependent, such as the subject, where the same one was rated repeatedly.
     reference, order, intersection, alpha, margin, rule, looks
         As in :func:`comparity.differential_parity`. `alpha` is shared by all pairs of raters.
 
     Returns
     -------
     RaterParity
-        With the matrix of DPD of every rater over every other, and a finding for each pair.
+        With the matrix of DPD of every rater over every other, and a finding for each pair. Raters
+        who decide alike about everybody are named in the notes.
 
     Examples
     --------
@@ -73,13 +79,15 @@ def compare_raters(
     >>> list(result.leaning())[0], result.dpd.shape
     ('c', (3, 3))
     """
-    options = RatersOptions(**choices)
+    clusters = named_clusters(cluster)
+    options = RatersOptions(cluster=tuple(clusters), **choices)
     found = decision_arrays(
         named_attributes(decisions),
         named_attributes(sensitive_features),
         order=order,
         intersection=options.intersection,
         reference=reference,
+        clusters=clusters,
     )
     return audit_raters(found, options)
 
@@ -96,7 +104,7 @@ def audit_rater_frame(frame: Any, **choices: Any) -> RaterParity:
         (unless one has that very name).
     """
     form = RatersForm(**choices)
-    columns = _columns_named(frame, form.raters, form.sensitive)
+    columns = _columns_named(frame, form.raters, (*form.sensitive, *form.cluster))
     with _reading():
         found = decision_table(
             frame,
@@ -105,6 +113,7 @@ def audit_rater_frame(frame: Any, **choices: Any) -> RaterParity:
             order=form.order,
             intersection=form.intersection,
             reference=form.reference,
+            clusters=form.cluster,
         )
     known = {"raters": columns, "sensitive": list(form.sensitive)}
     return audit_raters(found, form.narrow(RatersOptions), columns=known)
@@ -129,7 +138,11 @@ def audit_raters(decisions: Decisions, options: RelativeOptions, **data: Any) ->
     tests = judge_questions(questions, options, decisions.n)
     contrasts = tuple(map(Question.with_finding, questions, tests))
     groups = [f"{name}={one}" for name, (_, names) in decisions.groups.items() for one in names]
-    notes, n_raters = range_notes(decisions), len(decisions.raters)
+    clusters = {name: kind.n for name, kind in decisions.clusters.items()}
+    notes = [*range_notes(decisions), *_notes_on_copies(decisions)]
+    notes += cluster_notes(clusters, options.cluster)
+    design: dict[str, Any] = {"design": f"the same subjects, clustered by {' and '.join(clusters)}"}
+    n_raters = len(decisions.raters)
     matrices, findings = _matrices(decisions.raters, contrasts)
     return RaterParity(
         raters=decisions.raters,
@@ -137,9 +150,31 @@ def audit_raters(decisions: Decisions, options: RelativeOptions, **data: Any) ->
         findings=findings,
         contrasts=contrasts,
         audit=audit_of(
-            tests, options, data, n=decisions.n, groups=groups, notes=notes, raters=n_raters
+            tests,
+            options,
+            data,
+            n=decisions.n,
+            groups=groups,
+            notes=notes,
+            raters=n_raters,
+            clusters=clusters,
+            **(design if clusters else {}),
         ),
     )
+
+
+def _notes_on_copies(decisions: Decisions) -> list[str]:
+    """Warn of raters who decide alike about everybody: one column twice, as a rule."""
+    alike: dict[bytes, list[str]] = {}
+    for place, name in enumerate(decisions.raters):
+        # Adding zero makes one number of 0 and -0.
+        alike.setdefault((decisions.values[:, place] + 0.0).tobytes(), []).append(name)
+    return [
+        f"WARNING: {', '.join(names[:-1])} and {names[-1]} decide alike about everybody; if one is "
+        "a copy of the other, leave it out."
+        for names in alike.values()
+        if len(names) > 1
+    ]
 
 
 def _ask(decisions: Decisions, first: int, second: int) -> Iterator[Question]:
@@ -147,7 +182,11 @@ def _ask(decisions: Decisions, first: int, second: int) -> Iterator[Question]:
     for attribute in decisions.groups:
         differences = decisions.differences(first, second, attribute)
         known = {**who, "attribute": attribute}
-        yield from compare_groups(differences, known, partial(null_of, known, several=True))
+        clustered = None
+        if decisions.clusters:
+            clustered = partial(decisions.clustered_rows, attribute, raters=(first, second))
+        word_null = partial(null_of, known, several=True)
+        yield from compare_groups(differences, known, word_null, clustered)
 
 
 def _matrices(
