@@ -42,6 +42,9 @@ NOT_RUN = {
     ): "a test of pytest; tests/cli/test_gate.py runs the like",
     ("docs/how_to/data.md", "$ comparity data german --fetch"): NEEDS_DATA,
     ("docs/how_to/gate.md", "permissions:"): ELSEWHERE,
+    ("docs/how_to/gate.md", "steps:"): ELSEWHERE,
+    ("docs/how_to/gate.md", "repos:"): ELSEWHERE,
+    ("docs/gate.md", "[[audit]]"): "tests/gate/test_baseline.py runs the like",
     ("docs/validity.md", "$ make validity"): INSTALLS,
     (
         "docs/validity.md",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from comparity import __version__
 from comparity.errors import ComparityError, NoSuchEntryError, PolicyAuditError, UnknownKeyError
+from comparity.gate.baseline import is_no_worse, read_baseline
 from comparity.gate.policy import (
     ALLOW,
     FAIL,
@@ -42,6 +43,10 @@ class CheckedAudit:
         What the audit found.
     open_means : str
         ``"fail"`` or ``"allow"``: what the policy wants where the audit decides nothing.
+    baseline : str
+        File of the last release, as the policy names it; empty where there is none.
+    no_worse : bool
+        Whether every gap is shown to be at most the margin larger than the baseline's.
     """
 
     name: str
@@ -49,6 +54,8 @@ class CheckedAudit:
     files: tuple[str, ...]
     result: Auditable
     open_means: str
+    baseline: str = ""
+    no_worse: bool = False
 
     DERIVED: ClassVar[Mapping[str, str]] = {
         "finding": "finding",
@@ -81,6 +88,8 @@ class CheckedAudit:
             return False, "nothing could be tested, and that never passes"
         if self.finding == WITHIN:
             return True, "every gap is smaller than the margin"
+        if self.no_worse:
+            return True, "no gap is more than the margin larger than in the last release"
         if self.finding == VIOLATED:
             found = sum(test.finding == VIOLATED for test in tested)
             gaps = "1 gap is" if found == 1 else f"{found} gaps are"
@@ -210,14 +219,18 @@ def _open_policy(policy: str | Path | Mapping[str, Any]) -> Policy:
 def _check_audit(one: AuditPolicy, folder: Path, data: Mapping[str, Any]) -> CheckedAudit:
     try:
         result = NOTIONS[one.notion].audit(one.files, one.choices, folder=folder, data=data)
+        last = read_baseline(folder / one.baseline, one.name) if one.baseline else None
     except ComparityError as error:
         raise PolicyAuditError(one.name, error) from error
+    inner: Any = result
     return CheckedAudit(
         name=one.name,
         notion=one.notion,
         files=tuple(one.files.values()),
         result=result,
         open_means=one.open_means,
+        baseline=one.baseline,
+        no_worse=last is not None and is_no_worse(getattr(inner, "audit", inner), last),
     )
 
 

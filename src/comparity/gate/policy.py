@@ -24,6 +24,7 @@ from comparity.errors import (
     UnknownKeyError,
 )
 from comparity.pairwise.options import PairwiseForm, ParityForm
+from comparity.ranking.audit import PanelForm
 from comparity.relative.options import RatersForm, RelativeForm
 from comparity.results.audit import Audit, JudgedResult
 from comparity.results.options import REQUIRED, AuditOptions, Choice, Options, declared_choices
@@ -78,7 +79,9 @@ class Notion:
     function : str
         Name of the function for files; the one for frames is called accordingly.
     files : tuple of str
-        Roles of its tables, the first of them needed.
+        Roles of its tables.
+    n_needed : int
+        How many of these must be there, from the first on.
     margin_of_rates : bool
         Whether its margin is a difference of rates; otherwise the policy's common margin, which
         is one, does not apply.
@@ -89,6 +92,7 @@ class Notion:
     module: str = ""
     function: str = "audit_file"
     files: tuple[str, ...] = ("file",)
+    n_needed: int = 1
     margin_of_rates: bool = True
 
     @property
@@ -103,7 +107,8 @@ class Notion:
     def required(self) -> tuple[str, ...]:
         """Keys that must be there."""
         known = declared_choices(self.form).values()
-        return (self.files[0], *(one.name for one in known if one.default is REQUIRED))
+        tables = self.files[: self.n_needed]
+        return (*tables, *(one.name for one in known if one.default is REQUIRED))
 
     def as_taken(self, key: str, value: Any) -> Any:
         """Return a value as the function takes it."""
@@ -148,6 +153,14 @@ NOTIONS = {
             form=ParityForm,
             module="comparity.pairwise.parity",
             function="audit_parity_file",
+        ),
+        Notion(
+            name="rank",
+            form=PanelForm,
+            module="comparity.ranking.audit",
+            function="audit_files",
+            files=("comparisons", "items"),
+            n_needed=2,
         ),
         Notion(name="relative", form=RelativeForm, margin_of_rates=False),
         Notion(
@@ -204,6 +217,8 @@ class AuditPolicy:
     open_means : {"fail", "allow"}
         Whether an audit that decides nothing stops the change. One in which nothing could be
         tested does in any case.
+    baseline : str
+        JSON of the last release that the audit may be no worse than; empty where there is none.
     """
 
     name: str
@@ -211,6 +226,7 @@ class AuditPolicy:
     files: Mapping[str, str]
     choices: Mapping[str, Any]
     open_means: str = FAIL
+    baseline: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,7 +253,8 @@ class Policy:
     @property
     def paths(self) -> tuple[Path, ...]:
         """Every file with data that the audits read, once."""
-        named = (file for one in self.audits for file in one.files.values())
+        named = [file for one in self.audits for file in one.files.values()]
+        named += [one.baseline for one in self.audits if one.baseline]
         return tuple(dict.fromkeys(self.folder / file for file in named))
 
 
@@ -314,6 +331,7 @@ def _audit(content: Any, place: int, settings: Mapping[str, Any]) -> AuditPolicy
         raise PolicyError(where, "which notion is audited?", f"notion={notion!r}", hint)
     kind = NOTIONS[notion]
     own = {key: value for key, value in content.items() if key not in ("name", "notion")}
+    baseline = _baseline(own, where)
     settings = {k: v for k, v in settings.items() if k != "margin" or kind.margin_of_rates}
     choices = {**settings, **own}
     _check_choices(where, choices, kind)
@@ -323,7 +341,23 @@ def _audit(content: Any, place: int, settings: Mapping[str, Any]) -> AuditPolicy
         taken = {key: kind.as_taken(key, value) for key, value in choices.items()}
     except ComparityError as error:
         raise PolicyAuditError(name, error) from error
-    return AuditPolicy(name=name, notion=notion, files=files, choices=taken, open_means=open_means)
+    return AuditPolicy(
+        name=name,
+        notion=notion,
+        files=files,
+        choices=taken,
+        open_means=open_means,
+        baseline=baseline,
+    )
+
+
+def _baseline(own: dict[str, Any], where: str) -> str:
+    """Take the file of the last release out of the keys of an audit."""
+    baseline = own.pop("baseline", "")
+    if not isinstance(baseline, str) or ("looks" in own and baseline):
+        hint = "name the JSON of the last release, of an audit without looks."
+        raise PolicyError(where, "what is the baseline?", f"baseline={baseline!r}", hint)
+    return baseline
 
 
 def _name(content: Mapping[str, Any], where: str) -> str:
@@ -335,7 +369,8 @@ def _name(content: Mapping[str, Any], where: str) -> str:
 
 def _check_choices(where: str, choices: Mapping[str, Any], kind: Notion) -> None:
     """Refuse keys that are unknown, missing or of another type."""
-    known = {**COMMON, UNDECIDED: "text", **dict.fromkeys(kind.files, "text"), **kind.keys}
+    common = {key: holds for key, holds in COMMON.items() if key in declared_choices(kind.form)}
+    known = {**common, UNDECIDED: "text", **dict.fromkeys(kind.files, "text"), **kind.keys}
     _check_types(where, choices, known)
     for key in kind.required:
         if key not in choices:

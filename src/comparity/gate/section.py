@@ -56,6 +56,7 @@ RULES = {
     "comparative": "A model agrees with judges more often in some kinds of pairs than in others.",
     "pairwise": "A score orders some kinds of pairs better than others.",
     "parity": "Items of some group have the higher score more often.",
+    "rank": "A model agrees with the bias-adjusted panel more often in some kinds of pairs.",
     "relative": "One decision maker favours a group, relative to another.",
     "raters": "Some of several raters favour a group, relative to others.",
 }
@@ -167,7 +168,7 @@ def cases(check: CheckedAudit) -> Iterator[Case]:
 
 def _outcome(check: CheckedAudit, test: JudgedGap) -> str:
     if test.finding == VIOLATED:
-        return "failed"
+        return "open" if check.passed else "failed"
     if test.finding == UNDECIDED:
         return "open" if check.passed or check.finding == VIOLATED else "failed"
     return "passed"

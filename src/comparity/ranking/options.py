@@ -320,6 +320,12 @@ class RankForm(ComparisonColumns, PlacesOptions):
         if not asked and self.discount != "singh-joachims":
             raise OptionError("discount", self.discount, [("{} beside it", Option("places"))])
 
+    def layout_of_comparisons(self) -> dict[str, Any]:
+        """Return how comparisons are written, and which further column of theirs is needed."""
+        written = ("layout", "better", "worse", "evaluator", "left", "right", "winner")
+        kept = [self.cluster] if self.cluster else []
+        return {"kept": kept, **{name: getattr(self, name) for name in written}}
+
     def for_model(self) -> dict[str, Any]:
         """Return the choices made about the model, by the names its function has for them."""
         by_name = dict(zip(self.sensitive, self.reference, strict=True)) if self.reference else None

@@ -36,7 +36,7 @@ from comparity.results.plain import INLINE
 from comparity.results.result import Result
 from comparity.tables.columns import check_option, check_sensitive
 from comparity.tables.files import file_sha256, read_table
-from comparity.tables.layouts import read_comparisons
+from comparity.tables.layouts import ComparisonTable, read_comparisons
 from comparity.tables.values import group_codes, numbers
 
 if TYPE_CHECKING:
@@ -326,10 +326,20 @@ def rank_files(
         Those of :class:`comparity.ranking.options.RankForm`.
     """
     form = RankForm(**choices)
-    written = ("layout", "better", "worse", "evaluator", "left", "right", "winner")
-    kept = [form.cluster] if form.cluster else []
-    choices_made = {name: getattr(form, name) for name in written}
-    read = read_comparisons(comparisons, kept=kept, **choices_made)
+    read = read_comparisons(comparisons, **form.layout_of_comparisons())
+    panel = rank_table(read, None if items is None else read_table(items), form)
+    paths = [path for path in (comparisons, items) if path is not None]
+    return panel.with_provenance(
+        version=__version__,
+        layout=read.layout,
+        columns=dict(read.columns),
+        files=[{"name": Path(path).name, "sha256": file_sha256(path)} for path in paths],
+        notes=list(read.notes),
+    )
+
+
+def rank_table(read: ComparisonTable, items: Any, form: RankForm) -> RankedPanel:
+    """Rank items from comparisons of any layout that were read, and a frame of items."""
     seats = form.seats or form.own_seats
     if seats and not read.has_seats:
         raise OptionError("seats", read.layout, ["a layout with a left and a right item"])
@@ -337,7 +347,7 @@ def rank_files(
     asked = ("model", "sensitive", "item", "score", "alpha", "margin", "seed")
     panel = rank_frames(
         read.frame,
-        None if items is None else read_table(items),
+        items,
         evaluator="evaluator" if read.has_evaluators and tells_apart else None,
         clusters={form.cluster: "kept0"} if form.cluster else None,
         tied="tied",
@@ -353,11 +363,4 @@ def rank_files(
         about = {name: getattr(form, name) for name in ("discount", "top", "protected", "share")}
         found = group_places(panel.ranking, sensitive_features=panel.groups, **about)
         panel = replace(panel, places=found)
-    paths = [path for path in (comparisons, items) if path is not None]
-    return panel.with_provenance(
-        version=__version__,
-        layout=read.layout,
-        columns=dict(read.columns),
-        files=[{"name": Path(path).name, "sha256": file_sha256(path)} for path in paths],
-        notes=list(read.notes),
-    )
+    return panel
