@@ -61,6 +61,7 @@ NOT_DECIDING = {
         inference.evaluators.SMALLEST inference.evaluators.UNREACHABLE
         inference.extreme_tables.ROUNDING inference.extreme_tables.TIE
         inference.gap_tests.MOST_ITEMS inference.joint.ROUNDING inference.joint.SINGULAR
+        inference.logistic.MOST_STEPS inference.logistic.RIDGE inference.logistic.SETTLED
         inference.looks.FAR
         inference.item_permutation.SAME pairwise.count.ROUNDING
         inference.permutation.SAME inference.permuted_means.FURTHEST inference.permuted_means.SAME

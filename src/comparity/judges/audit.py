@@ -21,13 +21,14 @@ from comparity.judges.agreement import (
 from comparity.judges.corrected import correct_by_people
 from comparity.judges.drift import compare_runs
 from comparity.judges.groups import JudgeGroupGap, compare_groups_of_judges, read_judges
+from comparity.judges.leaderboard import rank_answerers
+from comparity.judges.leans import find_leans
 from comparity.judges.log import JudgeLog
 from comparity.judges.missing import find_failing_groups
 from comparity.judges.options import AUTO, JudgesOptions
 from comparity.judges.rates import (
     NOWHERE,
     compare_orders,
-    count_by_prompt,
     count_orders,
     count_repeats,
     find_twins,
@@ -38,15 +39,12 @@ from comparity.judges.rates import (
     rate_of,
     ties,
 )
-from comparity.judges.readers import NO_VERDICT, REASONS, SECOND
+from comparity.judges.readers import NO_VERDICT, REASONS
 from comparity.judges.reading import read_logs
-from comparity.judges.result import Example, JudgesAudit, JudgeSummary, Standing
-from comparity.ranking.connectivity import explains_seats
-from comparity.ranking.simple_models import bradley_terry
+from comparity.judges.result import Example, JudgesAudit, JudgeSummary
 from comparity.results.options import shows
 
 POOLED = "people"
-MOST_STANDINGS = 200
 MOST_EXAMPLES = 3
 LETTERS = 300
 
@@ -67,7 +65,8 @@ def audit_judges(logs: Any, judges: Any = None, **choices: Any) -> JudgesAudit:
     Returns
     -------
     JudgesAudit
-        Intervals take prompts as clusters. Preference for length is not adjusted for quality.
+        Intervals take prompts as clusters. `leans` are between answers of equal quality; the share
+        of longer answers that win is not adjusted for it.
 
     Raises
     ------
@@ -103,6 +102,7 @@ def audit_judges(logs: Any, judges: Any = None, **choices: Any) -> JudgesAudit:
     parts = _parts_of_judges(log)
     summaries = _correct([_summarise(part, name, options) for name, part in parts.items()])
     alpha, corrected = 1 - options.level, correct_by_people(log, options.level)
+    told = find_leans(log, options.level, families=options.makers)
     return JudgesAudit(
         readings=readings,
         judges=summaries,
@@ -114,12 +114,13 @@ def audit_judges(logs: Any, judges: Any = None, **choices: Any) -> JudgesAudit:
             test for name, part in parts.items() for test in find_failing_groups(part, name, alpha)
         ),
         corrected=corrected,
+        leans=told.leans,
         drift=compare_runs(log, options.drift, options.level) if options.drift else None,
         judge_groups=_compare_groups(log, judges, options),
-        leaderboard=_leaderboard(log, options.level),
+        leaderboard=rank_answerers(log, options.level, told.quality),
         examples=tuple(_examples(parts)) if options.show_text else (),
         omitted=log.omitted,
-        notes=tuple(_notes(log, corrected=bool(corrected))),
+        notes=(*_notes(log, corrected=bool(corrected)), *told.notes),
         level=options.level,
         provenance={
             "comparity": __version__,
@@ -194,40 +195,6 @@ def _compare_groups(
         return ()
     groups = read_judges(judges, options.by)
     return compare_groups_of_judges(log, groups, options.by, options.level)
-
-
-def _leaderboard(log: JudgeLog, level: float) -> tuple[Standing, ...]:
-    """Rank the answerers by all judgments, where the log says who answered."""
-    n = len(log.answerers)
-    valid = log.verdict != NO_VERDICT
-    # Where answers go by their texts, each answerer has one: nobody to rank.
-    if not 2 <= n <= MOST_STANDINGS or len(log.prompts) * 2 < n or not valid.any():
-        return ()
-    decided = np.abs(log.verdict) == 1
-    better = np.where(log.verdict == SECOND, log.second, log.first)
-    worse = np.where(log.verdict == SECOND, log.first, log.second)
-    seats = np.where(log.seated & (log.orders == 0), np.where(better == log.first, 1, -1), 0)
-    items = better[valid].astype(np.int64), worse[valid].astype(np.int64)
-    known = not explains_seats(*items, seats[valid], n)
-    ranking = bradley_terry(
-        np.stack(items, axis=1),
-        n_items=n,
-        ties=log.verdict[valid] == 0,
-        seats=seats[valid] if known else None,
-    )
-    standings = []
-    for code in ranking.ranking.tolist():
-        took_part = decided & ((log.first == code) | (log.second == code))
-        trials = count_by_prompt(log.prompt, took_part, len(log.prompts))
-        hits = count_by_prompt(log.prompt, took_part & (better == code), len(log.prompts))
-        standing = Standing(
-            answerer=log.answerers[code],
-            judgments=int(np.sum(valid & ((log.first == code) | (log.second == code)))),
-            wins=rate_of(hits, trials, level),
-            score=float(ranking.scores[code]),
-        )
-        standings.append(standing)
-    return tuple(standings)
 
 
 def _examples(parts: Mapping[str, JudgeLog]) -> Iterator[Example]:

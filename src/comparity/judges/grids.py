@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from comparity.inference.gap_tests import Interval
 from comparity.judges.agreement import Agreement, Coefficient
 from comparity.judges.drift import Drift
+from comparity.judges.leaderboard import MOST_OPPONENTS
+from comparity.judges.leans import PEOPLE, TRUTH
 from comparity.judges.rates import PromptRate, SwappedTwins
 from comparity.judges.result import JudgesAudit
 from comparity.reports.heat import HeatMap
@@ -48,6 +50,8 @@ def grids_of(audit: JudgesAudit) -> Iterator[Grid]:
                 for one in audit.by_length
             ),
         )
+    if audit.leans:
+        yield _lean_grid(audit)
     if audit.drift is not None:
         yield _drift_grid(audit.drift)
     if audit.corrected:
@@ -56,22 +60,87 @@ def grids_of(audit: JudgesAudit) -> Iterator[Grid]:
         yield _group_grid(audit)
     if audit.missing_tests:
         yield _missing_grid(audit)
-    if audit.leaderboard:
-        yield Grid(
-            title="Answerers by all judgments (Bradley-Terry; ties count, seats where known)",
-            header=("answerer", "score", "wins", "interval", "judgments"),
-            rows=tuple(
-                (
-                    clip(one.answerer),
-                    signed(one.score),
-                    rate(one.wins.rate),
-                    interval(*one.wins.interval[:2], sign=False),
-                    count(one.judgments),
-                )
-                for one in audit.leaderboard
-            ),
-            most=20,
-        )
+    yield from _leaderboard_grids(audit)
+
+
+def _leaderboard_grids(audit: JudgesAudit) -> Iterator[Grid]:
+    """Yield the ranks of the answerers, and who beat whom."""
+    board = audit.leaderboard
+    if not board:
+        return
+    adjusted = any(one.without_leans for one in board)
+    yield Grid(
+        title="Answerers by all judgments (Bradley-Terry; ties count, seats where known; all ranks "
+        "hold together)",
+        header=(
+            *("answerer", "ranks", "score", "interval", "Elo", "wins"),
+            *(("rank without leans",) if adjusted else ()),
+            "judgments",
+        ),
+        rows=tuple(
+            (
+                clip(one.answerer),
+                "-".join(dict.fromkeys(map(count, one.ranks))),
+                signed(one.score),
+                interval(*one.interval[:2]),
+                count(round(one.elo)),
+                _share_cell(one.wins),
+                *((count(one.without_leans or 0),) if adjusted else ()),
+                count(one.judgments),
+            )
+            for one in board
+        ),
+        most=20,
+    )
+    matrix = win_matrix(audit)
+    if matrix is not None:
+        yield matrix.grid
+
+
+def win_matrix(audit: JudgesAudit) -> HeatMap | None:
+    """Return how often each answerer won over each other, where there are several."""
+    names = [one.answerer for one in audit.leaderboard]
+    if not FEWEST_FOR_MATRIX <= len(names) <= MOST_OPPONENTS:
+        return None
+    rows = [[one.against.get(name) for name in names] for one in audit.leaderboard]
+    return HeatMap(
+        title="How often the answerer of a row wins over that of a column, where one wins",
+        names=tuple(map(clip, names)),
+        values=tuple(tuple(one.rate if one else math.nan for one in row) for row in rows),
+        cells=tuple(
+            tuple(f"{rate(one.rate)}\nn {count(one.trials)}" if one else "" for one in row)
+            for row in rows
+        ),
+        low=0.0,
+        high=1.0,
+        unit="wins",
+        corner="answerer",
+    )
+
+
+def _lean_grid(audit: JudgesAudit) -> Grid:
+    against = next((one.against for one in audit.leans if one.against), "")
+    title = "What judges lean to between equally good answers"
+    if against:
+        sharpest = "" if against in (PEOPLE, TRUTH) else ", the sharpest judge,"
+        verb = "do" if against == PEOPLE else "does"
+        title += f" (if {clip(against)}{sharpest} {verb} not lean)"
+    return Grid(
+        title=title,
+        header=("judge", "of 100 pairs it picks the answer", "times", "interval", "q", "judgments"),
+        rows=tuple(
+            (
+                clip(one.judge),
+                one.step,
+                f"{100 * one.wins:.0f}",
+                f"[{100 * one.interval.low:.0f}, {100 * one.interval.high:.0f}]",
+                p_value(one.q_value),
+                count(one.judgments),
+            )
+            for one in sorted(audit.leans, key=lambda one: one.q_value)
+        ),
+        most=20,
+    )
 
 
 def _drift_grid(drift: Drift) -> Grid:

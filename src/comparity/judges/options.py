@@ -40,6 +40,10 @@ class JudgesOptions(Options):
     prompt: str | None = column("Column with the prompt, beside --result.", None)
     evaluator: str | None = column("Column with who judged, beside --result.", None)
     category: str | None = column("Column with a category of prompts, beside --result.", None)
+    families: tuple[str, ...] = choice(
+        (),
+        "Makers of models whose names do not tell, such as 'my-*=Acme'; * stands for anything.",
+    )
     drift: tuple[str, ...] = choice(
         (), "Two judges or files to compare on the same answers, the earlier one first."
     )
@@ -65,6 +69,7 @@ class JudgesOptions(Options):
                 words = ("it beside {}, {} and {}", Option("left"), Option("right"))
                 raise OptionError(option, getattr(self, option), [(*words, Option("result"))])
         self.codes  # noqa: B018
+        self.makers  # noqa: B018
 
     @property
     def codes(self) -> Mapping[str, int] | None:
@@ -78,6 +83,17 @@ class JudgesOptions(Options):
                 allowed = "codes and meanings such as '1=left,-1=right,0=tie'"
                 raise OptionError("coding", self.coding, [allowed])
             found[code.strip()] = MEANINGS[meaning.strip()]
+        return found
+
+    @property
+    def makers(self) -> Mapping[str, str]:
+        """Makers of models by a pattern of their names."""
+        found = {}
+        for one in self.families:
+            pattern, _, name = one.rpartition("=")
+            if not pattern.strip() or not name.strip():
+                raise OptionError("families", one, ["names and makers such as 'my-*=Acme'"])
+            found[pattern.strip()] = name.strip()
         return found
 
     @property

@@ -11,6 +11,8 @@ from comparity.judges.agreement import Agreement, AgreementByLength, Coefficient
 from comparity.judges.corrected import CorrectedRate
 from comparity.judges.drift import Drift
 from comparity.judges.groups import JudgeGroupGap
+from comparity.judges.leaderboard import Standing
+from comparity.judges.leans import Lean
 from comparity.judges.missing import MissingTest
 from comparity.judges.rates import PromptRate, SwappedTwins
 from comparity.judges.reading import Reading
@@ -79,26 +81,6 @@ class JudgeSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """An answerer on the leaderboard.
-
-    Attributes
-    ----------
-    answerer : str
-    judgments : int
-    wins : PromptRate
-        Share of decided judgments that it won.
-    score : float
-        Bradley-Terry, in logits, with the seats taken into account where they are known.
-    """
-
-    answerer: str
-    judgments: int
-    wins: PromptRate
-    score: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
     """Beginnings of texts of one pair, shown on request only."""
 
@@ -126,6 +108,9 @@ class JudgesAudit(Result):
     missing_tests : tuple of MissingTest
     corrected : tuple of CorrectedRate
         Win rates as people see them, from their votes and each judge's.
+    leans : tuple of Lean
+        What each judge leans to between equally good answers, where there is anything to tell
+        quality by.
     drift : Drift or None
         What changed between two judges or files, where that was asked for.
     judge_groups : tuple of JudgeGroupGap
@@ -149,6 +134,7 @@ class JudgesAudit(Result):
     by_length: tuple[AgreementByLength, ...]
     missing_tests: tuple[MissingTest, ...]
     corrected: tuple[CorrectedRate, ...]
+    leans: tuple[Lean, ...]
     drift: Drift | None
     judge_groups: tuple[JudgeGroupGap, ...]
     leaderboard: tuple[Standing, ...]

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from comparity.judges.drift import Drift
 from comparity.judges.grids import grids_of
+from comparity.judges.leans import PEOPLE, TRUTH
 from comparity.judges.rates import PromptRate
 from comparity.judges.reading import Reading
 from comparity.judges.result import JudgesAudit, JudgeSummary
@@ -131,13 +132,41 @@ def _sentences(audit: JudgesAudit) -> Iterator[str]:
     yield from map(judge_sentence, audit.judges[:MOST_SENTENCES])
     if len(audit.judges) > MOST_SENTENCES:
         yield f"{several(len(audit.judges) - MOST_SENTENCES, 'more judge')}: see the table."
+    yield from _lean_sentences(audit)
     if audit.drift is not None:
         yield _drift_sentence(audit.drift)
     yield f"Intervals ({percent(audit.level)}) take prompts as clusters."
-    if any(one.longer for one in audit.judges):
+    if any(one.longer for one in audit.judges) and not audit.leans:
         yield (
             "Preference for the longer answer is not adjusted for quality: longer answers may be "
             "better."
+        )
+
+
+def _lean_sentences(audit: JudgesAudit) -> Iterator[str]:
+    """Yield what judges were found to lean to, beside the quality of the answers."""
+    told = [one for one in audit.leans if one.against]
+    if not told:
+        return
+    against = told[0].against
+    known = {PEOPLE: "people say", TRUTH: "the log says"}
+    quality = known.get(against, f"{clip(against)}, the sharpest judge, says")
+    found = [one for one in told if one.q_value < ALPHA]
+    if not found:
+        yield (
+            f"Between answers that are equally good by what {quality}, no judge is found to lean "
+            "(corrected for all leans)."
+        )
+    for judge in dict.fromkeys(one.judge for one in found):
+        picks = "; ".join(
+            f"the one {one.step} {100 * one.wins:.0f} times "
+            f"[{100 * one.interval.low:.0f}, {100 * one.interval.high:.0f}]"
+            for one in found
+            if one.judge == judge
+        )
+        yield (
+            f"{clip(judge)} leans: of 100 pairs of answers that are equally good by what {quality},"
+            f" it picks {picks}."
         )
 
 

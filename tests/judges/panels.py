@@ -1,0 +1,82 @@
+"""Panels of judges with a known truth: who leans to longer answers, who is merely dull."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from comparity.judges.log import JudgeLog
+from comparity.judges.texts import FEATURES
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Prompts with some answers, whose quality grows with their length.
+
+    `sharpness`, `lean` (in units of quality for an answer twice as long) and `seat` (in logits) are
+    those of each judge; the first `people` of them are people.
+    """
+
+    prompts: int
+    answers: int
+    pairs: int
+    sharpness: tuple[float, ...]
+    lean: tuple[float, ...]
+    seat: tuple[float, ...]
+    people: int = 1
+    worth: float = 0.5
+    both_orders: bool = False
+    truth: bool = False
+
+
+def draw(panel: Panel, rng: np.random.Generator) -> JudgeLog:
+    """Draw what the judges say."""
+    n = panel.prompts * panel.answers
+    length = rng.normal(8, 1, n)
+    # Prompts differ in how far their answers are apart.
+    spread = np.repeat(np.exp(rng.normal(0, 0.3, panel.prompts)), panel.answers)
+    quality = rng.normal(size=n) * spread + panel.worth * (length - 8)
+    one, two = np.triu_indices(panel.answers, 1)
+    rows = []
+    for judge in range(len(panel.lean)):
+        for prompt in range(panel.prompts):
+            chosen = rng.choice(len(one), min(panel.pairs, len(one)), replace=False)
+            turned = rng.random(len(chosen)) < 0.5
+            first = np.where(turned, two[chosen], one[chosen])
+            second = np.where(turned, one[chosen], two[chosen])
+            rows.append(
+                np.column_stack([np.full((len(chosen), 2), (judge, prompt)), first, second])
+            )
+            if panel.both_orders:
+                rows.append(rows[-1][:, [0, 1, 3, 2]])
+    judge, prompt, first, second = np.concatenate(rows).T.astype(np.int32)
+    items = [(prompt * panel.answers + seat).astype(np.int32) for seat in (first, second)]
+    g, b, c = (np.array(one)[judge] for one in (panel.sharpness, panel.lean, panel.seat))
+    lead, more = (values[items[0]] - values[items[1]] for values in (quality, length))
+    if panel.truth:
+        # All that is known of quality is who is better, and that is all there is.
+        lead = np.sign(lead)
+    won = rng.random(len(judge)) < expit(g * (lead + b * more) + c)
+    features = np.zeros((n, len(FEATURES)))
+    features[:, 0] = 2**length
+    zero = np.zeros(len(judge), np.int32)
+    names = tuple(f"j{k}" for k in range(len(panel.lean)))
+    return JudgeLog(
+        **{"judges": names, "prompts": tuple(map(str, range(panel.prompts)))},
+        **{"answerers": tuple(f"a{k}" for k in range(panel.answers)), "turns": ("",)},
+        **{"runs": ("",), "categories": ("",), "sources": ("",), "people": names[: panel.people]},
+        **{"judge": judge, "prompt": prompt, "first": first, "second": second},
+        **{"turn": zero, "run": zero, "category": zero, "source": zero},
+        verdict=np.where(won, 1, -1).astype(np.int8),
+        gold=(lead if panel.truth else np.full(len(judge), 2)).astype(np.int8),
+        reason=np.full(len(judge), -1, np.int8),
+        strength=np.ones(len(judge)),
+        seated=np.ones(len(judge), dtype=bool),
+        orders=zero.astype(np.int8),
+        first_item=items[0],
+        second_item=items[1],
+        pair=np.zeros(len(judge), np.int64),
+        features=features,
+    )

@@ -1,0 +1,127 @@
+"""Leans of judges given the quality of the answers."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import expit
+from statsmodels.discrete.discrete_model import Logit
+
+from comparity import audit_judges
+from comparity.errors import OptionError
+from comparity.inference.logistic import logistic_with_clusters
+from comparity.judges.answers import LONGER
+from comparity.judges.leans import SEAT, find_leans
+from comparity.results.result import read_result
+from tests.judges.panels import Panel, draw
+
+
+def test_errors_by_cluster_are_those_of_statsmodels() -> None:
+    rng = np.random.default_rng(3)
+    cluster = np.repeat(np.arange(40), 5)
+    design = np.column_stack([np.ones(200), rng.normal(size=200)])
+    shared = rng.normal(0, 1, 40)[cluster]
+    won = rng.random(200) < expit(0.5 + design[:, 1] + shared)
+    fitted = Logit(won, design).fit(
+        disp=0, tol=1e-12, cov_type="cluster", cov_kwds={"groups": cluster}
+    )
+    values, errors = logistic_with_clusters(design, won, cluster, ridge=0.0)
+    assert_allclose(values, fitted.params, atol=1e-8)
+    # Never below those of independent rows.
+    assert_allclose(errors, np.maximum(fitted.bse, Logit(won, design).fit(disp=0).bse), rtol=1e-6)
+
+
+def test_one_who_always_decides_alike_has_an_error() -> None:
+    values, errors = logistic_with_clusters(np.ones((50, 1)), np.full(50, True), np.arange(50))
+    assert values[0] > 3
+    assert errors[0] > 0.5
+
+
+def test_a_dull_judge_beside_people_does_not_lean_and_a_leaning_one_does() -> None:
+    panel = Panel(
+        **{"prompts": 60, "answers": 5, "pairs": 5, "both_orders": True},
+        **{"sharpness": (2.0, 0.7, 1.5), "lean": (0.0, 0.0, 0.8), "seat": (0.0, 0.5, 0.0)},
+    )
+    leans, notes, _ = find_leans(draw(panel, np.random.default_rng(1)))
+    found = {(one.judge, one.toward): one for one in leans}
+    assert {one.against for one in leans if one.toward == LONGER} == {"people"}
+    assert ("people", LONGER) not in found
+    assert found["j1", LONGER].q_value > 0.05
+    assert found["j2", LONGER].q_value < 0.001
+    assert found["j1", LONGER].interval.low < 0.5 < found["j1", LONGER].interval.high
+    assert found["j2", LONGER].wins == pytest.approx(expit(1.5 * 0.8), abs=0.08)
+    assert notes == ()
+
+
+def test_without_people_leans_are_told_against_the_sharpest_judge() -> None:
+    panel = Panel(
+        **{"prompts": 60, "answers": 4, "pairs": 4, "both_orders": True, "people": 0},
+        **{"sharpness": (1.0, 2.5), "lean": (0.9, 0.0), "seat": (0.0, 0.0)},
+    )
+    leans = find_leans(draw(panel, np.random.default_rng(2))).leans
+    (one,) = (one for one in leans if one.toward == LONGER)
+    assert (one.judge, one.against) == ("j0", "j1")
+    assert one.wins > 0.6
+    assert one.q_value < 0.01
+
+
+def test_a_right_verdict_in_the_log_stands_for_quality() -> None:
+    panel = Panel(
+        **{"prompts": 120, "answers": 3, "pairs": 3, "people": 0, "truth": True},
+        **{"sharpness": (1.2,), "lean": (0.5,), "seat": (0.4,)},
+    )
+    log = draw(panel, np.random.default_rng(4))
+    leans = find_leans(log).leans
+    difference = -np.diff(np.log2(log.features[:, 0])[np.c_[log.first_item, log.second_item]])
+    design = np.column_stack([log.gold, difference, np.ones(len(log))])
+    fitted = Logit(log.verdict == 1, design).fit(disp=0)
+    found = {one.toward: one for one in leans}
+    assert found[LONGER].wins == pytest.approx(expit(fitted.params[1]), abs=1e-3)
+    assert found[SEAT].wins == pytest.approx(expit(fitted.params[2]), abs=1e-3)
+    assert found[LONGER].against == "the right verdict"
+
+
+def battles(rng: np.random.Generator) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for prompt in range(50):
+        for one, two in (("gpt-4", "mine"), ("mine", "claude-2"), ("claude-2", "gpt-4")):
+            lead = rng.normal()
+            for judge, lean in (("gpt-4", 1.5), ("ann", 0.0)):
+                own = lean * ((one == "gpt-4") - (two == "gpt-4"))
+                won = rng.random() < expit(2 * (lead + own))
+                rows.append(
+                    {
+                        **{"question_id": f"q{prompt}", "model_a": one, "model_b": two},
+                        **{"judge": judge, "winner": "model_a" if won else "model_b", "turn": 1},
+                    }
+                )
+    return rows
+
+
+def test_a_judge_who_prefers_its_own_family_is_found_beside_people_only() -> None:
+    rows = battles(np.random.default_rng(6))
+    audit = audit_judges(rows, people=("ann",))
+    (one,) = (one for one in audit.leans if one.toward == "answers of OpenAI")
+    assert one.judge == "gpt-4"
+    assert one.wins > 0.7
+    assert one.q_value < 0.001
+    # People put it where it belongs, and so does the quality that is left without the lean.
+    ranks = {one.answerer: one.without_leans for one in audit.leaderboard}
+    assert audit.leaderboard[0].answerer == "gpt-4"
+    assert sorted(ranks.values()) == [1, 2, 3]
+    assert "it picks the one of OpenAI" in " ".join(str(audit).split())
+    assert read_result(json.loads(json.dumps(audit.to_dict()))).leans == audit.leans
+    alone = audit_judges(rows)
+    assert not [one for one in alone.leans if one.toward.startswith("answers of")]
+    assert any("is not identified without people" in note for note in alone.notes)
+
+
+def test_families_can_be_named() -> None:
+    rows = battles(np.random.default_rng(6))
+    audit = audit_judges(rows, people=("ann",), families=("gpt-*=Acme", "mine=Acme"))
+    assert "answers of Acme" in {one.toward for one in audit.leans}
+    with pytest.raises(OptionError, match="my-"):
+        audit_judges(rows, families=("Acme",))
