@@ -52,7 +52,7 @@ def test_a_small_demo_tells_every_step_and_shows_the_same_numbers_everywhere(
             assert f"{gap['found']:+.3f}" in report
     audit = read(folder, "model-judges")
     assert [t["gap"] for t in audit["tests"]] == [g["found"] for g in story["steps"][2]["gaps"]]
-    assert report.count("<figure>") == 9
+    assert report.count("<figure>") == 10
     assert "<script" not in report
     assert "src=" not in report
     assert sorted(path.name for path in folder.iterdir()) == sorted([*DEMO_FILES, "report.html"])

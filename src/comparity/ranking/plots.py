@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors.spelling import visible
+from comparity.ranking.histograms import MANY, count_by_range
 from comparity.ranking.rank import RankedPanel
 from comparity.ranking.result import BiasedRanking, Ranking
 from comparity.reports.audits import MOST_TESTS
@@ -52,8 +52,7 @@ LEVEL = 0.05
 
 # Up to so many evaluators are named in a picture, and up to so many scores drawn one by one.
 NAMED, STROKES = 60, 300
-# Biases of more evaluators than this are told by ranges: their bars would look alike.
-HISTOGRAM = 30
+SHARPNESS = "logits for an item that is one SD better"
 
 
 def bias_chart(biases: Rows, *, level: float, unit: str = "logits") -> RowChart:
@@ -97,64 +96,12 @@ def bias_chart(biases: Rows, *, level: float, unit: str = "logits") -> RowChart:
 
 def bias_picture(biases: Rows, *, level: float, unit: str) -> RowChart:
     """Describe biases one by one, or of many evaluators how they are spread."""
-    known = sum(row["bias"] is not None for row in biases)
-    return (bias_histogram if known > HISTOGRAM else bias_chart)(biases, level=level, unit=unit)
-
-
-def bias_histogram(biases: Rows, *, level: float, unit: str = "logits") -> RowChart:
-    """Describe how the biases of many evaluators are spread: how many lie in each range.
-
-    Parameters
-    ----------
-    biases : sequence of mapping
-        Rows of one contrast, of all evaluators.
-    level : float
-        False-discovery rate up to which an evaluator is said to lean.
-    unit : str
-        What biases are measured in.
-    """
     marks = [mark for row in biases if (mark := _bias_mark(row, level)).is_known]
-    edges = _round_edges([mark.x for mark in marks])
-    within = np.digitize([mark.x for mark in marks], edges) - 1
-    rows = [
-        _histogram_row(ends, [marks[k].kind for k in np.flatnonzero(within == place)])
-        for place, ends in enumerate(pairwise(edges))
-    ]
+    if len(marks) <= MANY:
+        return bias_chart(biases, level=level, unit=unit)
     contrast = clip(str(biases[0]["contrast"]))
-    longest = [mark.x for row in rows for mark in row.marks]
-    return RowChart(
-        title=f"Bias in {unit} of {several(len(marks), 'evaluator')} ({contrast}), by range",
-        about="; ".join(f"{row.label}: {row.note}" for row in rows),
-        axis=axis_between("evaluators", longest, from_zero=True),
-        rows=tuple(rows),
-        legend={"found": "found to lean", "open": "are not"},
-    )
-
-
-def _histogram_row(ends: tuple[float, float], kinds: Sequence[str]) -> Row:
-    """Return a range with one stem for those found to lean, and one for the others."""
-    # Two kinds stand above each other.
-    apart = 0.3 if len({*kinds}) > 1 else 0.0
-    stems = (
-        (kind, kinds.count(kind), below) for kind, below in (("found", -apart), ("open", apart))
-    )
-    return Row(
-        label=" to ".join(f"{end:+g}" if end else "0" for end in ends),
-        note=several(len(kinds), "evaluator"),
-        marks=tuple(
-            Mark(kind=kind, x=n, low=0, high=n, below=below) for kind, n, below in stems if n
-        ),
-    )
-
-
-def _round_edges(values: Sequence[float]) -> list[float]:
-    """Return the ends of about ten ranges of one round width that hold all values."""
-    low, high = min(values), max(values)
-    rough = max(high - low, 1e-9) / 10
-    unit = 10.0 ** math.floor(math.log10(rough))
-    width = next(unit * step for step in (1, 2, 5, 10) if unit * step >= rough)
-    first, last = math.floor(low / width), math.floor(high / width) + 1
-    return [round(width * place, 9) for place in range(first, last + 1)]
+    title = f"Bias in {unit} of {several(len(marks), 'evaluator')} ({contrast}), by range"
+    return count_by_range(marks, title, {"found": "found to lean", "open": "are not"})
 
 
 def _bias(row: Mapping[str, Any]) -> float:
@@ -181,18 +128,21 @@ def sharpness_chart(rows: Rows) -> RowChart:
     ----------
     rows : sequence of mapping
         One for each evaluator, with its name, sharpness, the ends of its interval and the number of
-        its comparisons; of many the first are drawn.
+        its comparisons; of many, how many are in each range.
     """
-    shown = rows[:MOST_TESTS]
+    if len(rows) > MANY:
+        marks = [Mark(kind="open", x=row["sharpness"], low=0, high=0) for row in rows]
+        title = f"Sharpness of {several(len(marks), 'evaluator')}, by range ({SHARPNESS})"
+        return count_by_range(marks, title)
+    shown = rows
     names = [shorten_label(visible(str(row["evaluator"]))) for row in shown]
     ends = [row[end] for row in shown for end in ("sharpness_low", "sharpness_high")]
-    some = "each evaluator" if len(rows) <= len(shown) else f"the {count(len(shown))} sharpest"
     return RowChart(
-        title=f"Sharpness of {some} with its 95% interval",
+        title="Sharpness of each evaluator with its 95% interval",
         about="; ".join(
             f"{name}: {row['sharpness']:.2f}" for name, row in zip(names, shown, strict=True)
         ),
-        axis=axis_between("logits for an item that is one SD better", ends, from_zero=True),
+        axis=axis_between(SHARPNESS, ends, from_zero=True),
         rows=tuple(
             Row(
                 label=name,
