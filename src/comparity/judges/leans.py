@@ -51,7 +51,7 @@ PEOPLE, TRUTH = "people", "the right verdict"
 SEAT = "the first seat"
 # Fewest decided judgments and prompts of a judge, for each kind of lean.
 FEWEST_JUDGMENTS, FEWEST_PROMPTS = 30, 10
-MOST_WORK = 2e9
+MOST_WORK = 3e8
 """Comparisons times answers up to which a fit is one of seconds; beyond, some prompts are taken."""
 
 
@@ -200,7 +200,7 @@ def _fit_quality(
             ties=log.verdict == TIE,
             seats=seats if told[0] else None,
             seat_by_evaluator=told[0] and (told[1] or not own),
-            cluster=log.prompt,
+            cluster=log.prompt if own else None,
             sharpness="own",
         )
 
