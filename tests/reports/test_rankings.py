@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,7 +36,8 @@ def test_the_headline_counts_who_leans_whatever_groups_differ_by_chance(fit: Bia
     assert 1 < sure < more
     _, _, found, if_equal = fit.section().sentences[:4]
     assert f"items are drawn from, {sure} of 25 evaluators lean; about 5%" in found
-    assert if_equal.endswith(f"exactly equal in mean, {more} of 25 evaluators lean.")
+    said = f"exactly equal in mean, {more} of 25 evaluators lean, all the same way"
+    assert if_equal.endswith(f"{said}, as if the groups differed.")
     assert "drawn from" not in str(replace(fit, cautious_q=fit.q))
 
 
@@ -209,6 +211,41 @@ def test_a_list_of_several_biases_of_each_evaluator_counts_biases() -> None:
     kinds = {"group": WORLD.group, "town": np.array(["x", "y", "z"])[np.arange(40) % 3]}
     fit = barp(WORLD.comparisons, evaluators=WORLD.evaluators, sensitive_features=kinds)
     assert "the first 15 of 75 biases" in " ".join(str(fit).split())
+
+
+def judge_alike(seed: int, bias: list[float], n: int = 6000) -> dict[str, Any]:
+    """Draw comparisons of 200 items by evaluators with these biases toward group b."""
+    rng = np.random.default_rng(seed)
+    worth, in_b, judge = rng.normal(0, 1, 200), np.arange(200) % 2, np.arange(n) % len(bias)
+    one, other = rng.integers(0, 200, n), rng.integers(0, 199, n)
+    other += other >= one
+    lead = worth[one] - worth[other] + np.array(bias)[judge] * (in_b[one] - in_b[other])
+    won = rng.random(n) < 1 / (1 + np.exp(-lead))
+    pairs = np.where(won[:, None], np.column_stack([one, other]), np.column_stack([other, one]))
+    groups = np.array(["a", "b"])[in_b]
+    return {"comparisons": pairs, "evaluators": judge, "sensitive_features": groups}
+
+
+def test_a_panel_that_is_of_one_mind_is_not_said_to_lean_to_a_man() -> None:
+    seen = barp(**judge_alike(4, [2.0] * 5), sharpness="equal")
+    assert (seen.cautious_q <= LEVEL).all()
+    first, _, found, *_ = seen.section().sentences
+    assert first.startswith("None of 5 evaluators is found to treat the groups differently")
+    assert "5 of 5" not in " ".join(seen.section().sentences)
+    assert "all evaluators lean, and the same way. If it does not, the groups differ" in found
+    told = barp(**judge_alike(4, [2.0] * 5), sharpness="equal", anchor="zero mean bias")
+    assert "none of 5 evaluators is found to lean" in " ".join(told.section().sentences)
+
+
+def test_who_differs_is_named_first() -> None:
+    fit = barp(**judge_alike(2, [0, 0, 0, 0, 2.0]), sharpness="equal")
+    first = fit.section().sentences[0]
+    # The average lies between the one and the many, who differ from it as well, and less.
+    said = f"differently from the panel's average (4 by {fit.centred_bias[4, 0]:+.3f}, "
+    assert f"5 of 5 evaluators treat the groups {said}" in first
+    assert first.endswith(". This needs no assumption.")
+    two = barp(**judge_alike(3, [0.0, 2.0]), sharpness="equal").section().sentences[0]
+    assert two.startswith("The two evaluators treat the groups differently from each other.")
 
 
 def test_a_seat_is_no_group_to_lean_toward(fit: BiasedRanking) -> None:

@@ -13,6 +13,7 @@ from comparity.ranking.fits import SEAT, Effect, ScoreDependence
 from comparity.ranking.plots import LEVEL, bias_picture, rank_chart, sharpness_chart
 from comparity.ranking.rank import RankedPanel
 from comparity.ranking.result import BiasedRanking, Ranking
+from comparity.ranking.sentences import sentences_on
 from comparity.reports.charts import Chart
 from comparity.reports.sections import (
     Grid,
@@ -20,9 +21,7 @@ from comparity.reports.sections import (
     count,
     interval,
     p_value,
-    percent,
     rate,
-    several,
     short_id,
     signed,
 )
@@ -45,7 +44,7 @@ def section(result: Ranking | RankedPanel) -> Section:
     biases = missing_as_none(ranking.bias_rows()) if isinstance(ranking, BiasedRanking) else None
     return Section(
         headline=f"Ranking of {count(len(ranking.items))} items by {visible(ranking.model)}",
-        sentences=tuple(_sentences(ranking)),
+        sentences=tuple(sentences_on(ranking)),
         charts=tuple(_charts(ranking, biases, places)),
         grids=tuple(_grids(panel, biases, places)),
         lists={"Notes": [visible(note) for note in _notes(ranking)]},
@@ -69,107 +68,6 @@ def _charts(ranking: Ranking, biases: Rows | None, places: Rows) -> Iterator[Cha
 def _have_errors(places: Rows) -> bool:
     """Say whether the model gives errors of scores, without which any rank is possible."""
     return any(row["standard_error"] is not None for row in places)
-
-
-def _sentences(ranking: Ranking) -> Iterator[str]:
-    if isinstance(ranking, BiasedRanking):
-        yield from _found_apart(ranking)
-        yield _level(ranking.anchor)
-        yield _found(ranking)
-        yield from _found_together(ranking)
-        yield from _found_if_groups_are_equal(ranking)
-        yield from _differ_in_sharpness(ranking)
-    ties = f", {count(ranking.n_ties)} of them ties" if ranking.n_ties else ""
-    yield f"{several(ranking.n_comparisons, 'comparison')}{ties}; {_describe_fit(ranking)}."
-
-
-def _found_apart(ranking: BiasedRanking) -> Iterator[str]:
-    """Say who differs from the panel, which is what data show without any anchor."""
-    found, n = ranking.centred_q <= LEVEL, len(ranking.evaluators)
-    if n < 2 or not np.isfinite(ranking.centred_q).any():
-        return
-    apart = _count_leaning(ranking, found)[0]
-    verb = {0: "is found to treat", 1: "treats"}.get(apart, "treat")
-    who = f"{count(apart) if apart else 'None'} of {count(n)} evaluators {verb}"
-    yield f"{who} the groups differently from the panel's average. This needs no assumption."
-
-
-def _found(ranking: BiasedRanking) -> str:
-    """Say how many evaluators lean if the anchor holds, with the chance between groups."""
-    if not np.isfinite(ranking.cautious_q).any():
-        return "No bias could be tested; the notes say why."
-    found, n = ranking.cautious_q <= LEVEL, len(ranking.evaluators)
-    chance = ""
-    if not np.array_equal(ranking.cautious_q, ranking.q, equal_nan=True):
-        chance = " for the groups that these items are drawn from"
-    if not found.any():
-        who = "the only evaluator is not" if n == 1 else f"none of {count(n)} evaluators is"
-        return (
-            f"If that holds{chance}, {who} found to lean, at a false-discovery rate of {LEVEL:.0%}."
-        )
-    lean, seated = _count_leaning(ranking, found)
-    where = f" toward a group, {count(seated)} toward a seat" if SEAT in ranking.contrasts else ""
-    return (
-        f"If that holds{chance}, {count(lean)} of {several(n, 'evaluator')} "
-        f"{'leans' if lean == 1 else 'lean'}{where}; about {percent(LEVEL)} of these findings are "
-        "false alarms."
-    )
-
-
-def _count_leaning(ranking: BiasedRanking, found: NDArray[np.bool_]) -> tuple[int, int]:
-    """Count evaluators with a finding about a group, and about a seat."""
-    seats = np.array([contrast == SEAT for contrast in ranking.contrasts])
-    toward_group, toward_seat = (found[:, of].any(axis=1) for of in (~seats, seats))
-    return int(toward_group.sum()), int(toward_seat.sum())
-
-
-def _found_together(ranking: BiasedRanking) -> Iterator[str]:
-    """Say where evaluators lean on average though none of them is found to."""
-    if not np.isfinite(ranking.cautious_q).any() or (ranking.cautious_q <= LEVEL).any():
-        return
-    means = zip(ranking.contrasts, ranking.mean_bias, ranking.mean_bias_intervals(), strict=True)
-    for contrast, mean, (low, high) in means:
-        unit = "logits" if contrast == SEAT else ranking.unit
-        if low > 0 or high < 0:
-            yield visible(
-                f"Together they do ({contrast}): mean bias {signed(float(mean))} {unit}, 95% "
-                f"interval {interval(float(low), float(high))}."
-            )
-
-
-def _found_if_groups_are_equal(ranking: BiasedRanking) -> Iterator[str]:
-    """Say how many more would lean if the groups compared here had the same mean exactly."""
-    more, sure = (_count_leaning(ranking, q <= LEVEL)[0] for q in (ranking.q, ranking.cautious_q))
-    if more > sure:
-        yield (
-            f"If the groups compared here are exactly equal in mean, {count(more)} of "
-            f"{several(len(ranking.evaluators), 'evaluator')} {'leans' if more == 1 else 'lean'}."
-        )
-
-
-def _differ_in_sharpness(ranking: BiasedRanking) -> Iterator[str]:
-    """Say whether evaluators are equally sharp; where the fit takes them to be, a note does."""
-    tested, sharpness = ranking.equal_sharpness, ranking.sharpness
-    if tested is None or sharpness is None:
-        return
-    sizes = np.abs(sharpness.values)
-    verb = "differ" if tested.p_value <= LEVEL else "are not found to differ"
-    yield (
-        f"Evaluators {verb} in sharpness, from {rate(sizes.min())} to {rate(sizes.max())} "
-        f"(chi-square {tested.statistic:.1f}, df {tested.dof}, p {p_value(tested.p_value)})."
-    )
-
-
-def _level(anchor: str) -> str:
-    kind, _, words = visible(anchor).partition(": ")
-    if kind == "none":
-        return f"Nothing fixes the common level of the biases: {words}."
-    return f"Comparisons do not show the common level of the biases. Assumed ({kind}): {words}."
-
-
-def _describe_fit(ranking: Ranking) -> str:
-    priors = "; ".join(visible(str(prior)) for prior in ranking.priors) or "no prior"
-    return priors if ranking.converged else f"{priors}; THE FIT DID NOT CONVERGE"
 
 
 def _notes(ranking: Ranking) -> list[str]:
