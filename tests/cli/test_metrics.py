@@ -110,6 +110,8 @@ def test_errors_of_numbers_and_metrics_of_classes_are_reached(run: Run, tmp_path
     [
         ((), "--privileged"),
         (("--classes", "--regression"), "do not go together"),
+        (("--study", "--privileged", "m"), "--study needs --features"),
+        (("--repeats", "2", "--privileged", "m"), "--repeats belongs to --study"),
         (("--regression", "--privileged", "m"), "--privileged cannot be used with --regression"),
         (("--classes", "--privileged", "m", "--select"), "--select cannot be used with --classes"),
     ],
@@ -123,3 +125,20 @@ def test_what_does_not_go_together_is_refused(
     outcome = run(*words, *more)
     assert (outcome.status, outcome.out) == (2, "")
     assert said in outcome.err
+
+
+def test_the_study_runs_on_a_file(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    skill, sex = rng.normal(size=300).round(3), rng.choice(["f", "m"], 300)
+    good = (skill + rng.normal(size=300) > 0).astype(int)
+    path = tmp_path / "people.csv"
+    rows = map("{},{},{}".format, skill, sex, good)
+    path.write_text("\n".join(["skill,sex,good", *rows]))
+    words = ["metrics", path, "--label", "good", "--sensitive", "sex", "--privileged", "m"]
+    words += ["--features", "skill", "--study", "--learners", "logistic", "--repeats", 3]
+    content = json.loads(run(*words, "--json").out)
+    assert len(content["runs"]) == 15
+    assert [one["metric"] for one in content["redundancy"]] == ["F1"]
+    refused = run(*words, "--prediction", "good")
+    assert refused.status == 2
+    assert "--prediction cannot be used with --study" in refused.err

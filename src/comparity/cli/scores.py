@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from comparity.cli.options import INPUT_FILE, Command, combine, command, option_of
-from comparity.metrics.options import KINDS, ClassMetricsForm, MetricsForm, RegressionForm
+from comparity.metrics.options import (
+    KINDS,
+    ClassMetricsForm,
+    MetricsForm,
+    RegressionForm,
+    StudyForm,
+    StudyOptions,
+)
 from comparity.pairwise.options import PairwiseForm, ParityForm
 from comparity.ranking.options import PlacesForm, PlacesOptions
 from comparity.results.options import Options, declared_choices
@@ -84,17 +91,22 @@ def _parity(file: Path, choices: dict[str, Any]) -> Result:
 def _metrics_options(command: Command) -> Command:
     """Add the options of all three forms; which of them belong together is checked later."""
     known = {**declared_choices(ClassMetricsForm), **declared_choices(MetricsForm)}
-    # Without decisions nobody is privileged.
-    known["privileged"] = replace(known["privileged"], default=None)
+    # Numbers need no privileged group, and a study makes its predictions itself.
+    for name in ("privileged", "prediction"):
+        known[name] = replace(known[name], default=None)
     flags = [
         click.option("--select", is_flag=True, help="Choose the few metrics to report."),
         click.option(
             "--classes", is_flag=True, help="Labels and decisions are classes, each a decision."
         ),
         click.option("--regression", is_flag=True, help="Labels and predictions are numbers."),
+        click.option(
+            "--study", is_flag=True, help="Fit learners to --features; say what moves together."
+        ),
     ]
     offered = [one for one in known.values() if one.offered]
-    return combine(command, *map(option_of, offered), *flags)
+    study = [replace(one, default=None) for one in declared_choices(StudyOptions).values()]
+    return combine(command, *map(option_of, offered), *flags, *map(option_of, study))
 
 
 @command(
@@ -109,15 +121,31 @@ def _metrics_options(command: Command) -> Command:
     short_help="Thirty published metrics, and the few to report.",
 )
 @click.argument("file", type=INPUT_FILE)
-def metrics(file: Path, select: bool, classes: bool, regression: bool, **choices: Any) -> Result:
+def metrics(
+    file: Path, select: bool, classes: bool, regression: bool, study: bool, **choices: Any
+) -> Result:
     """Work out thirty published metrics of predictions and data, each with its interval.
 
     FILE (CSV, TSV, Parquet or JSON lines) has one row for each decision. With --classes every class
     is compared with the rest; with --regression predictions are numbers, and their errors are
-    compared. Nothing is judged: the exit status is 0, or 2 for bad input.
+    compared; with --study learners are fitted to the features again and again, to see which metrics
+    move together. Nothing is judged: the exit status is 0, or 2 for bad input.
     """
-    if classes and regression:
-        raise click.UsageError("--classes and --regression do not go together.")
+    if classes + regression + study > 1:
+        raise click.UsageError("--classes, --regression and --study do not go together.")
+    about = {name: choices.pop(name) for name in declared_choices(StudyOptions) if name in choices}
+    if study:
+        for name in ("privileged", "features"):
+            if name not in choices:
+                raise click.UsageError(f"--study needs --{name}.")
+        from comparity.metrics.study import study_file
+
+        known = _only(choices, MetricsForm, StudyForm, "--study", select=select)
+        return study_file(file, **about, **known)
+    if about:
+        raise click.UsageError(f"--{next(iter(about))} belongs to --study.")
+    if "prediction" not in choices:
+        raise click.UsageError("name the decisions with --prediction.")
     if regression:
         from comparity.metrics.regression import regression_file
 

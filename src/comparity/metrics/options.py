@@ -9,6 +9,9 @@ from typing import Any, Literal
 from comparity.errors import OptionError
 from comparity.results.options import REQUIRED, Options, choice, column
 
+LEARNERS = ("logistic", "forest", "network")
+"""Logistic regression, a random forest, a network with one hidden layer."""
+
 KINDS = ("group", "individual", "false negatives", "false positives")
 """Parity between groups, among individuals, and which error is the graver harm."""
 
@@ -53,6 +56,30 @@ class ClassMetricsForm(MetricsOptions):
         """Refuse one column in two parts."""
         if self.prediction == self.label:
             raise OptionError("prediction", self.label, ["another column than the label"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyOptions(Options):
+    """How to run the published study on one's own data."""
+
+    learners: tuple[Literal["logistic", "forest", "network"], ...] = choice(
+        LEARNERS, "What is fitted: logistic, forest, network."
+    )
+    folds: int = choice(5, "Parts that are left out in turn.", least=2)
+    repeats: int = choice(5, "How often the data are divided again.", least=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyForm(StudyOptions):
+    """The same of a file: which columns are what."""
+
+    label: str = column("Column with the decision taken as right.")
+    sensitive: tuple[str, ...] = column("Column with the group; several are combined.")
+    privileged: tuple[str, ...] | Any = choice(
+        REQUIRED, "The group that has the advantage; several separated by commas."
+    )
+    features: tuple[str, ...] = column("Columns that learners are told.")
+    seed: int = choice(0, "Seed of folds and learners.", least=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,6 +48,7 @@ HOMES = (
     "comparity.metrics.comparison",
     "comparity.metrics.distortion",
     "comparity.metrics.classes",
+    "comparity.metrics.study",
     "comparity.metrics.regression_result",
     "comparity.ranking.result",
     "comparity.ranking.panel",
