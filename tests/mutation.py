@@ -60,6 +60,12 @@ EXCHANGED: dict[type[ast.operator], type[ast.operator]] = {
 SCALE = 2.5
 
 EXCUSED: dict[tuple[str, str], str] = {
+    ("start = min(max(int((n + 1) * p) - fewest, 0), len(out) - 1)", "Add -> Sub"): (
+        "where a sum over a whole distribution begins"
+    ),
+    ("if vague := int((sharpness.log_standard_errors > VAGUE).sum()):", "Gt -> GtE"): (
+        "a number with decimals that is exactly the limit"
+    ),
     ("elif hops[two] < hop and hops[one] > hop:", "Gt -> GtE"): "how a matrix is stored",
     ("if found > 2 * hop * widest + 1:", "1 -> 2"): "how a matrix is stored",
     ("v = third**3 - b * c / (6 * a**2) + d / (2 * a)", "Mult -> Div"): "Newton mends the guess",

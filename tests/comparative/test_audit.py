@@ -54,6 +54,12 @@ def test_a_biased_model_is_found_out() -> None:
     assert across.gap < 0
 
 
+def test_items_that_nobody_compared_are_not_counted() -> None:
+    world = World(4000, 600)
+    audit = world.audit()
+    assert audit.n_items == len(np.unique(world.pairs)) < 4000
+
+
 def test_much_data_without_bias_is_within_the_margin() -> None:
     assert World(40_000, 80_000).audit().finding == WITHIN
 

@@ -136,6 +136,22 @@ def test_both_roles_of_all_items_see_the_same_pairs(decimals: int) -> None:
         assert as_better == pytest.approx(as_worse.T, rel=1e-12)
 
 
+@pytest.mark.parametrize("decimals", [0, 6])
+def test_pairs_of_each_item_and_their_squares_are_those_of_a_loop(decimals: int) -> None:
+    rng = np.random.default_rng(4)
+    y, f = rng.normal(size=(2, 60)).round(decimals)
+    group, query, weight = rng.integers(0, 2, 60), rng.integers(0, 3, 60), rng.uniform(0.5, 2, 60)
+    found = item_pairs(y, f, group, 2, weight=weight, query=query)
+    y, rows = scale_labels(y), found.order
+    apart = np.maximum(y[:, None] - y, 0) * np.outer(weight, weight) * (query[:, None] == query)
+    kinds = np.ones((60, 60)), f[:, None] > f, f[:, None] == f
+    for place, kind in enumerate(kinds):
+        for side in (0, 1):
+            pairs = (apart * kind)[rows][:, group == side]
+            assert_allclose(found.better[place][:, side], pairs.sum(axis=1), atol=1e-12)
+            assert_allclose(found.squares[place][:, side], (pairs**2).sum(axis=1), atol=1e-12)
+
+
 @pytest.mark.parametrize("offset", [0.0, 1e6])
 def test_many_items_equal_the_matrix_of_all_pairs(offset: float) -> None:
     """With labels far from zero, sums of labels less sums of labels would cancel."""
