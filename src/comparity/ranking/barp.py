@@ -45,6 +45,9 @@ from comparity.ranking.sharpness import (
     equality_of,
     errors_if_zero,
     in_score_sds,
+    lapses_of,
+    read_lapses,
+    words_on_lapses,
     words_on_sharpness,
 )
 from comparity.ranking.simple_models import facts_of
@@ -83,6 +86,7 @@ def barp(
     corrected: bool = True,
     sharpness: str = AUTO,
     chance_between_groups: bool = False,
+    lapse_rate: float | str = 0.0,
     mode: str | Alternating = "joint",
     tolerance: float = TOLERANCE,
     seed: int = 0,
@@ -154,16 +158,15 @@ def barp(
         :mod:`comparity.ranking.likelihood.sharpness`.
     chance_between_groups : bool
         Whether errors of scores, and with them ranks, hold the chance by which groups of these
-        sizes differ in mean, where the anchor is that they do not: right also if it is true of the
-        groups that items were drawn from, and not of the items.
+        sizes differ in mean, where the anchor is that they do not.
+    lapse_rate : float or "estimated"
+        Share of judgments that are random, the same for all evaluators.
     mode : "joint", "alternating" or Alternating
         ``"alternating"`` is the scheme of the authors' code, for comparison with their numbers:
         no prior, no errors, stops after 100 steps. Its inputs are those of
         :class:`comparity.ranking.alternating.Alternating`.
-    tolerance : float
-        Norm of the gradient to reach.
-    seed : int
-        Of the folds of cross-validation.
+    tolerance, seed : float, int
+        Norm of the gradient to reach, and seed of the folds of cross-validation.
 
     Returns
     -------
@@ -223,6 +226,7 @@ def barp(
                 "bias_prior": bias_prior != BIAS_SD,
                 "score_dependent": score_dependent,
                 "chance_between_groups": chance_between_groups,
+                "lapse_rate": lapse_rate != 0.0,
                 "cluster": bool(judgments.clusters),
                 "sharpness='own'": sharpness == OWN,
                 "intersections='suggest'": intersections == "suggest",
@@ -246,10 +250,11 @@ def barp(
         seed=seed,
         corrected=corrected and not score_dependent and not math.isinf(wish.sd),
         sharpness=sharpness,
+        lapses=read_lapses(lapse_rate, judgments, refusing=score_dependent),
     )
     if chance_between_groups and task.anchor.kind != EQUAL_MEANS:
-        why = "with this anchor groups may differ, and nothing is assumed of their means"
-        raise OptionError("chance_between_groups", True, ["False", f"anchor={EQUAL_MEANS!r}"], why)
+        allowed = ["False", f"anchor={EQUAL_MEANS!r}, which alone assumes it of their means"]
+        raise OptionError("chance_between_groups", True, allowed)
     found = _fit_panel(task, contrasts, intersections == "suggest", score_dependent)
     return _add_chance(found, contrasts.columns) if chance_between_groups else found
 
@@ -356,6 +361,7 @@ def _result(
     facts["notes"] += (SEATS,) if rows.own_seats and len(task.anchor.trusted) else ()
     facts["notes"] += (CORRECTED,) if task.corrected and sharpness is None else ()
     facts["notes"] += (*words_on_sharpness(task, sharpness, tested),)
+    facts["notes"] += (*words_on_lapses(task, lapses_of(fitted, errors)),)
     return BiasedRanking(
         model=BARP.name,
         **facts,
@@ -380,6 +386,7 @@ def _result(
         n_informative=rows.leanings.sum(axis=2),
         sharpness=sharpness,
         equal_sharpness=tested,
+        lapses=lapses_of(fitted, errors),
     )
 
 

@@ -59,8 +59,9 @@ def rank_intervals(
         above = n - np.searchsorted(np.sort(low), high, side="right")
         below = np.searchsorted(np.sort(high), low, side="left")
     else:
-        shared = np.zeros((n, 0)) if shared is None else shared
-        above, below = _count_certain(scores, errors_of_items(errors, shared), shared, cut)
+        own = errors_of_items(errors, shared)
+        common = np.zeros((n, 0)) if shared is None else shared
+        above, below = _count_certain(scores, own, common, cut)
     return np.column_stack([above + 1, n - below]).astype(np.int64)
 
 
@@ -68,7 +69,9 @@ def errors_of_items(standard_errors: Floats, shared: Floats | None) -> Floats:
     """Return errors without what items have in common."""
     if shared is None:
         return standard_errors
-    own: Floats = np.sqrt(np.maximum(standard_errors**2 - (shared**2).sum(axis=1), 0.0))
+    # A recorded result may hold any numbers.
+    with np.errstate(over="ignore"):
+        own: Floats = np.sqrt(np.maximum(standard_errors**2 - (shared**2).sum(axis=1), 0.0))
     return own
 
 

@@ -40,7 +40,7 @@ OPTIONS = {
     "biases": (
         *("anchor", "trusted", "reference", "bias_prior", "seat_by_evaluator", "own_seats"),
         *("intersections", "suggest", "score_dependent", "corrected", "uncorrected"),
-        *("sharpness", "chance_between_groups"),
+        *("sharpness", "chance_between_groups", "lapse_rate"),
     ),
     "cluster": ("cluster",),
     "evaluators": ("evaluator",),
@@ -279,6 +279,9 @@ class RankForm(ComparisonColumns, PlacesOptions):
         "Whether evaluators are equally decided, or each has a sharpness of its own: by default "
         "where it can be told.",
     )
+    lapse_rate: float | str | None = choice(
+        None, "Share of judgments that are random, or 'estimated'.  [default: 0]"
+    )
     chance_between_groups: bool = choice(
         False,
         "Let errors of scores and ranks hold the chance by which groups of items differ in mean.",
@@ -340,6 +343,7 @@ class RankForm(ComparisonColumns, PlacesOptions):
             "corrected": False if self.uncorrected else None,
             "sharpness": self.sharpness if self.sharpness != "auto" else None,
             "chance_between_groups": self.chance_between_groups or None,
+            "lapse_rate": self.lapse_rate,
         }
         known = {name: value for name, value in made.items() if value is not None}
         return {name: None if value == "none" else value for name, value in known.items()}

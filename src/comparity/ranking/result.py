@@ -224,10 +224,8 @@ class BiasedRanking(Ranking):
         Bias minus the mean; independent of the anchor.
     anchor : str
         The assumption that fixes the level, in words.
-    n_judged : ndarray
-        Comparisons of each evaluator.
-    n_informative : ndarray
-        Comparisons that bear on each bias: those between different groups.
+    n_judged, n_informative : ndarray
+        Comparisons of each evaluator, and of these those between groups, which bear on a bias.
     score_dependence : ScoreDependence or None
         Whether biases grow with the score, where asked.
     suggestions : tuple of Suggestion
@@ -236,6 +234,8 @@ class BiasedRanking(Ranking):
         Of each evaluator, where they have one of their own.
     equal_sharpness : EqualSharpness or None
         Whether evaluators are equally sharp, where there are two or more.
+    lapses : Effect or None
+        Log odds of a random judgment, where they are estimated.
     """
 
     contrasts: tuple[GroupContrast, ...]
@@ -258,6 +258,7 @@ class BiasedRanking(Ranking):
     suggestions: tuple[Suggestion, ...] = ()
     sharpness: Sharpness | None = None
     equal_sharpness: EqualSharpness | None = None
+    lapses: Effect | None = None
 
     DERIVED: ClassVar[Mapping[str, str]] = {
         **Ranking.DERIVED,

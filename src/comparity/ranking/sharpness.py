@@ -1,4 +1,7 @@
-"""What is told of the sharpness of evaluators: its scale, its test, and biases tested with it."""
+"""What is told of the sharpness of evaluators: its scale, its test, and biases tested with it.
+
+And of their lapses, which look like a lack of it.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,23 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
-from comparity.ranking.fits import AUTO, EqualSharpness, Prior, Sharpness
+from comparity.errors import OptionError
+from comparity.ranking.fits import AUTO, Effect, EqualSharpness, Prior, Sharpness
+from comparity.ranking.judgments import Judgments
 from comparity.ranking.likelihood.errors import Errors
 from comparity.ranking.likelihood.fitting import Fit
+from comparity.ranking.likelihood.lapses import CENTRE, SCALE
 from comparity.ranking.likelihood.search import Task
 from comparity.ranking.likelihood.sharpness import VAGUE
 
 Floats = NDArray[np.float64]
 
 LEVEL = 0.05
+ESTIMATED = "estimated"
+MOST_LAPSES = 0.9
+"""With more random judgments nothing is left to rank by."""
 TOO_FEW = (
     "Evaluators are taken for equally decided: nobody made enough judgments to tell within a "
     'factor of two how sharp they are. sharpness="own" (--sharpness own) lets them differ all the '
@@ -138,3 +148,37 @@ def words_on_sharpness(
             "sharpness within a factor of two; it is drawn to that of the others, and intervals of "
             "their biases are wide or unbounded."
         )
+
+
+def read_lapses(lapse_rate: float | str, judgments: Judgments, refusing: bool) -> float | None:
+    """Return the share of random judgments, or none to estimate it; `refusing` what knows none."""
+    if lapse_rate == 0.0:
+        return 0.0
+    given = isinstance(lapse_rate, float | int) and 0 < lapse_rate <= MOST_LAPSES
+    if lapse_rate != ESTIMATED and not given:
+        allowed = [f"a share of judgments from 0 to {MOST_LAPSES:g}", repr(ESTIMATED)]
+        raise OptionError("lapse_rate", lapse_rate, allowed)
+    if judgments.tied is not None or refusing:
+        why = "models with ties, or with biases that depend on the score, know no lapses"
+        raise OptionError("lapse_rate", lapse_rate, ["0"], why)
+    return float(lapse_rate) if given else None
+
+
+def lapses_of(fitted: Fit, errors: Errors) -> Effect | None:
+    """Return the log odds of a random judgment, where they are estimated."""
+    if fitted.objective.data.rows.lapses is not None:
+        return None
+    value, error = CENTRE + SCALE * float(fitted.extra[-1]), SCALE * float(errors.extra[-1])
+    return Effect(name="log odds of a random judgment", value=value, standard_error=error)
+
+
+def words_on_lapses(task: Task, found: Effect | None) -> Iterator[str]:
+    """Say how many judgments are taken for random."""
+    if found is not None:
+        share, low, high = expit([found.value, *found.interval()[:2]]).tolist()
+        yield (
+            f"{share:.1%} of judgments are taken for random, whoever made them (95% interval "
+            f"{low:.1%} to {high:.1%}, with a prior about 5%)."
+        )
+    elif task.lapses:
+        yield f"{task.lapses:.1%} of judgments are taken for random, as given."

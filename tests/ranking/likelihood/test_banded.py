@@ -14,8 +14,8 @@ from comparity import barp, bradley_terry
 from comparity.ranking.judgments import judgments_of
 from comparity.ranking.likelihood import banded as _banded
 from comparity.ranking.likelihood.banded import variances_given_biases
+from comparity.ranking.likelihood.lapses import pass_over
 from comparity.ranking.likelihood.objective import Penalised, Penalty
-from comparity.ranking.likelihood.passes import pass_over
 from comparity.ranking.likelihood.rows import ComparisonRows, _width, band_of, rows_of
 
 N_ITEMS, SCORE_SD = 120, 1.0

@@ -12,8 +12,9 @@ from scipy.optimize import approx_fprime
 from comparity.ranking.anchors import EQUAL_MEANS, Anchor, move_of
 from comparity.ranking.likelihood import kernels as _kernels
 from comparity.ranking.likelihood.exact import Inverse
+from comparity.ranking.likelihood.lapses import pass_over
 from comparity.ranking.likelihood.objective import EFFECT_SD, Penalised, Penalty, minimise
-from comparity.ranking.likelihood.passes import FusedPass, Pass, pass_over
+from comparity.ranking.likelihood.passes import FusedPass, Pass
 from comparity.ranking.likelihood.rows import ComparisonRows
 from tests.plain import ranking as plain
 

@@ -37,6 +37,7 @@ from comparity.counts.kernels.compilation import njit
 from comparity.ranking.fits import LARGEST_SD, SMALLEST_SD, bound_sd
 from comparity.ranking.likelihood.exact import Inverse, Solving
 from comparity.ranking.likelihood.kernels import add_product
+from comparity.ranking.likelihood.lapses import LapsePass
 from comparity.ranking.likelihood.objective import Penalised
 from comparity.ranking.likelihood.one_pass import OnePass
 
@@ -244,6 +245,9 @@ def tilt_of(objective: Penalised, point: Floats, covariances: Inverse | OnePass)
         add_product(*rows.columns(part), data.sharpen(change, part), tilt_scores, tilt_bias)
         if rows.seat is not None:
             tilt_extra[0] += change @ rows.seat[part]
+        if isinstance(data, LapsePass) and data.has_last:
+            wide = np.clip(own * spread(part), LEAST, MOST)
+            tilt_extra[-1] += data.bend_last(part, wide, scores, bias, extra).sum()
     return tilt
 
 

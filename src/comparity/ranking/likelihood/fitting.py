@@ -16,6 +16,7 @@ from comparity.ranking.connectivity import Diagnosis
 from comparity.ranking.fits import Prior, by_cross_validation, folds
 from comparity.ranking.likelihood.errors import Errors, errors_of
 from comparity.ranking.likelihood.evidence import LEAST_SCORE_SD
+from comparity.ranking.likelihood.lapses import pass_over
 from comparity.ranking.likelihood.objective import (
     EFFECT_SD,
     Penalised,
@@ -24,7 +25,6 @@ from comparity.ranking.likelihood.objective import (
     minimise,
     watching,
 )
-from comparity.ranking.likelihood.passes import pass_over
 from comparity.ranking.likelihood.rows import ComparisonRows, rows_of
 from comparity.ranking.likelihood.search import (
     WATCHED,
@@ -38,6 +38,9 @@ from comparity.ranking.likelihood.sharpness import equality_test, with_log_sharp
 Floats = NDArray[np.float64]
 
 N_FOLDS = 5
+AT_REST = 1e-3
+"""Norm of the gradient that is enough with lapses, where expected curvatures come near slowly: it
+moves a score by a thousandth of its error."""
 PRIORS = ("score_prior", "bias_prior")
 
 
@@ -167,6 +170,7 @@ def rows_for(task: Task) -> ComparisonRows:
     others are differences from it.
     """
     rows = rows_of(task.judgments, task.columns, seat_by_evaluator=task.seat_by_evaluator)
+    rows = rows if task.lapses == rows.lapses else replace(rows, lapses=task.lapses)
     if not len(task.anchor.trusted):
         return rows
     # A trusted evaluator has no bias: the groups of its items make no difference.
@@ -187,7 +191,8 @@ def _fit_and_choose(
         else:
             search.settle()
     objective = search.objective()
-    solution = minimise(objective, search.point, tolerance=task.tolerance, watch=watch)
+    tolerance = task.tolerance if task.lapses == 0.0 else max(task.tolerance, AT_REST)
+    solution = minimise(objective, search.point, tolerance=tolerance, watch=watch)
     converged = solution.converged and search.settled
     return search, objective, replace(solution, converged=converged)
 

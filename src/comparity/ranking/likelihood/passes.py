@@ -150,11 +150,9 @@ class Pass:
         """Return loss, gradient and curvature; remember the curvature of every comparison."""
         rows, slopes, diagonal = self.rows, [], []
         margin = self._margin(scores, bias, extra)
-        if rows.tied is None:
-            loss, slope, curvature = logistic(margin)
-        else:
-            found = davidson(margin, rows.tied, float(extra[-1]))
-            loss, slope, curvature = found.loss, found.slope, found.curvature
+        found = self.curves(margin, extra)
+        loss, slope, curvature = found.loss, found.slope, found.curvature
+        if self.has_last:
             self._cross, self._tie_curvature = found.cross, found.tie_curvature
             slopes, diagonal = [found.tie_slope], [found.tie_curvature]
         if rows.seat is not None:
@@ -166,6 +164,17 @@ class Pass:
         add_gradient(*rows.columns(), self.sharpen(slope), self._weights, sums, gradient, blocks)
         return Evaluation(loss, sums, gradient, blocks, np.array(slopes), np.array(diagonal))
 
+    @property
+    def has_last(self) -> bool:
+        """Whether the last extra parameter is that of ties or lapses."""
+        return self.rows.tied is not None or self.rows.lapses is None
+
+    def curves(self, margin: Floats, extra: Floats) -> Davidson:
+        """Return the loss with its derivatives in the margin and the last extra parameter."""
+        if self.rows.tied is None:
+            return Davidson(*logistic(margin), 0.0, np.empty(0), 0.0)
+        return davidson(margin, self.rows.tied, float(extra[-1]))
+
     def product(self, scores: Floats, bias: Floats, extra: Floats) -> tuple[Floats, Floats, Floats]:
         """Multiply the Hessian at the point evaluated last."""
         rows, out, bias_out = self.rows, np.zeros_like(scores), np.zeros_like(bias)
@@ -175,7 +184,7 @@ class Pass:
         step = self._margin(scores, bias, extra)
         change = self._curvature * step
         tail: list[float] = []
-        if rows.tied is not None:
+        if self.has_last:
             change += self._cross * extra[-1]
             tail = [float(self._cross @ step + self._tie_curvature * extra[-1])]
         add_product(*rows.columns(), self.sharpen(change), out, bias_out)
@@ -243,7 +252,7 @@ class Pass:
         own, found = self.sharpen(leads), []
         if self.rows.seat is not None:
             found.append(np.asarray(self._curvature * own * self.rows.seat, dtype=np.float64))
-        if self.rows.tied is not None:
+        if self.has_last:
             found.append(self._cross * own)
         return found
 
@@ -332,12 +341,6 @@ class FusedPass(Pass):
             return [run(self._parts[0])]
         with ThreadPoolExecutor(len(self._parts)) as pool:
             return list(pool.map(run, self._parts))
-
-
-def pass_over(rows: ComparisonRows) -> Pass:
-    """Return the quickest pass that these comparisons allow."""
-    plain = rows.n_extra == 0 and rows.contrast.shape[1] <= 1
-    return FusedPass(rows) if plain else Pass(rows)
 
 
 def _total(parts: list[tuple[float, Any, Any]]) -> tuple[float, Any, Any]:

@@ -87,6 +87,8 @@ class ComparisonRows:
         evaluators a difference from theirs, which is that of `seat`.
     cluster : ndarray of int or None
         What comparisons share beside items and evaluators.
+    lapses : float or None
+        Share of comparisons that are random, where it is known; zero without lapses.
     """
 
     better: Ints
@@ -99,11 +101,12 @@ class ComparisonRows:
     tied: NDArray[np.bool_] | None = None
     own_seats: bool = False
     cluster: NDArray[np.integer] | None = None
+    lapses: float | None = 0.0
 
     @property
     def n_extra(self) -> int:
-        """Parameters that are neither scores nor biases: seat effect, then tie parameter."""
-        return int(self.seat is not None) + int(self.tied is not None)
+        """Parameters that are neither scores nor biases: seat effect, then ties or lapses."""
+        return int(self.seat is not None) + int(self.tied is not None) + int(self.lapses is None)
 
     def columns(self, part: slice = ALL) -> tuple[Any, ...]:
         """Return better and worse item, evaluator and contrasts, as kernels take them."""

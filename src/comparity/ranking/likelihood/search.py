@@ -23,6 +23,7 @@ from comparity.ranking.likelihood.evidence import (
     tilt_of,
 )
 from comparity.ranking.likelihood.exact import Inverse, Solving, few_items, one_thread
+from comparity.ranking.likelihood.lapses import pass_over
 from comparity.ranking.likelihood.objective import (
     EFFECT_SD,
     Penalised,
@@ -33,7 +34,7 @@ from comparity.ranking.likelihood.objective import (
     norm,
 )
 from comparity.ranking.likelihood.one_pass import OnePass
-from comparity.ranking.likelihood.passes import Pass, pass_over
+from comparity.ranking.likelihood.passes import Pass
 from comparity.ranking.likelihood.rows import ComparisonRows
 from comparity.ranking.likelihood.sharpness import (
     Evidence,
@@ -93,6 +94,8 @@ class Task:
     sharpness : str
         Whether each evaluator has a sharpness of its own: ``"equal"``, ``"own"``, or ``"auto"`` for
         what data can tell.
+    lapses : float or None
+        Share of judgments that are random, or none to estimate it.
     """
 
     judgments: Judgments
@@ -106,6 +109,7 @@ class Task:
     seed: int = 0
     corrected: bool = False
     sharpness: str = EQUAL
+    lapses: float | None = 0.0
 
     def __post_init__(self) -> None:
         number = isinstance(self.tolerance, int | float | np.number)

@@ -35,9 +35,9 @@ from scipy.special import chdtrc, ndtri
 from comparity.counts.kernels.compilation import njit
 from comparity.ranking.likelihood.evidence import CHUNK, lead_variances
 from comparity.ranking.likelihood.exact import Inverse
+from comparity.ranking.likelihood.lapses import general_pass
 from comparity.ranking.likelihood.objective import Penalised
 from comparity.ranking.likelihood.one_pass import OnePass
-from comparity.ranking.likelihood.passes import Pass
 
 Floats = NDArray[np.float64]
 
@@ -229,7 +229,7 @@ def with_log_sharpness(objective: Penalised, point: Floats, sd: float) -> Penali
     data, penalty = objective.data, objective.penalty
     scores, bias, extra = objective.split(point)
     contrast = np.column_stack([data.rows.contrast, data.leads(scores, bias)])
-    wider = Pass(replace(data.rows, contrast=contrast, own_seats=False))
+    wider = general_pass(replace(data.rows, contrast=contrast, own_seats=False))
     wider.sharpness = data.sharpness
     precision = np.zeros((contrast.shape[1], contrast.shape[1]))
     precision[:-1, :-1], precision[-1, -1] = penalty.bias, sd**-2
