@@ -306,3 +306,12 @@ def test_the_command_names_intersections_and_tells_places(run: Run, tmp_path: Pa
     assert [one["attribute"] for one in plain["places"]] == ["sex", "race"]
     named = [(one["attribute"], one["group"]) for one in plain["contrasts"]]
     assert ("sex x race", "f & b") in named
+
+
+def test_lapses_are_given_estimated_or_refused(run: Run, tables: dict[str, Path]) -> None:
+    found = json.loads(run(*words(tables), "--lapse-rate", "estimated", "--json").out)
+    assert found["lapses"]["value"] < -2
+    given = run(*words(tables), "--lapse-rate", "0.1", "--chance-between-groups")
+    assert "10.0% of judgments are taken for random, as given" in given.out
+    for value in ("much", "2"):
+        assert run(*words(tables), "--lapse-rate", value).status == 2

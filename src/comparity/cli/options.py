@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import click
 from click.shell_completion import CompletionItem
@@ -178,24 +178,24 @@ def units(value: str) -> tuple[int, ...]:
     return tuple(int(part) for part in parts)
 
 
-CHOSEN = ("marginal likelihood", "cross-validation", "none")
-
-
-def prior(value: str) -> float | str:
-    """Read a standard deviation, or how to choose it.
+def number_or(*words: str) -> Callable[[str], float | str]:
+    """Return what reads a number, or one of some words.
 
     Examples
     --------
-    >>> prior("2.5"), prior("none")
+    >>> read = number_or("marginal likelihood", "none")
+    >>> read("2.5"), read("none")
     (2.5, 'none')
     """
-    if value in CHOSEN:
-        return value
-    try:
-        return float(value)
-    except ValueError as error:
-        known = f"{', '.join(map(repr, CHOSEN[:-1]))} or {CHOSEN[-1]!r}"
-        raise click.BadParameter(f"{value!r} is no number, nor {known}.") from error
+
+    def read(value: str) -> float | str:
+        try:
+            return value if value in words else float(value)
+        except ValueError as error:
+            known = " or ".join(map(repr, words))
+            raise click.BadParameter(f"{value!r} is no number, nor {known}.") from error
+
+    return read
 
 
 class Words(click.Choice):  # type: ignore[type-arg]
@@ -214,7 +214,8 @@ PARSERS: dict[Any, Callable[[str], Any]] = {
     tuple[float, ...]: numbers,
     tuple[int, ...]: units,
     tuple[int, int]: looks,
-    float | str: prior,
+    float | str: number_or("marginal likelihood", "cross-validation", "none"),
+    float | Literal["estimated"]: number_or("estimated"),
 }
 """How several values in one word are read, by the declared type; several names otherwise."""
 

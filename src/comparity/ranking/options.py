@@ -279,7 +279,7 @@ class RankForm(ComparisonColumns, PlacesOptions):
         "Whether evaluators are equally decided, or each has a sharpness of its own: by default "
         "where it can be told.",
     )
-    lapse_rate: float | str | None = choice(
+    lapse_rate: float | Literal["estimated"] | None = choice(
         None, "Share of judgments that are random, or 'estimated'.  [default: 0]"
     )
     chance_between_groups: bool = choice(

@@ -131,6 +131,7 @@ def test_a_rate_is_estimated_and_told(tmp_path: Any) -> None:
     low, high, _ = fit.lapses.interval()
     assert expit(low) < 0.2 < expit(high)
     assert expit(high) - expit(low) < 0.15
+    assert str(fit.priors[-1]).startswith("log odds of lapses: Normal with SD 1.5")
     assert any("are taken for random, whoever made them" in note for note in fit.notes)
     again = read_result(fit.to_dict())
     assert again.lapses == fit.lapses

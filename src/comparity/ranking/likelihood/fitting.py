@@ -16,7 +16,7 @@ from comparity.ranking.connectivity import Diagnosis
 from comparity.ranking.fits import Prior, by_cross_validation, folds
 from comparity.ranking.likelihood.errors import Errors, errors_of
 from comparity.ranking.likelihood.evidence import LEAST_SCORE_SD
-from comparity.ranking.likelihood.lapses import pass_over
+from comparity.ranking.likelihood.lapses import SCALE, pass_over
 from comparity.ranking.likelihood.objective import (
     EFFECT_SD,
     Penalised,
@@ -206,8 +206,10 @@ def _priors(task: Task, rows: ComparisonRows, sds: Floats) -> tuple[Prior, ...]:
             priors.append(Prior(of="mean bias", sd=EFFECT_SD, chosen_by="default"))
     if len(task.anchor.trusted) and not math.isinf(score_sd):
         priors.append(Prior(of="levels of groups", sd=EFFECT_SD, chosen_by="default"))
-    if rows.n_extra:
+    if rows.seat is not None or rows.tied is not None:
         priors.append(Prior(of="seat effect and ties", sd=EFFECT_SD, chosen_by="default"))
+    if rows.lapses is None:
+        priors.append(Prior(of="log odds of lapses", sd=SCALE * EFFECT_SD, chosen_by="default"))
     return tuple(priors)
 
 
