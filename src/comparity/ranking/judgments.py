@@ -24,6 +24,7 @@ from comparity.errors import (
     UnknownItemError,
 )
 from comparity.errors.spelling import is_blank
+from comparity.ranking.names import code_names
 from comparity.tables.frames import collect_columns, is_frame, of_engine, open_frame
 from comparity.tables.layouts import check_outcome_read
 from comparity.tables.values import as_array, check_lengths, factorise, group_codes, rows_of
@@ -116,12 +117,13 @@ def judgments_of(
     seats: Any = None,
     cluster: Any = None,
 ) -> Judgments:
-    """Check comparisons by position and keep them as small arrays.
+    """Check comparisons by position, or by name, and keep them as small arrays.
 
     Parameters
     ----------
     comparisons : array_like (n, 2) of int, or a frame with columns ``better`` and ``worse``
-        Positions of items from 0, the better one first. Judgments are returned as they are.
+        Positions of items from 0, the better one first. Where `n_items` is not given, names will
+        do: items then stand in their sorted order. Judgments are returned as they are.
     n_items : int, optional
         How many items there are; one more than the largest position by default.
     evaluators : array_like or str, optional
@@ -133,10 +135,6 @@ def judgments_of(
         ``"first"`` or ``"second"``.
     cluster : array_like or str, optional
         What comparisons share, such as the prompt; or the name of a column of the frame.
-
-    Returns
-    -------
-    Judgments
 
     Raises
     ------
@@ -153,9 +151,11 @@ def judgments_of(
         return comparisons
     ties = TIED if ties is None and _has_ties(comparisons) else ties
     pairs, (who, tied, seat, shared) = _find_pairs(comparisons, evaluators, ties, seats, cluster)
+    pairs, names = code_names(pairs) if n_items is None else (pairs, None)
     better, worse, n = _check_positions(pairs, n_items)
     clusters = {cluster: shared} if isinstance(cluster, str) else named_clusters(shared)
-    return _assemble(better, worse, np.arange(n), who, tied, seat, clusters)
+    items = np.arange(n) if names is None else names
+    return _assemble(better, worse, items, who, tied, seat, clusters)
 
 
 def judgments_from_frames(

@@ -54,8 +54,8 @@ def bradley_terry(
 
     Parameters
     ----------
-    comparisons : array_like (n, 2) of int, or a frame with columns ``better`` and ``worse``
-        Positions of items from 0, the better one first.
+    comparisons : array_like (n, 2), or a frame with columns ``better`` and ``worse``
+        Positions of items from 0, or their names, the better one first.
     n_items : int, optional
         How many items there are; one more than the largest position by default.
     ties : array_like of bool, or a column's name, optional
@@ -329,8 +329,8 @@ def win_rate(comparisons: Any, *, n_items: int | None = None, ties: Any = None) 
 
     Parameters
     ----------
-    comparisons : array_like (n, 2) of int, or a frame with columns ``better`` and ``worse``
-        Positions of items from 0, the better one first.
+    comparisons : array_like (n, 2), or a frame with columns ``better`` and ``worse``
+        Positions of items from 0, or their names, the better one first.
     n_items : int, optional
         How many items there are; one more than the largest position by default.
     ties : array_like of bool, or a column's name, optional

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from comparity.errors import ForeignResultError, MissingEngineError
 from comparity.results.plain import as_plain, fields_from_plain
-from comparity.tables.outputs import write_text
+from comparity.tables.outputs import write_csv, write_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -92,6 +92,8 @@ class Result(ABC):
     def __init_subclass__(cls) -> None:
         if "KIND" not in vars(cls):
             cls.KIND = " ".join(re.findall(r"[A-Z][a-z0-9]*", cls.__name__)).lower()
+        # A dataclass would list all fields of an answer, thousands of numbers.
+        cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
 
     @abstractmethod
     def section(self) -> Section:
@@ -134,6 +136,18 @@ class Result(ABC):
         if path is not None:
             write_text(path, text)
         return text
+
+    def to_csv(self, path: str | PathLike[str]) -> None:
+        """Write the rows of :meth:`to_frame` as CSV."""
+        import narwhals as nw
+
+        answer: Any = self
+        columns = nw.from_native(answer.to_frame(), eager_only=True).to_dict(as_series=False)
+        write_csv(path, columns, list(columns.values()))
+
+    def __repr__(self) -> str:
+        """Return what was found in one line; ``print`` shows all of it."""
+        return f"<{type(self).__name__}: {self.section().headline}>"
 
     def __rich__(self) -> RenderableType:
         from comparity.reports.terminal import view
