@@ -35,7 +35,7 @@ def count_by_range(
     edges = round_edges([mark.x for mark in marks])
     within = np.digitize([mark.x for mark in marks], edges) - 1
     rows = [
-        _row(ends, [marks[k].kind for k in np.flatnonzero(within == place)])
+        _row(ends, [marks[k].kind for k in np.flatnonzero(within == place).tolist()])
         for place, ends in enumerate(pairwise(edges))
     ]
     longest = [mark.x for row in rows for mark in row.marks]
