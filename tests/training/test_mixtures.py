@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import combinations_with_replacement, permutations
 
 import numpy as np
@@ -9,7 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from sklearn.metrics import roc_auc_score
 
+from comparity import FairRanker
+from comparity.errors import InfeasibleGoalWarning, OptionError
 from comparity.training.mixtures import best_iterate, best_of_minima, mix, mix_minima
 
 tenths = st.integers(-10, 10).map(lambda tenth: tenth / 10)
@@ -137,3 +141,38 @@ def test_the_best_iterate_keeps_constraints_before_it_minimises() -> None:
     assert best_iterate(objective, np.array([[0.1], [-0.1], [0.0]])) == 1
     assert best_iterate(objective, np.array([[0.3, 0.0], [0.2, 0.1], [0.1, 0.3]])) == 1
     assert best_iterate(objective, np.zeros((3, 0))) == 0
+
+
+def test_the_uniform_mixture_draws_every_iterate_alike() -> None:
+    """Theorem 1: accuracies of the mixture are means over all iterates, here by scikit-learn."""
+    rng = np.random.default_rng(0)
+    group, y = rng.choice(["a", "b"], 300), rng.integers(0, 2, 300)
+    X = np.column_stack([y + rng.normal(size=300), (group == "b") + rng.normal(size=300)])
+    ranker = FairRanker(
+        steps=40,
+        snapshots=40,
+        mixture="uniform",
+        validation_fraction=0.0,
+        random_state=0,
+        progress=False,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InfeasibleGoalWarning)
+        ranker.fit(X, y, sensitive_features=group)
+    assert ranker.training_.probabilities == pytest.approx([1 / 40] * 40)
+    across = (y == 1) & (group == "a") | (y == 0) & (group == "b")
+    back = (y == 1) & (group == "b") | (y == 0) & (group == "a")
+    areas = np.array(
+        [
+            [roc_auc_score(y[kept], member.scores(X)[kept]) for kept in (across, back)]
+            for member in ranker.stochastic_.members
+        ]
+    )
+    outcome = ranker.training_.mixture
+    assert sorted(outcome.terms.values()) == pytest.approx(sorted(areas.mean(axis=0)))
+    mean = np.mean([roc_auc_score(y, one.scores(X)) for one in ranker.stochastic_.members])
+    assert outcome.accuracy == pytest.approx(mean)
+    with pytest.raises(OptionError, match="step_sizes"):
+        FairRanker(mixture="uniform", step_sizes=(0.05, 0.15), progress=False).fit(
+            X, y, sensitive_features=group
+        )

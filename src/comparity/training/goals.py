@@ -212,6 +212,8 @@ class Choices:
         Weight of the sum of squared coefficients of standardised features.
     steps, step_sizes, referee_rate, snapshots
         Of the game, see :func:`comparity.training.game.play`; one game for each step size.
+    uniform : bool
+        Whether the mixture is of all candidates alike, instead of the best few.
     """
 
     goals: tuple[str, ...]
@@ -225,6 +227,7 @@ class Choices:
     step_sizes: tuple[float, ...]
     referee_rate: float
     snapshots: int
+    uniform: bool = False
 
 
 def choices_of(
@@ -241,6 +244,7 @@ def choices_of(
     step_sizes: float | tuple[float, ...] = 0.15,
     referee_rate: float = 1.0,
     snapshots: int = 100,
+    mixture: str = "sparse",
     predicted: bool = False,
 ) -> Choices:
     """Return choices as they are given to :class:`comparity.FairRanker`, checked.
@@ -249,7 +253,7 @@ def choices_of(
     ----------
     goal, slack, form, with_overall, continuous, margin, loss, l2, steps, step_sizes, referee_rate
         As there.
-    snapshots : int
+    snapshots, mixture
         As there.
     predicted : bool
         Whether labels are to be predicted and not only ordered, as by
@@ -277,6 +281,10 @@ def choices_of(
     sizes = np.atleast_1d(np.asarray(step_sizes, dtype=object)).tolist()
     for size in sizes or [step_sizes]:
         check_number("step_sizes", size, low=0, high=LARGEST_STEP, open_low=True)
+    check_option("mixture", mixture, ("sparse", "uniform"))
+    if mixture == "uniform" and len(sizes) > 1:
+        why = "candidates of one game are mixed alike"
+        raise OptionError("step_sizes", step_sizes, ["one step size", "mixture='sparse'"], why)
     goals = goals_of(goal, continuous=continuous)
     return Choices(
         goals=goals,
@@ -291,6 +299,7 @@ def choices_of(
         step_sizes=tuple(map(float, sizes)),
         referee_rate=float(referee_rate),
         snapshots=int(snapshots),
+        uniform=mixture == "uniform",
     )
 
 

@@ -103,10 +103,15 @@ def choose(
     if choices.robust and terms:
         blocks = [known @ block.T for block in minima(rows, terms, choices)]
         best, mixture = best_of_minima(blocks), mix_minima(blocks, objective)
+        if choices.uniform:
+            mixture = mix_uniformly(np.zeros((len(objective), 0)))
     else:
         best = best_single(judged, objective, terms, rows, choices)
         excess, spans = _limits(judged, terms, choices)
-        mixture = mix(objective, excess, spans=spans, slack=choices.slack)
+        if choices.uniform:
+            mixture = mix_uniformly(excess, spans=spans, slack=choices.slack)
+        else:
+            mixture = mix(objective, excess, spans=spans, slack=choices.slack)
     return Chosen(
         best=best,
         mixture=mixture,
@@ -190,6 +195,22 @@ def mix(
     allowed = np.append(limit + max(0.0, least), inside)
     loose = np.append(np.ones(len(kept)), inside)
     return _mixture(_best(objective, limits, allowed, total, loose), max(0.0, float(least)))
+
+
+def mix_uniformly(excess: Floats, *, spans: Sequence[Floats] = (), slack: float = 0.0) -> Mixture:
+    """Return the mixture of all candidates alike, which Theorem 1 of Narasimhan et al. is about.
+
+    Parameters are those of :func:`mix`. Its objective is never better than that of the best
+    mixture on the rows that this is chosen on, where both keep the constraints.
+
+    Examples
+    --------
+    >>> mix_uniformly(np.array([[0.1, -0.1], [-0.3, 0.2]])).excess
+    0.05
+    """
+    n = len(excess)
+    missed = [*excess.mean(axis=0), *(np.ptp(rates.mean(axis=0)) - slack for rates in spans)]
+    return Mixture(np.arange(n), np.full(n, 1 / n), max(0.0, *map(float, missed), 0.0))
 
 
 def _span_limits(n: int, spans: Sequence[Floats]) -> tuple[Floats, Floats]:

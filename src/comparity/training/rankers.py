@@ -56,6 +56,7 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
     step_sizes: float | tuple[float, ...] = 0.15
     referee_rate: float = 1.0
     snapshots: int = 100
+    mixture: str = "sparse"
     validation_fraction: float = 0.25
     random_state: Any = None
     progress: bool = True
@@ -237,6 +238,8 @@ class FairRanker(FairScorer):
         How far the referee moves. Large rates make models wander farther.
     snapshots : int
         Candidates kept of each game.
+    mixture : {"sparse", "uniform"}
+        The best mixture of few candidates, or all of one game alike, as Theorem 1 of [1]_ has them.
     validation_fraction : float
         Share of rows, or of queries, held out to choose by; 0 to choose on the training rows.
     random_state : int, RandomState or None

@@ -182,6 +182,8 @@ def train(
     rows, by = ready.rows, ready.by
     found = last = _play_games(kind, ready, choices, progress=progress)
     picked = _choose_on(by, found, ready, choices)
+    if choices.uniform:
+        return found, picked
     for _ in range(0 if by is rows or choices.robust or not found.terms else MORE_GAMES):
         kept, best = picked.mixture.excess <= KEPT, found.models[picked.best]
         if kind.from_nothing:
