@@ -211,3 +211,38 @@ def test_with_tastes_hardly_anybody_is_accused_in_a_thousand_panels() -> None:
 @pytest.mark.parametrize("name", WORLDS)
 def test_own_sharpness_keeps_its_levels_in_a_thousand_panels(name: str) -> None:
     check(simulate(WORLDS[name], 1000, sharpness="own"), 0.93, 0.98)
+
+
+def cover_scores(rng: Rng, items: int, anchor: Any) -> float:
+    """Return the share of scores of few items covered, on the scale that fits them best."""
+    scores, n = rng.normal(size=items), 1200
+    one, judge = rng.integers(0, items, n), np.arange(n) % 3
+    other = (one + rng.integers(1, items, n)) % items
+    sharpness = np.array([2.0, 1.0, 0.5])[judge]
+    won = rng.random(n) < 1 / (1 + np.exp(-sharpness * (scores[one] - scores[other])))
+    pairs = np.where(won[:, None], np.column_stack([one, other]), np.column_stack([other, one]))
+    group = np.arange(items) % 2
+    fit = barp(pairs, evaluators=judge, sensitive_features=group, anchor=anchor, sharpness="own")
+    truth = scores - scores.mean()
+    if anchor == "equal group means":
+        truth = scores - np.array([scores[group == 0].mean(), scores[group == 1].mean()])[group]
+    scale = (fit.scores @ truth) / (truth @ truth)
+    return float((np.abs(fit.scores - scale * truth) < 1.96 * fit.standard_errors).mean())
+
+
+def check_few_items(items: int, anchor: Any, panels: int) -> None:
+    rng = np.random.default_rng(5)
+    covered = np.array([cover_scores(rng, items, anchor) for _ in range(panels)])
+    # Two numbers of six are fitted to the truth, and errors of so few are known roughly.
+    assert covered.mean() > 0.9 - 3 * covered.std() / np.sqrt(panels)
+
+
+def test_scores_of_few_items_have_errors() -> None:
+    check_few_items(6, "equal group means", panels=15)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("items", [6, 12, 60])
+@pytest.mark.parametrize("anchor", ["equal group means", [0]], ids=str)
+def test_scores_are_covered_however_few_the_items(items: int, anchor: Any) -> None:
+    check_few_items(items, anchor, panels=80)

@@ -16,10 +16,12 @@ from comparity.errors import OptionError
 from comparity.ranking.fits import AUTO, Effect, EqualSharpness, Prior, Sharpness
 from comparity.ranking.judgments import Judgments
 from comparity.ranking.likelihood.errors import Errors
+from comparity.ranking.likelihood.exact import DENSE
 from comparity.ranking.likelihood.fitting import Fit
 from comparity.ranking.likelihood.lapses import CENTRE, SCALE
+from comparity.ranking.likelihood.objective import conjugate_gradients
 from comparity.ranking.likelihood.search import Task
-from comparity.ranking.likelihood.sharpness import VAGUE
+from comparity.ranking.likelihood.sharpness import VAGUE, with_log_sharpness
 
 Floats = NDArray[np.float64]
 
@@ -66,8 +68,7 @@ def in_score_sds(fitted: Fit, errors: Errors) -> tuple[Fit, Errors, Sharpness]:
     if rows.own_seats:
         squares[:, -1], no_error[:, -1] = (errors.bias[:, known - 1] * units[:, -1]) ** 2, True
     whole = np.broadcast_to(units.mean(axis=0), (1, known))[0]
-    # Scores are compared with each other, and the error of the scale is the same for all of them.
-    about = np.maximum(errors.scores**2 - 2 * half * fitted.scores**2, 0.0)
+    about = np.maximum(errors.scores**2 - _scale_part(fitted, 2 * half), 0.0)
     moved = replace(
         errors,
         scores=np.sqrt(about) / sd,
@@ -88,6 +89,27 @@ def in_score_sds(fitted: Fit, errors: Errors) -> tuple[Fit, Errors, Sharpness]:
     )
     anew = replace(fitted, scores=fitted.scores / sd, bias=bias, priors=(scale, *rest, spread))
     return anew, moved, sharpness
+
+
+def _scale_part(fitted: Fit, approximate: float) -> Floats:
+    r"""Return what the error of the scale has in the variance of each score.
+
+    Scores are compared with each other, and that error is the same for all of them. With
+    :math:`\lambda` the log SD of the scores within groups, :math:`s_i - s_i \lambda` has a variance
+    smaller by :math:`2 s_i \operatorname{cov}(s_i, \lambda) - s_i^2 \operatorname{var}(\lambda)`.
+    With many items that is about :math:`s_i^2` times the `approximate` variance.
+    """
+    scores, move = fitted.scores, fitted.move
+    if len(scores) > DENSE:
+        return approximate * scores**2
+    wider = with_log_sharpness(fitted.objective, fitted.solution.point, fitted.sharpness_sd)
+    within = scores - move.basis @ np.linalg.lstsq(move.basis, scores, rcond=None)[0]
+    target = np.zeros(wider.size)
+    target[: len(scores)] = within / max(float(within @ within), np.finfo(float).tiny)
+    solved, _ = conjugate_gradients(wider, target, relative=1e-3)
+    linear = replace(move, shifts=np.zeros_like(move.shifts))
+    together = linear.apply(*wider.split(solved)[:2])[0]
+    return np.asarray(2 * scores * together - scores**2 * float(target @ solved))
 
 
 def _scale_variance(fitted: Fit) -> float:
