@@ -16,7 +16,7 @@ def test_the_repr_is_one_line_with_the_finding() -> None:
 
 def test_rows_are_written_as_csv(tmp_path: Path) -> None:
     ranking = bradley_terry([["b, c", "a"], ["b, c", "a"], ["a", "b, c"]])
-    ranking.to_csv(tmp_path / "rows.csv")
+    ranking.save_csv(tmp_path / "rows.csv")
     with open(tmp_path / "rows.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["item"] for row in rows] == ["b, c", "a"]

@@ -1,4 +1,4 @@
-"""Options of what stands above the results of a page: title, author, date, logo."""
+"""What commands write beside their answer: the cover of its page, and its rows as CSV."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from comparity.reports.cover import Cover
+    from comparity.results.result import Result
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -50,3 +51,10 @@ def take_cover(given: dict[str, Any], html: Path | None) -> Cover:
             raise click.UsageError("--html would write over --logo.")
         known["logo"] = read_logo(Path(known["logo"]))
     return Cover(**known)
+
+
+def write_rows(result: Result, path: Path | None) -> None:
+    """Write the main table of an answer as CSV, where a file is named."""
+    if path is not None:
+        result.save_csv(path)
+        click.echo(f"wrote {path}", err=True)

@@ -12,7 +12,6 @@ import click
 
 from comparity.cli.options import (
     INPUT_FILE,
-    OUTPUT_FILE,
     Command,
     choice_options,
     combine,
@@ -184,12 +183,11 @@ def _columns(
 
 
 def _judge_options(command: Command) -> Command:
-    """Add the declared choices, and where a table of the judges goes."""
-    table = click.option("--csv", type=OUTPUT_FILE, help="Write one row for each judge.")
+    """Add the declared choices, and the table of the judges."""
     attributes = click.option(
         "--judges", type=INPUT_FILE, help="One row for each judge: its name in judge, attributes."
     )
-    return combine(command, partial(choice_options, options=JudgesOptions), attributes, table)
+    return combine(command, partial(choice_options, options=JudgesOptions), attributes)
 
 
 @command(
@@ -203,7 +201,7 @@ def _judge_options(command: Command) -> Command:
     short_help="What judges do, from the logs of evaluation tools.",
 )
 @click.argument("logs", type=INPUT_FILE, nargs=-1, required=True)
-def judges(logs: tuple[Path, ...], csv: Path | None = None, **choices: Any) -> Result:
+def judges(logs: tuple[Path, ...], **choices: Any) -> Result:
     """Say what judges do: seats, lengths, consistency, agreement, and what they fail on.
 
     LOGS are files as arena-hard, MT-bench, AlpacaEval, Inspect, promptfoo, DeepEval, lm-eval,
@@ -214,8 +212,4 @@ def judges(logs: tuple[Path, ...], csv: Path | None = None, **choices: Any) -> R
     """
     from comparity.judges.audit import audit_judges
 
-    audit = audit_judges(logs, **choices)
-    if csv is not None:
-        audit.save_csv(csv)
-        click.echo(f"wrote {csv}", err=True)
-    return audit
+    return audit_judges(logs, **choices)

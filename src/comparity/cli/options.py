@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 import click
 from click.shell_completion import CompletionItem
 
-from comparity.cli.covers import cover_options, take_cover
+from comparity.cli.covers import cover_options, take_cover, write_rows
 from comparity.cli.running import BadInput
 from comparity.results.options import REQUIRED, Choice, Options, declared_choices
 from comparity.tables.outputs import is_same_file, is_stream, write_text
@@ -313,13 +313,14 @@ def command(
 
     def decorate(answer: Callable[..., Result]) -> click.Command:
         @wraps(answer)
-        def run(as_json: bool, html: Path | None, plot: Path | None = None, **given: Any) -> None:
-            cover = take_cover(given, html)
+        def run(as_json: bool, html: Path | None, csv: Path | None, **given: Any) -> None:
+            cover, plot = take_cover(given, html), given.pop("plot", None)
             known = {name: value for name, value in given.items() if value is not None}
             with working(doing) if doing else nullcontext():
                 result: Any = answer(**known)
             if plot is not None:
                 write_plot(plot, result.plot)
+            write_rows(result, csv)
             deliver(result, as_json=as_json, html=html, more=result.parts(), cover=cover)
             # What judges nothing has no status of its own.
             raise SystemExit(getattr(result, "exit_status", 0))
@@ -327,6 +328,7 @@ def command(
         # Files come first, then the choices, then where the result goes.
         files = run.__dict__.pop("__click_params__", [])
         draw = [click.option("--plot", type=OUTPUT_FILE, help=plot)] if plot else []
+        draw.append(click.option("--csv", type=OUTPUT_FILE, help="Write the main table as CSV."))
         add = partial(choice_options, options=options) if isinstance(options, type) else options
         combine(run, add, *draw, output_options, cover_options)
         run.__dict__["__click_params__"] += files
@@ -392,8 +394,7 @@ def write_plot(path: Path, draw: Callable[[], Axes]) -> None:
 
     if path.suffix.lower() not in FORMATS:
         raise BadInput(f"{path} cannot be drawn: its name ends in none of {', '.join(FORMATS)}")
-    # Names whose characters the font lacks are shown as boxes. This is for as long as the process
-    # runs: to restore filters would be of no use here, and not safe among threads.
+    # Names that the font lacks are shown as boxes, for as long as the process runs.
     warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
     save(draw(), path)
     click.echo(f"wrote {path}", err=True)

@@ -321,14 +321,21 @@ def _run_steps(directory: Path, *, quiet: bool, **choices: Any) -> tuple[Demo, S
     # The mixed pairs of the first model and of the revised one, on the same fresh applicants.
     first, last = steps[-1].gaps[0], steps[-1].gaps[-2]
     story = Story(
-        headline=f"Gap in mixed pairs {first.found:+.3f} by the first model, {last.found:+.3f} by "
-        f"the revised one (in truth {first.true:+.3f} and {last.true:+.3f})",
+        headline=f"In pairs of a woman and a man, the first model puts the better woman first "
+        f"{_points(first.found)} than the better man, the revised one {_points(last.found)} (in "
+        f"truth {_points(first.true)}, {_points(last.true)})",
         steps=tuple(steps),
         notes=DEMO_NOTES,
         provenance={"version": __version__, "options": {**choices, **run.sizes}},
         **run.choices,
     )
     return run, story
+
+
+def _points(gap: float) -> str:
+    """Say how much more or less often something happens, in points of a hundred."""
+    size = f"{abs(100 * gap):.0f}"
+    return f"{size} point{'' if size == '1' else 's'} {'less' if gap < 0 else 'more'} often"
 
 
 def _show_step(step: Step) -> None:

@@ -201,9 +201,10 @@ class Demo:
         return Step(
             title="6. Train again",
             sentences=(
-                "Two models learn the bias-adjusted scores: relabelled without a goal, and revised "
-                f"with mixed pairs alike up to {SLACK:g}.",
-                "References understate women, so better labels alone do not do.",
+                "Two models learn the bias-adjusted scores: 'relabelled' without a constraint, and "
+                "'revised' with equal agreement in pairs of a woman and a man, up to a difference "
+                f"of {SLACK:g}.",
+                "References understate women, so better labels alone are not enough.",
             ),
             facts=(
                 Fact(

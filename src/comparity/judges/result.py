@@ -19,11 +19,8 @@ from comparity.judges.reading import Reading
 from comparity.reports.plots import draw
 from comparity.reports.sections import Section
 from comparity.results.result import Result, frame_of_rows
-from comparity.tables.outputs import write_csv
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from matplotlib.axes import Axes
 
 
@@ -174,11 +171,6 @@ class JudgesAudit(Result):
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each judge, as a frame of the named engine."""
         return frame_of_rows(self.rows(), backend)
-
-    def save_csv(self, path: str | PathLike[str]) -> None:
-        """Write one row for each judge."""
-        rows = self.rows()
-        write_csv(path, rows[0], [[row[name] for row in rows] for name in rows[0]])
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw how often each judge picks the first answer."""

@@ -137,13 +137,15 @@ class Result(ABC):
             write_text(path, text)
         return text
 
-    def to_csv(self, path: str | PathLike[str]) -> None:
-        """Write the rows of :meth:`to_frame` as CSV."""
+    def save_csv(self, path: str | PathLike[str]) -> None:
+        """Write the rows of :meth:`to_frame` as CSV; a cell without a value is empty."""
         import narwhals as nw
 
         answer: Any = self
         columns = nw.from_native(answer.to_frame(), eager_only=True).to_dict(as_series=False)
-        write_csv(path, columns, list(columns.values()))
+        # What is not known is None in some engines and not a number in others.
+        cells = [["" if one is None or one != one else one for one in c] for c in columns.values()]
+        write_csv(path, columns, cells)
 
     def __repr__(self) -> str:
         """Return what was found in one line; ``print`` shows all of it."""
