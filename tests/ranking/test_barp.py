@@ -432,7 +432,7 @@ def test_without_priors_differences_of_evaluators_are_those_of_wide_priors() -> 
         ({"score_dependent": True, "ties": [0, 1]}, OptionError, "that model knows neither"),
         ({"mode": "alternating", "anchor": ["k"]}, OptionError, "no anchor beside it"),
         ({"mode": "alternating", "score_prior": 2.0}, OptionError, "'joint' or no score"),
-        ({"mode": "fast"}, OptionError, "'joint', 'alternating' or an Alternating"),
+        ({"mode": "fast"}, OptionError, "'joint' or 'alternating' or an Alternating"),
         ({"evaluators": None}, OptionError, "evaluators cannot be None"),
         ({"bias_prior": -1}, OptionError, "standard deviation in logits"),
         ({"score_prior": "lasso"}, OptionError, "'marginal likelihood'"),
