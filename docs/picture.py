@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 REPORT = ROOT / "demo" / "report.html"
 PICTURE = ROOT / "docs" / "pictures" / "report.png"
 
-WIDTH, HEIGHT = 1000, 1155
+WIDTH, HEIGHT = 1000, 1330
 COLOURS = 64
 LIMIT = 200_000
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")

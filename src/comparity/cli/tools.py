@@ -321,9 +321,8 @@ def _run_steps(directory: Path, *, quiet: bool, **choices: Any) -> tuple[Demo, S
     # The mixed pairs of the first model and of the revised one, on the same fresh applicants.
     first, last = steps[-1].gaps[0], steps[-1].gaps[-2]
     story = Story(
-        headline=f"In pairs of a woman and a man, the first model puts the better woman first "
-        f"{_points(first.found)} than the better man, the revised one {_points(last.found)} (in "
-        f"truth {_points(first.true)}, {_points(last.true)})",
+        headline=f"First model: better women come first {_points(first.found)} than better men. "
+        f"Revised model: {_points(last.found)}",
         steps=tuple(steps),
         notes=DEMO_NOTES,
         provenance={"version": __version__, "options": {**choices, **run.sizes}},
