@@ -33,6 +33,7 @@ from comparity.reports.charts import Chart
 from comparity.reports.sections import (
     Grid,
     Section,
+    clip,
     count,
     interval,
     percent,
@@ -86,8 +87,10 @@ def _rates_in_words(card: Scorecard) -> Iterator[str]:
     found = next((one for one in card.spreads if one.name == "true positive rate"), None)
     if found is None or not math.isfinite(found.gap):
         return
-    data = card.provenance.get("data", {})
-    label, model = (data.get(key) or words for key, words in WORDS.items())
+    data = card.provenance.get("data")
+    # A file that was written elsewhere may hold anything there.
+    named = data if isinstance(data, Mapping) else {}
+    label, model = (clip(str(named.get(key) or words)) for key, words in WORDS.items())
     (low_group, low), *_, (high_group, high) = sorted(found.rates.items(), key=lambda one: one[1])
     ends = found.gap_interval
     yield visible(

@@ -78,7 +78,9 @@ def read_date(text: str) -> str:
     if text == TODAY:
         epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
         now = datetime.now(UTC)
-        moment = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() else now
+        # Seconds of a year beyond 9999 are no date.
+        told = epoch.isdecimal() and len(epoch) <= 11
+        moment = datetime.fromtimestamp(int(epoch), UTC) if told else now
         return moment.date().isoformat()
     try:
         return date.fromisoformat(text).isoformat()
