@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from comparity import pairwise_parity
 from comparity.inference.gap_tests import Interval
-from comparity.pairwise.audit import pairwise_parity
 from comparity.planning.plan import plan_comparative
 from comparity.reports.page import page
 from comparity.reports.terminal import as_text, show, view
