@@ -186,7 +186,7 @@ def count(*_, **__):
     collect_columns(narwhals.from_native(slow))
 from importlib import import_module
 audits = import_module("comparity.separation.audit")
-audits.count_decisions = count
+audits.count_confusions = count
 """
 IN_NUMBA = f"""
 import numba, threading
@@ -201,7 +201,7 @@ def count(*_, **__):
     return spin(10**8)
 from importlib import import_module
 audits = import_module("comparity.separation.audit")
-audits.count_decisions = count
+audits.count_confusions = count
 """
 PLACES = {
     "import": AT_IMPORT.format(module="click"),

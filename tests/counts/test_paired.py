@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comparity.counts import decision_rows as paired
-from comparity.counts.decision_rows import count_small_codes, count_two_predictions
+from comparity.counts import decisions
+from comparity.counts.decision_rows import count_two_predictions
+from comparity.counts.decisions import count_small_codes
 from comparity.counts.kernels.sorting import tabulate
 from comparity.errors import LengthMismatchError, NonBinaryError
 
@@ -36,7 +37,7 @@ def test_values_out_of_range_give_no_table(bad: tuple[int, int, int]) -> None:
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int64, bool])
 def test_small_codes_are_counted_by_group(monkeypatch: pytest.MonkeyPatch, dtype: type) -> None:
-    monkeypatch.setattr(paired, "FEWEST", 1)
+    monkeypatch.setattr(decisions, "FEWEST", 1)
     label, said, group = columns([(1, 1, 0), (1, 0, 0), (0, 1, 1), (0, 0, 1)], dtype)
     counts = count_small_codes(label, said, group)
     assert counts is not None
@@ -49,7 +50,7 @@ def test_small_codes_are_counted_by_group(monkeypatch: pytest.MonkeyPatch, dtype
 def test_what_is_no_small_code_is_left_to_the_general_count(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(paired, "FEWEST", 1)
+    monkeypatch.setattr(decisions, "FEWEST", 1)
     whole = np.array([0, 1, 1])
     assert count_small_codes(whole, whole, np.array(["a", "b", "b"])) is None
     assert count_small_codes(whole, whole + 0.5, whole) is None

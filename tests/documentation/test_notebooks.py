@@ -15,7 +15,7 @@ from tests.documentation.blocks import ROOT
 
 NOTEBOOKS = runpy.run_path(str(ROOT / "docs" / "notebooks.py"))
 FOUND = {
-    "llm_judge": ("across gap against people", "violated", "logits for long answers"),
+    "llm_judge": ("across gap against people", "violated", "SDs for long answers"),
     "hiring_panel": ("60 of 60 who lean are found", "first: ", "violated"),
     "choose_metrics": ("outside their published range", "towards", "away"),
 }

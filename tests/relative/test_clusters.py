@@ -12,7 +12,7 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 
-from comparity import compare_raters, differential_parity
+from comparity import differential_parity
 from comparity.errors import MissingValueError, OneClusterError, OptionError
 from comparity.relative.audit import audit_file, audit_frame
 from comparity.relative.result import DifferentialParity
@@ -181,6 +181,3 @@ def test_what_takes_rows_to_be_independent_takes_no_clusters() -> None:
         differential_parity(
             FIRST, SECOND, sensitive_features=RNG.normal(size=N), cluster=PERSON, continuous=True
         )
-    raters = {"one": FIRST, "two": SECOND, "three": SECOND + 1}
-    with pytest.raises(OptionError, match="two raters at a time"):
-        compare_raters(raters, sensitive_features=SEX, cluster=("person",))
