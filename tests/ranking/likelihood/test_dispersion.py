@@ -98,7 +98,7 @@ def test_the_statistic_is_the_sum_over_all_pairs_of_a_cell(judges: int, sharp: b
 def test_prompts_of_few_answers_fit_as_well_as_one_panel(prompts: int, answers: int) -> None:
     """Answers to one prompt vary together, which is no taste of anybody."""
     statistics = []
-    for seed in range(12):
+    for seed in range(6):
         rng = np.random.default_rng(seed)
         quality, judge = rng.normal(0, 2, prompts * answers), np.repeat(np.arange(4), 600)
         prompt, one = (rng.integers(0, size, len(judge)) for size in (prompts, answers))
@@ -110,8 +110,8 @@ def test_prompts_of_few_answers_fit_as_well_as_one_panel(prompts: int, answers: 
         fitted = barp(pairs, evaluators=judge, sensitive_features=group).model_fit
         assert fitted is not None
         statistics.append(fitted.statistic)
-    # Twelve standard normal numbers: their mean has a standard error of 0.29.
-    assert abs(np.mean(statistics)) < 3.29 * 12**-0.5
+    # Six standard normal numbers: their mean has a standard error of 0.41.
+    assert abs(np.mean(statistics)) < 3.29 * 6**-0.5
     assert np.std(statistics) < 2
 
 
