@@ -20,6 +20,8 @@ ROUNDING = 1e-4
 SAME = 1e-9
 # Numbers of judgments that would decide are rounded up, so that rounding may make them one more.
 ROUNDED_UP = "/needed/"
+# Equal sharpness is tested on the way to the fit, where the search has not come to rest.
+ON_THE_WAY, ABOUT = "/equal_sharpness/", 1e-3
 
 
 def leaves(
@@ -67,4 +69,6 @@ def _are_close(one: Any, two: Any, path: str, rounding: float) -> bool:
         return math.isclose(one, two, rel_tol=rounding, abs_tol=1)
     if type(one) is int and type(two) is int:
         return False
+    if ON_THE_WAY in path:
+        rounding = max(rounding, ABOUT)
     return math.isclose(one, two, rel_tol=rounding, abs_tol=rounding / 10)
