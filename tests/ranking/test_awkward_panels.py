@@ -90,3 +90,15 @@ def test_own_sharpness_of_awkward_panels_is_shown_with_intervals_that_may_have_n
         assert found.plot() is not None
         assert np.isinf(found.bias_frame()["cautious_high"]).any() == np.isinf(ends[..., 1]).any()
     assert unbounded > 2
+
+
+def test_few_judgments_leave_no_bias_and_no_sharpness_without_an_error() -> None:
+    """Ten items in three by two groups, 18 judgments by four: next to nothing is known."""
+    rng = np.random.default_rng(0)
+    pairs = np.array([rng.choice(10, 2, replace=False) for _ in range(18)])
+    groups = {"town": np.array(list("xyz"))[np.arange(10) % 3], "sex": np.arange(10) // 5}
+    judges = rng.integers(0, 4, 18)
+    found = barp(pairs, evaluators=judges, sensitive_features=groups, sharpness="own")
+    assert found.sharpness is not None
+    assert (found.bias_standard_errors > 0.5).all()
+    assert (found.sharpness.log_standard_errors > 0.1).all()

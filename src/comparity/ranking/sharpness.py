@@ -61,9 +61,9 @@ def in_score_sds(fitted: Fit, errors: Errors) -> tuple[Fit, Errors, Sharpness]:
         units[:, -1] = np.exp(fitted.log_sharpness)
     bias, known = fitted.bias * units, fitted.bias.shape[1]
     half = _scale_variance(fitted) / 2
-    squares = np.maximum((errors.bias[:, :known] * units) ** 2 - half * bias**2, 0.0)
+    squares = _without((errors.bias[:, :known] * units) ** 2, half * bias**2)
     covariances = errors.with_last[:, :known] * units + half * bias
-    own = np.sqrt(np.maximum(errors.bias[:, known] ** 2 - half, 0.0))
+    own = np.sqrt(_without(errors.bias[:, known] ** 2, half))
     no_error = errors.bias[:, :known] == 0
     if rows.own_seats:
         squares[:, -1], no_error[:, -1] = (errors.bias[:, known - 1] * units[:, -1]) ** 2, True
@@ -89,6 +89,11 @@ def in_score_sds(fitted: Fit, errors: Errors) -> tuple[Fit, Errors, Sharpness]:
     )
     anew = replace(fitted, scores=fitted.scores / sd, bias=bias, priors=(scale, *rest, spread))
     return anew, moved, sharpness
+
+
+def _without(variance: Floats, part: Floats | float) -> Floats:
+    """Take a part from variances; where it is said to be more than all, it is not known."""
+    return np.where(variance > part, variance - part, variance)
 
 
 def _scale_part(fitted: Fit, approximate: float) -> Floats:
