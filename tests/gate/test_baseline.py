@@ -16,8 +16,7 @@ import pytest
 from scipy.stats import norm
 
 from comparity.errors import ComparityError
-from comparity.gate.baseline import is_no_worse
-from comparity.gate.check import GateResult, check
+from comparity.gate.check import GateResult, check, is_no_worse
 from comparity.gate.section import cases
 from comparity.results.result import VIOLATED
 from comparity.separation.audit import audit_frame

@@ -26,6 +26,7 @@ from comparity.cli.options import (
 from comparity.cli.running import BadInput, SuggestingGroup
 from comparity.comparative.options import ComparativeForm
 from comparity.errors import ComparityError, MissingColumnError
+from comparity.impact.options import ImpactForm
 from comparity.planning.options import (
     ComparativePlanOptions,
     RankPlanOptions,
@@ -59,6 +60,28 @@ def separation(file: Path, **choices: Any) -> Result:
     """
     # Imported here, and in every command, so that --help loads neither numpy nor an engine.
     from comparity.separation.audit import audit_file
+
+    return audit_file(file, **choices)
+
+
+@command(
+    ImpactForm,
+    doing="counting selections",
+    plot="Draw the impact ratios of the finest groups.",
+    example="impact applicants.csv --selected hired --sensitive sex,race --html impact.html",
+    short_help="Selection rates of groups over the largest of them.",
+)
+@click.argument("file", type=INPUT_FILE)
+def impact(file: Path, **choices: Any) -> Result:
+    """Work out impact ratios: the selection rate of each group over the largest of any group.
+
+    FILE (CSV, TSV, Parquet or JSON lines) has one row for each person. Several sensitive columns
+    are also taken in combination; people whose group is not known are counted. With --score rates
+    are shares above the median score.
+
+    Nothing is judged: the exit status is 0, or 2 for bad input.
+    """
+    from comparity.impact.audit import audit_file
 
     return audit_file(file, **choices)
 

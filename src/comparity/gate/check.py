@@ -1,15 +1,27 @@
-"""Gates: make every audit of a policy, and say which of them let a change pass, and why not."""
+"""Gates: make every audit of a policy, and say which of them let a change pass, and why not.
+
+A policy may name the gaps of the last release. They are numbers that were measured, not unknown
+ones that were estimated: a gap is shown to be no worse if it is shown to be smaller in size than
+the gap of then plus the margin, by the two one-sided tests that show a gap to be within a margin.
+All gaps have to pass, so no correction is needed (an intersection-union test).
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from comparity import __version__
-from comparity.errors import ComparityError, NoSuchEntryError, PolicyAuditError, UnknownKeyError
-from comparity.gate.baseline import is_no_worse, read_baseline
+from comparity.errors import (
+    ComparityError,
+    NoSuchEntryError,
+    PolicyAuditError,
+    PolicyError,
+    UnknownKeyError,
+)
 from comparity.gate.policy import (
     ALLOW,
     FAIL,
@@ -20,6 +32,7 @@ from comparity.gate.policy import (
     policy_of,
     read_policy,
 )
+from comparity.reports.page import read_results
 from comparity.results.audit import Audit
 from comparity.results.result import EXIT_STATUS, UNDECIDED, VIOLATED, WITHIN, Result, frame_of_rows
 
@@ -240,3 +253,46 @@ def _exit_status(checks: tuple[CheckedAudit, ...]) -> int:
     if not stopping:
         return EXIT_STATUS[WITHIN]
     return EXIT_STATUS[VIOLATED if VIOLATED in stopping else UNDECIDED]
+
+
+def read_baseline(path: Path, name: str) -> dict[str, float]:
+    """Read the gaps of the last release, by hypothesis, as ``--json`` wrote them.
+
+    Parameters
+    ----------
+    path : Path
+        JSON of an audit, or of a gate that has an audit of this name.
+    name : str
+        What the policy calls the audit.
+
+    Raises
+    ------
+    ComparityError
+        The file cannot be read, or holds no audit with tests.
+    """
+    found = read_results([path])
+    audits = {label: one for label, one in found.items() if getattr(one, "tests", ())}
+    named = [one for label, one in audits.items() if label.endswith(f": {name}")]
+    if not audits or (len(audits) > 1 and not named):
+        hint = "keep what the audit, or the gate, printed with --json."
+        asked = f"{path.name!r} holds no audit of this name."
+        raise PolicyError(f"audit {name!r}", asked, ", ".join(audits) or "no audit", hint)
+    inner: Any = (named or list(audits.values()))[0]
+    audit: Audit = getattr(inner, "audit", inner)
+    return {test.null: test.gap for test in (*audit.tests, *audit.further_gaps)}
+
+
+def is_no_worse(audit: Audit, gaps: Mapping[str, float]) -> bool:
+    """Say whether every gap is shown to be at most the margin larger than the baseline's."""
+    tests = (*audit.tests, *audit.further_gaps)
+    return bool(tests) and all(
+        test.pivot is not None
+        and test.has_seen_enough(audit.margin, audit.alpha)
+        and test.equivalence_p_value(audit.margin + _size(gaps.get(test.null))) <= audit.alpha
+        for test in tests
+    )
+
+
+def _size(gap: float | None) -> float:
+    """Return the size of a gap; what was not measured then has none to spare."""
+    return abs(gap) if gap is not None and math.isfinite(gap) else 0.0
