@@ -39,6 +39,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.counts.kernels.differences import add_functions, add_products
 from comparity.counts.kernels.sorting import order_of
 from comparity.counts.pairs import TIE_VALUE, Floats, Sharing
 
@@ -94,37 +95,33 @@ class _Basis:
     def __init__(self, pairs: ComparedPairs, knots: Floats) -> None:
         step = np.clip(np.searchsorted(knots, pairs.distance, "right") - 1, 0, len(knots) - 2)
         part = np.clip((pairs.distance - knots[step]) / np.diff(knots)[step], 0.0, 1.0)
-        self.step, self.part, self.size = step, part, len(knots)
-        self.powers = np.vander(pairs.place, 2 * PLACE_DEGREE + 1, increasing=True).T
+        self.step, self.part, self.place, self.size = step, part, pairs.place, len(knots)
 
     def values(self, heights: Floats) -> Floats:
         """Return the sum of the functions, each times its height."""
-        by_power = heights.reshape(-1, self.size)[:, [self.step, self.step + 1]]
-        low, high = np.einsum("pei,pi->ei", by_power, self.powers[: PLACE_DEGREE + 1])
+        low, high = 0.0, 0.0
+        for of_power in heights.reshape(-1, self.size)[::-1]:
+            low = low * self.place + of_power[self.step]
+            high = high * self.place + of_power[self.step + 1]
         values: Floats = low + (high - low) * self.part
         return values
 
-    def sums(self, weight: Floats) -> Floats:
-        """Return the weighted sum of every function over pairs."""
-        return np.concatenate([self._hats(weight * one) for one in self.powers[: PLACE_DEGREE + 1]])
+    def sums(self, weights: Floats) -> Floats:
+        """Return the sums of every function over pairs, for each row of weights."""
+        sums: Floats = np.zeros((len(weights), PLACE_DEGREE + 1, self.size))
+        add_functions(self.step, self.part, self.place, weights, sums)
+        return sums.reshape(len(weights), -1)
 
     def products(self, weight: Floats) -> Floats:
         """Return the weighted sums of the products of every two functions."""
-        of = [self._hat_products(weight * one) for one in self.powers]
+        same, beside = np.zeros((2, 2 * PLACE_DEGREE + 1, self.size))
+        add_products(self.step, self.part, self.place, weight, same, beside)
+        of = [
+            np.diag(one) + np.diag(two[:-1], 1) + np.diag(two[:-1], -1)
+            for one, two in zip(same, beside, strict=True)
+        ]
         degrees = range(PLACE_DEGREE + 1)
         products: Floats = np.block([[of[one + two] for two in degrees] for one in degrees])
-        return products
-
-    def _hats(self, weight: Floats) -> Floats:
-        ends = np.bincount(self.step + 1, weight * self.part, self.size)
-        hats = ends + np.bincount(self.step, weight * (1 - self.part), self.size)
-        return hats.astype(np.float64)
-
-    def _hat_products(self, weight: Floats) -> Floats:
-        ends = np.bincount(self.step + 1, weight * self.part**2, self.size)
-        middle = ends + np.bincount(self.step, weight * (1 - self.part) ** 2, self.size)
-        beside = np.bincount(self.step, weight * self.part * (1 - self.part), self.size)[:-1]
-        products: Floats = np.diag(middle) + np.diag(beside, 1) + np.diag(beside, -1)
         return products
 
 
@@ -143,15 +140,17 @@ class _Curve:
         basis = _Basis(pairs, knots)
         square = basis.products(pairs.weight)
         square += RIDGE * pairs.weight.sum() / len(knots) * np.eye(len(square))
-        heights: Floats = np.linalg.solve(square, basis.sums(pairs.weight * hit)).astype(np.float64)
+        (right,) = basis.sums((pairs.weight * hit)[None])
+        heights: Floats = np.linalg.solve(square, right).astype(np.float64)
         residual = pairs.weight * (hit - basis.values(heights))
         half = np.linalg.solve(square, basis.products(residual**2))
         return cls(knots, heights, np.linalg.solve(square, half.T).astype(np.float64))
 
     def averages(self, cells: Sequence[ComparedPairs]) -> Floats:
         """Return what each height counts for in the mean of every cell; ``nan`` without weight."""
-        bases = [(_Basis(pairs, self.knots), np.atleast_2d(pairs.weight)) for pairs in cells]
-        sums = np.array([basis.sums(row) for basis, weight in bases for row in weight])
+        sums = np.concatenate(
+            [_Basis(pairs, self.knots).sums(np.atleast_2d(pairs.weight)) for pairs in cells]
+        )
         # The functions of distance add up to one, so that their sums add up to the weight.
         total = sums[:, : len(self.knots)].sum(axis=1, keepdims=True)
         averages: Floats = np.full_like(sums, np.nan)

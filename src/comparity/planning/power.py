@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -59,6 +60,10 @@ class PowerQuestion:
 
     def power(self, size: float) -> float:
         """Return P(any test rejects), or P(all gaps shown within the margin)."""
+        return _power_at(self, size)
+
+    def compute_power(self, size: float) -> float:
+        """Return the power at a size, worked out anew."""
         expected = self.expect(size)
         return self._power(expected, self._first_step(expected))
 
@@ -111,6 +116,12 @@ class PowerQuestion:
         """Return the same question with pairs drawn from another number of items."""
         assert isinstance(self.scenario, ComparativeScenario), self.scenario
         return replace(self, scenario=replace(self.scenario, n_items=n_items))
+
+
+# A plan is told several times, by the terminal, as JSON and on a page, with the same curves.
+@lru_cache(maxsize=2**12)
+def _power_at(question: PowerQuestion, size: float) -> float:
+    return question.compute_power(size)
 
 
 @dataclass(frozen=True, slots=True)

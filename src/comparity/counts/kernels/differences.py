@@ -348,3 +348,27 @@ def _forget(tree, rank):  # type: ignore[no-untyped-def]
     while node < len(tree):
         tree[node] = 0.0
         node += node & -node
+
+
+@njit(cache=True, nogil=True)
+def add_functions(step, part, place, weights, sums):  # type: ignore[no-untyped-def]
+    """Add what each pair weighs to the functions at both ends of its step."""
+    for c in range(len(weights)):
+        for p in range(len(step)):
+            low, high = weights[c, p] * (1 - part[p]), weights[c, p] * part[p]
+            for degree in range(sums.shape[1]):
+                sums[c, degree, step[p]] += low
+                sums[c, degree, step[p] + 1] += high
+                low, high = low * place[p], high * place[p]
+
+
+@njit(cache=True, nogil=True)
+def add_products(step, part, place, weight, same, beside):  # type: ignore[no-untyped-def]
+    """Add what each pair weighs to the products of functions of one knot, and of neighbours."""
+    for p in range(len(step)):
+        weighed = weight[p]
+        for degree in range(len(same)):
+            same[degree, step[p]] += weighed * (1 - part[p]) ** 2
+            same[degree, step[p] + 1] += weighed * part[p] ** 2
+            beside[degree, step[p]] += weighed * part[p] * (1 - part[p])
+            weighed *= place[p]
