@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import somersd
 
 from comparity import pairwise_accuracy, pairwise_parity
 
@@ -103,7 +102,9 @@ def test_parity_needs_no_label_and_takes_a_number(
         "pairwise", path, "--score", "f", "--sensitive", "y", "--continuous", "--parity", "--json"
     )
     assert ordered.status == 1
-    expected_gap = somersd(columns["y"], columns["f"]).statistic
+    # Somers' D by its definition; scipy's takes half a minute.
+    by_y, by_f = (np.sign(np.subtract.outer(one, one)) for one in (columns["y"], columns["f"]))
+    expected_gap = (by_y * by_f).sum() / (by_y != 0).sum()
     assert json.loads(ordered.out)["tests"][0]["gap"] == pytest.approx(expected_gap)
 
 

@@ -63,7 +63,7 @@ class PowerQuestion:
         return _power_at(self, size)
 
     def compute_power(self, size: float) -> float:
-        """Return the power at a size, worked out anew."""
+        """Work out the power at a size."""
         expected = self.expect(size)
         return self._power(expected, self._first_step(expected))
 
