@@ -62,7 +62,7 @@ NOT_DECIDING = {
         inference.extreme_tables.ROUNDING inference.extreme_tables.TIE
         inference.gap_tests.MOST_ITEMS inference.joint.ROUNDING inference.joint.SINGULAR
         inference.logistic.MOST_STEPS inference.logistic.RIDGE inference.logistic.SETTLED
-        inference.looks.FAR
+        inference.looks.FAR inference.anytime.FARTHEST
         inference.item_permutation.SAME pairwise.count.ROUNDING
         inference.permutation.SAME inference.permuted_means.FURTHEST inference.permuted_means.SAME
         inference.clustered_means.REACH inference.pivots.NOTHING
@@ -96,7 +96,7 @@ NOT_DECIDING = {
         counts.overlap.NEWTON_STEPS inference.evaluators.DIRECTIONS inference.evaluators.MULTIPLES
         inference.proportions.POLISH inference.extreme_tables.FEWEST_PARTS
         inference.extreme_tables.HALVINGS inference.extreme_tables.POLISH
-        inference.extreme_tables.WIDEST_PART inference.looks.NODES_PER_STEP
+        inference.extreme_tables.WIDEST_PART inference.looks.NODES_PER_STEP inference.betting.NODES
         inference.permutation.LEVELS inference.permutation.STEPS inference.permuted_means.HALVINGS
         inference.pivots.HALVINGS inference.plausible_tables.CLOSER
         inference.plausible_tables.FEWEST_STEPS inference.plausible_tables.MOST_LISTED

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comparity.counts.pairs import Tally
+from comparity.counts.pairs import Cell, PairCounts, Tally
+from comparity.inference.dyadic import compare_cells
 from comparity.inference.gap_tests import GapTest, items_to_see
 from comparity.inference.proportions import compare_rates
 from comparity.results.audit import JudgedGap
@@ -151,3 +152,32 @@ def test_more_judgments_of_too_few_items_decide_nothing() -> None:
     assert one.needed.judgments == (None, None)
     assert one.needed.items == (400, 400)
     assert one.needed.judgments_with_items == (400_000, 400_000)
+
+
+def test_at_any_moment_a_large_gap_is_still_found_and_no_gap_in_much_data_within_the_margin() -> (
+    None
+):
+    tests = judged([LARGE_GAP, NO_GAP, FEW, EMPTY], anytime=True)
+    assert [test.finding for test in tests] == [VIOLATED, WITHIN, UNDECIDED, UNDECIDED]
+    assert [test.needed is not None for test in tests] == [False, False, True, False]
+    fixed = judged([LARGE_GAP, NO_GAP, FEW, EMPTY])
+    assert tests[0].p_value > fixed[0].p_value
+    for now, single in zip(tests[:3], fixed[:3], strict=True):
+        low, high, level = now.interval(0.9)
+        once = single.interval(level)
+        assert low < once.low < once.high < high
+
+
+@settings(deadline=None, max_examples=20)
+@given(families)
+def test_at_any_moment_intervals_say_what_was_judged(pairs: list[tuple[Tally, Tally]]) -> None:
+    one, two = Cell("a", "b"), Cell("b", "a")
+    counted = [PairCounts({one: first, two: second}).sharing() for first, second in pairs]
+    tests = [compare_cells(sharing, one, two, null="") for sharing in counted]
+    for test in judge(tests, alpha=0.05, margin=0.05, anytime=True, n=100, n_items=100):
+        if test.pivot is None:
+            continue
+        low, high, _ = test.test_interval
+        assert test.differs_from_zero == (not low <= 0 <= high)
+        low, high, _ = test.equivalence_interval
+        assert (test.finding == WITHIN) == (-0.05 < low <= high < 0.05)

@@ -96,6 +96,9 @@ def comparative_separation(
         which take all pairs to be independent.
     looks : (int, int), optional
         This look and how many are planned, if the audit is repeated as judgments come in.
+    anytime : bool
+        Whether the finding may be read at any moment, as often as one likes, and stopped on
+        (:mod:`comparity.inference.anytime`); in the place of planned looks.
     seed : int, optional
         Seed of the choice that ``method="disjoint"`` makes.
 

@@ -29,6 +29,7 @@ from comparity.inference.agreement import (
     sides_of,
 )
 from comparity.inference.dealt_pairs import DealtPairs
+from comparity.inference.dyadic import compare_cells
 from comparity.inference.gap_tests import GapTest
 from comparity.inference.item_permutation import check_by_permutation
 from comparity.results.audit import JudgedGap
@@ -75,9 +76,12 @@ def compare_counts(
                 tests = list(map(allow_for_skewness, tests, cumulants))
             # Rows that share an evaluator or a cluster stay together when items change groups.
             alone = counts.n_evaluators < FEWEST_EVALUATORS and not counts.n_clusters
-            if alone and not options.continuous:
+            if alone and not options.continuous and not options.anytime:
                 deal = partial(deal_judgments, pairs, score_ties)
                 tests = check_by_permutation(tests, sides, moments_of(counts, score_ties), deal)
+    elif options.anytime:
+        sharing = counts.sharing(score_ties)
+        tests = [compare_cells(sharing, *contrast, null=contrast.null) for contrast in contrasts]
     elif options.rule == "paper" and score_ties == "disagree":
         tests = compare_fresh_wald(counts, contrasts)
     else:

@@ -101,7 +101,9 @@ def _raw_audit(
         tests=judged,
         further_gaps=further,
         family=families[0].about,
-        correction="max-T" if any(one.correlated for one in families) else "Holm",
+        correction="max-T"
+        if any(one.correlated for one in families) and not options.anytime
+        else "Holm",
         rates=tuple(
             replace(rate, of=qualified(attribute, rate.of, several=several))
             for attribute, one in used.items()
@@ -127,6 +129,7 @@ def _raw_audit(
         margin=options.margin,
         rule=options.rule,
         looks=options.looks,
+        anytime=options.anytime,
         ties=ties,
         notes=_notes(counts, used, options, ties, evaluators_known=evaluators_known),
         provenance=provenance(options, **data),

@@ -7,7 +7,7 @@ from typing import Literal
 
 from comparity.errors import Option, OptionError
 from comparity.results.options import (
-    AuditOptions,
+    AnytimeOptions,
     ComparisonColumns,
     choice,
     cluster_columns,
@@ -16,7 +16,7 @@ from comparity.results.options import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComparativeOptions(AuditOptions):
+class ComparativeOptions(AnytimeOptions):
     """How to judge comparisons."""
 
     intersection: bool = choice(False, "Judge the combinations of several sensitive columns, too.")
@@ -49,12 +49,18 @@ class ComparativeOptions(AuditOptions):
         if self.cluster and self.design == "fresh":
             why = "judgments of one cluster are not independent"
             raise OptionError("design", self.design, ["'auto'", "'shared'", "no clusters"], why)
+        if self.anytime and self.method == "disjoint":
+            why = "each look would choose other pairs"
+            raise OptionError("method", self.method, ["'auto'", Option("anytime", False)], why)
         if self.continuous and self.hypotheses != "all":
             why = "a number has no groups that pairs could be across or within"
             raise OptionError("hypotheses", self.hypotheses, ["'all'", "continuous=False"], why)
         if self.reference is None:
             return
         without = "no reference"
+        if self.anytime:
+            why = "weights change as data come in"
+            raise OptionError("anytime", True, [Option("anytime", False), without], why)
         if self.continuous:
             why = "agreement can be standardised only between groups"
             raise OptionError("continuous", True, [Option("continuous", False), without], why)

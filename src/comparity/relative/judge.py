@@ -66,7 +66,11 @@ class Question:
 
     def with_finding(self, test: JudgedGap, games_howell_p: float = math.nan) -> RaterContrast:
         """Return the contrast with its finding."""
-        return RaterContrast(**self.facts, test=test, games_howell_p=games_howell_p)
+        facts = self.facts
+        if test.pivot is not self.test.pivot:
+            # The test was judged as one that may be read at any moment.
+            facts = facts | {"p_value": test.p_value}
+        return RaterContrast(**facts, test=test, games_howell_p=games_howell_p)
 
 
 def question_of_gap(

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from comparity.errors import Option, OptionError
-from comparity.results.options import AuditOptions, choice, cluster_columns, column
+from comparity.results.options import AnytimeOptions, choice, cluster_columns, column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RelativeOptions(AuditOptions):
+class RelativeOptions(AnytimeOptions):
     """How to judge differences of decisions."""
 
     intersection: bool = choice(False, "Judge the combinations of several sensitive columns, too.")
@@ -91,6 +91,7 @@ class BridgeOptions(RelativeOptions):
 
     intersection: bool = False
     continuous: bool = False
+    anytime: bool = False
     permutations: int = 0
     cluster: tuple[str, ...] = ()
     errors: Literal["cross-fitted", "held-out", "training"] = choice(
@@ -113,6 +114,9 @@ class BridgeOptions(RelativeOptions):
             if getattr(self, name):
                 why = "a bridge compares two groups"
                 raise OptionError(name, True, [f"{name}=False"], why)
+        if self.anytime:
+            why = "a bridge is fitted to all subjects, and fitted again as more come in"
+            raise OptionError("anytime", True, [Option("anytime", False)], why)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

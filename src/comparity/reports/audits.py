@@ -97,6 +97,8 @@ def basis(audit: Audit) -> str:
     ]
     if audit.looks is not None:
         parts.append(f"look {audit.looks[0]} of {audit.looks[1]} planned")
+    if audit.anytime:
+        parts.append("to be read at any moment, and stopped on")
     return "; ".join(parts) + "."
 
 

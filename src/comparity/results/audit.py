@@ -162,6 +162,8 @@ class Audit(Result):
         By what name the correction for several tests goes.
     looks : tuple of int or None
         This look and the number of planned looks.
+    anytime : bool
+        Whether the finding holds at whatever moment it is read.
     ties : Ties
         Ties of the judges and of the model.
     notes : tuple of str
@@ -197,6 +199,7 @@ class Audit(Result):
     joint_tests: tuple[JointTest, ...] = ()
     summary: Mapping[str, float] = field(default_factory=dict)
     looks: tuple[int, int] | None = None
+    anytime: bool = False
     ties: Ties = field(default_factory=Ties)
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)

@@ -18,11 +18,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.inference.anytime import level_of_a_look, read_anytime
 from comparity.inference.gap_tests import GapTest, Needed, items_to_see
 from comparity.inference.looks import nominal_level, overall_p_value
 from comparity.inference.multiplicity import FamilyOutcome, hochberg, holm, max_t, no_correction
@@ -42,6 +44,7 @@ def judge(
     margin: float,
     rule: str = "holm",
     looks: tuple[int, int] | None = None,
+    anytime: bool = False,
     n: int,
     n_items: int,
     further: Sequence[GapTest] = (),
@@ -63,6 +66,9 @@ def judge(
         Holm's correction, or none.
     looks : (int, int), optional
         This look and the number of planned looks.
+    anytime : bool
+        Whether findings hold at any moment (:mod:`comparity.inference.anytime`). Holm's correction
+        is then that of e-values, whatever `factors` say.
     n, n_items : int
         Judgments and items there are now, for what would decide.
     further : sequence of GapTest
@@ -77,7 +83,11 @@ def judge(
         The tests, then the further gaps.
     """
     look, planned = looks or (1, 1)
-    gaps = [*tests, *further]
+    single = [*tests, *further]
+    gaps = single
+    if anytime:
+        gaps = [read_anytime(one, margin=margin, alpha=alpha) for one in single]
+        tests, factors = gaps[: len(tests)], None
     family = _correct([test.p_value for test in tests], alpha, rule, looks, factors)
     rejected = [*family.rejected, *[False] * len(further)]
     adjusted = [*family.adjusted, *[float("nan")] * len(further)]
@@ -94,12 +104,13 @@ def judge(
         for differs, within in zip(rejected, inside.rejected, strict=True)
     ]
     still_open = [place for place, finding in enumerate(findings) if finding == UNDECIDED]
+    # More data will be judged at the last look, or where a boundary is narrowest.
+    last = level_of_a_look if anytime else partial(_level_at, look=planned, planned=planned)
     needed = needed_by_tests(
-        [gaps[place] for place in still_open],
+        [single[place] for place in still_open],
         margin=margin,
-        # More data will be judged at the last look, not at the level of this one.
-        alpha=_level_at(min(2 * alpha, 1.0), planned, planned) / 2,
-        local_alphas=[_level_at(local[place], planned, planned) for place in still_open],
+        alpha=last(min(2 * alpha, 1.0)) / 2,
+        local_alphas=[last(local[place]) for place in still_open],
         n=n,
         n_items=n_items,
     )

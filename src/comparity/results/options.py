@@ -15,10 +15,10 @@ from functools import cache, reduce
 from numbers import Integral, Real
 from operator import or_
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from comparity import __version__
-from comparity.errors import OptionError
+from comparity.errors import Option, OptionError
 
 REQUIRED: Any = MISSING
 """The default of a choice that has none."""
@@ -318,16 +318,34 @@ class AuditOptions(Options):
     )
     seed: int | None = choice(None, "Seed of whatever is drawn at random.", least=0)
 
+    JUDGING: ClassVar[tuple[str, ...]] = ("alpha", "margin", "rule", "looks")
+
     @property
     def judging(self) -> dict[str, Any]:
         """What a family of tests is judged by, as an audit records it."""
-        return {name: getattr(self, name) for name in ("alpha", "margin", "rule", "looks")}
+        return {name: getattr(self, name) for name in self.JUDGING}
 
     def check_clusters(self, cluster: tuple[str, ...]) -> None:
         """Refuse clusters where the rule takes all rows to be independent."""
         if cluster and self.rule == "paper":
             why = "the rule of the paper takes all rows to be independent"
             raise OptionError("rule", self.rule, ["'holm'", "no clusters"], why)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnytimeOptions(AuditOptions):
+    """How audits judge whose findings may be read at any moment."""
+
+    anytime: bool = choice(False, "Findings hold whenever, and however often, they are read.")
+
+    JUDGING: ClassVar[tuple[str, ...]] = (*AuditOptions.JUDGING, "anytime")
+
+    def __post_init__(self) -> None:
+        AuditOptions.__post_init__(self)
+        for name, single, word in (("looks", None, "no looks"), ("rule", "holm", "'holm'")):
+            if self.anytime and (found := getattr(self, name)) != single:
+                why = "it is for findings that are read once, or as often as planned"
+                raise OptionError(name, found, [word, Option("anytime", False)], why)
 
 
 @dataclass(frozen=True, kw_only=True)

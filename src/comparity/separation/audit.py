@@ -92,6 +92,9 @@ def separation(
         Holm's correction, or the uncorrected z-tests of [1]_.
     looks : (int, int), optional
         This look and how many are planned, if the audit is repeated as data come in.
+    anytime : bool
+        Whether the finding may be read at any moment, as often as one likes, and stopped on
+        (:mod:`comparity.inference.anytime`); in the place of planned looks.
     classes : bool
         Whether labels and decisions are classes. Then :math:`P(C = c \mid Y = y, A = a)` is
         compared for every label y and every decision c.
@@ -217,7 +220,7 @@ def _audit_rates(
         joint += [replace(one, null=qualify(one.null)) for one in told["joint_tests"][attribute]]
         for rate in found:
             tests += [
-                rate.compare(pair, rule=options.rule, qualify=qualify)
+                rate.compare(pair, rule=options.rule, anytime=options.anytime, qualify=qualify)
                 for pair in combinations(names, 2)
             ]
             estimates += [rate.estimate(group, of=qualify(group)) for group in names]

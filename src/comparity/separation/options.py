@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from comparity.errors import OptionError
-from comparity.results.options import AuditOptions, choice, cluster_columns, column
+from comparity.results.options import AnytimeOptions, choice, cluster_columns, column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeparationOptions(AuditOptions):
+class SeparationOptions(AnytimeOptions):
     """How to judge decisions about single items."""
 
     classes: bool = choice(

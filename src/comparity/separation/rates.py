@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 from comparity.counts.decision_classes import ClassCounts
 from comparity.counts.decisions import ClusteredDecisionCounts, DecisionCounts
-from comparity.counts.pairs import Cell, Tally, subset
+from comparity.counts.pairs import Cell, PairCounts, Tally, subset
 from comparity.inference.dyadic import FEWEST_ITEMS, compare_cells, null_covariance, rate_interval
 from comparity.inference.gap_tests import GapTest, JointTest, RateEstimate, untested_gap
 from comparity.inference.joint import homogeneous_rates, joint_equality
@@ -42,24 +43,34 @@ class GroupRate(NamedTuple):
         }
 
     def compare(
-        self, groups: tuple[str, str], *, rule: str, qualify: Callable[[str], str]
+        self,
+        groups: tuple[str, str],
+        *,
+        rule: str,
+        anytime: bool = False,
+        qualify: Callable[[str], str],
     ) -> GapTest:
         """Test whether two groups have the same rate.
 
         The tests of two proportions, exact or not, are for independent rows. Rows that share
-        clusters are compared by the score test of :mod:`comparity.inference.dyadic`.
+        clusters, and rows that are looked at again and again, are compared by the score test of
+        :mod:`comparity.inference.dyadic`.
         """
         null = qualify(" = ".join(f"{self.start}{group})" for group in groups))
         first, second = (self.tallies[group] for group in groups)
         scarce = min(first.trials, second.trials)
+        one, two = (Cell(group, self.label) for group in groups)
         if not isinstance(self.counts, ClusteredDecisionCounts) or not scarce:
+            if anytime and scarce:
+                sharing = PairCounts({one: first, two: second}).sharing()
+                test = compare_cells(sharing, one, two, null=null)
+                return replace(test, method="score z" if test.pivot else test.method)
             compare = compare_rates_wald if rule == "paper" else compare_rates
             return compare(first, second, null=null)
         if scarce < FEWEST_ITEMS:
             gap, n = first.rate - second.rate, (first.trials, second.trials)
             why = f"only {scarce} decisions behind a rate, {FEWEST_ITEMS} are needed with clusters"
             return untested_gap(null, n, why, gap=gap)
-        one, two = (Cell(group, self.label) for group in groups)
         return compare_cells(self.counts.sharing, one, two, null=null)
 
     def compare_all(self) -> JointTest:
