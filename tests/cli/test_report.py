@@ -75,3 +75,66 @@ def test_files_of_others_are_bad_input(run: Run, tmp_path: Path, text: str) -> N
     assert "does not hold a result of comparity" in outcome.err
     assert not (tmp_path / "page.html").exists()
     assert run("report").status == 2
+
+
+@pytest.fixture
+def impact(run: Run, tmp_path: Path) -> Path:
+    rows = [f"{sex},{race},{i % 3 // 2}" for sex in "fm" for race in "ab" for i in range(30)]
+    file = tmp_path / "people.csv"
+    file.write_text("\n".join(["sex,race,hired", *rows]), encoding="utf-8")
+    path = tmp_path / "impact.json"
+    choices = ("--selected", "hired", "--sensitive", "sex,race", "--json")
+    path.write_text(run("impact", file, *choices).out, encoding="utf-8")
+    return path
+
+
+def test_a_template_begins_the_page_and_is_signed_by_its_facts(
+    run: Run, impact: Path, tmp_path: Path
+) -> None:
+    facts, html = tmp_path / "facts.toml", tmp_path / "page.html"
+    assert run("report", "--template", "ll144", "--blank", facts).status == 0
+    written = facts.read_text(encoding="utf-8").replace('auditor = ""', 'auditor = "Ada"')
+    facts.write_text(written.replace('date = ""', "date = 2026-11-17", 1), encoding="utf-8")
+    outcome = run("report", impact, "--template", "ll144", "--facts", facts, "--html", html)
+    source = html.read_text(encoding="utf-8")
+    assert outcome.status == 0
+    assert "Run by: Ada" in source
+    assert "GAP: Name of the tool" in source
+    assert source.index("GAP") < source.rindex("Impact ratios of hired")
+
+
+def test_a_bundle_is_the_same_twice_and_shown_after_its_hashes_are_compared(
+    run: Run, impact: Path, printed: Path, tmp_path: Path
+) -> None:
+    twin = tmp_path / "deep" / printed.name
+    twin.parent.mkdir()
+    twin.write_bytes(printed.read_bytes())
+    bundles = [tmp_path / "one.zip", tmp_path / "two.zip"]
+    for one in bundles:
+        assert run("report", impact, printed, twin, "--bundle", one).status == 0
+    assert bundles[0].read_bytes() == bundles[1].read_bytes()
+    assert str(tmp_path).encode() not in bundles[0].read_bytes()
+    shown = run("report", bundles[0])
+    assert (shown.status, shown.out.splitlines()[0]) == (0, "[bundle]")
+    assert "Impact ratios of hired" in shown.out
+    content = bundles[0].read_bytes()
+    bundles[0].write_bytes(content.replace(b'"hits": 40', b'"hits": 41'))
+    refused = run("report", bundles[0])
+    assert refused.status == 2
+    assert "is no bundle as comparity wrote it" in refused.err
+
+
+def test_options_that_would_do_nothing_are_refused(run: Run, impact: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "b.zip"
+    run("report", impact, "--bundle", bundle)
+    for words in (
+        ("--facts", impact),
+        ("--blank", tmp_path / "f.toml"),
+        ("--policy", bundle),
+        (bundle,),
+    ):
+        assert run("report", impact, *words).status == 2
+    bad = tmp_path / "facts.toml"
+    bad.write_text("[audit]\nauditr = 'Ada'", encoding="utf-8")
+    told = run("report", impact, "--template", "plain", "--facts", bad)
+    assert (told.status, "did you mean 'audit.auditor'" in told.err) == (2, True)

@@ -33,7 +33,7 @@ HOMES = {
     "judges": "deciders",
     "plan": "questions",
     "gate": "questions",
-    "report": "tools",
+    "report": "report",
     "data": "tools",
     "demo": "tools",
     "reproduce": "reproduce",

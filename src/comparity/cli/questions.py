@@ -14,6 +14,7 @@ from comparity.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
     Command,
+    as_json_text,
     choice_options,
     combine,
     command,
@@ -23,6 +24,7 @@ from comparity.cli.options import (
     working,
     write_plot,
 )
+from comparity.cli.report import put_in_bundle
 from comparity.cli.running import BadInput, SuggestingGroup
 from comparity.comparative.options import ComparativeForm
 from comparity.errors import ComparityError, MissingColumnError
@@ -228,6 +230,7 @@ for name, one in (
 @click.option("--junit", type=OUTPUT_FILE, help="Write the verdicts as JUnit XML.")
 @click.option("--sarif", type=OUTPUT_FILE, help="Write what fails as SARIF 2.1.0.")
 @click.option("--markdown", type=OUTPUT_FILE, help="Write a summary in Markdown.")
+@click.option("--bundle", type=OUTPUT_FILE, help="Write results, policy, page and hashes as ZIP.")
 @output_options
 @cover_options
 def gate(
@@ -235,6 +238,7 @@ def gate(
     junit: Path | None,
     sarif: Path | None,
     markdown: Path | None,
+    bundle: Path | None,
     as_json: bool,
     html: Path | None,
     **given: Any,
@@ -254,10 +258,10 @@ def gate(
     from comparity.gate.section import markdown as markdown_text
     from comparity.reports.page import page
 
-    cover = take_cover(given, html)
+    cover = take_cover(given, html or bundle)
     try:
         plan = read_policy(policy)
-        for output in (junit, sarif, markdown, html):
+        for output in (junit, sarif, markdown, html, bundle):
             if output is not None:
                 check_apart(output, plan.paths)
         with working("auditing"):
@@ -267,16 +271,21 @@ def gate(
         raise BadInput(str(error)) from error
     lines = audit_lines(policy.read_text(encoding="utf-8-sig"))
     shown = {"": result, **result.parts()}
+    title = f"Gate {result.policy}"
     forms = (
         (junit, junit_xml),
         (sarif, partial(sarif_json, policy=_from_here(policy), lines=lines)),
         (markdown, markdown_text),
-        (html, lambda _: page(shown, title=f"Gate {result.policy}", cover=cover)),
+        (html, lambda _: page(shown, title=title, cover=cover)),
     )
     for path, text in forms:
         if path is not None:
             write_text(path, text(result))
             click.echo(f"wrote {path}", err=True)
+    if bundle is not None:
+        contents = {"gate": as_json_text(result).encode()}
+        extra = {"policy.toml": policy}
+        put_in_bundle(bundle, shown, contents, extra=extra, cover=cover, title=title)
     deliver(result, as_json=as_json, html=None)
     raise SystemExit(result.exit_status)
 

@@ -1,4 +1,4 @@
-"""Commands that judge no data of yours: data sets, the demo, what is installed, results again."""
+"""Commands that judge no data of yours: data sets, the demo, what is installed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import click
 
 from comparity.cli.covers import cover_options, take_cover
 from comparity.cli.options import (
-    INPUT_FILE,
     OUTPUT_FILE,
     as_json_text,
     choice_options,
@@ -152,42 +151,6 @@ def doctor(data: Path | None, as_json: bool) -> None:
     found = inspect_installation(data)
     deliver(found, as_json=as_json, html=None)
     raise SystemExit(0 if found.complete else 2)
-
-
-@click.command(
-    epilog=example_text(
-        "report separation.json comparative.json --html report.html --title 'Model 7'"
-    ),
-    short_help="Several results on one page, from their JSON.",
-)
-@click.argument("results", type=INPUT_FILE, nargs=-1, required=True)
-@click.option("--html", type=OUTPUT_FILE, help="Write the page; otherwise all is printed.")
-@cover_options
-def report(results: tuple[Path, ...], html: Path | None, **given: Any) -> None:
-    """Show results again that commands printed with --json, on one page or in the terminal.
-
-    Every number is the one of the JSON; nothing is computed again.
-
-    Nothing is judged: the exit status is 0, or 2 for bad input.
-    """
-    # Imported here so that --help loads no numpy.
-    from comparity.reports.page import read_results
-
-    cover = take_cover(given, html)
-    found = read_results(results)
-    if html is None:
-        from comparity.reports.sections import clip
-        from comparity.reports.terminal import show
-
-        shown: list[Any] = []
-        for name, result in found.items():
-            shown += [f"[{clip(name)}]", result] if len(found) > 1 else [result]
-        show(*shown)
-        return
-    from comparity.reports.page import page
-
-    write_text(html, page(found, title="Audits", cover=cover))
-    click.echo(f"wrote {html}", err=True)
 
 
 REPORT_ORDER = (

@@ -294,6 +294,17 @@ class ForeignResultError(ComparityError, ValueError):
         )
 
 
+class BundleError(ComparityError, ValueError):
+    """A bundle of evidence is none of ours, or is not as it was written."""
+
+    def __init__(self, name: str, wrong: Collection[str]) -> None:
+        super().__init__(
+            f"{name!r} is no bundle as comparity wrote it.",
+            "; ".join(wrong),
+            "ask for the bundle again, or write a new one with --bundle from the JSON of results.",
+        )
+
+
 class ReproductionsMissingError(ComparityError, LookupError):
     """The scripts that reproduce the papers are not on this machine."""
 

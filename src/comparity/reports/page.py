@@ -132,10 +132,22 @@ def read_results(paths: Sequence[str | Path]) -> dict[str, Result]:
         A file cannot be read, or holds something else.
     """
     stems = [Path(path).stem for path in paths]
+    named = [
+        (stem if stems.count(stem) == 1 else str(path), repr(str(path)), _load_file(path))
+        for path, stem in zip(paths, stems, strict=True)
+    ]
+    return _name_results(named)
+
+
+def parse_results(contents: Mapping[str, bytes]) -> dict[str, Result]:
+    """Read the JSON of results from bytes by name, as :func:`read_results` does from files."""
+    return _name_results([(name, repr(name), content) for name, content in contents.items()])
+
+
+def _name_results(named: Iterable[tuple[str, str, bytes]]) -> dict[str, Result]:
     found: dict[str, Result] = {}
-    for path, stem in zip(paths, stems, strict=True):
-        name = stem if stems.count(stem) == 1 else str(path)
-        for part, result in _parts(_load_json(path), repr(str(path))):
+    for name, source, content in named:
+        for part, result in _parts(_load_json(content, source), source):
             label = f"{name}: {part}" if part else name
             # The same file twice is shown twice.
             while label in found:
@@ -144,16 +156,21 @@ def read_results(paths: Sequence[str | Path]) -> dict[str, Result]:
     return found
 
 
-def _load_json(path: str | Path) -> Any:
+def _load_file(path: str | Path) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise FileAccessError(str(path), str(error.strerror)) from error
+
+
+def _load_json(content: bytes, source: str) -> Any:
     def refuse(constant: str) -> Any:
         raise ValueError(f"{constant}, which JSON does not have")
 
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8-sig"), parse_constant=refuse)
-    except OSError as error:
-        raise FileAccessError(str(path), str(error.strerror)) from error
+        return json.loads(content.decode("utf-8-sig"), parse_constant=refuse)
     except (ValueError, RecursionError) as error:
-        raise ForeignResultError(repr(str(path)), f"no JSON: {clip(str(error))}") from error
+        raise ForeignResultError(source, f"no JSON: {clip(str(error))}") from error
 
 
 def _parts(content: Any, source: str) -> Iterator[tuple[str, Result]]:
@@ -229,6 +246,8 @@ def _cite_sources(content: Mapping[str, Any]) -> Iterator[str]:
     notion, rule = str(content.get("notion", "")), content.get("rule")
     if notion == "separation":
         yield notion
+    if content.get("kind") == "impact ratios":
+        yield "impact"
     yield from (source for word, source in NOTIONS.items() if word in notion)
     if "goals" in content or "training" in content:
         yield "pairwise"

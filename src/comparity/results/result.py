@@ -37,6 +37,8 @@ ENGINES: tuple[Engine, ...] = ("pandas", "polars", "pyarrow")
 
 HOMES = (
     "comparity.results.audit",
+    "comparity.reports.outlines",
+    "comparity.reports.bundles",
     "comparity.separation.information_result",
     "comparity.impact.result",
     "comparity.pairwise.result",
