@@ -14,7 +14,7 @@ from typing import Any
 import click
 from hypothesis import strategies as st
 
-from comparity.gate.policy import NOTIONS
+from comparity.gate.notions import NOTIONS
 from tests.fuzz.formats import DAMAGES, FORMATS, ODD_FORMATS, PLACES, damaged, encoded
 from tests.fuzz.sheets import ODD_VALUES, Sheet, item_sheets, judged_sheets, wide_sheets
 from tests.fuzz.words import find_command, is_input, is_output, option_words

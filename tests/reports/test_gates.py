@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from comparity.gate.check import CheckedAudit, GateResult
-from comparity.gate.policy import NOTIONS
+from comparity.gate.notions import NOTIONS
 from comparity.gate.section import RULES, audit_lines, code, junit_xml, markdown, sarif_json
 from comparity.reports.page import page
 from comparity.reports.sections import LONGEST, clip

@@ -11,8 +11,8 @@ import pytest
 from comparity import impact_ratios
 from comparity.cli.report import TEMPLATES
 from comparity.errors import ComparityError, FileAccessError, OptionError, UnknownKeyError
+from comparity.reports.aspects import ASPECTS
 from comparity.reports.outlines import (
-    ASPECTS,
     OUTLINES,
     Report,
     blank_facts,

@@ -16,7 +16,7 @@ from comparity.cli.options import choice_options
 from comparity.comparative.options import ComparativeForm
 from comparity.counts.ledger import DESIGNS
 from comparity.errors import OptionError
-from comparity.gate.policy import Notion
+from comparity.gate.notions import Notion
 from comparity.metrics.entropy import VARIATIONS
 from comparity.metrics.options import MetricsForm
 from comparity.relative.options import BridgeForm

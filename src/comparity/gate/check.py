@@ -22,22 +22,19 @@ from comparity.errors import (
     PolicyError,
     UnknownKeyError,
 )
-from comparity.gate.policy import (
-    ALLOW,
-    FAIL,
-    NOTIONS,
-    Auditable,
-    AuditPolicy,
-    Policy,
-    policy_of,
-    read_policy,
-)
+from comparity.gate.notions import NOTIONS, Auditable
+from comparity.gate.policy import ALLOW, FAIL, AuditPolicy, Policy, policy_of, read_policy
 from comparity.reports.page import read_results
+from comparity.reports.ranges import RangeAudit
+from comparity.reports.sections import several
 from comparity.results.audit import Audit
 from comparity.results.result import EXIT_STATUS, UNDECIDED, VIOLATED, WITHIN, Result, frame_of_rows
 
 if TYPE_CHECKING:
     from comparity.reports.sections import Section
+
+
+LARGER = "larger than chance explains"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,26 +93,34 @@ class CheckedAudit:
         return self._outcome()[1]
 
     def _outcome(self) -> tuple[bool, str]:
-        tested = [test for test in self.result.tests if test.pivot is not None]
+        if isinstance(self.result, RangeAudit):
+            tested: list[Any] = [test for test in self.result.tests if test.is_tested]
+        else:
+            tested = [test for test in self.result.tests if test.pivot is not None]
         if not tested:
             return False, "nothing could be tested, and that never passes"
+        ranges = isinstance(self.result, RangeAudit)
         if self.finding == WITHIN:
-            return True, "every gap is smaller than the margin"
+            return True, (
+                "every number lies in its range"
+                if ranges
+                else "every gap is smaller than the margin"
+            )
         if self.no_worse:
             return True, "no gap is more than the margin larger than in the last release"
         if self.finding == VIOLATED:
             found = sum(test.finding == VIOLATED for test in tested)
-            gaps = "1 gap is" if found == 1 else f"{found} gaps are"
-            return False, f"{gaps} larger than chance explains"
+            noun, what = ("number", "shown to lie outside") if ranges else ("gap", LARGER)
+            return False, f"{several(found, noun)} {'is' if found == 1 else 'are'} {what}"
         if self.open_means == ALLOW:
             return True, "the data decide nothing, which the policy allows"
         return False, "the data decide nothing, which the policy does not allow"
 
     @property
-    def audit(self) -> Audit:
+    def audit(self) -> Audit | RangeAudit:
         """The audit that decides, where the result holds more than one."""
         inner: Any = self.result
-        found: Audit = getattr(inner, "audit", inner)
+        found: Audit | RangeAudit = getattr(inner, "audit", inner)
         return found
 
 

@@ -26,6 +26,7 @@ from xml.etree import ElementTree
 from comparity import __version__
 from comparity.gate.check import CheckedAudit, GateResult
 from comparity.reports.charts import KINDS
+from comparity.reports.ranges import JudgedRange, RangeAudit
 from comparity.reports.sections import (
     NO_CHARACTERS,
     Grid,
@@ -39,7 +40,7 @@ from comparity.reports.sections import (
     signed,
     sizes,
 )
-from comparity.results.audit import JudgedGap
+from comparity.results.audit import Audit, JudgedGap
 from comparity.results.result import UNDECIDED, VIOLATED
 
 # So many hypotheses of one audit are told; all are in the other reports.
@@ -57,6 +58,8 @@ RULES = {
     "pairwise": "A score orders some kinds of pairs better than others.",
     "parity": "Items of some group have the higher score more often.",
     "rank": "A model agrees with the bias-adjusted panel more often in some kinds of pairs.",
+    "impact": "The selection rate of a group is too small beside the largest one.",
+    "metrics": "A metric lies outside its published range.",
     "relative": "One decision maker favours a group, relative to another.",
     "raters": "Some of several raters favour a group, relative to others.",
 }
@@ -162,11 +165,11 @@ def cases(check: CheckedAudit) -> Iterator[Case]:
             audit=name,
             name=clip(test.null),
             outcome=_outcome(check, test),
-            said=_said(test, check.audit.n),
+            said=_said_range(test) if isinstance(test, JudgedRange) else _said(test, check),
         )
 
 
-def _outcome(check: CheckedAudit, test: JudgedGap) -> str:
+def _outcome(check: CheckedAudit, test: JudgedGap | JudgedRange) -> str:
     if test.finding == VIOLATED:
         return "open" if check.passed else "failed"
     if test.finding == UNDECIDED:
@@ -174,10 +177,21 @@ def _outcome(check: CheckedAudit, test: JudgedGap) -> str:
     return "passed"
 
 
-def _said(test: JudgedGap, of: int) -> str:
+def _said_range(test: JudgedRange) -> str:
+    if not test.is_tested:
+        return f"{test.finding}: {clip(test.reason or 'no number')}"
+    low, high, level = test.deciding_interval
+    return (
+        f"{test.finding}: {test.value:.3f}, {percent(level)} interval "
+        f"{interval(low, high, sign=False)}, range {test.low:g} to {test.high:g}"
+    )
+
+
+def _said(test: JudgedGap, check: CheckedAudit) -> str:
     if test.pivot is None:
         return f"{test.finding}: {clip(test.reason)}"
     low, high, level = test.deciding_interval
+    of = getattr(check.audit, "n", 0)
     return (
         f"{test.finding}: gap {signed(test.gap)}, {percent(level)} interval {interval(low, high)}, "
         f"adjusted p {p_value(test.p_adjusted)}, n {sizes(test.n, of)}"
@@ -191,9 +205,13 @@ def _row(check: CheckedAudit) -> tuple[str, ...]:
         "passed" if check.passed else "failed",
         check.reason,
         f"{audit.alpha:g}",
-        f"{audit.margin:g}",
+        _margin(audit),
         check.finding,
     )
+
+
+def _margin(audit: Audit | RangeAudit) -> str:
+    return "ranges" if isinstance(audit, RangeAudit) else f"{audit.margin:g}"
 
 
 def junit_xml(result: GateResult) -> str:
@@ -337,7 +355,7 @@ def code(text: str) -> str:
 def _line(check: CheckedAudit) -> str:
     answer = "passed" if check.passed else "failed"
     audit = check.audit
-    numbers = f"{audit.alpha:g} | {audit.margin:g}"
+    numbers = f"{audit.alpha:g} | {_margin(audit)}"
     return (
         f"| {code(check.name)} | {SIGNS[answer]} {answer} | {check.finding} | {check.reason} "
         f"| {numbers} |"

@@ -39,6 +39,7 @@ HOMES = (
     "comparity.results.audit",
     "comparity.reports.outlines",
     "comparity.reports.bundles",
+    "comparity.reports.ranges",
     "comparity.separation.information_result",
     "comparity.impact.result",
     "comparity.pairwise.result",
