@@ -97,3 +97,16 @@ def test_a_value_that_does_not_exist_has_no_interval() -> None:
     slopes = Slopes(np.array([np.nan]), np.array([np.nan]))
     assert math.isnan(folded_interval(1.0, slopes, level=0.9).low)
     assert math.isnan(folded_interval(math.nan, Slopes(np.ones(1), np.ones(1)), level=0.9).high)
+
+
+@pytest.mark.parametrize(("errors_away", "is_folded"), [(2.9, True), (3.1, False)])
+def test_a_kink_matters_up_to_three_standard_errors(errors_away: float, is_folded: bool) -> None:
+    errors = np.tile([1.0, -1.0], 50)
+    folded = absolute_slopes(errors_away, errors)
+    assert (folded.low < folded.high).all() == is_folded
+    # A second term in reach of the largest may become it; its errors are ten times as large.
+    wide = np.stack([np.zeros(100), 10 * errors], axis=1)
+    beside = maximum_slopes(np.array([200.0, 200 - 10 * errors_away]), wide)
+    assert (beside.high.max() > 0) == is_folded
+    length = norm_slopes(np.array([errors_away, 0.0]), np.stack([errors, 0 * errors], 1), errors)
+    assert (length.low < length.high).all() == is_folded

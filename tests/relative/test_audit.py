@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import duckdb
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from scipy.stats import ttest_ind
 
 from comparity import differential_parity
+from comparity.counts.differences import DecisionRange
 from comparity.errors import (
     ComparityError,
     IndicatorError,
@@ -29,6 +31,7 @@ from comparity.errors import (
     UnsteadyQueryError,
 )
 from comparity.relative.audit import audit_frame
+from comparity.relative.judge import notes_on_ranges
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 from tests.conftest import Build
 from tests.plain import relative as plain
@@ -437,3 +440,12 @@ def test_attributes_whose_squares_overflow_are_named() -> None:
     decisions, age = np.arange(60.0), np.where(np.arange(60) == 7, 1e200, 1.0)
     with pytest.raises(OutOfRangeError, match="at most 1e"):
         differential_parity(decisions, decisions[::-1], sensitive_features=age, continuous=True)
+
+
+@pytest.mark.parametrize(("times", "warned"), [(2.9, False), (3.0, True)])
+def test_three_times_as_wide_is_another_scale(times: float, warned: bool) -> None:
+    narrow = DecisionRange(low=-1.0, high=1.0, mean=0.0, deviation=0.5)
+    wide = DecisionRange(low=-times, high=times, mean=0.0, deviation=times / 2)
+    assert bool(notes_on_ranges({"one": narrow, "two": wide})) == warned
+    only_range = replace(wide, deviation=1.4)
+    assert not notes_on_ranges({"one": narrow, "two": only_range})

@@ -157,3 +157,27 @@ def test_biases_come_out_in_full_where_items_were_compared_so_often(
     assert abs(np.mean(off["inverted"])) < 0.02 + 2 * errors["inverted"]
     assert abs(np.mean(off["in passes"])) < 0.02 + 2 * errors["in passes"]
     assert np.mean(off["joint maximum"]) < -0.05 - 2 * errors["joint maximum"]
+
+
+@pytest.mark.parametrize(("spread", "bound"), [(9.0, 2.5), (-9.0, -1.6)])
+def test_spreads_count_no_further_than_their_bounds(
+    spread: float, bound: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    objective, point = objective_of(sparse_panel(6, n_items=6, groups={"sex": 3}, pairs=4))
+    rows = objective.data.rows
+    wide = np.full(len(rows.better), spread)
+    monkeypatch.setattr(_attenuation, "spread_of", lambda *_: lambda part: wide[part])
+    scores, _, _ = objective.split(tilt_of(objective, point, Inverse(objective)))
+    bent = np.sign(bound) * bent_slopes(objective, point, abs(bound))
+    expected = np.bincount(rows.better, bent, 6) - np.bincount(rows.worse, bent, 6)
+    assert scores == pytest.approx(expected, abs=0.05)
+
+
+def bent_slopes(objective: Penalised, point: np.ndarray, variance: float) -> np.ndarray:
+    """Return by how much mean slopes over margins of a variance differ, by a fine grid."""
+    rows, (scores, bias, _) = objective.data.rows, objective.split(point)
+    margin = scores[rows.better] - scores[rows.worse]
+    margin += (bias[rows.evaluator] * rows.contrast).sum(axis=1)
+    z = np.linspace(-8, 8, 2001)
+    mean = -expit(-(margin[:, None] + np.sqrt(variance) * z)) @ norm.pdf(z) * (z[1] - z[0])
+    return mean + expit(-margin)

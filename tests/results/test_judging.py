@@ -1,0 +1,47 @@
+"""Facts about judged gaps at their limits; witnesses: intervals, and hand arithmetic."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from comparity.counts.pairs import Tally
+from comparity.inference.proportions import compare_rates
+from comparity.results.audit import JudgedGap
+from comparity.results.judging import judge
+from comparity.results.result import WITHIN
+
+ALPHA, MARGIN = 0.05, 0.05
+
+
+def judged(first: Tally, second: Tally, **choices: object) -> JudgedGap:
+    options = {"alpha": ALPHA, "margin": MARGIN, "n": 1000, "n_items": 1000} | choices
+    (test,) = judge([compare_rates(first, second, null="")], **options)  # type: ignore[arg-type]
+    return test
+
+
+@given(st.integers(480, 620), st.integers(1_000, 100_000))
+def test_a_gap_is_within_the_margin_exactly_where_its_interval_of_90_percent_is(
+    per_mille: int, n: int
+) -> None:
+    test = judged(Tally(n * per_mille // 1000, n), Tally(n // 2, n))
+    low, high, level = test.interval(test.equivalence_level)
+    assert level == pytest.approx(1 - 2 * ALPHA)
+    nearest = min(abs(low + MARGIN), abs(high - MARGIN))
+    if nearest > 1e-6:
+        assert (test.finding == WITHIN) == (low > -MARGIN and high < MARGIN)
+
+
+def test_two_one_sided_tests_are_those_of_the_textbook() -> None:
+    """Schuirmann (1987): a normal quantile of alpha, one-sided, times the standard error."""
+    n = 20_000
+    test = judged(Tally(10_000, n), Tally(10_000, n))
+    half_width = norm.isf(ALPHA) * math.sqrt(2 * 0.25 / n)
+    low, high, _ = test.interval(test.equivalence_level)
+    assert (low, high) == pytest.approx((-half_width, half_width), rel=2e-3)
+    assert np.isclose(test.equivalence_p, norm.sf(MARGIN / math.sqrt(2 * 0.25 / n)), rtol=0.05)
