@@ -22,7 +22,7 @@ ALSO = ("separation", "comparative", "pairwise", "relative", "planning", "report
 KINDS = "not long and not slow and not spark and not engines"
 # How long the tests asked about one mutant take in all, in seconds, before it has survived them;
 # and what asking a test costs at least.
-BUDGET = 40.0
+BUDGET = 20.0
 ASKING = 0.05
 KEPT = ROOT / ".cache" / "mutants"
 
@@ -54,7 +54,8 @@ class Witnesses:
     code around it changes. Tests of a file that was not there when it was made are always asked.
     """
 
-    def __init__(self, names: tuple[str, ...] = (*FOLDERS, *ALSO)) -> None:
+    def __init__(self, budget: float = BUDGET, names: tuple[str, ...] = (*FOLDERS, *ALSO)) -> None:
+        self._budget = budget
         self._seconds: dict[str, float] = {}
         self._tests: dict[Path, dict[str, set[str]]] = {}
         for name in names:
@@ -88,7 +89,7 @@ class Witnesses:
             asked = _importing(asked)
         in_order = sorted(found, key=lambda test: (self._is_far(test, mutant), self._cost(test)))
         so_far = accumulate(map(self._cost, in_order))
-        near = [test for test, total in zip(in_order, so_far, strict=True) if total < BUDGET]
+        near = [test for test, total in zip(in_order, so_far, strict=True) if total < self._budget]
         new = [path for path in self._new if path.split("/")[1] == mutant.path.parts[0]]
         return [f"src/comparity/{mutant.path.as_posix()}", *new, *near]
 
