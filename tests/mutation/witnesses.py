@@ -90,7 +90,7 @@ class Witnesses:
         in_order = sorted(found, key=lambda test: (self._is_far(test, mutant), self._cost(test)))
         so_far = accumulate(map(self._cost, in_order))
         near = [test for test, total in zip(in_order, so_far, strict=True) if total < self._budget]
-        new = [path for path in self._new if path.split("/")[1] == mutant.path.parts[0]]
+        new = [path for path in self._new if not self._is_far(path, mutant)]
         return [f"src/comparity/{mutant.path.as_posix()}", *new, *near]
 
     def _cost(self, test: str) -> float:

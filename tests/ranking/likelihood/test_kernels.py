@@ -1,0 +1,42 @@
+"""Mean slopes over several blocks of comparisons, against hyperbolic functions in numpy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from comparity.ranking.likelihood.kernels import BLOCK, mean_pulls, mean_slopes
+
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(7)
+SHARES = WEIGHTS / WEIGHTS.sum()
+N = BLOCK + 7
+RNG = np.random.default_rng(5)
+MARGIN, OWN = RNG.normal(0, 2, (2, N))
+SPREAD, TIED = RNG.uniform(-1.5, 2.5, N), RNG.random(N) < 0.3
+
+
+def lean(margin: np.ndarray, tie: float) -> np.ndarray:
+    """Return the slope of ``log(exp(m / 2) + exp(-m / 2) + tie)``."""
+    return np.sinh(margin / 2) / (2 * np.cosh(margin / 2) + tie)
+
+
+@pytest.mark.parametrize("tie", [0.0, 0.7])
+def test_every_slope_is_bent_by_its_own_spread(tie: float) -> None:
+    at_nodes = MARGIN[:, None] + NODES * np.sqrt(np.abs(SPREAD))[:, None]
+    expected = lean(at_nodes, tie) @ SHARES - lean(MARGIN, tie)
+    found = mean_slopes(MARGIN, SPREAD, tie, NODES, SHARES)
+    assert found == pytest.approx(np.where(SPREAD < 0, -expected, expected), abs=1e-12)
+
+
+@pytest.mark.parametrize("tie", [0.0, 0.7])
+def test_every_pull_of_sharpness_has_its_own_spread_and_outcome(tie: float) -> None:
+    spread = np.abs(SPREAD)
+    moved = NODES * np.sqrt(spread)[:, None]
+    at_nodes, led = MARGIN[:, None] + moved, OWN[:, None] + moved
+    width = 2 * np.cosh(at_nodes / 2) + tie
+    curvature = (2 + tie * np.cosh(at_nodes / 2)) / (2 * width**2)
+    tied = TIED if tie else np.empty(0, dtype=bool)
+    pull, weight = mean_pulls(MARGIN, OWN, spread, tied, tie, NODES, SHARES)
+    outcome = np.where(TIED & (tie > 0), 0.0, OWN / 2)
+    assert pull == pytest.approx((led * lean(at_nodes, tie)) @ SHARES - outcome, abs=1e-11)
+    assert weight == pytest.approx((led**2 * curvature) @ SHARES, abs=1e-11)
