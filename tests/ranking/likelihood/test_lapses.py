@@ -159,3 +159,22 @@ def test_without_lapses_none_are_found() -> None:
 def test_what_knows_no_lapses_is_refused(choices: dict[str, Any]) -> None:
     with pytest.raises(OptionError):
         barp(**draw(0.0, pairs=100), **choices)
+
+
+@pytest.mark.parametrize("spread", [0.0, 1.2])
+def test_pulls_of_sharpness_are_means_over_margins_and_both_outcomes(spread: float) -> None:
+    """Chances as defined, slopes by differences, means by a rule of fifty points."""
+    rows, rate = rows_with(0.2), 0.2
+    data = pass_over(rows)
+    data.sharpness = np.array([1.5, 0.6])
+    rng = np.random.default_rng(4)
+    point = rng.normal(0, 1, 5), rng.normal(0, 1, (2, 1)), np.empty(0)
+    pull, weight, lead = data.pull_of_sharpness(slice(None), np.full(40, spread), *point)
+    nodes, shares = np.polynomial.hermite_e.hermegauss(50)
+    led = (data.sharpness[rows.evaluator] * lead)[:, None] + np.sqrt(spread) * nodes
+    chance, up, down = ((1 - rate) * expit(led + h) + rate / 2 for h in (0, 1e-5, -1e-5))
+    slope = led * (up - down) / 2e-5
+    mean = shares / shares.sum()
+    assert pull == pytest.approx((-slope / chance) @ mean, abs=1e-4)
+    both = chance * (slope / chance) ** 2 + (1 - chance) * (slope / (1 - chance)) ** 2
+    assert weight == pytest.approx(both @ mean, abs=1e-4)
