@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors import AnchorError, OptionError
+from comparity.ranking.names import list_first
 from comparity.tables.frames import text_of
 
 Floats = NDArray[np.float64]
@@ -114,8 +115,7 @@ def anchor_of(anchor: Any, evaluators: NDArray[Any]) -> Anchor:
     trusted = np.unique([place[name] for name in names])
     if len(trusted) == len(evaluators):
         raise AnchorError(names, "that is everybody", evaluators.tolist())
-    shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-    said = f"{TRUSTED}: {shown} ha{'s' if len(names) == 1 else 've'} no bias"
+    said = f"{TRUSTED}: {list_first(names)} ha{'s' if len(names) == 1 else 've'} no bias"
     return Anchor(kind=TRUSTED, trusted=trusted, words=said)
 
 

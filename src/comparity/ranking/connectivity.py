@@ -17,10 +17,9 @@ from comparity.errors import NoPriorError, OptionError
 from comparity.ranking.contrasts import Contrasts, ItemAttribute
 from comparity.ranking.judgments import Judgments, count_outcomes
 from comparity.ranking.likelihood.rows import ComparisonRows
+from comparity.ranking.names import list_first
 
 Ints = NDArray[np.int64]
-
-NAMED = 5
 
 
 def _no_positions() -> Ints:
@@ -322,7 +321,8 @@ def _item_notes(found: Diagnosis, items: NDArray[np.generic]) -> list[str]:
         )
     if len(found.uncompared):
         notes.append(
-            f"In no comparison: {_names(found.uncompared, items)}; nothing tells where they belong."
+            f"In no comparison: {list_first(items[found.uncompared])}; nothing tells where they "
+            "belong."
         )
     # Items in no comparison are parts of their own, and named already.
     n_parts = found.n_components - len(found.uncompared)
@@ -331,7 +331,8 @@ def _item_notes(found: Diagnosis, items: NDArray[np.generic]) -> list[str]:
         apart = np.setdiff1d(np.flatnonzero(found.component != inside), found.uncompared)
         notes.append(
             f"Comparisons fall into {n_parts:,} parts that were never compared with each other, "
-            f"and do not tell how these compare. Outside the largest part: {_names(apart, items)}."
+            "and do not tell how these compare. Outside the largest part: "
+            f"{list_first(items[apart])}."
         )
     return notes
 
@@ -350,8 +351,8 @@ def _bound_notes(found: Diagnosis, items: NDArray[np.generic]) -> list[str]:
     for word, places in (("lost", found.undefeated), ("won", found.winless)):
         if len(places):
             notes.append(
-                f"Never {word}: {_names(places, items)}; comparisons alone set no bound to their "
-                "scores."
+                f"Never {word}: {list_first(items[places])}; comparisons alone set no bound to "
+                "their scores."
             )
     return notes
 
@@ -367,28 +368,22 @@ def _note_on_cut_off(found: Diagnosis, items: NDArray[np.generic]) -> str:
     cut = np.setdiff1d(cut, np.append(found.undefeated, found.winless))
     if not len(cut):
         return ""
-    return f" Outside the largest, though each of them won and lost: {_names(cut, items)}."
+    return f" Outside the largest, though each of them won and lost: {list_first(items[cut])}."
 
 
 def _judge_notes(found: Diagnosis, evaluators: NDArray[np.generic]) -> list[str]:
     notes = []
     if len(found.silent):
         notes.append(
-            f"No comparison bears on some bias of {_names(found.silent, evaluators)}; "
+            f"No comparison bears on some bias of {list_first(evaluators[found.silent])}; "
             f"it is the mean of the others, with the prior's error."
         )
     if len(found.one_sided):
         notes.append(
-            f"Always decided for one group where groups met: {_names(found.one_sided, evaluators)};"
-            " comparisons alone set no bound to their biases."
+            "Always decided for one group where groups met: "
+            f"{list_first(evaluators[found.one_sided])}; comparisons alone set no bound to their biases."
         )
     return notes
-
-
-def _names(places: Ints, names: NDArray[np.generic]) -> str:
-    shown = ", ".join(str(names[place]) for place in places[:NAMED])
-    more = len(places) - NAMED
-    return f"{shown} and {more:,} more" if more > 0 else shown
 
 
 def check_joined(diagnosis: Diagnosis, *, regular: bool) -> None:

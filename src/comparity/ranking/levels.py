@@ -35,6 +35,7 @@ from comparity.ranking.anchors import (
 )
 from comparity.ranking.connectivity import groups_apart, seats_untold
 from comparity.ranking.likelihood.errors import Errors, chance_covariance
+from comparity.ranking.names import list_first
 from comparity.tables.frames import text_of
 
 if TYPE_CHECKING:
@@ -219,8 +220,7 @@ def notes_on_lone(task: Task, contrasts: Contrasts) -> Iterator[str]:
     for one in contrasts.attributes:
         sizes = np.bincount(one.codes, minlength=len(one.groups))
         if lone := [name for name, size in zip(one.groups, sizes, strict=True) if size == 1]:
-            more = f" and {len(lone) - 5:,} more" if len(lone) > 5 else ""
             yield (
-                f"Groups of {one.name} with one item: {', '.join(lone[:5])}{more}; equal group "
+                f"Groups of {one.name} with one item: {list_first(lone)}; equal group "
                 "means put it at the common mean, whatever it is worth."
             )

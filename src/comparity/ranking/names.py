@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,22 @@ from numpy.typing import NDArray
 from comparity.errors import MissingValueError
 from comparity.errors.spelling import is_blank
 from comparity.tables.values import rows_of
+
+NAMED = 5
+"""So many names are said where there may be thousands."""
+
+
+def list_first(names: Iterable[Any]) -> str:
+    """Return the first names, and how many more there are.
+
+    Examples
+    --------
+    >>> list_first("abcde"), list_first("abcdefg")
+    ('a, b, c, d, e', 'a, b, c, d, e and 2 more')
+    """
+    every = list(map(str, names))
+    more = f" and {len(every) - NAMED:,} more" if len(every) > NAMED else ""
+    return ", ".join(every[:NAMED]) + more
 
 
 def code_names(pairs: Any) -> tuple[Any, NDArray[Any] | None]:

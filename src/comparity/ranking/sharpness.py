@@ -22,6 +22,7 @@ from comparity.ranking.likelihood.lapses import CENTRE, SCALE
 from comparity.ranking.likelihood.objective import conjugate_gradients
 from comparity.ranking.likelihood.search import Task
 from comparity.ranking.likelihood.sharpness import VAGUE, with_log_sharpness
+from comparity.ranking.names import list_first
 
 Floats = NDArray[np.float64]
 
@@ -164,7 +165,7 @@ def words_on_sharpness(
         "scores are integrated out of it, and biases are in SDs of the scores within groups."
     )
     if sharpness.inverted.any():
-        names = ", ".join(str(name) for name in evaluators[sharpness.inverted][:5])
+        names = list_first(evaluators[sharpness.inverted])
         yield (
             f"Inverted, with a negative sharpness: {names}. They decide against the order of the "
             "others, as where better and worse were confused."

@@ -34,6 +34,7 @@ from comparity.ranking.likelihood.search import (
     groups_won_both_ways,
 )
 from comparity.ranking.likelihood.sharpness import equality_test, with_log_sharpness
+from comparity.ranking.names import list_first
 
 Floats = NDArray[np.float64]
 
@@ -158,9 +159,8 @@ def check_finite(task: Task, diagnosis: Diagnosis) -> None:
         raise NoPriorError("biases", " ".join(diagnosis.notes[-len(diagnosis.unmet) :]))
     lost = np.union1d(diagnosis.silent, diagnosis.one_sided)
     if len(lost):
-        names = ", ".join(str(task.judgments.evaluators[k]) for k in lost[:5])
-        more = f" and {len(lost) - 5:,} more" if len(lost) > 5 else ""
-        raise NoPriorError("biases", f"no or one-sided comparisons by {names}{more}")
+        names = list_first(task.judgments.evaluators[lost])
+        raise NoPriorError("biases", f"no or one-sided comparisons by {names}")
 
 
 def rows_for(task: Task) -> ComparisonRows:
