@@ -91,3 +91,16 @@ def test_evening_out_moves_rates_and_leaves_errors() -> None:
     assert evened.hits.sum() == pytest.approx(sharing.hits.sum())
     np.testing.assert_allclose(rate_covariance(evened), rate_covariance(sharing), atol=1e-12)
     assert evened.cells == tuple(Cell(a, b) for a in "ab" for b in "ab")
+
+
+@pytest.mark.parametrize("apart", [3, 40, 499])
+def test_pairs_that_are_drawn_stand_for_all_pairs(apart: int) -> None:
+    """Weighed by how unlikely they were, there are as many close pairs as can be counted."""
+    n, most = 500, 20_000
+    first, second, chance = module._spread_pairs(n, most)
+    assert ((first >= 0) & (first < second) & (second < n)).all()
+    close = second - first <= apart
+    counted = sum(n - distance for distance in range(1, apart + 1))
+    assert (close / chance).sum() * np.log(n) / most == pytest.approx(counted, rel=0.02)
+    assert len(module._spread_pairs(200, 19_900)[0]) == 19_900
+    assert (module._spread_pairs(200, 19_900)[2] == 1).all()

@@ -99,7 +99,7 @@ def test_a_value_that_does_not_exist_has_no_interval() -> None:
     assert math.isnan(folded_interval(math.nan, Slopes(np.ones(1), np.ones(1)), level=0.9).high)
 
 
-@pytest.mark.parametrize(("errors_away", "is_folded"), [(2.9, True), (3.1, False)])
+@pytest.mark.parametrize(("errors_away", "is_folded"), [(2.9, True), (3.0, True), (3.1, False)])
 def test_a_kink_matters_up_to_three_standard_errors(errors_away: float, is_folded: bool) -> None:
     errors = np.tile([1.0, -1.0], 50)
     folded = absolute_slopes(errors_away, errors)

@@ -45,3 +45,8 @@ def test_two_one_sided_tests_are_those_of_the_textbook() -> None:
     low, high, _ = test.interval(test.equivalence_level)
     assert (low, high) == pytest.approx((-half_width, half_width), rel=2e-3)
     assert np.isclose(test.equivalence_p, norm.sf(MARGIN / math.sqrt(2 * 0.25 / n)), rtol=0.05)
+
+
+def test_an_interval_has_a_level_of_95_percent_unless_another_is_asked_for() -> None:
+    test = judged(Tally(400, 1000), Tally(350, 1000))
+    assert test.interval() == test.interval(0.95)

@@ -381,7 +381,8 @@ def _judge_notes(found: Diagnosis, evaluators: NDArray[np.generic]) -> list[str]
     if len(found.one_sided):
         notes.append(
             "Always decided for one group where groups met: "
-            f"{list_first(evaluators[found.one_sided])}; comparisons alone set no bound to their biases."
+            f"{list_first(evaluators[found.one_sided])}; comparisons alone set no bound to their "
+            "biases."
         )
     return notes
 
