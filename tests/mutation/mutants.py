@@ -6,7 +6,7 @@ import ast
 import hashlib
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -28,6 +28,7 @@ EXCHANGED: dict[type[ast.operator], type[ast.operator]] = {
     ast.Div: ast.Mult,
 }
 SCALE = 2.5
+NOWHERE = -1
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,11 @@ class Mutant:
     def module(self) -> str:
         """The name under which the module is imported."""
         return ".".join(("comparity", *self.path.with_suffix("").parts))
+
+    @property
+    def unchanged(self) -> Mutant:
+        """The module as it is, which no test may notice."""
+        return replace(self, number=NOWHERE, what="nothing")
 
     def tree(self) -> ast.Module:
         """Return the changed module; its lines stay where they are."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import chi2, norm
 from statsmodels.api import OLS
 
 from comparity import barp
@@ -62,6 +62,10 @@ def test_the_gap_is_the_interaction_of_a_regression_of_scores() -> None:
     peer = OLS(result.scores, design).fit()
     assert found[0].score_gap == pytest.approx(peer.params[3], rel=1e-6)
     assert found[0].gap_p == pytest.approx(peer.pvalues[3], rel=1e-6)
+    # Nobody treats the intersection differently: a score statistic is as large as its degrees.
+    assert found[0].spread_dof == 19
+    assert chi2.ppf(1e-3, 19) < found[0].spread < chi2.isf(1e-3, 19)
+    assert found[0].spread_p == pytest.approx(chi2.sf(found[0].spread, 19))
 
 
 @pytest.mark.long

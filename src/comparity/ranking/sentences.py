@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from comparity.errors.spelling import visible
 from comparity.ranking.anchors import ALIGNED, EQUAL_MEANS
-from comparity.ranking.connectivity import NAMED
 from comparity.ranking.fits import SEAT
+from comparity.ranking.names import NAMED
 from comparity.ranking.plots import LEVEL
 from comparity.ranking.result import BiasedRanking, Ranking
 from comparity.reports.sections import (
