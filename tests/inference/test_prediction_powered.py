@@ -85,3 +85,11 @@ def test_too_few_prompts_or_nothing_to_predict_give_no_answer() -> None:
     few = np.where(np.arange(100) < FEWEST_CLUSTERS - 1, 1.0, np.nan)
     assert powered_mean(few, np.zeros(100), np.arange(100)) is None
     assert powered_mean(np.ones(100), np.zeros(100), np.arange(100)) is None
+
+
+def test_labels_in_ten_clusters_are_enough_and_in_nine_too_few() -> None:
+    labels = np.r_[np.arange(10.0), np.full(40, np.nan)]
+    predictions, clusters = np.arange(50) % 10 + 0.5, np.arange(50)
+    assert powered_mean(labels, predictions, clusters) is not None
+    fewer = np.where(clusters == 9, 8, clusters)
+    assert powered_mean(labels, predictions, fewer) is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -51,7 +52,7 @@ class Witnesses:
     Compiled code and lines that run at import leave no trace. A constant is witnessed by whoever
     runs a line of its module that names it; compiled code by whoever runs a line of its module, or
     of a module that imports it. Lines are known by their text, so that a trace serves on while the
-    code around it changes. Tests of a file that was not there when it was made are always asked.
+    code around it changes. Close tests that were not there when it was made are always asked.
     """
 
     def __init__(self, budget: float = BUDGET, names: tuple[str, ...] = (*FOLDERS, *ALSO)) -> None:
@@ -62,10 +63,14 @@ class Witnesses:
             if not (KEPT / f"{name}.traced").is_file():
                 trace(name)
             self._read(name)
-        known = {test.partition("::")[0] for test in self._seconds}
         places = [(ROOT / "tests" / name).rglob("test_*.py") for name in FOLDERS]
-        files = [path.relative_to(ROOT).as_posix() for place in places for path in sorted(place)]
-        self._new = [path for path in files if path not in known]
+        tests = (
+            f"{path.relative_to(ROOT).as_posix()}::{name}"
+            for place in places
+            for path in sorted(place)
+            for name in re.findall(r"^def (test_\w+)", _text(path), re.MULTILINE)
+        )
+        self._new = [test for test in tests if test not in self._seconds]
 
     def _read(self, name: str) -> None:
         """Add what the tests of one folder run, by module and text of the line."""
@@ -90,7 +95,7 @@ class Witnesses:
         in_order = sorted(found, key=lambda test: (self._is_far(test, mutant), self._cost(test)))
         so_far = accumulate(map(self._cost, in_order))
         near = [test for test, total in zip(in_order, so_far, strict=True) if total < self._budget]
-        new = [path for path in self._new if not self._is_far(path, mutant)]
+        new = [test for test in self._new if not self._is_far(test, mutant)]
         return [f"src/comparity/{mutant.path.as_posix()}", *new, *near]
 
     def _cost(self, test: str) -> float:
