@@ -85,7 +85,7 @@ NOT_DECIDING = {
     """,
     "what is shown": """
         metrics.charts.FARTHEST metrics.section.MOST_GROUPS pairwise.result.AS_TABLE
-        ranking.connectivity.NAMED ranking.fair_topk.SHOWN ranking.likelihood.search.WATCHED
+        ranking.names.NAMED ranking.fair_topk.SHOWN ranking.likelihood.search.WATCHED
         ranking.mixtures.WATCHED ranking.histograms.MANY ranking.plots.LEVEL
         ranking.plots.NAMED ranking.plots.STROKES
         ranking.section.CONTRASTS ranking.section.EVALUATORS ranking.section.ITEMS
