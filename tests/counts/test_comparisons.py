@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from comparity.counts.clusters import Clustering
 from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.judged_rows import count_comparisons, count_wide_comparisons
-from comparity.counts.ledger import count_position_pairs
+from comparity.counts.ledger import Ledger, count_position_pairs
 from comparity.counts.pairs import Cell, PairCounts, Tally
 from comparity.errors import IncompatibleCountsError, OptionError
 from tests.conftest import ENGINES, Build
@@ -286,3 +289,15 @@ def test_both_kinds_of_text_that_pyarrow_has_are_joined() -> None:
     items = {"item": ids.cast(pyarrow.large_string()), "score": [2.0, 1.0], "sex": ["f", "m"]}
     counts = count_comparisons(judged, pyarrow.table(items), score="score", sensitive=["sex"])
     assert dict(counts["sex"]) == {Cell("f", "m"): Tally(1, 1)}
+
+
+def test_distinct_rows_lose_clusters_of_one_row_each() -> None:
+    places = np.arange(3)
+    alone = {"prompt": Clustering(places, ("a", "b", "c"))}
+    known = {"better": places, "worse": places + 1, "trials": np.ones(3, dtype=np.int64)}
+    none = dict.fromkeys(("tied_first", "tied_second", "tied_trials"), np.empty(0, np.int64))
+    ledger = Ledger(evaluator=None, evaluators=(), clusters=alone, **known, **none)
+    once = ledger.distinct(4)
+    assert not once.clusters
+    assert once.distinct(4) is once
+    assert not replace(ledger, is_distinct=True).distinct(4).clusters

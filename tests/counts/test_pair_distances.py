@@ -104,3 +104,10 @@ def test_pairs_that_are_drawn_stand_for_all_pairs(apart: int) -> None:
     assert (close / chance).sum() * np.log(n) / most == pytest.approx(counted, rel=0.02)
     assert len(module._spread_pairs(200, 19_900)[0]) == 19_900
     assert (module._spread_pairs(200, 19_900)[2] == 1).all()
+
+
+def test_the_place_of_a_label_is_its_mean_rank() -> None:
+    label = np.array([1.0, 1.0, 2.0, 3.0, 3.0, 3.0, 7.0])
+    levels = module._Levels(label, np.zeros(7, dtype=np.int64), np.ones(7), 1)
+    expected = [(label < y).mean() + (label <= y).mean() - 1 for y in (1.0, 2.0, 3.0, 7.0)]
+    assert levels.rank == pytest.approx(expected)

@@ -130,3 +130,10 @@ def test_a_column_that_does_not_vary_has_no_correlation() -> None:
     rng = np.random.default_rng(0)
     test = independence_test(np.zeros(20), np.arange(20.0), null="", permutations=9, rng=rng)
     assert (test.statistic, test.p_value) == (0.0, 1.0)
+
+
+def test_columns_that_go_together_in_no_way_have_a_p_value_of_one() -> None:
+    x, y = np.repeat([0.0, 1.0], 8), np.tile([0.0, 1.0], 8)
+    rng = np.random.default_rng(0)
+    test = independence_test(x, y, null="", permutations=200, rng=rng)
+    assert (test.statistic, test.p_value) == (0.0, 1.0)

@@ -66,6 +66,12 @@ class Mutant:
         return ".".join(("comparity", *self.path.with_suffix("").parts))
 
     @property
+    def is_current(self) -> bool:
+        """Whether the line is still there, where the module may have been edited."""
+        lines = (PACKAGE / self.path).read_text(encoding="utf-8").splitlines()
+        return lines[self.line - 1 : self.line] != [] and lines[self.line - 1].strip() == self.text
+
+    @property
     def unchanged(self) -> Mutant:
         """The module as it is, which no test may notice."""
         return replace(self, number=NOWHERE, what="nothing")

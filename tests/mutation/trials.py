@@ -109,6 +109,8 @@ def try_all(
     while waiting or running:
         while waiting and len(running) < workers:
             mutant = waiting.pop()
+            if not mutant.is_current:
+                raise ChildProcessError(f"edited since the sample was drawn: {mutant}")
             running[_start(mutant, witnesses.of(mutant))] = mutant
         child, status = os.wait()
         mutant = running.pop(child)

@@ -47,3 +47,12 @@ def test_the_mean_stays_and_who_never_played_is_there() -> None:
 def test_numbers_of_points_are_checked(choices: dict[str, Any]) -> None:
     with pytest.raises(OptionError, match="points"):
         elo([[0, 1]], **choices)
+
+
+@pytest.mark.parametrize("scale", [400.0, 250.0])
+def test_the_likelihood_is_that_of_the_chances_elo_gives(scale: float) -> None:
+    pairs = np.array([[0, 1], [1, 2], [2, 0], [0, 2], [0, 1]])
+    found = elo(pairs, scale=scale, k_factor=40)
+    lead = found.scores[pairs[:, 0]] - found.scores[pairs[:, 1]]
+    expected = -np.log1p(10 ** (-lead / scale)).sum()
+    assert found.log_likelihood == pytest.approx(expected)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from comparity.counts.pairs import Tally
+from comparity.inference.gap_tests import items_to_see
 from comparity.inference.proportions import compare_rates
 from comparity.results.audit import JudgedGap
 from comparity.results.judging import judge
@@ -50,3 +52,32 @@ def test_two_one_sided_tests_are_those_of_the_textbook() -> None:
 def test_an_interval_has_a_level_of_95_percent_unless_another_is_asked_for() -> None:
     test = judged(Tally(400, 1000), Tally(350, 1000))
     assert test.interval() == test.interval(0.95)
+
+
+@pytest.mark.parametrize("planned", [1, 2])
+def test_what_would_decide_is_what_two_one_sided_tests_need(planned: int) -> None:
+    """At no gap: the margin is as far as the quantiles of alpha and of a tenth together.
+
+    At the last of two looks Pocock's or O'Brien's level is below alpha, so that more is needed.
+    """
+    looks = {} if planned == 1 else {"looks": (1, 2)}
+    test = judged(Tally(200, 400), Tally(200, 400), n=800, **looks)
+    assert test.needed is not None
+    _, at_zero = test.needed.judgments
+    error = MARGIN / (norm.isf(ALPHA) + norm.isf(0.1))
+    expected = 2 * 2 * 0.25 / error**2
+    assert at_zero is not None
+    assert 0.97 * expected < at_zero < (1.03 if planned == 1 else 1.15) * expected
+
+
+def test_items_are_asked_for_in_both_roles() -> None:
+    """Where groups have enough items but few of them were better, half of them in each role."""
+    margin, alpha = 0.05, 0.05
+    needed = items_to_see(margin, alpha)
+    alone = compare_rates(Tally(50_000, 100_000), Tally(50_000, 100_000), null="")
+    few = replace(alone, smallest_group=needed, smallest_role=math.ceil(needed / 2) - 1)
+    (test,) = judge([few], alpha=alpha, margin=margin, n=10**5, n_items=1000)
+    assert test.finding != WITHIN
+    assert f"unless {math.ceil(needed / 2):,} better and as many worse ones are seen" in test.reason
+    enough = replace(few, smallest_role=math.ceil(needed / 2))
+    assert judge([enough], alpha=alpha, margin=margin, n=10**5, n_items=1000)[0].finding == WITHIN
