@@ -41,8 +41,18 @@ def test_story_points_are_read_as_the_authors_read_them(data: Path) -> None:
 
 
 @pytest.mark.real
-def test_story_points_are_bridged(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    example("story_points_bridge").main(1)
+@pytest.mark.parametrize("language_model", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_story_points_are_bridged(
+    language_model: bool,
+    data: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By counts of words, which need no model to be loaded; and by one where it is installed."""
+    module = example("story_points_bridge")
+    if not language_model:
+        monkeypatch.setattr(module, "find_spec", lambda name: None)
+    module.main(1)
     printed = capsys.readouterr().out
     assert "of 9 cases" in printed
     assert "Kimi K2 over the team" in printed

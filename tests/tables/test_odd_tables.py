@@ -112,7 +112,7 @@ def test_odd_typed_tables_give_counts_or_our_errors(
 
 
 @given(judged=tables(any_kind), items=tables(any_kind))
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 def test_odd_pandas_tables_give_counts_or_our_errors(
     judged: dict[str, list[Any]], items: dict[str, list[Any]]
 ) -> None:
@@ -128,7 +128,7 @@ def as_csv(table: dict[str, list[Any]]) -> str:
 
 
 @given(table=tables(one_kind), tail=st.lists(CELLS, max_size=12).map("".join), raw=st.binary())
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 def test_odd_files_give_counts_or_our_errors(
     tmp_path: Path, table: dict[str, list[Any]], tail: str, raw: bytes
 ) -> None:
