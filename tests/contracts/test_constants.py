@@ -57,29 +57,28 @@ NOT_DECIDING = {
     "rounding": """
         counts.differences.EXACT counts.differences.NARROWEST counts.differences.SIGNIFICANT
         counts.differences.SINGLE counts.neighbours.TIED counts.overlap.LEAST_SHARE
-        counts.overlap.ROUNDING counts.pair_distances.RIDGE inference.evaluators.FAR_OUT
+        counts.pair_distances.RIDGE counts.pairs.ROUNDING inference.evaluators.FAR_OUT
         inference.evaluators.SMALLEST inference.evaluators.UNREACHABLE
-        inference.extreme_tables.ROUNDING inference.extreme_tables.TIE
-        inference.gap_tests.MOST_ITEMS inference.joint.ROUNDING inference.joint.SINGULAR
+        inference.extreme_tables.LEAST_EXCESS inference.extreme_tables.TIE
+        inference.gap_tests.MOST_ITEMS inference.joint.LEAST_VARIANCE inference.joint.SINGULAR
         inference.logistic.MOST_STEPS inference.logistic.RIDGE inference.logistic.SETTLED
-        inference.looks.FAR inference.anytime.FARTHEST
-        inference.item_permutation.SAME pairwise.count.ROUNDING
+        inference.looks.FAR inference.anytime.FARTHEST inference.item_permutation.SAME
         inference.permutation.SAME inference.permuted_means.FURTHEST inference.permuted_means.SAME
         inference.clustered_means.REACH inference.pivots.NOTHING
-        inference.pivots.ROUNDING_TOLERANCE inference.pivots.WIDEST
-        inference.plausible_tables.NEGLIGIBLE inference.plausible_tables.ROUNDING
-        inference.plausible_tables.TINY inference.power.LARGEST_SIZE inference.rejection.TINY
+        inference.pivots.WIDEST
+        inference.plausible_tables.NEGLIGIBLE inference.plausible_tables.LEAST_MISSING
+        inference.plausible_tables.LEAST_RATE inference.power.LARGEST_SIZE inference.rejection.TINY
         inference.requirement.LARGEST_FACTOR inference.requirement.NEVER
         inference.requirement.TINY ranking.crowd_models.SAME_PEAK ranking.fair_topk.SAME
         ranking.fits.LEAST_SD ranking.fits.MOST_JUDGMENTS ranking.fits.MOST_SD
-        ranking.fits.ROUNDED ranking.likelihood.banded.FIXED_PRECISION
+        ranking.likelihood.banded.FIXED_PRECISION
         ranking.likelihood.banded.LEAST_PIVOT ranking.likelihood.banded.LOST_PRECISION
         ranking.likelihood.search.TINY ranking.likelihood.objective.FLAT
         ranking.likelihood.objective.SLACK ranking.likelihood.one_pass.LEAST_LEFT
         ranking.likelihood.one_pass.NOTHING_LEFT ranking.likelihood.kernels.LN2_HIGH
         ranking.likelihood.kernels.LN2_LOW ranking.likelihood.kernels.LOG2E ranking.mixtures.EDGE
         ranking.mixtures.LARGEST_LOG_RATIO ranking.mixtures.SMALLEST_CHANCE
-        relative.overlap.COLLINEAR relative.prediction.LAST_DIGITS relative.prediction.ROUNDING
+        relative.overlap.COLLINEAR relative.prediction.LAST_DIGITS
         relative.slopes.ALONE
         separation.information.SAME
     """,
@@ -116,7 +115,7 @@ NOT_DECIDING = {
         ranking.likelihood.one_pass.MOST_SOLVES ranking.likelihood.one_pass.SLIGHT
         ranking.likelihood.search.ROUNDS_SHARP ranking.likelihood.sharpness.LEAST_SD
         ranking.likelihood.sharpness.LONGEST_STEP ranking.likelihood.sharpness.MOST_SD
-        ranking.likelihood.sharpness.ROUNDING ranking.likelihood.sharpness.UNKNOWN
+        ranking.likelihood.sharpness.UNKNOWN
         inference.ratios.LARGEST inference.ratios.SMALLEST
         ranking.rank_centrality.RESTARTS
     """,
@@ -182,3 +181,7 @@ def test_the_table_has_the_values_of_the_code(
 ) -> None:
     assert table == {name: constants.get(name) for name in table}
     assert len(table) > 40
+
+
+def test_what_counts_as_rounding_is_said_once(constants: dict[str, float]) -> None:
+    assert [name for name in constants if name.endswith(".ROUNDING")] == ["counts.pairs.ROUNDING"]

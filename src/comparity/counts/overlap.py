@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.kernels.sorting import order_of, ranks_of
+from comparity.counts.pairs import ROUNDING
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -45,9 +46,6 @@ LEAST_SHARE = 1e-12
 """A group whose fitted share of the items with a label is below this does not have that label."""
 
 NEWTON_STEPS = 100
-
-ROUNDING = 1e-9
-"""Shares so close are equal: the unit of weights must not move a knot to the next label."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

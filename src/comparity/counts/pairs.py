@@ -40,6 +40,9 @@ Count = TypeVar("Count")
 TIE_VALUE = {"disagree": 0.0, "half": 0.5}
 """What a tie of the model's scores counts as."""
 
+ROUNDING = 1e-9
+"""What is this small beside the numbers it was worked out from is rounding."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tally:

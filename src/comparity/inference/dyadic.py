@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.clusters import EVALUATORS, FewClusters
-from comparity.counts.pairs import Cell, Sharing
+from comparity.counts.pairs import ROUNDING, Cell, Sharing
 from comparity.inference.cluster_spread import ClusterSpread, cluster_spread, lie_across
 from comparity.inference.evaluators import ClusterGap
 from comparity.inference.gap_tests import (
@@ -47,7 +47,6 @@ from comparity.inference.gap_tests import (
 )
 from comparity.inference.pivots import (
     NOTHING,
-    ROUNDING_TOLERANCE,
     DyadicGap,
     SharedGap,
     SharedRate,
@@ -185,7 +184,7 @@ def _pivot(
     if guarded and sharing.few is not None:
         return _cluster_pivot(ample, sharing.few.of(rows), tie_share, ample_counts=many)
     if listed and (many or not guarded):
-        least, rounding = ample.least_variance(), ROUNDING_TOLERANCE * abs(ample.variance_at(0.0))
+        least, rounding = ample.least_variance(), ROUNDING * abs(ample.variance_at(0.0))
         if least > rounding or (not guarded and least >= -rounding):
             return ample, ""
         # Rates of one and zero have no variance at their own gap, which is not a negative one.
@@ -218,7 +217,7 @@ def _cluster_pivot(
             found = replace(found, spread=_spread(gap, held.sums))
     source = f", t and signs of {kind}" if found.flips_signs else f", t of {kind}"
     # Rates of one and zero have no variance at their own gap.
-    if ample_counts and found.variance_at(gap.gap) > ROUNDING_TOLERANCE * found.variance_at(0.0):
+    if ample_counts and found.variance_at(gap.gap) > ROUNDING * found.variance_at(0.0):
         return found, source
     binomial = SharedGap(
         rates=gap.rates,

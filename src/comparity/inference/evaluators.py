@@ -90,9 +90,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
+from comparity.counts.pairs import ROUNDING
 from comparity.inference.cluster_spread import ClusterSpread
 from comparity.inference.gap_tests import Interval, crossing
-from comparity.inference.pivots import NOTHING, ROUNDING_TOLERANCE, DyadicGap, SharedGap
+from comparity.inference.pivots import NOTHING, DyadicGap, SharedGap
 
 if TYPE_CHECKING:
     from comparity.inference.clustered_means import MeanGap
@@ -198,10 +199,9 @@ class ClusterGap:
     @property
     def dof(self) -> float:
         """Degrees of freedom of the variance as a whole, by Satterthwaite's formula."""
-        parts = self._parts(self.gap)
-        whole = parts.variance
-        squares = sum(one.variance**2 / one.dof for one in parts.estimated_parts)
-        return whole**2 / squares if squares > (ROUNDING_TOLERANCE * whole) ** 2 else math.inf
+        own = self._parts(self.gap)
+        squares = sum(one.variance**2 / one.dof for one in own.estimated_parts)
+        return own.variance**2 / squares if squares > (ROUNDING * own.variance) ** 2 else math.inf
 
     def parts_at(self, hypothesised: float) -> tuple[float, float]:
         """Return what single judgments and what shared ones add to the variance."""
@@ -309,11 +309,11 @@ def combined_tail(distance: float, known: float, *estimated: Estimated) -> float
         return 0.5
     largest = max(estimated, key=lambda one: one.variance)
     rest = known + sum(one.variance for one in estimated) - largest.variance
-    if rest <= ROUNDING_TOLERANCE * largest.variance:
+    if rest <= ROUNDING * largest.variance:
         if largest.variance < NOTHING:
             return 0.0
         return float(stdtr(largest.dof, -distance / math.sqrt(largest.variance)))
-    if rest - known + largest.variance <= ROUNDING_TOLERANCE * known:
+    if rest - known + largest.variance <= ROUNDING * known:
         return float(ndtr(-distance / math.sqrt(known)))
 
     def room(log_tail: float) -> float:
@@ -340,7 +340,7 @@ def _flipped_tail(parts: _DistanceParts) -> float:
     """Return how likely the distance is on its side if the signs of evaluators are random."""
     sums = sign_patterns(len(parts.own)) @ parts.own
     # Without items the observed signs count half, as they do for any small error.
-    rounding = ROUNDING_TOLERANCE * float(np.abs(parts.own).sum())
+    rounding = ROUNDING * float(np.abs(parts.own).sum())
     error = max(math.sqrt(parts.beside), rounding, NOTHING)
     distance = abs(parts.distance)
     beyond = ndtr((sums - distance) / error) + ndtr((-sums - distance) / error)

@@ -29,7 +29,7 @@ EQUAL, BELOW, ABOVE = 0, 1, 2
 # Rounding noise of the score statistic: tables this close to the observed one count as ties.
 TIE = 1e-7
 # A difference of two rates is exact up to this.
-ROUNDING = 1e-14
+LEAST_EXCESS = 1e-14
 # Newton's steps that bring the closed-form root to full precision where two roots nearly meet.
 POLISH = 4
 # Gaps are tried a tenth apart, or as many times half of that as leave a few of them below the
@@ -225,7 +225,7 @@ def score_statistic(i: int, n: int, j: int, m: int, gap: float) -> float:
     """
     p, q = i / n, j / m
     excess = p - q - gap
-    if abs(excess) < ROUNDING:
+    if abs(excess) < LEAST_EXCESS:
         return 0.0
     # Rates near 1 lose digits that rates near 0 keep; misses have the same variance as hits.
     if p + q > 1:

@@ -9,11 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtrc
 
-from comparity.counts.pairs import Cell, PairCounts, SharedPairCounts, Sharing, Tally, subset
+from comparity.counts.pairs import (
+    ROUNDING,
+    Cell,
+    PairCounts,
+    SharedPairCounts,
+    Sharing,
+    Tally,
+    subset,
+)
 from comparity.inference.agreement import EQUAL_VALUES, moments_of
 from comparity.inference.dyadic import FEWEST_ITEMS, null_covariance, rate_covariance
 from comparity.inference.gap_tests import JointTest
-from comparity.inference.pivots import ROUNDING_TOLERANCE
 
 # With this many evaluators or queries the Wald chi-square can do with uneven ones.
 MANY_CLUSTERS = 1000
@@ -23,7 +30,7 @@ MANY_CLUSTERS = 1000
 # some direction: double precision leaves nothing to divide by.
 SINGULAR = 1e-12
 # A variance below this, in units of the squared rates, is rounding: a billion trials leave 1e-10.
-ROUNDING = 1e-15
+LEAST_VARIANCE = 1e-15
 
 
 def all_cells_equal(
@@ -87,7 +94,7 @@ def _added_by_group(cells: Sequence[Cell]) -> NDArray[np.float64]:
     sides = [(cell.better == group, cell.worse == group) for cell in cells for group in groups]
     indicators = np.array(sides, dtype=np.float64).reshape(len(cells), -1)
     directions, sizes, _ = np.linalg.svd(indicators - indicators.mean(axis=0), full_matrices=False)
-    contrasts: NDArray[np.float64] = directions[:, sizes > ROUNDING_TOLERANCE].T
+    contrasts: NDArray[np.float64] = directions[:, sizes > ROUNDING].T
     return contrasts
 
 
@@ -228,7 +235,7 @@ def joint_equality(
     spread = tested @ covariance @ tested.T
     eigenvalues = np.linalg.eigvalsh(spread)
     # Rates that cannot vary have a covariance of rounding errors, whose size theirs tells.
-    rounding = ROUNDING * float(np.abs(rates).max()) ** 2
+    rounding = LEAST_VARIANCE * float(np.abs(rates).max()) ** 2
     if eigenvalues[0] <= max(SINGULAR * eigenvalues[-1], rounding):
         return _no_joint_test(
             null, method, dof, "the covariance of the differences is not positive definite"

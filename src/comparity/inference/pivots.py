@@ -58,6 +58,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, owens_t
 
+from comparity.counts.pairs import ROUNDING
 from comparity.inference.gap_tests import NORMAL, Interval, Reference, Statistic, crossing
 from comparity.inference.proportions import restricted_rate
 
@@ -68,9 +69,6 @@ NOTHING = 1e-15
 WIDEST, HALVINGS = 1e9, 80
 
 Vector = NDArray[np.float64]
-
-ROUNDING_TOLERANCE = 1e-9
-"""What is this small beside the numbers it was worked out from is rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -137,7 +135,7 @@ class DyadicGap(Statistic):
         squared = self.reference.quantile(1 - level) ** 2
         constant, slope, bend = (squared * c for c in self._quadratic())
         polynomial = [1 - bend, -2 * self.gap - slope, self.gap**2 - constant]
-        roots = [root.real for root in np.roots(polynomial) if abs(root.imag) < ROUNDING_TOLERANCE]
+        roots = [root.real for root in np.roots(polynomial) if abs(root.imag) < ROUNDING]
         low = max((root for root in roots if root <= self.gap), default=-1.0)
         high = min((root for root in roots if root >= self.gap), default=1.0)
         return Interval(max(float(low), -1.0), min(float(high), 1.0), level)

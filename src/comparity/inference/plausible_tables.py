@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from comparity.counts.kernels.compilation import njit
 
 # Rates of 0 and 1 are moved by less than can be seen, so that odds are finite.
-TINY, ROUNDING = 1e-300, 1e-14
+LEAST_RATE, LEAST_MISSING = 1e-300, 1e-14
 # Hits less likely than this, next to the likeliest number, are left out.
 NEGLIGIBLE = 1e-13
 # With more possible numbers of second hits than these, a variance of about 1,300 or more, sums of
@@ -276,7 +276,7 @@ def _fill_binomial(out: Floats, n: int, fewest: int, rate: float, more: Floats) 
 
     The first place is that of `fewest` hits. What is outside of the places returned is negligible.
     """
-    p = min(max(rate, TINY), 1 - ROUNDING)
+    p = min(max(rate, LEAST_RATE), 1 - LEAST_MISSING)
     odds, against = p / (1 - p), (1 - p) / p
     start = min(max(int((n + 1) * p) - fewest, 0), len(out) - 1)
     last = start

@@ -22,14 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import hypergeom
 
+from comparity.counts.pairs import ROUNDING
 from comparity.inference.multiplicity import holm
 from comparity.judges.log import JudgeLog
 from comparity.judges.rates import Rows
 from comparity.judges.readers import NO_VERDICT
 
 MOST_GROUPS = 40
-# Chances that are equal but for rounding count as equal.
-ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from comparity.counts.all_pairs import AllPairs, all_pairs, merge_cells
 from comparity.counts.ordered_pairs import ordered_pairs, weighted_order
 from comparity.counts.overlap import MOST_LEVELS
 from comparity.counts.pair_distances import LARGEST_DOUBT, ExpectedRates, expect_from_items
-from comparity.counts.pairs import TIE_VALUE, Cell, Sharing
+from comparity.counts.pairs import ROUNDING, TIE_VALUE, Cell, Sharing
 from comparity.counts.query_pairs import query_counts, query_pairs, weighted_pairs
 from comparity.inference.agreement import CellContrast, contrasts_of_groups, contrasts_of_order
 from comparity.inference.dealt_pairs import DealtPairs
@@ -29,9 +29,6 @@ Matrix = NDArray[np.float64]
 
 MOST_ITEMS_TO_DEAL = 1500
 """All pairs of more items take too long to deal out."""
-
-ROUNDING = 1e-9
-"""Shares that differ by no more than this are equal."""
 
 NO_GROUP = "(no group)"
 """Stands for items in no group where pairs are counted."""

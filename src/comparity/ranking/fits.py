@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.counts.pairs import ROUNDING
 from comparity.errors import OptionError
 from comparity.inference.gap_tests import Interval
 
@@ -245,7 +246,6 @@ GRID = tuple(float(2.0**power) for power in range(-2, 5))
 """Standard deviations that cross-validation tries."""
 START_SD = 2.0
 SMALLEST_SD, LARGEST_SD = 0.02, 50.0
-ROUNDED = 1 + 1e-9
 
 # Callers may ask for less, as long as its precision leaves digits for the data.
 LEAST_SD = 1e-6
@@ -287,8 +287,8 @@ class Wish:
         low, high = (GRID[0], GRID[-1]) if self.by_folds else (least, LARGEST_SD)
         chosen = self.chosen_by
         if self.by_likelihood or self.by_folds:
-            chosen += ", at its lower bound" * (sd <= low * ROUNDED)
-            chosen += ", at its upper bound" * (sd >= high / ROUNDED)
+            chosen += ", at its lower bound" * (sd <= low * (1 + ROUNDING))
+            chosen += ", at its upper bound" * (sd >= high / (1 + ROUNDING))
         return Prior(of=self.of, sd=sd, chosen_by=chosen)
 
 

@@ -43,11 +43,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.differences import Moments
+from comparity.counts.pairs import ROUNDING
 from comparity.inference.gap_tests import GapTest
 from comparity.inference.means import RatioPivot, Term, contrast_of_means, satterthwaite
 from comparity.inference.permuted_means import compare_samples
 from comparity.relative.judge import Question, compare_groups, null_of, question_of_gap
-from comparity.relative.prediction import ROUNDING, BridgeErrors, second_errors
+from comparity.relative.prediction import BridgeErrors, second_errors
 from comparity.relative.slopes import gap_by_ratio
 from comparity.relative.subjects import Reweighed
 

@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.differences import DifferenceCounts
+from comparity.counts.pairs import ROUNDING
 from comparity.errors import NoBridgeError, OptionError, TooFewSubjectsError
 from comparity.relative.options import BridgeOptions
 from comparity.relative.subjects import DecidedSubjects, Reweighed
@@ -249,10 +250,6 @@ def _copy(regressor: Any, seed: int) -> Any:
 
 def _flat(predicted: Any) -> Floats:
     return np.asarray(predicted, dtype=np.float64).reshape(-1)
-
-
-# In standard deviations of the decisions.
-ROUNDING = 1e-9
 
 
 # Of the largest number there is; a regressor's predictions are off by more than one rounding.

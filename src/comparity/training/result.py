@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from comparity.reports.sections import Section
 
-ROUNDING = 1e-6
+SLACK_TOLERANCE = 1e-6
 """A difference that is larger than the slack by less is within it."""
 
 
@@ -133,7 +133,7 @@ class Training(TrainingAnswer):
     def single_misses(self) -> bool:
         """Whether the mixture alone keeps every difference within the slack."""
         beyond = self.best.largest_difference - self.slack
-        return self.limited and self.feasible and beyond > ROUNDING
+        return self.limited and self.feasible and beyond > SLACK_TOLERANCE
 
     @property
     def judged_rows(self) -> int:

@@ -96,7 +96,7 @@ class ClusterGains(Gains):
         """Return the gain of one weighted sum, of which the solution is given."""
         parts, rows = self._objective.split(solved), self._objective.data.rows
         sums = np.zeros(self._n)
-        _add_by_cluster(*rows.columns(), *self._slopes, self._cluster, *parts, sums)
+        _add_by_cluster(*rows.columns(), *self._slopes, self._cluster, parts, sums)
         about = sums - sums.mean()
         image = self._objective.data.product(*parts)
         told = sum(float((one * two).sum()) for one, two in zip(parts, image, strict=True))
@@ -134,9 +134,10 @@ def _lost_freedom(objective: Penalised, solved: Solving) -> float:
 
 @njit(cache=True, nogil=True)
 def _add_by_cluster(  # type: ignore[no-untyped-def]
-    better, worse, evaluator, contrast, slope, further, cluster, scores, bias, extra, sums
+    better, worse, evaluator, contrast, slope, further, cluster, direction, sums
 ):
     """Add up the slope of each comparison along a direction, cluster by cluster."""
+    scores, bias, extra = direction
     for p in range(len(better)):
         along = scores[better[p]] - scores[worse[p]]
         for c in range(contrast.shape[1]):

@@ -33,6 +33,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import chdtrc, ndtri
 
 from comparity.counts.kernels.compilation import njit
+from comparity.counts.pairs import ROUNDING
 from comparity.ranking.likelihood.evidence import CHUNK, lead_variances
 from comparity.ranking.likelihood.exact import Inverse
 from comparity.ranking.likelihood.lapses import general_pass
@@ -53,7 +54,6 @@ WIDEST = 1.0
 judgments each of four items rejected equality in 0.10 of panels without it, in none with 2 or 1."""
 UNKNOWN = 1e12
 """Variance of what comparisons say nothing about."""
-ROUNDING = 1e-9
 LONGEST_STEP = 1.0
 """Change of log sharpness in one round at most."""
 
