@@ -25,9 +25,11 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, erfc, stdtr
 
 from comparity.errors import OptionError
+from comparity.inference.anytime import anytime_p_values
 from comparity.inference.multiplicity import benjamini_hochberg
 from comparity.ranking.contrasts import Contrasts, ItemAttribute, members_of
 from comparity.ranking.fits import ScoreDependence, Suggestion
+from comparity.ranking.intervals import LEAN_VARIANCE
 from comparity.ranking.judgments import Judgments
 from comparity.ranking.likelihood.exact import one_thread
 from comparity.ranking.likelihood.fitting import Fit
@@ -46,6 +48,31 @@ def tests_of(bias: Floats, errors: Floats) -> tuple[Floats, Floats, Floats]:
     z = np.divide(bias, errors, out=np.full_like(bias, np.nan), where=errors > 0)
     p = np.where(np.isnan(z), np.nan, erfc(np.abs(np.nan_to_num(z)) / math.sqrt(2)))
     return z, p, benjamini_hochberg(p)
+
+
+def read_anytime(result: BiasedRanking) -> BiasedRanking:
+    """Return the same ranking with biases judged so that they may be read at any moment.
+
+    p values are one over e-values of :mod:`comparity.inference.anytime`, of a mixture over leans of
+    half a logit; q values are those of e-BH, which holds whatever the dependence between biases.
+    """
+    null = np.abs(np.divide(result.bias, result.z, where=result.z != 0, out=np.ones_like(result.z)))
+    chance = result.cautious_standard_errors**2 - result.bias_standard_errors**2
+    cautious = np.sqrt(null**2 + np.maximum(chance, 0.0))
+    p = anytime_p_values(result.z, null, LEAN_VARIANCE)
+    cautious_p = anytime_p_values(result.z * null / cautious, cautious, LEAN_VARIANCE)
+    note = (
+        "Leans are judged so that they may be read at any moment as comparisons come in: e-values, "
+        "by the procedure of Benjamini and Hochberg; intervals of biases hold at all moments."
+    )
+    return replace(
+        result,
+        p=p,
+        q=benjamini_hochberg(p),
+        cautious_q=benjamini_hochberg(cautious_p),
+        anytime=True,
+        notes=(*result.notes, note),
+    )
 
 
 Parts = tuple[tuple[str, str], ...]

@@ -154,6 +154,14 @@ class Sharpness:
         factor = np.exp(normal_quantile(level) * self.log_standard_errors)
         return np.sort([self.values / factor, self.values * factor], axis=0).T
 
+    def by_evaluator(self) -> dict[int, dict[str, float]]:
+        """Return the sharpness of each evaluator with its interval."""
+        rows = zip(self.values.tolist(), self.intervals().tolist(), strict=True)
+        return {
+            k: {"sharpness": value, "sharpness_low": low, "sharpness_high": high}
+            for k, (value, (low, high)) in enumerate(rows)
+        }
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EqualSharpness:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.inference.anytime import boundary
 from comparity.ranking.fits import normal_quantile
 
 Floats = NDArray[np.float64]
@@ -14,14 +15,35 @@ EXACT_RANKS = 20_000
 """Up to so many items every two are compared for rank intervals; above, intervals must not meet."""
 
 
-def normal_intervals(values: Floats, errors: Floats, level: float) -> Floats:
+LEAN_VARIANCE = 0.25
+"""Variance of leans at which findings that hold at any moment come soonest: leans of half a logit,
+which make 62 of 100 even pairs out of 50."""
+
+
+def normal_intervals(
+    values: Floats, errors: Floats, level: float, *, anytime: bool = False
+) -> Floats:
     """Return normal intervals, their two ends along a last axis."""
-    half = normal_quantile(level) * errors
+    half = _quantile(errors, level, anytime=anytime) * errors
     return np.stack([values - half, values + half], axis=-1)
 
 
+def _quantile(errors: Floats, level: float, *, anytime: bool) -> Floats | float:
+    """Return how many errors an interval reaches, at one look or at all moments together."""
+    if not anytime:
+        return normal_quantile(level)
+    known = np.where(errors > 0, errors, np.nan)
+    return np.nan_to_num(boundary(known**-2.0, LEAN_VARIANCE, 1 - level))
+
+
 def ratio_intervals(
-    values: Floats, errors: Floats, covariances: Floats, variances: Floats, level: float
+    values: Floats,
+    errors: Floats,
+    covariances: Floats,
+    variances: Floats,
+    level: float,
+    *,
+    anytime: bool = False,
 ) -> Floats:
     r"""Return Fieller's intervals of ratios, of whose denominators we know the log errors.
 
@@ -29,7 +51,7 @@ def ratio_intervals(
     :math:`d^2 \le q^2 (V + 2 d C + d^2 W)`, with V, C and W the variance of the estimate, its
     covariance with the logarithm of the denominator, and the variance of that.
     """
-    square = normal_quantile(level) ** 2
+    square = _quantile(errors, level, anytime=anytime) ** 2
     with np.errstate(invalid="ignore", divide="ignore"):
         bend = 1 - square * variances
         middle = square * covariances / bend

@@ -40,7 +40,7 @@ OPTIONS = {
     "biases": (
         *("anchor", "trusted", "reference", "bias_prior", "seat_by_evaluator", "own_seats"),
         *("intersections", "suggest", "score_dependent", "corrected", "uncorrected"),
-        *("sharpness", "chance_between_groups", "lapse_rate"),
+        *("sharpness", "chance_between_groups", "lapse_rate", "anytime"),
     ),
     "cluster": ("cluster",),
     "evaluators": ("evaluator",),
@@ -286,6 +286,7 @@ class RankForm(ComparisonColumns, PlacesOptions):
         False,
         "Let errors of scores and ranks hold the chance by which groups of items differ in mean.",
     )
+    anytime: bool = choice(False, "Leans hold whenever, and however often, they are read.")
     cluster: str | None = column(
         "Column whose comparisons of one value are not independent, such as the prompt.", None
     )
@@ -302,6 +303,9 @@ class RankForm(ComparisonColumns, PlacesOptions):
         if self.anchor and self.trusted:
             why = "trusted evaluators are the anchor"
             raise OptionError("anchor", self.anchor, [("no {} beside them", Option("anchor"))], why)
+        if self.anytime and self.score:
+            why = "the audit of a score against the panel is for a single look"
+            raise OptionError("anytime", True, [("no {} beside it", Option("score"))], why)
         self._check_places()
         if self.suggest and self.intersections:
             why = "they are looked for in a fit without any"
@@ -344,6 +348,7 @@ class RankForm(ComparisonColumns, PlacesOptions):
             "sharpness": self.sharpness if self.sharpness != "auto" else None,
             "chance_between_groups": self.chance_between_groups or None,
             "lapse_rate": self.lapse_rate,
+            "anytime": self.anytime or None,
         }
         known = {name: value for name, value in made.items() if value is not None}
         return {name: None if value == "none" else value for name, value in known.items()}

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from comparity import __version__
 from comparity.errors import Option, OptionError
+from comparity.ranking.bias_tests import read_anytime
 from comparity.ranking.fits import MARGINAL_LIKELIHOOD
 from comparity.ranking.judgments import Judgments, columns_of, judgments_from_frames
 from comparity.ranking.options import (
@@ -170,6 +171,7 @@ def rank_frames(
     alpha: float = 0.05,
     margin: float = 0.05,
     seed: int = 0,
+    anytime: bool = False,
     **choices: Any,
 ) -> RankedPanel:
     """Rank items from frames of any engine.
@@ -196,6 +198,8 @@ def rank_frames(
         As in :func:`comparity.separation`, for that audit.
     seed : int
         Of the folds of cross-validation, and of what that audit draws.
+    anytime : bool
+        Whether findings about who leans may be read at any moment, as comparisons come in.
     **choices
         Further choices of the model's function.
 
@@ -214,6 +218,7 @@ def rank_frames(
     if items is None:
         _check_no_items({"sensitive": sensitive, "score": score, "item": item})
     made = {"evaluator": evaluator, "seat": seat, "cluster": clusters, **choices}
+    made["anytime"] = anytime or None
     check_accepted(model, {name: one for name, one in made.items() if one is not None})
     check_used({**choices, "score": score, "alpha": alpha, "margin": margin, "seed": seed})
     # At once, because a query asked twice may answer in another order.
@@ -227,6 +232,8 @@ def rank_frames(
     choices |= {"seed": seed} if "seed" in description.accepts else {}
     features = {} if held is None else {name: held[name] for name in sensitive}
     ranking = _fit(description, judgments, features, choices)
+    if anytime and isinstance(ranking, BiasedRanking):
+        ranking = read_anytime(ranking)
     groups = {name: _group_of_items(column, name) for name, column in features.items()}
     before = None
     if "groups" in description.needs:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from comparity.inference.anytime import anytime_p_values
 from comparity.inference.multiplicity import benjamini_hochberg
 from comparity.ranking.connectivity import Diagnosis
 from comparity.ranking.fits import (
@@ -29,7 +30,12 @@ from comparity.ranking.fits import (
     Sharpness,
     Suggestion,
 )
-from comparity.ranking.intervals import normal_intervals, rank_intervals, ratio_intervals
+from comparity.ranking.intervals import (
+    LEAN_VARIANCE,
+    normal_intervals,
+    rank_intervals,
+    ratio_intervals,
+)
 from comparity.results.result import Result, frame_of_rows
 
 if TYPE_CHECKING:
@@ -236,6 +242,8 @@ class BiasedRanking(Ranking):
         Whether evaluators are equally sharp, where there are two or more.
     lapses : Effect or None
         Log odds of a random judgment, where they are estimated.
+    anytime : bool
+        Whether p, q and intervals of biases hold at whatever moment they are read.
     """
 
     contrasts: tuple[GroupContrast, ...]
@@ -259,6 +267,7 @@ class BiasedRanking(Ranking):
     sharpness: Sharpness | None = None
     equal_sharpness: EqualSharpness | None = None
     lapses: Effect | None = None
+    anytime: bool = False
 
     DERIVED: ClassVar[Mapping[str, str]] = {
         **Ranking.DERIVED,
@@ -279,10 +288,12 @@ class BiasedRanking(Ranking):
 
     def _bias_intervals(self, errors: Floats, level: float) -> Floats:
         if self.sharpness is None:
-            return normal_intervals(self.bias, errors, level)
-        of_groups = np.array([contrast != SEAT for contrast in self.contrasts])
-        own = np.outer(self.sharpness.log_standard_errors**2, of_groups)
-        return ratio_intervals(self.bias, errors, self.sharpness.covariances, own, level)
+            return normal_intervals(self.bias, errors, level, anytime=self.anytime)
+        own = np.outer(
+            self.sharpness.log_standard_errors**2, [one != SEAT for one in self.contrasts]
+        )
+        known = (errors, self.sharpness.covariances, own, level)
+        return ratio_intervals(self.bias, *known, anytime=self.anytime)
 
     def mean_bias_intervals(self, level: float = 0.95) -> Floats:
         """Return the normal interval of every mean bias, as (contrasts, 2)."""
@@ -290,13 +301,16 @@ class BiasedRanking(Ranking):
 
     def centred_intervals(self, level: float = 0.95) -> Floats:
         """Return the normal interval of every centred bias, as (evaluators, contrasts, 2)."""
-        return normal_intervals(self.centred_bias, self.centred_standard_errors, level)
+        errors = self.centred_standard_errors
+        return normal_intervals(self.centred_bias, errors, level, anytime=self.anytime)
 
     @property
     def centred_q(self) -> Floats:
         """Benjamini-Hochberg q of each evaluator's bias against the mean, without any anchor."""
         errors = np.where(self.centred_standard_errors > 0, self.centred_standard_errors, np.nan)
-        return benjamini_hochberg(2 * ndtr(-np.abs(self.centred_bias / errors)))
+        z = self.centred_bias / errors
+        p = anytime_p_values(z, errors, LEAN_VARIANCE) if self.anytime else 2 * ndtr(-np.abs(z))
+        return benjamini_hochberg(p)
 
     def bias_frame(self, backend: str | None = None) -> Any:
         """Return one row for each evaluator and contrast, those who lean most first."""
@@ -304,53 +318,37 @@ class BiasedRanking(Ranking):
 
     def bias_rows(self) -> list[dict[str, Any]]:
         """Return one row for each evaluator and contrast, those who lean most first."""
-        intervals, cautious = self.bias_intervals(), self.cautious_intervals()
-        centred_q = self.centred_q
-        strength = np.nan_to_num(np.abs(self.z), nan=-1.0).ravel()
-        sharpness = self._sharpness_by_evaluator()
-        rows = []
-        for flat in np.argsort(-strength, kind="stable").tolist():
-            k, c = divmod(flat, len(self.contrasts))
-            rows.append(
-                {
-                    "evaluator": _name(self.evaluators[k]),
-                    "contrast": str(self.contrasts[c]),
-                    "bias": float(self.bias[k, c]),
-                    "standard_error": float(self.bias_standard_errors[k, c]),
-                    "low": float(intervals[k, c, 0]),
-                    "high": float(intervals[k, c, 1]),
-                    "z": float(self.z[k, c]),
-                    "p_value": float(self.p[k, c]),
-                    "q_value": float(self.q[k, c]),
-                    "cautious_standard_error": float(self.cautious_standard_errors[k, c]),
-                    "cautious_low": float(cautious[k, c, 0]),
-                    "cautious_high": float(cautious[k, c, 1]),
-                    "cautious_q_value": float(self.cautious_q[k, c]),
-                    "centred_bias": float(self.centred_bias[k, c]),
-                    "centred_standard_error": float(self.centred_standard_errors[k, c]),
-                    "centred_q_value": float(centred_q[k, c]),
-                    **sharpness.get(k, {}),
-                    "comparisons": int(self.n_judged[k]),
-                    "informative": int(self.n_informative[k, c]),
-                }
-            )
-        return rows
-
-    def _sharpness_by_evaluator(self) -> dict[int, dict[str, Any]]:
-        """Return the sharpness of each evaluator with its interval, where they have one."""
-        if self.sharpness is None:
-            return {}
-        ends = self.sharpness.intervals().tolist()
-        return {
-            k: {"sharpness": value, "sharpness_low": ends[k][0], "sharpness_high": ends[k][1]}
-            for k, value in enumerate(self.sharpness.values.tolist())
+        low, high = np.moveaxis(self.bias_intervals(), -1, 0)
+        cautious_low, cautious_high = np.moveaxis(self.cautious_intervals(), -1, 0)
+        numbers = {
+            **{"bias": self.bias, "standard_error": self.bias_standard_errors},
+            **{"low": low, "high": high, "z": self.z, "p_value": self.p, "q_value": self.q},
+            "cautious_standard_error": self.cautious_standard_errors,
+            **{"cautious_low": cautious_low, "cautious_high": cautious_high},
+            **{"cautious_q_value": self.cautious_q, "centred_bias": self.centred_bias},
+            "centred_standard_error": self.centred_standard_errors,
+            "centred_q_value": self.centred_q,
         }
+        order = np.argsort(-np.nan_to_num(np.abs(self.z), nan=-1.0), axis=None, kind="stable")
+        sharpness = {} if self.sharpness is None else self.sharpness.by_evaluator()
+        return [
+            {
+                "evaluator": _name(self.evaluators[k]),
+                "contrast": str(self.contrasts[c]),
+                **{name: float(number[k, c]) for name, number in numbers.items()},
+                **sharpness.get(k, {}),
+                "comparisons": int(self.n_judged[k]),
+                "informative": int(self.n_informative[k, c]),
+            }
+            for k, c in (divmod(place, len(self.contrasts)) for place in order.tolist())
+        ]
 
     def sharpness_rows(self) -> list[dict[str, Any]]:
         """Return one row for each evaluator, the sharpest first; none with equal sharpness."""
+        known = {} if self.sharpness is None else self.sharpness.by_evaluator()
         rows = [
             {"evaluator": _name(self.evaluators[k]), **own, "comparisons": int(self.n_judged[k])}
-            for k, own in self._sharpness_by_evaluator().items()
+            for k, own in known.items()
         ]
         return sorted(rows, key=lambda row: -row["sharpness"])
 
