@@ -38,7 +38,9 @@ NOT_DECIDING = {
         counts.query_pairs.SMALL inference.looks.MOST_LOOKS inference.multiplicity.MOST_NUMBERS
         inference.dealt_pairs.AT_ONCE inference.dealt_pairs.DENSE_SHARE
         inference.item_permutation.MOST_WORK pairwise.count.MOST_ITEMS_TO_DEAL
-        comparative.families.MOST_JUDGMENTS_TO_DEAL
+        comparative.families.MOST_JUDGMENTS_TO_DEAL comparative.state.PATIENCE
+        comparative.state.SCHEMA comparative.state.MARK comparative.state.MOST_LOOKS
+        comparative.state.MOST_REPLAYED
         inference.permutation.CHUNK inference.permuted_means.STEPS inference.requirement.AT_ONCE
         ranking.likelihood.clusters.AT_ONCE ranking.likelihood.clusters.MOST_WORK
         ranking.likelihood.dispersion.MOST_ITEMS

@@ -21,6 +21,7 @@ from comparity.inference.anytime import (
     boundary,
     level_of_a_look,
     log_e_value,
+    log_e_value_of_gaps,
     read_anytime,
     tuned_information,
     tuned_rho,
@@ -74,7 +75,10 @@ def test_the_boundary_is_narrowest_where_it_is_tuned(alpha: float) -> None:
         lambda x: float(boundary(x, 1.0, alpha)), bounds=(1, 60), method="bounded"
     )
     assert tuned_information(alpha) == pytest.approx(found.x, rel=1e-3)
-    assert norm.isf(level_of_a_look(alpha) / 2) == pytest.approx(found.fun, rel=1e-9)
+    least = minimize_scalar(
+        lambda x: float(boundary(x, 1.0, 0.8 * alpha)), bounds=(1, 60), method="bounded"
+    )
+    assert norm.isf(level_of_a_look(alpha) / 2) == pytest.approx(least.fun, rel=1e-9)
 
 
 def test_rho_is_tuned_to_a_fixed_design_with_a_power_of_four_fifths() -> None:
@@ -100,6 +104,14 @@ def test_brownian_motion_crosses_the_boundary_with_probability_alpha_at_most(
     z, times = paths
     crossed = (np.abs(z) >= boundary(times, 1.0, 0.05)).any(axis=1).mean()
     assert 0.025 < crossed < 0.05 + 3 * math.sqrt(0.05 * 0.95 / 4000)
+
+
+def test_mixtures_over_small_and_large_gaps_cross_with_probability_alpha_at_most(
+    paths: tuple[np.ndarray, np.ndarray],
+) -> None:
+    z, times = paths
+    crossed = (log_e_value_of_gaps(np.abs(z), times) >= math.log(40)).any(axis=1).mean()
+    assert 0.02 < crossed < 0.05 + 3 * math.sqrt(0.05 * 0.95 / 4000)
 
 
 def test_one_sided_tests_cross_with_probability_alpha_at_most(
@@ -144,25 +156,35 @@ def test_intervals_invert_the_tests(first: Tally, second: Tally, alpha: float) -
     assert (low <= 0 <= high) == (now.p_value >= alpha)
 
 
-def test_the_interval_is_the_printed_one_within_a_thousandth() -> None:
+def test_the_interval_is_the_printed_one_within_three_hundredths_at_the_planned_size() -> None:
     """Pivot with one error at all gaps: gap plus or minus boundary times error."""
     gap = AnytimeGap(
         gap=0.1,
-        standard_error=0.02,
-        fixed=NullGap(gap=0.1, standard_error=0.02),
+        standard_error=0.017,
+        fixed=NullGap(gap=0.1, standard_error=0.017),
         rho=0.0024,
     )
-    half = 0.02 * float(boundary(2500, 0.0024, 0.05))
+    half = 0.017 * float(boundary(0.017**-2, 0.0024, 0.05))
     low, high, _ = gap.interval(0.95)
-    assert (low, high) == pytest.approx((0.1 - half, 0.1 + half), abs=1e-3 * half)
+    assert (low, high) == pytest.approx((0.1 - half, 0.1 + half), abs=0.03 * half)
     assert (high - low) / 2 >= half
+
+
+def test_large_gaps_are_found_long_before_the_planned_size() -> None:
+    """With an error of 0.13 the printed boundary alone would ask for a gap of 0.9."""
+    gap = AnytimeGap(
+        gap=0.55, standard_error=0.13, fixed=NullGap(gap=0.55, standard_error=0.13), rho=0.0024
+    )
+    assert gap.p_value(0.0) < 0.05
+    assert 0.13 * float(boundary(0.13**-2, 0.0024, 0.05)) > 0.85
 
 
 def test_two_sided_e_values_are_the_integral_over_all_gaps() -> None:
     gap = AnytimeGap(
         gap=0.1, standard_error=0.02, fixed=NullGap(gap=0.1, standard_error=0.02), rho=0.0024
     )
-    assert gap.e_value(0.03) == pytest.approx(mixture(3.5, 2500, 0.0024), rel=1e-9)
+    both = 0.8 * mixture(3.5, 2500, 0.0024) + 0.2 * mixture(3.5, 2500, 16 * 0.0024)
+    assert gap.e_value(0.03) == pytest.approx(both, rel=1e-9)
     assert gap.p_value(0.03) >= 1 / gap.e_value(0.03)
 
 
@@ -176,7 +198,7 @@ def test_a_gap_in_few_clusters_is_worth_what_its_t_test_says() -> None:
     assert "signs" not in now.method
     at = fixed.gap - 0.2
     z = norm.isf(now.pivot.fixed.p_above(at))
-    expected = float(log_e_value(z, tuned_rho(0.05, 0.05) * (z / 0.2) ** 2))
+    expected = float(log_e_value_of_gaps(z, tuned_rho(0.05, 0.05) * (z / 0.2) ** 2))
     assert now.pivot.p_above(at) == pytest.approx(math.exp(-max(expected, 0.0)))
 
 
@@ -207,8 +229,8 @@ def test_gaps_of_means_are_read_at_any_moment() -> None:
     fixed = compare_means(*groups, null="")
     now = read_anytime(fixed, margin=0.2, alpha=0.05)
     z = norm.isf(fixed.p_value / 2)
-    p = anytime_p_values([z], [abs(fixed.gap) / z], tuned_rho(0.2, 0.05))
-    assert now.p_value == pytest.approx(float(p[0]), rel=1e-6)
+    x = tuned_rho(0.2, 0.05) * (z / fixed.gap) ** 2
+    assert now.p_value == pytest.approx(2 * math.exp(-log_e_value_of_gaps(z, x)), rel=1e-6)
     assert now.p_value > fixed.p_value
 
 

@@ -14,7 +14,7 @@ from comparity.comparative.options import ComparativeForm, ComparativeOptions
 from comparity.counts.clusters import EVALUATORS, named_clusters
 from comparity.counts.judged_rows import count_comparisons, count_wide_comparisons
 from comparity.counts.ledger import count_position_pairs
-from comparity.errors import MissingColumnError, OptionError
+from comparity.errors import MissingColumnError, Option, OptionError
 from comparity.results.audit import Audit
 from comparity.results.options import shows
 from comparity.tables.features import as_array, named_attributes
@@ -202,9 +202,11 @@ def audit_frames(
         Those of :class:`ComparativeForm` but for what says how files are written.
     """
     form = ComparativeForm(better=better, worse=worse, **choices)
-    for key in ("layout", "left", "right", "winner"):
+    for key in ("layout", "left", "right", "winner", "state", "judgment"):
         if key in choices:
             why = "frames have columns that are named by better and worse"
+            if key in ("state", "judgment"):
+                why = "a state is kept of files"
             raise OptionError(key, choices[key], [f"no {key}", "files"], why)
     clusters = {name: name for name in form.cluster}
     return _audit_tables(comparisons, items, form, tied=tied, clusters=clusters)
@@ -262,6 +264,9 @@ def audit_files(comparisons: str | Path, items: str | Path | None = None, **choi
     columns: dict[str, Any] = {"better": form.better, "worse": form.worse}
     columns["evaluator"] = form.evaluator
     sides: dict[str, Any] = {"left": form.left, "right": form.right, "winner": form.winner}
+    if items is None and form.state is not None:
+        beside = ("{} beside it", Option("items"))
+        raise OptionError("state", form.state, [beside], "a state keeps scores and groups of items")
     if items is None:
         _check_wide({"layout": None if form.layout == "auto" else form.layout, **sides})
         table = read_table(comparisons)
@@ -272,18 +277,44 @@ def audit_files(comparisons: str | Path, items: str | Path | None = None, **choi
         clusters = {name: name for name in form.cluster}
         audit = _audit_tables(table, None, form, tied=None, clusters=clusters)
         return audit.with_files(comparisons)
-    kept = form.cluster
+    kept = form.cluster if form.judgment is None else (form.judgment,)
     read = read_comparisons(comparisons, layout=form.layout, kept=kept, **columns, **sides)
     judge = "evaluator" if read.has_evaluators else None
     form = replace(form, better="better", worse="worse", evaluator=judge)
     clusters = {name: f"kept{place}" for place, name in enumerate(form.cluster)}
-    audit = _audit_tables(read.frame, read_table(items), form, tied="tied", clusters=clusters)
+    if form.state is None:
+        audit = _audit_tables(read.frame, read_table(items), form, tied="tied", clusters=clusters)
+    else:
+        audit = _audit_with_state(read.frame, items, form)
     data: dict[str, Any] = {"layout": read.layout, "columns": dict(read.columns)}
     data["evaluator"] = read.columns.get("evaluator")
     notes = read.notes
     if columns["evaluator"] is None and read.has_evaluators:
         notes = (*notes, f"Who judged was read from column {data['evaluator']!r}.")
     return audit.with_files(comparisons, items, notes=notes, **data)
+
+
+def _audit_with_state(comparisons: Any, items: str | Path, form: ComparativeForm) -> Audit:
+    """Add comparisons to a state once they have passed all checks, and audit what it holds."""
+    from comparity.comparative.state import audit_with_state
+
+    count_comparisons(
+        comparisons,
+        read_table(items),
+        better="better",
+        worse="worse",
+        evaluator=form.evaluator,
+        tied="tied",
+        item=form.item,
+        score=form.score,
+        sensitive=list(form.sensitive),
+        continuous=form.continuous,
+    )
+    columns = collect_columns(open_frame(comparisons, "comparisons")[0].lazy())
+    if form.judgment is not None:
+        columns["mark"] = columns.pop("kept0")
+    assert form.state is not None
+    return audit_with_state(form.state, columns, items, form)
 
 
 def _check_wide(sides: dict[str, Any]) -> None:

@@ -82,3 +82,21 @@ class ComparativeForm(ComparisonColumns, ComparativeOptions):
     score: str = column("Column of the items with the model's score.")
     item: str = column("Column of the items with their id.", "item")
     sensitive: tuple[str, ...] = column("Column with the group; several separated by commas.")
+    state: str | None = choice(None, "File that keeps the judgments; new ones are added to it.")
+    judgment: str | None = column(
+        "Column of the comparisons with an id, by which a state knows them again.", None
+    )
+
+    def _check_together(self) -> None:
+        ComparativeOptions._check_together(self)
+        if self.judgment is not None and self.state is None:
+            beside = ("{} beside it", Option("state"))
+            raise OptionError("judgment", self.judgment, [beside])
+        if self.state is None:
+            return
+        if not self.anytime:
+            why = "a study that is looked at again needs findings that hold at any moment"
+            raise OptionError("state", self.state, [("{} beside it", Option("anytime"))], why)
+        if self.cluster:
+            why = "a state keeps items and evaluators, no further clusters"
+            raise OptionError("cluster", self.cluster, [("no {}", Option("state"))], why)

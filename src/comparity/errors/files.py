@@ -43,6 +43,26 @@ class FolderTakenError(ComparityError, ValueError):
         )
 
 
+class StateFileError(ComparityError, ValueError):
+    """A file does not hold a state of an audit that can be read and written."""
+
+    def __init__(self, path: str, found: str) -> None:
+        hint = "name a state that comparity wrote, or a file that does not exist yet, to begin one."
+        super().__init__(f"cannot keep the state of an audit in {path!r}.", found, hint)
+
+
+class StateChangedError(ComparityError, ValueError):
+    """What an audit was begun with has changed."""
+
+    def __init__(self, path: str, name: str, before: str, now: str) -> None:
+        super().__init__(
+            f"{name} is not what the state {path!r} was begun with.",
+            f"{now}; it was {before}",
+            "go on as it was begun, or begin another state: findings hold at any moment only if "
+            "neither the model nor the question changes on the way.",
+        )
+
+
 class RemotePathError(ComparityError, ValueError):
     """A path names something on another machine, or several files at once."""
 

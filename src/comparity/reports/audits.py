@@ -11,7 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from comparity.errors.spelling import visible
 from comparity.inference.gap_tests import Needed
 from comparity.reports.audit_tables import audit_grids
-from comparity.reports.charts import KINDS, Chart, Mark, Row, RowChart, axis_around
+from comparity.reports.charts import (
+    KINDS,
+    Chart,
+    Curve,
+    CurveChart,
+    Mark,
+    Row,
+    RowChart,
+    axis_around,
+    axis_between,
+)
 from comparity.reports.sections import (
     Deferred,
     Section,
@@ -77,6 +87,20 @@ def audit_sentences(audit: Audit) -> Iterator[str]:
     if not told or len(audit.tests) > 1:
         yield explanation(audit)
     yield basis(audit)
+    if audit.history:
+        yield _history(audit)
+
+
+def _history(audit: Audit) -> str:
+    """Say when the audit was first decided, and what came of it."""
+    looks = f"Looked at {several(len(audit.history), 'time')}"
+    if audit.stopped_at is None:
+        return f"{looks}, and not decided yet: collect more judgments, and look again."
+    first = next(look for look in audit.history if look.n == audit.stopped_at)
+    at = f"{looks}. It was first decided after {several(first.n, 'judgment')} ({first.finding})"
+    if first.n == audit.history[-1].n:
+        return f"{at}: the study may stop."
+    return f"{at}, and could have stopped there."
 
 
 def _gap_axis(audit: Audit) -> str:
@@ -241,8 +265,39 @@ def _units(number: int, unit: str) -> str:
 
 
 def gap_charts(audit: Audit) -> Sequence[Chart]:
-    """Return the picture of an audit, which is made where it is drawn; none without a test."""
-    return Deferred(1, lambda _: gap_chart(audit)) if audit.tests else ()
+    """Return the pictures of an audit, which are made where they are drawn; none without a test."""
+    if len(audit.history) < 2:
+        return Deferred(1, lambda _: gap_chart(audit)) if audit.tests else ()
+    return Deferred(2, lambda place: running_chart(audit) if place else gap_chart(audit))
+
+
+def running_chart(audit: Audit) -> CurveChart:
+    """Describe how the gap that is farthest from zero and its interval came to be."""
+    gaps = [0.0 if math.isnan(test.gap) else abs(test.gap) for test in audit.tests]
+    place = gaps.index(max(gaps))
+    looks = [look for look in audit.history if math.isfinite(look.intervals[place].low)]
+    named = {
+        f"gap of {clip(audit.tests[place].null)}": [look.gaps[place] for look in looks],
+        "lower end": [look.intervals[place].low for look in looks],
+        "upper end": [look.intervals[place].high for look in looks],
+    }
+    ends = [end for values in named.values() for end in values]
+    return CurveChart(
+        title="The interval as judgments came in",
+        about="; ".join(f"{count(look.n)}: {signed(look.gaps[place])}" for look in looks),
+        axis=axis_between("judgments", [look.n for look in audit.history], from_zero=True),
+        up=axis_around("gap", [audit.margin, *ends]),
+        curves=tuple(
+            Curve(
+                label=label,
+                points=[(look.n, value) for look, value in zip(looks, values, strict=True)],
+                style="both" if label.startswith("gap") else "line",
+            )
+            for label, values in named.items()
+        ),
+        target=0.0,
+        target_is="no gap",
+    )
 
 
 def gap_chart(audit: Audit) -> RowChart:

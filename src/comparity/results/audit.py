@@ -93,6 +93,30 @@ class JudgedGap(GapTest):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What an audit found at one moment.
+
+    Attributes
+    ----------
+    n : int
+        After how many judgments.
+    finding : str
+        The finding over all tests.
+    nulls : tuple of str
+        The hypotheses.
+    gaps : tuple of float
+    intervals : tuple of Interval
+        Those that stand behind the findings.
+    """
+
+    n: int
+    finding: str
+    nulls: tuple[str, ...]
+    gaps: tuple[float, ...]
+    intervals: tuple[Interval, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ties:
     """Comparisons without an order, from the judges and from the model.
 
@@ -164,6 +188,10 @@ class Audit(Result):
         This look and the number of planned looks.
     anytime : bool
         Whether the finding holds at whatever moment it is read.
+    history : tuple of Look
+        What was found as judgments came in, where a state was kept.
+    stopped_at : int or None
+        After how many judgments the audit was first decided, where a state was kept.
     ties : Ties
         Ties of the judges and of the model.
     notes : tuple of str
@@ -200,6 +228,8 @@ class Audit(Result):
     summary: Mapping[str, float] = field(default_factory=dict)
     looks: tuple[int, int] | None = None
     anytime: bool = False
+    history: tuple[Look, ...] = ()
+    stopped_at: int | None = None
     ties: Ties = field(default_factory=Ties)
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
