@@ -263,6 +263,7 @@ def test_a_hint_names_the_anchor_as_the_command_line_does(
     assert "--anchor 'equal group means'" in outcome.err
 
 
+@pytest.mark.long
 def test_comparisons_that_share_a_column_widen_errors(
     run: Run, tables: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -308,6 +309,7 @@ def test_the_command_names_intersections_and_tells_places(run: Run, tmp_path: Pa
     assert ("sex x race", "f & b") in named
 
 
+@pytest.mark.long
 def test_lapses_are_given_estimated_or_refused(run: Run, tables: dict[str, Path]) -> None:
     found = json.loads(run(*words(tables), "--lapse-rate", "estimated", "--json").out)
     assert found["lapses"]["value"] < -2

@@ -82,6 +82,7 @@ def written(folder: Path) -> tuple[Path, Path]:
     return folder / "judgments.csv", folder / "items.csv"
 
 
+@pytest.mark.long
 def test_files_commands_and_gates_give_the_same(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -29,6 +29,7 @@ def frames() -> dict[str, polars.DataFrame]:
     }
 
 
+@pytest.mark.long
 def test_files_frames_and_the_command_agree(
     frames: dict[str, polars.DataFrame], tmp_path: Path
 ) -> None:

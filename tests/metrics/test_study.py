@@ -62,6 +62,7 @@ def test_a_new_metric_is_placed_by_its_rank_correlation() -> None:
     assert "something of its own" in " ".join(str(study).split())
 
 
+@pytest.mark.long
 def test_networks_and_forests_are_learners_too() -> None:
     study = studied(learners=["network", "forest"], repeats=2, folds=5)
     assert [run.split()[0] for run in study.runs] == ["network"] * 10 + ["forest"] * 10

@@ -111,6 +111,7 @@ def test_a_label_that_a_group_lacks_is_left_open() -> None:
     assert np.isfinite(audit.summary["largest difference of a rate"])
 
 
+@pytest.mark.long
 def test_the_family_keeps_its_level() -> None:
     alarms = sum(
         audited(people(400, lean=0.0, seed=seed)).finding == VIOLATED for seed in range(60)

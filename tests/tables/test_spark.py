@@ -35,6 +35,9 @@ def spark() -> Iterator[Any]:
         sql.SparkSession.builder.master("local[1]")
         .config("spark.ui.enabled", "false")
         .config("spark.sql.shuffle.partitions", "1")
+        .config("spark.sql.adaptive.enabled", "false")
+        # Code that runs once need not be compiled well.
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .getOrCreate()
     )
     yield session
@@ -50,38 +53,38 @@ def columns(rows: list[tuple[Any, ...]], names: str) -> dict[str, list[Any]]:
     return dict(zip(names.split(), map(list, zip(*rows, strict=True)), strict=True))
 
 
-@pytest.mark.parametrize("design", ["auto", "fresh"])
-def test_spark_counts_what_polars_counts(spark: Any, design: str) -> None:
-    found = count_comparisons(*tables(spark), design=design, **OPTIONS)
-    expected = count_comparisons(
-        ENGINES["polars"](columns(JUDGED, "better worse judge tie")),
-        ENGINES["polars"](columns(ITEMS, "item score sex")),
-        design=design,
-        **OPTIONS,
-    )
-    assert found == expected
+def counts_are_those_of_polars(spark: Any) -> None:
+    for design in ("auto", "fresh"):
+        found = count_comparisons(*tables(spark), design=design, **OPTIONS)
+        expected = count_comparisons(
+            ENGINES["polars"](columns(JUDGED, "better worse judge tie")),
+            ENGINES["polars"](columns(ITEMS, "item score sex")),
+            design=design,
+            **OPTIONS,
+        )
+        assert found == expected
 
 
-def test_spark_counts_decisions(spark: Any) -> None:
+def decisions_are_counted(spark: Any) -> None:
     rows = [(1, 0.9, "f"), (0, 0.7, "m"), (1, 0.1, "m")]
     frame = spark.createDataFrame(rows, ["y", "p", "sex"])
     counts = count_decisions(frame, label="y", prediction="p", sensitive=["sex"], threshold=0.5)
     assert (counts["sex"]["f"].positives.rate, counts["sex"]["m"].positives.rate) == (1.0, 0.0)
 
 
-def test_errors_on_spark_have_counts_but_no_rows(spark: Any) -> None:
+def errors_have_counts_but_no_rows(spark: Any) -> None:
     judged, items = tables(spark)
     with pytest.raises(UnknownItemError, match="1 row, such as 'b'"):
         count_comparisons(judged, items.filter("item != 'b'"), **OPTIONS)
 
 
-def test_items_elsewhere_do_not_travel_to_spark(spark: Any) -> None:
+def items_elsewhere_do_not_travel(spark: Any) -> None:
     items = ENGINES["polars"](columns(ITEMS, "item score sex"))
     with pytest.raises(MixedEnginesError, match="comparisons in pyspark, items in polars"):
         count_comparisons(tables(spark)[0], items, **OPTIONS)
 
 
-def test_differences_of_decisions_are_those_of_pandas(spark: Any) -> None:
+def differences_of_decisions_are_those_of_pandas(spark: Any) -> None:
     rows = [(3.0, "1", "f"), (2.0, "1", "m"), (2.0, "1", "m"), (5.0, "4", "f")]
     columns = ["first", "second", "sex"]
     table = dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))
@@ -91,3 +94,12 @@ def test_differences_of_decisions_are_those_of_pandas(spark: Any) -> None:
     ours, theirs = (one.differences(0, 1, "sex") for one in (found, expected))
     assert ours.values.tolist() == theirs.values.tolist()
     assert ours.counts.tolist() == theirs.counts.tolist()
+
+
+def test_spark_counts_like_every_other_engine(spark: Any) -> None:
+    """One test, since Spark takes long to start and each worker that has a test starts it."""
+    counts_are_those_of_polars(spark)
+    decisions_are_counted(spark)
+    errors_have_counts_but_no_rows(spark)
+    items_elsewhere_do_not_travel(spark)
+    differences_of_decisions_are_those_of_pandas(spark)

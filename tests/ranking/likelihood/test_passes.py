@@ -121,6 +121,7 @@ def _exponential(margin):
     return out
 
 
+@pytest.mark.long
 @given(st.lists(st.floats(-700, 700), min_size=1, max_size=30))
 @example(np.linspace(-3, 700, 10_001).tolist())
 def test_the_quick_exponential_is_as_near_as_its_polynomial(margins: list[float]) -> None:

@@ -118,6 +118,7 @@ def test_gradients_and_products_with_sharpness_are_finite_differences(
     assert model.product(vector) == pytest.approx((up - down) / 2e-5, abs=1e-5)
 
 
+@pytest.mark.long
 def test_the_fit_maximises_the_marginal_likelihood() -> None:
     """Of scores integrated over a grid, times the prior of log sharpness that the fit chose."""
     world = draw_panel(
@@ -275,6 +276,7 @@ def test_sharpness_is_shown_written_and_read_back() -> None:
     assert fit.plot_sharpness().get_xlabel() == "logits for an item that is one SD better"
 
 
+@pytest.mark.long
 def test_a_few_judgments_say_nothing_of_sharpness() -> None:
     rng, rejected = np.random.default_rng(20260131), 0
     for _ in range(60):
