@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.validity.questions import QUESTIONS, world_of
 from tests.validity.simulate import AGAIN, FIRST, ROOT, Counts, suspects
+from tests.validity.states import state_of
 from tests.validity.worlds import SEED
 
 PAGE = ROOT / "docs" / "validity.md"
@@ -54,15 +55,16 @@ def summarise(question: str, counts: Counts, worlds: int) -> Row:
     )
 
 
-def table(rows: list[Row], *, digest: str) -> Iterator[str]:
+def table(rows: list[Row]) -> Iterator[str]:
     """Yield the lines of the section."""
     yield HEADING
     yield (
         f"A world is drawn by `default_rng([{SEED}, crc32(question), world])`, its runs by further "
-        f"numbers. State of the code and the worlds: `{digest}`.\n"
+        "numbers. *State* names the code that the question rests on, and its worlds.\n"
     )
-    yield "| question | error | worlds | runs | mean rate | highest | run again | highest | above |"
-    yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+    header = "question | error | worlds | runs | mean rate | highest | run again | highest | above"
+    yield f"| {header} | state |"
+    yield f"|{' --- |' * 10}"
     for row in rows:
         yield _line(row)
     yield ""
@@ -89,6 +91,7 @@ def _line(row: Row) -> str:
         f"{len(row.again)}",
         "" if second is None else f"{second:.3f}",
         f"{len(row.failed)}",
+        f"`{state_of(row.question)}`",
     )
     return f"| {' | '.join(cells)} |"
 
@@ -100,7 +103,7 @@ def describe(question: str, number: int) -> dict[str, Any]:
     return {k: v for k, v in asdict(world).items() if v != usual[k]}
 
 
-def write(rows: list[Row], *, digest: str, path: Path = PAGE) -> None:
+def write(rows: list[Row], path: Path = PAGE) -> None:
     """Put the section in the place of the former one."""
     before, _, _ = path.read_text(encoding="utf-8").partition(HEADING)
-    path.write_text(before + "\n".join(table(rows, digest=digest)) + "\n", encoding="utf-8")
+    path.write_text(before + "\n".join(table(rows)) + "\n", encoding="utf-8")

@@ -27,6 +27,8 @@ class Question:
     ----------
     page : str
         Which page of the documentation makes the promise.
+    home : str
+        The module of the audit.
     error : str
         What an error is.
     promised : float
@@ -38,6 +40,7 @@ class Question:
     """
 
     page: str
+    home: str
     error: str
     draw: Callable[[Rng], World]
     share: int
@@ -56,29 +59,53 @@ PAIRS_OF_GROUPS = ({"quality": "binary"}, {"hypotheses": "across"}, {"hypotheses
 
 # The quickest audits first.
 QUESTIONS = {
-    "separation": Question("separation.md", ALARM, draw_decisions, 22),
-    "separation, at the margin": Question("verdicts.md", OVERLOOKED, draw_decisions_at_margin, 22),
-    "comparative": Question("comparative.md", ALARM, draw_judged, 26),
-    "comparative, at the margin": Question("verdicts.md", OVERLOOKED, draw_judged_at_margin, 26),
+    "separation": Question("separation.md", "separation.audit", ALARM, draw_decisions, 22),
+    "separation, at the margin": Question(
+        "verdicts.md", "separation.audit", OVERLOOKED, draw_decisions_at_margin, 22
+    ),
+    "comparative": Question("comparative.md", "comparative.audit", ALARM, draw_judged, 26),
+    "comparative, at the margin": Question(
+        "verdicts.md", "comparative.audit", OVERLOOKED, draw_judged_at_margin, 26
+    ),
     "comparative, 3 to 5 groups": Question(
-        "comparative.md", ALARM, partial(draw_judged, n_groups=(3, 5), families=PAIRS_OF_GROUPS), 12
+        "comparative.md",
+        "comparative.audit",
+        ALARM,
+        partial(draw_judged, n_groups=(3, 5), families=PAIRS_OF_GROUPS),
+        12,
     ),
     "comparative, evaluators": Question(
-        "designs.md", ALARM, partial(draw_judged, n_groups=(2, 2), evaluators=True), 8
+        "designs.md",
+        "comparative.audit",
+        ALARM,
+        partial(draw_judged, n_groups=(2, 2), evaluators=True),
+        8,
     ),
     "comparative, clusters": Question(
-        "designs.md", ALARM, partial(draw_judged, n_groups=(2, 2), clusters=True), 5
+        "designs.md",
+        "comparative.audit",
+        ALARM,
+        partial(draw_judged, n_groups=(2, 2), clusters=True),
+        5,
     ),
-    "relative": Question("relative.md", ALARM, draw_raters, 14),
-    "relative, at the margin": Question("relative.md", OVERLOOKED, draw_raters_at_margin, 12),
-    "pairwise": Question("pairwise.md", ALARM, partial(draw_scores, standardised=False), 20),
-    "pairwise, at the margin": Question("verdicts.md", OVERLOOKED, draw_shifted, 22),
+    "relative": Question("relative.md", "relative.audit", ALARM, draw_raters, 14),
+    "relative, at the margin": Question(
+        "relative.md", "relative.audit", OVERLOOKED, draw_raters_at_margin, 12
+    ),
+    "pairwise": Question(
+        "pairwise.md", "pairwise.audit", ALARM, partial(draw_scores, standardised=False), 20
+    ),
+    "pairwise, at the margin": Question(
+        "verdicts.md", "pairwise.audit", OVERLOOKED, draw_shifted, 22
+    ),
     "pairwise, standardised": Question(
-        "standardisation.md", ALARM, partial(draw_scores, standardised=True), 5
+        "standardisation.md", "pairwise.audit", ALARM, partial(draw_scores, standardised=True), 5
     ),
-    "metrics": Question("metrics.md", "interval misses", draw_metrics, 4, promised=0.07),
+    "metrics": Question(
+        "metrics.md", "metrics.audit", "interval misses", draw_metrics, 4, promised=0.07
+    ),
     "comparative, all cells of 3 to 5 groups": Question(
-        "comparative.md", ALARM, partial(draw_judged, n_groups=(3, 5)), 2
+        "comparative.md", "comparative.audit", ALARM, partial(draw_judged, n_groups=(3, 5)), 2
     ),
 }
 

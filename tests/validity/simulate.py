@@ -7,11 +7,10 @@ were not used before; only these runs decide.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -72,15 +71,6 @@ class Count:
 Counts = dict[tuple[str, int, str], Count]
 
 
-def code_digest() -> str:
-    """Return what tells this state of the package and of the worlds from others."""
-    digest = hashlib.sha256()
-    for folder in (ROOT / "src" / "comparity", Path(__file__).parent):
-        for path in sorted(folder.rglob("*.py")):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]
-
-
 def run_chunk(task: Task) -> tuple[Task, int, float]:
     """Run one chunk; return it with the number of errors and the seconds it took."""
     question, number, stage, chunk = task
@@ -94,21 +84,23 @@ def run_chunk(task: Task) -> tuple[Task, int, float]:
 
 
 class Ledger:
-    """What was counted before, in one file for each state of the code."""
+    """What was counted before, in one file for each question and state of its code."""
 
-    def __init__(self, folder: Path, *, digest: str) -> None:
-        self.path = folder / f"{digest}.jsonl"
+    def __init__(self, folder: Path, states: Mapping[str, str]) -> None:
+        self.paths = {name: folder / f"{state}.jsonl" for name, state in states.items()}
         self.chunks: dict[Task, int] = {}
-        if self.path.exists():
-            for line in self.path.read_text(encoding="utf-8").splitlines():
+        for path in self.paths.values():
+            lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+            for line in lines:
                 *task, errors, _ = json.loads(line)
                 self.chunks[tuple(task)] = errors
 
     def add(self, task: Task, errors: int, seconds: float) -> None:
         """Keep a chunk at once, so that nothing is lost when the simulation is stopped."""
         self.chunks[task] = errors
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a", encoding="utf-8") as file:
+        path = self.paths[task[0]]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
             file.write(json.dumps([*task, errors, round(seconds, 3)]) + "\n")
 
     def counts(self) -> Counts:

@@ -13,7 +13,7 @@ from scipy.stats import binom
 
 from comparity import comparative_separation, differential_parity, pairwise_accuracy
 from comparity.inference import pivots
-from tests.validity import judged, labelled, page, simulate
+from tests.validity import judged, labelled, page, simulate, states
 from tests.validity.questions import QUESTIONS, world_of
 from tests.validity.worlds import GROUPS, generator, members
 
@@ -129,16 +129,33 @@ def test_raters_at_the_margin_are_that_far_apart(kind: str) -> None:
 def test_a_run_is_counted_once_and_kept(tmp_path: Path) -> None:
     size = simulate.Size(worlds=2, runs=simulate.CHUNK, again=simulate.CHUNK)
     name = "pairwise, at the margin"
-    ledger = simulate.Ledger(tmp_path, digest="now")
+    ledger = simulate.Ledger(tmp_path, {name: "now"})
     tasks = list(simulate.open_tasks(name, size, 2, ledger))
     assert tasks == [(name, 0, "first", 0), (name, 1, "first", 0)]
     ledger.add(tasks[0], 7, 0.1)
     ledger.add(tasks[1], 1, 0.1)
-    again = simulate.Ledger(tmp_path, digest="now")
+    again = simulate.Ledger(tmp_path, {name: "now"})
     assert again.chunks == ledger.chunks
     # Seven errors in 25 runs are suspect, one is not.
     assert (name, 0, "again", 0) in simulate.open_tasks(name, size, 2, again)
     assert (name, 1, "again", 0) not in simulate.open_tasks(name, size, 2, again)
+
+
+def test_runs_stand_while_the_code_of_their_question_does() -> None:
+    behind = {home: states.modules_behind(home) for home in ("separation.audit", "relative.audit")}
+    names = {home: {path.stem for path in paths} for home, paths in behind.items()}
+    assert {"proportions", "judging"} <= names["separation.audit"]
+    assert "subjects" in names["relative.audit"] - names["separation.audit"]
+    assert not names["separation.audit"] & {"section", "terminal", "barp"}
+
+
+def test_words_are_no_part_of_a_state(tmp_path: Path) -> None:
+    sources = ('"""One."""\nx = 1  # why\n', '"""Two."""\n\nx = 1\n', "x = 2\n")
+    files = [tmp_path / f"{number}.py" for number in range(3)]
+    for path, source in zip(files, sources, strict=True):
+        path.write_text(source, encoding="utf-8")
+    one, two, three = map(states.meaning_of, files)
+    assert one == two != three
 
 
 def test_worlds_are_shared_out_among_questions() -> None:
@@ -149,15 +166,15 @@ def test_worlds_are_shared_out_among_questions() -> None:
 
 
 def test_a_page_names_the_worlds_that_broke_a_promise(tmp_path: Path) -> None:
-    ledger = simulate.Ledger(tmp_path, digest="now")
     name = "separation"
+    ledger = simulate.Ledger(tmp_path, {name: "now"})
     for number, first, second in ((0, 9, 8), (1, 9, 1), (2, 1, 0)):
         ledger.add((name, number, "first", 0), first, 0.1)
         if number < 2:
             ledger.add((name, number, "again", 0), second, 0.1)
     row = page.summarise(name, ledger.counts(), worlds=5)
     assert (row.worlds, row.runs, row.failed, row.worst) == (3, 75, [0], [0, 1])
-    told = "\n".join(page.table([row], digest="now"))
+    told = "\n".join(page.table([row]))
     assert "**separation, 0**: 0.320 in 25 runs, above" in told
     assert "**separation, 1**: 0.040 in 25 runs, kept" in told
 
